@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr Duration kReadyTime = std::chrono::seconds(20);
 
-/// The broker runs, so its streams are there in a moment; what is typed before would be refused.
+/// Waits until the server is ready, at most kReadyTime. The broker runs, so its streams exist soon;
+/// a command that came earlier would be refused.
 Status wait_until_ready(Service& service) {
   const auto deadline = std::chrono::steady_clock::now() + kReadyTime;
   while (true) {
@@ -34,10 +35,10 @@ Status wait_until_ready(Service& service) {
   }
 }
 
-void say_what_to_type(uint16_t port, const std::string& token_file, const std::string& nats,
-                      bool has_workflows) {
+void print_first_commands(uint16_t port, const std::string& token_file, const std::string& nats,
+                          bool has_workflows) {
   const std::string base = fmt::format("http://127.0.0.1:{}", port);
-  fmt::print("\nmillrace runs: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
+  fmt::print("\nmillrace is running: HTTP at {}, NATS at {}. In another shell:\n\n", base, nats);
   if (port != defaults::kHttpPort) fmt::print("  export MILLRACE_URL={}\n", base);
   if (!token_file.empty()) fmt::print("  export MILLRACE_TOKEN_FILE={}\n", token_file);
   if (has_workflows) fmt::print("  millrace workflow list\n");
@@ -53,7 +54,7 @@ void say_what_to_type(uint16_t port, const std::string& token_file, const std::s
 }
 
 Status run(const DevOptions& options, const EndSignals& signals, JqLauncher launcher) {
-  // All that the command line can be wrong about, before anything is started.
+  // Checks everything that can be wrong on the command line before anything is started.
   if (options.folder && !fs::is_directory(*options.folder)) {
     return fail("dev.folder", fmt::format("{} is not a directory", *options.folder));
   }
@@ -76,14 +77,14 @@ Status run(const DevOptions& options, const EndSignals& signals, JqLauncher laun
       TRY(Server::start(std::move(settings), std::move(address), std::move(launcher)));
   TRY(wait_until_ready(server->service()));
   if (!options.folder) {
-    say_what_to_type(server->port(), options.token_file, broker->url(), false);
+    print_first_commands(server->port(), options.token_file, broker->url(), false);
     signals.wait();
     return reason.status();
   }
   WorkflowFolder workflows(*options.folder, server->service(),
                            [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
   workflows.apply_changes();
-  say_what_to_type(server->port(), options.token_file, broker->url(), true);
+  print_first_commands(server->port(), options.token_file, broker->url(), true);
   TRY(workflows.watch(signals.set()));
   return reason.status();
 }

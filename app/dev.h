@@ -1,12 +1,12 @@
-// `millrace dev`: a server with a broker of its own, for trying things out.
+// `millrace dev`: a development server with its own NATS server.
 #pragma once
 
 #include "cli/serve_options.h"
 
 namespace millrace {
 
-/// Runs the server with a private nats-server and, unless kept, throw-away data, until SIGTERM or
-/// SIGINT; the exit code.
+/// Runs a server with a private nats-server until SIGTERM or SIGINT and returns the exit code. The
+/// data is removed at the end, unless `--keep` names a folder for it.
 int run_dev(const DevOptions& options);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Why a program has to end though nobody asked it to: told on any thread, it wakes the one that
-// waits for signals.
+// EndReason: the error that forces the program to end without a signal from outside. Any thread may
+// set it; that wakes the thread that waits for signals.
 #pragma once
 
 #include <csignal>
@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-/// It outlives what sets it.
+/// Must outlive all code that sets it.
 class EndReason {
  public:
-  /// The first one stays. Ends the program as SIGTERM does.
+  /// Sets the error, unless one is set already, and ends the program as SIGTERM does.
   void set(Error why) {
     {
       const std::lock_guard lock(mutex_);
@@ -26,7 +26,7 @@ class EndReason {
     ::kill(::getpid(), SIGTERM);
   }
 
-  /// Ok where there is none.
+  /// The error that was set; ok if none was.
   Status status() const {
     const std::lock_guard lock(mutex_);
     if (why_) return tl::unexpected(*why_);

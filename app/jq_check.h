@@ -1,5 +1,6 @@
-// The jq workers of a program that runs no server: `lint` checks programs with them, `test`
-// evaluates with them too. Started by the first call, which comes before any thread is started.
+// The jq workers of commands that run no server: `lint` uses them to check programs, `test` to
+// check and evaluate. The first call starts them; it must come before the process starts any
+// thread.
 #pragma once
 
 #include <string_view>
@@ -11,11 +12,12 @@ namespace millrace {
 class JqPool;
 struct Loaded;
 
-/// The workers, which live as long as the process. Errors: those of starting them.
+/// The jq workers, which run until the process ends. Errors: those of JqLauncher::start and
+/// JqPool::start.
 Result<JqPool*> own_jq_workers();
 
-/// Loads a definition as the server would, its jq and its schemas checked by own_jq_workers().
-/// Where these cannot be started, the findings say so.
+/// Loads a definition as the server does and checks its jq programs and schemas with
+/// own_jq_workers(). If the workers cannot be started, the findings report it.
 Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace

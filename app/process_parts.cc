@@ -10,7 +10,7 @@ namespace millrace {
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file) {
   if (file.empty()) return std::nullopt;
   const std::string token = TRY(read_token_file(file));
-  if (anybody_may_read(file)) {
+  if (others_may_read(file)) {
     spdlog::warn("the token file {} can be read by every user of this machine; chmod 600 it", file);
   }
   return BearerToken(token);
@@ -58,15 +58,15 @@ Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken
 
 void ProcessParts::read_token_again() {
   auto token = read_gateway_token(settings.token_file);
-  if (!token) return spdlog::error("{}; the token stays as it was", token.error().message);
+  if (!token) return spdlog::error("{}; the previous token stays valid", token.error().message);
   gateway->replace_token(**std::move(token));
-  spdlog::info("the token was read again");
+  spdlog::info("reloaded the token");
 }
 
 void ProcessParts::end_callbacks() {
-  jq.reset();         // no result comes any more,
-  publisher.reset();  // nor an acknowledgement,
-  webhooks.reset();   // nor what became of a delivery
+  jq.reset();         // afterwards no evaluation result arrives
+  publisher.reset();  // afterwards no acknowledgement arrives
+  webhooks.reset();   // afterwards no result of a delivery arrives
 }
 
 }  // namespace millrace

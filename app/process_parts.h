@@ -1,7 +1,7 @@
-// ProcessParts: what a server has for as long as its process runs, whichever engine is at work: the
-// settings, the clock, the counters, the connections to NATS with the publisher, the jq workers,
-// the HTTP client and the gateway. It knows no store and no engine (running_engine.h), which is
-// made after it and destroyed before it.
+// ProcessParts: the parts of a server that live as long as the process, independent of the engine
+// that runs: the settings, the clock, the counters, the connections to NATS with the publisher, the
+// jq workers, the HTTP client and the gateway. It does not use the store or the engine
+// (running_engine.h); the engine is created after it and destroyed before it.
 #pragma once
 
 #include <memory>
@@ -27,33 +27,34 @@ namespace millrace {
 
 class ProcessParts {
  public:
-  /// Starts the jq workers and opens the connections, which need no broker yet.
+  /// Starts the jq workers and opens the connections; the broker need not be reachable yet.
   static Result<std::unique_ptr<ProcessParts>> open(ServerSettings settings, JqLauncher launcher);
 
   ~ProcessParts();
   ProcessParts(const ProcessParts&) = delete;
   ProcessParts& operator=(const ProcessParts&) = delete;
 
-  /// The gateway answers for `service` from here on. `address` is what HttpServer::bind gave.
+  /// Starts the gateway, which answers requests with `service`. `address` is the result of
+  /// HttpServer::bind.
   Status start_gateway(Descriptor address, std::optional<BearerToken> token, Service& service);
 
-  /// For a gateway that has a token: a changed one counts from here on; one that cannot be read
-  /// changes nothing, and the log says so.
+  /// Reloads the token of a gateway that has one. If the file cannot be read, the gateway continues
+  /// with the previous token and the error is logged.
   void read_token_again();
 
-  /// Ends what calls back into an engine: jq workers, publisher, webhooks. An engine calls it when
-  /// its thread has ended, before anything of it is destroyed.
+  /// Destroys the parts that call back into an engine: jq workers, publisher, webhooks. The engine
+  /// calls this when its thread has ended, before any of its members is destroyed.
   void end_callbacks();
 
   const ServerSettings settings;
   SystemClock clock;
   Metrics metrics;
   BrokerLosses losses{clock, metrics};
-  std::unique_ptr<Connection> reading;     ///< of events, dead letters and the owner of streams
-  std::unique_ptr<Connection> publishing;  ///< guarded (StreamOwner)
-  std::unique_ptr<Connection> working;     ///< of tasks; guarded
-  /// What is called when the broker has no stream for a message; an engine sets it before it
-  /// publishes anything.
+  std::unique_ptr<Connection> reading;     ///< for events, dead letters and the stream owner
+  std::unique_ptr<Connection> publishing;  ///< for the publisher; guarded (StreamOwner)
+  std::unique_ptr<Connection> working;     ///< for tasks; guarded (StreamOwner)
+  /// Called when the broker has no stream for a message. An engine must set it before it publishes
+  /// anything.
   std::function<void()> on_missing_stream = [] {};
   std::unique_ptr<JetStreamPublisher> publisher;
   std::unique_ptr<JqPool> jq;
@@ -67,7 +68,7 @@ class ProcessParts {
                std::unique_ptr<Connection> working);
 };
 
-/// The token that the gateway asks callers for; nullopt where no file is named.
+/// Reads the token that the gateway requires from callers; nullopt if `file` is empty.
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file);
 
 }  // namespace millrace

@@ -20,12 +20,12 @@ namespace {
 
 constexpr Duration kDrainTime{2000};
 
-/// How long a start waits for a broker before it goes on without: where there is one, the start is
-/// to know whether the streams are its own.
+/// How long a start waits for the broker before it continues without it. If the broker is
+/// reachable, the start must find out whether this process owns the streams.
 constexpr Duration kBrokerPatience{500};
 
-/// Ids in the order of their making, within a millisecond too, so that lists and the order in which
-/// one event wakes its instances are that of their starts. Engine thread only.
+/// Makes ids that increase even within a millisecond, so that lists, and the order in which one
+/// event wakes several instances, follow the order of their starts. Engine thread only.
 class InstanceIds {
  public:
   InstanceId operator()(TimePoint now) {
@@ -44,7 +44,8 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
-/// By which the containers of a data folder are known: another millrace leaves them alone.
+/// The id that labels the containers of a data folder, so that another millrace does not touch
+/// them.
 std::string data_id(const std::filesystem::path& data) {
   return to_hex(fingerprint({std::filesystem::absolute(data).string()}));
 }
@@ -55,7 +56,7 @@ std::array<uint8_t, 16> random_id() {
   return id;
 }
 
-/// This process, as the owner of the streams.
+/// The record that names this process as the owner of the streams.
 Result<OwnerRecord> describe_owner(Environment& environment, const std::string& listen,
                                    TimePoint now) {
   const StoreIdentity store = TRY(identify(environment, random_id));
@@ -70,9 +71,10 @@ Result<OwnerRecord> describe_owner(Environment& environment, const std::string& 
                      .address = listen};
 }
 
-/// The checkpoint failed. No input is to blame, so there is no note of a crash (InHand).
+/// Ends the process because a checkpoint failed. No input caused it, so SIGABRT gets its default
+/// handler and no crash is noted (CrashNote).
 [[noreturn]] void end_of_disk(const Error& error) {
-  spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
+  spdlog::critical("{}; the state on disk is unknown, so this process stops", error.message);
   std::signal(SIGABRT, SIG_DFL);
   std::abort();
 }
@@ -128,22 +130,23 @@ RunningEngine::~RunningEngine() {
     stops_ = true;
   }
   events_->stop();
-  // Where another process owns the streams, nothing can be sent.
+  // If another process owns the streams, nothing can be sent.
   const Status owner = owner_.health();
   const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
   if (drains && !intake_.wait_until_quiet(kDrainTime)) {
-    spdlog::warn("some messages are still to be sent; they go out after the next start");
+    spdlog::warn("some messages are still to be sent; they will be sent after the next start");
   }
   processor_.stop();
   process_.end_callbacks();
-  workers_.reset();  // before the streams are given back, which would look like a lost connection
+  workers_.reset();  // before the streams are released, which would look like a lost connection
 }
 
 Status RunningEngine::start() {
   TRY(processor_.load());
   cursor_ = processor_.cursor();
-  // Before anything is done that another owner of the streams may be doing as well. Without a
-  // broker instances go on: nothing of theirs leaves by NATS before the streams are ours.
+  // The ownership is decided before the engine does anything that another owner of the streams may
+  // be doing too. Without a broker the instances run, but nothing is sent over NATS before this
+  // process owns the streams.
   owner_.start();
   TRY(owner_.wait_until_decided(kBrokerPatience));
   processor_.start();
@@ -167,7 +170,7 @@ ProcessorParts RunningEngine::processor_parts() {
                      .definitions = definitions_,
                      .make_id = InstanceIds(),
                      .id_key = environment_->seal().id_key(),
-                     .begun_tasks = begun_tasks_},
+                     .started_tasks = started_tasks_},
           .intake = intake_,
           .evaluate = evaluator(),
           .metrics = process_.metrics};
@@ -216,7 +219,8 @@ Status RunningEngine::reads_events() const {
   return events_->health();
 }
 
-/// Workers that cannot be started are tried again for ever, and what waits for them waits.
+/// Not ok while evaluations wait and no jq worker can be started. The pool retries forever, and the
+/// evaluations wait as long.
 Status RunningEngine::evaluates() const {
   const JqPool::Stats jq = process_.jq->stats();
   if (jq.ready_workers > 0 || jq.waiting == 0 || jq.start_failures == 0) return {};

@@ -1,6 +1,6 @@
-// RunningEngine: an engine at work on one store: the processor, the service that asks it, and the
-// parts that bring it events and do its tasks. It is made from the parts of the process and
-// destroyed before them; what outlives it is in process_parts.h.
+// RunningEngine: an engine that runs on one store: the processor, the service that the gateway
+// calls, the event stream and the runners of its tasks. It uses the parts of the process
+// (process_parts.h), which outlive it.
 #pragma once
 
 #include <atomic>
@@ -28,21 +28,21 @@ Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings);
 
 class RunningEngine {
  public:
-  /// Wires the parts; nothing runs yet. `process` outlives the engine.
+  /// Connects the parts; nothing runs yet. `process` must outlive the engine.
   static Result<std::unique_ptr<RunningEngine>> make(ProcessParts& process,
                                                      std::unique_ptr<Environment> store);
 
-  /// Stops in order: no more events, what is committed goes out as far as it does within two
-  /// seconds. The gateway has been stopped before.
+  /// Stops in order: it accepts no more events, then sends messages of committed batches for at
+  /// most two seconds. Precondition: the gateway is stopped.
   ~RunningEngine();
   RunningEngine(const RunningEngine&) = delete;
   RunningEngine& operator=(const RunningEngine&) = delete;
 
-  /// Loads the store, claims the streams, and runs when it returns. Errors: those of the store, and
-  /// `broker.owner`: another process owns the streams.
+  /// Loads the store, claims the streams and starts the engine thread. Errors: those of the store,
+  /// and `broker.owner`: another process owns the streams.
   Status start();
 
-  /// Answers `starting` until start() has loaded the store.
+  /// The service for the gateway. It answers `starting` until start() has loaded the store.
   Service& service() { return service_; }
 
  private:
@@ -58,15 +58,15 @@ class RunningEngine {
   Status evaluates() const;
   PartLevels levels() const;
 
-  // In the order in which they need each other.
+  // In the order of their dependencies.
   ProcessParts& process_;
   std::unique_ptr<Environment> environment_;
   const OwnerRecord owner_record_;
   std::unique_ptr<JetStreamEvents> events_;
   std::atomic<uint64_t> last_ticket_ = 0;
-  BegunTasks begun_tasks_;
+  StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
-  Queries queries_{definitions_, begun_tasks_};
+  Queries queries_{definitions_, started_tasks_};
   TaskRouter functions_;
   Intake intake_;
   Processor processor_;
@@ -77,8 +77,8 @@ class RunningEngine {
   bool runs_ = false;
   std::mutex reading_;
   bool stops_ = false;
-  Cursor cursor_;      ///< where reading begins
-  StreamOwner owner_;  ///< the first to go: it calls the others
+  Cursor cursor_;      ///< the position from which events are read
+  StreamOwner owner_;  ///< destroyed first, because it calls the other parts
 };
 
 }  // namespace millrace

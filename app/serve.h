@@ -1,4 +1,4 @@
-// `millrace serve`, and what programs that run a server have in common.
+// `millrace serve`, and functions for all commands that run a server.
 #pragma once
 
 #include "base/result.h"
@@ -6,14 +6,14 @@
 
 namespace millrace {
 
-/// Log lines go to standard error.
+/// Sends log lines to standard error.
 void log_to_stderr();
 
-/// Says why a server did not start; the exit code.
+/// Prints why a server did not start, or stopped, to standard error. Returns the exit code.
 int fail_to_start(const Error& error);
 
-/// Runs the server until SIGTERM or SIGINT; the exit code. SIGHUP has the token read again,
-/// or ends it too where there is none.
+/// Runs the server until SIGTERM or SIGINT and returns the exit code. SIGHUP reloads the token; it
+/// ends a server without a token.
 int run_serve(const ServeOptions& options);
 
 }  // namespace millrace

@@ -25,8 +25,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   auto process = TRY(ProcessParts::open(std::move(settings), std::move(launcher)));
   auto engine = TRY(RunningEngine::make(*process, std::move(store)));
   std::unique_ptr<Server> server(new Server(std::move(process), std::move(engine)));
-  InHand::note_crashes();
-  // First, so that /readyz says how far it is; what is asked for waits.
+  CrashNote::note_crashes();
+  // The gateway starts first, so that /readyz shows the progress; other requests wait.
   TRY(server->process_->start_gateway(std::move(address), token, server->service()));
   TRY(server->engine_->start());
   return server;

@@ -1,6 +1,5 @@
-// Server: a whole millrace in this process: the parts that live as long as the process
-// (process_parts.h), and the engine that runs on them (running_engine.h). Here they are started and
-// stopped in order.
+// Server: a complete millrace server in this process. It starts and stops, in order, the parts that
+// live as long as the process (process_parts.h) and the engine that uses them (running_engine.h).
 #pragma once
 
 #include <cstdint>
@@ -19,26 +18,27 @@ class RunningEngine;
 
 class Server {
  public:
-  /// Runs when it returns; NATS may come later, until then `/readyz` says no. Errors: those of the
-  /// store, the gateway and the settings, and `broker.owner`: another process owns the streams.
+  /// Starts a server, which runs when the function returns. NATS may become reachable later; until
+  /// then `/readyz` reports that the server is not ready. Errors: those of the store, the gateway
+  /// and the settings, and `broker.owner`: another process owns the streams.
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, JqLauncher launcher);
 
-  /// The address of `settings` taken (HttpServer::bind), for a program that starts more than this
-  /// server and checks first.
+  /// Binds the address of `settings` (HttpServer::bind), for a program that starts other parts
+  /// before the server and must first know that the address is free.
   static Result<Descriptor> bind(const ServerSettings& settings);
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, Descriptor address,
                                                JqLauncher launcher);
 
-  /// Stops in order: no more requests, no more events, what is committed goes out as far as it
-  /// does within two seconds (the rest is sent after the next start).
+  /// Stops in order: it accepts no more requests and no more events, then sends messages of
+  /// committed batches for at most two seconds; the rest is sent after the next start.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   uint16_t port() const;
 
-  /// For a server that has a token: a changed one counts from here on; one that cannot be read
-  /// changes nothing, and the log says so.
+  /// Reloads the token of a server that has one. If the file cannot be read, the server continues
+  /// with the previous token and logs the error.
   void read_token_again();
 
   Service& service();
@@ -47,7 +47,7 @@ class Server {
   Server(std::unique_ptr<ProcessParts> process, std::unique_ptr<RunningEngine> engine);
 
   std::unique_ptr<ProcessParts> process_;
-  std::unique_ptr<RunningEngine> engine_;  ///< goes before the parts that it uses
+  std::unique_ptr<RunningEngine> engine_;  ///< destroyed before the parts that it uses
 };
 
 }  // namespace millrace

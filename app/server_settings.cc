@@ -19,7 +19,7 @@ Json describe(const StreamSettings& stream) {
   return made;
 }
 
-/// How streams are made that are missing; one that is there may be set otherwise.
+/// The settings with which missing streams are created; an existing stream may have others.
 Json describe(const StreamOptions& options, const std::string& domain) {
   Json streams = {{"prefix", options.prefix},
                   {"replicas", options.replicas},

@@ -1,4 +1,4 @@
-// ServerSettings: what a server is started with, and how `/v1/info` shows it.
+// ServerSettings: the settings of a server, and their form in `/v1/info`.
 #pragma once
 
 #include <filesystem>
@@ -15,19 +15,19 @@ namespace millrace {
 
 struct ServerSettings {
   std::filesystem::path data;  ///< folder of the store
-  std::string listen;          ///< of the gateway, host:port
-  std::string token_file;      ///< with the token that callers show; empty: none is asked for
+  std::string listen;          ///< address of the gateway, host:port
+  std::string token_file;      ///< file with the token that callers need; empty: no token is needed
   ConnectionSettings nats;
   StreamOptions streams;
   bool take_over = false;  ///< OwnerSettings
-  /// Called on a thread of its own when another process owns the streams: this one must end.
+  /// Called on a separate thread when another process owns the streams; this process must then end.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
   std::filesystem::path secret_key_file;  ///< EnvironmentOptions::key_file
   std::string container_runtime;          ///< ContainerSettings::runtime
   ServerBounds bounds;
 };
 
-/// {"version","data","nats","streams","limits"}, without logins.
+/// The settings as JSON: {"version","data","nats","streams","limits"}, without logins.
 Json describe(const ServerSettings& settings);
 
 }  // namespace millrace

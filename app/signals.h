@@ -1,4 +1,5 @@
-// Signals as something to wait for. Make one before any thread starts, so that all inherit it.
+// EndSignals: blocks signals, so that one thread can wait for them. Create the object before any
+// thread starts, so that all threads inherit the blocked signals.
 #pragma once
 
 #include <csignal>
@@ -8,8 +9,8 @@ namespace millrace {
 
 class EndSignals {
  public:
-  /// Blocks SIGINT, SIGTERM and `more` for this thread and those that it starts; SIGPIPE is
-  /// ignored.
+  /// Blocks SIGINT, SIGTERM and `more` for this thread and the threads that it starts. Ignores
+  /// SIGPIPE.
   explicit EndSignals(std::initializer_list<int> more = {}) {
     sigemptyset(&signals_);
     for (const int signal : more) sigaddset(&signals_, signal);
@@ -19,17 +20,17 @@ class EndSignals {
     std::signal(SIGPIPE, SIG_IGN);
   }
 
-  /// The set, for whoever waits on a descriptor (signalfd).
+  /// The blocked signals, for a descriptor to wait on (signalfd).
   const sigset_t& set() const { return signals_; }
 
-  /// Whether SIGINT or SIGTERM came.
+  /// Whether SIGINT or SIGTERM is pending.
   bool pending() const {
     sigset_t came{};
     sigpending(&came);
     return sigismember(&came, SIGINT) == 1 || sigismember(&came, SIGTERM) == 1;
   }
 
-  /// Returns when one of them came: which.
+  /// Waits for one of the blocked signals and returns its number.
   int wait() const {
     int signal = 0;
     sigwait(&signals_, &signal);

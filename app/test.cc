@@ -16,10 +16,11 @@
 namespace millrace {
 namespace {
 
-/// Longer than a worker may take for one evaluation.
+/// How long to wait for the result of an evaluation; longer than a jq worker may take for one.
 constexpr std::chrono::seconds kEvaluationTime(60);
 
-/// Evaluates within the call, so that no time of the scenario passes and every run is the same.
+/// An evaluator that waits for the result within the call, so that no time of the scenario passes
+/// and every run is the same.
 Evaluator waiting_for(JqPool& worker) {
   return [&worker](const Evaluation& evaluation, const auto& done) {
     const auto answer = std::make_shared<std::promise<EvaluationResult>>();
@@ -30,7 +31,7 @@ Evaluator waiting_for(JqPool& worker) {
     if (result.wait_for(kEvaluationTime) == std::future_status::ready) {
       done(result.get());
     } else {
-      done({fail(std::string(kTaskTimeout), "no jq worker answers")});
+      done({fail(std::string(kTaskTimeout), "no jq worker answered within 60 s")});
     }
   };
 }
@@ -82,7 +83,8 @@ Ended test_workflows(Console& console, const TestOptions& options) {
     reports.push_back(std::move(report));
   }
   if (reports.empty()) {
-    return give_up(ExitCode::kNotFound, "scenario.not_found", "there are no such scenarios");
+    return give_up(ExitCode::kNotFound, "scenario.not_found",
+                   "no scenario found; check the paths and --only");
   }
   console.out << (options.as_junit ? render_junit(reports) : render_summary(reports));
   return code;

@@ -1,4 +1,4 @@
-// `millrace test`: plays the scenarios that stand beside workflows.
+// `millrace test`: runs the scenarios that belong to workflows.
 #pragma once
 
 #include "cli/console.h"
@@ -6,8 +6,9 @@
 
 namespace millrace {
 
-/// Plays all scenarios of the paths and reports each. Exit kInstanceFailed: some did not pass;
-/// kFindings: a file or a workflow is wrong; kNotFound: there are none.
+/// Runs all scenarios of the paths and reports each. Exit codes: kInstanceFailed if a scenario did
+/// not pass, kFindings if a file or a workflow is wrong, kNotFound if there are no scenarios,
+/// kInterrupted at SIGINT or SIGTERM.
 Ended test_workflows(Console& console, const TestOptions& options);
 
 }  // namespace millrace

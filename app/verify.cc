@@ -22,14 +22,14 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// A check that ends sooner shows no progress.
-constexpr std::chrono::milliseconds kSilence(500);
-constexpr std::chrono::milliseconds kBetweenTwo(200);
+/// Progress is shown only after this time; a shorter check shows none.
+constexpr std::chrono::milliseconds kProgressDelay(500);
+constexpr std::chrono::milliseconds kProgressInterval(200);
 
-/// A check of the largest store ends sooner.
+/// Timeout of a check by a server; longer than the check of the largest store takes.
 constexpr std::chrono::hours kWholeCheck(24);
 
-/// How far a check is, on a terminal.
+/// Shows the progress of a check on a terminal.
 class Progress {
  public:
   Progress(Console& console, bool shows) : console_(console), shows_(shows) {}
@@ -42,7 +42,7 @@ class Progress {
   void show(uint64_t rows, uint64_t of) {
     const auto now = steady_clock::now();
     if (!shows_ || now < next_) return;
-    next_ = now + kBetweenTwo;
+    next_ = now + kProgressInterval;
     shown_ = true;
     console_.err << fmt::format("\r\x1b[K{} of about {} rows", rows, of) << std::flush;
   }
@@ -51,22 +51,23 @@ class Progress {
   Console& console_;
   const bool shows_;
   bool shown_ = false;
-  steady_clock::time_point next_ = steady_clock::now() + kSilence;
+  steady_clock::time_point next_ = steady_clock::now() + kProgressDelay;
 };
 
-/// A server that does not say in this time which folder it has is stopped, or hangs.
+/// A server that does not report its folder within this time is suspended or hangs.
 constexpr std::chrono::seconds kFirstAnswer(5);
 
-/// Asks the server that has the folder `data`; `locked` says which process has it.
+/// Asks the server that uses the folder `data` for the check; `locked` names the process that uses
+/// it. Exit kUnreachable: the server did not answer; kConflict: the server uses another folder.
 Fallible<Json> ask_owner(Session& session, const std::string& data, const Error& locked) {
-  session.console.err << fmt::format("{} is in use: its server is asked for the check\n", data)
+  session.console.err << fmt::format("{} is in use: asking its server for the check\n", data)
                       << std::flush;
   const auto info = session.client.send({.path = "/v1/info", .timeout = kFirstAnswer});
   if (!info && info.error().code == ExitCode::kUnreachable) {
     return give_up(ExitCode::kUnreachable, "store.locked",
                    fmt::format("{}. The server at --url did not answer within {} s: {}. If it has "
-                               "another address, name that by --url; if it is suspended or hangs, "
-                               "continue it (kill -CONT) or end it, and check again",
+                               "another address, pass that with --url. If it is suspended, resume "
+                               "it (kill -CONT); if it hangs, stop it. Then check again",
                                locked.message, kFirstAnswer.count(), info.error().error.message));
   }
   if (!info) return tl::unexpected(info.error());
@@ -74,20 +75,20 @@ Fallible<Json> ask_owner(Session& session, const std::string& data, const Error&
   std::error_code ignored;
   if (!std::filesystem::equivalent(of_server, data, ignored)) {
     return give_up(ExitCode::kConflict, "store.locked",
-                   fmt::format("{} is in use, and not by the server that was asked: that one has "
-                               "{}; name the server that has it by --url",
+                   fmt::format("{} is in use, but not by the server at --url, which uses {}; pass "
+                               "the URL of the server that uses it with --url",
                                data, of_server));
   }
   return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
 }
 
-/// {"report": …} or {"code", "message"}, as one text.
+/// Checks the store in this process. Returns {"report": …} or {"code", "message"} as JSON text.
 std::string check_here(Session& session, const VerifyOptions& options) {
   Progress progress(session.console, session.console.err_is_terminal);
   StoreCheckOptions checks = store_check_options();
   checks.progress = [&](uint64_t rows, uint64_t of) {
     progress.show(rows, of);
-    return true;  // a signal may end it at any time: nothing is written
+    return true;  // never cancels: a signal may end the process at any time, as nothing is written
   };
   const auto report = check_folder(options.data, options.secret_key_file, checks);
   const Json result =
@@ -100,13 +101,15 @@ Error system_failure(const char* doing) {
   return {"system", fmt::format("{}: {}", doing, std::strerror(errno))};
 }
 
-/// check_here() in a process of its own: LMDB trusts the pages of data.mdb, so a damaged page may
-/// end the process that reads it. Then that is what the check has found.
+/// Runs check_here() in a separate process: LMDB trusts the pages of data.mdb, so a damaged page
+/// may crash the process that reads it. The crash is then reported as a finding.
 Result<Json> check_apart(Session& session, const VerifyOptions& options) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return tl::unexpected(system_failure("making a pipe"));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return tl::unexpected(system_failure("cannot create a pipe"));
+  }
   const pid_t child = ::fork();
-  if (child < 0) return tl::unexpected(system_failure("starting a process for the check"));
+  if (child < 0) return tl::unexpected(system_failure("cannot start a process for the check"));
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
@@ -131,10 +134,10 @@ Result<Json> check_apart(Session& session, const VerifyOptions& options) {
   const int signal = WTERMSIG(status);
   if (signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT) {
     return Json{{"report", to_json(damaged_files(fmt::format(
-                               "a page of data.mdb is damaged: reading it ended the check ({})",
+                               "a page of data.mdb is damaged: reading it crashed the check ({})",
                                strsignal(signal))))}};
   }
-  return fail("system", fmt::format("the check was ended: {}", strsignal(signal)));
+  return fail("system", fmt::format("the check was ended by a signal: {}", strsignal(signal)));
 }
 
 Fallible<Json> check(Session& session, const VerifyOptions& options) {
@@ -150,13 +153,13 @@ Fallible<Json> check(Session& session, const VerifyOptions& options) {
                  error.code, error.message);
 }
 
-/// What people read beside the list: what to do about each kind, and the sum of it.
+/// Prints to standard error what to do about each kind of finding, and a summary.
 void explain(Console& console, const Json& report) {
-  std::set<std::string> told;
+  std::set<std::string> explained;
   for (const Json& finding : report.at("items")) {
     const auto code = finding.at("code").get<std::string>();
-    if (!told.insert(code).second) continue;
-    console.err << fmt::format("{}: expected {}; to do: {}\n", code,
+    if (!explained.insert(code).second) continue;
+    console.err << fmt::format("{}: expected {}; action: {}\n", code,
                                finding.at("expected").get<std::string>(),
                                finding.at("action").get<std::string>());
   }
@@ -167,9 +170,10 @@ void explain(Console& console, const Json& report) {
   const size_t listed = report.at("items").size();
   console.err << fmt::format("{} rows checked, {} {}", rows, findings,
                              findings == 1 ? "finding" : "findings");
-  if (findings > listed) console.err << fmt::format(", the first {} of them listed", listed);
+  if (findings > listed) console.err << fmt::format(", the first {} are listed", listed);
   if (const auto unreadable = report.at("unreadable").get<uint64_t>(); unreadable > 0) {
-    console.err << fmt::format("; {} sealed rows were not read: their key is not here", unreadable);
+    console.err << fmt::format("; {} sealed rows were not read, because their key is not available",
+                               unreadable);
   }
   console.err << "\n";
 }

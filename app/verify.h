@@ -1,6 +1,6 @@
-// `millrace verify`: whether the rows of a store fit together. A store that no server has open is
-// read where it lies, and nothing in it is changed; of one that is in use the server is asked, for
-// a part of it is only in the server's memory.
+// `millrace verify`: checks whether the rows of a store are consistent. A store that no server uses
+// is read in its folder, without changing it. A store in use is checked by its server, because a
+// part of the rows is only in the server's memory.
 #pragma once
 
 #include "cli/program_verbs.h"
@@ -8,7 +8,7 @@
 
 namespace millrace {
 
-/// Shows all findings. Exit kFailed: there are some, or the store could not be checked.
+/// Shows all findings. Exit kFailed: there are findings, or the store could not be checked.
 Ended verify_store(Session& session, const VerifyOptions& options);
 
 }  // namespace millrace

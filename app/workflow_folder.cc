@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 void watch_folders(int inotify, const fs::path& folder) {
   constexpr uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_DELETE;
-  inotify_add_watch(inotify, folder.c_str(), kChanges);  // adding one again changes nothing
+  inotify_add_watch(inotify, folder.c_str(), kChanges);  // adding a watch again changes nothing
   std::error_code error;
   for (auto entry = fs::recursive_directory_iterator(
            folder, fs::directory_options::skip_permission_denied, error);
@@ -38,25 +38,25 @@ void WorkflowFolder::apply(const fs::path& file, const std::string& text) {
   Loaded loaded = service_.load_definition(text, "default");
   std::string lines = render_text(loaded.findings, file.string());
   if (lines.ends_with('\n')) lines.pop_back();
-  if (!lines.empty()) tell_(lines);
+  if (!lines.empty()) report_(lines);
   if (!loaded.workflow) return;
   const std::string id = loaded.workflow->id;
   std::promise<Result<Json>> answer;
   service_.command(
-      ApplyWorkflow{.space = "default", .text = text, .workflow = std::move(loaded.workflow)},
+      ApplyWorkflow{.ns = "default", .text = text, .workflow = std::move(loaded.workflow)},
       [&](Result<Json> result) { answer.set_value(std::move(result)); });
   const Result<Json> result = answer.get_future().get();
   if (!result) {
-    tell_(fmt::format("{}: {}", file.string(), result.error().message));
+    report_(fmt::format("{}: {}", file.string(), result.error().message));
   } else if ((*result)["changed"].get<bool>()) {
-    tell_(fmt::format("workflow {} is now revision {} ({})", id,
-                      (*result)["revision"].get<uint32_t>(), file.string()));
+    report_(fmt::format("workflow {} is now revision {} ({})", id,
+                        (*result)["revision"].get<uint32_t>(), file.string()));
   }
 }
 
 void WorkflowFolder::apply_changes() {
   const Result<std::vector<fs::path>> files = definition_files_below(folder_);
-  if (!files) return tell_(files.error().message);
+  if (!files) return report_(files.error().message);
   for (const fs::path& file : *files) {
     const Result<std::string> text = read_file(file, kMaxDocumentSize);
     const auto [seen, is_new] = seen_.try_emplace(file);
@@ -64,11 +64,11 @@ void WorkflowFolder::apply_changes() {
     if (!is_new && seen->second == now) continue;
     seen->second = now;
     if (!text) {
-      tell_(text.error().message);
+      report_(text.error().message);
     } else if (looks_like_definition(file, *text)) {
       apply(file, *text);
-    } else if (!text->empty()) {  // an empty one is about to be written
-      tell_(passed_over(file));
+    } else if (!text->empty()) {  // an empty file is about to be written
+      report_(passed_over(file));
     }
   }
 }
@@ -77,14 +77,14 @@ Status WorkflowFolder::watch(const sigset_t& signals) {
   const Descriptor inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   const Descriptor ends(signalfd(-1, &signals, SFD_CLOEXEC));
   if (!inotify || !ends) {
-    return fail("dev.watch", fmt::format("the folder cannot be watched: {}", std::strerror(errno)));
+    return fail("dev.watch", fmt::format("cannot watch the folder: {}", std::strerror(errno)));
   }
   watch_folders(inotify.fd(), folder_);
   std::array<pollfd, 2> waiting{
       {{.fd = ends.fd(), .events = POLLIN}, {.fd = inotify.fd(), .events = POLLIN}}};
   while (true) {
     if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) {
-      return fail("dev.watch", fmt::format("waiting for changes: {}", std::strerror(errno)));
+      return fail("dev.watch", fmt::format("cannot wait for changes: {}", std::strerror(errno)));
     }
     if (waiting[0].revents != 0) return {};
     std::array<char, 16384> changes;

@@ -1,5 +1,5 @@
-// WorkflowFolder: the definitions below a folder, applied to a Service, and again when they change:
-// what `millrace dev DIR` does with its DIR. One thread.
+// WorkflowFolder: applies the definitions below a folder to a Service, and applies them again when
+// they change, for `millrace dev DIR`. One thread.
 #pragma once
 
 #include <csignal>
@@ -16,19 +16,20 @@ namespace millrace {
 
 class WorkflowFolder {
  public:
-  /// Hears what happened, line by line.
-  using Tell = std::function<void(const std::string& line)>;
+  /// Receives messages for the user, one line at a time.
+  using Report = std::function<void(const std::string& line)>;
 
-  WorkflowFolder(std::filesystem::path folder, Service& service, Tell tell)
-      : folder_(std::move(folder)), service_(service), tell_(std::move(tell)) {}
+  WorkflowFolder(std::filesystem::path folder, Service& service, Report report)
+      : folder_(std::move(folder)), service_(service), report_(std::move(report)) {}
 
   /// Applies every definition below the folder that has changed since the last call
   /// (definition_files.h). Findings, files that are not definitions and files that cannot be read
-  /// are reported to `tell` once for each of their texts; they stop nothing.
+  /// are reported to `report`, once for each content of a file; the other files are applied all the
+  /// same.
   void apply_changes();
 
-  /// Calls apply_changes whenever something below the folder changes, until one of `signals` (which
-  /// are blocked) comes. Error `dev.watch`.
+  /// Calls apply_changes whenever something below the folder changes, until one of `signals`, which
+  /// must be blocked, arrives. Error: `dev.watch`.
   Status watch(const sigset_t& signals);
 
  private:
@@ -36,8 +37,8 @@ class WorkflowFolder {
 
   std::filesystem::path folder_;
   Service& service_;
-  Tell tell_;
-  std::map<std::filesystem::path, std::string> seen_;  ///< text or error at the last call
+  Report report_;
+  std::map<std::filesystem::path, std::string> seen_;  ///< content or error at the last call
 };
 
 }  // namespace millrace

@@ -12,12 +12,12 @@
 namespace millrace {
 namespace {
 
-/// The bytes before a name: two sizes and a kind.
+/// Bytes before the name of a packed attribute: two sizes and a kind.
 constexpr size_t kHead = 9;
 
 }  // namespace
 
-/// Takes them off the packed bytes, one after the other.
+/// Reads the packed attributes one after the other.
 class Attributes::Walk {
  public:
   explicit Walk(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}

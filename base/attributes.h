@@ -1,5 +1,6 @@
-// The context attributes of one event, packed: what is looked at of events that concern nobody, so
-// it is made with one allocation and moves as one pointer. base/event.h has the same in fields.
+// Attributes: the context attributes of one event, packed into one string. Matching reads nothing
+// else of an event that has no effect, so the value costs one allocation and moves as one pointer.
+// base/event.h has the attributes as separate fields.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace millrace {
 
-/// One attribute, as views.
+/// One context attribute; name and text are views.
 struct Attribute {
   enum class Kind : uint8_t { kText, kBoolean, kInteger };
 
@@ -21,7 +22,7 @@ struct Attribute {
       : name(its_name), text(its_text), kind(its_kind) {}
 
   std::string_view name;
-  std::string_view text;  ///< the canonical string form, as `attribute()` has it
+  std::string_view text;  ///< the canonical string form, as `attribute()` returns it
   Kind kind = Kind::kText;
 };
 
@@ -29,25 +30,27 @@ class Attributes {
  public:
   Attributes() = default;
 
-  /// Each name once.
+  /// Precondition: no name occurs twice.
   explicit Attributes(std::span<const Attribute> attributes);
 
-  /// Those of the event, `specversion` among them.
+  /// All context attributes of the event, `specversion` included.
   explicit Attributes(const Event& event);
 
-  /// The text of that name, a view of this value; nullopt if the event has none.
+  /// The text of the attribute with that name, as a view into this object; nullopt if the event has
+  /// no such attribute.
   std::optional<std::string_view> find(std::string_view name) const;
 
-  /// Every event has one.
+  /// The event's `type`, which every event has.
   std::string_view type() const { return find("type").value_or(""); }
 
-  /// The event that has them, without data.
+  /// An event with these attributes and without data.
   Event event() const;
 
  private:
   class Walk;
 
-  std::string bytes_;  // of each: the size of its name, of its text, its kind, name and text
+  /// For each attribute: the size of its name, the size of its text, its kind, its name, its text.
+  std::string bytes_;
 };
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// BatchNotes: what a cache has changed with the batch in hand, noted so that it can be taken back
-// if the batch is lost. The notes of one batch end when the next batch begins; no call clears them.
-// One thread.
+// BatchNotes: notes of what a cache changed during the current batch, so that the cache can undo
+// the changes if the batch is lost. The notes of a batch are dropped when the next batch begins; no
+// call clears them. One thread.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace millrace {
 
-/// Counts the batches. While there is none in hand (the store is being read) nothing is noted.
+/// Numbers the batches. While there is no current batch (the store is being read) nothing is noted.
 class BatchCount {
  public:
-  /// A batch begins; what was noted of the one before is not of this one.
+  /// Begins a batch. Notes of the batch before it are no longer valid.
   void begin() { now_ = ++last_; }
-  /// None is in hand until begin().
+  /// Ends the current batch; there is none until begin().
   void end() { now_ = 0; }
 
-  /// 0: none is in hand.
+  /// The number of the current batch; 0: there is none.
   uint64_t now() const { return now_; }
 
  private:
@@ -24,14 +24,14 @@ class BatchCount {
   uint64_t last_ = 0;
 };
 
-/// `Notes` is empty when it is made anew.
+/// The notes of one cache. A default-constructed `Notes` must be empty.
 template <class Notes>
 class BatchNotes {
  public:
-  /// `batches` outlives it.
+  /// `batches` must outlive this object.
   explicit BatchNotes(const BatchCount& batches) : batches_(batches) {}
 
-  /// Those of the batch in hand; null: there is none.
+  /// The notes of the current batch; null if there is no current batch.
   Notes* now() {
     if (batches_.now() == 0) return nullptr;
     if (of_ != batches_.now()) notes_ = Notes();
@@ -39,7 +39,7 @@ class BatchNotes {
     return &notes_;
   }
 
-  /// Those of the batch in hand, which has none any more.
+  /// Moves the notes of the current batch out; the batch has none afterwards.
   Notes take() {
     Notes* const notes = now();
     return notes == nullptr ? Notes() : std::exchange(*notes, Notes());

@@ -1,4 +1,5 @@
-// A set of bytes as a table: for rules that are held against every byte of every event.
+// ByteSet: a set of bytes as a lookup table, for rules that are checked on every byte of every
+// event.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +11,12 @@ namespace millrace {
 
 class ByteSet {
  public:
-  /// Those bytes, and those from `first` to `last` of each range.
+  /// The bytes from `first` to `last`, both included.
   struct Range {
     char first;
     char last;
   };
+  /// The set of `bytes` and of all bytes in `ranges`.
   constexpr explicit ByteSet(std::string_view bytes, std::initializer_list<Range> ranges = {}) {
     for (const char c : bytes) add(c);
     for (const Range& range : ranges) {

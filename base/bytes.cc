@@ -54,7 +54,7 @@ Fingerprint keyed_fingerprint(std::string_view key, std::initializer_list<std::s
   Fingerprint out;
   CHECK(crypto_generichash_init(&state, reinterpret_cast<const unsigned char*>(key.data()),
                                 key.size(), out.size()) == 0,
-        "a key of {} bytes", key.size());
+        "the key has {} bytes; expected at most 64", key.size());
   for (const std::string_view part : parts) {
     const uint64_t size = part.size();
     std::array<unsigned char, 8> prefix;
@@ -68,7 +68,7 @@ Fingerprint keyed_fingerprint(std::string_view key, std::initializer_list<std::s
 }
 
 bool is_printable_ascii(std::string_view bytes) {
-  // Eight at a time; a byte that is not printable leaves its highest bit in `found`.
+  // Tests eight bytes at a time; a byte that is not printable sets its highest bit in `found`.
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr uint64_t kHighest = kOnes * 0x80;
   uint64_t found = 0;

@@ -1,5 +1,5 @@
-// Small tools on raw bytes: Base64 (RFC 4648, section 4), hexadecimal digits, 128-bit fingerprints,
-// UTF-8.
+// Functions on raw bytes: Base64 (RFC 4648, section 4), hexadecimal digits, 128-bit fingerprints,
+// tests for ASCII and UTF-8.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace millrace {
 
-/// Standard alphabet, padded.
+/// Base64 in the standard alphabet, padded.
 std::string base64_encode(std::string_view bytes);
 
-/// Standard alphabet, padding required, nothing else allowed; nullopt otherwise.
+/// Decodes Base64 in the standard alphabet with its padding; nullopt for any other text.
 std::optional<std::string> base64_decode(std::string_view text);
 
 /// Two lower-case hexadecimal digits for each byte.
@@ -24,14 +24,15 @@ std::string to_hex(std::string_view bytes);
 
 using Fingerprint = std::array<uint8_t, 16>;
 
-/// BLAKE2b of the parts, each with its length, so that ("ab","c") and ("a","bc") differ.
+/// 128-bit BLAKE2b of the parts, each preceded by its length, so that ("ab","c") and ("a","bc")
+/// differ.
 Fingerprint fingerprint(std::initializer_list<std::string_view> parts);
 
-/// The same keyed with `key`, of 64 bytes at most, so that only its holder can compute it; an empty
-/// key gives fingerprint().
+/// Keyed BLAKE2b of the parts, so that only a holder of `key` (at most 64 bytes) can compute it. An
+/// empty key gives the result of fingerprint().
 Fingerprint keyed_fingerprint(std::string_view key, std::initializer_list<std::string_view> parts);
 
-/// Whether each byte is one of ` ` to `~`.
+/// Whether every byte is in the range ` ` to `~`.
 bool is_printable_ascii(std::string_view bytes);
 
 /// Whether the bytes are well-formed UTF-8 (no surrogates, no overlong forms, ≤ U+10FFFF).

@@ -1,4 +1,4 @@
-// Kinds of ASCII characters, whatever the locale. Pure, any thread.
+// Classes of ASCII characters, independent of the locale. Pure, any thread.
 #pragma once
 
 #include <string_view>
@@ -10,19 +10,20 @@ constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' &&
 constexpr bool is_hex_digit(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-/// A blank, a tab or an end of line.
+/// Whether `c` is a space, a tab, a line feed, a vertical tab, a form feed or a carriage return.
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// A capital letter as a small one; any other character as it is.
+/// The lower-case form of an ASCII letter; any other character unchanged.
 constexpr char lower_case(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Of a name in jq, or in another language of programs.
+/// Whether `c` may begin a name (is_in_name: occur in a name) of jq or another programming
+/// language.
 constexpr bool begins_name(char c) { return is_letter(c) || c == '_'; }
 constexpr bool is_in_name(char c) { return begins_name(c) || is_digit(c); }
 
-/// Without the white space around it.
+/// The text without white space at its beginning and end.
 constexpr std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);

@@ -1,5 +1,6 @@
-// CHECK: a bug stops the process, in release builds too. It is for what cannot be unless this
-// program is wrong; input of any kind is answered with a Result (result.h), never with a CHECK.
+// CHECK: stops the process at a bug, in release builds too. It is for conditions that can only be
+// false if this program is wrong. Bad input of any kind is reported by a Result (result.h), never
+// by a CHECK.
 #pragma once
 
 #include <string>

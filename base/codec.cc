@@ -65,7 +65,7 @@ std::string Reader::failure() const {
 
 std::string_view Reader::raw(size_t size) {
   if (size > rest_.size()) {
-    fail("as many bytes as the value has", 0);
+    fail("more bytes of this value", 0);
     return {};
   }
   const std::string_view taken = rest_.substr(0, size);
@@ -122,7 +122,7 @@ std::string_view Reader::rest() { return std::exchange(rest_, {}); }
 size_t Reader::count() {
   const uint64_t value = varint();
   if (value <= rest_.size()) return value;
-  fail("a count of values that are there", 1);
+  fail("a count that is not larger than the number of bytes left", 1);
   return 0;
 }
 

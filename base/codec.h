@@ -1,6 +1,7 @@
-// The bytes that records and keys are made of. A record is a version byte (u8), then its fields one
-// after the other, with nothing between: who writes a record and who reads it keep the same order.
-// Every value has exactly one form, so equal records are equal bytes; the Reader takes no other.
+// The encoding of records and keys. A record is a version byte (u8) followed by its fields, with
+// nothing between them: the code that writes a record and the code that reads it must use the same
+// order. Every value has exactly one encoding, so equal records have equal bytes; the Reader
+// accepts no other encoding.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace millrace {
 class Writer {
  public:
   Writer() = default;
-  /// Goes on behind what is there.
+  /// Appends to `bytes`.
   explicit Writer(std::string bytes) : bytes_(std::move(bytes)) {}
 
   void u8(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
@@ -23,36 +24,36 @@ class Writer {
   /// One byte, 0 or 1.
   void boolean(bool value) { u8(value ? 1 : 0); }
 
-  /// Seven bits a byte, the lowest first: one byte below 128, ten at most.
+  /// Seven bits in each byte, the lowest bits first: one byte for values below 128, at most ten.
   void varint(uint64_t value);
 
-  /// A signed number near zero as a short varint: 0, -1, 1, -2, … are 0, 1, 2, 3, …
+  /// A signed number as a varint that is short near zero: 0, -1, 1, -2, … become 0, 1, 2, 3, …
   void zigzag(int64_t value);
 
-  /// Fixed and big-endian: in keys, numbers sort as their bytes do.
+  /// Fixed length and big-endian, so that in keys numbers sort in the order of their bytes.
   void u32(uint32_t value);
   void u64(uint64_t value);
 
   void id(const std::array<uint8_t, 16>& value);
 
-  /// The length as a varint, then the bytes.
+  /// The length as a varint, followed by the bytes.
   void bytes(std::string_view value);
 
-  /// The bytes alone: the last part of a key, or a record within a record.
+  /// The bytes without a length: for the last part of a key, or a record within a record.
   void raw(std::string_view value) { bytes_.append(value); }
 
   std::string_view view() const { return bytes_; }
 
-  /// What was written; the Writer is empty afterwards.
+  /// Moves the written bytes out; the Writer is empty afterwards.
   std::string take();
 
  private:
   std::string bytes_;
 };
 
-/// Reads what a Writer wrote. It never reads past the end: the first value that is cut short or
-/// that no Writer writes makes it fail, and from then on everything reads as zero or empty. Look at
-/// done() (or ok()) once, before believing what was read.
+/// Reads the bytes that a Writer wrote. It never reads past the end. It fails at the first value
+/// that is cut short or that no Writer produces; from then on every value reads as zero or empty.
+/// Check done() (or ok()) once before using the values.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
@@ -65,32 +66,33 @@ class Reader {
   uint64_t u64();
   std::array<uint8_t, 16> id();
 
-  /// A view into the bytes that are read.
+  /// The bytes of a value with a length (Writer::bytes), as a view into the input.
   std::string_view bytes();
+  /// A view of the next `size` bytes.
   std::string_view raw(size_t size);
 
-  /// All that is left.
+  /// All remaining bytes.
   std::string_view rest();
 
-  /// A varint that tells how many values follow, each of at least one byte: more than there are
-  /// bytes left is a failure, so that it is safe to reserve that many.
+  /// A varint that holds the number of values that follow, each of at least one byte. It fails if
+  /// fewer bytes are left, so that it is safe to reserve space for the returned number.
   size_t count();
 
-  /// For what only the record itself can know to be wrong with the value that was read last, such
-  /// as an unknown version.
+  /// Marks the value that was read last as wrong, for errors that only the record type can detect,
+  /// such as an unknown version.
   void fail() { fail("a value that this release knows", 1); }
 
   bool ok() const { return ok_; }
 
-  /// Where the first failure was, for messages: `at byte 3 of 9: 0 or 1 expected`. Where none was,
-  /// that the end was expected, at the first byte behind what was read.
+  /// The place of the first failure, for messages: `at byte 3 of 9: 0 or 1 expected`. Without a
+  /// failure it names the first unread byte and says that the end was expected there.
   std::string failure() const;
 
-  /// Whether everything was read, to the last byte and without failure.
+  /// Whether all bytes were read without a failure.
   bool done() const { return ok_ && rest_.empty(); }
 
  private:
-  /// `back`: so many bytes before the end of what was read.
+  /// `back`: how many bytes before the first unread byte the failure is.
   void fail(const char* expected, size_t back);
 
   std::string_view rest_;

@@ -1,5 +1,5 @@
-// What a server has where its settings say nothing else. The command line, its help texts and the
-// parts that the settings are of take it from here, so each number stands once.
+// Default values of a server's settings. The command line, its help texts and the code that the
+// settings configure all use these constants, so that each number is defined once.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,30 @@
 
 namespace millrace::defaults {
 
-inline constexpr uint16_t kHttpPort = 8780;  ///< of the gateway, on loopback
-inline constexpr uint16_t kNatsPort = 4222;  ///< where a NATS server listens
+inline constexpr uint16_t kHttpPort = 8780;  ///< port of the gateway, on loopback
+inline constexpr uint16_t kNatsPort = 4222;  ///< port of the NATS server
 
-/// Bound on evaluating one state.
+/// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 
-/// How long an event is recognised as a duplicate, in the broker's time, and how many events are.
+/// Deduplication window: how long an event is recognised as a duplicate, in the broker's time, and
+/// for how many events.
 inline constexpr Duration kDedupeWindow = std::chrono::minutes(10);
 inline constexpr uint64_t kDedupeEvents = 4'000'000;
 
-/// Bytes that the store may hold before new work is refused.
+/// Size of the store, in bytes, from which new work is refused.
 inline constexpr uint64_t kStoreLimit = uint64_t{1} << 40;
 
-/// Bytes that are held in memory and in the journal before they go into LMDB.
+/// Bytes that are held in memory and in the journal before a checkpoint writes them to LMDB.
 inline constexpr uint64_t kCheckpointBytes = uint64_t{16} << 20;
 
-/// Where the gateway listens: host and port.
+/// The address that the gateway listens on: host and port.
 inline std::string listen_address() { return "127.0.0.1:" + std::to_string(kHttpPort); }
 
-/// Where clients find the gateway.
+/// The URL at which clients reach the gateway.
 inline std::string server_url() { return "http://" + listen_address(); }
 
-/// Where the NATS server is.
+/// The URL of the NATS server.
 inline std::string nats_url() { return "nats://127.0.0.1:" + std::to_string(kNatsPort); }
 
 }  // namespace millrace::defaults

@@ -11,7 +11,7 @@ constexpr size_t kLongestCharacter = 4;
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// The text up to `most` bytes, not cut within a character.
+/// At most the first `most` bytes of the text, not cut within a character.
 std::string_view head(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
   size_t size = most;
@@ -19,7 +19,7 @@ std::string_view head(std::string_view text, size_t most) {
   return text.substr(0, size);
 }
 
-/// The length of the character with which the text begins; 0: it is not one that can be shown.
+/// The length of the first character of the text in bytes; 0 if it cannot be shown.
 size_t character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80) return lead >= ' ' && lead <= '~' ? 1 : 0;

@@ -1,5 +1,5 @@
-// Excerpts of input for error messages: input may be long and hold any bytes, so every message that
-// quotes input shows an excerpt of it.
+// Excerpts of input for error messages. Input may be long and contain any bytes, so every message
+// that quotes input shows an excerpt of it.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,15 @@
 
 namespace millrace {
 
-/// The first `most` bytes of the text, cut between two characters, and `...` where it is longer:
-/// for texts of several lines that are shown whole unless they are long.
+/// At most the first `most` bytes of the text, cut between two characters, followed by `...` if the
+/// text is longer. Line breaks stay: this is for texts of several lines.
 std::string shorten(std::string_view text, size_t most);
 
-/// How many bytes of a value an error message shows unless it says otherwise.
+/// Default number of bytes of a value that an error message shows.
 inline constexpr size_t kExcerptBytes = 48;
 
-/// The same in one line: what is not UTF-8, and control characters, stand as `?`.
+/// At most the first `most` bytes of the text, on one line: bytes that are not UTF-8 and control
+/// characters become `?`; `...` follows if the text is longer.
 std::string excerpt(std::string_view text, size_t most = kExcerptBytes);
 
 }  // namespace millrace

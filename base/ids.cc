@@ -30,7 +30,7 @@ std::string to_string(const InstanceId& id) {
 
 Result<InstanceId> parse_instance_id(std::string_view text) {
   const auto malformed = [&] {
-    return fail("id.malformed", fmt::format("\"{}\" is no instance id such as "
+    return fail("id.malformed", fmt::format("\"{}\" is not an instance id; expected a UUID such as "
                                             "0190b5a4-7c1e-7f2a-8000-0123456789ab",
                                             excerpt(text)));
   };

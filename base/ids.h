@@ -1,5 +1,5 @@
-// Ids of instances: UUIDs of version 7 (RFC 9562), so that they sort by the time of their making
-// and the store appends. Nothing here draws random bits: they are given.
+// Ids of instances: UUIDs of version 7 (RFC 9562). They sort by creation time, so that the store
+// appends new rows. Nothing here generates random bits: the caller passes them.
 #pragma once
 
 #include <array>
@@ -20,16 +20,18 @@ struct InstanceId {
   auto operator<=>(const InstanceId&) const = default;
 };
 
-/// A version 7 UUID of that time; `randomness` fills what is not time, version or variant.
+/// A version 7 UUID for that time; `randomness` fills the bits that are not time, version or
+/// variant.
 InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness);
 
-/// `0190b5a4-7c1e-7f2a-8000-0123456789ab`
+/// The id in the form `0190b5a4-7c1e-7f2a-8000-0123456789ab`.
 std::string to_string(const InstanceId& id);
 
-/// Error `id.malformed` names the text.
+/// Reads an id in the form that to_string writes; upper-case digits are accepted. Error:
+/// `id.malformed`, which quotes the text.
 Result<InstanceId> parse_instance_id(std::string_view text);
 
-/// Whether `name` may name a workflow, state, function, error code, namespace or variable:
+/// Whether `name` is a valid name of a workflow, state, function, error code, namespace or secret:
 /// 1 to 128 letters, digits, `.`, `-`, `_` (Direktiv's "Common Fields").
 bool is_identifier(std::string_view name);
 
@@ -37,7 +39,7 @@ bool is_identifier(std::string_view name);
 
 template <>
 struct std::hash<millrace::InstanceId> {
-  /// The low half is random bits, so it is its own hash.
+  /// The low half of the id is random bits, so it serves as the hash.
   size_t operator()(const millrace::InstanceId& id) const noexcept {
     uint64_t low = 0;
     for (size_t i = 8; i < 16; ++i) low = low << 8 | id.bytes[i];

@@ -13,19 +13,19 @@
 namespace millrace {
 namespace {
 
-/// A byte order mark, which nlohmann passes over, and NUL, which it takes for the end of the text,
-/// stand in no JSON text (RFC 8259, sections 2 and 8.1).
+/// The position of a byte order mark or NUL, which no JSON text contains (RFC 8259, sections 2 and
+/// 8.1); npos if there is none. nlohmann skips the mark and reads NUL as the end of the text.
 size_t no_json_at(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) return 0;
   return text.find('\0');
 }
 
-/// Text that only claims to be our own (a damaged row) may nest deeper than a stack has room for.
-/// simdjson refuses the same depth.
+/// Bound for text that this program is supposed to have written. A damaged row may nest deeper than
+/// the stack allows. simdjson has the same bound.
 constexpr size_t kMaxOwnDepth = 1'024;
 
-/// The first byte at which nesting passes `most`, or npos. Only brackets outside strings count, so
-/// it is right for any text that is JSON at all.
+/// The first byte at which the nesting is deeper than `most`, or npos. It counts the brackets
+/// outside strings, so the result is correct for every text that is JSON.
 size_t too_deep_at(std::string_view text, size_t most = kMaxJsonDepth) {
   size_t depth = 0;
   bool in_string = false;
@@ -48,14 +48,14 @@ size_t too_deep_at(std::string_view text, size_t most = kMaxJsonDepth) {
   return std::string_view::npos;
 }
 
-// Reading. simdjson does it where it is sure; whatever it does not take (a mistake, an integer of
-// more than 64 bits, a number beyond a double, an escaped surrogate, a very long text) is
-// nlohmann's to judge.
+// Reading. simdjson parses most texts. nlohmann parses the rest and decides whether it is valid: a
+// text with a mistake, an integer of more than 64 bits, a number beyond a double, a `\u` escape, or
+// a very long text.
 
-/// How much of what nlohmann says is shown.
+/// How many bytes of a message of nlohmann are shown.
 constexpr size_t kLongestMessage = 240;
 
-/// Beyond it the buffers that simdjson keeps are not worth it.
+/// Longer texts are not given to simdjson: the buffers that it would retain are too large.
 constexpr size_t kMostFastBytes = size_t{1} << 20;
 
 using simdjson::dom::element_type;
@@ -67,7 +67,7 @@ Json to_json(const simdjson::dom::element& element) {
     case element_type::OBJECT: {
       Json::object_t object;
       for (const auto& [key, value] : simdjson::dom::object(element)) {
-        // The texts that we wrote have their keys in order, so that the end is the right place.
+        // Texts that this program wrote have sorted keys, so the end is the right position.
         object.insert_or_assign(object.end(), to_string(key), to_json(value));
       }
       return object;
@@ -98,7 +98,7 @@ Json to_json(const simdjson::dom::element& element) {
   return nullptr;
 }
 
-/// One a thread: it keeps its buffers.
+/// The parser of this thread, which retains its buffers between calls.
 simdjson::dom::parser& fast_parser() {
   thread_local simdjson::dom::parser parser;
   return parser;
@@ -108,12 +108,12 @@ bool is_for_fast_parser(std::string_view text) {
   return text.size() <= kMostFastBytes && text.find("\\u") == std::string_view::npos;
 }
 
-/// Makes the tree as nlohmann does, but for integers that do not fit into 64 bits.
+/// Builds the tree as nlohmann does, except that integers beyond 64 bits become big integers.
 class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
  public:
   using json_sax_dom_parser::json_sax_dom_parser;
 
-  /// nlohmann hands over an integer beyond 64 bits as a float, with its text.
+  /// nlohmann passes an integer beyond 64 bits as a float, together with its text.
   bool number_float(double value, const std::string& text) {
     if (text.find_first_of(".eE") != std::string::npos) {
       return json_sax_dom_parser::number_float(value, text);
@@ -123,7 +123,8 @@ class Builder : public nlohmann::detail::json_sax_dom_parser<Json> {
   }
 };
 
-/// "[json.exception.parse_error.101] parse error at line 1, column 2: …": what follows.
+/// The text after the id of an nlohmann message, for example after
+/// "[json.exception.parse_error.101] ".
 std::string_view without_id(std::string_view what) {
   const size_t bracket = what.find("] ");
   return bracket == std::string_view::npos ? what : what.substr(bracket + 2);
@@ -131,7 +132,7 @@ std::string_view without_id(std::string_view what) {
 
 // Writing.
 
-/// Whether one of eight characters may not stand in a string as it is: below 0x20, `"` or `\`.
+/// Whether one of eight characters must be escaped in a JSON string: below 0x20, `"` or `\`.
 bool has_special(const char* text) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr uint64_t kHighs = kOnes << 7;
@@ -179,8 +180,8 @@ void append_integer(T number, std::string& out) {
   out.append(digits.data(), end);
 }
 
-/// A message of nlohmann, which quotes all of what it read last: as long as a value may be, and
-/// with bytes that are no UTF-8.
+/// A message of nlohmann with its quotation shortened. nlohmann quotes the whole token that it read
+/// last, which may be as long as a value and contain bytes that are not UTF-8.
 std::string with_excerpt(std::string_view message) {
   const size_t begin = message.find('\'');
   const size_t end = message.rfind('\'');
@@ -196,11 +197,11 @@ std::string with_excerpt(std::string_view message) {
 Result<Json> parse_json(std::string_view text) {
   if (const size_t at = no_json_at(text); at != std::string_view::npos) {
     return fail("json.malformed",
-                fmt::format("byte {} is a NUL or a byte order mark, which JSON does not have", at));
+                fmt::format("byte {} is a NUL or a byte order mark; JSON allows neither", at));
   }
   if (const size_t at = too_deep_at(text); at != std::string_view::npos) {
     return fail("json.depth",
-                fmt::format("JSON nests deeper than {} at byte {}", kMaxJsonDepth, at));
+                fmt::format("JSON nests deeper than {} levels at byte {}", kMaxJsonDepth, at));
   }
   return parse_own_json(text);
 }
@@ -214,7 +215,7 @@ Result<Json> parse_own_json(std::string_view text) {
   }
   if (const size_t at = too_deep_at(text, kMaxOwnDepth); at != std::string_view::npos) {
     return fail("json.depth",
-                fmt::format("JSON nests deeper than {} at byte {}", kMaxOwnDepth, at));
+                fmt::format("JSON nests deeper than {} levels at byte {}", kMaxOwnDepth, at));
   }
   try {
     Json json;
@@ -299,7 +300,7 @@ void append_json(const Json& value, std::string& out) {
       out += big_digits(value);
       return;
     default:
-      out += value.dump();  // with the shortest digits that are the same double
+      out += value.dump();  // a double as the shortest digits that read back as the same double
   }
 }
 

@@ -1,5 +1,5 @@
-// Json is nlohmann::json: object keys sorted, so that one value has one text. JSON from outside
-// comes in through parse_json only, which keeps the limits that all other code may rely on.
+// Json is nlohmann::json with sorted object keys, so that equal values have equal texts. JSON from
+// outside is read by parse_json only, which enforces the limits that all other code relies on.
 #pragma once
 
 #include <cstddef>
@@ -16,36 +16,37 @@ namespace millrace {
 
 using Json = nlohmann::json;
 
-/// How deep arrays and objects may nest in any JSON that is taken in.
+/// How deep arrays and objects may nest in JSON from outside.
 inline constexpr size_t kMaxJsonDepth = 128;
 
 /// Reads one JSON text (RFC 8259): valid UTF-8, no lone surrogates, numbers within a double's
-/// range, nesting at most kMaxJsonDepth. Integers keep their digits, those beyond 64 bits as
-/// base/big_integer.h has them; other numbers become the nearest double; of two members of one name
-/// the last counts. Errors: `json.malformed` (with the byte where it stopped), `json.number`
-/// (beyond a double), `json.depth`.
+/// range, nesting at most kMaxJsonDepth. Integers keep their digits; those beyond 64 bits are
+/// stored as base/big_integer.h describes. Other numbers become the nearest double. If two members
+/// have the same name, the last one counts. Errors: `json.malformed` (with the byte at which
+/// reading stopped), `json.number` (beyond a double), `json.depth`.
 Result<Json> parse_json(std::string_view text);
 
-/// Reads JSON that this program wrote: the same, but it may nest up to 1 024 deep.
+/// Reads JSON that this program wrote, as parse_json does, but nested up to 1 024 deep.
 Result<Json> parse_own_json(std::string_view text);
 
-/// Whether parse_own_json would take it. Costs a pass over the text, and makes no tree.
+/// Whether parse_own_json accepts the text. For most texts this is one pass that builds no tree.
 bool is_own_json(std::string_view text);
 
-/// Whether arrays and objects nest more than `depth` deep in the value.
+/// Whether arrays and objects in the value nest more than `depth` deep.
 bool nests_deeper(const Json& value, size_t depth);
 
-/// Whether parse_json would take it.
+/// Whether the text is JSON that nests at most kMaxJsonDepth deep; builds no tree.
 bool is_json(std::string_view text);
 
-/// The compact text: sorted keys, no white space. `value` holds valid UTF-8 strings only.
+/// The compact text: sorted keys, no white space. Precondition: all strings in `value` are valid
+/// UTF-8.
 std::string dump_json(const Json& value);
-/// The same, behind what `out` holds.
+/// Appends the compact text of `value` to `out` (see dump_json).
 void append_json(const Json& value, std::string& out);
-/// The text of an object of strings, made without a tree.
+/// The compact text of an object whose values are strings, made without a tree.
 std::string object_text(
     std::initializer_list<std::pair<std::string_view, std::string_view>> members);
-/// A string with its quotes, of valid UTF-8.
+/// Appends `text`, which must be valid UTF-8, to `out` as a JSON string with quotes.
 void append_json_string(std::string_view text, std::string& out);
 
 }  // namespace millrace

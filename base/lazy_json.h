@@ -1,6 +1,7 @@
-// LazyJson: a JSON value kept as text, as a tree, or both; one is made from the other only when a
-// caller asks for it. Long data that no step reads is never parsed. Copies share; changing one
-// leaves the others. One thread at a time may use an object; its shared_text() may pass to others.
+// LazyJson: a JSON value stored as text, as a tree, or both; one form is made from the other only
+// when a caller needs it, so long data that no step reads is never parsed. Copies share their
+// content; changing one copy does not change the others. Only one thread at a time may use an
+// object; its shared_text() may be passed to other threads.
 #pragma once
 
 #include <initializer_list>
@@ -20,14 +21,14 @@ class LazyJson {
   LazyJson() = default;
   LazyJson(Json value);  // NOLINT(google-explicit-constructor)
 
-  /// `text` is JSON that this program wrote: what the store gives back.
+  /// Precondition: `text` is JSON that this program wrote, such as an undamaged stored value.
   static LazyJson of_text(std::string text);
 
-  /// Text of a stored row, which may be damaged; nullopt: it is not JSON. A short text is parsed at
-  /// once, because most readers ask for the value; a longer one is only checked.
+  /// The value of a stored row, which may be damaged; nullopt if the text is not JSON. A short text
+  /// is parsed at once, because most readers need the value; a longer text is only checked.
   static std::optional<LazyJson> of_stored(std::string text);
 
-  /// An object of strings, made as text.
+  /// An object whose values are strings, stored as text.
   static LazyJson object(
       std::initializer_list<std::pair<std::string_view, std::string_view>> members);
 
@@ -44,7 +45,7 @@ class LazyJson {
     return text_;
   }
 
-  /// For changing in place.
+  /// The tree, for changing it in place; copies made before keep the old value.
   Json& edit();
 
   bool is_null() const;
@@ -55,7 +56,7 @@ class LazyJson {
   void parse() const;
   void write() const;
 
-  // Both unset: null.
+  // Both are unset for null.
   mutable std::shared_ptr<Json> value_;
   mutable std::shared_ptr<const std::string> text_;
 };

@@ -1,4 +1,4 @@
-// What base/precompiled.h declares to be compiled elsewhere is compiled here.
+// Instantiates the template that base/precompiled.h declares as extern.
 #include <fmt/format.h>
 
 template void fmt::detail::vformat_to<char>(

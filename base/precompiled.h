@@ -1,5 +1,5 @@
-// The precompiled header of all targets: the headers that nearly every unit reads. No source file
-// includes it. A build without precompiled headers (./dev lint) compiles the same program.
+// The precompiled header of all targets, with the headers that nearly every unit needs. No source
+// file includes it. A build without precompiled headers (./dev lint) compiles the same program.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
-// The literals of nlohmann's library are plain inline functions: for their sake every unit would
-// instantiate its JSON parser, at half a second each. As templates that nothing calls they cost
-// nothing.
+// nlohmann defines its literals as plain inline functions. Because of them every unit would
+// instantiate the JSON parser, at half a second each. Here they become templates that nothing
+// calls, which cost nothing.
 #define JSON_USE_GLOBAL_UDLS 0
 #define _json                               \
   _json(const char*, std::size_t) = delete; \
@@ -36,8 +36,9 @@
 #undef _json
 #undef _json_pointer
 
-// Behind fmt::format_to and each line of the log; precompiled.cc has it. fmt 9 declares it nowhere,
-// so that every unit would compile all of its formatting, of floating-point numbers too.
+// fmt::format_to and every log line use this function; precompiled.cc instantiates it. fmt 9 does
+// not declare the instantiation, so every unit would compile all of the formatting code, including
+// that of floating-point numbers.
 extern template void fmt::detail::vformat_to<char>(
     fmt::detail::buffer<char>&, fmt::basic_string_view<char>,
     fmt::basic_format_args<fmt::buffer_context<fmt::type_identity_t<char>>>,

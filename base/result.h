@@ -1,6 +1,7 @@
-// Errors are values. A function that can fail returns Result<T>; its caller either looks at the
-// error or hands it on with TRY. The error of a workflow (one that a `catch` may take) is data: an
-// Error that an Instance, a CallResult or a Raise holds and that TRY never meets. Bugs are CHECKs.
+// Errors are values. A function that can fail returns Result<T>; its caller either handles the
+// error or returns it with TRY. An error of a workflow (one that a `catch` may match) is data: an
+// Error stored in an Instance, a CallResult or a Raise, to which TRY is never applied. Bugs are
+// CHECKs.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@
 
 namespace millrace {
 
-/// A stable code for programs (`event.missing_attribute`) and a sentence for people that says where
-/// and what to do.
+/// A stable code for programs (`event.missing_attribute`) and a sentence for people that states the
+/// place of the error and how to correct it.
 struct Error {
   std::string code;
   std::string message;
@@ -37,7 +38,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   }
 };
 
-/// What TRY yields: the value moved out, or nothing for a Status.
+/// The value of TRY: the result's value, moved out, or nothing for a Status.
 template <class T, class E>
 T take_value(tl::expected<T, E>&& result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
@@ -46,12 +47,12 @@ T take_value(tl::expected<T, E>&& result) {
 /// A Result without a value.
 using Status = Result<void>;
 
-/// Makes the failed Result: `return fail("store.full", "…")`.
+/// A failed Result: `return fail("store.full", "…")`.
 inline tl::unexpected<Error> fail(std::string code, std::string message) {
   return tl::unexpected<Error>(Error{std::move(code), std::move(message)});
 }
 
-/// Hands an error on, its message prefixed with where it happened: "loading x.yaml: …".
+/// A failed Result with the same code; the message is prefixed with the place: "loading x.yaml: …".
 inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
   error.message.insert(0, std::string(where) + ": ");
   return tl::unexpected<Error>(std::move(error));
@@ -70,7 +71,7 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
   })
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The value of a Result, or return its error from the enclosing function. At an early return g++
-/// does not destroy what the same expression has built before, so an argument beside a TRY is
-/// nothing that allocates: such a TRY stands in a statement of its own before it.
+/// The value of a Result; on an error the enclosing function returns that error. At this early
+/// return g++ does not destroy temporaries that the same expression has already built. So no other
+/// argument beside a TRY may allocate: put such a TRY into a statement of its own before.
 #define TRY(expression) MILLRACE_TRY(MILLRACE_JOIN(try_result_, __COUNTER__), expression)

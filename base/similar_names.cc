@@ -8,10 +8,11 @@
 namespace millrace {
 namespace {
 
-/// Names longer than this are not compared: the cost grows with the square.
+/// Names longer than this are not compared: the cost grows with the square of the length.
 constexpr size_t kLongestName = 64;
 
-/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
+/// The number of insertions, deletions, substitutions and swaps of neighbouring characters that
+/// make `a` equal to `b`, ignoring case (optimal string alignment).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);

@@ -1,4 +1,4 @@
-// The name that a misspelt one was probably meant to be, for "did you mean". Pure.
+// Finds the known name that is most similar to a misspelt one, for "did you mean". Pure.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,10 @@
 
 namespace millrace {
 
-/// The candidate that is nearest to `given` by Damerau–Levenshtein distance without regard to case:
-/// at most 1 for names up to 3 bytes long, 2 up to 8, else a third of the length. The first of
-/// equally near ones. Names longer than 64 bytes are not compared.
+/// The candidate nearest to `given` by Damerau–Levenshtein distance, ignoring case; nullopt if none
+/// is near enough. The distance may be 1 for names of up to 3 bytes, 2 for names of up to 8, else a
+/// third of the length of the longer name. The first of equally near candidates wins. Names longer
+/// than 64 bytes are not compared.
 std::optional<std::string> nearest_name(std::string_view given,
                                         const std::vector<std::string_view>& candidates);
 

@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono;
 
-/// Reads exactly `digits` decimal digits off the front of `text`; -1 if they are not there.
+/// Removes exactly `digits` decimal digits from the front of `text` and returns their value; -1 if
+/// the text does not begin with that many.
 int take_number(std::string_view& text, size_t digits) {
   if (text.size() < digits) return -1;
   int value = 0;
@@ -47,7 +48,8 @@ Result<TimePoint> parse_rfc3339(std::string_view text) {
   const auto malformed = [&] {
     return fail(
         "time.malformed",
-        fmt::format("\"{}\" is no RFC 3339 time such as 2021-09-01T12:00:00Z", excerpt(text)));
+        fmt::format("\"{}\" is not an RFC 3339 time; expected one such as 2021-09-01T12:00:00Z",
+                    excerpt(text)));
   };
   std::string_view rest = text;
   const int year_number = take_number(rest, 4);

@@ -1,4 +1,4 @@
-// Points in time and spans, to the millisecond, UTC. Nothing here reads a clock: time is given.
+// Times and durations in milliseconds, UTC. Nothing here reads a clock: the caller passes the time.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@ namespace millrace {
 using Duration = std::chrono::milliseconds;
 using TimePoint = std::chrono::sys_time<Duration>;
 
-/// `2021-09-01T12:00:00.000Z`: RFC 3339, UTC, always three digits of fraction.
+/// The time as RFC 3339 in UTC, always with three fraction digits: `2021-09-01T12:00:00.000Z`.
 std::string format_rfc3339(TimePoint time);
 
-/// Reads any RFC 3339 date-time (section 5.6: offset required, fraction of any length, cut to the
-/// millisecond; `:60` is read as the next second). Error `time.malformed` names the text.
+/// Reads any RFC 3339 date-time (section 5.6). The offset is required; a fraction may have any
+/// length and is cut to the millisecond; `:60` is read as the next second. Error: `time.malformed`,
+/// which quotes the text.
 Result<TimePoint> parse_rfc3339(std::string_view text);
 
-/// Milliseconds since the Unix epoch, as stored.
+/// Milliseconds since the Unix epoch, the form in which times are stored.
 inline int64_t to_millis(TimePoint time) { return time.time_since_epoch().count(); }
 inline TimePoint from_millis(int64_t millis) { return TimePoint(Duration(millis)); }
 

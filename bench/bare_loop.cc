@@ -23,14 +23,15 @@ namespace {
 constexpr const char* kVerb = "--bare-loop";
 constexpr size_t kMostInBatch = 1024;
 
-/// What the engine's rows come to (docs/FORMATS.md) beside the data of events: the head of an
-/// instance, what its history says of its begin and of its end, the message's frame in the outbox.
+/// Sizes of the engine's rows in bytes (docs/FORMATS.md), without the data of events: the head of
+/// an instance, the history records of its start and of its end, and the frame of a message in the
+/// outbox.
 constexpr size_t kHeadBytes = 80;
-constexpr size_t kBegunBytes = 140;
+constexpr size_t kStartedBytes = 140;
 constexpr size_t kEndedBytes = 220;
 constexpr size_t kFrameBytes = 120;
 
-/// The bytes of an event's data, of the whole event's.
+/// The size of an event's data, from the size of the event.
 constexpr size_t data_bytes(size_t event) { return event * 3 / 4; }
 
 void must(int failed) { CHECK(failed == 0, "{}", mdb_strerror(failed)); }
@@ -141,7 +142,7 @@ class Loop {
       waiting_.emplace(key, number);
       put(live_, number, 0, std::string(kHeadBytes, 'h'));
       put(live_, number, 1, data.substr(0, data_bytes(size)));
-      put(history_, ++histories_, 0, std::string(kBegunBytes, 'd'));
+      put(history_, ++histories_, 0, std::string(kStartedBytes, 'd'));
     } else if (type == "life.go") {
       const auto found = waiting_.find(std::string(key));
       if (found == waiting_.end()) return;
@@ -152,12 +153,12 @@ class Loop {
       put(ended_, number, 0, std::string(kHeadBytes, 'h'));
       put(ended_, number, 1, std::string(data_bytes(size), 'i'));
       put(history_, ++histories_, 0, std::string(kEndedBytes + 2 * data_bytes(size), 'd'));
-      Message told{.row = fmt::format(R"({{"specversion":"1.0","id":"{}","source":"bench",)"
+      Message done{.row = fmt::format(R"({{"specversion":"1.0","id":"{}","source":"bench",)"
                                       R"("type":"life.done","data":"{}"}})",
                                       number, key),
                    .number = number};
-      put(outbox_, number, 0, std::string(kFrameBytes, 'f') + told.row);
-      messages.push_back(std::move(told));
+      put(outbox_, number, 0, std::string(kFrameBytes, 'f') + done.row);
+      messages.push_back(std::move(done));
     }
   }
 

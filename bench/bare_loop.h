@@ -1,6 +1,7 @@
-// The bare loop: what a lifecycle costs with nothing of an engine: pull, the two attributes that
-// matter, the same rows in LMDB, one synced commit a batch, publish, and the acknowledgement into
-// the next commit. It knows its one workflow by heart. The limit that an engine can come near to.
+// BareLoop: a program that does the work of a lifecycle without an engine. It pulls events, reads
+// the two attributes that matter, writes rows of the same sizes to LMDB in one synced commit for
+// each batch, publishes, and applies acknowledgements with the next commit. Its one workflow is
+// part of its code. Its rate is the limit that an engine can approach.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +11,10 @@
 
 namespace millrace {
 
-/// The loop as a process of its own.
+/// Runs the loop in a separate process.
 class BareLoop {
  public:
-  /// Returns when it reads the stream, which it makes.
+  /// Starts the process, which creates the stream. Returns once the process reads the stream.
   BareLoop(const std::filesystem::path& folder, const std::string& nats_url);
   ~BareLoop();
   BareLoop(const BareLoop&) = delete;
@@ -25,7 +26,8 @@ class BareLoop {
   LaunchedProcess process_;
 };
 
-/// What that process does, if `arguments` say that this is one; else it returns.
+/// Runs the loop, and does not return, if the arguments are those of BareLoop's process. Otherwise
+/// returns at once.
 void run_if_bare_loop(int argc, char** argv);
 
 }  // namespace millrace

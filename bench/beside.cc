@@ -1,6 +1,7 @@
-// Lifecycles on this millrace beside those on another one, which MILLRACE_BENCH_BESIDE names: both
-// run at once, each with a broker of its own, and get short loads in turns. A machine whose speed
-// changes from minute to minute is the same for both halves of a pair.
+// Compares the lifecycles of this millrace with those of another millrace program, which
+// MILLRACE_BENCH_BESIDE names. Both servers run at the same time, each with its own broker, and get
+// short loads in turns. So a machine whose speed changes from minute to minute has the same speed
+// for both loads of a pair.
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -20,16 +21,16 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kPairs = 40;  // MILLRACE_BENCH_PAIRS names another number
+constexpr size_t kPairs = 40;  // MILLRACE_BENCH_PAIRS sets another number
 
 size_t pairs() {
   const char* const text = std::getenv("MILLRACE_BENCH_PAIRS");
   const size_t pairs = text == nullptr ? kPairs : std::strtoull(text, nullptr, 10);
-  CHECK(pairs >= 10, "MILLRACE_BENCH_PAIRS is {}; name 10 pairs or more", text);
+  CHECK(pairs >= 10, "MILLRACE_BENCH_PAIRS is {}; expected 10 or more", text);
   return pairs;
 }
 
-/// One of the two servers, with all that it needs.
+/// One of the two servers, with its broker and its folder.
 struct Contender {
   explicit Contender(const std::filesystem::path& program)
       : process(site.folder() / "data", site.broker->url(), {}, program) {
@@ -48,7 +49,8 @@ struct Contender {
   size_t runs = 0;
 };
 
-/// The median, and the bounds within which 95 % of the medians of resampled samples lie.
+/// The median of the samples, and the interval that contains 95 % of the medians of resampled
+/// samples.
 std::string summary(const std::vector<double>& samples) {
   std::minstd_rand random;
   std::vector<double> medians;
@@ -64,7 +66,7 @@ std::string summary(const std::vector<double>& samples) {
 }
 
 void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) {
-  ours.run(in_flight, count);  // what was never used is slower
+  ours.run(in_flight, count);  // a first run is slower
   other.run(in_flight, count);
   std::vector<double> rates;
   std::vector<double> costs;
@@ -76,7 +78,7 @@ void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) 
     rates.push_back(mine.rate() / its.rate());
     costs.push_back(mine.engine_cost / its.engine_cost);
   }
-  row(fmt::format("lifecycles, {} in flight: rate / that of the other, {} pairs", in_flight,
+  row(fmt::format("lifecycles, {} in flight: rate / rate of the other, {} pairs", in_flight,
                   rates.size()),
       summary(rates), "processor time " + summary(costs));
 }
@@ -86,7 +88,7 @@ void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) 
 void beside() {
   const char* const program = std::getenv("MILLRACE_BENCH_BESIDE");
   if (program == nullptr) {
-    row("lifecycles beside another millrace", "-", "MILLRACE_BENCH_BESIDE names no program");
+    row("lifecycles beside another millrace", "-", "MILLRACE_BENCH_BESIDE is not set");
     return;
   }
   Contender ours{std::filesystem::path()};

@@ -1,4 +1,5 @@
-// The engine's thread alone: what a durable lifecycle costs it, and what reading an event costs.
+// Measures the engine thread alone: the cost of a durable lifecycle, and the cost of reading an
+// event.
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -28,7 +29,7 @@ void run(size_t batch, size_t rounds) {
     rig.turn();
     CHECK(rig.published() == batch, "{} of {} lifecycles ended", rig.published(), batch);
   }
-  row(fmt::format("engine's thread, a lifecycle of {} at a time", batch),
+  row(fmt::format("engine thread, one lifecycle, {} at a time", batch),
       fmt::format("{:.1f} us", rig.turning / static_cast<double>(batch * rounds) * 1e6),
       fmt::format("reading an event {:.2f} us",
                   rig.decoding / static_cast<double>(rig.events) * 1e6));

@@ -16,7 +16,7 @@ double thread_seconds() {
 }
 
 void EngineRig::Echo::publish(NatsMessage message, Done done) {
-  ++told;
+  ++count;
   messages.push_back(std::move(message));
   waiting.push_back(std::move(done));
 }
@@ -26,25 +26,26 @@ EngineRig::EngineRig() {
   CHECK(opened.has_value(), "{}", opened.error().message);
   environment_ = *std::move(opened);
   processor_ = std::make_unique<Processor>(
-      ProcessorParts{.engine = {.environment = *environment_,
-                                .clock = clock_,
-                                .publisher = echo_,
-                                .functions = nobody_,
-                                .webhooks = webhooks_,
-                                .definitions = definitions_,
-                                .make_id =
-                                    [this](TimePoint now) {
-                                      std::array<uint8_t, 10> rest{};
-                                      ++ids_;
-                                      for (size_t i = 0; i < 8; ++i) {
-                                        rest[2 + i] = static_cast<uint8_t>(ids_ >> (56 - 8 * i));
-                                      }
-                                      return make_instance_id(now, rest);
-                                    },
-                                .begun_tasks = begun_tasks_},
-                     .intake = intake_,
-                     .evaluate = [](const Evaluation&, auto) { CHECK(false, "no worker here"); },
-                     .metrics = metrics_},
+      ProcessorParts{
+          .engine = {.environment = *environment_,
+                     .clock = clock_,
+                     .publisher = echo_,
+                     .functions = no_runner_,
+                     .webhooks = webhooks_,
+                     .definitions = definitions_,
+                     .make_id =
+                         [this](TimePoint now) {
+                           std::array<uint8_t, 10> rest{};
+                           ++ids_;
+                           for (size_t i = 0; i < 8; ++i) {
+                             rest[2 + i] = static_cast<uint8_t>(ids_ >> (56 - 8 * i));
+                           }
+                           return make_instance_id(now, rest);
+                         },
+                     .started_tasks = started_tasks_},
+          .intake = intake_,
+          .evaluate = [](const Evaluation&, auto) { CHECK(false, "the rig has no jq worker"); },
+          .metrics = metrics_},
       ProcessorOptions{});
   CHECK(processor_->load().has_value());
   StreamOpened stream;
@@ -96,7 +97,7 @@ void EngineRig::turn() {
   turning += thread_seconds() - before;
 }
 
-void EngineRig::settle() {
+void EngineRig::run_until_idle() {
   turn();
   const double before = thread_seconds();
   do {

@@ -1,6 +1,6 @@
-// EngineRig: the real processor on a real store in this process, turned by hand, with a twin of the
-// broker that takes every message at once. What the engine's thread costs is measured without the
-// rest: in processor time, so that neither the disk's waits nor other threads are in it.
+// EngineRig: the real processor on a real store, in this process. The benchmark calls each turn,
+// and a fake broker accepts every message at once. It measures the engine thread alone, in
+// processor time, which includes neither waits for the disk nor other threads.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace millrace {
 
-/// What the calling thread has used of a processor, in seconds.
+/// The processor time that the calling thread has used, in seconds.
 double thread_seconds();
 
 class EngineRig {
  public:
-  /// On a folder of its own beside this program, gone at the end.
+  /// Uses a new folder beside this program, which the destructor deletes.
   EngineRig();
   ~EngineRig();
   EngineRig(const EngineRig&) = delete;
@@ -31,29 +31,29 @@ class EngineRig {
 
   void apply(const std::string& workflow_text);
 
-  /// Puts a structured event behind the stream's last one.
+  /// Appends a structured event to the stream.
   void add(std::string_view type, const std::string& id, const std::string& key);
-  /// Puts the engine's own messages there, and acknowledges them.
+  /// Appends the messages that the engine has published to the stream, and acknowledges them.
   void add_echoes();
 
-  /// One turn with all that was added.
+  /// Runs one turn with all events that were added.
   void turn();
-  /// Turns until nothing is left to do; what it publishes is acknowledged.
-  void settle();
+  /// Runs turns until no work is left; acknowledges what the engine publishes.
+  void run_until_idle();
 
-  /// The clock stands still until it is moved.
+  /// Advances the clock, which otherwise stands still.
   void advance(Duration by) { clock_.by += by; }
   TimePoint now() const { return clock_.now(); }
 
-  /// Messages that the engine has published and that were not added yet.
+  /// The number of messages that the engine has published and add_echoes() has not yet appended.
   size_t published() const { return echo_.messages.size(); }
-  /// Messages that it has published in all.
-  uint64_t told() const { return echo_.told; }
+  /// The number of messages that the engine has published since its start.
+  uint64_t timeouts_reported() const { return echo_.count; }
   Environment& store() { return *environment_; }
 
   double turning = 0;   ///< seconds of processor time in turns
-  double decoding = 0;  ///< and in reading events
-  uint64_t events = 0;  ///< that were read
+  double decoding = 0;  ///< seconds of processor time in reading events
+  uint64_t events = 0;  ///< number of events that were read
 
  private:
   class RigClock final : public Clock {
@@ -69,7 +69,7 @@ class EngineRig {
     std::vector<NatsMessage> messages;
     std::vector<Done> waiting;
     uint64_t sequence = 0;
-    uint64_t told = 0;
+    uint64_t count = 0;
   };
 
   void add(NatsMessage message);
@@ -78,10 +78,10 @@ class EngineRig {
   ScratchFolder folder_ = make_run_folder();
   RigClock clock_;
   Echo echo_;
-  TaskRouter nobody_;  // no workflow here has work done outside
+  TaskRouter no_runner_;  // no workflow of a benchmark with this rig calls a service
   NoWebhooks webhooks_;
   Metrics metrics_;
-  BegunTasks begun_tasks_;
+  StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
   std::unique_ptr<Environment> environment_;
   Intake intake_;

@@ -1,5 +1,5 @@
-// What an expression costs: in the fast lane, by libjq in this process (with the way there and
-// back, which any use of it pays), and by a worker.
+// Measures the evaluation of an expression: in the fast lane, with libjq in this process (with the
+// conversion of the data, which every use of libjq needs), and with jq workers.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// 1 KB of JSON as it comes with an order.
+/// An order as 1 KB of JSON.
 Json order() {
   Json order = *parse_json(R"({
     "specversion": "1.0", "id": "5f9c4b02-3c1e-4c55-9f0a-6a34d2c1b7aa", "type": "order.placed",
@@ -31,7 +31,7 @@ Json order() {
   return order;
 }
 
-/// The best of several runs: what the machine can do when nobody disturbs it.
+/// Calls a second, in the best of several runs: other processes may slow the machine down.
 template <class Body>
 double rate(size_t count, const Body& body) {
   double best = 0;
@@ -43,7 +43,7 @@ double rate(size_t count, const Body& body) {
   return best;
 }
 
-/// Evaluations a second by libjq in this process, from Json to Json.
+/// Evaluations a second with libjq in this process, from Json to Json.
 double by_libjq(const char* program) {
   const Json input = order();
   auto compiled = JqProgram::compile(program);
@@ -57,7 +57,7 @@ double by_libjq(const char* program) {
 void in_lane(const char* what, const char* program) {
   const Json input = order();
   const auto fast = compile_fast(program);
-  CHECK(fast != nullptr, "{} is not for the fast lane", program);
+  CHECK(fast != nullptr, "the fast lane does not support {}", program);
   const double fast_rate = rate(300'000, [&] { CHECK(fast->run(input).has_value()); });
   const double libjq_rate = by_libjq(program);
   row(fmt::format("fast lane, {}", what), fmt::format("{:.2f} M/s", fast_rate / 1e6),
@@ -65,8 +65,8 @@ void in_lane(const char* what, const char* program) {
                   fast_rate / libjq_rate));
 }
 
-/// So many evaluations by the workers, never more than `in_flight` at once; each of an input of its
-/// own.
+/// Evaluations a second by the jq workers: runs `count` evaluations, at most `in_flight` at once,
+/// over 64 different inputs.
 double by_workers(JqPool& pool, const char* program, size_t in_flight, size_t count) {
   std::vector<std::shared_ptr<const std::string>> inputs;
   for (int i = 0; i < 64; ++i) {
@@ -105,7 +105,7 @@ void expressions() {
   in_lane("a condition (.a.b.c > 100 and .a.customer.vip)", ".a.b.c > 100 and .a.customer.vip");
   in_lane("a text (\"Order \\(.a.id) of \\(.a.customer.name)\")",
           R"x("Order \(.a.id) of \(.a.customer.name)")x");
-  in_lane("the data with a field more (. + {n: 1})", ". + {n: 1}");
+  in_lane("the data with one more field (. + {n: 1})", ". + {n: 1}");
 
   auto launcher = JqLauncher::start();
   CHECK(launcher.has_value(), "{}", launcher.error().message);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Draws a flame graph of what `perf script` prints.
+"""Draws a flame graph from the output of `perf script`.
 
     perf record -F 1999 -g -p PID -- sleep 5
     perf script | bench/flame.py "title" > flame.svg
 
-A box is a function; its width is its share of the samples, what stands on it was called by it.
-Boxes narrower than a thousandth of the whole are left out.
+A box is a function. Its width is its share of the samples; the boxes above it are the functions that
+it called. Boxes with less than a thousandth of all samples are left out.
 """
 import html
 import re
@@ -37,7 +37,7 @@ def short_name(symbol):
     symbol = re.sub(r"\[abi:[a-z0-9]+\]", "", symbol)
     symbol = symbol.split("(")[0] or symbol
     depth, kept = 0, []
-    for char in symbol:  # template arguments say little and are long
+    for char in symbol:  # template arguments are long and add little
         depth += char == "<"
         if depth == 0:
             kept.append(char)

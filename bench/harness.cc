@@ -19,7 +19,7 @@
 namespace millrace {
 namespace {
 
-/// The millrace that was built beside this program.
+/// The millrace program of the same build folder.
 std::filesystem::path binary() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "app" /
          "millrace";
@@ -37,7 +37,7 @@ void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(2))
 double processor_seconds(int pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text((std::istreambuf_iterator<char>(file)), {});
-  // The fields behind the name, which is in parentheses: utime is the 12th of them, stime the 13th.
+  // After the name, which is in parentheses, utime is the 12th field and stime the 13th.
   std::istringstream fields(text.substr(text.rfind(')') + 1));
   std::string field;
   double ticks = 0;
@@ -48,7 +48,7 @@ double processor_seconds(int pid) {
 }
 
 size_t heap_bytes() {
-  uint64_t now = 1;  // jemalloc's figures are those of the last time that this was written
+  uint64_t now = 1;  // jemalloc updates its statistics only when the epoch is written
   CHECK(mallctl("epoch", nullptr, nullptr, &now, sizeof now) == 0);
   size_t bytes = 0;
   size_t size = sizeof bytes;
@@ -96,7 +96,7 @@ double MillraceProcess::start() {
     const size_t at = text.find("on port ");
     if (at != std::string::npos) port_ = std::atoi(text.c_str() + at + 8);
   }
-  // What it says later goes to our standard error, so that it never blocks on a full pipe.
+  // Copies the rest of its log to standard error, so that the process never blocks on a full pipe.
   std::thread([fd = log[0]] {
     std::array<char, 4096> buffer;
     for (ssize_t size; (size = read(fd, buffer.data(), buffer.size())) > 0;) {
@@ -149,8 +149,8 @@ double MillraceProcess::metric(const std::string& name) {
   double sum = 0;
   for (size_t at = 0; (at = text.find("\n" + name, at)) != std::string::npos; ++at) {
     const size_t end = text.find('\n', at + 1);
-    const size_t space = text.rfind(' ', end);
-    sum += std::atof(text.c_str() + space + 1);
+    const size_t blank = text.rfind(' ', end);
+    sum += std::atof(text.c_str() + blank + 1);
   }
   return sum;
 }

@@ -1,5 +1,5 @@
-// What the benchmarks share: a millrace as a process of its own beside a private nats-server, a
-// plain NATS client as the load, and figures.
+// Code that the benchmarks share: `millrace serve` as a child process, a private nats-server, a
+// NATS client that creates load, and statistics.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ namespace millrace {
 
 using Seconds = std::chrono::duration<double>;
 
-/// The time since it was made.
+/// Measures the time since its construction.
 class Stopwatch {
  public:
   double seconds() const { return Seconds(std::chrono::steady_clock::now() - start_).count(); }
@@ -33,33 +33,33 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// What a process has used of the processors so far, in seconds.
+/// The processor time that a process has used so far, in seconds.
 double processor_seconds(int pid);
 
-/// What this process has allocated and not freed, in bytes.
+/// The memory that this process has allocated and not freed, in bytes.
 size_t heap_bytes();
 
-/// The value below which `part` of the samples lie.
+/// The value below which the fraction `part` of the samples lies.
 double percentile(std::vector<double> samples, double part);
 
-/// `millrace serve` as a child process, on a folder that goes with it.
+/// Runs `millrace serve` as a child process on a data folder.
 class MillraceProcess {
  public:
-  /// `options` are more of its command line; `program` is the one that was built beside this one
-  /// unless it is given.
+  /// `options` are added to the command line of the process. An empty `program` stands for the one
+  /// in the same build folder.
   MillraceProcess(std::filesystem::path data, std::string nats_url,
                   std::vector<std::string> options = {}, std::filesystem::path program = {});
   ~MillraceProcess();
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
 
-  /// Starts it and waits until it is ready; how long that took, in seconds.
+  /// Starts the process, waits until it is ready, and returns how long that took, in seconds.
   double start();
-  /// SIGKILL.
+  /// Ends the process with SIGKILL.
   void kill();
 
   void apply(const std::string& workflow_text, const std::string& id);
-  /// A metric's value, summed over its labels.
+  /// The value of a metric, summed over its labels.
   double metric(const std::string& name);
   /// Waits until `metric(name)` reaches `value`.
   void wait_for(const std::string& name, double value);
@@ -75,11 +75,12 @@ class MillraceProcess {
   std::string nats_url_;
   std::vector<std::string> options_;
   std::filesystem::path program_;
-  std::optional<LaunchedProcess> process_;  ///< none: it does not run
+  std::optional<LaunchedProcess> process_;  ///< empty: the process does not run
   int port_ = 0;
 };
 
-/// A plain client: publishes without waiting, hears what it subscribed to on the library's thread.
+/// A NATS client that publishes without waiting. The library's thread calls `heard` with the data
+/// of each message of a subscription.
 class PlainClient {
  public:
   explicit PlainClient(const std::string& url);
@@ -100,19 +101,19 @@ class PlainClient {
   std::vector<std::unique_ptr<Heard>> heard_;
 };
 
-/// Where the events of the benchmarks are published.
+/// The subject to which the benchmarks publish events.
 inline constexpr const char* kBenchSubject = "millrace.events.default.bench";
 
 /// A structured event of about 512 bytes.
 std::string event_text(std::string_view type, std::string_view id, std::string_view key);
-/// One that has the key in its data as well.
+/// A structured event of about 500 bytes that also has the key in its data.
 std::string with_key(std::string_view type, std::string_view id, std::string_view key);
 
-/// A folder that goes with its owner, beside this program: on the disk that is measured, not in a
-/// memory file system.
+/// Makes a folder beside this program, so that it is on the measured disk and not in a memory file
+/// system. It is deleted with the returned owner.
 ScratchFolder make_run_folder();
 
-/// A private broker and a folder for everything, both gone at the end.
+/// A private broker and a folder for all files; the destructor ends the one and deletes the other.
 struct Site {
   Site();
   const std::filesystem::path& folder() const { return run.path(); }
@@ -121,7 +122,7 @@ struct Site {
   std::unique_ptr<DevServer> broker;
 };
 
-/// Prints one line of the table.
+/// Prints one row of the table of results.
 void row(std::string_view what, std::string_view figure, std::string_view beside = "");
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// What one workflow's misbehaviour, or its crowd, costs the others.
+// Measures how much a faulty workflow, or an event for very many instances, slows other workflows
+// down.
 #include <fmt/format.h>
 
 #include "bench/harness.h"
@@ -8,7 +9,7 @@
 
 namespace millrace {
 
-/// What workflows whose jq never ends cost the others.
+/// Lifecycles alone, and at the same time as two workflows whose jq programs never end.
 void isolation() {
   constexpr size_t kInFlight = 100;
   constexpr size_t kCount = 10'000;
@@ -38,10 +39,10 @@ void isolation() {
     }
   }
   client.flush();
-  measure("beside two that loop");
+  measure("beside two workflows that loop");
 }
 
-/// One event that wakes 100 000 instances, and what others feel of it.
+/// One event that wakes 100 000 instances, and the lifecycles of another workflow at the same time.
 void crowd() {
   constexpr size_t kCount = 100'000;
   Site site;
@@ -75,7 +76,7 @@ void crowd() {
   process.wait_for("millrace_instances_woken_total", woken + kCount + took.size());
   row("one event wakes 100 000 instances", fmt::format("{:.1f} s", watch.seconds()),
       fmt::format("{:.0f} instances/s", kCount / watch.seconds()));
-  row("lifecycle, 1 in flight, meanwhile", fmt::format("{} of them", took.size()),
+  row("lifecycle, 1 in flight, during this wake", fmt::format("{} lifecycles", took.size()),
       fmt::format("p50 {:.2f} ms, p99 {:.2f} ms, longest {:.2f} ms", percentile(took, 0.5),
                   percentile(took, 0.99), percentile(took, 1)));
 }

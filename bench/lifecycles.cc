@@ -17,12 +17,12 @@
 namespace millrace {
 namespace {
 
-/// The number of the lifecycle that a generated event tells the end of: its data is the key, which
-/// ends with it.
+/// The number of the lifecycle whose end a generated event reports. The data of the event is the
+/// key, which ends with that number.
 size_t number_in(std::string_view event) {
   const std::string_view mark = "\"data\":\"";
   const size_t begin = event.find(mark);
-  CHECK(begin != std::string_view::npos, "no key in {}", event);
+  CHECK(begin != std::string_view::npos, "the event has no key: {}", event);
   const std::string_view rest = event.substr(begin + mark.size());
   const std::string_view key = rest.substr(0, rest.find('"'));
   size_t number = 0;
@@ -40,7 +40,7 @@ class Load {
         client_(url, fmt::format("millrace.events.default.{}.done", plan_.workflow),
                 [this](std::string_view event) { hear(event); }) {}
 
-  /// Starts those that only wait, and waits until the last of them can be woken.
+  /// Starts the instances that only wait, and returns once the last of them has been woken.
   void fill() {
     if (plan_.waiting == 0) return;
     std::unique_lock guard(lock_);
@@ -52,7 +52,7 @@ class Load {
     for (size_t i = 0; i + 1 < plan_.waiting; ++i) waiting_.push_back(i);
   }
 
-  /// Returns how long each took, in milliseconds.
+  /// Runs the load and returns the time of each lifecycle, in milliseconds.
   std::vector<double> run() {
     std::unique_lock guard(lock_);
     for (size_t i = 0; i < std::min(plan_.in_flight, plan_.count); ++i) go_on();
@@ -62,7 +62,7 @@ class Load {
   }
 
  private:
-  // All under the lock.
+  // These functions are called with the lock held, except hear(), which takes it.
 
   std::string key(size_t number) const {
     return fmt::format("{}-{}-{}", plan_.workflow, plan_.run, number);
@@ -76,7 +76,7 @@ class Load {
     const std::string its = key(number);
     client_.publish(kBenchSubject, with_key(plan_.workflow + ".go", "g" + its, its));
   }
-  /// Starts one, and wakes one: the same, or any of those that wait.
+  /// Starts an instance and wakes a random one of the waiting instances, which may be the same.
   void go_on() {
     waiting_.push_back(started_);
     start();
@@ -98,8 +98,8 @@ class Load {
   const LifecyclePlan plan_;
   std::mutex lock_;
   std::condition_variable finished_;
-  std::vector<Stopwatch> began_;  ///< by number: when it was told to go on
-  std::vector<size_t> waiting_;   ///< numbers that were started and not woken
+  std::vector<Stopwatch> began_;  ///< by number: time of the event that wakes the instance
+  std::vector<size_t> waiting_;   ///< numbers of instances that were started and not woken
   std::vector<double> took_;
   size_t started_ = 0;
   size_t woken_ = 0;
@@ -162,8 +162,8 @@ Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& pla
 void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare) {
   row(what, fmt::format("{:.0f}/s", took.rate()),
       fmt::format("bare loop {:.0f}/s: {:.2f}", bare.rate(), took.rate() / bare.rate()));
-  row("  how long one takes", took.percentiles(), "bare loop " + bare.percentiles());
-  row("  processor time of one", took.costs(), "bare loop " + bare.costs());
+  row("  time of one lifecycle", took.percentiles(), "bare loop " + bare.percentiles());
+  row("  processor time of one lifecycle", took.costs(), "bare loop " + bare.costs());
 }
 
 void lifecycles() {

@@ -1,4 +1,5 @@
-// Lifecycles through a broker: an event starts an instance, another wakes it, it generates a third.
+// Lifecycles through a broker: one event starts an instance, a second event wakes it, and the
+// instance generates a third one.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 
 namespace millrace {
 
-/// What some lifecycles took.
+/// The results of a run of lifecycles.
 struct Lifecycles {
   double seconds = 0;
-  std::vector<double> each;  ///< in milliseconds
-  /// Processor time of one, in microseconds: of the engine's process, of the broker's, of this one,
-  /// which is the load.
+  std::vector<double> each;  ///< time of each lifecycle, in milliseconds
+  /// Processor time of one lifecycle, in microseconds: in the process of the engine, in the broker,
+  /// and in this process, which generates the load.
   double engine_cost = 0;
   double broker_cost = 0;
   double load_cost = 0;
@@ -28,19 +29,20 @@ struct Lifecycles {
 
 struct LifecyclePlan {
   std::string workflow = "life";
-  std::string run = "k";  ///< keeps the keys apart from those of other runs
+  std::string run = "k";  ///< part of the keys, so that they differ between runs
   size_t in_flight = 1;
   size_t count = 0;
-  /// So many are started first and wait; each that starts from then on has any of them woken.
+  /// Number of instances that are started first and wait. After that, each start wakes a random
+  /// waiting instance.
   size_t waiting = 0;
-  std::function<void()> filled;  ///< called when they wait; none: nobody wants to know
+  std::function<void()> filled;  ///< called once these instances wait; may be empty
 };
 
-/// Keeps `in_flight` lifecycles going until `count` have ended. `engine` is the process that runs
-/// them.
+/// Keeps `in_flight` lifecycles in flight until `count` of them have ended. `engine` is the id of
+/// the process that runs them.
 Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan);
 
-/// Prints the rows of such a run, beside those of the bare loop.
+/// Prints the rows of a run, with the results of the bare loop as the comparison.
 void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// ./dev bench: one table of what millrace does on this machine, each figure beside a limit that was
-// measured in the same run. `bench NAME` prints the rows of one name.
+// ./dev bench: prints a table of results on this machine. Most figures have a comparison that was
+// measured in the same run. `bench NAME` prints only the rows of one benchmark.
 #include <cstdio>
 #include <string>
 
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   if (const auto code = millrace::run_as_jq_process(argc, argv)) return *code;
   millrace::run_if_bare_loop(argc, argv);
   const std::string only = argc > 1 ? argv[1] : "";
-  millrace::row("what", "figure", "beside it");
+  millrace::row("what", "figure", "comparison");
   millrace::row("---", "---:", "---");
   bool found = only.empty();
   for (const Benchmark& one : kBenchmarks) {
@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
     one.run();
   }
   if (!found) {
-    fmt::print(stderr, "there is no benchmark {}; there are", only);
+    fmt::print(stderr, "unknown benchmark {}; expected one of:", only);
     for (const Benchmark& one : kBenchmarks) fmt::print(stderr, " {}", one.name);
     fmt::print(stderr, "\n");
     return 2;

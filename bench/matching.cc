@@ -1,4 +1,4 @@
-// What it takes to find out whom an event concerns.
+// Measures how fast the listeners that an event matches are found.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kType = "com.example.order.paid";
 constexpr size_t kDigits = 14;
 
-/// 20 bytes, as an order's number may be.
+/// 20 bytes, like the number of an order.
 std::string order_id(uint64_t number) { return fmt::format("order-{:014}", number); }
 
 EventFilter waits_for(Predicate::Kind kind, std::string text) {
@@ -37,8 +37,8 @@ EventFilter waits_for_order(uint64_t number) {
   return waits_for(Predicate::Kind::kEquals, order_id(number));
 }
 
-/// Messages of one size, each of an order drawn from `orders`. They are written where the one
-/// before was, as messages from a socket are, so that their bytes do not come from main memory.
+/// Messages of one size, each with a random order out of `orders`. Each message overwrites the
+/// message before it, like messages from a socket, so that its bytes are in the processor's cache.
 class Messages {
  public:
   Messages(size_t bytes, uint64_t orders) : orders_(orders) {
@@ -51,7 +51,7 @@ class Messages {
     digits_at_ = text_.find(order_id(0)) + order_id(0).size() - kDigits;
   }
 
-  /// The next one, in place of the last.
+  /// Makes the next message, in the memory of the last one.
   NatsMessage& next() {
     message_.data.assign(text_);
     uint64_t order = random_() % orders_;
@@ -69,8 +69,8 @@ class Messages {
   NatsMessage message_;
 };
 
-/// What one round of `work` takes, in seconds of processor time: the best of many short runs, since
-/// others use this machine.
+/// The processor time of one round of `work`, in seconds: the best of many short runs, since other
+/// processes use this machine too.
 double cost_of(size_t rounds, const std::function<void()>& work) {
   const auto now = [] {
     timespec time{};
@@ -79,14 +79,14 @@ double cost_of(size_t rounds, const std::function<void()>& work) {
   };
   double best = std::numeric_limits<double>::max();
   for (int run = 0; run < 30; ++run) {
-    const double begun = now();
+    const double started = now();
     for (size_t i = 0; i < rounds; ++i) work();
-    best = std::min(best, (now() - begun) / static_cast<double>(rounds));
+    best = std::min(best, (now() - started) / static_cast<double>(rounds));
   }
   return best;
 }
 
-/// What it takes to do something with each message, without the message itself.
+/// The cost of `work` for one message, in seconds, without the cost of making the message.
 template <class Work>
 double cost_a_message(Messages messages, size_t rounds, const Work& work) {
   const double of_all = cost_of(rounds, [&] { work(messages.next()); });
@@ -95,7 +95,7 @@ double cost_a_message(Messages messages, size_t rounds, const Work& work) {
 
 std::string rate(double cost) { return fmt::format("{:.2f} M/s", 1e-6 / cost); }
 
-/// Reads each message and asks whom it concerns.
+/// The cost of reading a message and matching it, in seconds.
 double match_messages(Matcher& matcher, const Messages& messages, size_t rounds) {
   std::vector<uint64_t> targets;
   return cost_a_message(messages, rounds, [&](NatsMessage& message) {
@@ -105,7 +105,8 @@ double match_messages(Matcher& matcher, const Messages& messages, size_t rounds)
   });
 }
 
-/// The least that could be done: two attributes by simdjson, looked up in one hash table.
+/// The cost of the least possible work, in seconds: reads two attributes with simdjson and looks
+/// them up in one hash table.
 double bare_loop(const Messages& messages, uint64_t listeners, size_t rounds) {
   std::unordered_map<std::string, uint64_t> table;
   for (uint64_t i = 0; i < listeners; ++i) table.emplace(kType + order_id(i), i);
@@ -150,11 +151,12 @@ void equalities() {
   for (uint64_t i = 0; i < 1'000; ++i) {
     CHECK(naive.add("default", waits_for_order(i), i).has_value());
   }
-  row("the same, 1000 listeners looked at one by one",
+  row("events of 264 B read and matched, 1000 listeners one by one",
       fmt::format("{:.0f}/s", 1 / match_messages(naive, Messages(264, 1'000), 20)));
 }
 
-/// Of ten, seven wait for an equality, two for a text of their own, one for one of 50 expressions.
+/// The filter of listener `number`. Of ten listeners, seven test an equality, two a pattern that is
+/// their own literal text, and one a pattern that is one of 50 regular expressions.
 EventFilter mixed(uint64_t number) {
   const std::string id = order_id(number);
   switch (number % 10) {
@@ -170,7 +172,7 @@ EventFilter mixed(uint64_t number) {
   }
 }
 
-/// What others do: a list of regular expressions, all run for each event.
+/// The cost of a linear matcher, in seconds for each event: it runs a list of regular expressions.
 double linear_scan(size_t listeners) {
   RE2::Options options;
   options.set_max_mem(64 << 10);
@@ -204,7 +206,7 @@ void mixtures() {
   }
 }
 
-void comings_and_goings() {
+void additions_and_removals() {
   constexpr uint64_t kListeners = 100'000;
   ListenerIndex index;
   std::unordered_multimap<std::string, uint64_t> table;
@@ -224,21 +226,21 @@ void comings_and_goings() {
   const double bare = time([&](const EventFilter& filter) {
     table.erase(table.emplace(filter.type + filter.predicates[0].text, 1));
   });
-  row("a listener comes and goes, beside 100000", rate(cost),
+  row("a listener added and removed, among 100000", rate(cost),
       fmt::format("std::unordered_multimap {}: {:.2f}", rate(bare), bare / cost));
 }
 
-/// What is done of an event that concerns nobody, beside what would be done of one that does.
+/// The cost of reading an event that matches nothing, compared with decoding the event.
 void reading() {
   const Messages messages(512, 1'000);
   const double plain = cost_a_message(messages, 4'000, [](NatsMessage& message) {
     CHECK(EncodedEvent::take(message).has_value());
   });
-  const double whole = cost_a_message(
+  const double decoded = cost_a_message(
       messages, 1'000, [](NatsMessage& message) { CHECK(decode_nats(message).has_value()); });
   row("attributes of an event of 512 B read, all of it checked",
       fmt::format("{:.0f} ns", plain * 1e9),
-      fmt::format("the whole event decoded {:.0f} ns", whole * 1e9));
+      fmt::format("the whole event decoded {:.0f} ns", decoded * 1e9));
 }
 
 }  // namespace
@@ -247,7 +249,7 @@ void matching() {
   reading();
   equalities();
   mixtures();
-  comings_and_goings();
+  additions_and_removals();
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the table that the benchmarks print.
+"""Draws charts from the table that the benchmarks print.
 
     ./dev bench > table.md
     bench/plot.py docs/performance < table.md
@@ -29,7 +29,7 @@ def number(pattern, text):
 
 
 def bars(title, unit, series, groups):
-    """A chart of horizontal bars; a group is (label, values), one value a series, None for none."""
+    """A chart of horizontal bars; a group is (label, values) with one value, or None, for each series."""
     most = max(value for _, values in groups for value in values if value is not None)
     scale = (WIDTH - LABELS - 140) / most
     drawn = [(label, [(i, v) for i, v in enumerate(values) if v is not None]) for label, values in groups]
@@ -73,14 +73,14 @@ def main():
             if lifecycle[5]:
                 last += f", {int(lifecycle[5]):,} waiting"
             rates.append((last, [number(r"([\d.]+)/s", figure), number(r"([\d.]+)/s", beside)]))
-        elif what == "how long one takes" and last:
+        elif what == "time of one lifecycle" and last:
             percentiles = r"p50 ([\d.]+) ms", r"p99 ([\d.]+) ms"
             latencies.append((last, [number(percentiles[0], figure), number(percentiles[1], figure)]))
             last = None
         elif found := re.match(r"events of 512 B read and matched, (\d+) listeners", what):
             values = [number(r"([\d.]+) M/s", figure), number(r"([\d.]+) M/s", beside), None]
             matching[f"{int(found[1]):,} listeners"] = values
-        elif found := re.match(r"the same, (\d+) listeners looked at one by one", what):
+        elif found := re.match(r"events of 264 B read and matched, (\d+) listeners one by one", what):
             matching[f"{int(found[1]):,} listeners"][2] = number(r"([\d.]+)/s", figure) / 1e6
     charts = {
         "lifecycles": bars("Durable lifecycles", "a second", ["millrace", "bare loop"], rates),

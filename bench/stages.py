@@ -1,44 +1,45 @@
 #!/usr/bin/env python3
-"""Says where the time of a run goes, by stage, from what `perf script` prints.
+"""Prints how the time of a run divides into stages, from the output of `perf script`.
 
     perf record -e cpu-clock -F 1999 -g -a -- sleep 5
     perf script | bench/stages.py RATE > stages.md
 
-RATE is how many lifecycles a second there were. A sample belongs to its thread, and there to the
-first stage of whose functions one is on its stack.
+RATE is the number of lifecycles a second in the run. A sample is counted for its thread and, in a
+thread with stages, for the first stage that has a function on the stack of the sample.
 """
 import sys
 from collections import Counter
 
 from flame import read_stacks
 
-# What is asked for in a thread's stacks, in this order: the inner before the outer.
+# The stages of a thread, with their functions. Inner functions stand before the functions that call
+# them, since the first match counts.
 STAGES = {
     "engine": [
         ("journal: sync and write", ["fdatasync", "__libc_pwrite"]),
         ("journal: encoding, hashing", ["Journal::append"]),
         ("rows into memory", ["Overlay::commit"]),
         ("instances and history written", ["Instances::write"]),
-        ("events published: encoding, outbox row", ["Draft::publish"]),
+        ("events published: encoding, outbox row", ["BatchState::publish"]),
         ("expressions", ["Visit::evaluate"]),
-        ("listeners and timers kept in step", ["Waiting::update"]),
-        ("matching", ["Waiting::match"]),
+        ("listeners and timers updated", ["WaitIndex::update"]),
+        ("matching", ["WaitIndex::match"]),
         ("the event's data read", ["EncodedEvent::event", "captured"]),
         ("duplicates", ["Dedupe::add", "Dedupe::seen"]),
-        ("instances read", ["Instances::touch"]),
+        ("instances read", ["Instances::load"]),
         ("states stepped", ["step"]),
-        ("messages handed over", ["Processor::act"]),
+        ("messages passed to the sender", ["perform"]),
     ],
 }
 REST = {
-    "engine": "what is left: allocation, switches, the batch itself",
-    "reader": "messages taken, attributes read, events handed in",
-    "sender": "messages handed to the client library, acknowledgements read",
-    "checkpoint": "the journal's rows into LMDB",
+    "engine": "the rest: allocation, thread switches, the batch itself",
+    "reader": "messages received, attributes read, events passed to the engine",
+    "sender": "messages passed to the client library, acknowledgements read",
+    "checkpoint": "rows of the journal written to LMDB",
     "gateway": "HTTP",
-    "manager": "jq workers",
+    "jq-pool": "jq workers",
 }
-# Threads of the client library are named as the one that made them.
+# A thread of the client library has the name of the thread that created it.
 OTHERS = {"millrace": "the client library's threads", "connection": "the client library's threads"}
 PROCESSES = {"nats-server": "the broker", "bench": "the load", "swapper": "idle"}
 
@@ -61,7 +62,7 @@ def main():
     rate = float(sys.argv[1])
     found = Counter(stage_of(thread, frames) for thread, frames in read_stacks(sys.stdin))
     total = sum(found.values())
-    # All processors together are 100 %; how many there are does not show in the samples.
+    # All processors together are 100 %. The samples do not show how many there are.
     processors = 2
     print("| thread | what | of all time | us a lifecycle |")
     print("| --- | --- | ---: | ---: |")

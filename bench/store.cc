@@ -1,5 +1,6 @@
-// What a commit costs, and what it leaves to be done: batches of rows through the store beside the
-// same rows put straight into LMDB, a synced transaction a batch, in the same run. Prints a table.
+// Measures commits, and the checkpoint that they leave to be done. Writes batches of rows through
+// the store, and the same rows directly to LMDB with one synced transaction for each batch, in one
+// run.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -22,7 +23,7 @@ namespace {
 constexpr size_t kRowsInABatch = 100;
 constexpr size_t kRowBytes = 700;
 
-/// 20 bytes, as an instance's key has.
+/// 20 bytes, like the key of an instance.
 std::string key_of_row(uint64_t number) { return fmt::format("{:020}", number); }
 
 template <class T>
@@ -31,9 +32,9 @@ T must(Result<T> result) {
   return take_value(std::move(result));
 }
 
-/// Brings one batch to disk.
+/// Writes one batch to disk.
 using Commit = std::function<void(const WriteSet& rows)>;
-/// The rows of the nth batch.
+/// Returns the rows of batch `n`.
 using Batch = std::function<WriteSet(uint64_t n)>;
 
 struct Took {
@@ -45,13 +46,13 @@ Took run(uint64_t batches, const Batch& batch, const Commit& commit) {
   std::vector<WriteSet> all;
   for (uint64_t n = 0; n < batches; ++n) all.push_back(batch(n));
   Took took;
-  const Stopwatch whole;
+  const Stopwatch all_batches;
   for (const WriteSet& rows : all) {
     const Stopwatch one;
     commit(rows);
     took.each.push_back(one.seconds() * 1e3);
   }
-  took.seconds = whole.seconds();
+  took.seconds = all_batches.seconds();
   return took;
 }
 
@@ -84,7 +85,7 @@ void compare(std::string_view what, uint64_t batches, const Batch& batch, Enviro
   };
   line("LMDB alone", raw, "");
   line("the store", store,
-       fmt::format("; {:.2f} x, with {:.2f} s for what it left {:.2f} x",
+       fmt::format("; {:.2f} x, with {:.2f} s for the checkpoint {:.2f} x",
                    raw.seconds / store.seconds, rest, raw.seconds / (store.seconds + rest)));
 }
 
@@ -126,7 +127,7 @@ void run_all(uint64_t rows, uint64_t batches) {
         return set;
       },
       *environment, *lmdb);
-  // As an outbox: what a batch writes, the next takes away.
+  // Like an outbox: each batch deletes the rows that the batch before it wrote.
   compare(
       "that live for one batch", batches,
       [&](uint64_t n) {

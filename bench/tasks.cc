@@ -1,5 +1,5 @@
-// Work outside, over NATS: instances that each have one action done by one of four workers, beside
-// the queue alone.
+// Measures tasks over NATS: each instance has one action, which one of four workers runs. The
+// comparison is the same queue without millrace.
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -21,7 +21,7 @@ constexpr size_t kInFlight = 10'000;
 constexpr size_t kCount = 60'000;
 constexpr int kAskedAhead = 512;
 
-/// Starts by an event, has its action done, says that it has ended.
+/// An event starts the instance, a worker runs its action, and the instance generates an event.
 constexpr const char* kWorkflow = R"(
 id: outside
 functions:
@@ -31,13 +31,13 @@ states:
 - id: act
   type: action
   action: {function: work, input: 'jq(.["outside.start"])'}
-  transition: tell
-- id: tell
+  transition: publish
+- id: publish
   type: generateEvent
   event: {type: outside.done, source: bench, data: jq(.return)}
 )";
 
-/// Takes tasks as they come, a good number asked for ahead, and answers each with its input.
+/// A worker that requests kAskedAhead tasks in advance and answers each with its input.
 class Worker {
  public:
   Worker(const std::string& url, std::string consumer)
@@ -71,7 +71,7 @@ class Worker {
                              natsMsg_GetDataLength(message));
       natsConnection_PublishString(connection, natsMsg_GetReply(message), "+ACK");
     }
-    // One that is no task ends all that was asked for.
+    // A message without this header is not a task; it ends all open requests.
     taken_ = answer == nullptr ? kAskedAhead : taken_ + 1;
     if (taken_ < kAskedAhead / 2) return;
     ask(taken_);
@@ -93,7 +93,7 @@ class Worker {
 
 size_t number_in(std::string_view event) {
   const size_t at = event.find("\"n\":");
-  CHECK(at != std::string_view::npos, "no number in {}", event);
+  CHECK(at != std::string_view::npos, "the event has no number: {}", event);
   return std::stoul(std::string(event.substr(at + 4, 9)));
 }
 
@@ -103,7 +103,7 @@ std::string start_event(size_t number) {
                      number, number, std::string(300, 'x'));
 }
 
-/// Keeps so many instances in flight until all have ended.
+/// Keeps kInFlight instances in flight until all have ended.
 class Load {
  public:
   Load(const std::string& url, size_t count)
@@ -151,7 +151,7 @@ std::deque<std::unique_ptr<Worker>> workers(const std::string& url, const std::s
   return all;
 }
 
-/// Tasks through such streams with nothing behind them: how many a second.
+/// Tasks a second through streams of the same kind, with workers but without millrace.
 double bare_queue() {
   const Site site;
   PlainClient client(site.broker->url());
@@ -198,7 +198,8 @@ void tasks() {
   MillraceProcess process(site.folder() / "data", site.broker->url());
   process.start();
   process.apply(kWorkflow, "outside");
-  // The first task makes the consumer; who asks one that is not there gets no answer.
+  // The first task creates the consumer; a request to a consumer that does not exist gets no
+  // answer.
   PlainClient client(site.broker->url());
   client.publish(kBenchSubject, start_event(kCount));
   client.flush();
@@ -219,9 +220,9 @@ void tasks() {
   const int64_t end = process.anonymous_memory();
   row(fmt::format("actions over NATS, {} in flight, {} workers", kInFlight, kWorkers),
       fmt::format("{:.0f}/s", rate), fmt::format("bare queue {:.0f}/s: {:.2f}", bare, rate / bare));
-  row("  how long one takes",
+  row("  time of one action",
       fmt::format("p50 {:.0f} ms, p99 {:.0f} ms", percentile(took, 0.5), percentile(took, 0.99)));
-  row("  memory half way, at the end",
+  row("  memory half way and at the end",
       fmt::format("{:.0f} MB, {:.0f} MB", static_cast<double>(half) / 1e6,
                   static_cast<double>(end) / 1e6));
 }

@@ -1,4 +1,5 @@
-// The timer wheel with a million timers in it, beside a std::multimap that does the same.
+// Measures the timer wheel with a million timers. The comparison is a std::multimap with the same
+// functions.
 #include <map>
 #include <random>
 #include <vector>
@@ -16,9 +17,9 @@ namespace {
 constexpr size_t kPending = 1'000'000;
 constexpr size_t kReplaced = 1'000'000;
 constexpr int64_t kSpan = 3'600'000;  // an hour, in milliseconds
-constexpr int64_t kTurn = 10;         // what a batch takes
+constexpr int64_t kTurn = 10;         // one batch takes 10 ms
 
-/// The multimap in the place of the wheel.
+/// A multimap with the interface of the wheel.
 class Ordered {
  public:
   using Handle = std::multimap<TimePoint, TimerKey>::iterator;
@@ -38,10 +39,10 @@ class Ordered {
 };
 
 struct Figures {
-  double armed = 0;     ///< a second
-  double replaced = 0;  ///< a second, each a cancel and an arm
-  double fired = 0;     ///< a second
-  double bytes = 0;     ///< a timer
+  double armed = 0;     ///< timers a second
+  double replaced = 0;  ///< timers a second, each cancelled and armed again
+  double fired = 0;     ///< timers a second
+  double bytes = 0;     ///< of memory for each timer
 };
 
 template <class Timers>
@@ -79,7 +80,7 @@ Figures measure() {
   return figures;
 }
 
-/// The best of some runs, figure by figure.
+/// The best result of several runs, for each figure.
 template <class Timers>
 Figures best() {
   Figures best;
@@ -101,7 +102,7 @@ void timer_wheel() {
         fmt::format("std::multimap {:.2f} M/s: {:.1f}", theirs / 1e6, ours / theirs));
   };
   compared("timers armed, up to 1 000 000 of them", wheel.armed, ordered.armed);
-  compared("timers cancelled and armed anew, of 1 000 000", wheel.replaced, ordered.replaced);
+  compared("timers cancelled and armed again, of 1 000 000", wheel.replaced, ordered.replaced);
   compared("timers fired, of 1 000 000 in an hour, 10 ms a batch", wheel.fired, ordered.fired);
   row("memory of a timer", fmt::format("{:.0f} B", wheel.bytes),
       fmt::format("std::multimap {:.0f} B", ordered.bytes));

@@ -1,4 +1,4 @@
-// Timers: durable ones by the million, and what comes of many that are due together.
+// Measures timers: a million durable timers, and many timers that are due at the same time.
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -23,7 +23,8 @@ TimePoint wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
-/// Delayed events: timers that are nothing else, each a row of the store and one of the wheel's.
+/// Delayed events, the simplest durable timers: each is a row of the store and a timer of the
+/// wheel.
 class DurableTimers {
  public:
   DurableTimers() {
@@ -33,18 +34,18 @@ class DurableTimers {
     tx_.emplace(*environment_);
   }
 
-  /// So many in one batch, one after the other in time.
+  /// Arms `count` timers in one batch: the first is due at `first`, each next one `apart` later.
   void arm(size_t count, TimePoint first, std::chrono::duration<double, std::milli> apart) {
     for (size_t i = 0; i < count; ++i) {
       const TimePoint at =
           first + std::chrono::duration_cast<Duration>(static_cast<double>(i) * apart);
-      write_delayed(*tx_, ++last_, {.space = NamespaceNumber(1), .at = at, .event = event_});
+      write_delayed(*tx_, ++last_, {.ns = NamespaceNumber(1), .at = at, .event = event_});
       waiting_.arm_delayed(last_, at);
     }
     commit();
   }
 
-  /// Fires what is due at `now`, at most kBatch in a batch.
+  /// Fires the timers that are due at `now`, at most kBatch in a batch, and returns them.
   const std::vector<TimerInput>& fire(TimePoint now) {
     due_.clear();
     waiting_.advance(now, due_);
@@ -73,7 +74,7 @@ class DurableTimers {
   std::unique_ptr<Environment> environment_;
   std::optional<Transaction> tx_;
   BatchCount batches_;
-  Waiting waiting_{batches_};
+  WaitIndex waiting_{batches_};
   std::vector<TimerInput> due_;
   std::string event_ = with_key("later", "1", "k");
   uint64_t last_ = 0;
@@ -100,7 +101,7 @@ void durable() {
       fmt::format("{:.0f}/s", static_cast<double>(fired) / firing.seconds()));
 }
 
-/// 10 000 a second, on the real clock.
+/// Fires 10 000 timers a second, on the real clock.
 void punctual() {
   constexpr size_t kCount = 50'000;
   DurableTimers timers;
@@ -115,12 +116,12 @@ void punctual() {
     }
     if (due.empty()) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
-  row("timers at 10 000 a second, how late until on disk",
+  row("timers at 10 000 a second, delay until on disk",
       fmt::format("p50 {:.0f} ms, p99 {:.0f} ms", percentile(late, 0.5), percentile(late, 0.99)),
       "never early (checked)");
 }
 
-/// Timeouts that are caught, each with a generated event.
+/// Timeouts that `catch` handles, each with a generated event.
 void caught() {
   constexpr size_t kCount = 10'000;
   EngineRig rig;
@@ -129,17 +130,18 @@ void caught() {
     rig.add("late.start", fmt::format("l{}", i), fmt::format("k{}", i));
     if (i % 1'000 == 999) rig.turn();
   }
-  rig.settle();
+  rig.run_until_idle();
   rig.advance(std::chrono::hours(2));
   const Stopwatch watch;
-  rig.settle();
+  rig.run_until_idle();
   const double seconds = watch.seconds();
-  CHECK(rig.told() == kCount, "{} of {} timeouts were told", rig.told(), kCount);
+  CHECK(rig.timeouts_reported() == kCount, "{} of {} timeouts generated an event",
+        rig.timeouts_reported(), kCount);
   row("10 000 due timeouts, each caught, each with an event",
       fmt::format("{:.0f}/s", kCount / seconds));
 }
 
-/// Events of an eventsAnd start whose partners do not come.
+/// Groups of an eventsAnd start: opened by a first event, then completed or expired.
 void groups() {
   constexpr size_t kCount = 1'000'000;
   EngineRig rig;
@@ -149,7 +151,7 @@ void groups() {
     rig.add("pair.left", fmt::format("p{}", i), fmt::format("k{}", i));
     if (i % 1'000 == 999) rig.turn();
   }
-  rig.settle();
+  rig.run_until_idle();
   row("eventsAnd groups opened, up to 1 000 000",
       fmt::format("{:.0f}/s", kCount / opening.seconds()));
   const Stopwatch closing;
@@ -157,12 +159,12 @@ void groups() {
     rig.add("pair.right", fmt::format("q{}", i), fmt::format("k{}", i * 7919 % kCount));
     if (i % 1'000 == 999) rig.turn();
   }
-  rig.settle();
+  rig.run_until_idle();
   row("groups completed in random order, of 1 000 000",
       fmt::format("{:.0f}/s", 100'000 / closing.seconds()));
   rig.advance(std::chrono::hours(2));
   const Stopwatch ending;
-  rig.settle();
+  rig.run_until_idle();
   row("lifespans ended, of 900 000 open groups",
       fmt::format("{:.0f}/s", 900'000 / ending.seconds()));
 }

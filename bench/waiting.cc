@@ -1,5 +1,5 @@
-// Many that wait: what waking one costs among them, what they take of memory and disk, and how soon
-// they are back after a death.
+// Measures many waiting instances: the cost of waking one of them, their memory and disk space, and
+// the time until the server is ready after it was killed.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ uint64_t bytes_on_disk(const std::filesystem::path& folder) {
   return bytes;
 }
 
-/// How long it takes to see every row of the living, and nothing else.
+/// The time of a scan of all rows of the live instances, in seconds.
 double scan_seconds(const std::filesystem::path& data) {
   const auto environment = Environment::open(data);
   CHECK(environment.has_value(), "{}", environment.error().message);
@@ -45,7 +45,7 @@ double scan_seconds(const std::filesystem::path& data) {
   return watch.seconds();
 }
 
-/// How long the check of the store takes, in this process.
+/// The time of a store check in this process, in seconds.
 double verify_seconds(const std::filesystem::path& data) {
   const Stopwatch watch;
   const auto report = check_folder(data, {}, store_check_options());
@@ -64,7 +64,7 @@ void among(size_t waiting) {
   }
   const Site site;
   const auto data = site.folder() / "data";
-  // Ids of events are forgotten soon, so that what is measured are those who wait.
+  // A short deduplication window, so that the memory measured is that of the waiting instances.
   MillraceProcess process(data, site.broker->url(), {"--dedupe-window", "1s"});
   process.start();
   process.apply(kLifecycle, "life");
@@ -77,24 +77,24 @@ void among(size_t waiting) {
     memory = process.anonymous_memory() - empty;
     disk = bytes_on_disk(data) - empty_disk;
   };
-  const std::string beside = fmt::format("{} waiting", waiting);
-  print(fmt::format("lifecycle, 512 in flight, any of {} woken", beside),
+  const std::string label = fmt::format("{} waiting", waiting);
+  print(fmt::format("lifecycle, 512 in flight, any of {} woken", label),
         run_lifecycles(site, process.pid(), plan), bare);
 
   const auto each = [&](auto bytes) {
     return fmt::format("{:.0f} B", static_cast<double>(bytes) / static_cast<double>(waiting));
   };
-  row(fmt::format("anonymous memory of each of {}", beside), each(memory));
+  row(fmt::format("anonymous memory of each of {}", label), each(memory));
   row("  on disk, with its history", each(disk));
   process.kill();
   const double scan = scan_seconds(data);
   const double verify = verify_seconds(data);
   const double start = process.start();
-  row(fmt::format("kill -9 to ready, {}", beside), fmt::format("{:.2f} s", start),
+  row(fmt::format("kill -9 to ready, {}", label), fmt::format("{:.2f} s", start),
       fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, start / scan));
-  row(fmt::format("millrace verify --data, {}", beside), fmt::format("{:.2f} s", verify),
+  row(fmt::format("millrace verify --data, {}", label), fmt::format("{:.2f} s", verify),
       fmt::format("a scan of their rows {:.2f} s: {:.1f}", scan, verify / scan));
-  row("  anonymous memory of each then", each(process.anonymous_memory() - empty));
+  row("  anonymous memory of each after this start", each(process.anonymous_memory() - empty));
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ int connect_to(const std::string& url) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(std::stoi(url.substr(colon + 1))));
-  CHECK(inet_pton(AF_INET, name.c_str(), &address.sin_addr) == 1, "no address: {}", url);
+  CHECK(inet_pton(AF_INET, name.c_str(), &address.sin_addr) == 1,
+        "expected nats://IPV4:PORT, got {}", url);
   const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   CHECK(made >= 0 && ::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0,
         "connecting to {}: {}", url, std::strerror(errno));
@@ -77,7 +78,7 @@ void WireClient::flush() {
 void WireClient::write() {
   for (size_t done = 0; done < out_.size();) {
     const ssize_t sent = ::send(socket_, out_.data() + done, out_.size() - done, MSG_NOSIGNAL);
-    CHECK(sent > 0, "the broker is gone: {}", std::strerror(errno));
+    CHECK(sent > 0, "the connection to the broker is lost: {}", std::strerror(errno));
     done += static_cast<size_t>(sent);
   }
   out_.clear();
@@ -98,7 +99,7 @@ void WireClient::read() {
   }
 }
 
-/// Handles what is whole; returns how many bytes that was.
+/// Handles the complete protocol messages at the start of `bytes`; returns their number of bytes.
 size_t WireClient::take(std::string_view bytes) {
   size_t taken = 0;
   while (true) {
@@ -113,7 +114,7 @@ size_t WireClient::take(std::string_view bytes) {
       taken += end + 2 + size + 2;
       continue;
     }
-    CHECK(!line.starts_with("-ERR"), "the broker says {}", line);
+    CHECK(!line.starts_with("-ERR"), "the broker sent {}", line);
     if (line == "PING") {
       const std::lock_guard guard(lock_);
       out_ += "PONG\r\n";

@@ -1,6 +1,7 @@
-// WireClient: a NATS client that costs as little as one can, so that the load and its listener do
-// not take the processors from what is measured: text protocol on a blocking socket, no headers, no
-// JetStream, one thread that reads. Trouble ends the program.
+// WireClient: a NATS client that uses as little processor time as possible, so that generating and
+// receiving the load does not slow down the measured processes. It uses the text protocol on a
+// blocking socket, without headers and JetStream, and one thread that reads. Errors end the
+// program.
 #pragma once
 
 #include <functional>
@@ -13,17 +14,17 @@ namespace millrace {
 
 class WireClient {
  public:
-  /// Gets the messages that came together, one call each, and then an empty view: the moment to
-  /// flush() what it has published.
+  /// Called with the data of each message that was read, and with an empty view after each read:
+  /// then the callee should flush() the messages that it has published. Runs on the reading thread.
   using Heard = std::function<void(std::string_view data)>;
 
-  /// Connects, and subscribes if there is a subject. `url` is nats://host:port.
+  /// Connects, and subscribes if `subject` is not empty. `url` is nats://IPV4:PORT.
   explicit WireClient(const std::string& url, const std::string& subject = {}, Heard heard = {});
   ~WireClient();
   WireClient(const WireClient&) = delete;
   WireClient& operator=(const WireClient&) = delete;
 
-  /// Keeps the message until flush(), or until there are many. Any thread.
+  /// Buffers the message until flush(), or until 256 KiB are buffered. Any thread.
   void publish(std::string_view subject, std::string_view data);
   void flush();
 

@@ -1,4 +1,4 @@
-// Round trips to the processes that run libjq.
+// Measures round trips to jq workers.
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// A question to a worker on 1 KB, that it answers at once.
+/// Evaluates a short jq program on 1 KB of data.
 void workers() {
   auto launcher = JqLauncher::start();
   CHECK(launcher.has_value(), "{}", launcher.error().message);

@@ -3,6 +3,8 @@
 
 namespace millrace {
 
+/// A lifecycle: one event starts the instance, a second event wakes it, and it generates a third
+/// one.
 inline constexpr const char* kLifecycle = R"(
 id: life
 start:
@@ -17,8 +19,8 @@ states:
       context:
         key: jq(.["life.start"].key)
     timeout: PT1H
-    transition: tell
-  - id: tell
+    transition: publish
+  - id: publish
     type: generateEvent
     event:
       type: life.done
@@ -26,7 +28,7 @@ states:
       data: jq(.["life.start"].key)
 )";
 
-/// The same, with an expression that takes a worker.
+/// A lifecycle whose expression needs a jq worker.
 inline constexpr const char* kThinking = R"(
 id: thinking
 start:
@@ -41,8 +43,8 @@ states:
       context:
         key: jq(.["thinking.start"].key | ltrimstr("no"))
     timeout: PT1H
-    transition: tell
-  - id: tell
+    transition: publish
+  - id: publish
     type: generateEvent
     event:
       type: thinking.done
@@ -50,6 +52,7 @@ states:
       data: jq(.["thinking.start"].key)
 )";
 
+/// A workflow, with the id {0}, whose jq program practically never ends.
 inline constexpr const char* kLooping = R"(
 id: {0}
 start:
@@ -62,7 +65,7 @@ states:
     transform: jq(last(range(1e18)))
 )";
 
-/// All of them wait for the same event.
+/// A workflow whose instances all wait for the same event.
 inline constexpr const char* kCrowd = R"(
 id: crowd
 start:
@@ -76,7 +79,7 @@ states:
       type: crowd.go
 )";
 
-/// Waits for what does not come, and says so.
+/// Waits for an event that does not come, catches the timeout and generates an event.
 inline constexpr const char* kTimeout = R"(
 id: late
 start:
@@ -91,14 +94,15 @@ states:
     timeout: PT1H
     catch:
       - error: direktiv.stateTimeout
-        transition: tell
-  - id: tell
+        transition: publish
+  - id: publish
     type: generateEvent
     event:
-      type: late.told
+      type: late.reported
       source: bench
 )";
 
+/// A workflow that starts by a group of two events with the same key.
 inline constexpr const char* kPair = R"(
 id: pair
 start:

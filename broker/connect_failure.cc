@@ -22,10 +22,10 @@ constexpr size_t kMostDetail = 240;
 
 struct Address {
   std::string host;
-  std::string port = "4222";  ///< what NATS has where a URL names none
+  std::string port = "4222";  ///< the default port of NATS
 };
 
-/// Of a URL without a login: `nats://host:port`, `[::1]:4222`, `host`.
+/// Splits a URL that has no login: `nats://host:port`, `[::1]:4222`, `host`.
 Address address_of(std::string_view url) {
   if (const size_t scheme = url.find("://"); scheme != std::string_view::npos) {
     url.remove_prefix(scheme + 3);
@@ -43,7 +43,7 @@ Address address_of(std::string_view url) {
   return address;
 }
 
-/// 0, or the errno of a connection that could not be made within kDialMillis.
+/// Tries to connect to `to`. Returns 0, or the errno; ETIMEDOUT after kDialMillis.
 int dial(const addrinfo& to) {
   const int socket = ::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return errno;
@@ -61,14 +61,14 @@ int dial(const addrinfo& to) {
   return error;
 }
 
-/// Without the place in its own source that nats.c begins with: `(conn.c:1905): `.
+/// Removes the source position that nats.c puts in front of an error text: `(conn.c:1905): `.
 std::string_view without_place(std::string_view detail) {
   const size_t end = detail.find("): ");
   if (!detail.starts_with('(') || end == std::string_view::npos) return detail;
   return detail.substr(end + 3);
 }
 
-/// What is wrong with reaching one server.
+/// Tries to reach one server, and describes in one sentence why that fails.
 std::string explain_unreachable(const std::string& server) {
   const Address address = address_of(server);
   addrinfo hints{};
@@ -104,17 +104,18 @@ std::string explain_connect_failure(natsStatus status, std::string_view detail,
           all, why);
     case NATS_SSL_ERROR:
       return fmt::format(
-          "TLS with NATS at {} failed ({}): check that NATS_CA is the authority of its "
-          "certificate, "
-          "that the certificate names the host, and NATS_CERT and NATS_KEY where it asks for them",
+          "TLS with NATS at {} failed ({}): check that NATS_CA is the authority that signed its "
+          "certificate, that the certificate names the host, and that NATS_CERT and NATS_KEY are "
+          "set "
+          "if the server requires them",
           all, why);
     case NATS_SECURE_CONNECTION_WANTED:
       return fmt::format(
-          "NATS at {} offers no TLS, which NATS_CA or NATS_CERT ask for: unset them, "
-          "or switch TLS on in the server",
+          "NATS at {} offers no TLS, which NATS_CA or NATS_CERT require: unset them, "
+          "or enable TLS in the server",
           all);
     case NATS_SECURE_CONNECTION_REQUIRED:
-      return fmt::format("NATS at {} asks for TLS: set NATS_CA", all);
+      return fmt::format("NATS at {} requires TLS: set NATS_CA", all);
     case NATS_TIMEOUT:
       return fmt::format(
           "NATS at {} did not answer in time: check --nats, the network, and whether "
@@ -124,7 +125,8 @@ std::string explain_connect_failure(natsStatus status, std::string_view detail,
       std::vector<std::string> reasons;
       reasons.reserve(shown.size());
       for (const std::string& server : shown) reasons.push_back(explain_unreachable(server));
-      return fmt::format("{}: check --nats, and whether the server runs", fmt::join(reasons, "; "));
+      return fmt::format("{}: check --nats, and whether the server is running",
+                         fmt::join(reasons, "; "));
     }
     default:
       return fmt::format("no connection to NATS at {} ({})", all, why);

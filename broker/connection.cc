@@ -24,12 +24,12 @@
 namespace millrace {
 namespace {
 
-constexpr int64_t kLongestRemakeMillis = 2'000;  // before a connection is made anew
+constexpr int64_t kLongestRemakeMillis = 2'000;  // between two attempts to create a new connection
 constexpr int64_t kRoundTripMillis = 1'000;
 constexpr Duration kFirstAttempt{100};
 constexpr Duration kLastAttempt{10'000};
 
-/// Of one connection: each message to a subject that is not permitted has one.
+/// Limit for one connection. NATS reports a violation for each message to a forbidden subject.
 constexpr size_t kMostViolationsLogged = 16;
 constexpr std::string_view kGrantIt =
     "give the user that permission (docs/nats.md, \"Permissions\")";
@@ -51,30 +51,30 @@ struct Connection::Impl {
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
-  bool connected = false;  ///< to the server, allowed or not
+  bool connected = false;  ///< to the server, whether it is allowed or not
   std::atomic<SteadyTime> allowed_until;
-  bool closed = false;  ///< nats.c is through with `handle` and calls us no more
+  bool closed = false;  ///< nats.c has closed `handle` and makes no more callbacks
   bool stopping = false;
   std::string complaint;
-  std::string reason;  ///< why it is not connected, in a sentence; empty: not known yet
+  std::string reason;  ///< why it is not connected, as a sentence; empty: not known yet
   size_t violations_logged = 0;
   std::shared_ptr<natsConnection> handle;
-  std::vector<NatsSubscriptionHandle> retired;  ///< freed when the read loop is past them
+  std::vector<NatsSubscriptionHandle> retired;  ///< freed once the read loop can no longer use them
 
-  std::mutex watchers_mutex;  ///< held while they are called: unwatch() waits for them
+  std::mutex watchers_mutex;  ///< held while watchers are called, so unwatch() waits for them
   std::map<uint64_t, std::function<void(LinkChange)>> watchers;
   uint64_t next_watch = 1;
 
   std::thread keeper;
 
-  /// All options of the connection: those of the settings, and the calls of nats.c to this.
+  /// All options of the connection: those of the settings, and the callbacks of nats.c into this.
   Result<NatsOptionsHandle> make_options();
   Status connect();
   void find_reason();
   std::string why_disconnected() const;
   void complain(std::string text);
   void keep();
-  void tell(LinkChange change);
+  void notify(LinkChange change);
   void set_connected(bool now);
   Status check_usable(std::string_view doing) const;
   Error request_error(natsStatus status, std::string_view subject, std::string_view doing) const;
@@ -101,7 +101,7 @@ Result<NatsOptionsHandle> Connection::Impl::make_options() {
       natsConnectionHandler([](natsConnection*, void* state) { of(state).set_connected(false); }),
       closure);
   set(natsOptions_SetLameDuckModeCB, natsConnectionHandler([](natsConnection*, void* state) {
-        of(state).tell(LinkChange::kLameDuck);
+        of(state).notify(LinkChange::kLameDuck);
       }),
       closure);
   set(natsOptions_SetErrorHandler,
@@ -117,7 +117,7 @@ Result<NatsOptionsHandle> Connection::Impl::make_options() {
         const std::lock_guard lock(of(state).mutex);
         if (text != nullptr && *text != '\0') of(state).complaint = text;
         of(state).closed = true;
-        of(state).changed.notify_all();  // under the lock: the destructor may be what waits
+        of(state).changed.notify_all();  // under the lock: the waiting thread may be the destructor
       }),
       closure);
   TRY(set.check(settings));
@@ -135,22 +135,23 @@ Status Connection::Impl::connect() {
   if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED) {
     const std::lock_guard lock(mutex);
     closed = true;
-    return fail("broker.settings",
-                fmt::format("{} cannot be connected to: {}", shown_servers(settings),
-                            natsStatus_GetText(status)));
+    return fail("broker.settings", fmt::format("cannot connect to {}: {}", shown_servers(settings),
+                                               natsStatus_GetText(status)));
   }
   {
     const std::lock_guard lock(mutex);
     handle = std::shared_ptr<natsConnection>(raw, natsConnection_Destroy);
   }
-  // Connected at once means without a callback; asked again, since it may be gone by now.
+  // If nats.c connects at once, it makes no callback. The status is read again because the
+  // connection may be lost by now.
   if (status == NATS_OK && natsConnection_Status(raw) == NATS_CONN_STATUS_CONNECTED) {
     set_connected(true);
   }
   return {};
 }
 
-/// nats.c does not say why it cannot connect, so this makes an attempt of its own.
+/// Finds out why there is no connection. nats.c does not report why it cannot connect, so this
+/// function makes an attempt of its own.
 void Connection::Impl::find_reason() {
   std::string found;
   if (Result<NatsOptionsHandle> options = make_attempt_options(settings)) {
@@ -169,8 +170,8 @@ void Connection::Impl::find_reason() {
   if (!connected) reason = std::move(found);
 }
 
-/// What the server complains about. Missing permissions are logged: what they keep from happening
-/// may be a message without an answer.
+/// Stores the last error that the server reported. Missing permissions are logged, because their
+/// only other effect may be that a message gets no answer.
 void Connection::Impl::complain(std::string text) {
   const std::lock_guard lock(mutex);
   const bool is_new = complaint != text;
@@ -180,7 +181,8 @@ void Connection::Impl::complain(std::string text) {
   spdlog::warn("NATS: {}; {}", complaint, kGrantIt);
 }
 
-/// nats.c closes a connection whose login was refused twice; a login may be mended, so go on.
+/// The loop of the keeper thread. nats.c closes a connection for good when its login was refused
+/// twice. The login may be corrected later, so this thread makes a new connection.
 void Connection::Impl::keep() {
   name_thread("connection");
   Duration wait = kFirstAttempt;
@@ -221,7 +223,7 @@ void Connection::Impl::set_connected(bool now) {
     changed.notify_all();
   }
   if (now && !allowed()) return;
-  tell(now ? LinkChange::kConnected : LinkChange::kDisconnected);
+  notify(now ? LinkChange::kConnected : LinkChange::kDisconnected);
 }
 
 std::string Connection::Impl::why_disconnected() const {
@@ -231,9 +233,9 @@ std::string Connection::Impl::why_disconnected() const {
                      complaint.empty() ? "" : ": ", complaint);
 }
 
-/// The error of a request that had no answer. NATS drops messages that the user may not publish,
-/// and answers on subjects that the user may not subscribe to; it reports the violation apart from
-/// that.
+/// The error of a request that got no answer. NATS drops messages to subjects on which the user may
+/// not publish, and answers on subjects to which the user may not subscribe. It reports the
+/// violation in a separate message.
 Error Connection::Impl::request_error(natsStatus status, std::string_view subject,
                                       std::string_view doing) const {
   Error error = nats_error(status, doing);
@@ -242,7 +244,7 @@ Error Connection::Impl::request_error(natsStatus status, std::string_view subjec
   const bool is_about_it = complaint.find(fmt::format("\"{}\"", subject)) != std::string::npos;
   const bool is_about_answers = complaint.find("Subscription") != std::string::npos;
   if (!is_about_it && !is_about_answers) return error;
-  error.message += fmt::format("; NATS says: {}; {}", complaint, kGrantIt);
+  error.message += fmt::format("; NATS reported: {}; {}", complaint, kGrantIt);
   return error;
 }
 
@@ -257,7 +259,7 @@ Status Connection::Impl::check_usable(std::string_view doing) const {
   return {};
 }
 
-void Connection::Impl::tell(LinkChange change) {
+void Connection::Impl::notify(LinkChange change) {
   const std::lock_guard lock(watchers_mutex);
   for (const auto& [number, watcher] : watchers) watcher(change);
 }
@@ -265,7 +267,7 @@ void Connection::Impl::tell(LinkChange change) {
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings) {
-  if (settings.servers.empty()) return fail("broker.settings", "no server to connect to is given");
+  if (settings.servers.empty()) return fail("broker.settings", "the list of NATS servers is empty");
   if (settings.js_domain.find_first_of(".*> \t\r\n") != std::string::npos) {
     return fail("broker.settings",
                 fmt::format("the JetStream domain \"{}\" is not one token: it has "
@@ -295,12 +297,12 @@ bool Connection::connected() const { return impl_->is_connected() && impl_->allo
 void Connection::allow_until(std::chrono::steady_clock::time_point until) {
   const bool was_allowed = impl_->allowed();
   impl_->allowed_until = until;
-  if (!was_allowed && connected()) impl_->tell(LinkChange::kConnected);
+  if (!was_allowed && connected()) impl_->notify(LinkChange::kConnected);
 }
 
 void Connection::forbid() {
   impl_->allowed_until = Impl::SteadyTime::min();
-  if (impl_->is_connected()) impl_->tell(LinkChange::kDisconnected);
+  if (impl_->is_connected()) impl_->notify(LinkChange::kDisconnected);
 }
 
 bool Connection::wait_until_connected(Duration at_most) const {
@@ -364,7 +366,7 @@ Result<Json> Connection::api(std::string_view subject, const Json& body, Duratio
   Result<Json> answer = parse_json(message.data);
   if (!answer || !answer->is_object()) {
     return fail("broker.protocol",
-                fmt::format("request to {}: the answer is no JSON object", full));
+                fmt::format("request to {}: the answer is not a JSON object", full));
   }
   const Json& error = field(*answer, "error");
   if (!error.is_object()) return answer;
@@ -375,7 +377,8 @@ Result<Json> Connection::api(std::string_view subject, const Json& body, Duratio
 
 size_t Connection::max_payload() const {
   const int64_t most = natsConnection_GetMaxPayload(handle().get());
-  return most > 0 ? static_cast<size_t>(most) : size_t{1} << 20;  // not known before the first
+  // Before the first connection the limit is not known.
+  return most > 0 ? static_cast<size_t>(most) : size_t{1} << 20;
 }
 
 std::string Connection::why_disconnected() const { return impl_->why_disconnected(); }
@@ -390,11 +393,11 @@ std::shared_ptr<natsConnection> Connection::handle() const {
   return impl_->handle;
 }
 
-/// nats.c before 3.6 finds the subscription of a message under one lock and takes the
-/// subscription's own a moment later, without holding on to it (nats.c, issue 637). What answers
-/// the round trip is read behind that message.
+/// Before 3.6, nats.c finds the subscription of a message under one lock, and takes the
+/// subscription's own lock later without a reference to it (nats.c, issue 637). So a subscription
+/// may be freed only after a round trip: the read loop reads the answer behind any such message.
 void Connection::retire(natsSubscription* subscription) const {
-  // Where it can't be told to the server any more, nothing comes from the server either.
+  // If the server cannot be reached, it sends no more messages either.
   std::ignore = natsSubscription_Unsubscribe(subscription);
   std::vector<NatsSubscriptionHandle> leaving;
   std::unique_lock lock(impl_->mutex);

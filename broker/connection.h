@@ -1,6 +1,6 @@
-// A connection to NATS that is made again for as long as it is wanted, and requests over it. All
-// other parts of broker/ stand on one. Any thread may call it; watchers are called on threads of
-// nats.c and must return at once.
+// A connection to NATS that reconnects until it is destroyed, and requests over it. All other parts
+// of broker/ use one. Any thread may call it. Watchers are called on threads of nats.c and must
+// return at once.
 #pragma once
 
 #include <chrono>
@@ -17,106 +17,111 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 
-// nats.h, which only sources of broker/ include, calls them so.
-// NOLINTBEGIN(bugprone-reserved-identifier)
+// The names that nats.h uses. Only sources of broker/ include it.
 struct __natsConnection;
 struct __natsSubscription;
 // NOLINTEND(bugprone-reserved-identifier)
 
 namespace millrace {
 
-/// Where the broker is and who we are there. Empty: not used.
+/// The addresses of the broker and the credentials for it. An empty field is not used.
 struct ConnectionSettings {
   std::vector<std::string> servers = {defaults::nats_url()};
-  std::string name = "millrace";  ///< shown by the server
+  std::string name = "millrace";  ///< the server shows it
   std::string user;
   std::string password;
   std::string token;
-  std::string creds_file;      ///< JWT and seed
-  std::string nkey_seed_file;  ///< the seed alone
+  std::string creds_file;      ///< JWT and seed of the user
+  std::string nkey_seed_file;  ///< the seed of the user alone
   std::string tls_ca_file;
   std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
   std::string tls_key_file;
-  /// Whether it counts as connected only where allow_until() says so.
+  /// If true, the connection counts as connected only as long as allow_until() permits.
   bool guarded = false;
-  std::string js_domain;  ///< of JetStream: its API is asked there; empty: where the server is
-  /// Whether each message is written to the socket by itself. Else many go in one write, and who
-  /// sends them flushes: a system call here and a read there saved for each.
+  std::string js_domain;  ///< the domain whose JetStream API is used; empty: that of the server
+  /// If true, each message is written to the socket separately. If false, many messages share one
+  /// write and the sender must flush: that saves one system call here and one read in the server
+  /// for each message.
   bool send_at_once = true;
 };
 
-/// URLs without the names and passwords that they may hold, to be shown.
+/// The URLs without user names and passwords, for messages.
 std::vector<std::string> without_logins(std::vector<std::string> servers);
 
 enum class LinkChange {
   kConnected,
   kDisconnected,
-  kLameDuck,  ///< the server is about to close its connections; nats.c then goes to another
+  kLameDuck,  ///< the server will soon close its connections; nats.c then connects elsewhere
 };
 
-/// How long an answer of the broker is waited for.
+/// How long a request waits for the broker's answer.
 inline constexpr Duration kRequestTimeout{5000};
 
 class Connection {
  public:
-  /// Returns with or without a server there: it goes on trying, 100 ms to 2 s apart, for ever.
-  /// Errors: `broker.settings` (a file cannot be read, a URL is none), `broker.nkey`.
+  /// Returns whether or not a server is reachable. Without a server it retries for ever, every 100
+  /// ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not valid),
+  /// `broker.nkey`.
   static Result<std::unique_ptr<Connection>> open(ConnectionSettings settings);
 
-  /// Closes at once; nothing watches or subscribes any more.
+  /// Closes at once. Afterwards there are no more calls of watchers or subscriptions.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Whether it can be used: it is connected, and allowed where it is guarded.
+  /// Whether it can be used: it is connected and, if it is guarded, allowed.
   bool connected() const;
 
-  /// A guarded one may be used until then, by the steady clock; each call replaces the time of the
-  /// one before. Where it was not allowed, those who watch hear that it is connected.
+  /// Allows the use of a guarded connection until this time of the steady clock. Each call replaces
+  /// the time of the last call. If the connection was not allowed before, watchers get kConnected.
   void allow_until(std::chrono::steady_clock::time_point until);
-  /// It may not be used any more; those who watch hear that it is disconnected.
+  /// Ends the permission of allow_until(). Watchers get kDisconnected.
   void forbid();
 
-  /// Waits until it is connected; false: not within `at_most`.
+  /// Waits until it is connected. Returns false if that took longer than `at_most`.
   bool wait_until_connected(Duration at_most) const;
 
-  /// `watcher` hears every change from now on, until unwatch(): not within, and not after it.
+  /// Calls `watcher` for every change from now on. unwatch() waits for a call that is under way;
+  /// after it there are no more calls. Do not call unwatch() within a watcher.
   uint64_t watch(std::function<void(LinkChange)> watcher);
   void unwatch(uint64_t watch);
 
   /// Sends `data` to `subject` and waits for the answer. Errors: `broker.unreachable` (no
-  /// connection, or nobody listens there), `broker.timeout`, `broker.protocol`.
+  /// connection, or no subscriber on the subject), `broker.timeout`, `broker.protocol`.
   Result<NatsMessage> request(std::string_view subject, std::string_view data,
                               Duration at_most = kRequestTimeout) const;
 
-  /// The same with headers.
+  /// Sends a message with headers and waits for the answer. Errors are those of the other
+  /// request().
   Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
 
-  /// A subject of the JetStream API, in the domain; `subject` is what follows `$JS.API.`.
+  /// A subject of the JetStream API in the configured domain; `subject` is the part after
+  /// `$JS.API.`.
   std::string api_subject(std::string_view subject) const;
 
-  /// One request of the JetStream API; `subject` is what follows `$JS.API.`. Errors as request(),
-  /// and what the broker answers: `broker.not_found` (its code 404), `broker.refused`.
+  /// Makes one request of the JetStream API; `subject` is the part after `$JS.API.`. Errors: those
+  /// of request(), and for an error answer `broker.not_found` (its code is 404) or
+  /// `broker.refused`.
   Result<Json> api(std::string_view subject, const Json& body,
                    Duration at_most = kRequestTimeout) const;
 
-  /// The largest message that the server takes, headers included.
+  /// The largest message that the server accepts, in bytes, headers included.
   size_t max_payload() const;
 
-  /// Why it is not connected and what to do, as far as is known: found out by an attempt beside
-  /// that of nats.c, which comes 100 ms to 10 s after the one before.
+  /// Why it is not connected and what to do, as far as is known. The reason comes from separate
+  /// attempts beside those of nats.c, 100 ms to 10 s apart.
   std::string why_disconnected() const;
 
-  /// What the server last complained about since it was connected, for messages; empty: nothing.
+  /// The last error that the server reported since it was connected, for messages; empty: none.
   std::string last_complaint() const;
 
-  /// The handle of nats.c, for the rest of broker/. It changes when the library gives up for good
-  /// (a login refused twice) and a new one is made: ask again after each kConnected.
+  /// The handle of nats.c, for the other parts of broker/. It changes when nats.c gives up for good
+  /// (a login was refused twice) and a new connection is made: get it again after each kConnected.
   std::shared_ptr<__natsConnection> handle() const;
 
-  /// Ends a subscription of that handle, for the rest of broker/, and frees it when nats.c can no
-  /// longer be about to put a message into it: after a round trip to the server, for which it waits
-  /// a second at most. Where there is none that is left to the next one, or to the end of this.
+  /// Ends a subscription of that handle, for the other parts of broker/. Frees it when nats.c can
+  /// no longer put a message into it: after a round trip to the server, which may take one second.
+  /// If there is no answer, a later call of retire() or the destructor frees it.
   void retire(__natsSubscription* subscription) const;
 
  private:

@@ -1,4 +1,4 @@
-// The settings of a connection as options of nats.c. Private to broker/.
+// Converts the settings of a connection into options of nats.c. Private to broker/.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Sets options one after the other until nats.c refuses one.
+/// Sets options one after the other. The first option that nats.c refuses ends it.
 class NatsOptionSetter {
  public:
   explicit NatsOptionSetter(natsOptions* options) : options_(options) {}
@@ -19,7 +19,7 @@ class NatsOptionSetter {
     if (status_ == NATS_OK) status_ = function(options_, arguments...);
   }
 
-  /// Whether nats.c has taken all of them. Error `broker.settings`.
+  /// Ok if nats.c accepted all options. Error `broker.settings`.
   Status check(const ConnectionSettings& settings) const;
 
  private:
@@ -27,17 +27,19 @@ class NatsOptionSetter {
   natsStatus status_ = NATS_OK;
 };
 
-/// The servers, and who we are there: all that an attempt to connect needs. Errors:
+/// The options that any attempt to connect needs: the servers and the credentials. Errors:
 /// `broker.settings`, `broker.nkey`.
 Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings);
 
-/// These, and how the connection is kept alive and made again. Errors as make_login_options().
+/// The options of a lasting connection: those of make_login_options(), and how it is kept alive and
+/// made again. Errors as make_login_options().
 Result<NatsOptionsHandle> make_link_options(const ConnectionSettings& settings);
 
-/// The same for one attempt of two seconds at most, without another one behind it.
+/// The options of a single attempt: those of make_login_options(), a timeout of two seconds, and no
+/// reconnect.
 Result<NatsOptionsHandle> make_attempt_options(const ConnectionSettings& settings);
 
-/// The servers for messages, without names and passwords.
+/// The servers without user names and passwords, for messages.
 std::string shown_servers(const ConnectionSettings& settings);
 
 }  // namespace millrace

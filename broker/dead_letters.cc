@@ -21,7 +21,7 @@ constexpr std::string_view kDetail = "Millrace-Detail";
 constexpr std::string_view kSubject = "Millrace-Subject";
 constexpr std::string_view kTruncated = "Millrace-Truncated";
 
-/// One token of a subject; an empty text is `%`, as in those of events.
+/// Encodes a text as one token of a subject; an empty text becomes `%`, as in subjects of events.
 std::string subject_token(std::string_view text) {
   return text.empty() ? "%" : percent_encode(text, ".*>");
 }
@@ -32,7 +32,7 @@ std::string read_header_text(const Headers& headers, std::string_view name) {
   return percent_decode(*value).value_or(*value);
 }
 
-/// The head of the bytes, not cut within a character if it is text.
+/// The first kDeadLetterPreviewBytes of the data; text is not cut within a character.
 std::string_view preview(std::string_view data, bool text) {
   if (data.size() <= kDeadLetterPreviewBytes) return data;
   size_t size = kDeadLetterPreviewBytes;
@@ -42,7 +42,7 @@ std::string_view preview(std::string_view data, bool text) {
   return data.substr(0, size);
 }
 
-/// What the list shows is valid UTF-8, whatever the letter holds.
+/// A list holds valid UTF-8 only, whatever the dead letter contains.
 std::string shown_header(std::string text) {
   return is_utf8(text) ? std::move(text) : percent_encode(text, "");
 }
@@ -66,9 +66,9 @@ Json list_item(const StoredMessage& stored) {
           {"encoding", text ? "utf-8" : "base64"}};
 }
 
-/// Whether the letter is one of that namespace, or came while there was none of its name. Those
-/// without a number are of an earlier release, or of an event that was too large: their time
-/// decides.
+/// Whether the dead letter belongs to that namespace, or came when no namespace had its name. Dead
+/// letters without a namespace number were written by an earlier release, or for an event that was
+/// too large: for those the time decides.
 bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
   const std::string* const number = find_header(stored.message.headers, kDeadLetterNamespace);
   if (number == nullptr) return broker_time(stored.stamped) >= identity.created_at;
@@ -77,8 +77,7 @@ bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
 
 }  // namespace
 
-Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
-                               std::string_view space,
+Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor) {
   uint64_t last = 0;
@@ -86,13 +85,13 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
     const char* const end = cursor.data() + cursor.size();
     if (std::from_chars(cursor.data(), end, last).ptr != end) {
       return fail("dlq.cursor",
-                  fmt::format("\"{}\" is no cursor of a list of dead letters; use the "
-                              "`next` of the page before",
+                  fmt::format("\"{}\" is not a cursor of a list of dead letters; use the "
+                              "`next` of the previous page",
                               excerpt(cursor)));
     }
   }
   const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;
-  const std::string subjects = fmt::format("{}.dlq.{}.>", prefix, subject_token(space));
+  const std::string subjects = fmt::format("{}.dlq.{}.>", prefix, subject_token(ns));
   Json page = {{"items", Json::array()}};
   for (size_t read = 0;; ++read) {
     const Result<StoredMessage> stored =
@@ -100,7 +99,7 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix,
     if (!stored && stored.error().code == "broker.not_found") return page;
     if (!stored) return tl::unexpected(stored.error());
     const bool is_listed = !identity || is_of(*stored, *identity);
-    if (is_listed && page["items"].size() == limit) {  // there is one more
+    if (is_listed && page["items"].size() == limit) {  // there is at least one more
       page["next"] = std::to_string(last);
       return page;
     }

@@ -39,7 +39,7 @@ constexpr Duration kLook{5};
 constexpr size_t kLogBytes = 2'000;
 constexpr size_t kMostFileBytes = size_t{64} << 20;
 
-/// A JSON string is a string of nats-server's configuration too.
+/// A path in quotes for nats-server's configuration, whose strings have the syntax of JSON.
 std::string quoted(const fs::path& path) { return dump_json(Json(path.string())); }
 
 }  // namespace
@@ -51,8 +51,8 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   const std::string program = find_program(settings.program);
   if (program.empty()) {
     return fail("broker.no_server",
-                fmt::format("there is no program {} to run; install the Debian package nats-server "
-                            "(apt-get install nats-server), or name another program by {}",
+                fmt::format("the program {} was not found; install the Debian package nats-server "
+                            "(apt-get install nats-server), or name another program in {}",
                             settings.program, kServerVariable));
   }
   settings.program = program;
@@ -65,7 +65,8 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   server->hold_port(server->settings_.preferred_port);
   const Status launched = server->launch();
   if (launched) return server;
-  // Two that start at once may both have found it free, and one of them listens there.
+  // Two servers that start at once may both have found the port free; one of them now listens
+  // there.
   const bool may_be_taken =
       server->settings_.port == 0 && server->port_ == server->settings_.preferred_port;
   if (!may_be_taken) return tl::unexpected(launched.error());
@@ -84,7 +85,7 @@ void DevServer::kill() { end(SIGKILL); }
 void DevServer::stop() { end(SIGTERM); }
 
 Status DevServer::start_again() {
-  CHECK(!process_, "the server of {} runs", settings_.folder.string());
+  CHECK(!process_, "the server of {} is running", settings_.folder.string());
   return launch();
 }
 
@@ -98,18 +99,19 @@ Status DevServer::lock_folder() {
   lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock_) {
     return fail("broker.server_failed",
-                fmt::format("{} cannot be made: {}", path.string(), std::strerror(errno)));
+                fmt::format("{} cannot be created: {}", path.string(), std::strerror(errno)));
   }
   if (::flock(lock_.fd(), LOCK_EX | LOCK_NB) != 0) {
-    return fail("broker.folder_in_use", fmt::format("another nats-server works in {}; stop it or "
-                                                    "choose another folder",
-                                                    settings_.folder.string()));
+    return fail("broker.folder_in_use",
+                fmt::format("another nats-server uses the folder {}; stop it or "
+                            "choose another folder",
+                            settings_.folder.string()));
   }
   return {};
 }
 
-/// With SO_REUSEADDR on both sides, which nats-server sets, it may listen there all the same. A
-/// port that cannot be had is the server's to complain about.
+/// Binds a port so that no other process gets it. nats-server can still listen there, because both
+/// sockets have SO_REUSEADDR. If the port cannot be bound, nats-server reports the error.
 void DevServer::hold_port(uint16_t preferred) {
   port_hold_.reset();
   port_hold_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -168,7 +170,7 @@ fs::path DevServer::ports_file() const {
   return settings_.folder / fmt::format("{}_{}.ports", program, pid());
 }
 
-/// The ports file is written when the server listens, and it listens only once JetStream has read
+/// nats-server writes the ports file when it listens, and it listens only once JetStream has read
 /// its store.
 Status DevServer::wait_until_ready() {
   const auto deadline = steady_clock::now() + kStartTimeout;
@@ -203,7 +205,7 @@ void DevServer::end(int signal) {
 }
 
 void DevServer::has_ended() {
-  std::error_code ignored;  // one that was killed leaves it behind
+  std::error_code ignored;  // a killed server leaves the file behind
   fs::remove(ports_file(), ignored);
   process_.reset();
 }

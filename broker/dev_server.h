@@ -1,6 +1,6 @@
-// A private nats-server with JetStream, as a child process that does not outlive us: for `millrace
-// dev` and for tests. One thread owns it, and that thread must live as long as the server: the
-// kernel ends the child with the thread that started it.
+// A private nats-server with JetStream, for `millrace dev` and for tests. It is a child process
+// that ends with this process. One thread owns it, and that thread must live as long as the server:
+// the kernel ends the child together with the thread that started it.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,41 @@
 namespace millrace {
 
 struct DevServerSettings {
-  std::filesystem::path folder;  ///< made if missing: store, configuration and log
-  /// Looked for in PATH, unless it is a path. Empty: what the environment's MILLRACE_NATS_SERVER
-  /// names, else `nats-server`.
+  std::filesystem::path folder;  ///< store, configuration and log; created if missing
+  /// Searched in PATH, unless it is a path. Empty: the value of the environment variable
+  /// MILLRACE_NATS_SERVER, or else `nats-server`.
   std::string program;
-  uint16_t port = 0;            ///< 0: a free one,
-  uint16_t preferred_port = 0;  ///< this one if it is free; 0: any
-  std::string configuration;    ///< lines added to its configuration file
+  uint16_t port = 0;            ///< 0: preferred_port, or any free port
+  uint16_t preferred_port = 0;  ///< used if it is free; 0: any free port
+  std::string configuration;    ///< lines that are added to its configuration file
 };
 
 class DevServer {
  public:
-  /// Returns once the server takes connections and JetStream is ready. Errors: `broker.no_server`
-  /// (the program is missing), `broker.folder_in_use` (another server has the folder),
-  /// `broker.server_failed` (with the end of its log).
+  /// Returns once the server accepts connections and JetStream is ready. Errors: `broker.no_server`
+  /// (the program is missing), `broker.folder_in_use` (another server uses the folder),
+  /// `broker.server_failed` (the message has the end of the server's log).
   static Result<std::unique_ptr<DevServer>> start(DevServerSettings settings);
 
-  /// SIGTERM, and SIGKILL after 5 seconds.
+  /// Sends SIGTERM, and SIGKILL after 5 seconds.
   ~DevServer();
   DevServer(const DevServer&) = delete;
   DevServer& operator=(const DevServer&) = delete;
 
-  /// `nats://127.0.0.1:<port>`, the same after start_again().
+  /// `nats://127.0.0.1:<port>`; start_again() does not change it.
   std::string url() const;
   uint16_t port() const { return port_; }
-  /// Of the server, for signals; it changes with start_again().
+  /// The process id of the server, for signals; start_again() changes it. -1: it is down.
   int pid() const { return process_ ? process_->pid : -1; }
 
-  /// SIGKILL, as a crash would; returns when the process is gone.
+  /// Sends SIGKILL, as in a crash. Returns when the process has ended.
   void kill();
 
-  /// SIGTERM, and SIGKILL after 5 seconds; returns when the process is gone.
+  /// Sends SIGTERM, and SIGKILL after 5 seconds. Returns when the process has ended.
   void stop();
 
-  /// On the same folder and port, after kill() or stop(); `configuration` replaces the added lines.
+  /// Starts the server on the same folder and port, after kill() or stop(). `configuration`
+  /// replaces the added lines.
   Status start_again();
   Status start_again(std::string configuration);
 
@@ -68,9 +69,9 @@ class DevServer {
 
   DevServerSettings settings_;
   uint16_t port_ = 0;
-  Descriptor port_hold_;  ///< bound and not listening: while the server is down its port is kept
-  Descriptor lock_;  ///< held by the child too, so that the folder is free only when it is gone
-  std::optional<LaunchedProcess> process_;  ///< none: it is down
+  Descriptor port_hold_;  ///< bound, not listening: reserves the port while the server is down
+  Descriptor lock_;  ///< inherited by the child, so the folder is locked until the child has ended
+  std::optional<LaunchedProcess> process_;  ///< nullopt: the server is down
 };
 
 }  // namespace millrace

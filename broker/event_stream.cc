@@ -29,8 +29,8 @@ constexpr Duration kFirstRetry{100};
 constexpr Duration kLastRetry{2'000};
 constexpr size_t kChunkBytes = size_t{8} << 20;
 
-/// After so many ends in a row without one message, that neither the network nor the server
-/// explains, the message behind the position is asked for by itself.
+/// The server or the network explains most ends of a consumer. After this many unexplained ends in
+/// a row without a message, the reader fetches the message behind the position without a consumer.
 constexpr int kMostReadBreaks = 5;
 
 std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
@@ -41,7 +41,7 @@ std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
 
 }  // namespace
 
-/// The thread, and what it shares with the others.
+/// The reader thread, and the state that it shares with other threads.
 class JetStreamEvents::Reader {
  public:
   Reader(Connection& connection, const EventStreamSettings& settings, StreamKeeper& keeper,
@@ -83,7 +83,7 @@ class JetStreamEvents::Reader {
  private:
   enum class End {
     kAgain,   ///< make another consumer
-    kClosed,  ///< nobody takes deliveries any more
+    kClosed,  ///< the sink accepts no more deliveries
   };
 
   void run();
@@ -115,23 +115,23 @@ class JetStreamEvents::Reader {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool interrupted_ = false;  ///< the connection was lost: what is open is of no use any more
-  bool awake_ = false;        ///< something changed: do not wait to try again
-  std::unique_ptr<PullConsumer> consumer_;  ///< changed by the thread, under the lock
+  bool interrupted_ = false;  ///< the connection was lost: the open consumer is unusable
+  bool awake_ = false;        ///< something changed: retry without a wait
+  std::unique_ptr<PullConsumer> consumer_;  ///< changed by the reader thread only, under the lock
   Counts counts_;
   Status health_ = fail("broker.unreachable", "not connected yet");
 
-  // Only for the thread.
-  const std::string prefix_;  ///< of the stream's subjects
-  Cursor position_;           ///< the last message that was handed over or waits in chunk_
+  // Only for the reader thread.
+  const std::string prefix_;  ///< the common start of the stream's subjects
+  Cursor position_;           ///< the last message that was handed over or is in chunk_
   bool caught_up_ = false;
-  std::string logged_;  ///< why it does not read, as the log has it; empty: it reads
-  int breaks_ = 0;      ///< ends in a row that nothing explains, without a message
+  std::string logged_;  ///< the last logged reason why it does not read; empty: it reads
+  int breaks_ = 0;      ///< unexplained ends of consumers in a row, without a message
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
-  /// Freed together: nats.c wakes a thread of its own when a message is freed, which costs as much
-  /// as reading one.
+  /// Freed together: for each single free, nats.c wakes a thread of its own, which costs as much as
+  /// reading a message.
   std::vector<NatsMsgHandle> spent_;
   std::minstd_rand random_;
 
@@ -141,12 +141,12 @@ class JetStreamEvents::Reader {
 
 void JetStreamEvents::Reader::run() {
   name_thread("reader");
-  bool told_open = false;
+  bool is_reported = false;
   Duration retry = kFirstRetry;
   while (!stopping()) {
     const Status opened = open();
     if (opened) {
-      told_open = true;
+      is_reported = true;
       const End end = read();
       const bool progress = close();
       if (end == End::kClosed) return;
@@ -154,8 +154,8 @@ void JetStreamEvents::Reader::run() {
       if (progress) retry = kFirstRetry;
       if (progress && connection_.connected()) continue;
     }
-    if (told_open && !(opened && connection_.connected())) {
-      told_open = false;
+    if (is_reported && !(opened && connection_.connected())) {
+      is_reported = false;
       if (!sink_.deliver({StreamLost{}})) return;
     }
     wait_to_retry(retry);
@@ -163,8 +163,8 @@ void JetStreamEvents::Reader::run() {
   }
 }
 
-/// A stream that vanishes under us is left alone for a while: its deletion is still under way when
-/// its consumers hear of it, and whoever deletes it may want to make it themselves.
+/// A missing stream is not created again at once. Its consumers notice a deletion while it is still
+/// under way, and the client that deletes the stream may create it again itself.
 Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
   Result<StreamInfo> stream = keeper_.find(settings_.stream);
   if (stream || stream.error().code != "broker.not_found") {
@@ -179,7 +179,7 @@ Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
   return keeper_.ensure(settings_.stream);
 }
 
-/// Makes a consumer. The deliveries that tell of it wait in chunk_.
+/// Creates a consumer. The deliveries that report it wait in chunk_.
 Status JetStreamEvents::Reader::open() {
   {
     const std::lock_guard lock(mutex_);
@@ -245,11 +245,11 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
       if (got == Got::kMessage) {
         if (!logged_.empty()) log_recovery();
         breaks_ = 0;
-        // One that was fetched in place of a destroyed one that the stream no longer has.
+        // Already fetched, in place of a destroyed message that the stream does not have any more.
         if (numbers.stream_sequence <= position_.sequence) continue;
         add_message(std::move(message), numbers);
       } else if (got == Got::kIdle) {
-        // What the server still counted as pending may have been deleted before it came to it.
+        // The server may have counted as pending a message that was then deleted.
         note_pending(false);
         log_recovery();
         breaks_ = 0;
@@ -276,8 +276,8 @@ void JetStreamEvents::Reader::add_message(NatsMsgHandle message, const DeliveryN
   const bool has_headers = !sure || !plain.headers.empty();
   chunk_bytes_ += plain.data.size();
   Delivery delivery = read_delivery(std::move(plain), as);
-  // nats.c loses the order of headers, and bytes of some; what goes to the dead letters, or may
-  // have been misread, is worth a look at what the broker stored.
+  // nats.c loses the order of headers, and bytes of some headers. So a message that becomes a dead
+  // letter, or that may have been misread, is fetched again as the broker stored it.
   if (!sure || (has_headers && std::holds_alternative<UnreadableInput>(delivery))) {
     Result<StoredMessage> stored =
         fetch_stored(connection_, settings_.stream.name, {{"seq", as.sequence}});
@@ -298,7 +298,7 @@ void JetStreamEvents::Reader::note_pending(bool more) {
   caught_up_ = !more;
 }
 
-/// False: the sink is closed.
+/// Hands chunk_ to the sink. Returns false if the sink is closed.
 bool JetStreamEvents::Reader::hand_over() {
   spent_.clear();
   chunk_bytes_ = 0;
@@ -308,7 +308,7 @@ bool JetStreamEvents::Reader::hand_over() {
   return taken;
 }
 
-/// Returns whether the consumer delivered a message.
+/// Drops the consumer. Returns whether it delivered a message.
 bool JetStreamEvents::Reader::close() {
   std::unique_ptr<PullConsumer> consumer;
   Error why{"broker.unreachable", ""};
@@ -316,7 +316,7 @@ bool JetStreamEvents::Reader::close() {
     const std::lock_guard lock(mutex_);
     consumer.swap(consumer_);
     why.message = fmt::format("reading the event stream was interrupted: {}",
-                              consumer->why().empty() ? "it is being stopped" : consumer->why());
+                              consumer->why().empty() ? "the reader is stopping" : consumer->why());
     health_ = tl::unexpected(why);
   }
   if (!consumer->why().empty()) {
@@ -326,12 +326,13 @@ bool JetStreamEvents::Reader::close() {
   return consumer->delivered() > 0;
 }
 
-/// What is behind the position ends every consumer that comes to it. So it is read without one, and
-/// handed over for what it is: an event, or a dead letter. False: the sink is closed.
+/// Every consumer ends when it comes to the message behind the position. So the message is read
+/// without a consumer and handed over as an event or as unreadable input. Returns false if the sink
+/// is closed.
 bool JetStreamEvents::Reader::pass_over() {
   breaks_ = 0;
   Result<StoredMessage> stored = fetch_next();
-  if (!stored) return true;  // nothing is there, or the broker is not
+  if (!stored) return true;  // there is no such message, or no connection
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",
@@ -344,7 +345,8 @@ bool JetStreamEvents::Reader::pass_over() {
   return hand_over();
 }
 
-/// The consumer has destroyed the message behind the position, or the server has said 503.
+/// Either the consumer destroyed the message behind the position, or the server sent status 503.
+/// Fetching that message shows which.
 PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   Result<StoredMessage> stored = fetch_next();
   if (!stored) return consumer_->end();
@@ -353,7 +355,7 @@ PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   return PullConsumer::Got::kBusy;
 }
 
-/// The message behind the position.
+/// Fetches the message behind the position without a consumer.
 Result<StoredMessage> JetStreamEvents::Reader::fetch_next() {
   return fetch_stored(
       connection_, settings_.stream.name,
@@ -367,7 +369,7 @@ void JetStreamEvents::Reader::add_stored(StoredMessage stored) {
                                                              .stamped = position_.stamped,
                                                              .more = true,
                                                              .prefix = prefix_}));
-  note_pending(true);  // how many are behind it is not known
+  note_pending(true);  // it is not known how many messages follow
 }
 
 void JetStreamEvents::Reader::log_failure(const Error& error) {
@@ -379,7 +381,7 @@ void JetStreamEvents::Reader::log_failure(const Error& error) {
 void JetStreamEvents::Reader::log_recovery() {
   if (logged_.empty()) return;
   logged_.clear();
-  spdlog::info("events are read again");
+  spdlog::info("event consumer resumed");
 }
 
 void JetStreamEvents::Reader::interrupt() {
@@ -422,7 +424,7 @@ void JetStreamEvents::start(const Cursor& cursor, DeliverySink& sink) {
 }
 
 void JetStreamEvents::stop() {
-  std::unique_ptr<Reader> reader;  // ends behind the lock: it waits for its thread
+  std::unique_ptr<Reader> reader;  // destroyed without the lock: it waits for its thread
   const std::lock_guard guard(lock_);
   reader = std::move(reader_);
 }

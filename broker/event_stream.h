@@ -1,6 +1,6 @@
-// The event stream on JetStream: a pull consumer that is made anew at each start, reconnect and
-// doubt, read on one thread of its own. The cursor is the truth, the consumer is thrown away
-// (ARCHITECTURE "What a broker leaves").
+// The event stream on JetStream: a pull consumer that one thread reads. A new consumer is created
+// at each start, at each reconnect and whenever the present one is not reliable. Only the cursor
+// counts; a consumer has no state that is needed (docs/ARCHITECTURE.md describes broker failures).
 #pragma once
 
 #include <cstddef>
@@ -21,45 +21,44 @@ namespace millrace {
 
 struct EventStreamSettings {
   StreamSettings stream = events_stream();
-  /// Others that must be there before anything is read: what cannot be used goes to the dead
-  /// letters, and what happens is told to those who ask.
+  /// Streams that must exist before anything is read: dead letters and lifecycle events go there.
   std::vector<StreamSettings> beside = {dead_letters_stream(), lifecycle_stream()};
   PullSettings pull;
-  /// Hears what the broker has lost, on the thread that reads.
+  /// Called with each loss of messages in the broker, on the reader thread.
   std::function<void(const BrokerLoss&)> on_loss = [](const BrokerLoss&) {};
-  size_t chunk = 256;  ///< messages at most in one call of the sink
+  size_t chunk = 256;  ///< maximum number of messages in one call of the sink
 };
 
-/// Start, stop and destroy it on one thread; the sink is called on its own. Messages with sequences
-/// that were seen before mean that the broker lost its tail: they are new messages, but for those
-/// of the cursor's last millisecond, which dedupe drops.
+/// Start, stop and destroy it on one thread. The sink is called on the reader thread. If a message
+/// has a sequence that was seen before, the broker lost the tail of the stream. Such messages are
+/// new, except those of the cursor's last millisecond, which deduplication drops.
 class JetStreamEvents {
  public:
   /// `connection` outlives it.
   explicit JetStreamEvents(Connection& connection, EventStreamSettings settings = {});
   ~JetStreamEvents();
 
-  /// Delivers every message behind `cursor`, in stream order, each once for as long as this runs,
-  /// from a thread of its own; through reconnects, for ever, until stop(). A stream whose creation
-  /// time is not the cursor's is read from its first message.
+  /// Delivers every message behind `cursor`, in stream order, from the reader thread, through
+  /// reconnects, until stop(). Each message is delivered once during the lifetime of this object. A
+  /// stream whose creation time differs from the cursor's is read from its first message.
   void start(const Cursor& cursor, DeliverySink& sink);
 
-  /// Returns when nothing more will be delivered. A sink that blocks must be closed first.
+  /// Returns when there will be no more deliveries. If the sink can block, close it first.
   void stop();
 
   struct Counts {
-    uint64_t opened = 0;  ///< consumers made
-    uint64_t gaps = 0;    ///< of them, those that ended because messages got lost on the way
-    /// Messages that no consumer could deliver and that were read without one.
+    uint64_t opened = 0;  ///< consumers created
+    uint64_t gaps = 0;    ///< consumers that ended because messages to this process were lost
+    /// Messages that no consumer could deliver, and that were read without a consumer.
     uint64_t passed_over = 0;
   };
   Counts counts() const;
 
-  /// Why it does not read at the moment; ok while it does. Changes are logged.
+  /// Ok while it reads, else why it does not read. Changes are logged.
   Status health() const;
 
-  /// A message found no stream: they are looked at, and made where they are missing. Any thread;
-  /// never blocks.
+  /// Call it when no stream accepted a message: all streams are checked, and missing ones created.
+  /// Any thread; never blocks.
   void doubt_streams() { keeper_.doubt(); }
 
  private:
@@ -68,7 +67,7 @@ class JetStreamEvents {
   Connection& connection_;
   const EventStreamSettings settings_;
   StreamKeeper keeper_;
-  mutable std::mutex lock_;  // guards what follows
+  mutable std::mutex lock_;  // guards reader_
   std::unique_ptr<Reader> reader_;
 };
 

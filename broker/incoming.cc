@@ -11,10 +11,10 @@
 namespace millrace {
 
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
-  std::optional<std::string> space = subject_namespace(message.subject, as.prefix);
-  if (!space) {
+  std::optional<std::string> ns = subject_namespace(message.subject, as.prefix);
+  if (!ns) {
     Error reason{"event.subject",
-                 fmt::format("the subject \"{}\" names no namespace and type; expected "
+                 fmt::format("the subject \"{}\" does not name a namespace and a type; expected "
                              "{}<namespace>.<type>",
                              excerpt(message.subject), as.prefix)};
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(reason), std::move(message)};
@@ -24,7 +24,7 @@ Delivery read_delivery(NatsMessage message, const DeliveredAs& as) {
     return UnreadableInput{as.sequence, as.stamped, as.more, std::move(event).error(),
                            std::move(message)};
   }
-  return EventInput{*std::move(space), as.sequence, as.stamped, as.more, *std::move(event)};
+  return EventInput{*std::move(ns), as.sequence, as.stamped, as.more, *std::move(event)};
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// How a message of the event stream becomes what the processor takes: the same for JetStream and
-// for its twin. Pure.
+// Converts a message of the event stream into input for the processor. JetStreamEvents and
+// MemoryBroker both use it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace millrace {
 
-/// What the stream says of a message that it delivers.
+/// What the stream reports about a message that it delivers.
 struct DeliveredAs {
   uint64_t sequence = 0;
   TimePoint stamped;
-  bool more = false;  ///< others wait behind it
-  /// What subjects of the stream begin with.
+  bool more = false;  ///< more messages wait behind it
+  /// The common start of all subjects of the stream.
   std::string_view prefix = kEventSubjectPrefix;
 };
 
-/// An EventInput, or an UnreadableInput that keeps `message` as it is: `event.*` as decode_nats
-/// says, `event.subject` where the subject has no namespace.
+/// An EventInput, or an UnreadableInput that holds `message` unchanged. Its error is one of
+/// decode_nats (`event.*`), or `event.subject` if the subject has no namespace.
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as);
 
 }  // namespace millrace

@@ -1,6 +1,5 @@
-// Fields of the broker's answers: what is missing or of another type reads as zero or empty, since
-// what is inside a broker's answer is input, and nlohmann's own accessors throw. Private to
-// broker/.
+// Reads fields of the broker's answers. A missing field, or one of another type, reads as zero or
+// empty: an answer is input from outside, and nlohmann's own accessors throw. Private to broker/.
 #pragma once
 
 #include <cstdint>

@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// How many messages are freed together: nats.c wakes a thread of its own when one is freed, which
-/// costs as much as handling it.
+/// How many messages are freed together: for each single free, nats.c wakes a thread of its own,
+/// which costs as much as handling a message.
 constexpr size_t kFreedTogether = 64;
 
 }  // namespace
@@ -37,7 +37,7 @@ Listening::Listening(const Connection& connection, const std::string& subject, H
         calls->changed.notify_all();
       },
       calls_.get());
-  tells_end_ = status_ == NATS_OK;
+  reports_end_ = status_ == NATS_OK;
   if (status_ == NATS_OK) status_ = natsSubscription_SetPendingLimits(subscription_, -1, -1);
 }
 
@@ -46,12 +46,12 @@ Listening::~Listening() {
   connection_.retire(subscription_);
   std::unique_lock lock(calls_->mutex);
   calls_->closed = true;
-  if (tells_end_) {
+  if (reports_end_) {
     calls_->changed.wait(lock, [this] { return calls_->over; });
     return;
   }
-  // Nothing says when nats.c makes its last call, so what that call looks at stays for ever. It
-  // takes a connection that was closed between two lines of the constructor to get here.
+  // nats.c will not report its last call, so the data that this call uses is leaked. This happens
+  // only if the connection was closed between two lines of the constructor.
   lock.unlock();
   calls_.release();  // NOLINT(bugprone-unused-return-value)
 }

@@ -13,11 +13,12 @@
 
 namespace millrace {
 
-/// Gone means that no call is under way: not to be destroyed within one, or under a lock that the
-/// handler takes. nats.c subscribes again at each reconnect; only a new connection needs another.
+/// The destructor returns when no call of the handler is under way. So do not destroy it within
+/// such a call, or under a lock that the handler takes. nats.c subscribes again at each reconnect;
+/// only a new connection needs a new Listening.
 class Listening {
  public:
-  /// May take the message; what it leaves is freed.
+  /// The handler may move the message out; otherwise it is freed.
   using Handler = std::function<void(NatsMsgHandle& message)>;
 
   Listening(const Connection& connection, const std::string& subject, Handler handler);
@@ -25,27 +26,27 @@ class Listening {
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 
-  /// What came of subscribing. Where it is not NATS_OK messages may come nevertheless, or only some
-  /// of them: it is to be thrown away.
+  /// The result of subscribing. If it is not NATS_OK, messages may come nevertheless, or only some
+  /// of them: destroy this object.
   natsStatus status() const { return status_; }
   const std::shared_ptr<natsConnection>& handle() const { return handle_; }
 
  private:
-  /// What the thread of nats.c touches.
+  /// The data that the thread of nats.c uses.
   struct Calls {
     Handler handler;
     std::vector<NatsMsgHandle> spent;
     std::mutex mutex;  // held during a call
     std::condition_variable changed;
-    bool closed = false;  ///< no more calls of the handler
-    bool over = false;    ///< no more calls of nats.c
+    bool closed = false;  ///< the handler is not called any more
+    bool over = false;    ///< nats.c makes no more calls
   };
 
   const Connection& connection_;
   const std::shared_ptr<natsConnection> handle_;
   std::unique_ptr<Calls> calls_;
   natsStatus status_ = NATS_OK;
-  bool tells_end_ = false;  ///< whether nats.c says when it is over
+  bool reports_end_ = false;  ///< whether nats.c reports its last call
   natsSubscription* subscription_ = nullptr;
 };
 

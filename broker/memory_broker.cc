@@ -27,7 +27,7 @@ void MemoryBroker::start(const Cursor& cursor, DeliverySink& sink) {
   sink_ = &sink;
   position_ = cursor;
   opened_ = false;
-  tell_lost_ = false;
+  lost_is_pending_ = false;
 }
 
 void MemoryBroker::stop() { sink_ = nullptr; }
@@ -67,7 +67,7 @@ void MemoryBroker::inject(NatsMessage message) { store(std::move(message), false
 void MemoryBroker::disconnect() {
   if (!connected_) return;
   connected_ = false;
-  tell_lost_ = tell_lost_ || opened_;
+  lost_is_pending_ = lost_is_pending_ || opened_;
   opened_ = false;
   for (InFlight& flight : in_flight_) {
     if (!flight.fate.refused) flight.fate.refused = Error{"broker.unreachable", "disconnected"};
@@ -87,7 +87,7 @@ void MemoryBroker::lose_tail(size_t messages) {
   std::erase_if(seen_, [this](const Seen& seen) { return seen.sequence >= next_sequence_; });
 }
 
-void MemoryBroker::make_anew() {
+void MemoryBroker::recreate_stream() {
   disconnect();
   events_.clear();
   seen_.clear();
@@ -110,7 +110,7 @@ PublishAck MemoryBroker::store(NatsMessage message, bool forget_id) {
   while (!seen_.empty() && seen_.front().at + duplicate_window_ <= now) seen_.pop_front();
   const bool event = message.subject.starts_with(kEventSubjectPrefix);
   const std::string* const id = find_header(message.headers, "Nats-Msg-Id");
-  // Ids count per stream, so those of other streams are told apart by their subject.
+  // Ids are unique per stream, so the key of another stream's message has its subject too.
   const std::string key = id == nullptr ? "" : (event ? "e" : "o" + message.subject + " ") + *id;
   if (!key.empty() && !forget_id) {
     for (const Seen& seen : seen_) {
@@ -189,12 +189,12 @@ StreamOpened MemoryBroker::open() {
 bool MemoryBroker::deliver(size_t most) {
   if (sink_ == nullptr) return false;
   std::vector<Delivery> deliveries;
-  if (std::exchange(tell_lost_, false)) deliveries.emplace_back(StreamLost{});
+  if (std::exchange(lost_is_pending_, false)) deliveries.emplace_back(StreamLost{});
   if (connected_) {
     if (!opened_) {
       deliveries.emplace_back(open());
     }
-    // Sequences rise but may have gaps, so the next one is looked for.
+    // Sequences increase but may have gaps, so the next message has to be searched.
     auto next = std::upper_bound(
         events_.begin(), events_.end(), position_.sequence,
         [](uint64_t sequence, const Stored& stored) { return sequence < stored.sequence; });

@@ -1,6 +1,6 @@
-// The broker's twin for tests and the simulation: an event stream and a publisher in memory, on one
-// thread and without chance. Nothing moves but in pump(), and what goes wrong is what the test
-// asked for; messages are decoded, checked and resumed from by the code that JetStream's side uses.
+// The broker for tests and the simulation: an event stream and a publisher in memory, on one thread
+// and deterministic. State changes in pump() only, and only the test causes failures. The code that
+// decodes, checks and resumes is the same as for JetStream.
 #pragma once
 
 #include <cstddef>
@@ -22,73 +22,74 @@
 
 namespace millrace {
 
-/// What becomes of one published message. Delays are counted in calls of pump(), so what is delayed
-/// less overtakes what is delayed more.
+/// The fate of one published message. Delays are counted in calls of pump(), so a message with a
+/// shorter delay overtakes one with a longer delay.
 struct PublishFate {
-  bool arrives = true;           ///< false: lost on the way, `broker.timeout` in the end
-  bool twice = false;            ///< arrives twice, the second time past the duplicate window
-  bool acked = true;             ///< false: arrives, but `broker.timeout` in the end
-  int delay = 0;                 ///< before it arrives
-  int ack_delay = 0;             ///< between that and `done`
-  std::optional<Error> refused;  ///< it does not arrive and `done` gets this
+  bool arrives = true;           ///< false: lost before the broker; `broker.timeout` in the end
+  bool twice = false;            ///< stored twice; the second time outside the duplicate window
+  bool acked = true;             ///< false: stored, but `broker.timeout` in the end
+  int delay = 0;                 ///< before it is stored
+  int ack_delay = 0;             ///< from then until `done` is called
+  std::optional<Error> refused;  ///< it is not stored, and `done` gets this error
 };
 
 class MemoryBroker : public Publisher {
  public:
-  /// A message in a stream: one under `millrace.events.` is in the event stream, any other is kept
-  /// for assertions only.
+  /// A message in a stream. One under `millrace.events.` is in the event stream; any other is
+  /// stored only for assertions.
   struct Stored {
     uint64_t sequence = 0;
     TimePoint stamped;
     NatsMessage message;
   };
 
-  /// `clock` stamps messages and ends their deadlines; it outlives this.
+  /// `clock` sets the times of messages and ends their deadlines; it outlives this.
   explicit MemoryBroker(const Clock& clock, Duration duplicate_window = std::chrono::minutes(2),
                         Duration ack_timeout = std::chrono::seconds(5));
 
-  /// As JetStreamEvents; the deliveries come in pump().
+  /// As JetStreamEvents::start() and stop(), but deliveries happen in pump().
   void start(const Cursor& cursor, DeliverySink& sink);
   void stop();
 
-  // Publisher: nothing is stored and no `done` is called outside pump().
+  // Publisher: outside pump() nothing is stored and no `done` is called.
   void publish(NatsMessage message, Done done) override;
 
-  /// Stores what was published and is due, calls each `done` that is due, and delivers up to
+  /// Stores published messages that are due, calls each `done` that is due, and delivers up to
   /// `most` messages. Returns whether it did anything.
   bool pump(size_t most = std::numeric_limits<size_t>::max());
 
-  /// When the next unacknowledged message runs out of time; nullopt: none waits.
+  /// The earliest deadline of an unacknowledged message; nullopt: no message waits.
   std::optional<TimePoint> next_deadline() const;
 
-  /// Decides on each message as it is published; without one all goes well.
+  /// `decide` sets the fate of each message when it is published; without it no message fails.
   void decide_fates(std::function<PublishFate(const NatsMessage&)> decide);
 
-  /// A message by somebody else, stored at once.
+  /// Stores a message of another client at once.
   void inject(NatsMessage message);
 
-  /// The connection goes: what is unanswered ends with `broker.unreachable`, whether it arrived or
-  /// is still on its way, which it then never does.
+  /// Ends the connection. Each unanswered publish ends with `broker.unreachable`, whether its
+  /// message was stored or not; a message that was not stored yet never will be.
   void disconnect();
   void reconnect();
 
-  /// The stream forgets its newest messages, as after a power cut; what it takes next gets their
-  /// sequences. Connections are lost with it: reconnect() follows.
+  /// The stream loses its newest messages, as after a power cut; the next messages get their
+  /// sequences. The connection is lost as well: call reconnect() afterwards.
   void lose_tail(size_t messages);
 
-  /// The stream is made anew and empty. Connections are lost with it: reconnect() follows.
-  void make_anew();
+  /// The stream is replaced by a new, empty one. The connection is lost as well: call reconnect()
+  /// afterwards.
+  void recreate_stream();
 
-  /// The stream forgets its oldest messages, as by its limits.
+  /// The stream drops its oldest messages, as by its limits.
   void drop_oldest(size_t messages);
 
-  /// The consumer is lost and made again without a word: nothing is missed or repeated.
+  /// The consumer is lost and created again without a report: no message is missed or repeated.
   void lose_consumer();
 
-  /// What the event stream holds now, in its order.
+  /// The present messages of the event stream, in order.
   const std::deque<Stored>& events() const { return events_; }
 
-  /// What was stored under other subjects (dead letters), in order of arrival.
+  /// The messages stored under other subjects (dead letters), in order of arrival.
   const std::vector<Stored>& others() const { return others_; }
 
   bool connected() const { return connected_; }
@@ -102,7 +103,7 @@ class MemoryBroker : public Publisher {
     PublishFate fate;
     TimePoint deadline;
     Phase phase = Phase::kOnTheWay;
-    int delay = 0;  ///< pumps left in this phase
+    int delay = 0;  ///< calls of pump() left in this phase
     PublishAck ack;
   };
 
@@ -137,7 +138,7 @@ class MemoryBroker : public Publisher {
   Cursor position_;
   bool opened_ = false;
   bool caught_up_ = false;
-  bool tell_lost_ = false;
+  bool lost_is_pending_ = false;
 };
 
 }  // namespace millrace

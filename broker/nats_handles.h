@@ -1,5 +1,5 @@
-// One RAII type for each handle of nats.c. Private to broker/: the headers that other rooms read
-// only name the connection's struct.
+// One RAII type for each handle of nats.c. Private to broker/: the headers that other folders
+// include only name the connection's struct.
 #pragma once
 
 #include <cstdlib>
@@ -7,8 +7,8 @@
 
 #include <nats/nats.h>
 
-// nats.c does not mark them: a status that is dropped is dropped on purpose, by std::ignore, and
-// the line says why.
+// nats.c does not mark its functions. So a status that is dropped is dropped on purpose, with
+// std::ignore, and that line has the reason.
 #define MILLRACE_NODISCARD(function) [[nodiscard]] decltype(function) function
 extern "C" {
 MILLRACE_NODISCARD(natsConnection_Connect);

@@ -30,9 +30,9 @@ const char* code_of(natsStatus status) {
   }
 }
 
-/// natsSubscription_NextMsg reads the headers of an empty message before it hands the message out.
-/// Where it cannot read them to their end, the rest is passed over from then on, and only the last
-/// error of this thread still says so. An older error of that kind costs one message more to fetch.
+/// natsSubscription_NextMsg reads the headers of an empty message before it returns the message. If
+/// it cannot read all of them, later readers do not see the rest, and only the last error of this
+/// thread shows it. An older error of that kind has no other effect than one additional fetch.
 bool headers_were_cut(size_t data_size) {
   if (data_size > 0) return false;
   natsStatus last = NATS_OK;
@@ -44,9 +44,9 @@ bool headers_were_cut(size_t data_size) {
 
 Error nats_error(natsStatus status, std::string_view doing) {
   std::string_view why = natsStatus_GetText(status);
-  if (status == NATS_INSUFFICIENT_BUFFER) why = "not connected";  // our reconnect buffer is off
+  if (status == NATS_INSUFFICIENT_BUFFER) why = "not connected";  // reconnect buffer is off
   if (status == NATS_NO_RESPONDERS)
-    why = "nobody listens there; is JetStream on and the stream made?";
+    why = "no subscriber on that subject; check that JetStream is enabled and the stream exists";
   return Error{code_of(status), fmt::format("{}: {}", doing, why)};
 }
 

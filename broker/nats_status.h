@@ -1,5 +1,5 @@
-// The one place where a natsStatus becomes an Error, and a message of nats.c a NatsMessage. Private
-// to broker/.
+// The only place that converts a natsStatus into an Error, and a message of nats.c into a
+// NatsMessage. Private to broker/.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace millrace {
 
-/// `doing` says what failed: "publishing to x". Codes: `broker.unreachable`, `broker.timeout`,
-/// `broker.too_large`, `broker.refused`, `broker.protocol`.
+/// `doing` names the operation that failed: "publishing to x". Codes: `broker.unreachable`,
+/// `broker.timeout`, `broker.too_large`, `broker.refused`, `broker.protocol`.
 Error nats_error(natsStatus status, std::string_view doing);
 
-/// A subject that nothing else listens on, for answers. Errors: as nats_error(); what has no memory
-/// or descriptors left is `broker.unreachable`.
+/// A subject for answers, with no other subscribers. Errors: as nats_error(); `broker.unreachable`
+/// if there are no memory or descriptors left.
 Result<std::string> make_inbox();
 
-/// Makes a message of nats.c to send: the headers and data of `message`, to `subject`. `reply` is
-/// where its answer goes; null: nowhere. What could not be made whole is not to be sent.
+/// Creates a message of nats.c with the headers and data of `message`, to `subject`. `reply` is the
+/// subject for its answer; null: no answer. If the status is not NATS_OK, do not send the message.
 natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,
                         NatsMsgHandle& made);
 
-/// Copies a message. False: nats.c could not read its headers, or may have misread them. Call it
-/// before anything else looks at the headers: nats.c says once that it could not read them to their
-/// end, and passes the rest over from then on.
+/// Copies a message. Returns false if nats.c could not read its headers, or may have misread them.
+/// Call it before any other access to the headers: nats.c reports only once that it could not read
+/// all of them, and skips the rest from then on.
 bool read_message(natsMsg* from, NatsMessage& to);
 
 }  // namespace millrace

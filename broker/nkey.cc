@@ -48,7 +48,7 @@ std::string base32_encode(const std::vector<uint8_t>& bytes) {
   return text;
 }
 
-/// CRC-16/XMODEM, which nkeys append with the low byte first.
+/// CRC-16/XMODEM. An nkey ends with it, low byte first.
 uint16_t checksum(const uint8_t* bytes, size_t size) {
   uint16_t crc = 0;
   for (size_t i = 0; i < size; ++i) {
@@ -66,7 +66,7 @@ Result<std::string> public_nkey(std::string_view seed) {
   constexpr std::string_view kBlank = " \t\r\n";
   const auto malformed = [] {
     return fail("broker.nkey",
-                "the nkey seed cannot be read; expected the seed of a user: `SU` and 56 more "
+                "the nkey seed is not valid; expected the seed of a user: `SU` and 56 more "
                 "letters and digits");
   };
   const size_t begin = seed.find_first_not_of(kBlank);

@@ -1,5 +1,5 @@
-// The public half of an nkey (Ed25519, Base32 with a prefix and a checksum), which nats.c wants to
-// be told although the seed holds it.
+// The public half of an nkey (Ed25519, Base32 with a prefix and a checksum). nats.c requires it,
+// although the seed determines it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// `UDXU4RCS…` of the seed of a user, `SUACSSL3…`; white space around the seed is skipped. Error
-/// `broker.nkey` does not repeat the seed.
+/// Returns the public key (`UDXU4RCS…`) of the seed of a user (`SUACSSL3…`). White space around the
+/// seed is ignored. The message of error `broker.nkey` does not repeat the seed.
 Result<std::string> public_nkey(std::string_view seed);
 
 }  // namespace millrace

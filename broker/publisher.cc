@@ -32,13 +32,14 @@ constexpr int64_t kMessageExceedsMaximum = 10054;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// How long the server may take to read what was sent, before that is left to the deadlines.
+/// How long a flush waits for the server; after that only the deadlines count.
 constexpr Duration kMostFlush{1000};
 
 Result<PublishAck> read_answer(natsMsg* message) {
   if (natsMsg_IsNoResponders(message)) {
-    return fail("broker.unreachable",
-                "no stream takes this subject; is JetStream on and the stream made?");
+    return fail(
+        "broker.unreachable",
+        "no stream accepts this subject; check that JetStream is enabled and the stream exists");
   }
   return read_publish_ack(
       {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
@@ -49,7 +50,7 @@ Result<PublishAck> read_answer(natsMsg* message) {
 Result<PublishAck> read_publish_ack(std::string_view json) {
   const Result<Json> answer = parse_json(json);
   if (!answer || !answer->is_object()) {
-    return fail("broker.protocol", "an acknowledgement is no JSON object");
+    return fail("broker.protocol", "an acknowledgement is not a JSON object");
   }
   if (const Json& error = field(*answer, "error"); error.is_object()) {
     const int64_t code = integer_field(error, "err_code");
@@ -104,7 +105,8 @@ class JetStreamPublisher::Impl {
     waiting_.push_back({std::move(done), std::chrono::steady_clock::now() + ack_timeout_});
     ++unanswered_;
     queue_.push_back({number, std::move(message)});
-    // The sender looks at the queue again before it sleeps, so it is woken from sleep only.
+    // The sender checks the queue again before it sleeps, so only a sleeping sender needs to be
+    // woken.
     if (queue_.size() == 1) changed_.notify_all();
   }
 
@@ -146,7 +148,7 @@ class JetStreamPublisher::Impl {
   const Duration ack_timeout_;
   const std::function<void()> no_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< made by listen(); ends in a dot, the number of the message follows
+  std::string inbox_;  ///< set by listen(); ends in a dot, the number of the message follows
   uint64_t watch_ = 0;
 
   mutable std::mutex mutex_;
@@ -159,8 +161,8 @@ class JetStreamPublisher::Impl {
   size_t unanswered_ = 0;
   std::vector<Queued> queue_;
 
-  std::vector<NatsMsgHandle> sent_;       ///< only for the thread: to be freed together
-  std::unique_ptr<Listening> listening_;  ///< only for the thread, and for the destructor behind it
+  std::vector<NatsMsgHandle> sent_;       ///< only for the sender thread: freed together
+  std::unique_ptr<Listening> listening_;  ///< only for the sender thread, later the destructor
   std::thread thread_;
 };
 
@@ -190,7 +192,7 @@ void JetStreamPublisher::Impl::run() {
       changed_.wait(lock);
       continue;
     }
-    const SteadyTime deadline = waiting_.front().deadline;  // the front may go while this waits
+    const SteadyTime deadline = waiting_.front().deadline;  // a copy: the front may change
     if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
       lock.unlock();
       expire();
@@ -220,15 +222,16 @@ void JetStreamPublisher::Impl::send(const Queued& queued) {
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
 }
 
-/// Brings what was sent to the server, and waits until it has read it: what comes meanwhile is the
-/// next batch. Whether it could is seen by the acknowledgements.
+/// Sends all buffered messages and waits until the server has read them. Messages that are queued
+/// meanwhile form the next batch. Failures show in the acknowledgements.
 void JetStreamPublisher::Impl::flush() {
   if (listening_ == nullptr || listening_->status() != NATS_OK) return;
   std::ignore = natsConnection_FlushTimeout(listening_->handle().get(),
                                             std::min(ack_timeout_, kMostFlush).count());
 }
 
-/// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
+/// Subscribes to the inbox. nats.c subscribes again at each reconnect; only a new connection needs
+/// another subscription.
 Status JetStreamPublisher::Impl::listen() {
   if (listening_ && listening_->status() == NATS_OK &&
       listening_->handle() == connection_.handle()) {
@@ -253,7 +256,7 @@ void JetStreamPublisher::Impl::on_answer(natsMsg* message) {
   crash_point(CrashPoint::kAckQueued);
 }
 
-/// Late and repeated answers find nobody waiting.
+/// Calls the `done` of a message. Late and repeated answers are ignored.
 void JetStreamPublisher::Impl::answer(uint64_t number, Result<PublishAck> result) {
   Done done;
   {

@@ -1,7 +1,8 @@
-// Publishing into JetStream: one thread sends what was handed in, in order, and answers each
-// message once when its acknowledgement, its deadline or the end of the connection comes. Its queue
-// is no Mailbox (os/mailbox.h): a message is queued and begins to wait under one lock, so that both
-// are in one order and a lost connection empties both; and its thread sleeps to the next deadline.
+// Publishes into JetStream. One thread sends queued messages in order. `done` of a message is
+// called once: at its acknowledgement, at its deadline or at the end of the connection. The queue
+// is not a Mailbox (os/mailbox.h), for two reasons: a message is queued and starts to wait under
+// one lock, so that both have the same order and a lost connection empties both; and the thread
+// sleeps until the next deadline.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +17,32 @@
 
 namespace millrace {
 
-/// How long an acknowledgement is waited for, from the call of publish().
+/// The time limit for an acknowledgement, from the call of publish().
 inline constexpr Duration kAckTimeout{5000};
 
 class JetStreamPublisher : public Publisher {
  public:
-  /// `connection` outlives it. `no_stream` is called, on any thread, when no stream took a message.
-  /// What is published under `millrace.` goes under the prefix (broker_subject).
+  /// `connection` outlives it. `no_stream` is called, on any thread, when no stream accepted a
+  /// message. A subject under `millrace.` is published under the prefix (broker_subject).
   explicit JetStreamPublisher(
       Connection& connection, Duration ack_timeout = kAckTimeout,
       std::function<void()> no_stream = [] {}, std::string prefix = std::string(kDefaultPrefix));
 
-  /// What is still waiting ends with `broker.unreachable`; no `done` is called after it. Not from
-  /// within a `done`.
+  /// Messages without an answer end with `broker.unreachable`; afterwards no `done` is called. Do
+  /// not destroy it within a `done`.
   ~JetStreamPublisher() override;
 
   void publish(NatsMessage message, Done done) override;
 
-  /// `broker.unreachable` while messages cannot be sent: each one fails with the same error.
+  /// Ok, or `broker.unreachable` as long as messages cannot be sent; each message then fails with
+  /// that error.
   Status health() const;
 
-  /// Waits until all that was handed in is answered; false: not within `at_most`.
+  /// Waits until all published messages are answered. Returns false if that took longer than
+  /// `at_most`.
   bool flush(Duration at_most);
 
-  /// How many are not answered yet.
+  /// The number of messages without an answer.
   size_t waiting() const;
 
  private:
@@ -48,8 +51,8 @@ class JetStreamPublisher : public Publisher {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reads a broker's acknowledgement. Errors `broker.refused` and `broker.too_large` have the
-/// broker's words, `broker.protocol`: it is none.
+/// Reads a broker's acknowledgement. Errors: `broker.refused` and `broker.too_large` with the
+/// broker's text, `broker.protocol` if it is not an acknowledgement.
 Result<PublishAck> read_publish_ack(std::string_view json);
 
 }  // namespace millrace

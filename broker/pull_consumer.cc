@@ -17,12 +17,12 @@
 namespace millrace {
 namespace {
 
-/// What one request may bring. All open ones together stay below the 64 MiB that a server holds for
-/// a client before it cuts it off; never less than two of the largest messages, or one of them
-/// could never be delivered.
+/// The size limit of one request, in bytes. All open requests together stay below the 64 MiB that a
+/// server buffers for a client before it disconnects it. The limit is never less than two of the
+/// largest messages, or such a message could never be delivered.
 constexpr size_t kRequestBytes = size_t{8} << 20;
 
-/// What may arrive beyond the messages that were asked for: heartbeats and ends of requests.
+/// How many heartbeats and ends of requests may arrive in addition to the requested messages.
 constexpr size_t kMostStatuses = 1'024;
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
@@ -69,7 +69,7 @@ PullConsumer::PullConsumer(Connection& connection, const PullSettings& settings)
 PullConsumer::~PullConsumer() {
   messages_.reset();
   if (name_.empty()) return;
-  // One that stays because this gets lost goes by its inactive threshold.
+  // If this request is lost, the consumer is removed after its inactive threshold.
   std::ignore = natsConnection_Publish(
       handle_.get(),
       connection_.api_subject(fmt::format("CONSUMER.DELETE.{}.{}", stream_name_, name_)).c_str(),
@@ -82,7 +82,8 @@ void PullConsumer::note_name(std::string name) {
       connection_.api_subject(fmt::format("CONSUMER.MSG.NEXT.{}.{}", stream_name_, name_));
 }
 
-/// When the broker took the message that it has there; nullopt: it has none, somebody deleted it.
+/// The time at which the broker stored its present message with that sequence; nullopt: there is no
+/// such message, because a client deleted it.
 Result<std::optional<TimePoint>> PullConsumer::stamp_of(uint64_t sequence) {
   if (sequence == 0) return std::nullopt;
   const Result<StoredMessage> stored = fetch_stored(connection_, stream_name_, {{"seq", sequence}});
@@ -91,7 +92,7 @@ Result<std::optional<TimePoint>> PullConsumer::stamp_of(uint64_t sequence) {
   return tl::unexpected(stored.error());
 }
 
-/// Where to go on; the configuration gets what it needs for it.
+/// Chooses where to continue, and adds that to the configuration of the consumer.
 Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
                                                Json& config) {
   const StreamState state = state_of(stream);
@@ -111,14 +112,14 @@ Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const C
 Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
                           const Cursor& cursor) {
   stream_name_ = wanted.name;
-  Json config = {{"ack_policy", "none"},  // the cursor acknowledges; this costs the server nothing
+  Json config = {{"ack_policy", "none"},  // the cursor acknowledges; no cost for the server
                  {"max_ack_pending", -1},
                  {"max_waiting", 64},
                  {"replay_policy", "instant"},
                  {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
                  {"mem_storage", true},
                  {"num_replicas", 1}};
-  // The filter costs the server a look at each subject, so it is left out where it says nothing.
+  // With a filter the server checks each subject, so it is left out where all subjects match.
   if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
     config["filter_subject"] = wanted.subjects;
     filtered_ = true;
@@ -127,24 +128,26 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
   const Json made = TRY(connection_.api("CONSUMER.CREATE." + stream_name_,
                                         {{"stream_name", stream_name_}, {"config", config}}));
   note_name(text_field(made, "name"));
-  if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
+  if (name_.empty())
+    return fail("broker.protocol", "the broker returned a consumer without a name");
   start_ = position_at(point, cursor, state_of(stream));
   loss_ = point.loss;
   if (point.since) {
     start_.sequence = count_field(field(made, "delivered"), "stream_seq");
-    // With the time of the message that is there now the position is an ordinary one, and the loss
-    // is told once.
+    // With the time of the message that is now at this sequence, the position becomes an ordinary
+    // one, and the loss is reported only once.
     const std::optional<TimePoint> stamped = TRY(stamp_of(start_.sequence));
     start_.stamped = stamped.value_or(*point.since);
   }
   if (loss_ && loss_->kind == BrokerLoss::Kind::kTail) loss_->first = start_.sequence + 1;
   started_at_the_end_ = count_field(made, "num_pending") == 0;
 
-  // Between the two requests the stream may have been deleted and made anew; then the consumer
-  // begins somewhere in another stream than the one that was looked at.
+  // Between the two requests the stream may have been deleted and created again. Then the consumer
+  // starts at some position of a different stream.
   stream_ = TRY(find_stream(connection_, wanted));
   if (stream_.created != stream.created) {
-    return fail("broker.stream", fmt::format("stream {} was made anew meanwhile", stream_name_));
+    return fail("broker.stream",
+                fmt::format("stream {} was deleted and created again meanwhile", stream_name_));
   }
   return {};
 }
@@ -159,31 +162,35 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
                                           {{"durable_name", name},
                                            {"deliver_policy", "all"},
                                            {"ack_policy", "explicit"},
-                                           // What we hold we acknowledge, or begin anew.
+                                           // Held messages are acknowledged, or the consumer is
+                                           // replaced.
                                            {"ack_wait", nanoseconds(std::chrono::days(1))},
                                            {"max_ack_pending", unacknowledged},
                                            {"max_waiting", 64},
                                            {"replay_policy", "instant"}}}}));
   note_name(text_field(made, "name"));
-  if (name_.empty()) return fail("broker.protocol", "the broker made a consumer without a name");
+  if (name_.empty())
+    return fail("broker.protocol", "the broker returned a consumer without a name");
   started_at_the_end_ = count_field(made, "num_pending") == 0;
   return {};
 }
 
 PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
   if (!send_requests()) return broken("the connection was lost", true);
-  // Two heartbeats and a half, so that a late one is no alarm.
+  // Two and a half heartbeats, so that one late heartbeat does not count as a failure.
   const Duration patience = wait ? settings_.heartbeat * 5 / 2 : Duration(0);
   switch (messages_->take(patience, message)) {
     case PullInbox::Took::kMessage:
       break;
     case PullInbox::Took::kNothing:
       if (!wait) return Got::kNothing;
-      return broken(fmt::format("nothing came from the broker for {} ms", patience.count()), false);
+      return broken(
+          fmt::format("no message or heartbeat came from the broker for {} ms", patience.count()),
+          false);
     case PullInbox::Took::kDestroyed:
       return Got::kDestroyed;
     case PullInbox::Took::kTooMany:
-      return broken("more messages came than were asked for", false);
+      return broken("the server sent more messages than requested", false);
     case PullInbox::Took::kInterrupted:
       return broken("the connection was lost", true);
   }
@@ -206,10 +213,10 @@ void PullConsumer::skip() {
   window_.count();
 }
 
-PullConsumer::Got PullConsumer::end() { return broken("the broker said 503", true); }
+PullConsumer::Got PullConsumer::end() { return broken("the broker sent status 503", true); }
 
-/// A message of the server itself. A stored message is never one, whatever status it has: it comes
-/// under its own subject.
+/// Handles a message that the server itself sent. A stored message never gets here, whatever status
+/// header it has, because it comes under its own subject.
 PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
   const auto header = [&](const char* name) -> std::string_view {
     const char* value = nullptr;
@@ -224,8 +231,8 @@ PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
       uint64_t sent = last_;
       std::from_chars(text.data(), text.data() + text.size(), sent);
       if (sent == last_) return Got::kIdle;
-      // The newest messages may get lost too, and nothing behind them would show it.
-      why_ = fmt::format("the consumer sent {} messages, and {} came", sent, last_);
+      // The newest messages may get lost too, and no later message would show that gap.
+      why_ = fmt::format("the consumer sent {} messages, but {} arrived", sent, last_);
       return Got::kGap;
     }
     case PullStatus::kRequestEnded:
@@ -235,7 +242,7 @@ PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
     case PullStatus::kRefused:
       break;
   }
-  return broken(fmt::format("the broker said {} {}", code, description), true);
+  return broken(fmt::format("the broker sent status {} {}", code, description), true);
 }
 
 PullConsumer::Got PullConsumer::broken(std::string why, bool by_server) {

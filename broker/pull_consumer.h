@@ -1,6 +1,6 @@
-// One pull consumer of JetStream, from its making to its end: it begins where a cursor says, or
-// with what a work queue has, keeps requests for messages ahead of us at the server, and tells when
-// it can no longer be trusted. Private to broker/; one thread, but for interrupt().
+// One pull consumer of JetStream. It starts at a cursor, or at the oldest message of a work queue.
+// It always has requests for messages open at the server, and reports when it is not reliable any
+// more. Private to broker/. For one thread, except interrupt().
 #pragma once
 
 #include <cstdint>
@@ -24,67 +24,68 @@ namespace millrace {
 
 class PullConsumer {
  public:
-  /// Makes one for what is behind `cursor` in the stream (resume_point); `stream` is as it was just
-  /// found. Errors: those of Connection::api, and `broker.stream` if it was made anew meanwhile.
+  /// Creates a consumer for the messages of the stream behind `cursor` (resume_point). `stream` is
+  /// the present description of the stream. Errors: those of Connection::api, and `broker.stream`
+  /// if the stream was deleted and created again meanwhile.
   static Result<std::unique_ptr<PullConsumer>> open(Connection& connection,
                                                     const StreamSettings& wanted,
                                                     const StreamInfo& stream, const Cursor& cursor,
                                                     const PullSettings& settings);
 
-  /// Makes the one consumer of a work queue, under a name of ours: it begins with the oldest
-  /// message and holds out at most `unacknowledged` of them, which are acknowledged by their reply
-  /// subjects. One that was there by that name is thrown away first, so what it held out comes
-  /// again at once.
+  /// Creates the only consumer of a work queue, under the name `name`. It starts with the oldest
+  /// message and has at most `unacknowledged` messages delivered without an acknowledgement. The
+  /// reader acknowledges them with their reply subjects. A consumer that already has that name is
+  /// deleted first, so its unacknowledged messages are delivered again at once.
   static Result<std::unique_ptr<PullConsumer>> open_queue(Connection& connection,
                                                           const StreamSettings& queue,
                                                           std::string_view name,
                                                           size_t unacknowledged,
                                                           const PullSettings& settings);
 
-  /// Asks the server to forget it, without waiting.
+  /// Asks the server to delete the consumer, without a wait for the answer.
   ~PullConsumer();
   PullConsumer(const PullConsumer&) = delete;
   PullConsumer& operator=(const PullConsumer&) = delete;
 
-  /// The stream when the consumer was there.
+  /// The stream as it was when the consumer was created.
   const StreamInfo& stream() const { return stream_; }
-  /// The position that it began behind.
+  /// The position behind which the consumer started.
   const Cursor& start() const { return start_; }
-  /// What showed to be gone from the stream when it was made.
+  /// The loss that was found when the consumer was created.
   const std::optional<BrokerLoss>& loss() const { return loss_; }
-  /// Whether the stream has other subjects too, so that not all sequences are ours.
+  /// Whether the stream has other subjects too, so that some sequences belong to other messages.
   bool is_filtered() const { return filtered_; }
   bool started_at_the_end() const { return started_at_the_end_; }
 
   enum class Got {
     kMessage,
-    kNothing,    ///< and it was not asked to wait
-    kIdle,       ///< the server has nothing more to send
-    kBusy,       ///< the server said something that only concerns the requests
-    kDestroyed,  ///< the next message came and was destroyed (poll_inbox); go on by skip() or end()
-    kGap,        ///< messages got lost between the server and us
-    kBroken,     ///< silence, a lost connection, a consumer that is gone
+    kNothing,    ///< there is no message, and `wait` was false
+    kIdle,       ///< the server has no more messages to send
+    kBusy,       ///< the server sent a status that concerns only the requests
+    kDestroyed,  ///< the next message came and was destroyed (poll_inbox); call skip() or end()
+    kGap,        ///< messages between the server and this process were lost
+    kBroken,     ///< heartbeat missed, connection lost, or consumer gone
   };
 
-  /// Waits for as long as the server's signs of life come, or not at all. Behind kGap and kBroken
-  /// nothing more is to be had.
+  /// Returns the next message. With `wait` it waits as long as heartbeats of the server come. After
+  /// kGap or kBroken it returns nothing more.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
-  /// Behind kDestroyed: the next message was read in another way.
+  /// Call after kDestroyed, if the next message was read in another way.
   void skip();
-  /// Behind kDestroyed: there is no next message, so it was a status of the server.
+  /// Call after kDestroyed, if there is no next message: then it was a status of the server.
   Got end();
 
-  /// Behind kGap and kBroken: what ended it, for people.
+  /// After kGap and kBroken: the reason, for messages.
   const std::string& why() const { return why_; }
-  /// Whether that was a lost connection or a status of the server, and so nothing that the next
-  /// message could have caused.
+  /// After kGap and kBroken: whether the reason was a lost connection or a status of the server,
+  /// and so cannot be the next message.
   bool ended_by_server() const { return ended_by_server_; }
 
   /// Ends next() with kBroken. Any thread.
   void interrupt();
 
-  /// How many messages it delivered.
+  /// The number of delivered messages.
   uint64_t delivered() const { return last_; }
 
  private:
@@ -108,13 +109,13 @@ class PullConsumer {
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;
-  std::string inbox_;  ///< fresh for each consumer: what comes to it is the server's own
+  std::string inbox_;  ///< new for each consumer: only the server itself sends to it
   std::string stream_name_;
   std::string name_;
-  std::string next_subject_;  ///< where messages are asked for
+  std::string next_subject_;  ///< the subject for requests
   PullWindow window_;
   size_t request_bytes_ = 0;
-  uint64_t last_ = 0;  ///< the consumer's own sequence of the last message
+  uint64_t last_ = 0;  ///< the consumer sequence of the last message
   std::string why_;
   bool ended_by_server_ = false;
   std::unique_ptr<PullInbox> messages_;

@@ -19,7 +19,7 @@ class PolledInbox : public PullInbox {
   PolledInbox(const Connection& connection, const std::string& subject)
       : connection_(connection), handle_(connection.handle()) {
     status_ = natsConnection_SubscribeSync(&subscription_, handle_.get(), subject.c_str());
-    // What may come is bounded by what was asked for; a limit would drop messages.
+    // The requests bound what may come. A limit here would drop messages.
     if (status_ == NATS_OK) status_ = natsSubscription_SetPendingLimits(subscription_, -1, -1);
   }
   ~PolledInbox() override {
@@ -38,7 +38,7 @@ class PolledInbox : public PullInbox {
   }
 
   void interrupt() override {
-    // It fails where the subscription or its connection is closed, and then take() has ended.
+    // It fails if the subscription or its connection is closed; then take() has ended too.
     std::ignore = natsSubscription_Unsubscribe(subscription_);
   }
 
@@ -75,7 +75,7 @@ class ListenedInbox : public PullInbox {
   }
 
  private:
-  /// On the thread of the subscription.
+  /// Stores a message. On the thread of the subscription.
   void arrive(NatsMsgHandle& message) {
     const std::lock_guard lock(mutex_);
     if (arrived_.size() >= most_) {
@@ -100,17 +100,17 @@ class ListenedInbox : public PullInbox {
   }
 
   const size_t most_;
-  std::vector<NatsMsgHandle> taken_;  ///< of arrived_, to be handed out one by one
+  std::vector<NatsMsgHandle> taken_;  ///< moved from arrived_; returned one by one
   size_t next_taken_ = 0;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards arrived_ and the flags
   std::condition_variable changed_;
   std::vector<NatsMsgHandle> arrived_;
   bool waits_ = false;
   bool interrupted_ = false;
   bool overflowed_ = false;
 
-  Listening listening_;  // last: nothing arrives when the rest goes
+  Listening listening_;  // last: destroyed first, so no message arrives later
 };
 
 template <class Inbox>

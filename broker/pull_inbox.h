@@ -1,5 +1,6 @@
-// The subject to which a server sends what a pull consumer asked for, as one of two subscriptions.
-// Private to broker/. take() is called on one thread, interrupt() on any.
+// The inbox to which a server sends the messages and statuses for a pull consumer. There are two
+// kinds of subscription for it. Private to broker/. take() is called on one thread, interrupt() on
+// any.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +18,18 @@ class PullInbox {
  public:
   enum class Took {
     kMessage,
-    kNothing,      ///< in that time
-    kDestroyed,    ///< a message came, and nats.c destroyed it
+    kNothing,      ///< no message came in time
+    kDestroyed,    ///< a message came, but nats.c destroyed it
     kTooMany,      ///< more messages came than may wait
-    kInterrupted,  ///< by interrupt(), or the connection was lost
+    kInterrupted,  ///< interrupt() was called, or the connection was lost
   };
 
   virtual ~PullInbox() = default;
   PullInbox(const PullInbox&) = delete;
   PullInbox& operator=(const PullInbox&) = delete;
 
-  /// Takes the next message, for which it waits for `at_most`. Behind kTooMany and kInterrupted
-  /// nothing more is to be had.
+  /// Takes the next message; waits up to `at_most` for it. After kTooMany or kInterrupted there are
+  /// no more messages.
   virtual Took take(Duration at_most, NatsMsgHandle& message) = 0;
   /// Ends take() with kInterrupted.
   virtual void interrupt() = 0;
@@ -37,14 +38,15 @@ class PullInbox {
   PullInbox() = default;
 };
 
-/// A synchronous subscription: one switch between threads for each message. Its library call,
+/// A synchronous subscription: one thread switch for each message. Its library call,
 /// natsSubscription_NextMsg (nats.c 3.4.1), destroys every message that has the status 503 and no
-/// data. The server says so that no consumer answers, but any client may store such a message.
+/// data. Servers send such a message if no consumer answers, but any client may store one as well.
 Result<std::unique_ptr<PullInbox>> poll_inbox(Connection& connection, const std::string& subject);
 
-/// An asynchronous subscription: it destroys nothing, and costs one more switch between threads for
-/// each message. At most `most` messages may wait. Its queue is no Mailbox (os/mailbox.h): it is
-/// bounded, take() waits in it for a time, and an overflow or interrupt() comes before what waits.
+/// An asynchronous subscription: it destroys no message, and costs one more thread switch for each
+/// message than poll_inbox(). At most `most` messages may wait. Its queue is not a Mailbox
+/// (os/mailbox.h), because it is bounded, take() waits with a time limit, and an overflow or
+/// interrupt() comes before the messages that wait.
 Result<std::unique_ptr<PullInbox>> listen_to_inbox(Connection& connection,
                                                    const std::string& subject, size_t most);
 

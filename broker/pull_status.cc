@@ -9,11 +9,11 @@ namespace {
 
 struct KnownStatus {
   std::string_view code;
-  std::string_view text;  ///< how the description begins
+  std::string_view text;  ///< the start of the description
   PullStatus meaning;
 };
 
-/// Of the servers 2.9 to 2.15. The first row that fits counts.
+/// The statuses of servers 2.9 to 2.15. The first row that matches counts.
 constexpr KnownStatus kKnown[] = {
     {"100", "", PullStatus::kAlive},         // Idle Heartbeat
     {"404", "", PullStatus::kRequestEnded},  // No Messages
@@ -23,7 +23,7 @@ constexpr KnownStatus kKnown[] = {
     {"409", "Consumer Deleted", PullStatus::kConsumerLost},
     {"409", "Leadership Change", PullStatus::kConsumerLost},
     {"409", "Server Shutdown", PullStatus::kConsumerLost},
-    {"503", "", PullStatus::kConsumerLost},  // nothing takes the request: JetStream is off
+    {"503", "", PullStatus::kConsumerLost},  // no responder: JetStream is off
 };
 
 constexpr std::string_view kFilled = "Batch Completed";

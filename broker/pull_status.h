@@ -1,6 +1,6 @@
-// What a server says to a request for messages when it sends no message: the status line of a
-// message to our inbox. Servers have added texts over the years, so what they mean is decided here
-// alone, by the tables that the test has. Pure.
+// Interprets the status line that a server sends to our inbox when it has no message for a request.
+// Servers have added texts over the years, so this is the only place that knows them; the test has
+// the tables. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@ namespace millrace {
 
 enum class PullStatus {
   kAlive,         ///< a heartbeat
-  kRequestEnded,  ///< the request is over; the consumer and its other requests go on
+  kRequestEnded,  ///< the request has ended; the consumer and its other requests continue
   kConsumerLost,  ///< the consumer was deleted or has moved, or its server stops
-  kRefused,       ///< the request was not accepted, or the status is not known here
+  kRefused,       ///< the request was not accepted, or the status is unknown
 };
 
-/// `code` and `description` are the two parts of the status line. A status that is not known counts
-/// as kRefused: the consumer is made again, which loses nothing, and the log shows the line.
+/// `code` and `description` are the two parts of the status line. An unknown status counts as
+/// kRefused: the consumer is created again, which loses no message, and the log shows the line.
 PullStatus classify_pull_status(std::string_view code, std::string_view description);
 
-/// How many messages an ended request had left, of `batch`. `pending` is the header
-/// Nats-Pending-Messages, empty where there is none: then a request that was filled had none left,
-/// and any other all, since to ask for too much is harmless and to ask for too little is not.
+/// How many messages of `batch` an ended request did not deliver. `pending` is the header
+/// Nats-Pending-Messages, or empty. If it is empty, a filled request has 0 left, and any other
+/// request all of them: a request for too many messages is harmless, one for too few is not.
 size_t messages_left(std::string_view description, std::string_view pending, size_t batch);
 
 }  // namespace millrace

@@ -13,13 +13,13 @@ bool read_number(std::string_view token, Number& number) {
   return !token.empty() && std::from_chars(token.data(), end, number).ptr == end;
 }
 
-/// Without `$JS.ACK` and what may stand between that and the stream.
+/// The tokens after `$JS.ACK`, without the optional domain and account.
 using AckTokens = std::array<std::string_view, 7>;
 enum : size_t { kConsumer = 1, kStreamSequence = 3, kConsumerSequence, kStamped, kPending };
 
 std::optional<AckTokens> split_ack_subject(std::string_view subject) {
   constexpr size_t kShort = 9;
-  constexpr size_t kLong = 11;  // and perhaps a token behind, which says nothing to us
+  constexpr size_t kLong = 11;  // there may be one more token behind, which is not used
   if (!subject.starts_with("$JS.ACK.")) return std::nullopt;
   std::array<std::string_view, kLong + 1> tokens;
   size_t count = 0;

@@ -1,5 +1,5 @@
-// Where reading goes on after a start or a reconnect (ARCHITECTURE "What a broker leaves"). Pure:
-// the JetStream reader and the broker in memory share these decisions.
+// Where reading continues after a start or a reconnect (docs/ARCHITECTURE.md describes broker
+// failures). Pure. The JetStream reader and the broker in memory share these decisions.
 #pragma once
 
 #include <cstdint>
@@ -11,38 +11,39 @@
 
 namespace millrace {
 
-/// What the stream says of itself when it is opened.
+/// The state of the stream when it is opened.
 struct StreamState {
   int64_t created = 0;  ///< nanoseconds
   uint64_t first_sequence = 0;
   uint64_t last_sequence = 0;
 };
 
-/// Read from this sequence on; or, if `since` is set, from the first message stamped then or later.
+/// Read from this sequence on; or, if `since` is set, from the first message stored then or later.
 struct ResumePoint {
   uint64_t sequence = 1;
   std::optional<TimePoint> since;
-  /// What shows by the way. Where a tail begins that is gone is known only once `since` was looked
-  /// up.
+  /// The loss that was found. For a lost tail, the first lost sequence is known only after the
+  /// position of `since` was looked up.
   std::optional<BrokerLoss> loss;
 
   bool operator==(const ResumePoint&) const = default;
 };
 
-/// `stamped`: when the broker took the message that it now has at the cursor's sequence; nullopt if
-/// it has none there, or was not asked. Behind the cursor, but from the first message when the
-/// stream is another one or has dropped what comes next. A broker that lost its tail, seen by its
-/// last sequence or by another message in the cursor's place, is read from the cursor's time on:
-/// what it took since is new, and what is of the same millisecond may come twice. A cursor without
-/// a time has seen nothing of its stream yet: there the whole stream is new.
+/// Decides where to continue. `stamped` is the time at which the broker stored its present message
+/// at the cursor's sequence; nullopt if it has none there, or was not asked. Usually reading
+/// continues behind the cursor. If the stream is a different one or has dropped the next messages,
+/// reading continues at its first message. If the broker lost the tail of the stream (its last
+/// sequence is too small, or another message has the cursor's sequence), reading continues at the
+/// cursor's time: messages stored since then are new, and those of the same millisecond may come
+/// twice. A cursor without a time has read nothing of its stream yet: then all messages are new.
 ResumePoint resume_point(const Cursor& cursor, const StreamState& stream,
                          std::optional<TimePoint> stamped);
 
-/// The cursor for `point`, behind which nothing was applied. Of the same stream it keeps its time:
-/// all that the broker took before that is dealt with.
+/// The cursor for `point`: no message behind it was applied. For the same stream it keeps its time,
+/// because all messages that the broker stored before that time are processed.
 Cursor position_at(const ResumePoint& point, const Cursor& cursor, const StreamState& stream);
 
-/// Whether resume_point wants to know `stamped`.
+/// Whether resume_point needs `stamped`.
 bool must_ask_for_stamp(const Cursor& cursor, const StreamState& stream);
 
 }  // namespace millrace

@@ -28,7 +28,7 @@ Result<StoredMessage> read_stored(const Json& answer) {
   std::optional<std::string> headers = base64_decode(text_field(message, "hdrs"));
   std::optional<std::string> data = base64_decode(text_field(message, "data"));
   if (!headers || !data) {
-    return fail("broker.protocol", "a stored message came with what is no Base64");
+    return fail("broker.protocol", "the headers or data of a stored message are not Base64");
   }
   stored.message.headers = parse_header_block(*headers);
   stored.message.data = *std::move(data);

@@ -1,5 +1,5 @@
-// One message as the broker has it, asked for by STREAM.MSG.GET: every byte of its headers, which
-// delivery through nats.c does not keep.
+// Fetches one message from the broker with STREAM.MSG.GET. It has every byte of the stored headers;
+// delivery through nats.c loses some.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@ struct StoredMessage {
   NatsMessage message;
 };
 
-/// The broker's nanoseconds as the time that the rest of millrace knows: cut to the millisecond.
+/// Converts the broker's nanoseconds into millrace's time; fractions of a millisecond are cut off.
 inline TimePoint broker_time(int64_t nanoseconds) {
   return std::chrono::floor<Duration>(
       std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds)));
 }
 
-/// `query` as the API has it: {"seq":n}, or with "next_by_subj" the first of that subject from
-/// there on. Errors: `broker.not_found`, and those of Connection::api.
+/// `query` is the body of the API request: {"seq":n}, or with "next_by_subj" the first message of
+/// that subject from there on. Errors: `broker.not_found`, and those of Connection::api.
 Result<StoredMessage> fetch_stored(Connection& connection, std::string_view stream,
                                    const Json& query);
 
-/// The body of STREAM.MSG.DELETE: the message is gone, and its bytes stay until they are written
-/// over.
+/// The body of STREAM.MSG.DELETE. The message is deleted, but its bytes stay on disk until they are
+/// overwritten.
 std::string delete_request(uint64_t sequence);
 
 /// Reads the answer to fetch_stored's request. Error `broker.protocol`.

@@ -31,7 +31,7 @@ Result<StreamInfo> StreamKeeper::ensure(const StreamSettings& stream) {
   if (found || found.error().code != "broker.not_found") return found;
   Result<StreamInfo> made = ensure_stream(connection_, stream);
   if (!made) return made;
-  spdlog::info("stream {} was not there and has been made", stream.name);
+  spdlog::info("created stream {}", stream.name);
   log_notes(stream, *made);
   return made;
 }
@@ -72,7 +72,7 @@ void StreamKeeper::log_failure(const StreamSettings& stream, const Error& error)
     const std::lock_guard lock(mutex_);
     if (std::exchange(logged_failure_[stream.name], error.message) == error.message) return;
   }
-  spdlog::error("messages find no stream {}: {}", stream.name, error.message);
+  spdlog::error("stream {} accepts no messages: {}", stream.name, error.message);
 }
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// The streams are there and as they should be: looked at with each opening of the event stream, and
-// whenever a message found no stream to take it. One that is missing is made, but for one that was
-// there a moment ago; what somebody has set otherwise is said in the log and left alone.
+// Checks that the streams exist with the right settings: at each opening of the event stream, and
+// whenever no stream accepted a message. A missing stream is created, but not at once if it existed
+// a short time ago. Settings that differ are logged and not changed.
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +19,8 @@ namespace millrace {
 
 class StreamKeeper {
  public:
-  /// A stream that vanishes is left alone for so long: its deletion may still be under way, and
-  /// whoever deletes it may want to make it themselves.
+  /// A stream that disappears is not created again for this time: its deletion may still be under
+  /// way, and the client that deletes it may create it again itself.
   static constexpr Duration kLeaveAlone{1'000};
 
   /// `connection` outlives it.
@@ -29,12 +29,12 @@ class StreamKeeper {
   StreamKeeper(const StreamKeeper&) = delete;
   StreamKeeper& operator=(const StreamKeeper&) = delete;
 
-  /// find_stream() and ensure_stream(), and what is to be said of it in the log, once.
+  /// find_stream() and ensure_stream(); logs the notes on a stream once.
   Result<StreamInfo> find(const StreamSettings& stream);
   Result<StreamInfo> ensure(const StreamSettings& stream);
 
-  /// A message found no stream: all are looked at in a moment, at most once in kLeaveAlone. Any
-  /// thread; never blocks.
+  /// Call it when no stream accepted a message: soon all streams are checked, at most once per
+  /// kLeaveAlone. Any thread; never blocks.
   void doubt();
 
  private:
@@ -50,7 +50,7 @@ class StreamKeeper {
   bool stopping_ = false;
   bool doubted_ = false;
   std::map<std::string, std::vector<std::string>> logged_notes_;  ///< by stream
-  std::map<std::string, std::string> logged_failure_;             ///< by stream: a message
+  std::map<std::string, std::string> logged_failure_;             ///< by stream: an error message
   std::thread thread_;
 };
 

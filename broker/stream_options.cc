@@ -8,14 +8,14 @@
 namespace millrace {
 namespace {
 
-/// JetStream's own limit.
+/// The limit of JetStream.
 constexpr int kMostReplicas = 5;
 
 constexpr size_t kMostPrefix = 32;
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
-/// No two of these become the same in capitals, so different prefixes have different streams.
+/// Prefixes have no capitals, so two different prefixes never give the same stream names.
 bool is_prefix(std::string_view prefix) {
   return !prefix.empty() && prefix.size() <= kMostPrefix && is_lower(prefix.front()) &&
          std::all_of(prefix.begin(), prefix.end(), [](char c) {
@@ -34,7 +34,7 @@ Status check_stream_options(const StreamOptions& options) {
   }
   if (options.replicas < 1 || options.replicas > kMostReplicas) {
     return fail("broker.settings",
-                fmt::format("{} stream replicas were asked for; JetStream keeps 1 to {}",
+                fmt::format("{} stream replicas are not possible; JetStream supports 1 to {}",
                             options.replicas, kMostReplicas));
   }
   for (const StreamLimits* const limits : {&options.events, &options.dead_letters,
@@ -42,7 +42,8 @@ Status check_stream_options(const StreamOptions& options) {
     if (limits->max_bytes && *limits->max_bytes > std::numeric_limits<int64_t>::max()) {
       return fail(
           "broker.settings",
-          fmt::format("a stream of {} bytes is more than JetStream counts", *limits->max_bytes));
+          fmt::format("a stream limit of {} bytes is too large; JetStream supports up to {}",
+                      *limits->max_bytes, std::numeric_limits<int64_t>::max()));
     }
   }
   return {};

@@ -1,6 +1,6 @@
-// What the streams of one millrace are called and made with, as the operator sets it. Inside
-// millrace all subjects begin with `millrace.`, in the store too; the prefix takes the place of
-// that word on the broker only, so that several can live on one NATS account. Pure.
+// The names and settings of the streams of one millrace, as the operator sets them. Inside
+// millrace, and in the store, all subjects begin with `millrace.`. On the broker the prefix
+// replaces that word, so several millraces can share one NATS account. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace millrace {
 
-/// The prefix of streams and subjects where none is set.
+/// The default prefix of streams and subjects.
 inline constexpr std::string_view kDefaultPrefix = "millrace";
 
-/// What bounds a stream; nullopt: as it is without a setting.
+/// The limits of a stream; nullopt: the default.
 struct StreamLimits {
   std::optional<Duration> max_age;
   std::optional<uint64_t> max_bytes;
@@ -28,8 +28,8 @@ struct StreamLimits {
 struct StreamOptions {
   std::string prefix = std::string(kDefaultPrefix);
   int replicas = 1;
-  std::string cluster;            ///< where the servers place them; empty: where they like
-  std::vector<std::string> tags;  ///< of the servers that may have them
+  std::string cluster;            ///< the cluster in which servers place the streams; empty: any
+  std::vector<std::string> tags;  ///< a server needs these tags to store the streams
   StreamLimits events;
   StreamLimits dead_letters;
   StreamLimits lifecycle;
@@ -37,18 +37,18 @@ struct StreamOptions {
   StreamLimits results;
 };
 
-/// Whether streams can be made with them. Error `broker.settings` names the setting, what it is and
-/// what was expected.
+/// Ok if streams can be created with these options. Error `broker.settings` names the setting, its
+/// value and what was expected.
 Status check_stream_options(const StreamOptions& options);
 
-/// The name of the stream of that family (`EVENTS`): the prefix in capitals, `_` and the family.
+/// The stream name of a family such as `EVENTS`: the prefix in capitals, `_` and the family.
 std::string stream_name(std::string_view prefix, std::string_view family);
 
-/// A subject as it stands inside millrace, as it is on the broker; one that does not begin with
-/// `millrace.` is the same there.
+/// Converts a subject inside millrace into the subject on the broker. A subject that does not begin
+/// with `millrace.` stays the same.
 std::string broker_subject(std::string_view prefix, std::string_view subject);
 
-/// The inverse; nullopt: it does not stand under the prefix.
+/// The inverse of broker_subject(); nullopt: the subject does not begin with the prefix.
 std::optional<std::string> inside_subject(std::string_view prefix, std::string_view subject);
 
 }  // namespace millrace

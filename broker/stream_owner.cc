@@ -19,25 +19,25 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// How often is looked at most whether the streams are still ours, and what could not be done is
-/// tried again.
+/// The longest interval between two checks whether this process still owns the streams; failed
+/// actions are repeated at the same time.
 constexpr Duration kOwnerLookEach{500};
 
-/// Between two questions to a process on whose subject nobody listens: it may be about to connect
-/// again.
+/// The interval between two questions to a process with no subscriber on its subject: it may be
+/// about to reconnect.
 constexpr Duration kAskEach{200};
 
-/// One on whose subject nobody listens is waited for so many times as long as one that is silent:
-/// it may be about to connect again, to another server of a cluster.
+/// A process with no subscriber on its subject is replaced after this many times the normal wait:
+/// it may be about to reconnect to another server of a cluster.
 constexpr int kAbsence = 3;
 
-/// How long the answer to one question is waited for.
+/// The time limit for the answer to one question.
 constexpr Duration kAnswerTime{1'000};
 
-/// How many owners the stream remembers.
+/// How many owners the stream stores.
 constexpr int64_t kOwnersKept = 64;
 
-/// Where a process can be asked whether it is there.
+/// The subject on which a process answers whether it is alive.
 std::string question_subject(std::string_view subject, std::string_view process) {
   return fmt::format("{}.{}", subject, process);
 }
@@ -70,8 +70,8 @@ std::optional<OwnerRecord> decode_owner(std::string_view json) {
 }
 
 std::string describe(const OwnerRecord& record) {
-  return fmt::format("process {} on host {}, which answers HTTP at {}, started {}, with store {}",
-                     record.pid, record.host, record.address, record.started, record.store);
+  return fmt::format("process {} on host {} (HTTP at {}, started {}, store {})", record.pid,
+                     record.host, record.address, record.started, record.store);
 }
 
 OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
@@ -124,7 +124,7 @@ void StreamOwner::run() {
   const Duration look_each = std::min(kOwnerLookEach, settings_.patience / 6);
   std::string logged;
   while (true) {
-    const Status looked = look();
+    const Status looked = check_owner();
     std::unique_lock lock(mutex_);
     if (lost_ || stopping_) return;
     if (looked) {
@@ -141,20 +141,20 @@ void StreamOwner::run() {
   }
 }
 
-/// Waits for that time; false: stopping.
+/// Waits for that time. Returns false if the process is stopping.
 bool StreamOwner::pause(Duration time) {
   std::unique_lock lock(mutex_);
   return !changed_.wait_for(lock, time, [this] { return stopping_; });
 }
 
-/// One look at the newest message, and what follows from it.
-Status StreamOwner::look() {
+/// Checks the newest message of the stream once, and acts on it.
+Status StreamOwner::check_owner() {
   if (!connection_.connected()) {
     return fail("broker.unreachable", connection_.why_disconnected());
   }
   if (!listen()) return fail("broker.unreachable", "subscribing to questions for the owner failed");
   const Time asked_at = steady_clock::now();
-  uint64_t last = 0;  // of the stream; known before its message is read, so that none is overlooked
+  uint64_t last = 0;  // last sequence; read before the message, so no message is missed
   if (claimed_ == 0) last = TRY(keeper_.ensure(stream_)).last_sequence;
   const std::optional<StoredOwner> found = TRY(newest());
   switch (next_step(found, settings_.self, claimed_)) {
@@ -163,10 +163,10 @@ Status StreamOwner::look() {
       owned(asked_at);
       return {};
     case OwnerStep::kLost:
-      lose(
-          fmt::format("the streams under \"{}\" were taken over by {}, while this process was "
-                      "silent or by --take-over; this process stops",
-                      settings_.streams.prefix, describe(found->record)));
+      lose(fmt::format(
+          "the streams under \"{}\" were taken over by {}, because this process did not "
+          "answer or because of --take-over; this process stops",
+          settings_.streams.prefix, describe(found->record)));
       return {};
     case OwnerStep::kClaim:
       break;
@@ -176,8 +176,8 @@ Status StreamOwner::look() {
       if (owner == Found::kAlive) {
         lose(fmt::format(
             "the streams under \"{}\" belong to {}; it answers, so this process does not start: "
-            "stop the other one, or give one of them a --stream-prefix of its own, or start this "
-            "one with --take-over",
+            "stop the other process, or give one of them its own --stream-prefix, or start this "
+            "process with --take-over",
             settings_.streams.prefix, describe(found->record)));
         return {};
       }
@@ -186,7 +186,7 @@ Status StreamOwner::look() {
     }
   }
   if (claimed_ != 0) {
-    // The broker has lost our message: it is put there again.
+    // The broker has lost our message: it is published again.
     claimed_ = 0;
     pause(StreamKeeper::kLeaveAlone);
     soon_ = true;
@@ -195,7 +195,7 @@ Status StreamOwner::look() {
   return claim(last);
 }
 
-/// The newest message of an owner; nullopt: there is none, or one that nobody can read.
+/// The newest owner message; nullopt: there is none, or it cannot be decoded.
 Result<std::optional<StoredOwner>> StreamOwner::newest() const {
   const Result<StoredMessage> stored =
       fetch_stored(connection_, stream_.name, {{"last_by_subj", subject_}});
@@ -206,29 +206,29 @@ Result<std::optional<StoredOwner>> StreamOwner::newest() const {
   return StoredOwner{*std::move(record), stored->sequence};
 }
 
-/// Puts our message behind that sequence. Whether it is there shows the next look, whatever the
-/// answer was.
+/// Publishes our message behind that sequence. Whatever the answer is, the next check shows whether
+/// the message is stored.
 Status StreamOwner::claim(uint64_t behind) {
   const NatsMessage message{.subject = subject_,
                             .headers = {{"Nats-Expected-Last-Sequence", std::to_string(behind)}},
                             .data = dump_json(encode(settings_.self))};
   const NatsMessage answer = TRY(connection_.request(message));
-  // One that is refused shows another process that was faster: it is asked next.
+  // A refusal means that another process was faster: the next check asks that process.
   if (!read_publish_ack(answer.data)) pause(kAskEach);
   soon_ = true;
   return {};
 }
 
-/// The same where the owner before may still be at work. It learns of its end when it looks next,
-/// and what it was allowed before is over when this returns.
+/// Publishes our message when the previous owner may still be running. That owner sees at its next
+/// check that it was replaced, and its earlier permission to send has expired when this returns.
 Status StreamOwner::replace(uint64_t behind) {
   TRY(claim(behind));
   pause(settings_.patience);
   return {};
 }
 
-/// Asks until it answers, or has been silent for long enough. The process before us on our own
-/// folder has ended if nobody listens, since we hold the folder's lock.
+/// Asks the owner until it answers, or has not answered for long enough. If the owner used our own
+/// folder and there is no subscriber, it has ended, because this process holds the folder's lock.
 Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
   const bool is_our_folder =
       owner.store == settings_.self.store && owner.folder == settings_.self.folder;
@@ -238,10 +238,10 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
     const Time begin = steady_clock::now();
     const Heard heard = ask(owner);
     if (heard == Heard::kAnswer) return Found::kAlive;
-    // A broker that is silent itself says nothing about the owner.
+    // If the broker itself does not answer, nothing is known about the owner.
     TRY(check_round_trip());
-    if (heard == Heard::kNobody && is_our_folder) return Found::kEnded;
-    if (heard == Heard::kNobody) needed = settings_.patience * kAbsence;
+    if (heard == Heard::kNoSubscriber && is_our_folder) return Found::kEnded;
+    if (heard == Heard::kNoSubscriber) needed = settings_.patience * kAbsence;
     {
       const std::lock_guard lock(mutex_);
       health_ = fail("broker.unreachable",
@@ -249,11 +249,12 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
                                  "after {} s without an answer",
                                  describe(owner), needed.count() / 1000));
     }
-    const bool goes_on = pause(heard == Heard::kNobody ? kAskEach : Duration(0));
+    const bool goes_on = pause(heard == Heard::kNoSubscriber ? kAskEach : Duration(0));
     if (!goes_on) return fail("stopping", "millrace is stopping");
-    // Where it was us who were stopped meanwhile, the answer may be here and not read yet.
+    // If this process was suspended meanwhile, the answer may have arrived but not been read yet.
+    // So a longer pause counts only as one interval.
     silent += std::min(std::chrono::duration_cast<Duration>(steady_clock::now() - begin),
-                       heard == Heard::kNobody ? kAskEach : kAnswerTime);
+                       heard == Heard::kNoSubscriber ? kAskEach : kAnswerTime);
     if (silent < needed) continue;
     spdlog::warn("{} owned the streams and has not answered for {} s: it is replaced",
                  describe(owner), needed.count() / 1000);
@@ -261,18 +262,18 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
   }
 }
 
-/// What was published before has reached the broker when this is ok.
+/// Ok if all messages that were published before have reached the broker.
 Status StreamOwner::check_round_trip() const {
   const natsStatus status =
       natsConnection_FlushTimeout(connection_.handle().get(), kAnswerTime.count());
   if (status == NATS_OK) return {};
   return fail("broker.unreachable",
-              fmt::format("NATS did not answer while the owner of the streams was asked: {}",
+              fmt::format("NATS did not answer during a request to the owner of the streams: {}",
                           natsStatus_GetText(status)));
 }
 
-/// The answer comes to the subject on which we are asked ourselves, so that no more permissions are
-/// needed than for that.
+/// Sends one question. The answer comes to the subject on which this process is asked itself, so no
+/// further permission is needed.
 StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
   {
     const std::lock_guard lock(mutex_);
@@ -290,7 +291,8 @@ StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
   return heard_;
 }
 
-/// A question, which has a subject to answer to, or what came of ours. On a thread of nats.c.
+/// Handles a question (it has a reply subject), or the answer to our question. On a thread of
+/// nats.c.
 void StreamOwner::on_message(natsMsg* message) {
   if (const char* const answer_to = natsMsg_GetReply(message); answer_to != nullptr) {
     const std::string answer = dump_json(encode(settings_.self));
@@ -306,7 +308,7 @@ void StreamOwner::on_message(natsMsg* message) {
   if (answer && answer->process == asked_) {
     heard_ = Heard::kAnswer;
   } else if (natsMsg_IsNoResponders(message) && heard_ == Heard::kNothing) {
-    heard_ = Heard::kNobody;
+    heard_ = Heard::kNoSubscriber;
   }
   changed_.notify_all();
 }
@@ -317,12 +319,13 @@ void StreamOwner::owned(Time asked_at) {
   const bool in_time = steady_clock::now() < until;
   {
     const std::lock_guard lock(mutex_);
-    health_ = in_time ? Status()
-                      : fail("broker.unreachable",
-                             "NATS took too long to say who owns the streams: nothing is sent");
+    health_ = in_time
+                  ? Status()
+                  : fail("broker.unreachable",
+                         "NATS took too long to report the owner of the streams: nothing is sent");
     changed_.notify_all();
   }
-  if (std::exchange(told_, true)) return;
+  if (std::exchange(announced_, true)) return;
   spdlog::info("this process owns the streams under \"{}\"", settings_.streams.prefix);
   settings_.on_owned();
 }
@@ -348,11 +351,12 @@ void StreamOwner::give_back() {
   const NatsMessage message{.subject = subject_,
                             .headers = {{"Nats-Expected-Last-Sequence", std::to_string(claimed_)}},
                             .data = dump_json(encode(ended))};
-  // Where it does not arrive, the next one asks in vain.
+  // If the message does not arrive, the next process asks this one and gets no answer.
   (void)connection_.request(message, kAnswerTime);
 }
 
-/// nats.c subscribes again at each reconnect; only a new connection needs another subscription.
+/// Subscribes to questions. nats.c subscribes again at each reconnect; only a new connection needs
+/// another subscription.
 bool StreamOwner::listen() {
   const std::shared_ptr<natsConnection> handle = connection_.handle();
   if (questions_ != nullptr && questions_->status() == NATS_OK && questions_->handle() == handle) {

@@ -1,8 +1,8 @@
-// The owner of the streams: of all processes that use the same prefix on a NATS account one at a
-// time, or they would take each other's answers. It is a message in the stream `<PREFIX>_OWNER`,
-// written by compare-and-set on the sequence of the one before. A newcomer asks the process that
-// the message names; one that answers keeps the streams. No clock of one process is compared with
-// that of another.
+// The owner of the streams. Of all processes with the same prefix on a NATS account, only one at a
+// time may use the streams, or they would take each other's answers. A message in the stream
+// `<PREFIX>_OWNER` names the owner; it is written by compare-and-set on the sequence of the
+// previous message. A new process asks the named owner; an owner that answers keeps the streams.
+// The clocks of two processes are never compared.
 #pragma once
 
 #include <chrono>
@@ -24,103 +24,107 @@
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
 
-// nats.h, which only sources of broker/ include, calls it so.
+// The name that nats.h uses. Only sources of broker/ include it.
 struct __natsMsg;  // NOLINT(bugprone-reserved-identifier)
 
 namespace millrace {
 
 class Listening;
 
-/// The error of a process that may not use the streams: another one owns them.
+/// The error code of a process that may not use the streams because another process owns them.
 inline constexpr std::string_view kOwnerError = "broker.owner";
 
-/// A process, as the message of the owner describes it.
+/// The owner message: describes a process.
 struct OwnerRecord {
   std::string store;    ///< id of its store
-  std::string process;  ///< random: this start of a process
-  std::string folder;   ///< Environment::mark(): tells the folder of the store from a copy
+  std::string process;  ///< random; a new one at each start
+  std::string folder;   ///< Environment::mark(): differs between a store's folder and a copy of it
   std::string host;
   int64_t pid = 0;
   std::string started;  ///< RFC 3339
-  std::string address;  ///< where it answers HTTP
-  bool ended = false;   ///< it has ended and owns nothing any more
+  std::string address;  ///< its address for HTTP
+  bool ended = false;   ///< it has ended and does not own the streams any more
 
   bool operator==(const OwnerRecord&) const = default;
 };
 
 Json encode(const OwnerRecord& record);
-/// nullopt: it is none, or names no process.
+/// nullopt: it is not an owner message, or names no process.
 std::optional<OwnerRecord> decode_owner(std::string_view json);
-/// For messages: who it is and where.
+/// The process and its host, for messages.
 std::string describe(const OwnerRecord& record);
 
-/// What to do about the newest message of the owner. Pure.
+/// The action that the newest owner message requires. Pure.
 enum class OwnerStep {
-  kOwned,  ///< it is ours
-  kClaim,  ///< nobody owns the streams: put ours in its place
-  kAsk,    ///< ask the process that it names
-  kLost,   ///< another process has put its own in the place of ours
+  kOwned,  ///< this process owns the streams
+  kClaim,  ///< there is no owner: publish our message
+  kAsk,    ///< ask the named process
+  kLost,   ///< another process has replaced our message
 };
 struct StoredOwner {
   OwnerRecord record;
   uint64_t sequence = 0;
 };
-/// `found`: what the stream holds; `self`: this process; `claimed`: the sequence of our message, 0:
-/// there was none. A message before ours means that the broker has lost ours.
+/// `found`: the newest message of the stream; `self`: this process; `claimed`: the sequence of our
+/// message, or 0 if there was none. If the newest message is older than ours, the broker has lost
+/// ours.
 OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
                     uint64_t claimed);
 
-/// `<PREFIX>_OWNER`: keeps the newest owners, without a bound on their age.
+/// `<PREFIX>_OWNER`: stores the newest owners, without a limit on their age.
 StreamSettings owner_stream(const StreamOptions& options);
 
 struct OwnerSettings {
   StreamOptions streams;
   OwnerRecord self;
-  bool take_over = false;  ///< also from a process that answers
+  bool take_over = false;  ///< take the streams even from a process that answers
   /// Connections that count as connected only while this process owns the streams (`guarded`).
   std::vector<Connection*> guarded;
-  std::function<void()> on_owned = [] {};                           ///< once; on a thread of ours
-  std::function<void(const Error&)> on_lost = [](const Error&) {};  ///< the same
-  /// One that is asked and silent for so long is replaced, and one that is not connected after
+  /// Called once, on a thread of the StreamOwner, when this process owns the streams.
+  std::function<void()> on_owned = [] {};
+  /// Called once, on a thread of the StreamOwner, when another process owns them.
+  std::function<void(const Error&)> on_lost = [](const Error&) {};
+  /// A process that does not answer for this time is replaced; one that is not connected, after
   /// three times as long.
   Duration patience{3'000};
 };
 
-/// Claims the streams as soon as there is a broker, and looks again and again whether they are
-/// still its own. What it guards may be used for 0.8 × patience from when that was asked last: a
-/// process that was stopped and goes on finds itself locked out before it has looked.
+/// Claims the streams as soon as there is a broker, and then checks regularly that this process
+/// still owns them. The guarded connections may be used for 0.8 × patience after the last check was
+/// sent. So a process that was suspended and resumes cannot send before it has checked again.
 class StreamOwner {
  public:
-  /// `connection` and those that are guarded outlive it. Nothing is claimed before start().
+  /// `connection` and the guarded connections outlive it. Nothing is claimed before start().
   StreamOwner(Connection& connection, OwnerSettings settings);
 
-  /// Gives the streams back, so that the next one need not wait.
+  /// Releases the streams, so that the next process need not wait.
   ~StreamOwner();
   StreamOwner(const StreamOwner&) = delete;
   StreamOwner& operator=(const StreamOwner&) = delete;
 
   void start();
 
-  /// Waits until the streams are ours. Ok also where that can't be known yet: there was no broker
-  /// for `without_broker`, or it could not say. Error `broker.owner` names the owner.
+  /// Waits until this process owns the streams. Also ok if that cannot be known yet: there was no
+  /// broker for `without_broker`, or it did not answer. Error `broker.owner` names the owner.
   Status wait_until_decided(Duration without_broker) const;
 
-  /// Ok while the streams are ours. Errors: `broker.owner`, `broker.unreachable` (it is not known).
+  /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (it is
+  /// not known).
   Status health() const;
 
  private:
-  /// What came of a question.
-  enum class Heard { kNothing, kNobody, kAnswer };
-  /// What came of asking again and again.
+  /// The result of one question; kNoSubscriber: the subject has no subscriber.
+  enum class Heard { kNothing, kNoSubscriber, kAnswer };
+  /// The result of repeated questions.
   enum class Found {
     kAlive,
-    kSilent,  ///< it may come back
+    kSilent,  ///< may come back
     kEnded,
   };
   using Time = std::chrono::steady_clock::time_point;
 
   void run();
-  Status look();
+  Status check_owner();
   Result<std::optional<StoredOwner>> newest() const;
   Status claim(uint64_t behind);
   Status replace(uint64_t behind);
@@ -144,15 +148,15 @@ class StreamOwner {
   mutable std::condition_variable changed_;
   bool stopping_ = false;
   Status health_ = fail("broker.unreachable", "not connected yet");
-  bool lost_ = false;  ///< for good
+  bool lost_ = false;  ///< the streams belong to another process, for good
   Heard heard_ = Heard::kNothing;
-  std::string asked_;    ///< the process
-  bool failed_ = false;  ///< the last look failed though there was a broker
+  std::string asked_;    ///< the process that was asked
+  bool failed_ = false;  ///< the last check failed although there was a broker
 
-  // Only for the thread, and for the destructor behind it.
-  uint64_t claimed_ = 0;  ///< the sequence of our message; 0: it is not there
-  bool told_ = false;     ///< on_owned was called
-  bool soon_ = false;     ///< it looks again at once
+  // Only for the owner thread, and afterwards for the destructor.
+  uint64_t claimed_ = 0;    ///< the sequence of our message; 0: it is not stored
+  bool announced_ = false;  ///< on_owned was called
+  bool soon_ = false;       ///< check again at once
   std::unique_ptr<Listening> questions_;
 
   uint64_t watch_ = 0;

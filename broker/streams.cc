@@ -17,7 +17,7 @@ const char* name_of(Retention retention) {
   return retention == Retention::kLimits ? "limits" : "workqueue";
 }
 
-/// Where the servers may place it; null: where they like.
+/// Where servers may place the stream; null: anywhere.
 Json placement(const StreamSettings& settings) {
   Json placement;
   if (!settings.cluster.empty()) placement["cluster"] = settings.cluster;
@@ -43,57 +43,59 @@ Json configuration(const StreamSettings& settings) {
   return wanted;
 }
 
-/// Tasks and answers that nobody takes are no use for ever, but a millrace or its workers may be
-/// away for long.
+/// Tasks and answers that no process takes are removed after this time. It is long, because
+/// millrace or its workers may be away for long.
 constexpr Duration kTasksKept = std::chrono::days(30);
 
-/// For how long a task that is sent again is known to be one that was sent. The broker holds an id
-/// in memory for each task of that time.
+/// How long the broker recognises a task that is sent again. It stores an id in memory for each
+/// task of that time.
 constexpr Duration kTaskKnown = std::chrono::minutes(10);
 
-/// A setting that may be another one, and what to think of that.
+/// A setting that may differ, and the effect of a difference.
 struct Setting {
   const char* key;
   const char* meaning;
 };
 
 constexpr auto kSettings = std::to_array<Setting>({
-    {"discard", "when it is full it refuses what is new, and messages wait here until it has room"},
-    {"storage", "in memory it is gone with the broker's next restart"},
-    {"max_msgs", "beyond that the oldest go, read or not"},
-    {"max_bytes", "beyond that the oldest go, read or not"},
-    {"max_age", "what is older goes, read or not (nanoseconds; 0: nothing goes)"},
-    {"max_msg_size", "what is larger is refused, and a larger message of ours waits for ever"},
-    {"max_consumers", "reading needs one, and a second one while it changes over"},
+    {"discard", "when it is full it refuses new messages, which wait here until there is space"},
+    {"storage", "a stream in memory is lost when the broker restarts"},
+    {"max_msgs", "above this limit the oldest messages are removed, read or not"},
+    {"max_bytes", "above this limit the oldest messages are removed, read or not"},
+    {"max_age", "older messages are removed, read or not (nanoseconds; 0: no limit)"},
+    {"max_msg_size",
+     "larger messages are refused; millrace publishes a dead letter in place of its own"},
+    {"max_consumers", "millrace needs one consumer, and a second one while it replaces the first"},
     {"duplicate_window",
-     "what is sent again later than that is stored twice (nanoseconds); instances take an event "
-     "once all the same"},
-    {"num_replicas", "how many servers may be lost depends on it"},
-    {"placement", "the servers place it elsewhere than was asked for"},
+     "a message that is sent again later than that is stored twice (nanoseconds); an event still "
+     "takes effect once"},
+    {"num_replicas", "it determines how many servers may fail"},
+    {"placement", "the servers placed it elsewhere than requested"},
 });
 
-/// What must not be: an error names the stream, the setting, what was found and what is wanted.
+/// Refuses settings with which millrace cannot work. The error names the stream, the setting, the
+/// found and the required value.
 Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings) {
   const auto refused = [&](const char* key, std::string_view wanted, std::string_view why) {
     return fail(
         "broker.stream",
-        fmt::format("stream {} has {} {} instead of {}: {}; mend it with `nats stream edit "
-                    "{}`, or delete the stream if nothing needs it",
+        fmt::format("stream {} has {} {} instead of {}: {}; correct it with `nats stream edit "
+                    "{}`, or delete the stream if it is not needed",
                     settings.name, key, dump_json(field(config, key)), wanted, why, settings.name));
   };
   if (const char* const wanted = name_of(settings.retention);
       text_field(config, "retention") != wanted) {
     return refused("retention", fmt::format("\"{}\"", wanted),
                    settings.retention == Retention::kLimits
-                       ? "messages would go before they are applied"
-                       : "messages would stay when they are done with");
+                       ? "messages would be removed before they are applied"
+                       : "processed messages would not be removed");
   }
   if (integer_field(config, "max_msgs_per_subject") > 0) {
     return refused("max_msgs_per_subject", "-1",
-                   "a message would push out an older one that is not applied yet");
+                   "a message would replace an older one that is not applied yet");
   }
   if (field(config, "no_ack") == true) {
-    return refused("no_ack", "false", "what was published would never count as arrived");
+    return refused("no_ack", "false", "published messages would never be acknowledged");
   }
   if (field(config, "sealed") == true) {
     return refused("sealed", "false", "nothing could be published");
@@ -105,14 +107,14 @@ Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings)
 
 namespace {
 
-/// The stream of that family, `events` on subjects, `EVENTS` in names.
+/// The stream of a family, for example `events` in subjects and `EVENTS` in the name.
 StreamSettings stream_of(const StreamOptions& options, std::string_view on_subjects,
                          std::string_view in_names, const StreamLimits& limits,
                          StreamSettings made) {
   made.name = stream_name(options.prefix, in_names);
   made.subjects = fmt::format("{}.{}.>", options.prefix, on_subjects);
   made.max_age = limits.max_age.value_or(made.max_age);
-  // The broker refuses a window in which more is known than is kept.
+  // The broker refuses a duplicate window that is longer than max_age.
   made.duplicate_window = std::min(made.duplicate_window, made.max_age);
   made.max_bytes = limits.max_bytes;
   made.replicas = options.replicas;
@@ -149,7 +151,8 @@ StreamSettings results_stream(const StreamOptions& options) {
 Result<int64_t> parse_nanoseconds(std::string_view text) {
   const Result<TimePoint> time = parse_rfc3339(text);
   if (!time) {
-    return fail("broker.protocol", fmt::format("the broker wrote \"{}\" for a time", text));
+    return fail("broker.protocol",
+                fmt::format("the broker sent the time \"{}\"; expected RFC 3339", text));
   }
   int64_t fraction = 0;
   if (const size_t dot = text.find('.'); dot != std::string_view::npos) {
@@ -167,9 +170,9 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
   const Json& config = field(answer, "config");
   const Json& state = field(answer, "state");
   if (!config.is_object() || !state.is_object()) {
-    return fail(
-        "broker.protocol",
-        fmt::format("the broker describes stream {} without config and state", settings.name));
+    return fail("broker.protocol",
+                fmt::format("the broker's description of stream {} has no config or no state",
+                            settings.name));
   }
   StreamInfo info;
   info.created = TRY(parse_nanoseconds(text_field(answer, "created")));
@@ -186,8 +189,8 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
         return subject_covers(subject, settings.subjects);
       })) {
     return fail("broker.stream",
-                fmt::format("stream {} takes {} and not {}: add it with `nats stream edit {}`, or "
-                            "delete the stream if nothing needs it",
+                fmt::format("stream {} has the subjects {} and not {}: add it with `nats stream "
+                            "edit {}`, or delete the stream if it is not needed",
                             settings.name, fmt::join(info.subjects, ", "), settings.subjects,
                             settings.name));
   }
@@ -214,8 +217,7 @@ Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& s
   const Result<Json> made =
       connection.api("STREAM.CREATE." + settings.name, configuration(settings));
   if (made) return check_stream(*made, settings);
-  // Another process may have been faster, with other settings: then what it made is what is
-  // checked.
+  // Another process may have created the stream first, with other settings: check that stream.
   found = find_stream(connection, settings);
   if (!found) return tl::unexpected(made.error());
   return found;

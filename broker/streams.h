@@ -1,5 +1,5 @@
-// The streams of JetStream that millrace works on: made where they are missing, checked where they
-// are not. Server 2.9.10 ignores options that it does not know, so what it echoes is what counts.
+// The JetStream streams that millrace uses: created if missing, otherwise checked. Server 2.9.10
+// ignores options that it does not know, so the configuration in its answer counts.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ inline constexpr std::string_view kLifecycleStream = "MILLRACE_LIFECYCLE";
 inline constexpr std::string_view kTasksStream = "MILLRACE_TASKS";
 inline constexpr std::string_view kResultsStream = "MILLRACE_RESULTS";
 
-/// When a message leaves a stream: by the stream's limits alone, or once it is acknowledged.
+/// When a message leaves a stream: only by the stream's limits, or as soon as it is acknowledged.
 enum class Retention { kLimits, kWorkQueue };
 
-/// What a stream is made with: file storage, and discard old; a work queue with a bound on its
-/// bytes refuses new messages instead, so that none is lost that is not done.
+/// The settings with which a stream is created: file storage, and discard `old`. A work queue with
+/// a limit on its bytes refuses new messages instead (discard `new`), so that no unfinished message
+/// is lost.
 struct StreamSettings {
   std::string name;
   std::string subjects;  ///< with wildcards
@@ -35,13 +36,13 @@ struct StreamSettings {
   Duration max_age = std::chrono::days(7);
   Duration duplicate_window = std::chrono::minutes(2);
   std::optional<uint64_t> max_bytes = std::nullopt;
-  int64_t max_messages = -1;  ///< -1: no bound
+  int64_t max_messages = -1;  ///< -1: no limit
   int replicas = 1;
   std::string cluster = {};  ///< StreamOptions
   std::vector<std::string> tags = {};
 };
 
-// The streams of a millrace; under the default prefix their subjects are `millrace.events.>` …
+// The streams of one millrace. With the default prefix their subjects are `millrace.events.>` …
 StreamSettings events_stream(const StreamOptions& options = {});
 StreamSettings dead_letters_stream(const StreamOptions& options = {});
 StreamSettings lifecycle_stream(const StreamOptions& options = {});
@@ -50,26 +51,29 @@ StreamSettings results_stream(const StreamOptions& options = {});  ///< a work q
 
 struct StreamInfo {
   int64_t created = 0;          ///< nanoseconds
-  uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 when it is empty
+  uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 if the stream is empty
   uint64_t last_sequence = 0;
   std::vector<std::string> subjects;
-  /// What is set otherwise than asked for and yet can be worked with, as sentences for the log: the
-  /// key, what was found and what was wanted, and what it leads to.
+  /// Settings that differ from the requested ones and are tolerated, as sentences for the log: the
+  /// key, the found and the requested value, and the effect.
   std::vector<std::string> notes;
 };
 
-/// The stream as it is. Errors: `broker.not_found`, `broker.stream` (it is there, but set so that
-/// events would get lost unseen or nothing could be published), and those of Connection::api.
+/// Returns the present description of a stream. Errors: `broker.not_found`, `broker.stream` (it has
+/// settings with which events would get lost unnoticed or nothing could be published), and those of
+/// Connection::api.
 Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& settings);
 
-/// The same, made if it was missing. Server 2.9.10 spoils a stream that is made while one of its
-/// name is being deleted: publishes into it get lost.
+/// Does the same as find_stream(), but creates a missing stream. Server 2.9.10 damages a stream
+/// that is created while one with its name is being deleted: messages published into it get lost.
 Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings);
 
-/// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with what is wanted. Pure.
+/// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with the requested settings.
+/// Pure.
 Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settings);
 
-/// Nanoseconds since the epoch of an RFC 3339 time as the broker writes it; `broker.protocol`.
+/// Converts an RFC 3339 time, as the broker writes it, into nanoseconds since the epoch. Error
+/// `broker.protocol`.
 Result<int64_t> parse_nanoseconds(std::string_view text);
 
 }  // namespace millrace

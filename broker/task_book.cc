@@ -7,9 +7,10 @@
 namespace millrace {
 namespace {
 
-/// Words that are overheard of messages which are not acknowledged to us yet: of so many messages,
-/// so many of each, for so long at most. Others may use the stream too, and what is said of their
-/// messages is never asked for.
+/// Limits for workers' acknowledgements of a message that the stream has not acknowledged to us
+/// yet: the number of messages, the words for each message, and how long they are stored. They must
+/// be limited because other clients may use the stream too, and the words for their messages are
+/// never used.
 constexpr size_t kMostEarly = 16'384;
 constexpr size_t kMostEarlyWords = 8;
 constexpr Duration kEarlyKept{10'000};
@@ -21,15 +22,14 @@ TaskReport unavailable(const InstanceId& task, std::string why) {
 
 }  // namespace
 
-void TaskBook::add(const InstanceId& task, std::string_view space, bool queued,
-                   NatsMessage message) {
+void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message) {
   const auto [at, is_new] = tasks_.try_emplace(task);
   if (!is_new) return;
   const auto [subject, is_new_subject] =
       subjects_.try_emplace(queued ? message.subject : std::string());
   if (queued && is_new_subject) subject->second.consumer = task_consumer(message.subject);
   at->second.subject = subject;
-  at->second.space = spaces_.emplace(space).first;
+  at->second.ns = spaces_.emplace(ns).first;
   at->second.message = std::make_shared<const NatsMessage>(std::move(message));
   at->second.queued = queued;
   ++unsent_;
@@ -43,7 +43,7 @@ void TaskBook::stop(const InstanceId& task) {
   const bool has_left = entry.message == nullptr || entry.sent;
   if (has_left && entry.standing != Standing::kAnswered) stops_.push_back(task);
   if (entry.queued && entry.message != nullptr && entry.sent) {
-    entry.standing = Standing::kStopped;  // its sequence is told soon
+    entry.standing = Standing::kStopped;  // stored() will give its sequence soon
     return;
   }
   if (entry.sequence != 0 && !entry.gone) deletes_.push_back(entry.sequence);
@@ -69,7 +69,7 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
     entry.sent = true;
     if (entry.queued) {
       ++unacknowledged_;
-      look(task, entry, now + settings_.ack_timeout);
+      check_started(task, entry, now + settings_.ack_timeout);
     }
     mail.messages.push_back({task, entry.queued, entry.message});
   };
@@ -82,7 +82,7 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
   return mail;
 }
 
-/// The broker has it: its bytes are not needed any more.
+/// The broker has the message: its bytes are not needed any more.
 void TaskBook::have_sent(Entry& entry) {
   if (entry.message == nullptr) return;
   --unsent_;
@@ -97,9 +97,9 @@ void TaskBook::not_sent(TaskMail mail) {
 
 std::optional<TaskReport> TaskBook::delivered(const InstanceId& task) {
   const auto at = tasks_.find(task);
-  if (at == tasks_.end() || at->second.begun) return std::nullopt;
+  if (at == tasks_.end() || at->second.started) return std::nullopt;
   have_sent(at->second);
-  has_begun(at->second);
+  has_started(at->second);
   return TaskReport{task, TaskStarted{}};
 }
 
@@ -109,7 +109,7 @@ void TaskBook::send_again(const InstanceId& task) {
   Entry& entry = at->second;
   if (entry.message == nullptr || !entry.sent) return;
   if (entry.standing != Standing::kWanted) {
-    // Whether the stream has it nobody knows; to send it in order to take it back helps nobody.
+    // It is not known whether the stream has the message, so it is neither sent again nor deleted.
     forget(at);
     return;
   }
@@ -121,7 +121,7 @@ void TaskBook::send_again(const InstanceId& task) {
 void TaskBook::link_lost() {
   for (auto at = tasks_.begin(); at != tasks_.end();) {
     const InstanceId task = at->first;
-    ++at;  // it may be forgotten
+    ++at;  // send_again() may erase the entry
     send_again(task);
   }
   early_.clear();
@@ -141,7 +141,7 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
   Entry& entry = at->second;
   entry.sequence = ack.sequence;
   by_sequence_[ack.sequence] = task;
-  entry.subject->second.unbegun[ack.sequence] = task;
+  entry.subject->second.not_started[ack.sequence] = task;
   if (const auto early = early_.find(ack.sequence); early != early_.end()) {
     for (const auto& [consumer, word] : early->second.words) {
       if (consumer != entry.subject->second.consumer) continue;
@@ -153,19 +153,21 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
   early_.erase(early_.begin(), early_.upper_bound(newest_));  // acknowledgements come in order
   if (early_.empty()) early_in_order_.clear();
   have_sent(entry);
-  settle(at, now);
+  take_from_stream(at, now);
   return reports;
 }
 
-/// A task that is over and whose place in the stream is known: its message has to go.
-void TaskBook::settle(Tasks::iterator at, Time now) {
+/// Handles a task that is over and whose sequence in the stream is known: its message has to be
+/// deleted.
+void TaskBook::take_from_stream(Tasks::iterator at, Time now) {
   Entry& entry = at->second;
   if (entry.standing == Standing::kStopped && !entry.gone) deletes_.push_back(entry.sequence);
   if (entry.standing == Standing::kStopped ||
       (entry.standing == Standing::kAnswered && entry.gone)) {
     forget(at);
   } else if (entry.standing == Standing::kAnswered) {
-    look(at->first, entry, now + settings_.grace);  // the worker will take it away, most likely
+    check_started(at->first, entry,
+                  now + settings_.grace);  // usually the worker acknowledges the message
   }
 }
 
@@ -213,7 +215,7 @@ void TaskBook::keep_early(std::string_view consumer, uint64_t sequence, AckWord 
   if (std::find(words.begin(), words.end(), said) == words.end()) words.push_back(std::move(said));
 }
 
-/// Forgets what was first said of a message at that time or before.
+/// Drops the words for messages whose first word came at that time or before.
 void TaskBook::forget_early(Time before) {
   while (!early_in_order_.empty() && early_in_order_.front().first <= before) {
     const auto [since, sequence] = early_in_order_.front();
@@ -229,11 +231,11 @@ std::optional<TaskReport> TaskBook::apply(const InstanceId& task, Entry& entry, 
   if (entry.standing != Standing::kWanted) return std::nullopt;
   if (word == AckWord::kNak || word == AckWord::kTerm) {
     entry.standing = Standing::kRefused;
-    look(task, entry, now + settings_.grace);
+    check_started(task, entry, now + settings_.grace);
     return std::nullopt;
   }
-  if (entry.begun) return TaskReport{task, TaskAlive{}};
-  has_begun(entry);
+  if (entry.started) return TaskReport{task, TaskHeartbeat{}};
+  has_started(entry);
   return TaskReport{task, TaskStarted{}};
 }
 
@@ -242,7 +244,7 @@ bool TaskBook::ask(const InstanceId& task, Time now) {
   if (at == tasks_.end()) return false;
   Entry& entry = at->second;
   const bool may_be_a_workers = entry.queued && (entry.message == nullptr || entry.sent);
-  if (entry.begun || !may_be_a_workers) return entry.begun;
+  if (entry.started || !may_be_a_workers) return entry.started;
   entry.asked_until = now + settings_.look_timeout;
   asked_.insert(task);
   asked_until_.emplace_back(*entry.asked_until, task);
@@ -254,37 +256,37 @@ TaskBook::Asked TaskBook::take_asked() {
   std::erase_if(asked_, [&](const InstanceId& task) {
     const auto at = tasks_.find(task);
     if (at == tasks_.end() || !at->second.asked_until) return true;
-    if (at->second.sequence == 0) return false;  // until the stream has acknowledged it
+    if (at->second.sequence == 0) return false;  // until the stream acknowledged it
     by_subject[at->second.subject->first].push_back(task);
     return true;
   });
   return by_subject;
 }
 
-std::vector<TaskReport> TaskBook::unbegun(const std::vector<InstanceId>& tasks) {
+std::vector<TaskReport> TaskBook::not_started(const std::vector<InstanceId>& tasks) {
   std::vector<TaskReport> reports;
   for (const InstanceId& task : tasks) {
     const auto at = tasks_.find(task);
     if (at == tasks_.end() || !std::exchange(at->second.asked_until, std::nullopt)) continue;
-    reports.push_back({task, TaskUnbegun{}});
+    reports.push_back({task, TaskNotStarted{}});
   }
   return reports;
 }
 
-void TaskBook::has_begun(Entry& entry) {
-  entry.begun = true;
+void TaskBook::has_started(Entry& entry) {
+  entry.started = true;
   entry.asked_until.reset();
-  entry.subject->second.unbegun.erase(entry.sequence);
+  entry.subject->second.not_started.erase(entry.sequence);
 }
 
 std::vector<TaskReport> TaskBook::given_out(const std::string& subject, uint64_t sequence) {
   std::vector<TaskReport> reports;
   const auto found = subjects_.find(subject);
   if (found == subjects_.end()) return reports;
-  auto& waiting = found->second.unbegun;
+  auto& waiting = found->second.not_started;
   while (!waiting.empty() && waiting.begin()->first <= sequence) {
     const InstanceId task = waiting.begin()->second;
-    has_begun(tasks_.at(task));
+    has_started(tasks_.at(task));
     reports.push_back({task, TaskStarted{}});
   }
   return reports;
@@ -292,26 +294,26 @@ std::vector<TaskReport> TaskBook::given_out(const std::string& subject, uint64_t
 
 bool TaskBook::waits_for_workers() const {
   return std::any_of(subjects_.begin(), subjects_.end(),
-                     [](const auto& one) { return !one.second.unbegun.empty(); });
+                     [](const auto& one) { return !one.second.not_started.empty(); });
 }
 
 std::vector<std::string> TaskBook::waiting_subjects() const {
   std::vector<std::string> subjects;
   for (const auto& [name, subject] : subjects_) {
-    if (!subject.unbegun.empty()) subjects.push_back(name);
+    if (!subject.not_started.empty()) subjects.push_back(name);
   }
   return subjects;
 }
 
-bool TaskBook::answered(const InstanceId& task, const std::optional<std::string>& space, Time now) {
+bool TaskBook::answered(const InstanceId& task, const std::optional<std::string>& ns, Time now) {
   const auto at = tasks_.find(task);
-  if (at == tasks_.end() || (space && *space != *at->second.space)) return false;
+  if (at == tasks_.end() || (ns && *ns != *at->second.ns)) return false;
   Entry& entry = at->second;
   const bool waited_for =
       entry.standing == Standing::kWanted || entry.standing == Standing::kRefused;
   if (entry.standing != Standing::kStopped) entry.standing = Standing::kAnswered;
   if (entry.sequence != 0) {
-    settle(at, now);
+    take_from_stream(at, now);
   } else if (!entry.queued || !entry.sent) {
     forget(at);
   }
@@ -334,14 +336,14 @@ std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
 
 std::vector<TaskReport> TaskBook::elapse(Time now) {
   forget_early(now - kEarlyKept);
-  std::vector<InstanceId> unknown;  // the broker does not answer: they count as not begun
+  std::vector<InstanceId> unknown;  // without an answer of the broker they count as not started
   while (!asked_until_.empty() && asked_until_.front().first <= now) {
     const auto [until, task] = asked_until_.front();
     asked_until_.pop_front();
     const auto at = tasks_.find(task);
     if (at != tasks_.end() && at->second.asked_until == until) unknown.push_back(task);
   }
-  std::vector<TaskReport> reports = unbegun(unknown);
+  std::vector<TaskReport> reports = not_started(unknown);
   while (!looks_.empty() && looks_.begin()->first <= now) {
     const InstanceId task = looks_.begin()->second;
     looks_.erase(looks_.begin());
@@ -371,15 +373,15 @@ std::optional<TaskBook::Time> TaskBook::next_time() const {
   return next;
 }
 
-void TaskBook::look(const InstanceId& task, Entry& entry, Time when) {
+void TaskBook::check_started(const InstanceId& task, Entry& entry, Time when) {
   entry.look_at = when;
   looks_.emplace(when, task);
 }
 
 TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   have_sent(at->second);
-  if (!at->second.begun) at->second.subject->second.unbegun.erase(at->second.sequence);
-  // After a loss another message may stand where it stood.
+  if (!at->second.started) at->second.subject->second.not_started.erase(at->second.sequence);
+  // After a loss, another message may have the same sequence.
   const auto place = by_sequence_.find(at->second.sequence);
   if (place != by_sequence_.end() && place->second == at->first) by_sequence_.erase(place);
   return tasks_.erase(at);

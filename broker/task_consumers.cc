@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// How long the broker lists a task that it gave out as under way when the worker says nothing.
-/// Nothing follows from it.
+/// How long the broker lists a task as under way if its worker sends nothing. Nothing else depends
+/// on it.
 constexpr Duration kListed = std::chrono::days(1);
 
 std::string tasks_stream_name(std::string_view prefix) {
@@ -25,15 +25,15 @@ Status check(const Json& found, const std::string& stream, const std::string& na
       text_field(config, "ack_policy") != "explicit" ||
       !text_field(config, "deliver_subject").empty()) {
     return fail("broker.consumer",
-                fmt::format("consumer {} of stream {} is no pull consumer of {} with explicit "
-                            "acknowledgements, so workers can't take its tasks: delete it, and it "
-                            "is made as it should be",
+                fmt::format("consumer {} of stream {} is not a pull consumer of {} with explicit "
+                            "acknowledgements, so workers can't take its tasks: delete it, and "
+                            "millrace creates it again",
                             name, stream, subject));
   }
   if (integer_field(config, "max_deliver") != 1) {
     spdlog::warn(
-        "consumer {} of stream {} has max_deliver {} instead of 1: what a worker holds for longer "
-        "than ack_wait is done by another one as well",
+        "consumer {} of stream {} has max_deliver {} instead of 1: a task that a worker holds for "
+        "longer than ack_wait is given to another worker as well",
         name, stream, integer_field(config, "max_deliver"));
   }
   return {};
@@ -50,20 +50,19 @@ Status ensure_task_consumer(Connection& connection, std::string_view prefix,
   const Result<Json> found = connection.api("CONSUMER.INFO." + path, Json::object());
   if (found) return check(*found, stream, name, filter);
   if (found.error().code != "broker.not_found") return tl::unexpected(found.error());
-  const Json made =
-      TRY(connection.api("CONSUMER.DURABLE.CREATE." + path,
-                         {{"stream_name", stream},
-                          {"config",
-                           {{"durable_name", name},
-                            {"filter_subject", filter},
-                            {"deliver_policy", "all"},
-                            {"ack_policy", "explicit"},
-                            {"ack_wait", std::chrono::nanoseconds(kListed).count()},
-                            {"max_deliver", 1},
-                            {"max_ack_pending", -1},
-                            {"max_waiting", 4096},  // workers may be many, and each asks ahead
-                            {"replay_policy", "instant"}}}}));
-  spdlog::info("consumer {} of stream {} was not there and has been made", name, stream);
+  const Json made = TRY(connection.api("CONSUMER.DURABLE.CREATE." + path,
+                                       {{"stream_name", stream},
+                                        {"config",
+                                         {{"durable_name", name},
+                                          {"filter_subject", filter},
+                                          {"deliver_policy", "all"},
+                                          {"ack_policy", "explicit"},
+                                          {"ack_wait", std::chrono::nanoseconds(kListed).count()},
+                                          {"max_deliver", 1},
+                                          {"max_ack_pending", -1},
+                                          {"max_waiting", 4096},  // many workers may each ask ahead
+                                          {"replay_policy", "instant"}}}}));
+  spdlog::info("created consumer {} of stream {}", name, stream);
   return check(made, stream, name, filter);
 }
 

@@ -1,6 +1,6 @@
-// The durable consumers of MILLRACE_TASKS: one for each subject, made by us, that all workers of
-// that subject pull from. The broker gives a task out once: when it is given up is for its deadline
-// to say. Private to broker/.
+// The durable consumers of MILLRACE_TASKS. millrace creates one for each subject; all workers of
+// that subject pull from it. The broker gives each task out once; a task ends at its own deadline,
+// not at a limit of the broker. Private to broker/.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace millrace {
 
-/// task_consumer(subject) is there. Errors: `broker.consumer` (it is set so that workers can't take
-/// tasks from it, or tasks of other subjects come with them), and those of Connection::api.
-/// `subject` is as inside millrace, the stream's name and subject are those under `prefix`.
+/// Makes sure that consumer task_consumer(subject) exists. Errors: `broker.consumer` (with its
+/// settings workers can't take tasks from it, or they also get tasks of other subjects), and those
+/// of Connection::api. `subject` is a subject inside millrace; the stream's name and subject on the
+/// broker are those under `prefix`.
 Status ensure_task_consumer(Connection& connection, std::string_view prefix,
                             const std::string& subject);
 
-/// The last message that its consumer has given to a worker; 0: none. The server may take `at_most`
-/// to say it.
+/// The sequence of the last message that the subject's consumer gave to a worker; 0: none. The
+/// request may take `at_most`.
 Result<uint64_t> last_given_out(Connection& connection, std::string_view prefix,
                                 const std::string& subject, Duration at_most);
 

@@ -27,18 +27,18 @@ constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
 constexpr size_t kMostConsumerName = 128;
 constexpr size_t kFingerprintDigits = 16;
 
-/// Of what a worker says of its error, so that nobody fills the history with it.
+/// Limit for a worker's error message, in bytes, so that it cannot fill the history.
 constexpr size_t kMostMessage = 4096;
 
 tl::unexpected<Error> workflow_error(std::string_view code, std::string message) {
   return tl::unexpected<Error>(Error{std::string(code), std::move(message)});
 }
 
-/// Text of a worker as it may be shown and stored.
+/// A worker's text in a form that may be shown and stored: not too long, and valid UTF-8.
 std::string shown_text(std::string_view text) {
   std::string cut(text.substr(0, kMostMessage));
   while (cut.size() < text.size() && !cut.empty() && (text[cut.size()] & 0xc0) == 0x80) {
-    cut.pop_back();  // not within a character
+    cut.pop_back();  // do not cut within a character
   }
   if (!is_utf8(cut))
     std::replace_if(
@@ -46,7 +46,7 @@ std::string shown_text(std::string_view text) {
   return cut;
 }
 
-/// The value of a header; empty: it is not there.
+/// The value of a header; empty: there is no such header.
 std::string_view answer_header(const Headers& headers, std::string_view name) {
   const std::string* const found = find_header(headers, name);
   return found == nullptr ? std::string_view() : *found;
@@ -56,8 +56,8 @@ tl::unexpected<Error> named_error(std::string_view code, std::string_view messag
   if (is_identifier(code)) return workflow_error(code, shown_text(message));
   if (code.empty()) return workflow_error(kFunctionStatus, shown_text(message));
   return workflow_error(kFunctionStatus,
-                        fmt::format("\"{}\" is no error code: {}", shown_text(code.substr(0, 128)),
-                                    shown_text(message)));
+                        fmt::format("\"{}\" is not a valid error code: {}",
+                                    shown_text(code.substr(0, 128)), shown_text(message)));
 }
 
 }  // namespace
@@ -68,35 +68,39 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
   CHECK(queue != nullptr || service != nullptr, "a task for another runner");
   NatsMessage message{.subject = queue != nullptr ? queue->subject : service->subject};
   if (queue != nullptr && !message.subject.starts_with(kTaskSubjectPrefix)) {
-    return workflow_error(kFunctionUnavailable,
-                          fmt::format("\"{}\" is no subject of the work queue: those begin with {}",
-                                      message.subject, kTaskSubjectPrefix));
+    return workflow_error(
+        kFunctionUnavailable,
+        fmt::format("\"{}\" is not a subject of the work queue; expected one that "
+                    "begins with {}",
+                    message.subject, kTaskSubjectPrefix));
   }
   if (!task.files.empty()) {
     return workflow_error(
         kFunctionFiles,
-        fmt::format("function {} is done over NATS, which brings no files", task.function));
+        fmt::format(
+            "function {} is called over NATS, which cannot transfer files: remove its `files`",
+            task.function));
   }
   const std::string id = to_string(task.id);
   message.headers = {{"Nats-Msg-Id", id},
                      {std::string(kActionId), id},
                      {"Direktiv-InstanceID", to_string(task.instance)},
-                     {"Direktiv-Namespace", task.space},
+                     {"Direktiv-Namespace", task.ns},
                      {"Direktiv-Step", task.state},
                      {"Direktiv-Attempt", std::to_string(task.attempt)}};
   if (task.deadline) {
     message.headers.emplace_back("Direktiv-Deadline", format_rfc3339(*task.deadline));
   }
   if (queue != nullptr) {
-    message.headers.emplace_back("Millrace-Reply", reply_subject(task.space, task.id, prefix));
+    message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));
   }
   message.data = task.input;
   return message;
 }
 
-std::string reply_subject(std::string_view space, const InstanceId& task, std::string_view prefix) {
+std::string reply_subject(std::string_view ns, const InstanceId& task, std::string_view prefix) {
   return broker_subject(prefix, fmt::format("{}{}.{}.{}", kResultSubjectPrefix, kPartition,
-                                            subject_token(space), to_string(task)));
+                                            subject_token(ns), to_string(task)));
 }
 
 std::string stop_subject(const InstanceId& task, std::string_view prefix) {
@@ -144,9 +148,9 @@ std::optional<AnsweredTask> answered_task(std::string_view on_broker, std::strin
   const bool is_old = tokens.size() == 2;
   if (!is_old && (tokens.size() != 3 || tokens.front() != kPartition)) return std::nullopt;
   const Result<InstanceId> task = parse_instance_id(tokens.back());
-  std::optional<std::string> space = percent_decode(tokens[tokens.size() - 2]);
-  if (!task || !space) return std::nullopt;
-  return AnsweredTask{*task, *std::move(space)};
+  std::optional<std::string> ns = percent_decode(tokens[tokens.size() - 2]);
+  if (!task || !ns) return std::nullopt;
+  return AnsweredTask{*task, *std::move(ns)};
 }
 
 tl::expected<std::string, Error> read_answer(NatsMessage answer) {
@@ -159,7 +163,7 @@ tl::expected<std::string, Error> read_answer(NatsMessage answer) {
   if (!code.empty() || !message.empty()) return named_error(code, message);
   if (answer.data.size() > kMaxAnswerBytes) {
     return workflow_error(kFunctionTooLarge,
-                          fmt::format("the answer has {} bytes; {} are taken at most",
+                          fmt::format("the answer has {} bytes; at most {} are accepted",
                                       answer.data.size(), kMaxAnswerBytes));
   }
   return std::move(answer.data);

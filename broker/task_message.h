@@ -1,6 +1,6 @@
-// What is said over NATS of a task: the message that brings it to whoever does it, the words that a
-// worker acknowledges with, and the answer. Pure; docs/FORMATS.md has it for those who write
-// workers. Private to broker/.
+// The NATS messages of a task: the message that brings the task to a worker or service, the words
+// with which a worker acknowledges it, and the answer. Pure. docs/FORMATS.md describes them for
+// authors of workers. Private to broker/.
 #pragma once
 
 #include <optional>
@@ -16,55 +16,59 @@
 
 namespace millrace {
 
-/// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject is none
-/// of the work queue's; kFunctionFiles, the task comes with files, which have no way over NATS.
-/// Its own subject is as inside millrace; `prefix` is that of the answer's.
+/// The message for a WorkQueue or a NatsService. Errors: kFunctionUnavailable, the subject does not
+/// belong to the work queue; kFunctionFiles, the task has files, which NATS cannot transfer. The
+/// subject of the message is one inside millrace; `prefix` is for the subject of the answer.
 tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 
-/// Where the answer to a task of the work queue goes: `millrace.results.0.<namespace>.<action id>`.
-/// The 0 is the partition that the namespace lies in; today there is no other.
-std::string reply_subject(std::string_view space, const InstanceId& task,
+/// The subject for the answer to a task of the work queue: `millrace.results.0.<namespace>.<action
+/// id>`. The 0 is the partition of the namespace; today there is only this one.
+std::string reply_subject(std::string_view ns, const InstanceId& task,
                           std::string_view prefix = kDefaultPrefix);
 
-/// Where it is said that nobody waits for a task any more: `millrace.stops.<action id>`.
+/// The subject for the message that a task was cancelled: `millrace.stops.<action id>`.
 std::string stop_subject(const InstanceId& task, std::string_view prefix = kDefaultPrefix);
 
-/// The durable consumer that workers pull from: what follows `millrace.tasks.`, with `+` for each
-/// dot and `+`, `/`, `\` percent-encoded. One that would be longer than 128 bytes is cut, and ends
-/// in `+` and 16 hexadecimal digits of the subject's fingerprint.
+/// The name of the durable consumer that workers pull from: the part after `millrace.tasks.`, with
+/// `+` for each dot, and `+`, `/`, `\` percent-encoded. A name longer than 128 bytes is cut and
+/// ends in `+` and 16 hexadecimal digits of the subject's fingerprint.
 std::string task_consumer(std::string_view subject);
 
-/// What a worker says to the broker of a message that it has taken, and we overhear.
+/// A worker's acknowledgement of its message to the broker. millrace subscribes to these messages
+/// too.
 enum class AckWord {
   kAlive,  ///< `+WPI`
   kDone,   ///< `+ACK`, or its other forms: the stream no longer has the message
-  kNak,    ///< `-NAK`: will not do it
-  kTerm,   ///< `+TERM`: the same, and the stream no longer has the message
+  kNak,    ///< `-NAK`: the worker will not do the task
+  kTerm,   ///< `+TERM`: will not do it; the stream no longer has the message
 };
-/// nullopt: no word that the broker knows.
+/// nullopt: the broker does not know that word.
 std::optional<AckWord> read_ack_word(std::string_view body);
 
-/// The task that an answer is for, and the namespace of that task, as its subject names them.
+/// The task that an answer is for, and the task's namespace, as the subject of the answer names
+/// them.
 struct AnsweredTask {
   InstanceId task;
-  std::string space;
+  std::string ns;
 
   bool operator==(const AnsweredTask&) const = default;
 };
-/// Reads reply_subject(), and its old form `millrace.results.<namespace>.<action id>`, which tasks
-/// name that were sent before there were partitions. nullopt: it is neither. Headers do not count:
-/// a broker's permissions are for subjects, so only these show for which namespace a worker speaks.
+/// Reads the subjects of reply_subject(), and the old form `millrace.results.<namespace>.<action
+/// id>`, which older tasks without a partition name. nullopt: it is neither. Headers are ignored: a
+/// broker's permissions are for subjects, so only the subject proves for which namespace a worker
+/// may answer.
 std::optional<AnsweredTask> answered_task(std::string_view subject,
                                           std::string_view prefix = kDefaultPrefix);
 
-/// The bytes of an answer, or the error that its headers name: `Direktiv-ErrorCode` with
-/// `Direktiv-ErrorMessage`, else `Nats-Service-Error-Code` with `Nats-Service-Error`. A code that
-/// is no identifier becomes kFunctionStatus; more than kMaxAnswerBytes are kFunctionTooLarge.
+/// The bytes of an answer, or the error in its headers: `Direktiv-ErrorCode` with
+/// `Direktiv-ErrorMessage`, else `Nats-Service-Error-Code` with `Nats-Service-Error`. An invalid
+/// error code becomes kFunctionStatus; more than kMaxAnswerBytes become kFunctionTooLarge.
 tl::expected<std::string, Error> read_answer(NatsMessage answer);
 
-/// Headers that nats.c may have misread (may_hold_the_next_header), with those apart that it took
-/// for the values of others. An error code is no header, so it is not kept where it looks like one.
+/// Splits headers that nats.c may have misread (may_hold_the_next_header): a value that contains
+/// the next header becomes a header of its own. An error code never looks like a header, so an
+/// error code of that form is cleared.
 Headers apart(Headers headers);
 
 }  // namespace millrace

@@ -26,19 +26,20 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// What is sent in one go: between two of them stops and new tasks are looked at.
+/// The messages that are sent together; between two batches, stops and new tasks are processed.
 constexpr size_t kMostAtOnce = 512;
 
-/// How long the server may take to read what was sent.
+/// The time limit for the server to read the sent messages.
 constexpr Duration kMostTaskFlush{1'000};
 
-/// How often is looked which tasks were given to workers that do not say so.
+/// The interval at which the consumers are asked which tasks workers have got. A worker need not
+/// report it.
 constexpr Duration kServiceLookEach{500};
 
-/// How long the server may take to say what it has given to workers.
+/// The time limit for the server's answer to that question.
 constexpr Duration kMostLook{1'000};
 
-/// Before what could not be sent is tried again, if the connection does not come back before.
+/// The wait before failed messages are sent again, unless the connection comes back earlier.
 constexpr Duration kRetry{200};
 
 }  // namespace
@@ -92,9 +93,9 @@ TaskQueue::Impl::~Impl() {
 
 void TaskQueue::Impl::run(Task task) {
   if (std::holds_alternative<NatsService>(task.target)) {
-    // It is asked at once; a worker takes a task from the stream when it has time for it.
+    // A service starts at once; a worker takes a task from the stream when it has time for it.
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-    task.deadline = deadline_if_begun(task, now);
+    task.deadline = deadline_if_started(task, now);
   }
   tl::expected<NatsMessage, Error> message = task_message(task, prefix_);
   if (!message) {
@@ -102,8 +103,7 @@ void TaskQueue::Impl::run(Task task) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  book_.add(task.id, task.space, std::holds_alternative<WorkQueue>(task.target),
-            *std::move(message));
+  book_.add(task.id, task.ns, std::holds_alternative<WorkQueue>(task.target), *std::move(message));
   changed_.notify_all();
 }
 
@@ -113,7 +113,7 @@ void TaskQueue::Impl::stop(const InstanceId& task) {
   changed_.notify_all();
 }
 
-bool TaskQueue::Impl::look(const InstanceId& task) {
+bool TaskQueue::Impl::check_started(const InstanceId& task) {
   const std::lock_guard lock(mutex_);
   if (!book_.ask(task, steady_clock::now())) return false;
   changed_.notify_all();
@@ -147,24 +147,24 @@ void TaskQueue::Impl::work() {
     }
     if (std::vector<TaskReport> reports = book_.elapse(now); !reports.empty()) {
       lock.unlock();
-      tell(std::move(reports));
+      report(std::move(reports));
       lock.lock();
       continue;
     }
     const bool may_try = connection_.connected() && now >= try_at_;
     if (may_try && !open_) {
-      open_ = true;  // what goes wrong meanwhile says so
+      open_ = true;  // set before, so that a failure meanwhile resets it
       lock.unlock();
       const Status opened = open_streams();
       lock.lock();
       if (!opened) try_again(StreamKeeper::kLeaveAlone, opened.error());
       if (opened && open_ && !health_) {
-        spdlog::info("tasks are sent");
+        spdlog::info("task publisher connected");
         health_ = {};
       }
       continue;
     }
-    // Answers first: a task that has one is not sent again.
+    // Answers come first, because a task that has an answer is not sent again.
     const bool with_stream = open_ && caught_up_;
     if (may_try && book_.has_mail(with_stream)) {
       TaskMail mail = book_.take_mail(with_stream, kMostAtOnce, now);
@@ -183,7 +183,7 @@ void TaskQueue::Impl::work() {
       const std::vector<std::string> subjects = book_.waiting_subjects();
       if (!subjects.empty()) {
         lock.unlock();
-        look_who_has_begun(subjects);
+        look_up_started(subjects);
         lock.lock();
       }
       look_at_ = steady_clock::now() + kServiceLookEach;
@@ -193,7 +193,7 @@ void TaskQueue::Impl::work() {
   }
 }
 
-/// Until something comes, or until the first of what is due.
+/// Waits for a change, or until the first due time.
 void TaskQueue::Impl::sleep(std::unique_lock<std::mutex>& lock, steady_clock::time_point now) {
   std::optional<steady_clock::time_point> until = book_.next_time();
   if (open_ && book_.waits_for_workers()) until = std::min(until.value_or(look_at_), look_at_);
@@ -205,8 +205,9 @@ void TaskQueue::Impl::sleep(std::unique_lock<std::mutex>& lock, steady_clock::ti
   }
 }
 
-/// A worker need not say that he has begun: the consumer knows what it has given out.
-void TaskQueue::Impl::look_who_has_begun(const std::vector<std::string>& subjects) {
+/// Finds out which tasks have started. A worker need not report it, but the consumer knows which
+/// messages it gave to workers.
+void TaskQueue::Impl::look_up_started(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
     const Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
     if (!given) continue;
@@ -215,12 +216,12 @@ void TaskQueue::Impl::look_who_has_begun(const std::vector<std::string>& subject
       const std::lock_guard lock(mutex_);
       reports = book_.given_out(subject, *given);
     }
-    tell(std::move(reports));
+    report(std::move(reports));
   }
 }
 
-/// The same for tasks that were asked about. Where the broker does not answer, they count as not
-/// begun.
+/// Finds out whether the tasks of check_started() have started. If the broker does not answer, they
+/// count as not started.
 void TaskQueue::Impl::look_for(const TaskBook::Asked& asked) {
   bool says = true;
   for (const auto& [subject, tasks] : asked) {
@@ -231,13 +232,13 @@ void TaskQueue::Impl::look_for(const TaskBook::Asked& asked) {
     {
       const std::lock_guard lock(mutex_);
       if (says) reports = book_.given_out(subject, *given);
-      for (TaskReport& report : book_.unbegun(tasks)) reports.push_back(std::move(report));
+      for (TaskReport& report : book_.not_started(tasks)) reports.push_back(std::move(report));
     }
-    tell(std::move(reports));
+    report(std::move(reports));
   }
 }
 
-/// Under the lock. The streams and consumers are looked at again, and not at once.
+/// Call it under the lock. The streams and consumers are checked again, after that time.
 void TaskQueue::Impl::try_again(Duration later, const Error& why) {
   open_ = false;
   try_at_ = steady_clock::now() + later;
@@ -248,7 +249,8 @@ void TaskQueue::Impl::try_again(Duration later, const Error& why) {
   changed_.notify_all();
 }
 
-/// The streams are there, with all that they had, and whoever works can take from them.
+/// Makes sure that the streams exist, ends the tasks that they lost, and makes sure that workers
+/// can take tasks.
 Status TaskQueue::Impl::open_streams() {
   uint64_t newest = 0;
   {
@@ -257,13 +259,13 @@ Status TaskQueue::Impl::open_streams() {
   }
   const StreamInfo tasks = TRY(keeper_.ensure(tasks_stream_));
   TRY(keeper_.ensure(results_stream_));
-  const bool anew = std::exchange(created_, tasks.created) != tasks.created;
+  const bool is_new_stream = std::exchange(created_, tasks.created) != tasks.created;
   std::vector<TaskReport> reports;
   {
     const std::lock_guard lock(mutex_);
-    reports = book_.lost(anew ? 1 : tasks.last_sequence + 1, newest);
+    reports = book_.lost(is_new_stream ? 1 : tasks.last_sequence + 1, newest);
   }
-  tell(std::move(reports));
+  report(std::move(reports));
   return open_consumers();
 }
 
@@ -272,13 +274,14 @@ Status TaskQueue::Impl::open_consumers() {
   for (const std::string& subject : subjects) {
     Status made = make_consumer(subject);
     if (made) continue;
-    consumers_ = subjects;  // all again, when the streams are next looked at
+    consumers_ = subjects;  // all of them again at the next attempt
     return made;
   }
   return {};
 }
 
-/// One that can't be made keeps nobody else from working: its tasks wait in the stream.
+/// Creates the consumer of one subject. If that fails for a reason other than the connection, only
+/// the tasks of that subject wait in the stream; other subjects are not affected.
 Status TaskQueue::Impl::make_consumer(const std::string& subject) {
   if (!consumers_.insert(subject).second) return {};
   Status made = ensure_task_consumer(connection_, prefix_, subject);
@@ -286,11 +289,12 @@ Status TaskQueue::Impl::make_consumer(const std::string& subject) {
   if (made.error().code == "broker.unreachable" || made.error().code == "broker.timeout") {
     return made;
   }
-  spdlog::error("nobody can take tasks of {}: {}", subject, made.error().message);
+  spdlog::error("workers cannot take tasks of {}: {}", subject, made.error().message);
   return {};
 }
 
-/// nats.c subscribes again at each reconnect; only a new connection needs other subscriptions.
+/// Subscribes to answers and acknowledgements. nats.c subscribes again at each reconnect; only a
+/// new connection needs other subscriptions.
 bool TaskQueue::Impl::listen() {
   if (inbox_.empty()) {
     Result<std::string> inbox = make_inbox();
@@ -298,17 +302,17 @@ bool TaskQueue::Impl::listen() {
     inbox_ = *std::move(inbox) + ".";
   }
   const std::shared_ptr<natsConnection> handle = connection_.handle();
-  const auto hears = [&](const std::unique_ptr<Listening>& one) {
+  const auto is_usable = [&](const std::unique_ptr<Listening>& one) {
     return one != nullptr && one->status() == NATS_OK && one->handle() == handle;
   };
-  if (hears(replies_) && hears(words_)) return true;
+  if (is_usable(replies_) && is_usable(words_)) return true;
   words_.reset();
   replies_.reset();
   replies_ = std::make_unique<Listening>(
       connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_reply(message.get()); });
   words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", tasks_stream_.name),
                                        [this](NatsMsgHandle& message) { on_word(message.get()); });
-  return hears(replies_) && hears(words_);
+  return is_usable(replies_) && is_usable(words_);
 }
 
 void TaskQueue::Impl::send(TaskMail mail) {
@@ -329,7 +333,7 @@ void TaskQueue::Impl::send(TaskMail mail) {
     sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
   sent = sent && natsConnection_FlushTimeout(handle.get(), kMostTaskFlush.count()) == NATS_OK;
-  std::vector<TaskReport> begun;
+  std::vector<TaskReport> started;
   {
     const std::lock_guard lock(mutex_);
     if (!sent) {
@@ -339,15 +343,15 @@ void TaskQueue::Impl::send(TaskMail mail) {
     }
     for (const TaskMail::Message& message : mail.messages) {
       if (message.queued) continue;
-      if (auto report = book_.delivered(message.task)) begun.push_back(*std::move(report));
+      if (auto report = book_.delivered(message.task)) started.push_back(*std::move(report));
     }
   }
-  tell(std::move(begun));
+  report(std::move(started));
 }
 
-/// False: the connection is lost.
+/// Returns false if the connection is lost.
 bool TaskQueue::Impl::send_message(const TaskMail::Message& mail) {
-  if (!connection_.connected()) return false;  // each time: it may be forbidden in between
+  if (!connection_.connected()) return false;  // checked each time: it may be forbidden meanwhile
   const Status checked = check_message(*mail.message, connection_.max_payload());
   if (!checked) {
     const bool too_large = checked.error().code == kTooLarge;
@@ -376,7 +380,7 @@ void TaskQueue::run(Task task) { impl_->run(std::move(task)); }
 
 void TaskQueue::stop(const InstanceId& task) { impl_->stop(task); }
 
-bool TaskQueue::look(const InstanceId& task) { return impl_->look(task); }
+bool TaskQueue::check_started(const InstanceId& task) { return impl_->check_started(task); }
 
 TaskQueue::Counts TaskQueue::counts() const { return impl_->counts(); }
 

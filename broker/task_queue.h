@@ -1,7 +1,7 @@
-// Work over NATS: tasks of the work queue go into MILLRACE_TASKS, where workers in any language
-// pull them, and their answers come back by MILLRACE_RESULTS; NATS services are asked and answer.
-// How a worker talks is in docs/FORMATS.md and examples/workers/. Any thread may call; nothing
-// blocks.
+// Work over NATS. Tasks of the work queue go into MILLRACE_TASKS, where workers in any language
+// pull them; their answers come back in MILLRACE_RESULTS. NATS services get requests and answer
+// them. The protocol for workers is in docs/FORMATS.md and examples/workers/. Any thread may call;
+// no call blocks.
 #pragma once
 
 #include <cstddef>
@@ -20,43 +20,42 @@ namespace millrace {
 
 struct TaskQueueSettings {
   StreamOptions streams;
-  std::string process;           ///< the owner's (OwnerRecord); empty: it has none
-  PullSettings pull;             ///< of answers
-  size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
-  Duration ack_timeout{5'000};   ///< a task is sent again when the stream has not taken it
-  /// How long a worker may take between its answer and its last acknowledgement, in either order:
-  /// then the message is taken out of the stream, or the task has ended without an answer.
+  std::string process;           ///< the owner's process (OwnerRecord); empty: no owner
+  PullSettings pull;             ///< for the consumer of answers
+  size_t most_unstored = 4'096;  ///< answers that are reported but not stored yet
+  Duration ack_timeout{5'000};   ///< then an unacknowledged task is sent again
+  /// How long a worker may take between its answer and its last acknowledgement, in either order.
+  /// Then the message is deleted from the stream, or the task ends without an answer.
   Duration grace{2'000};
-  /// Hears of each answer that names no task, on the thread that reads answers.
+  /// Called for each answer that names no task, on the thread that reads answers.
   std::function<void()> on_stray = [] {};
 };
 
-/// Runs tasks whose target is a WorkQueue or a NatsService. While there is no broker they wait in
-/// memory. The stream's own redelivery is off: what a worker holds is its until the task is
-/// stopped.
+/// Runs tasks whose target is a WorkQueue or a NatsService. Without a broker, tasks wait in memory.
+/// The stream does not redeliver: a worker keeps its task until the task is stopped.
 class TaskQueue : public TaskRunner {
  public:
-  /// `connection` and `sink` outlive it; the connection is best one of its own. The sink is called
-  /// on threads of ours and of nats.c, and within run() for what can't be sent at all.
+  /// `connection` and `sink` outlive it; use a separate connection for it. The sink is called on
+  /// threads of this object and of nats.c, and within run() for a task that cannot be sent at all.
   TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings = {});
 
-  /// Nothing is told after it; what is under way stays so.
+  /// After it there are no more reports. Tasks that are under way are not stopped.
   ~TaskQueue() override;
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  /// Asks the broker what it has given to workers.
-  bool look(const InstanceId& task) override;
+  /// Asks the broker which tasks it has given to workers.
+  bool check_started(const InstanceId& task) override;
 
   struct Counts {
-    size_t tasks = 0;      ///< known of
-    size_t unsent = 0;     ///< of them, those that the broker has not taken yet
-    uint64_t answers = 0;  ///< that came by the stream, double and late ones too
-    uint64_t strays = 0;   ///< of them, those that name no task, and were thrown away
+    size_t tasks = 0;      ///< known tasks
+    size_t unsent = 0;     ///< known tasks that the broker has not accepted yet
+    uint64_t answers = 0;  ///< from the stream, including repeated and late ones
+    uint64_t strays = 0;   ///< answers that name no task, and were dropped
   };
   Counts counts() const;
 
-  /// Why tasks are not sent, or their answers not read, at the moment; ok while they are.
+  /// Ok while tasks are sent and answers are read, else why not.
   Status health() const;
 
  private:

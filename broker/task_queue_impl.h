@@ -1,6 +1,6 @@
-// TaskQueue::Impl: the thread that sends, and what it shares with the threads that hear. Private to
-// task_queue.cc, which has the thread and what it sends, and task_queue_replies.cc, which has what
-// comes back.
+// TaskQueue::Impl: the thread that sends, and the state that it shares with the threads that
+// receive. Private to task_queue.cc (the thread and what it sends) and task_queue_replies.cc (what
+// is received).
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,7 @@ class TaskQueue::Impl {
 
   void run(Task task);
   void stop(const InstanceId& task);
-  bool look(const InstanceId& task);
+  bool check_started(const InstanceId& task);
   Counts counts() const;
   Status health() const;
 
@@ -42,7 +42,7 @@ class TaskQueue::Impl {
   Status open_streams();
   Status open_consumers();
   Status make_consumer(const std::string& subject);
-  void look_who_has_begun(const std::vector<std::string>& subjects);
+  void look_up_started(const std::vector<std::string>& subjects);
   void look_for(const TaskBook::Asked& asked);
   bool listen();
   void send(TaskMail mail);
@@ -56,7 +56,7 @@ class TaskQueue::Impl {
   void on_result(NatsMessage answer, std::function<void()> stored);
 
   void end(const InstanceId& task, std::string_view code, std::string why);
-  void tell(std::vector<TaskReport> reports);
+  void report(std::vector<TaskReport> reports);
 
   Connection& connection_;
   TaskSink& sink_;
@@ -64,25 +64,25 @@ class TaskQueue::Impl {
   const StreamSettings tasks_stream_;
   const StreamSettings results_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< made by listen(); ends in a dot, the action id follows
+  std::string inbox_;  ///< set by listen(); ends in a dot, the action id follows
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool lost_ = false;       ///< the connection was lost, or what was sent on it may be
-  bool open_ = false;       ///< the streams are there
-  bool caught_up_ = false;  ///< answers that waited for us have been taken in
+  bool lost_ = false;       ///< the connection, or messages on it, may be lost
+  bool open_ = false;       ///< the streams exist
+  bool caught_up_ = false;  ///< answers that waited in the stream have been processed
   std::chrono::steady_clock::time_point try_at_{};
   std::chrono::steady_clock::time_point look_at_{};
   Status health_ = fail("broker.unreachable", "not connected yet");
   TaskBook book_;
   Counts counts_;
 
-  // Only for the thread, and for the destructor behind it.
-  std::set<std::string> consumers_;  ///< subjects whose consumers were made or found
-  int64_t created_ = 0;              ///< when the stream was
+  // Only for the sending thread, and afterwards for the destructor.
+  std::set<std::string> consumers_;  ///< subjects whose consumers were created or found
+  int64_t created_ = 0;              ///< creation time of the tasks stream
   std::unique_ptr<Listening> replies_;
   std::unique_ptr<Listening> words_;
 

@@ -1,5 +1,6 @@
-// What comes back of tasks: the stream's acknowledgements, answers of services, what workers
-// acknowledge with, and the answers of workers. All of it on threads of nats.c and of TaskResults.
+// The incoming messages of a TaskQueue: the stream's acknowledgements, answers of services,
+// acknowledgements of workers, and answers of workers. They come on threads of nats.c and of
+// TaskResults.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -24,7 +25,7 @@ TaskReport ended_by(const InstanceId& task, std::string_view code, std::string w
 
 }  // namespace
 
-/// From the stream that takes tasks, or from a service.
+/// Handles an acknowledgement of the tasks stream, or the answer of a service.
 void TaskQueue::Impl::on_reply(natsMsg* message) {
   const std::string_view subject = natsMsg_GetSubject(message);
   const Result<InstanceId> task = parse_instance_id(subject.substr(inbox_.size()));
@@ -34,7 +35,7 @@ void TaskQueue::Impl::on_reply(natsMsg* message) {
     const std::lock_guard lock(mutex_);
     queued = book_.is_queued(*task);
   }
-  if (!queued) return;  // stopped, or answered before
+  if (!queued) return;  // stopped, or already answered
   if (*queued) {
     on_stored(*task, message);
   } else {
@@ -45,7 +46,7 @@ void TaskQueue::Impl::on_reply(natsMsg* message) {
 void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
   const Result<PublishAck> ack =
       natsMsg_IsNoResponders(message)
-          ? fail("broker.unreachable", "no stream takes tasks; is JetStream on?")
+          ? fail("broker.unreachable", "no stream accepts tasks; check that JetStream is enabled")
           : read_publish_ack(
                 {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
   if (!ack && ack.error().code == kTooLarge) {
@@ -63,7 +64,7 @@ void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
     }
     changed_.notify_all();
   }
-  tell(std::move(reports));
+  report(std::move(reports));
 }
 
 void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message) {
@@ -77,7 +78,7 @@ void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message
   const bool empty = answer.data.empty();
   tl::expected<std::string, Error> result = read_answer(std::move(answer));
   if (result && empty && !sure) {
-    // What could not be read may be what says that it failed.
+    // The unreadable headers may contain the error of the service.
     end(task, kFunctionUnavailable, "the headers of the service's answer can't be read");
     return;
   }
@@ -110,7 +111,7 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
     const std::lock_guard lock(mutex_);
     ++counts_.answers;
     if (answered) {
-      book_.answered(answered->task, answered->space, steady_clock::now());
+      book_.answered(answered->task, answered->ns, steady_clock::now());
     } else {
       ++counts_.strays;
     }
@@ -121,14 +122,14 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
     stored();
     return;
   }
-  // Tasks of an earlier process may be unknown here, so it is the sink that compares namespaces.
+  // Tasks of an earlier process may be unknown here, so the sink compares the namespaces.
   sink_.report({.task = answered->task,
                 .what = TaskEnded{.result = read_answer(std::move(answer))},
-                .space = std::move(answered->space)},
+                .ns = std::move(answered->ns)},
                std::move(stored));
 }
 
-/// It has failed before anybody got it.
+/// The task has failed before a worker or service got it.
 void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::string why) {
   {
     const std::lock_guard lock(mutex_);
@@ -137,7 +138,7 @@ void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::st
   sink_.report(ended_by(task, code, std::move(why)), {});
 }
 
-void TaskQueue::Impl::tell(std::vector<TaskReport> reports) {
+void TaskQueue::Impl::report(std::vector<TaskReport> reports) {
   for (TaskReport& report : reports) sink_.report(std::move(report), {});
 }
 

@@ -16,8 +16,8 @@ namespace millrace {
 
 namespace {
 
-/// After so many ends in a row without one answer, that neither the network nor the server
-/// explains, the oldest answer is asked for by itself.
+/// The server or the network explains most ends of the consumer. After this many unexplained ends
+/// in a row without an answer, the oldest answer is fetched without a consumer.
 constexpr int kMostAnswerBreaks = 5;
 
 }  // namespace
@@ -49,7 +49,7 @@ Status TaskResults::health() const {
   return health_;
 }
 
-/// Ends what is read, or the wait for another attempt.
+/// Ends the present read, or the wait before the next attempt.
 void TaskResults::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;
@@ -73,7 +73,8 @@ void TaskResults::run() {
       pass_over();
       lock.lock();
     }
-    // A stream that was just deleted is left alone, and whatever else is wrong needs time as well.
+    // A stream that was just deleted is not created again at once; other failures need time as
+    // well.
     changed_.wait_for(lock, StreamKeeper::kLeaveAlone, [this] { return interrupted_; });
   }
 }
@@ -92,7 +93,7 @@ Status TaskResults::open() {
   return {};
 }
 
-/// A work queue has one consumer: those of former processes make room for ours.
+/// A work queue allows one consumer, so the consumers of former processes are deleted.
 Status TaskResults::delete_others(const std::string& name) {
   const Json found =
       TRY(connection_.api("CONSUMER.NAMES." + settings_.stream.name, Json::object()));
@@ -120,7 +121,7 @@ void TaskResults::read() {
     if (got == Got::kGap || got == Got::kBroken) break;
     if (got == Got::kMessage) hand_out(message.get(), numbers);
     if (got == Got::kMessage || got == Got::kIdle) breaks_ = 0;
-    // The server counts as pending what may have been deleted before it came to it.
+    // The server may have counted as pending a message that was then deleted.
     if (got == Got::kIdle || (got == Got::kMessage && numbers.pending == 0)) note_caught_up();
   }
   if (!consumer_->ended_by_server()) ++breaks_;
@@ -128,14 +129,14 @@ void TaskResults::read() {
                   fmt::format("reading answers was interrupted: {}", consumer_->why())));
 }
 
-/// The oldest answer ends every consumer that comes to it. So it is read without one, and handed
-/// out for what it is.
+/// Every consumer ends when it comes to the oldest answer. So that answer is fetched without a
+/// consumer and handed out.
 void TaskResults::pass_over() {
   breaks_ = 0;
   const StreamSettings& stream = settings_.stream;
   Result<StoredMessage> stored =
       fetch_stored(connection_, stream.name, {{"seq", 1}, {"next_by_subj", stream.subjects}});
-  if (!stored) return;  // nothing is there, or the broker is not
+  if (!stored) return;  // there is no such message, or no connection
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",
@@ -144,7 +145,7 @@ void TaskResults::pass_over() {
                    [handle = connection_.handle(),
                     subject = connection_.api_subject("STREAM.MSG.DELETE." + stream.name),
                     body = delete_request(stored->sequence)] {
-                     // One that stays in the stream is handed out again, and is then of no use.
+                     // If this fails, the answer is handed out again and then ignored.
                      std::ignore =
                          natsConnection_PublishString(handle.get(), subject.c_str(), body.c_str());
                    });
@@ -161,10 +162,11 @@ void TaskResults::hand_out(natsMsg* message, const DeliveryNumbers& numbers) {
       answer.headers = apart(std::move(answer.headers));
     }
   }
-  // It holds the handle, not us: what was told may be stored when we are gone.
+  // The callback holds the handle, not this object, because the answer may be stored after this
+  // object is destroyed.
   handlers_.answer(std::move(answer),
                    [handle = connection_.handle(), ack = std::string(natsMsg_GetReply(message))] {
-                     // One that is not acknowledged comes again, and is then of no use.
+                     // Without the acknowledgement the answer comes again and is ignored.
                      std::ignore = natsConnection_PublishString(handle.get(), ack.c_str(), "+ACK");
                    });
 }
@@ -181,7 +183,7 @@ void TaskResults::set_health(Status health) {
   health_ = std::move(health);
   if (before == code || stopping_) return;
   if (health_) {
-    spdlog::info("answers to tasks are read");
+    spdlog::info("result consumer started");
   } else {
     spdlog::warn("answers to tasks are not read: {}", health_.error().message);
   }

@@ -1,6 +1,7 @@
-// The answers to tasks, as workers put them into MILLRACE_RESULTS: read on one thread for as long
-// as it lives, through reconnects. An answer stays in the stream until it is acknowledged, so what
-// comes while nobody reads, or is read and not stored, comes again. Private to broker/.
+// Reads the answers that workers put into MILLRACE_RESULTS, on one thread, during the lifetime of
+// the object and through reconnects. An answer stays in the stream until it is acknowledged. So an
+// answer that comes while there is no reader, or is read but not stored, is delivered again.
+// Private to broker/.
 #pragma once
 
 #include <condition_variable>
@@ -21,24 +22,24 @@
 
 namespace millrace {
 
-/// The consumer that we read answers with; the process that owns the streams follows, if there is
-/// one. So a former owner that goes on cannot take the consumer of the present one away.
+/// The name of our consumer for answers; `-` and the process id of the owner follow, if there is an
+/// owner. So a former owner that is still running cannot take the consumer of the present owner.
 inline constexpr std::string_view kResultsConsumer = "millrace";
 
 class TaskResults {
  public:
   struct Settings {
     StreamSettings stream;
-    std::string process;  ///< the owner's; empty: it has none
+    std::string process;  ///< the owner's process; empty: no owner
     PullSettings pull;
-    size_t most_unstored = 4'096;  ///< answers that are told ahead of their being stored
+    size_t most_unstored = 4'096;  ///< answers that are reported but not stored yet
   };
   struct Handlers {
-    /// Any thread may call `stored`, once, after all else is gone too: the answer leaves the
-    /// stream.
+    /// Any thread may call `stored`, once, even after this object is destroyed: the answer is then
+    /// deleted from the stream.
     std::function<void(NatsMessage answer, std::function<void()> stored)> answer;
-    /// All answers that waited when reading began have been handed out. Once, unless the connection
-    /// is lost before.
+    /// All answers that waited when reading started have been handed out. Called once, but not if
+    /// the connection is lost before.
     std::function<void()> caught_up;
   };
 
@@ -48,7 +49,7 @@ class TaskResults {
   TaskResults(const TaskResults&) = delete;
   TaskResults& operator=(const TaskResults&) = delete;
 
-  /// Why it does not read at the moment; ok while it does. Changes are logged.
+  /// Ok while it reads, else why it does not read. Changes are logged.
   Status health() const;
 
  private:
@@ -70,13 +71,13 @@ class TaskResults {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool interrupted_ = false;                ///< what is open is of no use any more
-  std::unique_ptr<PullConsumer> consumer_;  ///< changed by the thread, under the lock
+  bool interrupted_ = false;                ///< the open consumer is unusable
+  std::unique_ptr<PullConsumer> consumer_;  ///< changed by the reading thread only, under the lock
   Status health_ = fail("broker.unreachable", "not connected yet");
 
-  // Only for the thread.
+  // Only for the reading thread.
   bool caught_up_ = false;
-  int breaks_ = 0;  ///< ends in a row that nothing explains, without an answer
+  int breaks_ = 0;  ///< unexplained ends in a row, without an answer
 
   uint64_t watch_ = 0;
   std::thread thread_;

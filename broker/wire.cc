@@ -20,7 +20,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// The token up to the next dot; `subject` is what is left, empty behind the last.
+/// Returns the token before the next dot; `subject` becomes the rest, empty after the last token.
 std::string_view take_token(std::string_view& subject) {
   const size_t dot = subject.find('.');
   const std::string_view token = subject.substr(0, dot);
@@ -32,10 +32,11 @@ std::string_view take_token(std::string_view& subject) {
 
 Status check_message(const NatsMessage& message, size_t max_payload) {
   if (!is_publish_subject(message.subject)) {
-    return fail("broker.refused", fmt::format("\"{}\" is no subject to publish to; expected tokens "
-                                              "without blanks and wildcards, joined by dots, of "
-                                              "3 KiB at most",
-                                              message.subject));
+    return fail("broker.refused",
+                fmt::format("\"{}\" is not a subject to publish to; expected tokens "
+                            "without blanks and wildcards, joined by dots, of "
+                            "3 KiB at most",
+                            message.subject));
   }
   for (const auto& [name, value] : message.headers) {
     if (!is_sendable_header(name, value)) {
@@ -76,7 +77,7 @@ Headers parse_header_block(std::string_view block) {
     const std::string_view line = block.substr(0, end);
     block = end == std::string_view::npos ? std::string_view() : block.substr(end + 2);
     if (first) {
-      first = false;  // the version, and for messages of the server itself a status
+      first = false;  // the version; in messages of the server itself also a status
       continue;
     }
     if (line.empty()) break;

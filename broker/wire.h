@@ -1,4 +1,4 @@
-// What may go over the wire of NATS and what came from it, as pure functions: nats.c checks neither
+// Checks messages for NATS and parses headers from NATS, as pure functions. nats.c checks neither
 // the subjects nor the headers that it sends, and misreads some headers that it receives.
 #pragma once
 
@@ -11,27 +11,28 @@
 
 namespace millrace {
 
-/// Whether a message may be published: the subject has no empty token, blank, control character or
-/// wildcard and at most 3 KiB; header names are printable ASCII without `:`, values have no CR, LF
-/// or NUL; headers and data together are at most `max_payload` bytes. Error `broker.refused` says
-/// which part is wrong, `broker.too_large` that it is the size.
+/// Whether a message may be published. The subject must have no empty token, blank, control
+/// character or wildcard, and at most 3 KiB. Header names must be printable ASCII without `:`;
+/// values must have no CR, LF or NUL. Headers and data together must have at most `max_payload`
+/// bytes. Errors: `broker.refused` with the wrong part, `broker.too_large` for the size.
 Status check_message(const NatsMessage& message, size_t max_payload);
 
-/// Whether a header may be sent as it is.
+/// Whether a header may be sent unchanged.
 bool is_sendable_header(std::string_view name, std::string_view value);
 
-/// The bytes that headers take in a message, the version line included; 0 for none.
+/// The bytes of headers in a message, including the version line; 0 if there are no headers.
 size_t encoded_size(const Headers& headers);
 
-/// Reads `NATS/1.0…CRLF name: value CRLF … CRLF` byte for byte: in order, names as written, blanks
-/// around values cut, NUL and empty values kept. A line without `:` is a name without a value.
+/// Reads `NATS/1.0…CRLF name: value CRLF … CRLF` byte for byte. Headers keep their order, names
+/// their spelling, and values NUL bytes; empty values stay. Blanks around values are removed. A
+/// line without `:` is a name without a value.
 Headers parse_header_block(std::string_view block);
 
-/// Whether nats.c 3.4.1 may have made this value out of two lines: it skips the line break behind
-/// an empty value and takes the next header for the value.
+/// Whether nats.c 3.4.1 may have made this value from two lines: it skips the line break after an
+/// empty value and takes the next header as the value.
 bool may_hold_the_next_header(std::string_view value);
 
-/// Whether all subjects that `inner` stands for are among those of `outer` (`*`, `>` in both).
+/// Whether `outer` matches all subjects that `inner` matches (`*` and `>` in both).
 bool subject_covers(std::string_view outer, std::string_view inner);
 
 }  // namespace millrace

@@ -12,14 +12,20 @@ namespace {
 
 void add_global_options(Verb all, GlobalFlags& flags) {
   all.option("--url", flags.url,
-             fmt::format("The server (MILLRACE_URL; {})", defaults::server_url()), "URL");
-  all.option("--token-file", flags.token_file,
-             "The file with the token for the server (MILLRACE_TOKEN_FILE, or the token itself in "
-             "MILLRACE_TOKEN)",
-             "FILE");
-  all.option("-n,--namespace", flags.ns, "The namespace (MILLRACE_NAMESPACE; default)", "NAME");
-  all.option("-o,--output", flags.format,
-             "table (default on a terminal), json, jsonl, yaml or name", "FORMAT");
+             fmt::format("URL of the server (MILLRACE_URL; default: {})", defaults::server_url()),
+             "URL");
+  all.option(
+      "--token-file", flags.token_file,
+      "File with the token for the server (MILLRACE_TOKEN_FILE; MILLRACE_TOKEN holds the token "
+      "itself)",
+      "FILE");
+  all.option("-n,--namespace", flags.ns, "The namespace (MILLRACE_NAMESPACE; default: default)",
+             "NAME");
+  all.option(
+      "-o,--output", flags.format,
+      "Output format: table (default on a terminal), json (default otherwise), jsonl, yaml or "
+      "name",
+      "FORMAT");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The command line as a whole: arguments in, an exit code out.
+// The entry point of the command line: runs one command and returns an exit code.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Runs one command, `arguments` being without the program's name; the exit code.
+/// Runs one command and returns its exit code. `arguments` do not contain the program's name.
 int run_app(std::vector<std::string> arguments, Console& console, const ProgramVerbs& program);
 
 }  // namespace millrace

@@ -10,7 +10,7 @@ namespace {
 
 constexpr long kConnectTimeoutMs = 5000;
 
-/// What a path's piece and a parameter may not hold as it is.
+/// Characters that are percent-encoded in a segment of a path and in a query parameter.
 constexpr std::string_view kReserved = "/?#[]@!$&'()*+,;=\"<>\\^`{|}";
 
 size_t append(char* bytes, size_t, size_t count, void* text) {
@@ -41,15 +41,15 @@ ExitCode exit_code_of(long status) {
   }
 }
 
-/// The failure that a status of 400 or more stands for.
+/// Converts a response with a status of 400 or more to a failure.
 tl::unexpected<Failure> refused(const std::string& url, long status, const std::string& body) {
   const Result<Json> json = parse_json(body);
   if (!json || !json->is_object() || !json->contains("code")) {
     return give_up(exit_code_of(status), "client.status",
-                   fmt::format("{} answered HTTP {}", url, status));
+                   fmt::format("{} returned HTTP {}", url, status));
   }
   std::string detail = json->value("detail", "");
-  if (status == 401) detail += " (--token-file, MILLRACE_TOKEN, MILLRACE_TOKEN_FILE)";
+  if (status == 401) detail += " (set --token-file, MILLRACE_TOKEN or MILLRACE_TOKEN_FILE)";
   return tl::unexpected(Failure{exit_code_of(status),
                                 Error{json->value("code", ""), std::move(detail)},
                                 json->value("errors", Json())});
@@ -84,9 +84,9 @@ Fallible<Reply> Client::send(const ApiCall& call) {
   if (reply.body.empty()) return Reply{reply.status, {}};
   Result<Json> json = parse_json(reply.body);
   if (json) return Reply{reply.status, std::move(*json)};
-  return give_up(
-      ExitCode::kFailed, "client.answer",
-      fmt::format("{}{} answered what is no JSON; is it a millrace server?", base_url_, call.path));
+  return give_up(ExitCode::kFailed, "client.answer",
+                 fmt::format("{}{} returned a body that is not JSON; is this a millrace server?",
+                             base_url_, call.path));
 }
 
 Fallible<RawReply> Client::fetch(const ApiCall& call) {
@@ -100,7 +100,7 @@ Fallible<RawReply> Client::fetch(const ApiCall& call) {
   HeaderList headers;
   for (const auto& [name, value] : call.headers) add(headers, fmt::format("{}: {}", name, value));
   if (!token_.empty()) add(headers, "Authorization: Bearer " + token_);
-  add(headers, "Expect:");  // the server says at once if a body is too large
+  add(headers, "Expect:");  // no 100-continue: the server refuses a too large body at once
 
   CURL* curl = handle_->curl.get();
   curl_easy_reset(curl);

@@ -1,4 +1,4 @@
-// Client: asks a millrace server by HTTP. Blocking; one thread.
+// Client: calls the HTTP API of a millrace server. Calls block. One thread.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace millrace {
 struct ApiCall {
   std::string method = "GET";
   std::string path;                                        ///< from url_path
-  std::vector<std::pair<std::string, std::string>> query;  ///< empty values are left out
+  std::vector<std::pair<std::string, std::string>> query;  ///< empty values are not sent
   Headers headers;
   std::string body;
   Duration timeout = std::chrono::seconds(30);
@@ -28,7 +28,7 @@ struct Reply {
   Json body;
 };
 
-/// An answer that need not be JSON.
+/// A response whose body can be any bytes.
 struct RawReply {
   long status = 0;
   std::string body;
@@ -36,21 +36,22 @@ struct RawReply {
 
 class Client {
  public:
-  /// Shows the token, if there is one, with each call.
+  /// Sends the token with each call, unless it is empty.
   explicit Client(std::string base_url, std::string token = "");
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) = delete;
 
-  /// The answer's JSON. A problem becomes its code and detail, with the exit code of its status:
-  /// 404 kNotFound, 401 and 403 kNotAllowed, 409 kConflict, else kFailed; no answer is
-  /// kUnreachable.
+  /// Sends the call and returns the JSON of the response. A problem document becomes a failure with
+  /// its code and detail, and with the exit code of its status: 404 kNotFound, 401 and 403
+  /// kNotAllowed, 409 kConflict, any other kFailed. Without a response: `client.unreachable`, with
+  /// kUsage for a URL that is not valid and kUnreachable otherwise.
   Fallible<Reply> send(const ApiCall& call);
 
-  /// The same for an answer that is any bytes.
+  /// Sends the call and returns the bytes of the response. Fails as send() does.
   Fallible<RawReply> fetch(const ApiCall& call);
 
-  /// `/v1/ns/` and so on, each piece percent-encoded.
+  /// A path such as `/v1/ns/shop`: each piece is percent-encoded, with a `/` before it.
   static std::string url_path(std::initializer_list<std::string_view> pieces);
 
  private:

@@ -1,5 +1,5 @@
-// CommandLine: the commands of millrace. Each file of verbs adds its noun, with the grammar and
-// what each verb does; this is the list of them, in the order in which `--help` shows them. One
+// CommandLine: the commands of millrace. Each file of verbs adds its noun: the grammar and the
+// function of each verb. add_all_verbs adds them in the order in which `--help` lists them. One
 // thread.
 #pragma once
 
@@ -15,14 +15,14 @@
 
 namespace millrace {
 
-/// A verb, and where the parser writes what it is given.
+/// A verb, and the options into which the parser writes the arguments.
 template <class Options>
 struct AddedVerb {
   Verb verb;
   Options& options;  ///< lives as long as the verb
 };
 
-/// The program, or a noun, with the shell that its verbs act in.
+/// The program or one noun, and the shell that its verbs use.
 class CommandLine {
  public:
   CommandLine(CommandGroup commands, Shell& shell) : commands_(commands), shell_(shell) {}
@@ -31,7 +31,7 @@ class CommandLine {
     return {commands_.noun(name, what), shell_};
   }
 
-  /// Adds a verb that does its work in this process.
+  /// Adds a verb that runs in this process. `act` gets the shell and the options.
   template <class Options, class Act>
   AddedVerb<Options> local(const std::string& name, const std::string& what,
                            const std::string& example, Act act) {
@@ -41,14 +41,14 @@ class CommandLine {
     return {verb, *options};
   }
 
-  /// Adds a verb that does its work in this process and takes no options of its own.
+  /// Adds a verb that runs in this process and has no options of its own.
   Verb local(const std::string& name, const std::string& what, const std::string& example,
              std::function<Ended(Shell&)> act) {
     return commands_.verb(name, what, example,
                           [&shell = shell_, act = std::move(act)] { return act(shell); });
   }
 
-  /// Adds a verb that asks a server.
+  /// Adds a verb that calls a server. `act` gets a session and the options.
   template <class Options, class Act>
   AddedVerb<Options> asking(const std::string& name, const std::string& what,
                             const std::string& example, Act act) {
@@ -57,7 +57,7 @@ class CommandLine {
     });
   }
 
-  /// Adds a verb that asks a server and takes no options of its own.
+  /// Adds a verb that calls a server and has no options of its own.
   Verb asking(const std::string& name, const std::string& what, const std::string& example,
               std::function<Ended(Session&)> act) {
     return commands_.verb(name, what, example, [&shell = shell_, act = std::move(act)] {
@@ -77,7 +77,7 @@ class CommandLine {
   Shell& shell_;
 };
 
-// The nouns and verbs, one function a file. `program` outlives the command line.
+// One function for each file of nouns and verbs. `program` must outlive the command line.
 void add_serve_verbs(CommandLine& commands, const ProgramVerbs& program);
 void add_language_verbs(CommandLine& commands, const ProgramVerbs& program);
 void add_test_verb(CommandLine& commands, const ProgramVerbs& program);
@@ -96,7 +96,7 @@ void add_run_verb(CommandLine& commands);
 void add_verify_verb(CommandLine& commands, const ProgramVerbs& program);
 void add_status_verbs(CommandLine& commands);
 
-/// All of them.
+/// Adds all nouns and verbs. Leaves out the verbs whose function in `program` is null.
 void add_all_verbs(CommandLine& commands, const ProgramVerbs& program);
 
 }  // namespace millrace

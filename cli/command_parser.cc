@@ -91,8 +91,8 @@ Verb CommandParser::globals() { return Verb(*app_); }
 
 CommandGroup CommandParser::commands() { return {*app_, chosen_}; }
 
-/// What is wrong with the noun and the verb, if anything is. CLI11 looks at them after `--help`,
-/// and does not name the word that it does not know.
+/// Checks the noun and the verb; returns the error text if one of them is wrong. CLI11 would check
+/// them only after `--help`, and its error does not name the unknown word.
 std::optional<std::string> CommandParser::wrong_verb(
     const std::vector<std::string>& arguments) const {
   const CLI::App* at = app_.get();
@@ -103,20 +103,21 @@ std::optional<std::string> CommandParser::wrong_verb(
     if (word.starts_with('-')) {
       wants_help = wants_help || word == "--help" || word == "-h" || word == "--version";
       const CLI::Option* const option = app_->get_option_no_throw(word);
-      if (option != nullptr && option->get_expected_min() > 0) ++i;  // its value
+      if (option != nullptr && option->get_expected_min() > 0) ++i;  // skips the option's value
       continue;
     }
     const auto found =
         at->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
     if (found.empty()) {
-      return fmt::format("{} is not a command of `{}`{}; there are {}", in_quotes(word), path,
-                         did_you_mean(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
+      return fmt::format("{} is not a command of `{}`{}; expected one of: {}", in_quotes(word),
+                         path, did_you_mean(word, verbs_of(*at)), fmt::join(verbs_of(*at), ", "));
     }
     path += " " + word;
     at = found.front();
   }
   if (wants_help || verbs_of(*at).empty()) return std::nullopt;
-  return fmt::format("`{}` needs a command; there are {}", path, fmt::join(verbs_of(*at), ", "));
+  return fmt::format("`{}` needs a command; expected one of: {}", path,
+                     fmt::join(verbs_of(*at), ", "));
 }
 
 Ended CommandParser::run(std::vector<std::string> arguments, std::ostream& out) {

@@ -1,6 +1,6 @@
-// CommandParser: the grammar of a command line, built of commands, verbs and options, and which
-// verb a line asks for. It does not know what verbs do. Its source file is the only one that
-// includes CLI11. One thread.
+// CommandParser: the grammar of the command line (nouns, verbs, options). It parses the arguments
+// and calls the function of the verb that they name; the verbs themselves are defined elsewhere.
+// Its source file is the only one that includes CLI11. One thread.
 #pragma once
 
 #include <functional>
@@ -21,28 +21,28 @@ class Option;
 
 namespace millrace {
 
-/// An option or an argument that was added, to say more about it.
+/// An option or argument that was added to a verb, to restrict it further.
 class AddedOption {
  public:
   explicit AddedOption(CLI::Option& option) : option_(&option) {}
 
   AddedOption& required();
-  /// Not both of them.
+  /// A command line must not contain both options.
   AddedOption& excludes(const AddedOption& other);
-  /// It may stand without a value.
+  /// The option may be given without a value.
   AddedOption& value_is_optional();
-  /// Each mention of it takes one value, where it takes several.
+  /// An option that may be repeated takes one value each time.
   AddedOption& one_value_each();
 
-  /// Whether the command line has it.
+  /// Whether the command line contains the option.
   bool is_given() const;
 
  private:
   CLI::Option* option_;
 };
 
-/// What may stand behind a verb. Names are `--limit` or `-f,--file`; those without dashes are
-/// arguments. What is given is written to `to`, which outlives the parser.
+/// Adds options and arguments to a verb. Names are `--limit` or `-f,--file`; a name without dashes
+/// is a positional argument. The parser writes the value to `to`, which must outlive the parser.
 class Verb {
  public:
   explicit Verb(CLI::App& app) : app_(&app) {}
@@ -59,17 +59,17 @@ class Verb {
   CLI::App* app_;
 };
 
-/// A place where commands stand: the program, or one of its nouns.
+/// A group of commands: the program itself, or one noun.
 class CommandGroup {
  public:
-  /// What a verb does.
+  /// The function that runs a verb.
   using Act = std::function<Ended()>;
 
   CommandGroup(CLI::App& app, Act& chosen) : app_(&app), chosen_(&chosen) {}
 
   CommandGroup noun(const std::string& name, const std::string& what);
 
-  /// Adds a verb. `example` is shown behind its help: command lines, one or several.
+  /// Adds a verb. `example` is one or more command lines, shown at the end of its help.
   Verb verb(const std::string& name, const std::string& what, const std::string& example, Act act);
 
  private:
@@ -79,18 +79,18 @@ class CommandGroup {
 
 class CommandParser {
  public:
-  /// `name` is that of the program, `version` what `--version` prints.
+  /// `name` is the name of the program; `--version` prints `version`.
   CommandParser(const std::string& name, const std::string& what, const std::string& version);
   ~CommandParser();
   CommandParser(const CommandParser&) = delete;
   CommandParser& operator=(const CommandParser&) = delete;
 
-  /// The options that every verb takes.
+  /// For adding the options that every verb accepts.
   Verb globals();
   CommandGroup commands();
 
-  /// Does what the arguments, without the program's name, ask for; help is written to `out`. Exit
-  /// kUsage, `cli.usage`: the grammar does not have it.
+  /// Parses the arguments, which do not contain the program's name, and runs the verb that they
+  /// name. Writes help to `out`. Exit kUsage, `cli.usage`: the arguments do not match the grammar.
   Ended run(std::vector<std::string> arguments, std::ostream& out);
 
  private:

@@ -1,5 +1,5 @@
-// What the command line may know of the world it runs in, so that a test can be that world; and the
-// ways in which a verb can end. One thread.
+// Console: the streams, environment variables and clock of the command line, which a test can
+// replace; and the results of verbs. One thread.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ namespace millrace {
 
 struct Console {
   std::istream& in;
-  std::ostream& out;  ///< data and nothing else
+  std::ostream& out;  ///< the results of verbs, and nothing else
   std::ostream& err;
   bool out_is_terminal = false;
   std::function<std::optional<std::string>(const std::string& name)> env;
   std::function<TimePoint()> now;
-  bool err_is_terminal = false;  ///< progress may be shown there
+  bool err_is_terminal = false;  ///< progress may be shown on `err`
 };
 
-/// What the process ends with.
+/// The exit code of the process.
 enum class ExitCode {
   kOk = 0,
   kFailed = 1,
@@ -41,17 +41,17 @@ enum class ExitCode {
   kInterrupted = 130,
 };
 
-/// Why a verb did not do what it was asked; printed once, by whoever ran it.
+/// Why a verb failed. Shell::end prints it once.
 struct Failure {
   ExitCode code = ExitCode::kFailed;
   Error error;
-  Json errors;  ///< a problem's `errors`; null: none
+  Json errors;  ///< `errors` of a problem document; null if it has none
 };
 
 template <class T>
 using Fallible = tl::expected<T, Failure>;
 
-/// How a verb ended.
+/// The result of a verb: an exit code or a failure.
 using Ended = Fallible<ExitCode>;
 
 inline tl::unexpected<Failure> give_up(ExitCode code, std::string error, std::string message) {

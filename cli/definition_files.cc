@@ -26,7 +26,7 @@ bool is_yaml(const fs::path& file) {
   return ending == ".yaml" || ending == ".yml";
 }
 
-bool says_state(std::string_view text) {
+bool mentions_state(std::string_view text) {
   constexpr std::string_view kWord = "state";
   return std::search(text.begin(), text.end(), kWord.begin(), kWord.end(),
                      [](char a, char b) { return lower_case(a) == b; }) != text.end();
@@ -47,7 +47,7 @@ Result<std::vector<fs::path>> definition_files_below(const fs::path& folder) {
     if (!has_definition_name(path)) continue;
     std::error_code unknown;
     const fs::file_type type = entry->status(unknown).type();
-    // A link to nowhere is kept: reading it reports it.
+    // A dangling link stays in the list, so that reading it reports the error.
     if (type == fs::file_type::regular || type == fs::file_type::not_found) files.push_back(path);
   }
   if (error) {
@@ -62,7 +62,7 @@ bool looks_like_definition(const fs::path& file, std::string_view text) {
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) {
     const bool is_empty = findings.sorted().front().code == "definition.empty";
-    return is_yaml(file) ? !is_empty : says_state(text);
+    return is_yaml(file) ? !is_empty : mentions_state(text);
   }
   if (document->find("states") != nullptr) return true;
   if (document->find("id") == nullptr) return false;

@@ -1,4 +1,5 @@
-// Which files of a folder hold definitions: `apply`, `lint` and `dev` take the same ones.
+// Selects the files of a folder that hold definitions. `apply`, `lint` and `dev` select the same
+// files.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +11,20 @@
 
 namespace millrace {
 
-/// The files below a folder whose names end in `.yaml`, `.yml` or `.json` and are not those of
-/// scenarios, sorted. Hidden files and folders, pipes and devices are not among them. Error
-/// `file.unreadable`: a folder cannot be read.
+/// Returns the files below a folder whose names end in `.yaml`, `.yml` or `.json`, sorted. Leaves
+/// out scenario files, hidden files and folders, pipes and devices. Error `file.unreadable`: a
+/// folder cannot be read.
 Result<std::vector<std::filesystem::path>> definition_files_below(
     const std::filesystem::path& folder);
 
-/// Whether the text of such a file is meant as a definition, so that its mistakes are reported.
-/// Payloads and settings of other programs may lie beside definitions. YAML with `states` or `id`
-/// is a definition, and so is a text in a `.yaml` or `.yml` file that does not parse and is not
-/// empty. JSON is one if it has `states`, or an `id` and a key like `states`; if it does not parse,
-/// if it says "state" at all.
+/// Whether the text of such a file is meant as a definition, so that its errors are reported. The
+/// folder may also contain payloads and settings of other programs. A `.yaml` or `.yml` file is a
+/// definition if it has `states` or `id`, or if it does not parse and is not empty. A JSON file is
+/// a definition if it has `states`, or `id` and a key similar to `states`; a JSON file that does
+/// not parse is a definition if it contains "state", in upper or lower case.
 bool looks_like_definition(const std::filesystem::path& file, std::string_view text);
 
-/// Why a file of a folder was not taken: `FILE: skipped: it is not a workflow, …`.
+/// The line that reports a skipped file of a folder: `FILE: skipped: it is not a workflow, …`.
 std::string passed_over(const std::filesystem::path& file);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// What the deletions of workflows and namespaces have in common: what is done about instances that
-// have not ended, and about what an earlier deletion left. One thread.
+// The flags that the deletions of workflows and namespaces share: cancel the instances that have
+// not ended, and remove the leftovers of an earlier release. One thread.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 namespace millrace {
 
 struct DeleteOptions {
-  std::string id;          ///< of what is deleted
-  bool cancel = false;     ///< instances that have not ended
-  bool leftovers = false;  ///< `id` is the number of what an earlier deletion left
+  std::string id;          ///< of the workflow or namespace
+  bool cancel = false;     ///< cancels the instances that have not ended
+  bool leftovers = false;  ///< `id` is the number under which an earlier release left rows
 };
 
-/// Adds the flags to the verb; its argument is the verb's own.
+/// Adds the flags to the verb. The verb adds the argument `id` itself.
 inline void add_deletion(Verb& verb, DeleteOptions& options) {
   verb.flag("--cancel", options.cancel, "Cancel the instances that have not ended");
-  verb.flag("--leftovers", options.leftovers,
-            "Finish a deletion by an earlier release: give the number that `millrace verify` shows "
-            "instead of the name");
+  verb.flag(
+      "--leftovers", options.leftovers,
+      "Finish a deletion that an earlier release left incomplete; instead of the name, give the "
+      "number that `millrace verify` shows");
 }
 
-/// The flags as parameters of the call.
+/// The flags as query parameters.
 inline std::vector<std::pair<std::string, std::string>> deletion_query(
     const DeleteOptions& options) {
   return {{"cancel", options.cancel ? "1" : ""}, {"leftovers", options.leftovers ? "1" : ""}};

@@ -1,4 +1,4 @@
-// `millrace dlq`: dead letters.
+// `millrace dlq`: the dead-letter queue.
 #include "cli/command_line.h"
 #include "cli/pages.h"
 
@@ -16,8 +16,9 @@ Ended list_dead_letters(Session& session, const PageOptions& page) {
 }  // namespace
 
 void add_dlq_verbs(CommandLine& commands) {
-  CommandLine dlq = commands.noun("dlq", "What could not be used");
-  auto [list, page] = dlq.asking<PageOptions>("list", "Lists what was set aside, and why",
+  CommandLine dlq =
+      commands.noun("dlq", "The dead-letter queue: messages that could not be processed");
+  auto [list, page] = dlq.asking<PageOptions>("list", "Lists the dead letters with their reasons",
                                               "millrace dlq list", list_dead_letters);
   add_page(list, page);
 }

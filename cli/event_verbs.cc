@@ -1,4 +1,4 @@
-// `millrace event`: publishing CloudEvents.
+// `millrace event`: publishes CloudEvents.
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 struct SendOptions {
-  std::string file;  ///< a whole CloudEvent or a batch, or `-`; else the attributes below
+  std::string file;  ///< a CloudEvent or a batch, or `-`; empty: the fields below
   std::string type;
   std::string source;
   std::string id;
@@ -44,19 +44,20 @@ Fallible<Event> event_of(Console& console, const SendOptions& options) {
     } else if (name == "dataschema") {
       event.dataschema = std::move(value);
     } else if (is_core_attribute(name)) {
-      return wrong_usage(fmt::format("--attr {}: there is --{} for it", attribute, name));
+      return wrong_usage(fmt::format("--attr {}: use --{} for this attribute", attribute, name));
     } else {
       event.extensions[name] = std::move(value);
     }
   }
   if (event.type.empty() || event.source.empty()) {
-    return wrong_usage("an event needs --type and --source (or comes whole with -f)");
+    return wrong_usage("an event needs --type and --source; or give a complete event with -f");
   }
   if (const Status valid = check_event(event); !valid) return wrong_usage(valid.error().message);
   return event;
 }
 
-/// A whole event, or the array of a batch; the server says whether it is one.
+/// The call with a complete event or, for a JSON array, with a batch. The server validates the
+/// text.
 ApiCall whole(std::string text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool batch = first != std::string::npos && text[first] == '[';
@@ -71,7 +72,7 @@ Ended send_event(Session& session, const SendOptions& options) {
   if (!options.file.empty()) {
     const bool parts = !options.type.empty() || !options.source.empty() || !options.id.empty() ||
                        !options.subject.empty() || options.data || !options.attributes.empty();
-    if (parts) return wrong_usage("-f gives the event whole; no other flag goes with it");
+    if (parts) return wrong_usage("-f gives the complete event; remove the other options");
     std::string text = TRY(read_file(session.console, options.file));
     call = whole(std::move(text));
   } else {
@@ -91,21 +92,24 @@ Ended send_event(Session& session, const SendOptions& options) {
 }  // namespace
 
 void add_event_verbs(CommandLine& commands) {
-  CommandLine event = commands.noun("event", "CloudEvents");
+  CommandLine event = commands.noun("event", "Publish CloudEvents");
   auto [send, options] = event.asking<SendOptions>(
-      "send", "Publishes a CloudEvent into the namespace",
+      "send", "Publishes a CloudEvent to the namespace",
       "millrace event send --type order.placed --source shop --data '{\"id\":7}'\n  "
       "millrace event send -f event.json",
       send_event);
-  send.option("--type", options.type, "Attribute type");
-  send.option("--source", options.source, "Attribute source");
-  send.option("--id", options.id, "Attribute id (default: a fresh UUID)");
-  send.option("--subject", options.subject, "Attribute subject");
+  send.option("--type", options.type, "Context attribute type");
+  send.option("--source", options.source, "Context attribute source");
+  send.option("--id", options.id, "Context attribute id (default: a new UUID)");
+  send.option("--subject", options.subject, "Context attribute subject");
   send.option("--data", options.data, "The data", "JSON|@FILE|-");
-  send.option("--attr", options.attributes, "Another attribute; may be repeated", "NAME=VALUE")
+  send.option("--attr", options.attributes, "Another context attribute; may be repeated",
+              "NAME=VALUE")
       .one_value_each();
-  send.option("-f,--file", options.file,
-              "Instead of all these: a whole CloudEvent in JSON, or an array of them", "FILE|-");
+  send.option(
+      "-f,--file", options.file,
+      "A complete CloudEvent in JSON, or an array of CloudEvents; excludes the other options",
+      "FILE|-");
 }
 
 }  // namespace millrace

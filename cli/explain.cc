@@ -18,7 +18,7 @@ std::string_view one_of(Kind kind) {
   switch (kind) {
     case Kind::kText:
     case Kind::kFunction:
-      return "a text";
+      return "a string";
     case Kind::kIdentifier:
       return "an identifier: letters, digits, \".\", \"-\", \"_\"";
     case Kind::kBoolean:
@@ -33,27 +33,27 @@ std::string_view one_of(Kind kind) {
     case Kind::kType:
       return "one of";
     case Kind::kQuery:
-      return "jq: a program, jq(…), or a value with jq(…) in its texts";
+      return "jq: a program, jq(…), or a value with jq(…) in its strings";
     case Kind::kCommand:
-      return "any value; jq(…) in its texts is evaluated, \".\" is the whole data";
+      return "any value; jq(…) in its strings is evaluated, \".\" stands for all the data";
     case Kind::kTemplate:
-      return "a text; jq(…) in it is evaluated";
+      return "a string; jq(…) in it is evaluated";
     case Kind::kMessage:
-      return "a text with %s, %v, %d, %i, %f, %g, %x, %q, %t or %%";
+      return "a string with %s, %v, %d, %i, %f, %g, %x, %q, %t or %%";
     case Kind::kState:
       return "the id of a state";
     case Kind::kEventType:
-      return "a text without jq";
+      return "a string without jq";
     case Kind::kAttribute:
       return "the name of a context attribute";
     case Kind::kPatterns:
       return "a mapping: attribute to ECMAScript pattern, number or boolean";
     case Kind::kAttributes:
-      return "a mapping: attribute to text with jq(…)";
+      return "a mapping: attribute to string with jq(…)";
     case Kind::kCron:
-      return "five cron fields, or @hourly and its kin; CRON_TZ=Area/City before it";
+      return "five cron fields, or a macro such as @hourly; CRON_TZ=Area/City may precede them";
     case Kind::kGlob:
-      return "a glob: \"*\" any run, \"?\" one character";
+      return "a glob: \"*\" matches any number of characters, \"?\" matches one";
     case Kind::kPattern:
       return "an ECMAScript pattern";
     case Kind::kMediaType:
@@ -61,7 +61,7 @@ std::string_view one_of(Kind kind) {
     case Kind::kObject:
       return "a mapping";
     case Kind::kRetryText:
-      return "a text such as \"fixed(3, 1s)\": three attempts, with a second before each further "
+      return "a string such as \"fixed(3, 1s)\": three attempts, with a second before each further "
              "one";
     case Kind::kSchema:
       return "a JSON Schema";
@@ -79,7 +79,7 @@ std::string bounds_of(const KeyRule& key) {
   return "";
 }
 
-/// What stands behind the key, in words.
+/// Describes the values that the key accepts.
 std::string value_of(const KeyRule& key) {
   std::string value(one_of(key.kind));
   value += bounds_of(key);
@@ -89,7 +89,7 @@ std::string value_of(const KeyRule& key) {
   return value;
 }
 
-/// A name as given and as the grammar has it, without regard to case.
+/// Compares a given name with a name of the grammar, ignoring case.
 bool same(std::string_view a, std::string_view b) { return to_lower(a) == to_lower(b); }
 
 bool is_called(const KeyRule& key, std::string_view name) {
@@ -111,7 +111,7 @@ struct Use {
   std::vector<const Mapping*> mappings;
 };
 
-/// What a name or path stands for.
+/// The keys and mappings that a name or path refers to.
 struct Found {
   std::vector<Use> keys;
   std::vector<const Mapping*> mappings;
@@ -123,7 +123,7 @@ struct Found {
   }
   void add(const KeyRule& key, const Mapping& mapping) {
     for (Use& use : keys) {
-      // The rows that mappings share are told once.
+      // A row of the grammar that several mappings share is explained once.
       if (use.key != &key && (use.key->meaning != key.meaning || use.key->name != key.name)) {
         continue;
       }
@@ -142,13 +142,13 @@ void add_matches(const Mapping& mapping, std::string_view name, Found& found) {
   }
 }
 
-/// The mapping and its kinds, which have its keys again.
+/// The kinds of the mapping, which repeat its keys; the mapping itself if it has no kinds.
 std::vector<const Mapping*> with_kinds(const Mapping& mapping) {
   if (mapping.kinds.empty()) return {&mapping};
   return {mapping.kinds.begin(), mapping.kinds.end()};
 }
 
-/// What `name` is below the mappings.
+/// Finds `name` among the names and keys of the mappings.
 Found below(const std::vector<const Mapping*>& mappings, std::string_view name) {
   Found found;
   for (const Mapping* mapping : mappings) {
@@ -158,7 +158,7 @@ Found below(const std::vector<const Mapping*>& mappings, std::string_view name) 
   return found;
 }
 
-/// The mappings behind what was found.
+/// The mappings that were found, and those that are values of the keys that were found.
 std::vector<const Mapping*> behind(const Found& found) {
   std::vector<const Mapping*> mappings = found.mappings;
   for (const Use& use : found.keys) {
@@ -171,7 +171,7 @@ std::vector<const Mapping*> behind(const Found& found) {
 Found look_up(std::string_view path) {
   std::vector<const Mapping*> mappings;
   for (const Mapping* mapping : all_mappings()) {
-    // What its kinds have as well is told of them.
+    // A mapping with kinds is left out: its kinds repeat its keys.
     if (mapping->kinds.empty()) mappings.push_back(mapping);
   }
   bool is_first = true;
@@ -191,7 +191,7 @@ Found look_up(std::string_view path) {
   }
 }
 
-/// Their names; that of all kinds of one mapping is told once.
+/// The names of the mappings, with commas. All kinds of one mapping become one entry: `every NAME`.
 std::string names_of(std::vector<const Mapping*> mappings) {
   std::vector<std::string> names;
   for (const Mapping* mapping : all_mappings()) {
@@ -223,7 +223,7 @@ void explain(const Use& use, std::ostream& out) {
   for (const std::string_view name : key.names()) {
     if (name != key.name) out << "  also written: " << name << "\n";
   }
-  if (key.inlined) out << "  its keys may stand in its place\n";
+  if (key.inlined) out << "  its keys may be written in its place\n";
   out << "  in: " << names_of(use.mappings) << "\n";
   if (key.own) out << "  millrace's own: Direktiv does not have it\n";
 }
@@ -269,8 +269,9 @@ Ended explain_key(Console& console, const std::string& name) {
     const size_t dot = name.rfind('.');
     const std::string_view last =
         std::string_view(name).substr(dot == std::string::npos ? 0 : dot + 1);
-    return give_up(ExitCode::kNotFound, "cli.no_key",
-                   fmt::format("the language has no {}{}", name, did_you_mean(last, all_names())));
+    return give_up(
+        ExitCode::kNotFound, "cli.no_key",
+        fmt::format("unknown key {}{}", in_quotes(name), did_you_mean(last, all_names())));
   }
   bool is_first = true;
   const auto next = [&] {

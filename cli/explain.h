@@ -1,5 +1,5 @@
-// What a key, a mapping or a state type of the definition language means, from the grammar's
-// tables.
+// Explains the keys, mappings and state types of the workflow language, from the tables of the
+// grammar.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Prints all meanings of the name, which is a key, a path of keys, a state type or a mapping. Exit
-/// kNotFound, `cli.no_key`: the language does not have it.
+/// Prints all meanings of `name`, which is a key, a path of keys, a state type or a mapping. Exit
+/// kNotFound, `cli.no_key`: the language has no such name.
 Ended explain_key(Console& console, const std::string& name);
 
 }  // namespace millrace

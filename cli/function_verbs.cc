@@ -1,4 +1,4 @@
-// `millrace function`: services that do work outside.
+// `millrace function`: pauses and resumes the calls of services.
 #include "cli/command_line.h"
 #include "cli/pausing.h"
 
@@ -15,7 +15,7 @@ Ended control_function(Session& session, const std::string& verb, const std::str
 }  // namespace
 
 void add_function_verbs(CommandLine& commands) {
-  CommandLine function = commands.noun("function", "Services that do work outside");
+  CommandLine function = commands.noun("function", "Services that workflows call");
   add_pausing(function, "function", "the calls of a service", "charge", "Name of the service",
               control_function);
 }

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-/// `paid 1, packed 0`.
+/// The event types of a group with the number of waiting events: `paid 1, packed 0`.
 std::string waiting_text(const Json& group) {
   std::string text;
   for (const Json& entry : group.value("entries", Json::array())) {
@@ -27,10 +27,11 @@ Ended list_groups(Session& session, const PageOptions& page) {
 }  // namespace
 
 void add_group_verbs(CommandLine& commands) {
-  CommandLine group = commands.noun("group", "Groups of events that are not complete");
+  CommandLine group = commands.noun("group", "Incomplete groups of events");
   auto [list, page] = group.asking<PageOptions>(
       "list",
-      "Lists the groups of eventsAnd starts that wait for more events, and when they expire",
+      "Lists the groups of eventsAnd starts that wait for more events, with the time at which "
+      "each expires",
       "millrace group list", list_groups);
   add_page(list, page);
 }

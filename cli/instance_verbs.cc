@@ -1,4 +1,4 @@
-// `millrace instance`: runs of workflows, and what an operator does about them.
+// `millrace instance`: shows the instances of workflows, and lets an operator control them.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -13,11 +13,11 @@
 namespace millrace {
 namespace {
 
-/// Which instances are meant.
+/// The flags that select instances.
 struct InstanceFilterFlags {
   std::string workflow;
   std::string status;
-  std::string since;  ///< RFC 3339, or how long ago: `2h`
+  std::string since;  ///< a time in RFC 3339, or how long ago: `2h`
 };
 
 struct InstanceListOptions {
@@ -30,30 +30,30 @@ struct DeleteInstanceOptions {
   bool damaged = false;
 };
 
-/// What is done about an instance, or about all that the filter names.
+/// The options of a command on one instance, or on all instances that the filter selects.
 struct ControlOptions {
-  std::string id;  ///< else the filter
+  std::string id;  ///< empty: the filter selects
   InstanceFilterFlags filter;
-  bool all = false;     ///< no filter is meant
-  bool now = false;     ///< cancel
-  bool extend = false;  ///< retry
-  std::string from;     ///< rerun
+  bool all = false;     ///< all instances of the namespace
+  bool now = false;     ///< of cancel
+  bool extend = false;  ///< of retry
+  std::string from;     ///< of rerun
 };
 
-/// A moment as the server takes it; a duration is how long ago.
-
-Fallible<std::string> moment_of(const std::string& text, TimePoint now) {
+/// The value of --since as a time in RFC 3339. A duration is subtracted from `now`. Exit kUsage: it
+/// is neither a time nor a duration without months.
+Fallible<std::string> since_of(const std::string& text, TimePoint now) {
   if (text.empty() || parse_rfc3339(text)) return text;
   if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
     return format_rfc3339(now - span->fixed);
   }
   return wrong_usage(
-      fmt::format("--since {}: write how long ago (2h) or a moment (2021-09-01T12:00:00Z)", text));
+      fmt::format("--since {}: expected how long ago (2h) or a time (2021-09-01T12:00:00Z)", text));
 }
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {
   const TimePoint now = session.console.now();
-  const std::string since = TRY(moment_of(options.filter.since, now));
+  const std::string since = TRY(since_of(options.filter.since, now));
   return show_pages(
       session,
       {.path = session.path({"instances"}),
@@ -91,10 +91,11 @@ Ended show_history(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
-/// Instances that are asked for at once.
+/// Page size of a command on several instances.
 constexpr const char* kFilterPage = "250";
 
-/// Shows how far it is, on a terminal, once it takes long enough for anybody to ask.
+/// Shows the number of processed instances on standard error, if standard output is a terminal and
+/// the command takes longer than 500 ms.
 class Progress {
  public:
   explicit Progress(Session& session) : session_(session) {}
@@ -151,15 +152,15 @@ Ended control_instances(Session& session, const std::string& verb, const Control
   const Parameters how = {{"now", options.now ? "1" : ""},
                           {"extend", options.extend ? "1" : ""},
                           {"from", options.from}};
-  const std::string since = TRY(moment_of(options.filter.since, session.console.now()));
+  const std::string since = TRY(since_of(options.filter.since, session.console.now()));
   const Parameters filter = {
       {"workflow", options.filter.workflow}, {"status", options.filter.status}, {"since", since}};
   const bool has_filter = options.all || !options.filter.workflow.empty() ||
                           !options.filter.status.empty() || !since.empty();
   if (options.id.empty() == !has_filter) {
     return wrong_usage(
-        "name one instance by its id, or all that a filter names: --workflow, --status, --since, "
-        "--all");
+        "give either the id of one instance, or select instances with --workflow, --status, "
+        "--since or --all");
   }
   if (has_filter) return control_all(session, verb, filter, how);
   const Reply reply = TRY(session.client.send(
@@ -168,7 +169,7 @@ Ended control_instances(Session& session, const std::string& verb, const Control
   return ExitCode::kOk;
 }
 
-/// A verb for one instance, or for all that a filter names.
+/// Adds a verb for one instance, or for all instances that a filter selects.
 AddedVerb<ControlOptions> add_control(CommandLine& instance, const std::string& name,
                                       const std::string& what) {
   auto [verb, options] = instance.asking<ControlOptions>(
@@ -178,60 +179,66 @@ AddedVerb<ControlOptions> add_control(CommandLine& instance, const std::string& 
       [name](Session& session, const ControlOptions& given) {
         return control_instances(session, name, given);
       });
-  verb.option("id", options.id, "Id of the instance; or the filter below");
-  verb.option("--workflow", options.filter.workflow, "Those of this workflow", "ID");
-  verb.option("--status", options.filter.status,
-              "Those of this status (default: each in which the verb can be done)", "STATUS");
-  verb.option("--since", options.filter.since, "Those started since: 2h, or a moment", "WHEN");
-  verb.flag("--all", options.all, "All of the namespace");
+  verb.option("id", options.id, "Id of the instance; or select instances with the options below");
+  verb.option("--workflow", options.filter.workflow, "Select instances of this workflow", "ID");
+  verb.option(
+      "--status", options.filter.status,
+      "Select instances with this status (default: every status that the command applies to)",
+      "STATUS");
+  verb.option("--since", options.filter.since, "Select instances started since: 2h, or a time",
+              "WHEN");
+  verb.flag("--all", options.all, "Select all instances of the namespace");
   return {verb, options};
 }
 
 void add_reading(CommandLine& instance) {
   auto [list, listed] = instance.asking<InstanceListOptions>(
-      "list", "Lists instances, the newest first",
-      "millrace instance list --status failed --since 2h", list_instances);
-  list.option("--workflow", listed.filter.workflow, "Only of this workflow", "ID");
+      "list", "Lists instances, newest first", "millrace instance list --status failed --since 2h",
+      list_instances);
+  list.option("--workflow", listed.filter.workflow, "Only instances of this workflow", "ID");
   list.option(
       "--status", listed.filter.status,
-      "Only pending, running, waiting, paused, complete, failed, cancelled or timedout ones",
+      "Only instances with this status: pending, running, waiting, paused, complete, failed, "
+      "cancelled or timedout",
       "STATUS");
-  list.option("--since", listed.filter.since, "Only those started since: 2h, or a moment", "WHEN");
+  list.option("--since", listed.filter.since,
+              "Only instances started since: 2h, or a time in RFC 3339", "WHEN");
   add_page(list, listed.page);
   auto [get, shown] = instance.asking<std::string>(
       "get", "Shows an instance with its data",
       "millrace instance get 0190b5a4-7c1e-7f2a-8000-0123456789ab -o yaml", get_instance);
   get.option("id", shown, "Id of the instance", "ID").required();
-  auto [history, told] = instance.asking<std::string>(
-      "history", "Shows what happened to an instance",
+  auto [history, shown_id] = instance.asking<std::string>(
+      "history", "Shows the history of an instance",
       "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab", show_history);
-  history.option("id", told, "Id of the instance", "ID").required();
+  history.option("id", shown_id, "Id of the instance", "ID").required();
 }
 
 void add_controls(CommandLine& instance) {
-  auto [cancel, cancelled] = add_control(instance, "cancel", "Ends instances, as cancelled");
-  cancel.flag("--now", cancelled.now, "Do not wait for the end of the tasks that run");
-  add_control(instance, "pause", "Has instances do nothing new");
-  add_control(instance, "resume", "Has paused instances go on");
-  auto [retry, retried] =
-      add_control(instance, "retry", "Tries the failed state of instances again");
-  retry.flag("--extend", retried.extend, "Have the execution's deadline count anew");
-  add_control(instance, "restart", "Runs ended instances anew, from their first state");
-  auto [rerun, from] = add_control(instance, "rerun", "Runs ended instances anew, from a state");
-  rerun.option("--from", from.from, "The state", "STATE").required();
+  auto [cancel, cancelled] = add_control(instance, "cancel", "Cancels instances");
+  cancel.flag("--now", cancelled.now, "Do not wait for running tasks to end");
+  add_control(instance, "pause", "Pauses instances: they start nothing new");
+  add_control(instance, "resume", "Resumes paused instances");
+  auto [retry, retried] = add_control(instance, "retry", "Retries the failed state of instances");
+  retry.flag("--extend", retried.extend, "Restart the execution timeout");
+  add_control(instance, "restart", "Runs ended instances again from their first state");
+  auto [rerun, from] =
+      add_control(instance, "rerun", "Runs ended instances again from a given state");
+  rerun.option("--from", from.from, "Id of the state", "STATE").required();
 }
 
 }  // namespace
 
 void add_instance_verbs(CommandLine& commands) {
-  CommandLine instance = commands.noun("instance", "Runs of workflows");
+  CommandLine instance = commands.noun("instance", "Instances of workflows");
   add_reading(instance);
   add_controls(instance);
   auto [remove, removed] = instance.asking<DeleteInstanceOptions>(
-      "delete", "Removes an ended instance and its history",
+      "delete", "Deletes an ended instance and its history",
       "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab", delete_instance);
   remove.option("id", removed.id, "Id of the instance", "ID").required();
-  remove.flag("--damaged", removed.damaged, "Also one that has damaged rows, living or ended");
+  remove.flag("--damaged", removed.damaged,
+              "Delete the instance even if it has damaged rows, whether or not it has ended");
 }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// The verbs about the definition language, which need no server: explain, schema, lint and graph.
+// The verbs for the workflow language: explain, schema, lint and graph. They need no server.
 #include <string>
 #include <vector>
 
@@ -17,14 +17,14 @@ namespace {
 
 struct LintOptions {
   std::vector<std::string> files;  ///< or folders; `-`: standard input
-  bool strict = false;             ///< warnings count as errors do
+  bool strict = false;             ///< warnings count as errors
 };
 
 Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) {
   Console& console = shell.console();
   const std::string& format = shell.flags().format;
   if (!format.empty() && format != "text" && format != "json") {
-    return wrong_usage("lint -o: there are text and json");
+    return wrong_usage("lint -o: unknown format; expected text or json");
   }
   const bool as_json = format == "json";
   Json all = Json::array();
@@ -46,7 +46,7 @@ Ended lint_files(Shell& shell, LoadDefinition load, const LintOptions& options) 
 
 Ended draw_graph(Console& console, LoadDefinition load, const std::string& file) {
   if (is_scenario_file(file)) {
-    return wrong_usage(file + " holds scenarios; name the definition, which is drawn");
+    return wrong_usage(file + " holds scenarios; give the file of the definition instead");
   }
   const std::string text = TRY(read_file(console, file));
   const Findings findings = load(text).findings;
@@ -66,19 +66,19 @@ Ended print_schema(Shell& shell) {
 
 void add_lint(CommandLine& commands, LoadDefinition load) {
   auto [lint, options] = commands.local<LintOptions>(
-      "lint", "Says all that is wrong with definitions, without a server",
+      "lint", "Reports errors and warnings of definitions, without a server",
       "millrace lint order.yaml payment.yaml\n  millrace lint workflows/",
       [load](Shell& shell, const LintOptions& given) { return lint_files(shell, load, given); });
   lint.option("file", options.files,
               "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
       .required();
-  lint.flag("--strict", options.strict, "Warnings count as errors do: exit 7");
+  lint.flag("--strict", options.strict, "Treat warnings as errors: exit 7");
 }
 
 void add_graph(CommandLine& commands, LoadDefinition load) {
   auto [graph, file] = commands.local<std::string>(
-      "graph", "Draws a definition as a flowchart, in mermaid's language",
-      "millrace graph order.yaml", [load](Shell& shell, const std::string& given) {
+      "graph", "Prints a definition as a flowchart for Mermaid", "millrace graph order.yaml",
+      [load](Shell& shell, const std::string& given) {
         return draw_graph(shell.console(), load, given);
       });
   graph.option("file", file, "A definition in YAML or JSON; - is standard input", "FILE")
@@ -89,7 +89,7 @@ void add_graph(CommandLine& commands, LoadDefinition load) {
 
 void add_language_verbs(CommandLine& commands, const ProgramVerbs& program) {
   auto [explain, key] = commands.local<std::string>(
-      "explain", "Says what a key of the definition language means",
+      "explain", "Explains a key of the workflow language",
       "millrace explain consumeEvent\n  millrace explain states.action.retries.delay",
       [](Shell& shell, const std::string& name) { return explain_key(shell.console(), name); });
   explain.option("key", key, "A key, a path of keys, a state type or a mapping", "KEY").required();

@@ -1,4 +1,4 @@
-// `millrace listener`: what waits for events.
+// `millrace listener`: the starts and instances that wait for events.
 #include "cli/command_line.h"
 #include "cli/pages.h"
 
@@ -16,7 +16,7 @@ Ended list_listeners(Session& session, const PageOptions& page) {
 }  // namespace
 
 void add_listener_verbs(CommandLine& commands) {
-  CommandLine listener = commands.noun("listener", "Who listens for which events");
+  CommandLine listener = commands.noun("listener", "Listeners for events");
   auto [list, page] =
       listener.asking<PageOptions>("list", "Lists the starts and instances that wait for events",
                                    "millrace listener list", list_listeners);

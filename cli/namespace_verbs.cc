@@ -1,4 +1,4 @@
-// `millrace namespace`.
+// `millrace namespace`: lists, creates, changes and deletes namespaces.
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
@@ -10,7 +10,7 @@ namespace {
 
 struct CreateOptions {
   std::string name;
-  std::string settings;  ///< JSON, `@FILE` or `-`; empty: they are left as they are
+  std::string settings;  ///< JSON, `@FILE` or `-`; empty: unchanged
 };
 
 Ended list_namespaces(Session& session) {
@@ -48,15 +48,17 @@ Ended delete_namespace(Session& session, const DeleteOptions& options) {
 }  // namespace
 
 void add_namespace_verbs(CommandLine& commands) {
-  CommandLine ns = commands.noun("namespace", "Namespaces: workflows and events kept apart");
+  CommandLine ns =
+      commands.noun("namespace", "Namespaces of workflows, instances, variables and secrets");
   ns.asking("list", "Lists the namespaces", "millrace namespace list", list_namespaces);
   auto [create, made] = ns.asking<CreateOptions>(
       "create", "Creates a namespace, or changes its settings",
       "millrace namespace create shop --settings @shop.json", create_namespace);
   create.option("id", made.name, "Name of the namespace", "ID").required();
-  create.option("--settings", made.settings, "Its settings (docs/functions.md)", "JSON|@FILE|-");
+  create.option("--settings", made.settings, "Settings of the namespace (docs/functions.md)",
+                "JSON|@FILE|-");
   auto [remove, removed] =
-      ns.asking<DeleteOptions>("delete", "Deletes a namespace and all that is in it",
+      ns.asking<DeleteOptions>("delete", "Deletes a namespace and everything in it",
                                "millrace namespace delete shop --cancel", delete_namespace);
   remove.option("id", removed.id, "Name of the namespace", "ID").required();
   add_deletion(remove, removed);

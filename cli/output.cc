@@ -8,12 +8,13 @@
 namespace millrace {
 namespace {
 
-/// Without what a terminal would obey: that does not come from a server.
-std::string harmless(std::string text, std::string_view kept = "") {
+/// Replaces control characters, except those in `allowed`, by spaces, so that a server cannot send
+/// commands to the terminal.
+std::string harmless(std::string text, std::string_view allowed = "") {
   for (char& c : text) {
     const auto byte = static_cast<unsigned char>(c);
     const bool control = byte < 0x20 || byte == 0x7f;
-    if (control && kept.find(c) == std::string_view::npos) c = ' ';
+    if (control && allowed.find(c) == std::string_view::npos) c = ' ';
   }
   return text;
 }
@@ -45,14 +46,14 @@ void append_indented(const Json& value, const std::string& margin, std::string& 
   out += "\n" + margin + (value.is_object() ? "}" : "]");
 }
 
-/// The JSON text over several lines.
+/// The JSON text, indented, on several lines.
 std::string indented(const Json& value) {
   std::string text;
   append_indented(value, "", text);
   return text;
 }
 
-/// In characters, not bytes.
+/// The width in characters, not bytes.
 size_t width(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -80,7 +81,8 @@ Fallible<Format> parse_format(const std::string& name, bool is_terminal) {
   if (name == "jsonl") return Format::kJsonl;
   if (name == "yaml") return Format::kYaml;
   if (name == "name") return Format::kName;
-  return wrong_usage(fmt::format("-o {}: there are table, json, jsonl, yaml and name", name));
+  return wrong_usage(
+      fmt::format("-o {}: unknown format; expected table, json, jsonl, yaml or name", name));
 }
 
 Column field(std::string title, std::string key) {
@@ -107,7 +109,8 @@ Output::Output(Console& console, Format format)
       format_(format),
       colour_(console.out_is_terminal && console.env("NO_COLOR").value_or("").empty()) {}
 
-/// Statuses are what the eye looks for.
+/// Colours a status, the value that a reader looks for: green for complete; red for failed,
+/// timedout and cancelled.
 std::string Output::coloured(const std::string& cell, const std::string& text) const {
   if (!colour_) return text;
   const bool good = cell == "complete";
@@ -120,7 +123,7 @@ void Output::list(const Json& answer, const std::vector<Column>& columns,
                   const std::string& name_key) {
   print_list(answer, columns, name_key);
   if (const Json next = member(answer, "next"); next.is_string() && !next.empty()) {
-    console_.err << fmt::format("there are more: --cursor {}\n", next.get<std::string>());
+    console_.err << fmt::format("more results: --cursor {}\n", next.get<std::string>());
   }
 }
 

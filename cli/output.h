@@ -1,5 +1,6 @@
-// Output: what a verb has to show, in the form that was asked for. Tables are for people: aligned,
-// times as ages, colour on a terminal; the other forms are for programs and hold everything.
+// Output: prints the result of a verb in the format of `-o`. Tables are for people: aligned
+// columns, ages instead of times, colours on a terminal. The other formats are for programs and
+// contain all members.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,8 @@ namespace millrace {
 
 enum class Format { kTable, kJson, kJsonl, kYaml, kName };
 
-/// `name` empty: a table on a terminal, else JSON.
+/// The format with this name; an empty name means table on a terminal, else JSON. Exit kUsage: the
+/// format is unknown.
 Fallible<Format> parse_format(const std::string& name, bool is_terminal);
 
 struct Column {
@@ -23,13 +25,14 @@ struct Column {
   std::function<std::string(const Json& item)> cell;
 };
 
-/// The text of `item[key]`; `-` for none, compact JSON for what is no text.
+/// A column with the text of `item[key]`: `-` if it is absent or empty, compact JSON if it is not a
+/// string.
 Column field(std::string title, std::string key);
 
-/// `yes` where `item[key]` is true, else `-`.
+/// A column with `yes` if `item[key]` is true, else `-`.
 Column flag(std::string title, std::string key);
 
-/// How long ago the time in `item[key]` was: `42s`, `5m`, `3h`, `12d`.
+/// A column with the age of the time in `item[key]`: `42s`, `5m`, `3h`, `12d`.
 Column age(std::string title, std::string key, TimePoint now);
 
 class Output {
@@ -38,15 +41,16 @@ class Output {
 
   Format format() const { return format_; }
 
-  /// {"items":[…],"next"}: as a table with these columns, or by its names in `name_key`. That there
-  /// are more is said on standard error.
+  /// Prints {"items":[…],"next"}: as a table with these columns, or, in the format name, the member
+  /// `name_key` of each item. If `next` is set, prints that cursor on standard error.
   void list(const Json& answer, const std::vector<Column>& columns, const std::string& name_key);
 
-  /// One thing: as a table of its members, one a line, those in `last` below each other behind it.
+  /// Prints one object: as a table with one member a line, followed by the members in `last`, each
+  /// as a block of lines; or, in the format name, only the member `name_key`.
   void item(const Json& item, const std::string& name_key,
             const std::vector<std::string>& last = {});
 
-  /// A value as it is: a table is indented JSON.
+  /// Prints a value; in the formats table and name, as indented JSON.
   void value(const Json& value);
 
  private:
@@ -59,10 +63,10 @@ class Output {
   bool colour_;
 };
 
-/// The findings in `errors` as lines for people: `file:2:7: error: path: message [code]`.
+/// The findings in `errors` as lines of text: `file:2:7: error: path: message [code]`.
 std::string render_findings(const Json& errors, std::string_view file);
 
-/// Block-style YAML that reads back as the value.
+/// Block-style YAML that parses to the same value.
 std::string to_yaml(const Json& value);
 
 }  // namespace millrace

@@ -5,21 +5,22 @@
 namespace millrace {
 namespace {
 
-/// Few requests for a long list, and no answer that is too large to hold.
+/// Page size: a long list takes few requests, and no response is too large for the memory.
 constexpr const char* kPage = "250";
 
 }  // namespace
 
 void add_page(Verb& verb, PageOptions& page) {
-  verb.option("--limit", page.limit, "At most N (a table: 50; other formats: all)", "N");
-  verb.option("--cursor", page.cursor, "Go on where a list before ended");
+  verb.option("--limit", page.limit,
+              "Maximum number of results (default: 50 in a table, all in other formats)", "N");
+  verb.option("--cursor", page.cursor, "Continue after the results of an earlier list");
 }
 
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key) {
   const Format format = session.output.format();
   const bool shows_all = format != Format::kTable && page.limit.empty();
-  // JSON and YAML are one document, the others are printed while they come.
+  // JSON and YAML are printed as one document, the other formats page by page.
   const bool is_document = format == Format::kJson || format == Format::kYaml;
   call.query.emplace_back("limit", shows_all ? kPage : page.limit);
   call.query.emplace_back("cursor", page.cursor);

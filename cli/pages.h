@@ -1,4 +1,4 @@
-// Lists that come in pages, for the verbs that show one. One thread.
+// Paginated lists, for the verbs that print one. One thread.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace millrace {
 
-/// A table shows one page. The other formats are for programs and hold all that there is, from
-/// `cursor` on, unless `limit` bounds them.
+/// A table shows one page. The other formats are for programs and contain all results from `cursor`
+/// on, unless `limit` bounds them.
 struct PageOptions {
   std::string limit;
   std::string cursor;
 };
 
-/// Adds the options of a page to a verb.
+/// Adds the options --limit and --cursor to a verb.
 void add_page(Verb& verb, PageOptions& page);
 
-/// Shows the list behind `call`, page by page. What was left out is reported on standard error with
-/// the cursor that goes on.
+/// Fetches the list that `call` returns, page by page, and prints it. If results are left out,
+/// prints the cursor of the next page on standard error.
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,
                  const std::vector<Column>& columns, const std::string& name_key);
 

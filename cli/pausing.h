@@ -1,4 +1,4 @@
-// The verbs `pause` and `resume` of a noun whose things have an id. One thread.
+// Adds the verbs `pause` and `resume` to a noun. One thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace millrace {
 
-/// `of` is what is held, `example` an id, `id` the help of the argument. `control` is called with
-/// the session, `pause` or `resume`, and the id.
+/// Adds `pause ID` and `resume ID` to the noun `name`. For the help: `of` names the object that is
+/// paused (`the calls of a service`), `example` is an id, and `id` describes the argument.
+/// `control` is called with the session, `pause` or `resume`, and the id.
 void add_pausing(CommandLine& noun, const std::string& name, const std::string& of,
                  const std::string& example, const std::string& id,
                  Ended (*control)(Session&, const std::string& verb, const std::string& id));

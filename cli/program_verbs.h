@@ -1,6 +1,5 @@
-// ProgramVerbs: the verbs that need more of the program than a client does (the server, the engine,
-// the store), as functions that the program hands in. Their grammar is the command line's, like
-// that of all verbs.
+// ProgramVerbs: the functions of the verbs that need the server, the engine or the store. The
+// program passes them to the command line, which defines the grammar of all verbs.
 #pragma once
 
 #include <string>
@@ -15,20 +14,20 @@ namespace millrace {
 
 struct Loaded;
 
-/// Loads a definition as a server would.
+/// Loads a definition as a server does.
 using LoadDefinition = Loaded (*)(std::string_view text);
 
 /// `millrace test`.
 struct TestOptions {
-  std::vector<std::string> paths;  ///< scenario files, and folders that hold some
-  std::string only;                ///< a part of the names of those that are wanted
+  std::vector<std::string> paths;  ///< scenario files, and folders that contain them
+  std::string only;                ///< runs only scenarios whose names contain this
   bool as_junit = false;
 };
 
 /// `millrace verify`.
 struct VerifyOptions {
-  std::string data;             ///< folder of the store; empty: the server's
-  std::string secret_key_file;  ///< empty: the one in the folder
+  std::string data;             ///< folder of the store; empty: the store of the server
+  std::string secret_key_file;  ///< empty: the key in that folder
 };
 
 /// A verb whose function is null does not exist.

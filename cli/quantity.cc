@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// Each is 1024 times the one before.
+/// Units of bytes; each unit is 1024 times the unit before it.
 constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
 
 }  // namespace
@@ -21,7 +21,8 @@ constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
 Fallible<Duration> read_duration(const std::string& flag, const std::string& text) {
   const Result<Span> span = Span::parse(text);
   if (span && !span->is_zero() && span->months == 0) return span->fixed;
-  return wrong_usage("--" + flag + ": \"" + text + "\" is no such duration");
+  return wrong_usage("--" + flag + ": \"" + text +
+                     "\" is not a duration above zero without months; write one like 10s");
 }
 
 Fallible<uint64_t> read_number(const std::string& flag, const std::string& text) {
@@ -34,7 +35,8 @@ Fallible<uint64_t> read_number(const std::string& flag, const std::string& text)
       number <= std::numeric_limits<uint64_t>::max() >> shift) {
     return number << shift;
   }
-  return wrong_usage("--" + flag + ": \"" + text + "\" is no such number; write one like 10GiB");
+  return wrong_usage("--" + flag + ": \"" + text +
+                     "\" is not a whole number above zero; write one like 10 or 10GiB");
 }
 
 std::string duration_text(Duration duration) {

@@ -1,5 +1,5 @@
-// Amounts as flags and variables have them: lengths of time (`10s`) and numbers, also of bytes
-// (`16MiB`). Pure.
+// Parses and prints the values of flags and environment variables: durations (`10s`) and numbers,
+// also with a unit of bytes (`16MiB`). Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,18 @@
 
 namespace millrace {
 
-/// A length of time above zero, without months. Exit kUsage names the flag, which has no dashes.
+/// Parses a duration above zero, without months. Exit kUsage names the flag; `flag` has no dashes.
 Fallible<Duration> read_duration(const std::string& flag, const std::string& text);
 
-/// A whole number of one or more, or of KiB, MiB, GiB or TiB. Exit kUsage names the flag.
+/// Parses a whole number of at least 1, with or without the unit KiB, MiB, GiB or TiB. Exit kUsage
+/// names the flag; `flag` has no dashes.
 Fallible<uint64_t> read_number(const std::string& flag, const std::string& text);
 
-/// Those that the functions above read as the same amount, in the largest unit that it is a
-/// multiple of.
+/// The duration in the largest unit that divides it. read_duration parses the text to the same
+/// value.
 std::string duration_text(Duration duration);
+
+/// The number in the largest unit that divides it. read_number parses the text to the same value.
 std::string bytes_text(uint64_t bytes);
 
 }  // namespace millrace

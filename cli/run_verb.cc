@@ -1,5 +1,6 @@
-// `run`: starts an instance and, if asked, waits for its end. Waiting is asking again under the
-// same idempotency key, a minute at a time, so that no connection has to live longer than that.
+// `run`: starts an instance and, with --wait, waits for its end. It waits by repeating the start
+// with the same idempotency key; the server answers each call after a minute at most, so that no
+// connection has to last longer.
 #include <algorithm>
 #include <chrono>
 
@@ -15,25 +16,26 @@ namespace {
 struct RunOptions {
   std::string workflow;
   std::optional<std::string> input;
-  std::string retry;  ///< JSON of a policy, or Zart's text
+  std::string retry;  ///< a policy in JSON, or a string such as `fixed(3, 1s)`
   std::string execution_timeout;
   std::string run_timeout;
   std::string task_timeout;
   std::optional<AddedOption> wait_option;
   bool wait = false;
-  std::string wait_for;  ///< a duration; empty: as long as it takes
+  std::string wait_for;  ///< a duration; empty: no limit
   std::string key;
 };
 
 constexpr Duration kOneWait = std::chrono::minutes(1);
-constexpr Duration kPatience = std::chrono::seconds(30);  // beyond the wait itself
+constexpr Duration kPatience = std::chrono::seconds(30);  // of the HTTP client, beyond the wait
 
-/// nullopt: as long as it takes.
+/// The limit of --wait; nullopt: no limit.
 Fallible<std::optional<Duration>> longest_wait(const RunOptions& options) {
   if (options.wait_for.empty()) return std::nullopt;
   const Result<Span> span = Span::parse(options.wait_for);
   if (!span) return wrong_usage("--wait: " + span.error().message);
-  if (span->months != 0) return wrong_usage("--wait: give it in days or less");
+  if (span->months != 0)
+    return wrong_usage("--wait: months are not supported; use days or shorter units");
   return span->fixed;
 }
 
@@ -56,15 +58,16 @@ Ended show_end(Session& session, const Json& instance) {
                  fmt::format("instance {} ended {}{}", instance.value("id", ""), status, why));
 }
 
-/// The workflow and the wait as they were meant. Exit kUsage: there is no workflow.
+/// Separates the workflow from the value of --wait. Exit kUsage: the workflow is missing.
 Fallible<RunOptions> understood(RunOptions options) {
   options.wait = options.wait_option->is_given();
-  if (options.wait_for == "true") options.wait_for = "";  // CLI11's word for no value
-  // `run --wait order`: what follows --wait is taken for its value.
+  if (options.wait_for == "true") options.wait_for = "";  // set by CLI11 if there is no value
+  // In `run --wait order`, CLI11 parses `order` as the value of --wait.
   if (options.workflow.empty() && !Span::parse(options.wait_for)) {
     std::swap(options.workflow, options.wait_for);
   }
-  if (options.workflow.empty()) return wrong_usage("which WORKFLOW?");
+  if (options.workflow.empty())
+    return wrong_usage("WORKFLOW is missing; give the id of a workflow");
   return options;
 }
 
@@ -87,20 +90,20 @@ Ended run_workflow(Session& session, const RunOptions& given) {
   call.headers.emplace_back("Idempotency-Key",
                             options.key.empty() ? fresh_id(session.console) : options.key);
   call.query.emplace_back("wait", "");
-  const Clock::time_point begun = Clock::now();
+  const Clock::time_point started = Clock::now();
   while (true) {
     Duration wait = kOneWait;
     if (longest) {
-      const auto passed = std::chrono::duration_cast<Duration>(Clock::now() - begun);
+      const auto passed = std::chrono::duration_cast<Duration>(Clock::now() - started);
       wait = std::clamp(*longest - passed, Duration(0), kOneWait);
     }
     call.query.back().second = std::to_string(wait.count());
     call.timeout = wait + kPatience;
     const Reply reply = TRY(session.client.send(call));
     if (reply.status == 200) return show_end(session, reply.body);
-    if (longest && Clock::now() - begun >= *longest) {
+    if (longest && Clock::now() - started >= *longest) {
       return give_up(ExitCode::kTimedOut, "wait.timeout",
-                     fmt::format("instance {} has not ended within {}; it goes on",
+                     fmt::format("instance {} has not ended within {}; it continues",
                                  reply.body.value("id", ""), options.wait_for));
     }
   }
@@ -110,21 +113,23 @@ Ended run_workflow(Session& session, const RunOptions& given) {
 
 void add_run_verb(CommandLine& commands) {
   auto [run, options] = commands.asking<RunOptions>(
-      "run", "Starts an instance of a workflow; with --wait shows what it came to",
+      "run", "Starts an instance of a workflow; with --wait prints its output",
       "millrace run order --input '{\"id\":7}' --wait 30s", run_workflow);
   run.option("workflow", options.workflow, "Id of the workflow", "WORKFLOW");
-  run.option("--retry", options.retry, "Retry policy of its runs, instead of the workflow's",
-             "JSON");
-  run.option("--execution-timeout", options.execution_timeout, "Of all its runs", "TIME");
-  run.option("--run-timeout", options.run_timeout, "Of each run", "TIME");
-  run.option("--task-timeout", options.task_timeout, "Of evaluating one state", "TIME");
+  run.option("--retry", options.retry,
+             "Retry policy of the instance's runs, instead of the workflow's", "JSON");
+  run.option("--execution-timeout", options.execution_timeout,
+             "Timeout of the execution: all runs together", "TIME");
+  run.option("--run-timeout", options.run_timeout, "Timeout of each run", "TIME");
+  run.option("--task-timeout", options.task_timeout, "Timeout of the evaluation of one state",
+             "TIME");
   run.option("--input", options.input, "The input (default: {})", "JSON|@FILE|-");
   options.wait_option = run.option("--wait", options.wait_for,
-                                   "Wait for the end, at most that long; exit 9 if it failed, 8 if "
-                                   "it has not ended",
+                                   "Wait for the end, at most this long; exit 9 if the instance "
+                                   "did not end as complete, 8 if it has not ended",
                                    "[DURATION]")
                             .value_is_optional();
-  run.option("--id", options.key, "Idempotency key: the same one never starts a second instance",
+  run.option("--id", options.key, "Idempotency key: the same key never starts a second instance",
              "KEY");
 }
 

@@ -1,4 +1,4 @@
-// `millrace schedule`: workflows that the clock starts.
+// `millrace schedule`: workflows that are started by cron.
 #include "cli/command_line.h"
 
 namespace millrace {
@@ -34,14 +34,15 @@ Ended trigger_schedule(Session& session, const std::string& workflow) {
 }  // namespace
 
 void add_schedule_verbs(CommandLine& commands) {
-  CommandLine schedule = commands.noun("schedule", "Workflows that are started by the clock");
+  CommandLine schedule = commands.noun("schedule", "Workflows that are started by cron");
   schedule.asking("list", "Lists the schedules with their next and last ticks",
                   "millrace schedule list", list_schedules);
-  auto [next, shown] = schedule.asking<std::string>(
-      "next", "Shows the next five ticks", "millrace schedule next report", show_next_ticks);
+  auto [next, shown] =
+      schedule.asking<std::string>("next", "Shows the next five ticks of a schedule",
+                                   "millrace schedule next report", show_next_ticks);
   next.option("id", shown, "Id of the workflow", "ID").required();
   auto [trigger, triggered] =
-      schedule.asking<std::string>("trigger", "Starts an instance now, as a tick would",
+      schedule.asking<std::string>("trigger", "Starts an instance now, as a tick does",
                                    "millrace schedule trigger report", trigger_schedule);
   trigger.option("id", triggered, "Id of the workflow", "ID").required();
 }

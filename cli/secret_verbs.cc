@@ -1,5 +1,5 @@
-// `millrace secret`. Secrets come from standard input only: a command line can be seen by others on
-// the machine, and stays in the shell's history.
+// `millrace secret`: sets, lists and deletes secrets. Values are read from standard input only:
+// other users of the machine can see a command line, and it stays in the shell's history.
 #include "cli/command_line.h"
 #include "cli/pages.h"
 #include "cli/source.h"
@@ -10,11 +10,11 @@ namespace {
 Ended set_secret(Session& session, const std::string& name) {
   ApiCall call{.method = "PUT", .path = session.path({"secrets", name})};
   call.body = TRY(read_file(session.console, "-"));
-  // What a shell puts at the end of a line is hardly ever meant.
+  // A shell adds the line break at the end; it is rarely part of the secret.
   if (call.body.ends_with('\n')) call.body.pop_back();
   if (call.body.ends_with('\r')) call.body.pop_back();
   if (call.body.empty())
-    return wrong_usage("the secret is read from standard input, and was empty");
+    return wrong_usage("standard input is empty; expected the value of the secret");
   const Reply reply = TRY(session.client.send(call));
   session.output.item(reply.body, "name");
   return ExitCode::kOk;
@@ -35,9 +35,10 @@ Ended delete_secret(Session& session, const std::string& name) {
 }  // namespace
 
 void add_secret_verbs(CommandLine& commands) {
-  CommandLine secret = commands.noun("secret", "What actions may know and nobody else is told");
+  CommandLine secret =
+      commands.noun("secret", "Secrets, which states can read and the API never shows");
   auto [set, name] =
-      secret.asking<std::string>("set", "Sets a secret to what standard input says",
+      secret.asking<std::string>("set", "Sets a secret to the text of standard input",
                                  "millrace secret set api-token < token.txt", set_secret);
   set.option("id", name, "Name of the secret", "ID").required();
   auto [list, page] = secret.asking<PageOptions>("list", "Lists the names of the secrets",

@@ -1,5 +1,5 @@
-// The grammar of `millrace serve` and `millrace dev`, and the variables of the environment that
-// stand in for their flags; the program runs the servers.
+// The grammar of `millrace serve` and `millrace dev`, and the environment variables that can
+// replace their flags. The program runs the servers.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// The streams whose limits can be set: as flags and variables name them.
+/// The streams whose limits can be set, with their names in flags and variables.
 struct LimitedStream {
   const char* flag;      ///< `--FLAG-max-age`
   const char* variable;  ///< `MILLRACE_VARIABLE_MAX_AGE`
@@ -27,7 +27,7 @@ constexpr LimitedStream kLimitedStreams[] = {
     {"dlq", "DLQ", "dead letters", &StreamOptions::dead_letters},
     {"lifecycle", "LIFECYCLE", "lifecycle events", &StreamOptions::lifecycle},
     {"tasks", "TASKS", "tasks", &StreamOptions::tasks},
-    {"results", "RESULTS", "answers to tasks", &StreamOptions::results},
+    {"results", "RESULTS", "results of tasks", &StreamOptions::results},
 };
 
 struct StreamFlags {
@@ -41,7 +41,7 @@ struct StreamFlags {
   } limits[std::size(kLimitedStreams)];
 };
 
-/// The flags of serve as they are given; empty: not at all.
+/// The flags of serve as they are given; empty: not given.
 struct ServeFlags {
   std::string data;
   std::string listen;
@@ -128,7 +128,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   options.ca = shell.setting("", {"NATS_CA"});
   options.cert = shell.setting("", {"NATS_CERT"});
   options.key = shell.setting("", {"NATS_KEY"});
-  if (options.data.empty()) return wrong_usage("--data (or MILLRACE_DATA) is needed");
+  if (options.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
   options.container_runtime =
@@ -140,59 +140,63 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   return options;
 }
 
-/// Over the option of all verbs, which is the client's.
+/// Overrides the global option --token-file, which names the client's token.
 void add_token_file(Verb& server, Shell& shell) {
   server.option("--token-file", shell.flags().token_file,
-                "The file with the token that callers have to show (MILLRACE_TOKEN_FILE); without "
-                "one only this machine is listened to",
+                "File with the token that callers must send (MILLRACE_TOKEN_FILE); without a token "
+                "the server listens on loopback only",
                 "FILE");
 }
 
 void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
-  serve.option("--data", to.data, "Folder of the data (MILLRACE_DATA)", "DIR");
-  serve.option(
-      "--listen", to.listen,
-      fmt::format("Where HTTP is answered (MILLRACE_LISTEN; {})", defaults::listen_address()),
-      "ADDR");
+  serve.option("--data", to.data, "Data folder; required (MILLRACE_DATA)", "DIR");
+  serve.option("--listen", to.listen,
+               fmt::format("Address to listen on for HTTP (MILLRACE_LISTEN; default: {})",
+                           defaults::listen_address()),
+               "ADDR");
   serve.option("--nats", to.nats,
-               fmt::format("The NATS server (MILLRACE_NATS, NATS_URL; {}); NATS_USER, "
-                           "NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, NATS_CERT and NATS_KEY "
-                           "are read too",
+               fmt::format("URL of the NATS server (MILLRACE_NATS, NATS_URL; default: {}); "
+                           "credentials: NATS_USER, NATS_PASSWORD, NATS_CREDS, NATS_NKEY, NATS_CA, "
+                           "NATS_CERT, NATS_KEY",
                            defaults::nats_url()),
                "URL");
   add_token_file(serve, shell);
   serve.option("--secret-key-file", to.secret_key_file,
-               "The key that secrets are sealed with (MILLRACE_SECRET_KEY_FILE; one that is made "
-               "in the folder of the data)",
+               "File with the key that encrypts secrets (MILLRACE_SECRET_KEY_FILE; default: a key "
+               "that is generated in the data folder)",
                "FILE");
   serve.option("--container-runtime", to.container_runtime,
-               "What runs containers (MILLRACE_CONTAINER_RUNTIME; podman or docker, whichever is "
-               "found)",
+               "Program that runs containers (MILLRACE_CONTAINER_RUNTIME; default: podman or "
+               "docker, whichever is found)",
                "PROGRAM");
 }
 
 void add_bounds(Verb& serve, ServeFlags& to) {
   const ServerBounds otherwise;
   serve.option("--task-timeout", to.task_timeout,
-               fmt::format("Bound on evaluating one state (MILLRACE_TASK_TIMEOUT; {})",
+               fmt::format("Timeout of the evaluation of one state (MILLRACE_TASK_TIMEOUT; "
+                           "default: {})",
                            duration_text(otherwise.task_timeout)),
                "DURATION");
-  serve.option("--dedupe-window", to.dedupe_window,
-               fmt::format("How long an event is known again (MILLRACE_DEDUPE_WINDOW; {})",
-                           duration_text(otherwise.dedupe_window)),
-               "DURATION");
+  serve.option(
+      "--dedupe-window", to.dedupe_window,
+      fmt::format("How long source and id of an event are remembered, to detect duplicates "
+                  "(MILLRACE_DEDUPE_WINDOW; default: {})",
+                  duration_text(otherwise.dedupe_window)),
+      "DURATION");
   serve.option("--dedupe-events", to.dedupe_events,
-               fmt::format("How many events are, at most (MILLRACE_DEDUPE_EVENTS; {})",
+               fmt::format("For how many events, at most, source and id are remembered "
+                           "(MILLRACE_DEDUPE_EVENTS; default: {})",
                            otherwise.dedupe_events),
                "NUMBER");
   serve.option("--store-limit", to.store_limit,
-               fmt::format("How much the store may hold before new work is refused "
-                           "(MILLRACE_STORE_LIMIT; {})",
+               fmt::format("Size of the store above which new work is refused "
+                           "(MILLRACE_STORE_LIMIT; default: {})",
                            bytes_text(otherwise.store_limit)),
                "BYTES|MiB|GiB|TiB");
   serve.option("--checkpoint-bytes", to.checkpoint_bytes,
-               fmt::format("How much is held in memory and in the journal before it goes into LMDB "
-                           "(MILLRACE_CHECKPOINT_BYTES; {})",
+               fmt::format("How much is held in memory and in the journal before a checkpoint "
+                           "writes it to LMDB (MILLRACE_CHECKPOINT_BYTES; default: {})",
                            bytes_text(otherwise.checkpoint_bytes)),
                "BYTES|MiB|GiB|TiB");
 }
@@ -201,34 +205,34 @@ void add_streams(Verb& serve, ServeFlags& to) {
   const StreamOptions otherwise;
   StreamFlags& streams = to.streams;
   serve.option("--stream-prefix", streams.prefix,
-               fmt::format("What streams and subjects begin with, so that several millraces can "
-                           "share a NATS account (MILLRACE_STREAM_PREFIX; {})",
+               fmt::format("Prefix of streams and subjects, so that several servers can share a "
+                           "NATS account (MILLRACE_STREAM_PREFIX; default: {})",
                            otherwise.prefix),
                "NAME");
   serve.option("--stream-replicas", streams.replicas,
-               fmt::format("How many servers of a cluster keep each stream that is made "
-                           "(MILLRACE_STREAM_REPLICAS; {})",
+               fmt::format("Replicas of each stream that is created "
+                           "(MILLRACE_STREAM_REPLICAS; default: {})",
                            otherwise.replicas),
                "NUMBER");
   serve.option("--stream-cluster", streams.cluster,
-               "The cluster that streams are made in (MILLRACE_STREAM_CLUSTER)", "NAME");
+               "Cluster in which streams are created (MILLRACE_STREAM_CLUSTER)", "NAME");
   serve.option("--stream-tags", streams.tags,
-               "Tags, with commas between, of the servers that streams are made on "
+               "Tags of the servers on which streams are created, separated by commas "
                "(MILLRACE_STREAM_TAGS)",
                "TAGS");
   serve.flag("--take-over", to.take_over,
-             "Takes the streams from the millrace that owns them, though it is at work");
-  serve.option("--js-domain", to.js_domain, "The domain of JetStream (MILLRACE_JS_DOMAIN)", "NAME");
+             "Take the streams from their owner, even if it is running");
+  serve.option("--js-domain", to.js_domain, "JetStream domain (MILLRACE_JS_DOMAIN)", "NAME");
   for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
     const LimitedStream& stream = kLimitedStreams[i];
     serve.option(fmt::format("--{}-max-age", stream.flag), streams.limits[i].max_age,
-                 fmt::format("How long the stream of {} keeps a message, where it is made "
+                 fmt::format("Maximum age of messages in the stream of {}, set when it is created "
                              "(MILLRACE_{}_MAX_AGE)",
                              stream.holds, stream.variable),
                  "DURATION");
     serve.option(fmt::format("--{}-max-bytes", stream.flag), streams.limits[i].max_bytes,
-                 fmt::format("How much the stream of {} keeps, where it is made "
-                             "(MILLRACE_{}_MAX_BYTES; no bound)",
+                 fmt::format("Maximum size of the stream of {}, set when it is created "
+                             "(MILLRACE_{}_MAX_BYTES; default: no limit)",
                              stream.holds, stream.variable),
                  "BYTES|MiB|GiB|TiB");
   }
@@ -236,7 +240,7 @@ void add_streams(Verb& serve, ServeFlags& to) {
 
 void add_serve(CommandLine& commands, decltype(ProgramVerbs::serve) run) {
   auto [serve, flags] = commands.local<ServeFlags>(
-      "serve", "Runs the server on a NATS server that there is",
+      "serve", "Runs the server with an existing NATS server",
       fmt::format("millrace serve --data /var/lib/millrace --nats {}", defaults::nats_url()),
       [run](Shell& shell, const ServeFlags& given) -> Ended {
         const ServeOptions options = TRY(read_options(shell, given));
@@ -259,7 +263,7 @@ Fallible<DevOptions> read_options(Shell& shell, const DevFlags& given) {
   if (given.nats_port.empty()) return options;
   const uint64_t port = TRY(read_number("nats-port", given.nats_port));
   if (port > std::numeric_limits<uint16_t>::max()) {
-    return wrong_usage("--nats-port: " + given.nats_port + " is not a port");
+    return wrong_usage("--nats-port: " + given.nats_port + " is not a port; expected 1 to 65535");
   }
   options.nats_port = static_cast<uint16_t>(port);
   return options;
@@ -267,18 +271,20 @@ Fallible<DevOptions> read_options(Shell& shell, const DevFlags& given) {
 
 void add_dev(CommandLine& commands, decltype(ProgramVerbs::dev) run) {
   auto [dev, flags] = commands.local<DevFlags>(
-      "dev", "Runs a server to try things out, with a NATS server of its own",
-      "millrace dev examples/", [run](Shell& shell, const DevFlags& given) -> Ended {
+      "dev", "Runs a development server with its own NATS server", "millrace dev examples/",
+      [run](Shell& shell, const DevFlags& given) -> Ended {
         const DevOptions options = TRY(read_options(shell, given));
         return static_cast<ExitCode>(run(options));
       });
-  dev.option("dir", flags.options.folder, "Folder of workflows, loaded again when they change",
-             "DIR");
-  dev.option("--keep", flags.options.keep, "Keep the data in this folder", "DATA");
+  dev.option("dir", flags.options.folder,
+             "Folder of workflows, which are reloaded when they change", "DIR");
+  dev.option("--keep", flags.options.keep,
+             "Keep the data in this folder after the server has stopped", "DATA");
   dev.option("--listen", flags.options.listen,
-             fmt::format("Where HTTP is answered ({})", defaults::listen_address()), "ADDR");
+             fmt::format("Address to listen on for HTTP (default: {})", defaults::listen_address()),
+             "ADDR");
   dev.option("--nats-port", flags.nats_port,
-             fmt::format("Where its NATS server listens ({} if it is free, else any)",
+             fmt::format("Port of the NATS server (default: {} if it is free, else any free port)",
                          defaults::kNatsPort),
              "PORT");
   add_token_file(dev, commands.shell());

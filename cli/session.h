@@ -1,5 +1,4 @@
-// Session: what a verb that asks a server has: the server, the namespace, and where its data is
-// shown. One thread.
+// Session: the client, the namespace and the output of a verb that calls a server. One thread.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +17,7 @@ struct Session {
   std::string ns;
   Output output;
 
-  /// `/v1/ns/NAMESPACE` and the pieces behind it.
+  /// The path `/v1/ns/NAMESPACE`, followed by the pieces.
   std::string path(std::initializer_list<std::string_view> pieces) const {
     return Client::url_path({"v1", "ns", ns}) + Client::url_path(pieces);
   }

@@ -48,7 +48,7 @@ int Shell::end(const Ended& ended) {
   console_.err << "millrace: " << failure.error.message << "\n";
   if (failure.errors.is_array()) console_.err << render_findings(failure.errors, "");
   if (failure.code == ExitCode::kUsage && failure.error.code == "cli.usage") {
-    console_.err << "`--help` behind any verb says how it is used\n";
+    console_.err << "run `millrace COMMAND --help` for usage\n";
   }
   return static_cast<int>(failure.code);
 }

@@ -1,5 +1,5 @@
-// Shell: the flags that every verb takes, and what they mean together with the environment. It does
-// not know the verbs. One thread.
+// Shell: the global flags, and the settings that follow from them and the environment. It does not
+// depend on the verbs. One thread.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// As they were given; empty: not at all.
+/// The global flags as they are given; empty: not given.
 struct GlobalFlags {
   std::string url;
   std::string token_file;
@@ -27,19 +27,20 @@ class Shell {
   Console& console() { return console_; }
   GlobalFlags& flags() { return flags_; }
 
-  /// A flag, else the first of the variables that is set, else `otherwise`.
+  /// Returns the flag if it is given, else the first variable that is set and not empty, else
+  /// `otherwise`.
   std::string setting(const std::string& flag, std::initializer_list<const char*> variables,
                       const std::string& otherwise = "") const;
 
-  /// The server, namespace and format that the flags and the environment name. Exit kUsage: a token
-  /// or a format cannot be used.
+  /// Makes a session with the server, namespace and format that the flags and the environment name.
+  /// Exit kUsage: the token or the format is not valid.
   Fallible<Session> session();
 
-  /// Shows how a verb ended, on standard error where it failed; the exit code.
+  /// Prints the failure, if the verb failed, on standard error; returns the exit code.
   int end(const Ended& ended);
 
  private:
-  /// The token that the client shows; empty: none.
+  /// The token that the client sends; empty: none. Exit kUsage: it is not valid.
   Fallible<std::string> token() const;
 
   Console& console_;

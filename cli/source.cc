@@ -17,7 +17,7 @@
 namespace millrace {
 namespace {
 
-/// More than any request may hold, so that the server says what its limit is.
+/// More than any request may contain, so that the server reports its own limit.
 constexpr size_t kMostBytes = size_t{64} << 20;
 
 Fallible<std::string> read_input(std::istream& in) {
@@ -30,7 +30,7 @@ Fallible<std::string> read_input(std::istream& in) {
                      fmt::format("standard input: expected at most {} bytes", kMostBytes));
     }
   }
-  // std::cin reads by stdio, where a read that failed looks like the end.
+  // std::cin reads through stdio, where a failed read looks like the end of the input.
   const bool failed = in.bad() || (&in == &std::cin && std::ferror(stdin) != 0);
   if (!failed) return bytes;
   return give_up(ExitCode::kUsage, "file.unreadable",
@@ -52,9 +52,9 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
   for (const std::string& name : names) {
     std::error_code unknown;
     if (is_scenario_file(name)) {
-      console.err << name << ": passed over: it holds scenarios, which `millrace test` plays\n";
+      console.err << name << ": skipped: it holds scenarios, which `millrace test` runs\n";
     } else if (!std::filesystem::is_directory(name, unknown)) {
-      std::string text = TRY(read_file(console, name));  // g++ leaks what stands before a TRY
+      std::string text = TRY(read_file(console, name));  // g++ leaks a temporary made before a TRY
       definitions.push_back({name, std::move(text)});
     } else {
       const auto files = definition_files_below(name);
@@ -71,8 +71,8 @@ Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
   }
   if (!definitions.empty()) return definitions;
   return give_up(ExitCode::kUsage, "cli.no_definition",
-                 fmt::format("no definition was found in {}; one is a .yaml, .yml or .json file "
-                             "with \"states\"",
+                 fmt::format("no definition was found in {}; a definition is a .yaml, .yml or "
+                             ".json file with \"states\"",
                              fmt::join(names, ", ")));
 }
 
@@ -80,8 +80,9 @@ Fallible<std::string> read_value(Console& console, const std::string& value) {
   if (value == "-") return read_file(console, "-");
   if (value.starts_with('@')) return read_file(console, value.substr(1));
   if (const Result<Json> json = parse_json(value); !json) {
-    return wrong_usage(fmt::format("`{}` is no JSON ({}); a text needs quotes, a file an @", value,
-                                   json.error().message));
+    return wrong_usage(
+        fmt::format("`{}` is not JSON ({}); put a string in quotes, or write @FILE for a file",
+                    value, json.error().message));
   }
   return value;
 }

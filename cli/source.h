@@ -1,4 +1,4 @@
-// Where the bytes come from that a verb sends: files, standard input, literals; and fresh ids. One
+// Reads the bytes that a verb sends, from files, standard input or literals; and makes new ids. One
 // thread.
 #pragma once
 
@@ -9,24 +9,25 @@
 
 namespace millrace {
 
-/// The bytes of a file, or of standard input for `-`. Exit kUsage, `file.unreadable`: the path is a
-/// directory, may not be read, or holds more than any verb sends.
+/// Reads a file, or standard input for `-`. Exit kUsage, `file.unreadable`: the path is a
+/// directory, cannot be read, or has more bytes than any verb sends (64 MiB).
 Fallible<std::string> read_file(Console& console, const std::string& name);
 
-/// A definition with the name that findings about it begin with.
+/// The text of a definition, and the name with which its findings begin.
 struct DefinitionFile {
   std::string name;
   std::string text;
 };
 
-/// The definitions that the arguments of `apply` and `lint` name: a file itself, `-` standard
-/// input, a folder all that definition_files_below finds. Scenario files, and files of a folder
-/// that hold something else, are skipped with a line on standard error. Exit kUsage: a file
-/// cannot be read, or no definition is left.
+/// Reads the definitions that the arguments of `apply` and `lint` name. An argument is a file, `-`
+/// for standard input, or a folder, which stands for the files that definition_files_below finds.
+/// Scenario files, and files of a folder that do not hold a definition, are skipped with a line on
+/// standard error. Exit kUsage: a file cannot be read, or no definition is left.
 Fallible<std::vector<DefinitionFile>> read_definitions(Console& console,
                                                        const std::vector<std::string>& names);
 
-/// What `JSON|@file|-` stands for. A literal must be JSON; the bytes of files are not looked at.
+/// The bytes of an argument `JSON|@FILE|-`. A literal must be JSON; the contents of a file or of
+/// standard input are not checked. Exit kUsage: the literal is not JSON, or a file cannot be read.
 Fallible<std::string> read_value(Console& console, const std::string& value);
 
 /// A new random id for an event or an idempotency key: a UUID.

@@ -1,4 +1,4 @@
-// `millrace status`, for people and for the health checks of containers, and `millrace version`.
+// `millrace status`, for people and for health checks of containers; and `millrace version`.
 #include "cli/command_line.h"
 
 namespace millrace {
@@ -25,7 +25,7 @@ Ended show_version(Shell& shell) {
 }  // namespace
 
 void add_status_verbs(CommandLine& commands) {
-  commands.asking("status", "Says whether the server is ready to take events; exit 1 if not",
+  commands.asking("status", "Shows whether the server is ready to accept events; exit 1 if not",
                   "millrace status", show_status);
   commands.local("version", "Prints the version of this program", "millrace version -o json",
                  show_version);

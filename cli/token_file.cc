@@ -12,7 +12,7 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMinSize = 16;
-constexpr size_t kMaxSize = 4096;  ///< well within what the server takes of headers
+constexpr size_t kMaxSize = 4096;  ///< well below the server's limit for headers
 
 }  // namespace
 
@@ -21,13 +21,13 @@ Status check_token(std::string_view token, std::string_view name) {
       std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   if (is_visible && token.size() >= kMinSize && token.size() <= kMaxSize) return {};
   return fail("token.malformed",
-              fmt::format("{} holds no token: one has {} to {} characters, none of them a space "
-                          "(`openssl rand -hex 32` makes one)",
+              fmt::format("{} does not hold a valid token: expected {} to {} visible ASCII "
+                          "characters without spaces (`openssl rand -hex 32` creates one)",
                           name, kMinSize, kMaxSize));
 }
 
 Result<std::string> read_token_file(const std::string& file) {
-  Result<std::string> read = read_at_most(file, kMaxSize + 3);  // a line's end, a byte too many
+  Result<std::string> read = read_at_most(file, kMaxSize + 3);  // a line end, and one byte too many
   if (!read) {
     return fail("token.unreadable", "the token file cannot be read: " + read.error().message);
   }
@@ -38,7 +38,7 @@ Result<std::string> read_token_file(const std::string& file) {
   return token;
 }
 
-bool anybody_may_read(const std::string& file) {
+bool others_may_read(const std::string& file) {
   struct stat found {};
   return ::stat(file.c_str(), &found) == 0 && (found.st_mode & S_IROTH) != 0;
 }

@@ -1,5 +1,5 @@
-// The token that a server asks for and a client shows: text in a file of its own, so that it is on
-// no command line. What is wrong with one is said without a character of it. Any thread.
+// The token that a server requires and a client sends. It is stored in a file, so that it appears
+// on no command line. Error messages contain no character of the token. Any thread.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace millrace {
 
-/// At least 16 characters, visible ASCII all of them: it has to fit into a header. Errors:
-/// `token.malformed`, which begins with `name`, where the token comes from.
+/// Checks that the token has 16 to 4096 characters, all visible ASCII, so that it fits into a
+/// header. Error `token.malformed`; the message begins with `name`, the source of the token.
 Status check_token(std::string_view token, std::string_view name);
 
-/// The token in that file, without the line's end. Errors: `token.unreadable`, `token.malformed`.
+/// Reads the token from a file, without the line end. Errors: `token.unreadable`,
+/// `token.malformed`.
 Result<std::string> read_token_file(const std::string& file);
 
-/// Whether every user of this machine may read the file.
-bool anybody_may_read(const std::string& file);
+/// Whether every user of this machine can read the file.
+bool others_may_read(const std::string& file);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// `millrace variable`: what getter and setter states keep.
+// `millrace variable`: shows, sets and deletes variables.
 #include "cli/command_line.h"
 #include "cli/pages.h"
 #include "cli/source.h"
@@ -7,15 +7,15 @@ namespace millrace {
 namespace {
 
 struct VariableOptions {
-  std::string workflow;  ///< of a workflow, or
-  std::string instance;  ///< of an instance, else of the namespace
+  std::string workflow;  ///< scope: this workflow
+  std::string instance;  ///< scope: this instance; without both, the namespace
   std::string key;
   std::string value = "-";  ///< JSON, `@file` or `-`
   std::string content_type;
-  PageOptions page;  ///< of a list
+  PageOptions page;  ///< of `list`
 };
 
-/// The path of the owner's variables, and of one of them where there is a key.
+/// The path of the variables of the scope or, if there is a key, of one variable.
 std::string path_of(const Session& session, const VariableOptions& options) {
   std::string path = session.path({});
   if (!options.workflow.empty()) path += Client::url_path({"workflows", options.workflow});
@@ -56,9 +56,11 @@ Ended delete_variable(Session& session, const VariableOptions& options) {
 }
 
 void add_owner(Verb& verb, VariableOptions& options) {
-  const AddedOption workflow =
-      verb.option("--workflow", options.workflow, "Of this workflow, not the namespace's", "ID");
-  verb.option("--instance", options.instance, "Of this instance", "ID").excludes(workflow);
+  const AddedOption workflow = verb.option(
+      "--workflow", options.workflow, "Variables of this workflow instead of the namespace", "ID");
+  verb.option("--instance", options.instance, "Variables of this instance instead of the namespace",
+              "ID")
+      .excludes(workflow);
 }
 
 void add_key(Verb& verb, VariableOptions& options) {
@@ -69,9 +71,10 @@ void add_key(Verb& verb, VariableOptions& options) {
 }  // namespace
 
 void add_variable_verbs(CommandLine& commands) {
-  CommandLine variable = commands.noun("variable", "Values that workflows keep");
+  CommandLine variable =
+      commands.noun("variable", "Variables of a namespace, a workflow or an instance");
   auto [get, got] =
-      variable.asking<VariableOptions>("get", "Writes a variable's bytes, as they are",
+      variable.asking<VariableOptions>("get", "Prints the bytes of a variable, unchanged",
                                        "millrace variable get limits > limits.json", get_variable);
   add_key(get, got);
   auto [set, changed] =
@@ -82,8 +85,8 @@ void add_variable_verbs(CommandLine& commands) {
   add_key(set, changed);
   set.option("value", changed.value, "The value (default: standard input)", "JSON|@FILE|-");
   set.option("--type", changed.content_type,
-             "Its content type (default: application/json, or application/octet-stream for what is "
-             "no JSON)");
+             "Content type (default: application/json if the value is JSON, else "
+             "application/octet-stream)");
   auto [list, listed] =
       variable.asking<VariableOptions>("list", "Lists variables, without their values",
                                        "millrace variable list --workflow counter", list_variables);

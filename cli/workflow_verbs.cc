@@ -1,4 +1,4 @@
-// `millrace workflow`: definitions that the server runs.
+// `millrace workflow`: applies, shows, pauses and deletes the workflows of the server.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,11 +17,11 @@ namespace millrace {
 namespace {
 
 struct ApplyOptions {
-  std::vector<std::string> files;  ///< or folders; `-`: standard input
+  std::vector<std::string> files;  ///< files or folders; `-`: standard input
   bool dry_run = false;
 };
 
-/// The id of the definition, if so much of it can be read.
+/// The id of the definition; nullopt if the text does not parse or has no valid id.
 std::optional<std::string> id_of(std::string_view text) {
   Findings findings;
   const std::optional<Node> document = parse_document(text, findings);
@@ -35,7 +35,7 @@ std::optional<std::string> id_of(std::string_view text) {
 Fallible<Reply> apply_file(Session& session, const std::string& text, bool dry_run) {
   const std::optional<std::string> id = id_of(text);
   if (!id) {
-    // The server's loader says all that is wrong, the missing id among it.
+    // The server's loader reports all errors, including the missing id.
     Fallible<Reply> lint =
         session.client.send({.method = "POST", .path = "/v1/lint", .body = text});
     if (!lint) return lint;
@@ -114,15 +114,15 @@ Ended control_workflow(Session& session, const std::string& verb, const std::str
 }  // namespace
 
 void add_workflow_verbs(CommandLine& commands) {
-  CommandLine workflow = commands.noun("workflow", "Definitions that the server runs");
+  CommandLine workflow = commands.noun("workflow", "Workflows of the server");
   auto [apply, applied] = workflow.asking<ApplyOptions>(
-      "apply", "Stores definitions, each as a new revision",
+      "apply", "Stores definitions; a changed one becomes a new revision",
       "millrace workflow apply order.yaml\n  millrace workflow apply workflows/", apply_workflows);
   apply
       .option("file", applied.files,
               "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
       .required();
-  apply.flag("--dry-run", applied.dry_run, "Check only");
+  apply.flag("--dry-run", applied.dry_run, "Check the definitions, but do not store them");
   workflow.asking("list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
   auto [get, shown] = workflow.asking<std::string>("get", "Shows a workflow and its definition",
                                                    "millrace workflow get order", get_workflow);

@@ -7,11 +7,11 @@
 namespace millrace {
 namespace {
 
-/// What some reader of YAML takes for another thing than a text, in lower case.
+/// Words, in lower case, that some YAML parsers do not read as a string.
 constexpr std::array<std::string_view, 11> kWords = {"null", "true", "false", "yes", "no", "on",
                                                      "off",  "y",    "n",     "nan", "inf"};
 
-/// Whether the text can stand without quotes; rather too seldom.
+/// Whether the text needs no quotes; in doubt false.
 bool is_plain(const std::string& text) {
   if (text.empty() || !is_letter(text[0])) return false;
   const bool letters = std::all_of(text.begin(), text.end(), [](char c) {
@@ -22,7 +22,8 @@ bool is_plain(const std::string& text) {
   return letters && std::find(kWords.begin(), kWords.end(), lower) == kWords.end();
 }
 
-/// Whether the text reads better as a block: several lines, and nothing that a block cannot hold.
+/// Whether the text is written as a block: it ends with one line break, and contains nothing that a
+/// block cannot represent.
 bool is_block(const std::string& text) {
   const auto plain = [](unsigned char c) { return c == '\n' || (c >= 0x20 && c != 0x7f); };
   return text.size() > 1 && text.ends_with('\n') && !text.ends_with("\n\n") && text[0] != ' ' &&
@@ -31,12 +32,12 @@ bool is_block(const std::string& text) {
 
 std::string scalar(const Json& value) {
   if (value.is_string() && is_plain(value.get_ref<const std::string&>())) return value;
-  return dump_json(value);  // what JSON is, YAML is
+  return dump_json(value);  // JSON is valid YAML
 }
 
 void write(std::string& out, const Json& value, size_t indent);
 
-/// What stands behind `key:` or `-`.
+/// Writes the value after `key:` or `-`.
 void write_nested(std::string& out, const Json& value, size_t indent, bool in_list) {
   const bool nested = value.is_structured() && !value.empty();
   if (value.is_string() && is_block(value.get_ref<const std::string&>())) {

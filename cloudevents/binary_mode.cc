@@ -17,7 +17,8 @@
 namespace millrace {
 namespace {
 
-/// The one `content-type`, as it stands there.
+/// The value of the only `content-type` header; nullopt if there is none. Error:
+/// `event.duplicate_attribute` if there are two.
 Result<std::optional<std::string_view>> content_type(const Headers& headers) {
   std::optional<std::string_view> found;
   for (const auto& [name, value] : headers) {
@@ -32,7 +33,7 @@ Result<std::optional<std::string_view>> content_type(const Headers& headers) {
   return found;
 }
 
-/// Takes off quotes, then one round of percent-encoding (HTTP binding, section 3.1.3.2).
+/// Removes quotes, then decodes one level of percent-encoding (HTTP binding, section 3.1.3.2).
 Result<std::string> decode_header_value(std::string_view name, std::string_view value) {
   const auto undecodable = [&](std::string_view expected) {
     return fail(kEventHeaderEncoding.code,
@@ -42,18 +43,18 @@ Result<std::string> decode_header_value(std::string_view name, std::string_view 
   std::optional<std::string> text;
   if (rest.starts_with('"')) {
     text = take_quoted_string(rest);
-    if (!text || !rest.empty()) return undecodable("the closing quote at its end");
+    if (!text || !rest.empty()) return undecodable("a closing quote at its end");
   } else {
     text = std::string(rest);
   }
   text = percent_decode(*text);
   if (!text) return undecodable("two hexadecimal digits after each %");
-  if (!is_utf8(*text)) return undecodable("UTF-8 once percent-decoded");
+  if (!is_utf8(*text)) return undecodable("UTF-8 after percent-decoding");
   return std::move(*text);
 }
 
-/// The binding carries any bytes. A sender that says they are JSON and sends something else has
-/// made a mistake, and a workflow would get the Base64 of it.
+/// Rejects a body that is declared as JSON and is not. The binding allows any bytes, but the sender
+/// has made a mistake, and a workflow would get the data as a Base64 string.
 Status check_data(const std::optional<std::string>& content_type, std::string_view body) {
   if (has_declared_data(content_type, body)) return {};
   const Result<Json> json = parse_json(body);
@@ -61,7 +62,7 @@ Status check_data(const std::optional<std::string>& content_type, std::string_vi
   return fail(
       kEventMalformedData.code,
       fmt::format("the content type is {} and the body is not a JSON text: {}; send JSON, or "
-                  "another content type",
+                  "declare another content type",
                   shown(*content_type), why));
 }
 
@@ -103,8 +104,8 @@ Result<ContentMode> content_mode(const Headers& headers) {
   const bool is_batch = media->essence == "application/cloudevents-batch+json";
   if (!is_batch && media->essence != kStructuredContentType) {
     return fail(kEventUnsupportedFormat.code,
-                fmt::format("header \"content-type\" is {}; of the event formats JSON is "
-                            "supported: application/cloudevents+json",
+                fmt::format("header \"content-type\" is {}; the only supported event format "
+                            "is JSON: application/cloudevents+json",
                             shown(*type)));
   }
   for (const auto& [name, value] : media->parameters) {
@@ -122,8 +123,8 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
   if (find_header(headers, "ce-specversion") == nullptr) {
     return fail(
         kEventMissingAttribute.code,
-        "header \"ce-specversion\" is missing; expected it beside another content type than "
-        "application/cloudevents+json, or that content type");
+        "header \"ce-specversion\" is missing; expected this header (binary mode) or the content "
+        "type application/cloudevents+json (structured mode)");
   }
   if (const size_t bytes = binary_size(headers, body); bytes > max_bytes) {
     return fail(kEventTooLarge.code,
@@ -143,7 +144,7 @@ Result<Event> decode_binary(const Headers& headers, std::string_view body, size_
   } else if (type && type != builder.datacontenttype()) {
     return fail(kEventDuplicateAttribute.code,
                 fmt::format("header \"content-type\" is {} and \"ce-datacontenttype\" is {}; "
-                            "expected one of them, or the same",
+                            "expected only one of them, or the same value in both",
                             shown(*type), shown(*builder.datacontenttype())));
   }
   if (!body.empty()) {

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// The attributes, where it is sure that the message is an event.
+/// The attributes of the message if the fast path is sure that it is a valid event; else nullopt.
 std::optional<Attributes> read_plain(ContentMode mode, const NatsMessage& message,
                                      size_t max_bytes) {
   if (mode == ContentMode::kStructured && message.data.size() <= max_bytes) {

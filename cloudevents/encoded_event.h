@@ -1,5 +1,5 @@
-// An event as it travels through the process until somebody wants it: its attributes, read, and its
-// data as the bytes that came. Most events concern nobody and are never more than this.
+// EncodedEvent: an event with its attributes decoded and its data as the bytes received. The data
+// is decoded only if the event matches a start or an instance; most events match none.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@ class EncodedEvent {
  public:
   EncodedEvent() = default;
 
-  /// One that did not come as a message.
+  /// Wraps an event that was not received as a message.
   explicit EncodedEvent(Event event);
 
-  /// Reads the event in a message, and takes the message's data away if it is one. The same events
-  /// and the same errors as decode_nats.
+  /// Reads the event in a message and, on success, moves the data out of the message. It accepts
+  /// the same events and returns the same errors as decode_nats.
   static Result<EncodedEvent> take(NatsMessage& message, size_t max_bytes = kMaxEventBytes);
 
   const Attributes& attributes() const { return attributes_; }
 
-  /// The whole event, made anew with each call.
+  /// The complete event; each call decodes it again.
   Event event() const;
 
  private:
   Attributes attributes_;
-  std::optional<std::string> bytes_;  ///< the data, or a JSON text that they are a member of
+  std::optional<std::string> bytes_;  ///< the data, or the JSON event that contains it as `data`
   bool is_json_event_ = false;
 };
 

@@ -1,12 +1,13 @@
-// Every way in which bytes can fail to be an event. The codes are what people see: a dead letter's
-// reason, the `code` of an HTTP answer; they never change their meaning and are never reused.
+// The errors of messages that are not valid events. Users see the codes as the reason of a dead
+// letter and as the `code` of an HTTP answer, so a code never changes its meaning and is never
+// reused.
 #pragma once
 
 #include <array>
 
 namespace millrace {
 
-/// One kind of malformed event: the code of its Error and what that code says.
+/// One kind of malformed event: the code of its Error and the meaning of that code.
 struct EventError {
   const char* code;
   const char* meaning;
@@ -18,54 +19,53 @@ inline constexpr EventError kEventTooLarge{"event.too_large",
 inline constexpr EventError kEventBatchTooLarge{
     "event.batch_too_large", "The batch holds more events than the limit on one batch."};
 inline constexpr EventError kEventNotUtf8{"event.not_utf8", "A JSON text is not valid UTF-8."};
-inline constexpr EventError kEventMalformedJson{
-    "event.malformed_json", "What should be an event in the JSON format is no JSON text."};
+inline constexpr EventError kEventMalformedJson{"event.malformed_json",
+                                                "An event in the JSON format is not a JSON text."};
 inline constexpr EventError kEventDepth{"event.depth", "The JSON text nests deeper than 128."};
-inline constexpr EventError kEventNotObject{"event.not_object",
-                                            "The JSON text is another value than an object."};
+inline constexpr EventError kEventNotObject{"event.not_object", "The JSON text is not an object."};
 inline constexpr EventError kEventNotArray{"event.not_array",
-                                           "The JSON text of a batch is no array."};
-inline constexpr EventError kEventContentType{
-    "event.content_type",
-    "The message's content type or `datacontenttype` is no media type, or has a charset other than "
-    "UTF-8 where that is required."};
+                                           "The JSON text of a batch is not an array."};
+inline constexpr EventError kEventContentType{"event.content_type",
+                                              "The message's content type or `datacontenttype` is "
+                                              "not a media type, or it has a charset other "
+                                              "than UTF-8 where UTF-8 is required."};
 inline constexpr EventError kEventUnsupportedFormat{
-    "event.unsupported_format", "The event is in a format that is not supported; JSON is."};
+    "event.unsupported_format", "The event is in an unsupported format; only JSON is supported."};
 inline constexpr EventError kEventHeaderEncoding{
     "event.header_encoding",
-    "A header's value is not quoted or percent-encoded as the bindings say, or is not UTF-8."};
+    "A header's value is not quoted or percent-encoded as the bindings require, or is not UTF-8."};
 
 // The attributes.
 inline constexpr EventError kEventMissingAttribute{
     "event.missing_attribute", "A required attribute (specversion, id, source, type) is absent."};
 inline constexpr EventError kEventEmptyAttribute{
-    "event.empty_attribute", "A core attribute is there, but its text is empty."};
+    "event.empty_attribute", "A core attribute is present, but its text is empty."};
 inline constexpr EventError kEventDuplicateAttribute{"event.duplicate_attribute",
                                                      "An attribute or the data is given twice."};
-inline constexpr EventError kEventSpecVersion{"event.specversion",
-                                              "`specversion` is another than 1.0."};
+inline constexpr EventError kEventSpecVersion{"event.specversion", "`specversion` is not 1.0."};
 inline constexpr EventError kEventAttributeName{
     "event.attribute_name",
-    "A name holds other characters than lower-case letters and digits, or is reserved."};
+    "A name contains characters other than lower-case letters and digits, or is reserved."};
 inline constexpr EventError kEventAttributeType{
     "event.attribute_type",
-    "A value has a JSON type that this attribute, or any attribute, cannot have."};
+    "A value has a JSON type that is not allowed for this attribute or for any attribute."};
 inline constexpr EventError kEventAttributeValue{
     "event.attribute_value",
-    "A value of the right type holds what is not allowed: a control character, no URI, an integer "
-    "of more than 32 bits."};
-inline constexpr EventError kEventTime{"event.time", "`time` is no RFC 3339 timestamp."};
+    "A value of the right type is not allowed: it contains a control character, is not a URI, or "
+    "is "
+    "an integer of more than 32 bits."};
+inline constexpr EventError kEventTime{"event.time", "`time` is not an RFC 3339 timestamp."};
 
 // The data.
 inline constexpr EventError kEventDataConflict{"event.data_conflict",
-                                               "Both `data` and `data_base64` are there."};
+                                               "Both `data` and `data_base64` are present."};
 inline constexpr EventError kEventDataBase64{"event.data_base64",
-                                             "`data_base64` is no string of padded Base64."};
+                                             "`data_base64` is not a string of padded Base64."};
 inline constexpr EventError kEventMalformedData{
     "event.malformed_data",
     "In binary mode, the content type is JSON and the body is not a JSON text."};
 
-/// All of them, in the order above.
+/// All errors of this file, in the order of their definition.
 inline constexpr std::array kEventErrors = {kEventTooLarge,
                                             kEventBatchTooLarge,
                                             kEventNotUtf8,

@@ -33,7 +33,7 @@ Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> va
     added_before = std::exchange(core.added, true);
     if (value) {
       auto* text = std::get_if<std::string>(&*value);
-      CHECK(text != nullptr, "core attribute {} without text", name);
+      CHECK(text != nullptr, "the value of core attribute {} is not text", name);
       core.value = std::move(*text);
     }
   } else if (value) {

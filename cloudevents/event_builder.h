@@ -1,5 +1,5 @@
-// Puts an Event together from attributes as a transport gives them, one by one and in any order.
-// Any attribute, present or null, is added exactly once.
+// EventBuilder: builds an Event from attributes that are added one by one, in any order, as a
+// transport delivers them. Each attribute, present or null, may be added only once.
 #pragma once
 
 #include <array>
@@ -18,17 +18,18 @@ namespace millrace {
 
 class EventBuilder {
  public:
-  /// nullopt is JSON's null: the attribute is absent, its name is checked all the same. The value
-  /// of a core attribute is text. Errors: `event.attribute_name`, `event.duplicate_attribute`.
+  /// Adds an attribute. nullopt stands for JSON null: the attribute is absent, but its name is
+  /// checked too. Precondition: the value of a core attribute is text. Errors:
+  /// `event.attribute_name`, `event.duplicate_attribute`.
   Status add(std::string_view name, std::optional<AttributeValue> value);
 
   void set_data(std::string data) { event_.data = std::move(data); }
 
-  /// The content type, if it was added yet.
+  /// The content type; nullopt if it has not been added.
   const std::optional<std::string>& datacontenttype() const;
 
-  /// The event, checked whole. Errors: `event.missing_attribute`, `event.specversion`, and those of
-  /// check_event.
+  /// The complete event after all checks. Errors: `event.missing_attribute`, `event.specversion`,
+  /// and those of check_event.
   Result<Event> finish() &&;
 
  private:
@@ -38,8 +39,8 @@ class EventBuilder {
   };
 
   std::array<Core, kCoreAttributes.size()> core_;  ///< in the order of kCoreAttributes
-  std::set<std::string, std::less<>> absent_;      ///< extensions that are null
-  Event event_;                                    ///< its extensions and data
+  std::set<std::string, std::less<>> absent_;      ///< extensions that were added as null
+  Event event_;                                    ///< has the extensions and the data so far
 };
 
 }  // namespace millrace

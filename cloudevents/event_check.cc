@@ -17,7 +17,7 @@ namespace {
 
 constexpr ByteSet kName("", {{'a', 'z'}, {'0', '9'}});
 
-/// Takes the next code point off `text`, which is UTF-8.
+/// Removes the first code point from `text`, which must be UTF-8, and returns it.
 uint32_t take_code_point(std::string_view& text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const size_t size = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
@@ -32,7 +32,7 @@ bool is_allowed(uint32_t code) {
   return (code & 0xfffe) != 0xfffe && (code < 0xfdd0 || code > 0xfdef);
 }
 
-/// The rules for any text; `what` says what else it should be.
+/// Checks the rules for the text of any attribute.
 Status check_text(std::string_view name, std::string_view value) {
   if (is_attribute_string(value)) return {};
   return fail(kEventAttributeValue.code,

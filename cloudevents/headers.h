@@ -1,5 +1,6 @@
-// The headers of a NATS or HTTP message, in their order. Names are compared without regard to
-// case, always: nats.c's own lookup is case-sensitive, and producers write `Ce-Id` and `ce-id`.
+// The headers of a NATS or HTTP message, in their order. Names are always compared
+// case-insensitively: producers write both `Ce-Id` and `ce-id`, and the lookup of nats.c is
+// case-sensitive.
 #pragma once
 
 #include <string>
@@ -11,13 +12,13 @@ namespace millrace {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// ASCII letters only; a header's name has no others.
+/// The text with ASCII letters in lower case; names of headers contain no other letters.
 std::string to_lower(std::string_view text);
 
-/// Whether two header names are the same name.
+/// Whether two header names are equal, ignoring case.
 bool same_header(std::string_view a, std::string_view b);
 
-/// The value of the first header of that name, or null.
+/// The value of the first header with that name; null if there is none.
 const std::string* find_header(const Headers& headers, std::string_view name);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@ Result<Event> decode_one(ContentMode mode, const Headers& headers, std::string_v
   if (mode == ContentMode::kStructured) return decode_json_event(body, max_bytes);
   if (find_header(headers, "ce-datacontenttype") != nullptr) {
     return fail(kEventContentType.code,
-                "header \"ce-datacontenttype\" is present; expected \"content-type\" for it (HTTP "
+                "header \"ce-datacontenttype\" is present; expected \"content-type\" instead (HTTP "
                 "binding, section 3.1.1)");
   }
   return decode_binary(headers, body, max_bytes);

@@ -1,5 +1,5 @@
-// The HTTP protocol binding 1.0.2: structured, binary and batched mode, for requests that come in
-// and for those that go out to webhooks.
+// The HTTP protocol binding 1.0.2: structured, binary and batched mode for incoming requests, and
+// binary mode for webhooks.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace millrace {
 
-/// The parts of a request or answer that the binding concerns.
+/// The parts of a request or answer that the binding defines.
 struct HttpMessage {
   Headers headers;
   std::string body;
 };
 
-/// Reads the events of a message: one, or those of a batch, all of them or none. Without a content
-/// type and `ce-` headers it is the JSON format. Errors: `event.*`; in a batch the message begins
-/// with the index, `[3]: `.
+/// Reads the events of a message: one event, or all events of a batch (or none, if one is invalid).
+/// A message without a content type and without `ce-` headers is read in the JSON format. Errors:
+/// `event.*`; in a batch the error text begins with the index of the event, `[3]: `.
 Result<std::vector<Event>> decode_http(const Headers& headers, std::string_view body,
                                        const EventLimits& limits = {});
 
-/// Where there is no `content-type` among the headers none should be sent. Extensions become text,
-/// empty data no data.
+/// The event in binary mode. If the headers contain no `content-type`, the sender must not add one.
+/// A receiver sees extension attributes as text, and empty data as no data.
 HttpMessage encode_http_binary(const Event& event);
 
 }  // namespace millrace

@@ -15,12 +15,12 @@
 namespace millrace {
 namespace {
 
-/// Parses the whole text once more, for the place where it goes wrong.
+/// The error for an event that is not JSON. It parses the whole text again to find the position.
 tl::unexpected<Error> malformed(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   return fail(kEventMalformedJson.code,
-              fmt::format("the event is no JSON text: {}",
-                          parsed ? "a byte order mark before it, or a NUL byte behind it"
+              fmt::format("the event is not a JSON text: {}",
+                          parsed ? "it has a byte order mark before it or a NUL byte after it"
                                  : parsed.error().message));
 }
 
@@ -29,20 +29,21 @@ Status check_utf8(std::string_view text) {
   return fail(kEventNotUtf8.code, "the JSON text is not valid UTF-8; expected UTF-8");
 }
 
-/// What bounds the work on one event, before anything else is looked at.
+/// Checks the limits that bound the work on one event, before any other check.
 Status check_bounds(std::string_view text, size_t max_bytes) {
   if (text.size() > max_bytes) {
     return fail(kEventTooLarge.code,
                 fmt::format("the event has {} bytes; expected at most {}", text.size(), max_bytes));
   }
   if (const size_t depth = depth_of_json(text); depth > kMaxJsonDepth) {
-    return fail(kEventDepth.code, fmt::format("the JSON text nests {} deep; expected at most {}",
-                                              depth, kMaxJsonDepth));
+    return fail(kEventDepth.code,
+                fmt::format("the JSON text nests {} levels deep; expected at most {}", depth,
+                            kMaxJsonDepth));
   }
   return {};
 }
 
-/// What a JSON text is, for a message.
+/// The type of a JSON value, for a message.
 std::string_view kind_of(const Json& json) {
   switch (json.type()) {
     case Json::value_t::null:
@@ -60,7 +61,7 @@ std::string_view kind_of(const Json& json) {
   }
 }
 
-/// An attribute's value, of any JSON text; nullopt is null (section 2.2).
+/// Reads the value of an attribute from any JSON text; nullopt for null (section 2.2).
 Result<std::optional<AttributeValue>> read_attribute(std::string_view name, std::string_view json) {
   using Value = std::optional<AttributeValue>;
   if (json == "null") return Value();
@@ -89,19 +90,19 @@ Result<std::optional<AttributeValue>> read_attribute(std::string_view name, std:
   return Value(number);
 }
 
-/// is_json_text, with a short way for what most values are.
+/// Whether the text is one JSON value, as is_json_text decides; faster for the most common values.
 bool is_json_value(std::string_view text) {
   return text == "null" || text == "true" || text == "false" || is_plain_string(text) ||
          is_json_text(text);
 }
 
-/// The two members that hold the data, as they stand in the text.
+/// The two members that can hold the data, as JSON text.
 struct DataMembers {
   std::optional<std::string_view> data;
   std::optional<std::string_view> base64;
 };
 
-/// What the member `data`, which is not null, comes to.
+/// The bytes of Event.data for the member `data`, which must not be null.
 std::string read_data(std::string_view json, const std::optional<std::string>& content_type) {
   const bool is_text = json.front() == '"' && !is_json_content_type(content_type);
   return is_text ? *read_string(json) : compact_json(json);
@@ -169,7 +170,7 @@ Result<Event> decode_object(std::string_view text, size_t max_bytes) {
   return std::move(builder).finish();
 }
 
-/// Begins the object or goes on with it.
+/// Appends a member to the object, or begins the object if `out` is empty.
 void append_member(std::string& out, std::string_view name, std::string_view json) {
   out += out.empty() ? "{\"" : ",\"";
   out += name;
@@ -200,7 +201,7 @@ Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
 std::optional<std::string> json_event_data(std::string_view text,
                                            const std::optional<std::string>& content_type) {
   const std::optional<std::vector<JsonMember>> members = split_object(text);
-  CHECK(members, "the text was taken for an event");
+  CHECK(members, "the text was accepted as an event and is not an object");
   for (const JsonMember& member : *members) {
     if (read_string(member.key) != "data" || member.value == "null") continue;
     return read_data(member.value, content_type);
@@ -215,7 +216,8 @@ Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventL
   const std::optional<std::vector<std::string_view>> elements = split_array(text);
   if (!elements) {
     if (!is_json_text(text)) return malformed(text);
-    return fail(kEventNotArray.code, "the JSON text of the batch is no array; expected one");
+    return fail(kEventNotArray.code,
+                "the JSON text of the batch is not an array; expected an array of events");
   }
   if (elements->size() > limits.batch_events) {
     return fail(kEventBatchTooLarge.code,
@@ -254,7 +256,7 @@ std::string encode_json_event(const Event& event) {
 
 Json event_to_json(const Event& event) {
   Result<Json> json = parse_json(encode_json_event(event));
-  CHECK(json, "the encoder wrote no JSON: {}", json.error().message);
+  CHECK(json, "the encoder wrote invalid JSON: {}", json.error().message);
   return std::move(*json);
 }
 

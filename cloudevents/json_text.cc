@@ -10,7 +10,7 @@ namespace {
 
 bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The place behind the string that begins at `at`; npos if it does not end.
+/// The position after the string that begins at `at`; npos if it does not end.
 size_t end_of_string(std::string_view text, size_t at) {
   while ((at = text.find('"', at + 1)) != std::string_view::npos) {
     size_t backslashes = 0;
@@ -20,7 +20,7 @@ size_t end_of_string(std::string_view text, size_t at) {
   return at;
 }
 
-/// Walks a text that may be anything; whoever gets a `false` gives up.
+/// Scans a text that may be malformed. If a function returns false, the caller must stop.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -41,7 +41,7 @@ class Scanner {
     return at_ == text_.size();
   }
 
-  /// From the quote that it stands on to the closing one.
+  /// Takes a string, from the opening to the closing quote, after white space.
   bool take_string(std::string_view& out) {
     skip_space();
     const size_t begin = at_;
@@ -51,7 +51,7 @@ class Scanner {
     return true;
   }
 
-  /// Finds where a value ends, by its quotes and brackets only.
+  /// Takes a value, after white space; it finds the end by quotes and brackets only.
   bool take_value(std::string_view& out) {
     skip_space();
     const size_t begin = at_;
@@ -101,7 +101,7 @@ class Scanner {
   size_t at_ = 0;
 };
 
-/// Calls `visit` with the place of each byte that is no part of a string.
+/// Calls `visit` with the position of each byte that is not part of a string.
 template <class Visit>
 void for_each_outside_strings(std::string_view text, Visit visit) {
   for (size_t at = 0; at < text.size();) {
@@ -171,7 +171,7 @@ std::string quote_string(std::string_view text) {
 }
 
 bool is_json_text(std::string_view text) {
-  // The parser takes a NUL for the end of its input and skips a byte order mark.
+  // The parser treats a NUL as the end of its input and skips a byte order mark.
   return text.find('\0') == std::string_view::npos && !text.starts_with("\xef\xbb\xbf") &&
          is_json(text);
 }

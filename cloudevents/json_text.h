@@ -1,6 +1,6 @@
-// JSON texts taken apart without a tree: an event's `data` is handed on as the text that it was,
+// Splits JSON texts without building a tree. An event's `data` is passed on as its original text,
 // with its digits and the order of its keys, and nothing is read twice. Only the outermost level is
-// looked at here; the pieces are as yet unread.
+// split; the pieces are not parsed or checked.
 #pragma once
 
 #include <optional>
@@ -16,27 +16,29 @@ struct JsonMember {
   std::string_view value;
 };
 
-/// The members of the outermost object, in order, or nullopt where the text is no object. The text
-/// is JSON exactly if this is not nullopt and each key and value, on its own, is JSON.
+/// The members of the outermost object, in order; nullopt if the text is not an object. The text is
+/// valid JSON exactly if the result is not nullopt and each key and each value is valid JSON
+/// itself.
 std::optional<std::vector<JsonMember>> split_object(std::string_view text);
 
-/// The same for the elements of an array.
+/// The elements of the outermost array, in order; nullopt if the text is not an array. The text is
+/// valid JSON exactly if the result is not nullopt and each element is valid JSON itself.
 std::optional<std::vector<std::string_view>> split_array(std::string_view text);
 
-/// Whether it is a JSON string of printable ASCII without escapes: what most strings are, and known
-/// for a fraction of what the parser costs.
+/// Whether the text is a JSON string of printable ASCII without escapes. Most strings are, and this
+/// test costs a fraction of the parser.
 bool is_plain_string(std::string_view json);
 
-/// The text of a string, from its JSON with the quotes; nullopt if that is no JSON string.
+/// The value of a JSON string, given with its quotes; nullopt if `json` is not a JSON string.
 std::optional<std::string> read_string(std::string_view json);
 
-/// `text` as a JSON string. Bytes that are no UTF-8 become U+FFFD.
+/// `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string quote_string(std::string_view text);
 
 /// Whether the bytes are one JSON text (RFC 8259) and nothing else: no byte order mark, no NUL.
 bool is_json_text(std::string_view text);
 
-/// A JSON text without white space outside of strings; all else as it is.
+/// The JSON text without white space outside strings and otherwise unchanged.
 std::string compact_json(std::string_view text);
 
 /// How deep a JSON text nests: 0 for a scalar, 1 for `[]`.

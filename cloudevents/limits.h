@@ -1,14 +1,16 @@
-// How much is taken in at once. The defaults are those of `/v1/info`; a server may lower them.
+// Limits on events from outside. The defaults are those that `/v1/info` shows; a caller may lower
+// them.
 #pragma once
 
 #include <cstddef>
 
 namespace millrace {
 
-/// The largest event: the JSON text in structured mode, body and attribute headers in binary mode.
+/// The largest event in bytes: the JSON text in structured mode, body and attribute headers in
+/// binary mode.
 inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 
-/// The longest batch.
+/// The most events in one batch.
 inline constexpr size_t kMaxBatchEvents = 1000;
 
 struct EventLimits {

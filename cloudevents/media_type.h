@@ -16,14 +16,14 @@ struct MediaType {
   bool operator==(const MediaType&) const = default;
 };
 
-/// nullopt where the text is no media type. ASCII only, a `;` at the end is taken.
+/// Reads a media type in ASCII; nullopt if the text is not one. A `;` at the end is accepted.
 std::optional<MediaType> parse_media_type(std::string_view text);
 
-/// Reads a quoted string (RFC 9110, section 5.6.4) off the front of `text`, which begins with `"`;
-/// nullopt where it does not end.
+/// Removes a quoted string (RFC 9110, section 5.6.4) from the front of `text` and returns its
+/// value; nullopt if it does not end. Precondition: `text` begins with `"`.
 std::optional<std::string> take_quoted_string(std::string_view& text);
 
-/// Without the blanks and tabs at both ends.
+/// The text without spaces and tabs at its beginning and end.
 std::string_view trim_blanks(std::string_view text);
 
 }  // namespace millrace

@@ -16,8 +16,8 @@ Result<Event> decode_nats(const NatsMessage& message, size_t max_bytes) {
       break;
   }
   return fail(kEventUnsupportedFormat.code,
-              "the message is a batch, which NATS does not carry; expected one event a message: "
-              "application/cloudevents+json");
+              "the message is a batch, which the NATS binding does not define; expected one event "
+              "per message: application/cloudevents+json");
 }
 
 NatsMessage encode_nats(const Event& event) {

@@ -1,5 +1,5 @@
-// The NATS protocol binding: 1.0.2 has the structured mode only; the binary mode is as in its next
-// version (1.0.3), and as the producers that there are write it.
+// The NATS protocol binding. Version 1.0.2 defines the structured mode only; the binary mode
+// follows the next version (1.0.3), which existing producers use.
 #pragma once
 
 #include <string>
@@ -17,11 +17,12 @@ struct NatsMessage {
   std::string data;
 };
 
-/// Reads the event in a message; the subject is not looked at. Without a content type and `ce-`
-/// headers it is the JSON format. Errors: `event.*`; a batch is `event.unsupported_format`.
+/// Reads the event in a message; the subject is ignored. A message without a content type and
+/// without `ce-` headers is read in the JSON format. Errors: `event.*`; a batch is
+/// `event.unsupported_format`.
 Result<Event> decode_nats(const NatsMessage& message, size_t max_bytes = kMaxEventBytes);
 
-/// A message in structured mode, its subject left to the caller (event_subject).
+/// The event as a message in structured mode; the caller sets the subject (event_subject).
 NatsMessage encode_nats(const Event& event);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Percent-encoding (RFC 3986, section 2.1) of bytes; the caller says which characters stay.
+// Percent-encoding (RFC 3986, section 2.1) of bytes; the caller selects further bytes to encode.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,13 @@
 
 namespace millrace {
 
-/// Bytes outside `!`..`~`, `%`, and those in `also` become `%XY` with upper-case digits.
+/// Encodes bytes outside `!`..`~`, `%`, and the bytes in `also` as `%XY` with upper-case digits.
 std::string percent_encode(std::string_view bytes, std::string_view also);
-/// The same of one byte, behind what `out` holds.
+/// Appends one byte to `out`, encoded as percent_encode does.
 void append_percent_encoded(char c, std::string_view also, std::string& out);
 
-/// One round: each `%xy` becomes its byte, all else stays. nullopt where a `%` has no two digits.
+/// Decodes one level: each `%xy` becomes its byte, other bytes are unchanged. nullopt if a `%` is
+/// not followed by two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text);
 
 }  // namespace millrace

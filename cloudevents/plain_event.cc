@@ -10,7 +10,7 @@
 
 #include <boost/container/static_vector.hpp>
 
-// The only unit that includes it. Its DOM parser checks all of a text, also what is not looked at.
+// simdjson's DOM parser checks the whole text, including the parts that are not read here.
 #include <simdjson.h>
 
 #include "base/check.h"
@@ -24,7 +24,8 @@
 namespace millrace {
 namespace {
 
-/// Gathers attributes as views. Whoever gets a `false` is not sure of the event.
+/// Collects attributes as views. A function returns false if it is not sure that the event is
+/// valid.
 class Gathered {
  public:
   bool add_text(std::string_view name, std::string_view text) {
@@ -47,7 +48,7 @@ class Gathered {
     return add(name, std::string_view(digits.data(), end), Attribute::Kind::kInteger);
   }
 
-  /// What is null is absent, but must not come twice either.
+  /// Notes a null attribute: it is absent, but like any other it must not occur twice.
   bool add_null(std::string_view name) {
     const Core core = core_of(name);
     if (core == kExtension) return note_extension(name);
@@ -66,7 +67,7 @@ class Gathered {
   }
 
  private:
-  /// In the order of kCoreAttributes, then what else an event has.
+  /// The members of an event: the core attributes in the order of kCoreAttributes, then the others.
   enum Core : uint32_t {
     kSpecversion,
     kId,
@@ -84,20 +85,21 @@ class Gathered {
   static Core core_of(std::string_view name) {
     for (size_t core = 0; core < kCoreAttributes.size(); ++core) {
       const std::string_view one = kCoreAttributes[core];
-      // Two letters tell them apart, so that one of them at most is compared.
+      // Length and first two letters are unique, so at most one name is compared in full.
       if (one.size() != name.size() || one[0] != name[0] || one[1] != name[1]) continue;
       if (one == name) return static_cast<Core>(core);
     }
     return kExtension;
   }
 
-  /// Whether it is there for the first time.
+  /// Notes a member; false if it was noted before.
   bool note(Core core) {
     const uint32_t before = std::exchange(noted_, noted_ | 1U << core);
     return before != noted_;
   }
 
-  /// The same for an extension, whose name has to be one.
+  /// Notes an extension attribute; false if it was noted before, its name is not valid, or there
+  /// are too many.
   bool note_extension(std::string_view name) {
     if (!is_attribute_name(name) || extensions_.size() == kMost) return false;
     for (const std::string_view other : extensions_) {
@@ -107,7 +109,7 @@ class Gathered {
     return true;
   }
 
-  /// The rules of EventBuilder::finish and check_event for a core attribute.
+  /// Whether a core attribute conforms to the rules of EventBuilder::finish and check_event.
   static bool is_sure_of(Core core, std::string_view text) {
     if (text.empty()) return false;
     switch (core) {
@@ -138,20 +140,21 @@ class Gathered {
   static constexpr size_t kMost = 24;
   using Digits = std::array<char, 11>;
 
-  uint32_t noted_ = 0;  // a bit for each Core
+  uint32_t noted_ = 0;  // one bit for each Core
   boost::container::static_vector<std::string_view, kMost> extensions_;
   boost::container::static_vector<Attribute, kMost> attributes_;
-  std::array<Digits, kMost> digits_;  // of those attributes that are numbers
+  std::array<Digits, kMost> digits_;  // the texts of attributes that are numbers
 };
 
-/// A parser and the copy that it reads: it looks at some bytes behind the end.
+/// A parser with its own copy of the text: it reads some bytes beyond the end of the text.
 class Parser {
  public:
   static constexpr size_t kMostBytes = size_t{64} << 10;
 
   Parser() { CHECK(parser_.allocate(kMostBytes, kMaxJsonDepth) == simdjson::SUCCESS); }
 
-  /// The members, valid until the next call; false if the text is no object.
+  /// Reads the members of an object, which are valid until the next call. False if the text is not
+  /// an object or is too long.
   bool read(std::string_view text, simdjson::dom::object& members) {
     if (text.size() > kMostBytes) return false;
     std::memcpy(text_.get(), text.data(), text.size());

@@ -1,6 +1,7 @@
-// Events that are plainly valid: known so at a fraction of what decoding costs, and read without
-// their data. Nothing is refused here: what these functions are not sure of goes to the decoders
-// (json_format.h, binary_mode.h), which alone define what an event is and what is wrong with one.
+// The fast path for events: it recognises most valid events at a fraction of the cost of decoding
+// and reads their attributes without the data. It rejects nothing: if it is not sure that an event
+// is valid, the decoders (json_format.h, binary_mode.h) decide. They alone define which events are
+// valid and which error an invalid one has.
 #pragma once
 
 #include <optional>
@@ -11,12 +12,12 @@
 
 namespace millrace {
 
-/// The attributes of a text that decode_json_event takes; nullopt where this is not sure. It is of
-/// compact or spread JSON of up to 64 KiB, without `data_base64`.
+/// The attributes of a text that decode_json_event accepts; nullopt if this function is not sure.
+/// It handles JSON of up to 64 KiB, with or without white space, without `data_base64`.
 std::optional<Attributes> read_plain_json(std::string_view text);
 
-/// The attributes of headers that decode_binary takes, whatever the body is; nullopt where this is
-/// not sure. It is where names are lower-case and values need no decoding.
+/// The attributes of headers that decode_binary accepts (the body is not checked); nullopt if this
+/// function is not sure. It handles lower-case names and values that need no decoding.
 std::optional<Attributes> read_plain_headers(const Headers& headers);
 
 }  // namespace millrace

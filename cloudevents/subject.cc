@@ -5,7 +5,8 @@
 namespace millrace {
 namespace {
 
-/// No encoded text is a `%` alone, so it can stand for the token that NATS does not allow.
+/// The token for an empty text, because NATS does not allow an empty token. No other text is
+/// encoded as a single `%`.
 constexpr std::string_view kEmptyToken = "%";
 
 constexpr size_t kMaxSubject = size_t{3} * 1024;
@@ -27,7 +28,7 @@ std::string event_subject(std::string_view ns, std::string_view type) {
     tail.resize(before);
     break;
   }
-  if (tail.ends_with('.')) tail.pop_back();  // cut just behind a separator
+  if (tail.ends_with('.')) tail.pop_back();  // the type was cut right after a separator
   return std::string(kEventSubjectPrefix) + subject_token(ns) + "." +
          (tail.empty() ? std::string(kEmptyToken) : tail);
 }

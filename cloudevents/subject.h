@@ -1,5 +1,5 @@
-// The subjects of the event stream: `millrace.events.<namespace>.<type>`. The type is there for
-// subscribers' filters only, so it may be cut; routing looks at the event.
+// The subjects of the event stream: `millrace.events.<namespace>.<type>`. The type in the subject
+// serves the filters of subscribers only, so it may be cut; the router uses the type of the event.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,29 @@
 
 namespace millrace {
 
-/// What all subjects of events begin with.
+/// The prefix of all subjects of events.
 inline constexpr std::string_view kEventSubjectPrefix = "millrace.events.";
 
-/// The longest tail that an event's type makes, in bytes; the rest of a longer one is left out: a
-/// server ends the connection that sends a line of more than 4 KiB.
+/// The longest encoded type in a subject, in bytes; a longer one is cut, because a NATS server
+/// closes a connection that sends a line of more than 4 KiB.
 inline constexpr size_t kMaxSubjectTail = 200;
 
-/// A legal subject to publish to, whatever the two texts are. What no token may hold (blanks,
-/// control characters, `*`, `>`, bytes outside ASCII) and `%` is percent-encoded, so are all dots
-/// of the namespace and those of the type that would make an empty token. An empty text is `%`.
+/// The subject of an event, which is valid to publish to for any namespace and type. Bytes that a
+/// token must not contain (spaces, control characters, `*`, `>`, bytes outside ASCII) and `%` are
+/// percent-encoded, and so are all dots of the namespace and the dots of the type that would make
+/// an empty token. An empty text becomes `%`.
 std::string event_subject(std::string_view ns, std::string_view type);
 
-/// One token of a subject, whatever the text is: encoded as the namespace of an event is.
+/// Any text as one token of a subject, encoded as the namespace in event_subject.
 std::string subject_token(std::string_view text);
 
-/// Whether that is a subject to publish to: no empty token, blank, control character or wildcard,
-/// and at most 3 KiB: a server ends the connection that sends a line of more than 4 KiB, with
-/// subject, reply and sizes.
+/// Whether a message can be published to the subject: no empty token, space, control character or
+/// wildcard, and at most 3 KiB. A NATS server closes a connection that sends a line of more than
+/// 4 KiB, and the line also contains the reply subject and sizes.
 bool is_publish_subject(std::string_view subject);
 
-/// The namespace in the subject of an event, decoded; nullopt where the subject is none of those.
-/// `prefix` is what they begin with on the broker.
+/// The decoded namespace in the subject of an event; nullopt if it is not a subject of an event.
+/// `prefix` is the prefix of these subjects on the broker.
 std::optional<std::string> subject_namespace(std::string_view subject,
                                              std::string_view prefix = kEventSubjectPrefix);
 

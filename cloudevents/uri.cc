@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Unreserved characters and sub-delims, and what some parts have beside them.
+/// Unreserved characters and sub-delims; the other sets add the characters of further parts.
 constexpr ByteSet kUserOrHost = kAsciiLettersAndDigits.with("-._~!$&'()*+,;=");
 constexpr ByteSet kUserWithColon = kUserOrHost.with(":");
 constexpr ByteSet kPath = kUserOrHost.with(":@/");
@@ -17,7 +17,7 @@ constexpr ByteSet kQueryOrFragment = kPath.with("?");
 
 constexpr ByteSet kScheme = kAsciiLettersAndDigits.with("+-.");
 
-/// Bytes of the set, and percent triples.
+/// Whether the text has only bytes of the set and percent-encoded bytes (`%` and two hex digits).
 bool consists_of(std::string_view text, const ByteSet& set) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -32,7 +32,8 @@ bool consists_of(std::string_view text, const ByteSet& set) {
   return true;
 }
 
-/// `[userinfo@]host[:port]`; an address in brackets is checked for its characters only.
+/// Whether the text is `[userinfo@]host[:port]`; of an address in brackets only the characters are
+/// checked.
 bool is_authority(std::string_view text) {
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
     if (!consists_of(text.substr(0, at), kUserWithColon)) return false;
@@ -84,7 +85,7 @@ bool is_uri_reference(std::string_view text) {
     if (!is_authority(text.substr(0, slash))) return false;
     text.remove_prefix(slash);
   } else if (!scheme && text.substr(0, text.find('/')).find(':') != std::string_view::npos) {
-    return false;  // would read as a scheme: section 4.2
+    return false;  // a colon in the first segment would be read as a scheme: section 4.2
   }
   return consists_of(text, kPath);
 }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Compiles by ccache. Sloppiness: a precompiled header is only cached when ccache may look past time
-# macros and include times.
+# Runs the compiler through ccache. The sloppiness is needed because ccache caches a precompiled header
+# only if it may ignore time macros and the times of included files.
 #
-# A precompiled header that is made anew must not be there meanwhile: g++ would take the old one for
-# the header that it is made from, and ccache would not see what that includes and give back a
-# result for other sources.
+# Before a precompiled header is rebuilt, the old file is removed. Otherwise g++ would use the old file
+# in place of the header that it is built from; ccache would then not see the included files, and would
+# return a result for other sources.
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 case " $* " in
   *" -x c++-header "*)

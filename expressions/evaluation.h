@@ -1,6 +1,6 @@
-// What is asked of jq and what comes back, as plain values that travel between the engine, the fast
-// lane and the workers. A failed evaluation is an outcome of the workflow (a `catch` may take it):
-// its Error has the code that workflows see.
+// Requests to jq and their results, as plain values that are passed between the engine, the fast
+// lane and the workers. A failed evaluation is an outcome of the workflow, which a `catch` may
+// handle: its Error has the code that workflows see.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 namespace millrace {
 
-/// Any jq error, and none or several results where one is wanted.
+/// Any jq error; also no result, or several, where one is expected.
 inline constexpr std::string_view kJqBadCommand = "direktiv.jq.badCommand";
-/// The program ran past its time.
+/// The program ran longer than its timeout.
 inline constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 /// The program needed more memory than a worker has.
 inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
@@ -28,7 +28,7 @@ inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
 /// The subject does not match the schema, or cannot be validated.
 inline constexpr std::string_view kSchemaFailed = "direktiv.schema.failed";
 
-/// The largest JSON text that a program may make, in bytes.
+/// The largest JSON text of a program's result, in bytes.
 inline constexpr size_t kMaxResultBytes = size_t{4} << 20;
 
 /// The error of a result that nests deeper than kMaxJsonDepth.
@@ -43,38 +43,40 @@ inline tl::unexpected<Error> result_too_large() {
               fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
 }
 
-/// The one result of a program, or why there is none.
+/// The one result of a program, or the error.
 using QueryResult = Result<Json>;
 
-/// One program to be run by a worker, or one schema.
+/// One jq program that a worker runs, or one JSON Schema that it applies.
 struct Query {
   enum class Mode : uint8_t {
-    kOne,        ///< exactly one result; none or several is direktiv.jq.badCommand
-    kCondition,  ///< a switch condition: true if any result is_true, false if none is
-    kSchema,     ///< the program is a JSON Schema: true if the input matches, else an error
+    kOne,        ///< exactly one result is expected; none or several is direktiv.jq.badCommand
+    kCondition,  ///< a switch condition: true if is_true holds for any result, otherwise false
+    kSchema,     ///< the program is a JSON Schema: true if the input matches, otherwise an error
   };
 
   std::string program;
-  std::shared_ptr<const std::string> input;  ///< JSON text that parse_json took; may be shared
+  std::shared_ptr<const std::string> input;  ///< JSON text that parse_json accepted; may be shared
   Mode mode = Mode::kOne;
 };
 
-/// What one worker evaluates in one round trip, in order.
+/// The queries that one worker evaluates in one round trip, in order.
 struct Evaluation {
   std::vector<Query> queries;
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
-  TimePoint now;              ///< what `now` yields
-  /// Of computing, all queries together; waiting in line is free. None: whoever evaluates has one.
+  TimePoint now;              ///< the result of jq's `now`
+  /// The limit on computing time, for all queries together; time in a queue does not count.
+  /// nullopt: the evaluator's default applies.
   std::optional<Duration> timeout = std::nullopt;
-  uint64_t lane = 0;  ///< whose it is: those of one lane wait for its slow ones
+  uint64_t lane = 0;  ///< the workflow it belongs to: evaluations of one lane wait for the slow
+                      ///< ones of that lane
 };
 
-/// What came of one Evaluation, as far as it got: the outcome of the query at the same place. There
-/// are fewer than queries when it stopped early: at a true, or after an error that ended its
+/// The results of one Evaluation: entry i is the outcome of query i. There are fewer entries than
+/// queries if the evaluation stopped early: at a true result, or after an error that ended its
 /// worker.
 using EvaluationResult = std::vector<QueryResult>;
 
-/// Whether a switch takes the value for a match: all but `null false "" 0 [] {}`.
+/// Whether a switch condition with this value matches: any value except `null false "" 0 [] {}`.
 inline bool is_true(const Json& value) {
   if (value.is_number()) return value.get<double>() != 0;
   if (value.is_boolean()) return value.get<bool>();

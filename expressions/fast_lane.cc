@@ -31,20 +31,20 @@ using fast::number_of;
 using fast::Step;
 using fast::text_of;
 
-/// How much a program may copy on the way to its result. libjq shares what we copy, so this is far
-/// above what a result may have.
+/// The most bytes that a program may copy while it makes its result. libjq shares values that this
+/// code copies, so the limit is far above the size of a result.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
 bool is_equality(Node::Kind kind) {
   return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
 }
 
-/// One run of a program.
+/// One run of a program, with Json or OrderedJson as values.
 template <class J>
 class Run {
  public:
-  /// The value of a node. It is `scratch` if it had to be made, else a part of the input or the
-  /// program. Null if there is none, see error().
+  /// The value of a node. The result points to `scratch` if the value had to be made, otherwise
+  /// into the input or the program. Null if there is no value: see error().
   const J* evaluate(const Node& node, const J& input, J& scratch) {
     switch (node.kind) {
       case Node::Kind::kConstant:
@@ -99,14 +99,14 @@ class Run {
       case Node::Kind::kLength:
         return length(input, scratch);
     }
-    CHECK(false, "a node of no kind");
+    CHECK(false, "a node of an unknown kind");
   }
 
-  /// Why there is no value; without a code if it is empty.
+  /// The reason why there is no value. Its code is empty if the result is empty, without an error.
   const Error& error() const { return error_; }
-  /// Whether the error shows an object, and with it the order of its keys.
+  /// Whether the error's message contains an object, and so shows the order of its keys.
   bool shows_order() const { return shows_order_; }
-  /// Whether there were numbers on the way that no result has, see make_plain.
+  /// Whether the run computed numbers that a result cannot contain; make_plain replaces them.
   bool left_json() const { return left_json_; }
 
  private:
@@ -139,7 +139,8 @@ class Run {
     return at;
   }
 
-  /// The member or element, null where there is none; nullptr if the value cannot be so indexed.
+  /// The member or element of the value; JSON null if it has none; nullptr if the value cannot be
+  /// indexed in this way.
   static const J* step_into(const J& value, const Step& step) {
     if (value.is_null()) return &null_json<J>();
     if (const auto* key = std::get_if<std::string>(&step.to)) {
@@ -155,7 +156,8 @@ class Run {
     return index < 0 || index >= size ? &null_json<J>() : &value[static_cast<size_t>(index)];
   }
 
-  /// `result` may be a part of a value that is about to go: then it is copied.
+  /// Copies `result` to `scratch` if it may be a part of a value that is about to be destroyed
+  /// (`source_goes`).
   const J* detached(const J* result, bool source_goes, J& scratch) {
     if (result == nullptr || result == &scratch || !source_goes) return result;
     return keep(result, scratch) ? &scratch : nullptr;
@@ -190,7 +192,8 @@ class Run {
     return &scratch;
   }
 
-  /// Copies the value to `place`, unless that is where it is. False if that is too much.
+  /// Copies the value to `place`, unless it is already there. False if the program then copies more
+  /// than kMaxCopiedBytes.
   bool keep(const J* value, J& place) {
     if (value == &place) return true;
     if (!spend(extent(*value).bytes)) return false;
@@ -206,7 +209,7 @@ class Run {
   }
 
   const J* text(const Node& node, const J& input, J& scratch) {
-    // Like the arguments of an operator, from the right.
+    // libjq evaluates the parts of a string from the right, like the arguments of an operator.
     std::vector<std::string> parts(node.children.size());
     for (size_t i = parts.size(); i-- > 0;) {
       const J* value = evaluate(node.children[i], input, scratch);
@@ -287,8 +290,9 @@ class Run {
     if (right == nullptr) return nullptr;
     const J* left = evaluate(node.children[0], input, scratch);
     if (left == nullptr) return nullptr;
-    // jq does not look into what is one and the same, even if there is a NaN in it. (Of copies we
-    // cannot tell: an array with NaN equals its copy in jq only.)
+    // jq does not compare the contents of a value with itself, so it is equal even if there is a
+    // NaN in it. (This code does not recognise copies: an array with NaN equals its copy in jq
+    // only.)
     const bool is_same = left == right && left->is_structured();
     const int order = is_same && is_equality(node.kind) ? 0 : compare(*left, *right);
     switch (node.kind) {
@@ -310,7 +314,7 @@ class Run {
   const J* length(const J& input, J& scratch) {
     if (input.is_boolean()) return fail_on(input, "has no length");
     if (is_any_number(input)) return number(std::abs(number_of(input)), scratch);
-    size_t length = input.size();  // of null it is 0
+    size_t length = input.size();  // 0 for null
     if (input.is_string()) {
       const std::string& text = text_of(input);
       length = static_cast<size_t>(
@@ -320,7 +324,7 @@ class Run {
     return &scratch;
   }
 
-  /// What was computed. An integer as long as it is written without an exponent.
+  /// Makes a computed number: an integer if jq writes it without an exponent, otherwise a double.
   const J* number(double value, J& scratch) {
     constexpr double kMaxPlainInteger = 1e17;
     if (value == std::trunc(value) && std::abs(value) < kMaxPlainInteger &&
@@ -333,7 +337,7 @@ class Run {
     return &scratch;
   }
 
-  // Errors, which are all null.
+  // Errors. Each of these functions sets error_ and returns null.
 
   const J* fail(std::string_view code, std::string message) {
     error_ = {std::string(code), std::move(message)};
@@ -376,8 +380,8 @@ Result<const Json*> checked(const Json& made) {
   return &made;
 }
 
-/// Json has forgotten in which order the keys of an object were set. jq's texts and messages show
-/// it, so what they are made of is evaluated by a Json that remembers.
+/// Runs a program with OrderedJson. Json does not keep the order in which the keys of an object
+/// were set, but jq's texts and messages show it.
 Result<const Json*> run_in_order(const Node& root, const Json& input, Json& made) {
   const OrderedJson ordered(input);
   OrderedJson scratch;
@@ -396,7 +400,7 @@ FastProgram::FastProgram(std::unique_ptr<const fast::Program> program)
 
 FastProgram::~FastProgram() = default;
 
-Result<const Json*> FastProgram::look(const Json& input, Json& made) const {
+Result<const Json*> FastProgram::select(const Json& input, Json& made) const {
   if (program_->shows_order) return run_in_order(program_->root, input, made);
   Run<Json> run;
   const Json* result = run.evaluate(program_->root, input, made);
@@ -411,7 +415,7 @@ Result<const Json*> FastProgram::look(const Json& input, Json& made) const {
 
 QueryResult FastProgram::run(const Json& input) const {
   Json made;
-  const auto result = look(input, made);
+  const auto result = select(input, made);
   if (!result) return tl::unexpected(result.error());
   if (*result == &made) return made;
   return **result;

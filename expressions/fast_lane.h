@@ -1,8 +1,8 @@
-// The fast lane evaluates in process the part of jq that most workflows use: paths, literals,
+// The fast lane evaluates in the process the part of jq that most workflows use: paths, literals,
 // interpolated strings, object and array construction, `|`, `+`, `-`, comparisons, `and`, `or`,
-// `not`, `//`, `length`. Its meaning is libjq 1.6's, errors and their messages included, up to the
-// spelling of numbers; what it is not sure of it does not take. Pure; a FastProgram is immutable,
-// so any thread may run it.
+// `not`, `//`, `length`. Its results are those of libjq 1.6, including errors and their messages,
+// except for the spelling of numbers. A program that may give a different result is refused. Pure;
+// a FastProgram is immutable, so any thread may run it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace fast {
 struct Program;
 }
 
-/// A program of the fast lane. Every such program has exactly one result, or an error.
+/// A program that the fast lane can run. It has exactly one result, or an error.
 class FastProgram {
  public:
   explicit FastProgram(std::unique_ptr<const fast::Program> program);
@@ -25,19 +25,20 @@ class FastProgram {
   FastProgram(const FastProgram&) = delete;
   FastProgram& operator=(const FastProgram&) = delete;
 
-  /// Errors: direktiv.jq.badCommand; millrace.jq.memory for a value that is built beyond reason.
+  /// Runs the program. Errors: direktiv.jq.badCommand; millrace.jq.memory if the program builds a
+  /// value that is far too large.
   QueryResult run(const Json& input) const;
 
-  /// As run, without a copy of what exists: the result is a part of the input or of the program,
-  /// or else it is `made`.
-  Result<const Json*> look(const Json& input, Json& made) const;
+  /// Runs the program like run(), but copies no existing value: the result points into the input,
+  /// into the program, or to `made`, which holds a value that had to be made.
+  Result<const Json*> select(const Json& input, Json& made) const;
 
  private:
   std::unique_ptr<const fast::Program> program_;
 };
 
-/// Null if the program is not for the fast lane: a worker has to run it (or to say what is wrong
-/// with it).
+/// Compiles a program for the fast lane. Null if the fast lane cannot run it: then a worker has to
+/// run it, or to report its errors.
 std::shared_ptr<const FastProgram> compile_fast(std::string_view program);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// The tree of a fast lane program: made by fast_lane_parser.cc, run by fast_lane.cc. A new operator
-// is a kind here, a rule there and a case in the other.
+// The syntax tree of a fast lane program: fast_lane_parser.cc makes it, fast_lane.cc runs it. A new
+// operator needs a kind here, a rule in fast_lane_parser.cc and a case in fast_lane.cc.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,18 @@
 
 namespace millrace::fast {
 
-/// `.name` or `[index]`.
+/// One step of a path: `.name` or `[index]`.
 struct Step {
   std::variant<std::string, int64_t> to;
-  bool optional = false;  ///< `?`: yields nothing where it would fail
+  bool optional = false;  ///< `?`: has no result instead of an error
 };
 
 struct Node {
   enum class Kind {
-    kConstant,  ///< no array or object
-    kPath,      ///< steps from the input, or from the one child
-    kArray,     ///< of the children, as many as yield something
-    kObject,    ///< keys[i]: children[i]; of equal keys the last counts
+    kConstant,  ///< a value that is not an array or object
+    kPath,      ///< steps from the input, or from the only child
+    kArray,     ///< an array of the children's results; a child without a result is left out
+    kObject,    ///< an object of keys[i]: children[i]; of equal keys the last one counts
     kPipe,      ///< children[0] | children[1]
     kText,      ///< a string made of the children's texts
     kAdd,
@@ -52,11 +52,12 @@ struct Node {
 
 struct Program {
   Node root;
-  /// Whether it writes as text an object whose keys may not be in order, as jq's are not.
+  /// Whether the program may write, as text, an object whose keys are not sorted. jq writes keys in
+  /// the order in which they were set.
   bool shows_order = false;
 };
 
-/// Null if the text is not of the fast lane.
+/// Parses a program. Null if the fast lane cannot run it.
 std::unique_ptr<const Program> parse(std::string_view text);
 
 }  // namespace millrace::fast

@@ -12,12 +12,12 @@ namespace millrace::fast {
 namespace {
 
 constexpr int kMaxNesting = 64;
-/// A program cannot nest its input deeper than by so much. jq does not write out what nests more
-/// than 256 deep.
+/// The most levels of nesting that a program may add to its input. jq does not write values that
+/// are nested more than 256 deep.
 constexpr int kMaxConstructions = 100;
-constexpr size_t kMaxDigits = 15;  // every integer of as many digits is a double
+constexpr size_t kMaxDigits = 15;  // a double represents every integer with this many digits
 
-/// Words that jq's lexer does not take for a name.
+/// Words that jq's lexer does not read as a name.
 bool is_keyword(std::string_view word) {
   for (const std::string_view keyword :
        {"as", "import", "include", "module", "def", "if", "then", "else", "elif", "and", "or",
@@ -34,7 +34,7 @@ Node join(Node::Kind kind, Node left, Node right) {
   return node;
 }
 
-/// Whether it may yield nothing at all.
+/// Whether the node may have no result at all.
 bool may_be_empty(const Node& node) {
   const auto any_child = [&] {
     return std::any_of(node.children.begin(), node.children.end(), may_be_empty);
@@ -52,16 +52,17 @@ bool may_be_empty(const Node& node) {
   }
 }
 
-/// Looks for text that is made of objects.
+/// Checks whether a program may write, as text, an object whose keys are not sorted.
 class OrderCheck {
  public:
   explicit OrderCheck(const Node& root) { walk(root, true); }
 
-  /// Whether all objects that are written as text have their keys in order for certain.
+  /// Whether all objects that the program writes as text surely have sorted keys.
   bool holds() const { return holds_; }
 
  private:
-  /// Whether that is certain of the node's value, if it is or is not of its input.
+  /// Whether all objects in the node's value surely have sorted keys. `input`: whether those in its
+  /// input surely have them.
   bool walk(const Node& node, bool input) {
     if (node.kind == Node::Kind::kPipe)
       return walk(node.children[1], walk(node.children[0], input));
@@ -78,7 +79,7 @@ class OrderCheck {
       case Node::Kind::kObject:
         return all && std::is_sorted(node.keys.begin(), node.keys.end());
       case Node::Kind::kAdd:
-        return one_is_scalar;  // then it is no object
+        return one_is_scalar;  // then the sum is not an object
       case Node::Kind::kText:
         holds_ = holds_ && all;
         return true;
@@ -98,8 +99,8 @@ Node constant(Json value) {
   return Node{.kind = Node::Kind::kConstant, .constant = std::move(value)};
 }
 
-/// Recursive descent along jq 1.6's grammar. Each rule is nullopt for what is not in the lane; that
-/// ends the parse, so no rule needs to put back what it read.
+/// A recursive descent parser for jq 1.6's grammar. A rule returns nullopt for code that the fast
+/// lane does not run. That ends the parse, so no rule has to restore the position.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -163,7 +164,7 @@ class Parser {
       if (!take_operator(text)) continue;
       std::optional<Node> right = sum();
       if (!right) return std::nullopt;
-      return join(kind, *std::move(left), *std::move(right));  // not associative: no second one
+      return join(kind, *std::move(left), *std::move(right));  // not associative: only one
     }
     return left;
   }
@@ -181,7 +182,8 @@ class Parser {
     return left;
   }
 
-  /// A term, perhaps behind a minus, which binds like the one between two terms.
+  /// Reads a term, with or without a minus before it; that minus binds like the operator between
+  /// two terms.
   std::optional<Node> operand() {
     if (!take('-')) return term();
     if (++nesting_ > kMaxNesting) return std::nullopt;
@@ -238,7 +240,7 @@ class Parser {
       if (!element) return std::nullopt;
       node.children.push_back(*std::move(element));
     } while (take(','));
-    // `[a, b | c]` would be `[(a, b) | c]`.
+    // Only for one element: `[a, b | c]` means `[(a, b) | c]`.
     if (node.children.size() == 1 && take_operator("|")) {
       std::optional<Node> rest = pipe();
       if (!rest) return std::nullopt;
@@ -278,7 +280,7 @@ class Parser {
     return node;
   }
 
-  /// A value within an object: of operators it has only `|` and the minus before a term.
+  /// Reads a value inside an object. Its only operators are `|` and the minus before a term.
   std::optional<Node> member() {
     std::optional<Node> left = operand();
     if (!left || !take_operator("|")) return left;
@@ -289,7 +291,7 @@ class Parser {
     return join(Node::Kind::kPipe, *std::move(left), *std::move(right));
   }
 
-  /// A path from the input: its first step may follow the dot at once.
+  /// Reads a path from the input; its first step may directly follow the dot.
   std::optional<Node> path() {
     Node node{.kind = Node::Kind::kPath};
     const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
@@ -306,7 +308,7 @@ class Parser {
     return suffixed(std::move(node));
   }
 
-  /// The steps that follow a term.
+  /// Reads the steps after a term and adds them to `node`.
   std::optional<Node> suffixed(Node node) {
     for (;;) {
       skip_space();
@@ -356,7 +358,7 @@ class Parser {
     return step;
   }
 
-  /// Digits with at most one point in their midst; not `01`.
+  /// Reads digits with at most one point between them; `01` is refused.
   std::optional<Node> number() {
     const size_t begin = at_;
     while (is_digit(peek())) ++at_;
@@ -374,7 +376,7 @@ class Parser {
     return constant(value);
   }
 
-  /// A string, perhaps with `\(…)` in it.
+  /// Reads a string, with or without `\(…)` in it.
   std::optional<Node> text() {
     Node node{.kind = Node::Kind::kText};
     std::string literal;
@@ -393,7 +395,7 @@ class Parser {
     return node;
   }
 
-  /// A string as it stands.
+  /// Reads a string without `\(…)`.
   std::optional<std::string> string() {
     std::string value;
     ++at_;
@@ -401,7 +403,8 @@ class Parser {
     return value;
   }
 
-  /// Up to a quote or an interpolation; false at one of the rarer escapes, or the end.
+  /// Reads up to a quote or an interpolation. False at an escape that the fast lane does not
+  /// support, or at the end.
   bool append_literal(std::string& literal) {
     for (; at_ < text_.size() && peek() != '"'; ++at_) {
       if (peek() != '\\') {
@@ -432,14 +435,14 @@ class Parser {
     return true;
   }
 
-  /// Takes what stands right here.
+  /// Reads `text` if it begins exactly here, without skipping white space.
   bool take_now(std::string_view text) {
     if (text_.substr(at_, text.size()) != text) return false;
     at_ += text.size();
     return true;
   }
 
-  /// Not that of `?//`.
+  /// Reads a `?`, but not the `?` of `?//`.
   bool take_question_mark() {
     skip_space();
     if (peek() != '?' || text_.substr(at_, 3) == "?//") return false;
@@ -455,7 +458,7 @@ class Parser {
     return false;
   }
 
-  /// Takes the operator unless it is the beginning of a longer one.
+  /// Reads the operator, unless it is the beginning of a longer operator.
   bool take_operator(std::string_view text) {
     skip_space();
     if (text_.substr(at_, text.size()) != text) return false;

@@ -46,7 +46,7 @@ void merge(Json& object, const Json& right) {
   }
 }
 
-/// OrderedJson looks at one key after the other: so they are found by an index.
+/// OrderedJson finds a key by a linear search. So an index of the keys is built first.
 void merge(OrderedJson& object, const OrderedJson& right) {
   auto& members = *object.get_ptr<OrderedJson::object_t*>();
   std::unordered_map<std::string, size_t> places;

@@ -1,6 +1,6 @@
-// What jq makes of JSON values: their order, truth, names of types, and what `+` makes of two
-// objects. Json is one with sorted keys, OrderedJson one that remembers in which order keys were
-// set: what follows is written for either. Private to fast_lane.cc.
+// jq's rules for JSON values: their order, their truth, the names of their types, and `+` for two
+// objects. The functions exist for Json, whose keys are sorted, and for OrderedJson, whose keys
+// keep the order in which they were set. Private to fast_lane.cc.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const J& boolean(bool value) {
   return jsons[value ? 1 : 0];
 }
 
-/// jq's order of types, which is also what decides between values of different types.
+/// jq's order of types. It also decides the order of two values of different types.
 enum class Rank { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
 template <class J>
@@ -68,13 +68,13 @@ std::string_view kind_name(const J& value) {
   return "";
 }
 
-/// jq's own truth: only null and false are not true.
+/// Whether jq counts the value as true: all values except null and false.
 template <class J>
 bool holds(const J& value) {
   return value.is_boolean() ? value.template get<bool>() : !value.is_null();
 }
 
-/// The size of the value's text in bytes, escapes aside, and how deep it nests.
+/// The size of a value's JSON text in bytes, without escapes, and the depth of its nesting.
 struct Extent {
   size_t bytes = 0;
   size_t depth = 0;
@@ -95,19 +95,22 @@ Extent extent(const J& value) {
   return whole;
 }
 
-/// jq's order: numbers as doubles with NaN below them all (itself included), strings by bytes,
-/// objects first by their sorted keys. Below 0: `a` comes first; 0: they are equal.
+/// Compares in jq's order: numbers as doubles, with NaN below all numbers (also below itself),
+/// strings by bytes, objects first by their sorted keys. A result below 0: `a` comes first; 0: they
+/// are equal.
 int compare(const Json& a, const Json& b);
 inline int compare(const OrderedJson& a, const OrderedJson& b) { return compare(Json(a), Json(b)); }
 
-/// An order that differs from jq's only in that NaN is not below itself.
+/// Whether `a` comes before `b` in jq's order, except that NaN does not come before itself
+/// (std::sort needs that).
 bool is_before(const Json& a, const Json& b);
 
-/// Adds the members of `right` to `object`, in the place of those of the same name.
+/// Adds the members of `right` to `object`; they replace members with the same name.
 void merge(Json& object, const Json& right);
 void merge(OrderedJson& object, const OrderedJson& right);
 
-/// Makes what was computed what is written in results: there is no NaN, infinity or negative zero.
+/// Replaces computed numbers that a result cannot contain: NaN by null, an infinity by the largest
+/// double of its sign, negative zero by 0.
 void make_plain(Json& value);
 
 }  // namespace millrace::fast

@@ -17,17 +17,17 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// Words of jq behind which a value has to come.
+/// Words of jq that a value must follow.
 constexpr std::string_view kOpeningWords[] = {"and",  "or",      "if",  "then",  "elif",
                                               "else", "foreach", "try", "catch", "reduce"};
 
-/// Functions that newer versions of jq have.
+/// Functions that only newer versions of jq have.
 constexpr std::string_view kNewerFunctions[] = {
     "abs",     "add/1", "debug/1", "have_decnum", "have_literal_numbers",
     "ltrim",   "pick",  "rtrim",   "scan/2",      "skip",
     "toarray", "trim",  "trimstr"};
 
-/// Words of other languages, and what to write for them.
+/// Words of other languages, and what to write instead.
 constexpr std::pair<std::string_view, std::string_view> kForeignWords[] = {
     {"True", "`true`"},
     {"False", "`false`"},
@@ -37,7 +37,8 @@ constexpr std::pair<std::string_view, std::string_view> kForeignWords[] = {
     {"NULL", "`null`"},
     {"jq", "the query alone, without `jq(…)`"}};
 
-/// The message of a complaint whose text is `before` + something + `behind`: that something.
+/// The middle of a text that has the form `before` + middle + `behind`; nullopt if it has another
+/// form.
 std::optional<std::string_view> between(std::string_view what, std::string_view before,
                                         std::string_view behind) {
   if (!what.starts_with(before) || !what.ends_with(behind) ||
@@ -59,9 +60,9 @@ class Explainer {
   }
 
   std::string explain() const {
-    if (complaints_.empty()) return "jq does not take this query";
+    if (complaints_.empty()) return "jq does not accept this query";
     if (code_.find_first_not_of(kBlanks) == std::string::npos) {
-      return "the query is a comment and nothing else; write `.` for the whole input";
+      return "the query is only a comment; write `.` for the whole input";
     }
     const JqComplaint& first = complaints_.front();
     if (first.what.starts_with("syntax error")) return syntax_error(first);
@@ -91,13 +92,14 @@ class Explainer {
           "a key of an object is a string, and {} at {} is not; write it in double quotes", *key,
           place(first.at));
     }
-    return fmt::format("jq does not take this query at {}: {}", place(first.at), first.what);
+    return fmt::format("jq does not accept this query at {}: {}", place(first.at), first.what);
   }
 
  private:
   std::string place(size_t at) const { return place_in(program_, at); }
 
-  /// The last byte of code before `at`, past blanks, comments and texts; npos if there is none.
+  /// The place of the last byte of code before `at`, ignoring blanks, comments and the contents of
+  /// strings; npos if there is none.
   size_t before(size_t at) const {
     if (at == 0) return std::string::npos;
     return code_.find_last_not_of(kBlanks, std::min(at, code_.size()) - 1);
@@ -110,7 +112,7 @@ class Explainer {
     return at;
   }
 
-  /// The name that ends with the byte `last`; empty if none does.
+  /// The name that ends at byte `last`; empty if none ends there.
   std::string_view name_until(size_t last) const {
     if (last >= code_.size()) return {};
     size_t begin = last + 1;
@@ -118,7 +120,7 @@ class Explainer {
     return std::string_view(code_).substr(begin, last + 1 - begin);
   }
 
-  // What jq's grammar does not take.
+  // Syntax errors.
 
   std::string syntax_error(const JqComplaint& complaint) const {
     if (std::string detached = detached_name(complaint.at); !detached.empty()) {
@@ -129,19 +131,19 @@ class Explainer {
                        expected.empty() ? "" : "; expected ", expected, advice(complaint.at));
   }
 
-  /// Of `. name` libjq complains behind the name only.
+  /// Explains `. name`, for which libjq reports an error only after the name; empty if the program
+  /// has another error.
   std::string detached_name(size_t at) const {
     const JqComplaint* const dot = find("try .[\"field\"]");
     if (dot == nullptr || dot->at >= at) return "";
     const size_t name = code_.find_first_not_of(kBlanks, dot->at + 1);
     if (name == dot->at + 1 || name >= at || !is_in_name(code_[name])) return "";
     return fmt::format(
-        "{} at {}; write `.{}` without a blank for a key, or `|` behind the dot for "
-        "a function",
+        "{} at {}; write `.{}` without a blank for a key, or `|` after the dot for a function",
         unexpected(name), place(name), program_.substr(name, end_of_name(name) - name));
   }
 
-  /// ``unexpected `|` ``, `unexpected end of the query`.
+  /// The first part of a message: ``unexpected `|` ``, or `unexpected end of the query`.
   std::string unexpected(size_t at) const {
     if (at >= program_.size()) return "unexpected end of the query";
     const char c = code_at(at);
@@ -165,7 +167,7 @@ class Explainer {
     return (c == '/' && next == '/') || (c == '&' && next == '&');
   }
 
-  /// What may stand at the place, in words; empty if there is nothing to say.
+  /// What is expected at the place, in words; empty if the message should not name it.
   std::string expected_at(const JqComplaint& complaint) const {
     if (has("Possibly unterminated 'if' statement")) return "";
     constexpr std::string_view kExpecting = ", expecting ";
@@ -176,12 +178,12 @@ class Explainer {
                                      : "an operator, such as `|`, or the end";
   }
 
-  /// `'$' or '['` of libjq.
+  /// Translates libjq's list of expected tokens, such as `'$' or '['`.
   static std::string in_words(std::string_view tokens) {
     constexpr std::pair<std::string_view, std::string_view> kWords[] = {
         {"'$' or '[' or '{'", "a variable, such as `$x`"},
         {"IDENT or __loc__", "the name of a variable"},
-        {"FORMAT or QQSTRING_START", "a name or a text in quotes behind the dot"},
+        {"FORMAT or QQSTRING_START", "a name or a text in quotes after the dot"},
         {"'}'", "`,` or `}`"},
         {"'$'", "a name that begins with `$`"},
         {"',' or ']'", "`,` or `]`"},
@@ -195,7 +197,7 @@ class Explainer {
     return out;
   }
 
-  /// Whether what stands before the place is not complete without a value behind it.
+  /// Whether the code before the place needs a value after it.
   bool wants_value(size_t at) const {
     const size_t last = before(at);
     if (last == std::string::npos) return true;
@@ -218,7 +220,8 @@ class Explainer {
     return found == complaints_.end() ? nullptr : &*found;
   }
 
-  /// What to write instead of what begins at the place: `; write …`.
+  /// The end of a message: what to write instead of the code at the place, as `; write …`; may be
+  /// empty.
   std::string advice(size_t at) const {
     std::string foreign = advice_on_operator(at);
     if (!foreign.empty()) return foreign;
@@ -229,8 +232,9 @@ class Explainer {
           place(one->at));
     }
     if (const JqComplaint* one = find("Possibly unterminated 'try'")) {
-      return fmt::format("; write what follows the error behind the `catch` of the `try` at {}",
-                         place(one->at));
+      return fmt::format(
+          "; write the query that handles the error after the `catch` of the `try` at {}",
+          place(one->at));
     }
     if (has("break requires a label")) return "; write `break $name`, within `label $name | …`";
     if (has("May need parentheses") || is_key_of_object(at)) {
@@ -245,13 +249,13 @@ class Explainer {
     return advice_on_word(at);
   }
 
-  /// Whether a `{` stands before, as in `{{ .x }}`.
+  /// Whether the last byte of code before the place is a `{`, as in `{{ .x }}`.
   bool is_key_of_object(size_t at) const {
     const size_t last = before(at);
     return last != std::string::npos && code_[last] == '{';
   }
 
-  /// Operators of other languages.
+  /// The advice for an operator of another language; empty if there is none at the place.
   std::string advice_on_operator(size_t at) const {
     const char c = code_at(at);
     const size_t last = before(at);
@@ -294,7 +298,8 @@ class Explainer {
     return advice_on_construct(at);
   }
 
-  /// What is made of several parts, one of which is missing or too many.
+  /// The advice for a construct of several parts, such as `if`, with one part missing or too many;
+  /// may be empty.
   std::string advice_on_construct(size_t at) const {
     const char c = code_at(at);
     if (count_word("if") > count_word("end")) return "; write `if … then … else … end`";
@@ -308,7 +313,7 @@ class Explainer {
       if (binds && has_word("reduce")) return "; write `reduce … as $x (first; next)`";
       if (binds && has_word("foreach")) return "; write `foreach … as $x (first; next; result)`";
       const bool is_call = opener != std::string::npos && code_[opener] == '(';
-      if (c == ';' && !is_call) return "; `;` stands between the arguments of a function only";
+      if (c == ';' && !is_call) return "; write `;` only between the arguments of a function";
     }
     const bool compares = !wants_value(at) && std::string_view("=<>").find(c) != std::string::npos;
     if (compares && c != '\0') return "; write parentheses around one of the operations";
@@ -328,7 +333,7 @@ class Explainer {
     return count;
   }
 
-  /// The innermost bracket that is open at the place; npos: none is.
+  /// The place of the innermost bracket that is open at `at`; npos if none is open.
   size_t opener_of(size_t at) const {
     std::vector<size_t> open;
     for (size_t i = 0; i < std::min(at, code_.size()); ++i) {
@@ -342,9 +347,9 @@ class Explainer {
     return open.empty() ? std::string::npos : open.back();
   }
 
-  // Names.
+  // Unknown names.
 
-  /// `split/3` of libjq.
+  /// Explains an unknown function, which libjq names like `split/3`.
   std::string unknown_function(std::string_view function, size_t at) const {
     const size_t slash = function.rfind('/');
     const std::string name(function.substr(0, slash));
@@ -405,7 +410,7 @@ class Explainer {
     return fmt::format("; write `.{}` for a key, or \"{}\" for a text", name, name);
   }
 
-  // Literals.
+  // Malformed literals.
 
   std::string malformed_number(size_t at) const {
     size_t end = at;
@@ -414,7 +419,8 @@ class Explainer {
                        program_.substr(at, end - at), place(at));
   }
 
-  /// The text at the place is a row of escapes: finds the first that is wrong.
+  /// Explains a string with an invalid escape. A series of escapes begins at the place; this finds
+  /// the first invalid one.
   std::string malformed_escape(size_t at) const {
     const auto is_hex = [&](size_t i) { return i < program_.size() && is_hex_digit(program_[i]); };
     while (at + 1 < program_.size() && program_[at] == '\\') {
@@ -435,8 +441,7 @@ class Explainer {
       while (end < at + 6 && is_hex(end)) ++end;
       if (end < at + 6) {
         return fmt::format(
-            "the escape `{}` at {} is not valid; write four hexadecimal digits "
-            "behind `\\u`",
+            "the escape `{}` at {} is not valid; write four hexadecimal digits after `\\u`",
             program_.substr(at, end - at), place(at));
       }
       const char high = program_[at + 2];

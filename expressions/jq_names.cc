@@ -15,11 +15,12 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// A part of the program with a scope of its own: a pair of brackets, or a branch of an `if`.
+/// A part of the program with its own scope of variables: a pair of brackets, or a branch of an
+/// `if`.
 struct Scope {
-  char opener;                              ///< `i`: an `if`
-  std::vector<std::string_view> variables;  ///< bound within it so far
-  std::string_view called;                  ///< `(`: the function whose arguments these are
+  char opener;                              ///< the bracket; `i` for an `if`
+  std::vector<std::string_view> variables;  ///< variables bound in the scope so far
+  std::string_view called;  ///< for a `(` with arguments: the function that is called
   size_t arguments = 1;
 };
 
@@ -105,7 +106,7 @@ class Reader {
     sure_ = sure_ && functions_.contains(fmt::format("{}/{}", name, arguments));
   }
 
-  /// `as $name |`, from behind `as`.
+  /// Reads the rest of `as $name |`, after `as`.
   void bind() {
     if (next_sign() != '$') {
       sure_ = false;
@@ -200,7 +201,7 @@ class Reader {
   const JqFunctions& functions_;
   std::vector<Scope> scopes_ = {Scope{.opener = '\0'}};
   bool sure_ = true;
-  bool begins_key_ = false;  ///< a name that stands here is the key of an object
+  bool begins_key_ = false;  ///< a name at this place is the key of an object
   bool after_question_ = false;
 };
 

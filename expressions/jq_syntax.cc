@@ -25,7 +25,7 @@ char closer_of(char opener) {
   }
 }
 
-/// Whether a path goes on behind this: `a.b`, `[0].b`.
+/// Whether a path may continue after this character: `a.b`, `[0].b`.
 bool ends_term(char c) { return is_in_name(c) || c == ']' || c == ')' || c == '"' || c == '?'; }
 
 size_t end_of_name(std::string_view text, size_t begin) {
@@ -33,7 +33,7 @@ size_t end_of_name(std::string_view text, size_t begin) {
   return begin;
 }
 
-/// The last character that is not one of `blanks`; a blank if there is none.
+/// The last character of the text that is not in `blanks`; a blank if there is none.
 char last_sign(std::string_view text, std::string_view blanks) {
   const size_t at = text.find_last_not_of(blanks);
   return at == std::string_view::npos ? ' ' : text[at];
@@ -45,7 +45,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-/// The length of the operator that assigns and begins at `at`; 0 if none does.
+/// The length of the assignment operator that begins at `at`; 0 if none does.
 size_t assignment_at(std::string_view text, size_t at) {
   for (const std::string_view sign : {"//=", "|=", "+=", "-=", "*=", "/=", "%=", "="}) {
     if (!text.substr(at).starts_with(sign)) continue;
@@ -58,8 +58,8 @@ size_t assignment_at(std::string_view text, size_t at) {
   return 0;
 }
 
-/// Where the left side of the assignment at `at` begins, at most kMostOfTarget bytes before it:
-/// targets that are nested would be read again and again.
+/// The place where the left side of the assignment at `at` begins, at most kMostOfTarget bytes
+/// before it. Without this limit, nested targets would be read again and again.
 size_t begin_of_target(std::string_view text, size_t at) {
   constexpr size_t kMostOfTarget = 256;
   size_t depth = 0;
@@ -78,7 +78,7 @@ size_t begin_of_target(std::string_view text, size_t at) {
   return begin;
 }
 
-/// The text without one pair of parentheses around all of it, if it has one.
+/// The text without the pair of parentheses around all of it, if there is one.
 std::string_view without_parentheses(std::string_view text) {
   if (!text.starts_with('(')) return text;
   const JqEnd end = scan_jq(text, 1);
@@ -86,11 +86,11 @@ std::string_view without_parentheses(std::string_view text) {
   return is_pair ? text.substr(1, text.size() - 2) : text;
 }
 
-/// The signs of a program, outside of its brackets and of `if … end`, that decide what it yields.
+/// The operators that decide the result of a program: those outside of brackets and of `if … end`.
 struct Outermost {
-  size_t begin = 0;                  ///< behind the last `|` or `;`
-  std::optional<size_t> assignment;  ///< behind `begin`
-  bool has_looser = false;           ///< an operator there that binds less than an assignment
+  size_t begin = 0;                  ///< the place after the last `|` or `;`
+  std::optional<size_t> assignment;  ///< the place of the last assignment after `begin`
+  bool has_looser = false;  ///< after `begin`, an operator binds less tightly than an assignment
 };
 
 Outermost outermost_of(std::string_view text) {
@@ -125,7 +125,7 @@ Outermost outermost_of(std::string_view text) {
 }
 
 bool is_assignment_in(std::string_view text) {
-  constexpr int kMostSteps = 16;  // deeper ones are not looked into
+  constexpr int kMostSteps = 16;  // deeper nesting is not examined
   for (int i = 0; i < kMostSteps; ++i) {
     text = without_blanks(text);
     if (const std::string_view inside = without_parentheses(text); inside.size() < text.size()) {
@@ -144,7 +144,8 @@ bool is_assignment_in(std::string_view text) {
   return false;
 }
 
-/// How a query is written in another language, as the program is: `${ … }`; empty if it is none.
+/// The placeholder of another language that the program begins with, such as `${ … }`; empty if it
+/// has none.
 std::string_view foreign_placeholder(std::string_view program) {
   const size_t first = program.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";
@@ -227,8 +228,7 @@ Status check_program_text(std::string_view program) {
     case JqEnd::Kind::kOpen:
       return fail(
           "jq.unbalanced",
-          fmt::format("the `{}` at {} of the jq program is not closed; write the `{}` that "
-                      "is missing",
+          fmt::format("the `{}` at {} of the jq program is not closed; write the missing `{}`",
                       program[end.at], place_in(program, end.at), closer_of(program[end.at])));
     case JqEnd::Kind::kMismatch:
       return fail("jq.unbalanced", describe_mismatch(program, end));
@@ -236,8 +236,8 @@ Status check_program_text(std::string_view program) {
       break;
   }
   return fail("jq.unbalanced",
-              fmt::format("the `{}` at {} of the jq program closes nothing; remove it, or write "
-                          "what it closes",
+              fmt::format("the `{}` at {} of the jq program has no matching opening bracket; "
+                          "remove it, or write the opening bracket",
                           program[end.at], place_in(program, end.at)));
 }
 
@@ -277,8 +277,8 @@ bool is_assignment(std::string_view program) { return is_assignment_in(without_l
 std::vector<std::string> keys_constructed(std::string_view program) {
   const std::string text = without_literals(program);
   std::vector<std::string> keys;
-  // The text between any two quotes in a row: strings, and what stands between them, which is not
-  // a key.
+  // Adds the text between any two successive quotes: strings, and also the code between two
+  // strings, which is not a key and does no harm.
   for (size_t open = text.find('"'); open != std::string::npos;) {
     const size_t close = text.find('"', open + 1);
     if (close == std::string::npos) break;
@@ -312,7 +312,7 @@ std::vector<std::string> keys_assigned(std::string_view program) {
       const bool is_first = dot == 0 || !ends_term(target[dot - 1]);
       if (is_first && end > dot + 1) keys.emplace_back(target.substr(dot + 1, end - dot - 1));
     }
-    // `.["order"]`, `."order"`
+    // Keys in quotes: `.["order"]`, `."order"`.
     const std::vector<std::string> quoted = keys_constructed(program.substr(begin, i - begin));
     keys.insert(keys.end(), quoted.begin(), quoted.end());
     i += size - 1;

@@ -1,6 +1,6 @@
-// As much of jq's lexical syntax as it takes to know where a program ends. jq's own grammar pairs
-// all brackets, so a text whose brackets pair here can be put between parentheses and cannot reach
-// out of them.
+// The part of jq's lexical syntax that is needed to find the end of a program. jq's own grammar
+// pairs all brackets. So a text whose brackets pair here can be put between parentheses, and no
+// part of it can end outside of them.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,38 @@
 
 namespace millrace {
 
-/// The longest program taken, in bytes: longer ones compile for seconds.
+/// The longest program that is accepted, in bytes: longer ones take seconds to compile.
 inline constexpr size_t kMaxProgramBytes = 4096;
 
-/// Where reading jq text ended.
+/// The place where scan_jq() stopped, and why.
 struct JqEnd {
   enum class Kind {
-    kEnd,       ///< the text is over and everything is closed
-    kOpen,      ///< the text is over within a bracket or a string that began at `at`
-    kCloser,    ///< at `at` stands a closing bracket that nothing in the text opened
-    kMismatch,  ///< at `at` stands a closing bracket of another kind than the one open at `open`
+    kEnd,       ///< the text ended, and every bracket and string is closed
+    kOpen,      ///< the text ended inside a bracket or a string that began at `at`
+    kCloser,    ///< at `at` is a closing bracket without an opening one in the text
+    kMismatch,  ///< at `at` is a closing bracket that does not match the opening one at `open`
   };
   Kind kind;
   size_t at;
   size_t open = 0;
 };
 
-/// Reads jq text from byte `from` on, past strings (with the interpolations in them), comments and
-/// pairs of brackets.
+/// Scans jq text from byte `from` on, skipping strings (with the interpolations in them), comments
+/// and pairs of brackets.
 JqEnd scan_jq(std::string_view text, size_t from = 0);
 
-/// What is wrong where reading ended with kMismatch; the places are columns of `text`.
+/// The error message for a scan that ended with kMismatch; its places are lines and columns of
+/// `text`.
 std::string describe_mismatch(std::string_view text, const JqEnd& end);
 
-/// Checks what can be checked of a program without jq. Errors: `jq.too_long`, `jq.empty`,
+/// Checks a program as far as that is possible without jq. Errors: `jq.too_long`, `jq.empty`,
 /// `jq.malformed` (a NUL byte), `jq.unbalanced` (brackets or quotes; names the place), `jq.syntax`
 /// (the placeholder of another language: `${ .x }`, `{{ .x }}`).
 Status check_program_text(std::string_view program);
 
-/// Returns the program with a blank for each byte of its comments and of the literal text of its
-/// strings; what is interpolated into a string stays. All bytes keep their places, so operators and
-/// paths can be searched for.
+/// Returns the program with a blank in place of each byte of its comments and of the literal text
+/// of its strings; code that is interpolated into a string stays. All other bytes keep their
+/// places, so the result can be searched for operators and paths.
 std::string without_literals(std::string_view program);
 
 /// Whether the program's last and outermost operation assigns (`=`, `|=`, `+=`, …) to a part of its
@@ -61,16 +62,16 @@ std::vector<std::string> keys_assigned(std::string_view program);
 /// steps from the input (`.payment.received`); npos if it does not.
 size_t find_split_key(std::string_view program, std::string_view key);
 
-/// The formats that libjq 1.6 has. It looks for one when it runs a program, not when it compiles
-/// it.
+/// The formats that libjq 1.6 has. It looks up a format when it runs a program, not when it
+/// compiles it.
 inline constexpr std::string_view kJqFormats[] = {"@text", "@json", "@csv",    "@tsv",    "@html",
                                                   "@uri",  "@sh",   "@base64", "@base64d"};
 
 /// Returns the first `@name` of the program that is not a format; empty if there is none.
 std::string find_unknown_format(std::string_view program);
 
-/// A place in a program for messages, counted from 1 in characters: `column 5`, or in one of
-/// several lines `line 2, column 5`.
+/// Returns a place in a program for messages, counted from 1 in characters: `column 5`, or `line 2,
+/// column 5` if the program has several lines.
 std::string place_in(std::string_view program, size_t at);
 
 }  // namespace millrace

@@ -17,7 +17,8 @@ constexpr size_t kMaxExcerptBytes = 14;
 constexpr std::string_view kCut = "...";
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-/// The fewest digits that mean the number, and an exponent only where it spares many zeros.
+/// Appends a number with the fewest digits that identify it, and with an exponent only if that
+/// saves many zeros.
 void append_number(double number, std::string& out) {
   if (std::isnan(number)) {
     out += "null";
@@ -29,7 +30,7 @@ void append_number(double number, std::string& out) {
   char text[32];
   const auto end = std::to_chars(std::begin(text), std::end(text), std::abs(number),
                                  std::chars_format::scientific);
-  // d.ddde±xx
+  // The text has the form d.ddde±xx.
   const std::string_view scientific(text, static_cast<size_t>(end.ptr - text));
   const size_t e = scientific.find('e');
   std::string digits(scientific.substr(0, 1));
@@ -42,7 +43,7 @@ void append_number(double number, std::string& out) {
   constexpr int kMostZerosBehind = 14;
   constexpr int kLeastExponent = -4;
   if (exponent < kLeastExponent || exponent > count + kMostZerosBehind) {
-    out += scientific;  // its exponent has two digits at least, too
+    out += scientific;  // like jq's, its exponent has at least two digits
   } else if (exponent < 0) {
     out.append("0.").append(static_cast<size_t>(-exponent - 1), '0').append(digits);
   } else if (exponent + 1 >= count) {
@@ -72,7 +73,8 @@ void append_string(std::string_view string, std::string& out, size_t enough) {
   out += '"';
 }
 
-/// The bytes at the end that begin a character and do not end it.
+/// The number of bytes of an incomplete UTF-8 character at the end of the text; 0 if the last
+/// character is complete.
 size_t unfinished_bytes(std::string_view text) {
   size_t behind = 0;
   while (behind < text.size() && (text[text.size() - 1 - behind] & 0xc0) == 0x80) ++behind;

@@ -1,6 +1,6 @@
-// How libjq 1.6 writes values as text: in strings that they are interpolated into, and in the
-// messages of its errors. Not how results are written: those keep integers that a double does not
-// hold, and have their keys in order.
+// Writes values as text in the way of libjq 1.6, as it does in interpolated strings and in error
+// messages. Results are written differently: they keep integers that a double cannot represent, and
+// their keys are sorted.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace millrace {
 
-/// Json that keeps its keys in the order in which they were set, as jq's objects do.
+/// A JSON value whose objects keep their keys in the order in which they were set, like jq's
+/// objects.
 using OrderedJson = nlohmann::ordered_json;
 
-/// Appends the value as `tojson` writes it; any of the two Jsons. May stop once `out` has more than
-/// `enough` bytes.
+/// Appends the value as jq's `tojson` writes it; J is Json or OrderedJson. May stop when `out` has
+/// more than `enough` bytes.
 template <class J>
 void append_jq_text(const J& value, std::string& out, size_t enough = std::string::npos);
 
-/// The value as it stands in a message: what is longer than 14 bytes is cut.
+/// The value as jq's error messages show it: its text, cut if it is longer than 14 bytes.
 template <class J>
 std::string jq_excerpt(const J& value);
 

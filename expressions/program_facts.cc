@@ -16,7 +16,8 @@ bool is_identity(const Node& node) {
   return node.kind == Kind::kPath && node.children.empty() && node.steps.empty();
 }
 
-/// Whether the value is the same for each input, where `.` is so if `of_constant`.
+/// Whether the node's value is the same for every input. `of_constant`: whether `.` is the same,
+/// too.
 bool is_constant(const Node& node, bool of_constant) {
   switch (node.kind) {
     case Kind::kNot:
@@ -42,7 +43,7 @@ std::string_view type_of_value(const Json& value) {
 
 std::string_view type_of(const Node& node);
 
-/// What both have; empty: they differ.
+/// The type of both nodes; empty if they differ.
 std::string_view common_type(const Node& one, const Node& other) {
   const std::string_view type = type_of(one);
   return type == type_of(other) ? type : "";
@@ -79,7 +80,7 @@ std::string_view type_of(const Node& node) {
     case Kind::kAlternative:
       return common_type(node.children[0], node.children[1]);
     case Kind::kSubtract: {
-      // Whatever has a difference, both sides are of its type.
+      // If there is a difference, both sides have its type.
       const std::string_view left = type_of(node.children[0]);
       return left.empty() ? type_of(node.children[1]) : left;
     }
@@ -89,9 +90,9 @@ std::string_view type_of(const Node& node) {
 
 using KeyPath = std::vector<std::string>;
 
-/// What the node yields, if that is the value at a path of keys from the input; `input` is the path
-/// of what the node reads as `.`, if it has one. `is_whole` becomes false where the path goes on by
-/// something else than a key.
+/// The path of keys from the input to the node's value; nullopt if the value is not reached by such
+/// a path. `input` is the path of the node's `.`, if it has one. `is_whole` becomes false if the
+/// path continues with a step that is not a key.
 std::optional<KeyPath> key_path(const Node& node, const std::optional<KeyPath>& input,
                                 bool& is_whole) {
   if (node.kind == Kind::kPipe) {
@@ -109,7 +110,7 @@ std::optional<KeyPath> key_path(const Node& node, const std::optional<KeyPath>& 
   return path;
 }
 
-/// Goes through what is evaluated over the input, or over a value within it.
+/// Adds the paths of all nodes that read the input, or a value inside it, to `found`.
 void gather(const Node& node, const std::optional<KeyPath>& input, std::vector<KeyPath>& found) {
   bool is_whole = true;
   if (node.kind == Kind::kPath) {

@@ -1,6 +1,6 @@
-// What a program of the fast lane says before it has an input: a result that is always the same, a
-// type that all results have, the keys that it reads. For checks of definitions; of what a worker
-// has to run nothing is known. Pure.
+// Facts about a fast lane program that hold for every input: a constant result, the type of all
+// results, the keys that it reads. They are used by checks of definitions. Nothing is known about a
+// program that a worker has to run. Pure.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@
 namespace millrace {
 
 struct ProgramFacts {
-  std::optional<Json> value;   ///< the result, whatever the input is
-  std::optional<Error> error;  ///< it fails, whatever the input is
+  std::optional<Json> value;   ///< the result, if it is the same for every input
+  std::optional<Error> error;  ///< the error, if the program fails for every input
   /// jq's name of the type of every result: `array`, `boolean`, `null`, `number`, `object`,
-  /// `string`. Empty: not known.
+  /// `string`. Empty: unknown.
   std::string_view type;
 };
 
 ProgramFacts facts_of(std::string_view program);
 
-/// The same of a template's value: that of its one program, of the text that several make, or of a
-/// constant.
+/// The facts about a template's value: the result of its one program, a text with several results
+/// in it, or a constant.
 ProgramFacts facts_of(const Template& value);
 
-/// The keys in a row that the program reads from the input itself, up to an index: of `.a["b"] |
-/// .c` they are `a`, `b` and `a`, `b`, `c`.
+/// The paths of keys that the program reads from the input, each up to its first index: for
+/// `.a["b"] | .c` they are `a`, `b` and `a`, `b`, `c`.
 std::vector<std::vector<std::string>> key_paths_of(std::string_view program);
 
 }  // namespace millrace

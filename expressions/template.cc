@@ -71,11 +71,11 @@ Result<Program> make_program(std::string_view text) {
 
 struct Template::Tree {
   Node root;
-  Parts parts;  // of a root that is a string, however it is held
+  Parts parts;  // of a root that is a string, in any representation
   std::vector<Program> programs;
 };
 
-/// Walks a value and gathers its programs on the way.
+/// Reads a value into a tree and collects its programs.
 class Template::Reader {
  public:
   Result<Node> read(const Json& value) {
@@ -127,7 +127,7 @@ class Template::Reader {
       if (end.kind == JqEnd::Kind::kEnd || end.kind == JqEnd::Kind::kOpen) {
         return fail(
             "jq.unterminated",
-            fmt::format("the `jq(` at {} has no closing parenthesis; write `)` behind the query",
+            fmt::format("the `jq(` at {} has no closing parenthesis; write `)` after the query",
                         place_in(text, at)));
       }
       if (end.kind == JqEnd::Kind::kMismatch) {
@@ -135,8 +135,8 @@ class Template::Reader {
       }
       if (text[end.at] != ')') {
         return fail("jq.unbalanced",
-                    fmt::format("the `{}` at {} closes nothing in the `jq(` at {}", text[end.at],
-                                place_in(text, end.at), place_in(text, at)));
+                    fmt::format("the `{}` at {} has no matching opening bracket in the `jq(` at {}",
+                                text[end.at], place_in(text, end.at), place_in(text, at)));
       }
       Node program = TRY(read_program(text.substr(begin, end.at - begin)));
       if (trimmed(text) == text.substr(at, end.at + 1 - at)) return program;

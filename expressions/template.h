@@ -1,6 +1,6 @@
-// Fields of a workflow that may hold jq: text with `jq(…)` in it, or a program on its own. A
-// Template is read once, when the workflow is loaded; running its programs is the caller's business
-// (fast lane or workers), and `assemble` puts their results in place. Pure; immutable and cheap to
+// Template: a field of a workflow that may contain jq: text with `jq(…)` in it, or a program of its
+// own. A Template is parsed once, when the workflow is loaded. The caller runs its programs (fast
+// lane or workers), and `assemble` puts the results into the value. Pure; immutable and cheap to
 // copy, so any thread may use it.
 #pragma once
 
@@ -22,16 +22,17 @@ struct Program {
   std::shared_ptr<const FastProgram> fast;  ///< null: a worker has to run it
 };
 
-/// Errors: those of check_program_text. That it is valid jq is for the workers to check.
+/// Makes a program. Errors: those of check_program_text. Only a worker can check whether it is
+/// valid jq.
 Result<Program> make_program(std::string_view text);
 
 class Template {
  public:
-  /// What the bare string `"."` is: text like any other, or (in the fields that the language calls
-  /// a jq command) the whole input.
+  /// The meaning of the bare string `"."`: text like any other, or, in fields that the language
+  /// calls a jq command, the whole input.
   enum class Dot { kLiteral, kIdentity };
 
-  /// A piece of a string: literal text, or the place of a program's result.
+  /// A part of a string: literal text, or the place of a program's result.
   struct Part {
     std::string literal;
     std::optional<size_t> program;  ///< index into programs()
@@ -39,33 +40,35 @@ class Template {
     bool operator==(const Part&) const = default;
   };
 
-  /// The constant null.
+  /// A template of the constant null.
   Template();
 
-  /// Reads a value whose strings are literals but for the `jq(…)` in them: a string that is,
-  /// trimmed, one `jq(…)` becomes its result with its type; within a longer string each `jq(…)`
-  /// becomes text. Objects and arrays are read value by value, keys never. Errors:
-  /// `jq.unterminated` (with the byte), and those of make_program.
+  /// Parses a value whose strings are literals except for the `jq(…)` in them. A string that,
+  /// trimmed, is one `jq(…)` becomes the result, with its type; in a longer string, each `jq(…)`
+  /// becomes text. Objects and arrays are parsed value by value; keys are never parsed. Errors:
+  /// `jq.unterminated` and `jq.unbalanced` (with the place), and those of make_program.
   static Result<Template> literal_or_jq(const Json& value, Dot dot);
 
-  /// Reads a field whose bare string is itself a jq program, such as `.x > 5`. A string with a
-  /// `jq(…)`, and any value that is no string, is read as literal_or_jq does. Errors as there.
+  /// Parses a field whose bare string is itself a jq program, such as `.x > 5`. A string with a
+  /// `jq(…)` in it, and a value that is not a string, is parsed as by literal_or_jq. Errors: those
+  /// of literal_or_jq.
   static Result<Template> query(const Json& value);
 
-  /// In the order in which they are evaluated, which is the order of the results for assemble.
+  /// The programs, in the order in which they are evaluated; assemble() expects the results in this
+  /// order.
   std::span<const Program> programs() const;
 
   bool is_constant() const { return programs().empty(); }
 
-  /// The program if the whole value is one program's result, else null.
+  /// The program if the template's value is the result of one program; otherwise null.
   const Program* whole() const;
 
-  /// A template that is one string: its pieces in order, whole() being one piece. Empty for any
-  /// other value.
+  /// The parts of a template that is one string, in order; a template with a whole() program has
+  /// one part. Empty for any other value.
   std::span<const Part> parts() const;
 
-  /// The value with the results in place; one result for each program. In a longer string a string
-  /// result stands as it is, any other as compact JSON.
+  /// The value with the results inserted. Precondition: one result for each program. In a longer
+  /// string, a string result is inserted as it is, any other result as compact JSON.
   Json assemble(std::span<const Json> results) const;
 
  private:

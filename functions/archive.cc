@@ -11,11 +11,11 @@
 namespace millrace {
 namespace {
 
-/// Uncompressed, with headers and filling: twice what an archive may hold. What is beyond has not
-/// been an archive of files.
+/// The size limit of an uncompressed archive with headers and padding: twice what its files may
+/// have.
 constexpr int64_t kMostUncompressed = int64_t{128} << 20;
 constexpr size_t kBlock = 512;
-/// Archives come from strangers: what their authors, owners and clocks were is of no meaning here.
+/// An archive is untrusted input, so its modes, owners and times are not used.
 constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kExecutable = 0111;
@@ -24,14 +24,14 @@ tl::unexpected<Error> bad(std::string message) {
   return fail(std::string(kFunctionFiles), std::move(message));
 }
 
-/// libarchive takes an archive that is cut between two entries for a whole one. A compressed one
-/// has the end of its compression to tell.
+/// libarchive accepts an archive that is cut between two entries as complete. In a compressed
+/// archive the end of the compressed data shows a cut.
 bool has_end_mark(std::string_view tar) {
   return tar.size() >= kBlock &&
          tar.substr(tar.size() - kBlock).find_first_not_of('\0') == std::string_view::npos;
 }
 
-/// What an entry is that may not be in an archive; empty: it may.
+/// The kind of an entry that is not accepted in an archive; empty: the entry is accepted.
 std::string_view kind_refused(archive_entry* entry) {
   if (archive_entry_hardlink(entry) != nullptr || archive_entry_symlink(entry) != nullptr) {
     return "a link";
@@ -53,7 +53,7 @@ std::string_view kind_refused(archive_entry* entry) {
   }
 }
 
-/// Without anything on strings that the archive made: they may be of any bytes.
+/// The strings may contain bytes of the archive, so bytes that are not printable are replaced.
 std::string printable(const char* text) {
   std::string shown = text == nullptr ? "?" : std::string(text).substr(0, 100);
   for (char& byte : shown) {
@@ -83,9 +83,9 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     return bad(
         fmt::format("the archive has more than {} MiB uncompressed", kMostUncompressed >> 20));
   }
-  // The source itself counts as one.
+  // libarchive counts the source itself as one filter.
   if (gzip_ && archive_filter_count(archive_.get()) != 2) {
-    return bad("the archive is not compressed by gzip, once");
+    return bad("the archive is not compressed with gzip exactly once");
   }
   if (code == ARCHIVE_EOF) {
     if (!gzip_ && !has_end_mark(bytes_)) {
@@ -93,17 +93,17 @@ Result<std::optional<ArchiveEntry>> ArchiveReader::next() {
     }
     return std::nullopt;
   }
-  // A warning is one of names in another alphabet, which their reader judges.
+  // libarchive warns about names in another character set; the caller checks names.
   if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return broken();
   const char* const path = archive_entry_pathname(entry);
   if (path == nullptr) return bad("an entry has no name");
   const std::string_view refused = kind_refused(entry);
   if (!refused.empty()) {
-    return bad(fmt::format("entry {} is {}; regular files and folders are taken", printable(path),
-                           refused));
+    return bad(fmt::format("entry {} is {}; only regular files and folders are accepted",
+                           printable(path), refused));
   }
   const int64_t size = archive_entry_size(entry);
-  if (size < 0) return bad(fmt::format("entry {} has a size below zero", printable(path)));
+  if (size < 0) return bad(fmt::format("entry {} has a negative size", printable(path)));
   return ArchiveEntry{.path = path,
                       .is_folder = archive_entry_filetype(entry) == AE_IFDIR,
                       .executable = (archive_entry_mode(entry) & kExecutable) != 0,
@@ -118,7 +118,7 @@ Result<std::string_view> ArchiveReader::read() {
 
 ArchiveWriter::ArchiveWriter(size_t most)
     : most_(most), archive_(archive_write_new(), archive_write_free) {
-  // It takes names as they are; in pax they would have to be of the process's locale.
+  // gnutar stores names unchanged; pax would require names in the process's locale.
   archive_write_set_format_gnutar(archive_.get());
   archive_write_add_filter_gzip(archive_.get());
   archive_write_set_options(archive_.get(), "gzip:!timestamp");
@@ -169,7 +169,7 @@ Result<std::string> ArchiveWriter::finish() {
 }
 
 tl::unexpected<Error> ArchiveWriter::too_large() const {
-  return bad(fmt::format("as an archive it is larger than {} bytes", most_));
+  return bad(fmt::format("its archive is larger than {} bytes", most_));
 }
 
 }  // namespace millrace

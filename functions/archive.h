@@ -1,5 +1,5 @@
-// Tar archives by libarchive (the only code that includes its headers): what is in one, as far as
-// files and folders go, and how one is made. Knows nothing of disks; both for one thread at a time.
+// Reads and writes tar archives of files and folders with libarchive (no other code includes its
+// headers). It does not access disks. For one thread at a time.
 #pragma once
 
 #include <array>
@@ -17,25 +17,26 @@ struct archive_entry;
 
 namespace millrace {
 
-/// A regular file or a folder; all else is an error of the archive.
+/// A regular file or a folder; any other kind of entry is an error.
 struct ArchiveEntry {
-  std::string path;  ///< as the archive has it
+  std::string path;  ///< unchanged from the archive
   bool is_folder = false;
   bool executable = false;
-  uint64_t size = 0;  ///< of a file, as the archive says: what comes may be less, never more
+  uint64_t size = 0;  ///< of a file, from the header; the data may be shorter, never longer
 };
 
 class ArchiveReader {
  public:
-  /// Of a tar archive, or of a compressed one; `bytes` stay where they are.
+  /// Reads a tar archive, or a tar.gz if `gzip`. `bytes` must stay valid and unchanged.
   ArchiveReader(std::string_view bytes, bool gzip);
 
-  /// The next entry; nullopt: that was the last. What was not read of the one before is passed
-  /// over. Error kFunctionFiles: it is corrupt or truncated, holds what is neither file nor folder,
-  /// or comes to too much uncompressed.
+  /// The next entry; nullopt: there are no more. The unread rest of the previous entry is skipped.
+  /// Error kFunctionFiles: the archive is corrupt or truncated, has an entry that is neither file
+  /// nor folder, or is too large uncompressed.
   Result<std::optional<ArchiveEntry>> next();
 
-  /// More of the entry's bytes, until the next call; none: that was all. Error kFunctionFiles.
+  /// The next bytes of the entry, valid until the next call; empty: the entry has no more bytes.
+  /// Error kFunctionFiles.
   Result<std::string_view> read();
 
  private:
@@ -47,10 +48,10 @@ class ArchiveReader {
   std::array<char, 65536> buffer_{};
 };
 
-/// Makes a tar.gz whose bytes depend on what is added only.
+/// Creates a tar.gz whose bytes depend only on the added entries.
 class ArchiveWriter {
  public:
-  /// Larger than `most` bytes it can't become.
+  /// The archive may have at most `most` bytes.
   explicit ArchiveWriter(size_t most);
 
   /// Error kFunctionFiles: the archive becomes too large.

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kEndTimeout{10'000};
 
-/// How often is looked for messages where no descriptor is left that would tell of them.
+/// How often messages are checked if there was no descriptor left to signal them.
 constexpr Duration kWithoutWake{50};
 
 }  // namespace
@@ -57,7 +57,7 @@ void ContainerRunner::Impl::run() {
     for (ContainerMessage& message : *messages) {
       std::visit([this](auto& what) { take(std::move(what)); }, message);
     }
-    look();
+    poll();
     give_up_overdue();
     assign();
     wait(until_next());
@@ -67,12 +67,12 @@ void ContainerRunner::Impl::run() {
 
 void ContainerRunner::Impl::take(RunTask message) {
   const Job* const job = jobs_.add(std::move(message.task));
-  if (job == nullptr) return;  // it is under way
+  if (job == nullptr) return;  // already under way
   const Task& task = job->task;
   const auto& container = std::get<Container>(task.target);
   if (container.isolated) return isolated_.push_back(job->ticket());
-  Service& service = services_[{task.space, container.image, container.cmd, container.size}];
-  service.container = container;  // the newest definition says what `scale` is
+  Service& service = services_[{task.ns, container.image, container.cmd, container.size}];
+  service.container = container;  // `scale` comes from the newest definition
   service.waiting.push_back(job->ticket());
 }
 
@@ -81,7 +81,7 @@ void ContainerRunner::Impl::take(StopContainerTask message) {
   if (job != nullptr) give_up(*job);
 }
 
-void ContainerRunner::Impl::take(CallAlive message) {
+void ContainerRunner::Impl::take(CallHeartbeat message) {
   Job* const job = jobs_.find(message.ticket);
   if (job != nullptr) jobs_.heard(*job);
 }
@@ -101,11 +101,11 @@ void ContainerRunner::Impl::take(CallDone message) {
 }
 
 void ContainerRunner::Impl::end(Job& job, TaskEnded ended) {
-  jobs_.tell(job, std::move(ended));
+  jobs_.report(job, std::move(ended));
   forget(job);
 }
 
-/// Without a word: nobody waits for it.
+/// Ends a task without a report, because its result is not needed any more.
 void ContainerRunner::Impl::give_up(Job& job) {
   stop_call(job);
   forget(job);
@@ -135,14 +135,15 @@ void ContainerRunner::Impl::fail_waiting(std::deque<Ticket>& waiting, const Erro
   }
 }
 
-/// The service is asked to end what it does for the task.
+/// Cancels the call, and asks the service to stop the work for the task.
 void ContainerRunner::Impl::stop_call(const Job& job) {
   if (!job.call) return;
   http_.cancel(*job.call);
   stop_service(http_, job.box->url(), job.task.id);
 }
 
-/// Begins with it, where it has not begun yet. False: there is no runtime.
+/// Starts the removal of leftover containers, unless it was started before. Returns false if there
+/// is no runtime.
 bool ContainerRunner::Impl::clean_up() {
   if (is_clean_ || leftovers_) return true;
   for (const char* const program : {"podman", "docker"}) {
@@ -159,13 +160,13 @@ void ContainerRunner::Impl::fail_all_waiting(const Error& error) {
   for (auto& [key, service] : services_) fail_waiting(service.waiting, error);
 }
 
-bool ContainerRunner::Impl::is_anybody_waiting() {
+bool ContainerRunner::Impl::has_waiting_calls() {
   return jobs_.front(isolated_) != nullptr ||
          std::any_of(services_.begin(), services_.end(),
                      [this](auto& one) { return jobs_.front(one.second.waiting) != nullptr; });
 }
 
-/// When something is due that nobody tells us of.
+/// The time until the next action that no message or descriptor signals.
 Duration ContainerRunner::Impl::until_next() {
   Duration next{60'000};
   const auto at = [&](Duration due) { next = std::clamp(due - now_, Duration(0), next); };
@@ -198,11 +199,11 @@ void ContainerRunner::Impl::wait(Duration at_most) {
 
 void ContainerRunner::Impl::end_all() {
   jobs_.clear();
-  const Duration begun = clock_.elapsed();
+  const Duration started = clock_.elapsed();
   for (const std::unique_ptr<Box>& box : boxes_) let_go(*box);
-  while (!boxes_.empty() && clock_.elapsed() - begun < kEndTimeout) {
+  while (!boxes_.empty() && clock_.elapsed() - started < kEndTimeout) {
     wait(kMeasureEvery);
-    look();
+    poll();
   }
 }
 
@@ -216,8 +217,8 @@ void ContainerRunner::run(Task task) { impl_->put(RunTask{std::move(task)}); }
 
 void ContainerRunner::stop(const InstanceId& task) { impl_->put(StopContainerTask{task}); }
 
-std::optional<Duration> ContainerRunner::silence(const InstanceId& task) const {
-  return impl_->silence(task);
+std::optional<Duration> ContainerRunner::since_heartbeat(const InstanceId& task) const {
+  return impl_->since_heartbeat(task);
 }
 
 }  // namespace millrace

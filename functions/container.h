@@ -1,7 +1,7 @@
-// ContainerRunner: functions in containers, by the command line of podman or docker. An isolated
-// one gets a container for each call, a reusable one is kept running and called by HTTP
-// (docs/containers.md says what an image finds and leaves). Containers of a process that has died
-// are found by their label and removed before anything else is begun.
+// ContainerRunner: runs functions in containers with the command line of podman or docker. An
+// isolated function gets a container for each call; a reusable one keeps running and is called over
+// HTTP (docs/containers.md describes the interface of an image). Containers of a process that has
+// died are found by their label, and removed before any other container is started.
 #pragma once
 
 #include <cstddef>
@@ -19,36 +19,37 @@
 namespace millrace {
 
 struct ContainerSettings {
-  std::string runtime;  ///< podman or docker, or a path; empty: whichever is found, in that order
-  std::filesystem::path folder;      ///< for files; made if missing, and emptied; without a comma
-  std::string data_id;               ///< whose containers they are; letters, digits, `.`, `-`, `_`
-  size_t containers = 16;            ///< at once, of all kinds; the rest waits
-  size_t calls_each = 16;            ///< at once in a reusable one; the rest waits
-  Duration idle{300'000};            ///< so long is a reusable one kept that nobody calls
-  Duration start_timeout{300'000};   ///< within which a reusable one listens, pulls included
-  std::string network;               ///< empty: the runtime's own
-  std::vector<std::string> options;  ///< for `run`, further ones
+  std::string runtime;  ///< podman or docker, or a path; empty: podman if found, else docker
+  std::filesystem::path folder;      ///< for files; created or emptied; its path has no comma
+  std::string data_id;               ///< of the data folder; letters, digits, `.`, `-`, `_`
+  size_t containers = 16;            ///< maximum at once, of both kinds; further ones wait
+  size_t calls_each = 16;            ///< maximum at once in a reusable container; further ones wait
+  Duration idle{300'000};            ///< how long an unused reusable container is kept
+  Duration start_timeout{300'000};   ///< in which a reusable container must listen, with the pull
+  std::string network;               ///< empty: the default of the runtime
+  std::vector<std::string> options;  ///< further options for `run`
 };
 
-/// Runs tasks whose target is a Container, and no others. Of a reusable function there is one
-/// container for each namespace, image, command and size, or `scale` of them, from the first task
-/// on; those beyond `scale` go when nobody has called them for a while, or others need the room.
+/// Runs tasks whose target is a Container, and no others. A reusable function has one container, or
+/// `scale` containers, for each combination of namespace, image, command and size, from its first
+/// task on. Containers beyond `scale` are removed when they were not called for a while, or when
+/// other functions need a container.
 class ContainerRunner final : public TaskRunner {
  public:
   /// `http`, `clock` and `sink` outlive it.
   ContainerRunner(ContainerSettings settings, HttpClient& http, const Clock& clock, TaskSink& sink);
 
-  /// Kills and removes what runs; nothing is told any more.
+  /// Kills and removes its containers. Afterwards there are no more reports.
   ~ContainerRunner() override;
 
-  /// Tells TaskStarted when the container is started or called, and TaskOutput as it prints. Errors
-  /// of its own: kFunctionUnavailable (no runtime, no image, the container ended without an answer,
-  /// or does not listen), kFunctionTooLarge, kFunctionFiles.
+  /// Reports TaskStarted when the container is started or called, and TaskOutput for its output.
+  /// Its own error codes: kFunctionUnavailable (no runtime, no image, the container ended without
+  /// an answer or does not listen), kFunctionTooLarge, kFunctionFiles.
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  /// Since the container was started or called, or anything came from it. Signs of life are not
-  /// told.
-  std::optional<Duration> silence(const InstanceId& task) const override;
+  /// The time since the container was started or called, or since something came from it.
+  /// Heartbeats are not reported.
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:
   class Impl;

@@ -1,6 +1,6 @@
-// ContainerBox: a container as the runner sees it, and ContainerService: a reusable function, of
-// which there may be several. Values only: container_life.cc and container_schedule.cc move them.
-// Private to functions/.
+// ContainerBox: the runner's state of one container. ContainerService: a reusable function, which
+// may have several containers. Values only: container_life.cc and container_schedule.cc change
+// them. Private to functions/.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace millrace {
 
 struct ContainerService;
 
-/// A container, from its start until nothing is left of it.
+/// A container, from its start until its process and files are removed.
 struct ContainerBox {
   std::string name;
   std::filesystem::path folder;
@@ -33,13 +33,13 @@ struct ContainerBox {
   Duration measured{};
   OutputLines output_lines;
   OutputLines error_lines;
-  bool is_let_go = false;  ///< it is being removed, and nobody's any more
+  bool is_let_go = false;  ///< it is being removed, and gets no more calls
 
-  // Isolated.
+  // Only for an isolated function.
   std::optional<Ticket> job;
   std::string output;
 
-  // Reusable.
+  // Only for a reusable function.
   ContainerService* service = nullptr;
   std::optional<ReadyProbe> probe;
   bool is_ready = false;
@@ -47,18 +47,18 @@ struct ContainerBox {
   Duration started{};
   Duration last_used{};
 
-  /// Where the container is called.
+  /// The URL at which the container is called.
   std::string url() const { return fmt::format("http://127.0.0.1:{}/", probe->port()); }
 };
 
-/// Whose function, and of what.
+/// Namespace, image, command and size.
 using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
-/// A reusable function.
+/// A reusable function, with its waiting tasks.
 struct ContainerService {
   Container container;
   std::deque<Ticket> waiting;
   uint32_t failures = 0;  ///< in a row
-  Duration kept_from{};   ///< before, `scale` is no reason to start another
+  Duration kept_from{};   ///< `scale` starts no container before this time
 };
 
 }  // namespace millrace

@@ -16,7 +16,7 @@ struct Share {
   const char* memory;
 };
 
-/// Direktiv's ReusableFunctionDefinition.
+/// The sizes of Direktiv's ReusableFunctionDefinition.
 Share share_of(ContainerSize size) {
   switch (size) {
     case ContainerSize::kSmall:
@@ -38,14 +38,16 @@ tl::unexpected<Error> bad(std::string message) {
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
                                              const Container& container) {
   if (!is_image_name(container.image)) {
-    return bad(fmt::format("`{}` is no name of an image", container.image));
+    return bad(fmt::format(
+        "`{}` is not a valid image name; expected [registry[:port]/]path[:tag][@digest]",
+        container.image));
   }
   const Share share = share_of(container.size);
   std::vector<std::string> command = {
       plan.runtime, "run", "--rm",
-      // What it prints is read here, and nowhere kept.
+      // Output is read here; the runtime must not store it.
       "--log-driver=none",
-      // Who removes it means at once.
+      // Removal must kill at once.
       "--stop-timeout=0", fmt::format("--name={}", plan.name),
       fmt::format("--label={}={}", kDataLabel, plan.data_id),
       fmt::format("--label={}={}", kTaskLabel, plan.task),
@@ -72,12 +74,12 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     const char byte = line[i];
-    if (byte == '\0') return bad("cmd: there is a zero byte in it");
+    if (byte == '\0') return bad("cmd: it contains a zero byte");
     if (byte == '\\' && quote != '\'') {
-      if (++i == line.size()) return bad("cmd: there is nothing behind the last backslash");
-      const bool is_taken =
+      if (++i == line.size()) return bad("cmd: no character follows the last backslash");
+      const bool is_escape =
           quote == 0 || std::string_view("\"\\$`").find(line[i]) != std::string_view::npos;
-      if (!is_taken) word += byte;
+      if (!is_escape) word += byte;
       word += line[i];
       in_word = true;
     } else if (quote != 0) {
@@ -97,7 +99,7 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
       in_word = true;
     }
   }
-  if (quote != 0) return bad(fmt::format("cmd: the quote {} has no end", quote));
+  if (quote != 0) return bad(fmt::format("cmd: the quote {} is not closed", quote));
   if (in_word) words.push_back(std::move(word));
   return words;
 }

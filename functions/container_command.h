@@ -1,5 +1,5 @@
-// The command line that starts a container, as podman and docker both understand it: what it may
-// use of the machine, and what it gets of ours.
+// The command line that starts a container, in a form that podman and docker both accept: the
+// resources of the machine that it may use, and the folder that it gets.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-/// The labels by which containers of ours are found: whose data folder, and which task had it
-/// started.
+/// The labels for finding containers of millrace: the data folder, and the task for which the
+/// container was started.
 inline constexpr std::string_view kDataLabel = "millrace.data";
 inline constexpr std::string_view kTaskLabel = "millrace.task";
 
-/// Where images listen that are called.
+/// The port on which reusable containers listen.
 inline constexpr uint16_t kContainerPort = 8080;
 
 struct ContainerPlan {
@@ -26,27 +26,28 @@ struct ContainerPlan {
   std::string name;
   std::string data_id;
   std::string task;
-  std::filesystem::path source;  ///< the folder that it sees …
-  std::string target;            ///< … there
-  uint16_t port = 0;             ///< on 127.0.0.1, for its kContainerPort; 0: none
+  std::filesystem::path source;  ///< a folder of the machine
+  std::string target;            ///< where the container sees `source`
+  uint16_t port = 0;             ///< on 127.0.0.1, published to its kContainerPort; 0: none
   bool reads_input = false;
-  std::string network;               ///< empty: the runtime's own
-  std::vector<std::string> options;  ///< further ones, as they are
+  std::string network;               ///< empty: the default of the runtime
+  std::vector<std::string> options;  ///< further options, unchanged
 };
 
-/// `run …` in the foreground, gone when it ends: no capabilities, no way to more rights, the
-/// processor and memory of the size, 256 processes, a root that can't be written and 64 MB of
-/// memory at /tmp. Error kFunctionUnavailable: the image's name or the command is none.
+/// `run …` in the foreground; the container is removed when it ends. It has no capabilities and
+/// cannot gain privileges. It has the processors and memory of its size, at most 256 processes, a
+/// read-only root, and 64 MB of memory at /tmp. Error kFunctionUnavailable: the image name or the
+/// command is not valid.
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Container& container);
 
-/// Words as a shell makes them of a line: blanks part them, `'…'` is taken as it is, in `"…"` and
-/// outside a backslash takes the next character as it is (in `"…"` only one of `"`, `\`, `$`
-/// and a back-tick). Nothing else is of a meaning: there are no variables, patterns, pipes or
-/// comments. Error kFunctionUnavailable: a quote or a backslash has no end.
+/// Splits a line into words as a shell does. Blanks separate words. Text in `'…'` is not changed. A
+/// backslash outside of quotes escapes any character; in `"…"` it escapes only `"`, `\`, `$` and
+/// the back-tick. No other syntax is supported: no variables, patterns, pipes or comments. Error
+/// kFunctionUnavailable: a quote is not closed, or no character follows a backslash.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
-/// Whether that may be the name of an image: `[registry[:port]/]path[:tag][@algorithm:digest]`.
-/// What is taken for an option or for a place on this machine (`dir:/…`) is none.
+/// Whether that is a valid image name: `[registry[:port]/]path[:tag][@algorithm:digest]`. A text
+/// that the runtime takes as an option or as a place on this machine (`dir:/…`) is not valid.
 bool is_image_name(std::string_view name);
 
 }  // namespace millrace

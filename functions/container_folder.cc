@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Written by the function, beside what was laid out for it.
+/// The function may write that much, in addition to the files that it was given.
 constexpr uint64_t kMostWritten = 2 * kMaxFilesBytes;
 constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
 
@@ -21,7 +21,7 @@ fs::path prepare_container_folder(const fs::path& folder) {
   std::error_code ignored;
   fs::path path = fs::absolute(folder, ignored);
   fs::create_directories(path, ignored);
-  // What is in it is open to any user.
+  // The subfolders are open to all users.
   fs::permissions(path, fs::perms::owner_all, ignored);
   for (fs::directory_iterator entry(path, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
@@ -33,7 +33,7 @@ fs::path prepare_container_folder(const fs::path& folder) {
 bool is_too_full(const fs::path& folder) {
   uint64_t bytes = 0;
   size_t entries = 0;
-  std::error_code error;  // of what goes away meanwhile: the next look is another
+  std::error_code error;  // a file may disappear meanwhile; the next check sees the rest
   constexpr auto kOptions = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator entry(folder, kOptions, error), end; !error && entry != end;
        entry.increment(error)) {

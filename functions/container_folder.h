@@ -1,5 +1,5 @@
-// The folders of containers on this machine: what an earlier process has left goes, and what a
-// container writes is measured, since nothing else bounds it. Blocks on the disk.
+// The folders of containers on this machine. Those of an earlier process are removed, and the size
+// of a container's files is measured, because nothing else limits it. Blocks on the disk.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,15 @@
 
 namespace millrace {
 
-/// Makes the folder for all containers, or empties it, and returns its absolute path. Errors show
-/// when the first task is laid out in it.
+/// Creates the folder for all containers, or empties it, and returns its absolute path. An error
+/// shows when files for the first task are written.
 std::filesystem::path prepare_container_folder(const std::filesystem::path& folder);
 
-/// Whether there is more in the folder of a container than functions may write: twice
-/// kMaxFilesBytes and kMaxFilesEntries, since what was laid out for them is in it too.
+/// Whether the folder of a container has more than twice kMaxFilesBytes or kMaxFilesEntries: it
+/// contains both the files that the function was given and those that the function wrote.
 bool is_too_full(const std::filesystem::path& folder);
 
-/// Removes it with all that is in it. What can't be removed now is tried again at the next start.
+/// Removes the folder with its content. If that fails, the next start tries it again.
 void remove_folder(const std::filesystem::path& folder);
 
 }  // namespace millrace

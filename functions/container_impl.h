@@ -1,4 +1,4 @@
-// ContainerRunner::Impl: all that the thread of the containers does. Private to container.cc (the
+// ContainerRunner::Impl: everything that the containers thread does. Private to container.cc (the
 // thread, tasks, time), container_life.cc (containers from their start to their end) and
 // container_schedule.cc (which task gets which container).
 #pragma once
@@ -24,12 +24,12 @@
 namespace millrace {
 
 inline constexpr const char* kSharedMount = "/mnt/shared";
-/// How often is measured what a container has written.
+/// How often the size of a container's files is measured.
 inline constexpr Duration kMeasureEvery{1'000};
-/// For how long nothing is started after failures, at most.
+/// The longest time without a start after failures.
 inline constexpr Duration kLongestPause{60'000};
 
-/// The end of a task without a result.
+/// The end of a task that has no result.
 TaskEnded task_failed(std::string_view code, std::string message);
 TaskEnded task_failed(const Error& error);
 
@@ -41,7 +41,9 @@ class ContainerRunner::Impl {
   /// Any thread.
   void put(ContainerMessage message) { inbox_->put(std::move(message)); }
   /// Any thread.
-  std::optional<Duration> silence(const InstanceId& task) const { return jobs_.silence(task); }
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const {
+    return jobs_.since_heartbeat(task);
+  }
 
  private:
   using Box = ContainerBox;
@@ -53,7 +55,7 @@ class ContainerRunner::Impl {
   // Messages.
   void take(RunTask message);
   void take(StopContainerTask message);
-  void take(CallAlive message);
+  void take(CallHeartbeat message);
   void take(CallDone message);
 
   // Jobs.
@@ -67,10 +69,10 @@ class ContainerRunner::Impl {
   // The runtime.
   bool clean_up();
   void fail_all_waiting(const Error& error);
-  bool is_anybody_waiting();
+  bool has_waiting_calls();
 
   // The life of a container.
-  void look();
+  void poll();
   void has_ended(Box& box);
   void watch(Box& box);
   void stop_writing(Box& box);
@@ -105,14 +107,14 @@ class ContainerRunner::Impl {
   HttpClient& http_;
   const Clock& clock_;
   ContainerJobs jobs_;
-  const std::shared_ptr<ContainerInbox> inbox_;  ///< calls that come back late hold it too
+  const std::shared_ptr<ContainerInbox> inbox_;  ///< late calls also hold it
 
   Duration now_{};
   std::string runtime_;
   std::unique_ptr<LeftoverRemoval> leftovers_;
   bool is_clean_ = false;
 
-  std::deque<Ticket> isolated_;  ///< that wait for a container
+  std::deque<Ticket> isolated_;  ///< tasks that wait for a container
   std::map<ServiceKey, Service> services_;
   std::vector<std::unique_ptr<Box>> boxes_;
   uint64_t last_box_ = 0;

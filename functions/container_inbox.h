@@ -1,4 +1,4 @@
-// ContainerInbox: what other threads say to the thread of the containers.
+// ContainerInbox: messages of other threads to the containers thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace millrace {
 
-/// A task, and which run of it: what comes late for one that was stopped and run again is not its.
+/// A task and the number of its run() call. A message for a task that was stopped and run again has
+/// an old number and is ignored.
 struct Ticket {
   InstanceId task;
   uint64_t number = 0;
@@ -23,14 +24,14 @@ struct StopContainerTask {
   InstanceId task;
 };
 /// The container of a call has sent something.
-struct CallAlive {
+struct CallHeartbeat {
   Ticket ticket;
 };
 struct CallDone {
   Ticket ticket;
   TaskEnded answer;
 };
-using ContainerMessage = std::variant<RunTask, StopContainerTask, CallAlive, CallDone>;
+using ContainerMessage = std::variant<RunTask, StopContainerTask, CallHeartbeat, CallDone>;
 
 using ContainerInbox = PolledMailbox<ContainerMessage>;
 

@@ -25,7 +25,7 @@ ContainerJob* ContainerJobs::find(const Ticket& ticket) {
 void ContainerJobs::forget(const ContainerJob& job) {
   const InstanceId id = job.task.id;
   if (job.task.deadline) deadlines_.erase({*job.task.deadline, id});
-  signs_.forget(id);
+  heartbeats_.forget(id);
   jobs_.erase(id);
 }
 
@@ -53,19 +53,19 @@ std::optional<TimePoint> ContainerJobs::next_deadline() const {
   return deadlines_.begin()->first;
 }
 
-void ContainerJobs::tell(const ContainerJob& job, decltype(TaskReport::what) what) {
+void ContainerJobs::report(const ContainerJob& job, decltype(TaskReport::what) what) {
   heard(job);
   sink_.report({.task = job.task.id, .what = std::move(what)}, {});
 }
 
-void ContainerJobs::tell_output(ContainerJob& job, std::vector<std::string> lines) {
+void ContainerJobs::report_output(ContainerJob& job, std::vector<std::string> lines) {
   heard(job);
-  for (std::string& line : lines) tell(job, TaskOutput{std::move(line)});
+  for (std::string& line : lines) report(job, TaskOutput{std::move(line)});
 }
 
-void ContainerJobs::tell_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes) {
-  for (std::string& line : lines.add(bytes, job.left)) tell(job, TaskOutput{std::move(line)});
-  for (std::string& line : lines.finish(job.left)) tell(job, TaskOutput{std::move(line)});
+void ContainerJobs::report_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes) {
+  for (std::string& line : lines.add(bytes, job.left)) report(job, TaskOutput{std::move(line)});
+  for (std::string& line : lines.finish(job.left)) report(job, TaskOutput{std::move(line)});
 }
 
 }  // namespace millrace

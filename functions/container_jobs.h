@@ -1,5 +1,5 @@
-// ContainerJobs: the tasks that are done in containers, from run() to their end, and what is told
-// of them. For one thread, but for what says otherwise.
+// ContainerJobs: the tasks that run in containers, from run() to their end, and the reports on
+// them. For one thread, except since_heartbeat().
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "functions/container_inbox.h"
+#include "functions/heartbeats.h"
 #include "functions/output_lines.h"
-#include "functions/signs_of_life.h"
 #include "http/http_client.h"
 
 namespace millrace {
@@ -24,8 +24,8 @@ struct ContainerBox;
 struct ContainerJob {
   Task task;
   uint64_t number = 0;
-  ContainerBox* box = nullptr;             ///< none: it waits
-  std::optional<HttpClient::Ticket> call;  ///< of a reusable function, once it is called
+  ContainerBox* box = nullptr;             ///< null: it waits for a container
+  std::optional<HttpClient::Ticket> call;  ///< of a reusable function, once it was called
   OutputAllowance left;
 
   Ticket ticket() const { return {task.id, number}; }
@@ -35,35 +35,38 @@ class ContainerJobs {
  public:
   explicit ContainerJobs(TaskSink& sink) : sink_(sink) {}
 
-  /// Null: it is under way.
+  /// Null: the task is already under way.
   ContainerJob* add(Task task);
-  /// Null: it has ended, or was stopped.
+  /// Null: the task has ended or was stopped.
   ContainerJob* find(const InstanceId& task);
   ContainerJob* find(const Ticket& ticket);
   void forget(const ContainerJob& job);
   void clear();
 
-  /// The first of a queue that is still wanted; those before it are taken out.
+  /// The first task of a queue that has not ended; earlier entries are removed from the queue.
+  /// Null: none.
   ContainerJob* front(std::deque<Ticket>& waiting);
 
-  /// One whose deadline has come; null: there is none.
+  /// A task whose deadline has passed; null: none.
   ContainerJob* overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 
-  /// That is a sign of life too.
-  void tell(const ContainerJob& job, decltype(TaskReport::what) what);
-  /// There was a sign of life, of which nothing is told.
-  void heard(const ContainerJob& job) { signs_.heard(job.task.id); }
-  void tell_output(ContainerJob& job, std::vector<std::string> lines);
-  /// What is left of a stream, and these bytes behind it.
-  void tell_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes);
+  /// Reports `what`; this counts as a heartbeat too.
+  void report(const ContainerJob& job, decltype(TaskReport::what) what);
+  /// Notes a heartbeat; heartbeats are not reported.
+  void heard(const ContainerJob& job) { heartbeats_.heard(job.task.id); }
+  void report_output(ContainerJob& job, std::vector<std::string> lines);
+  /// Reports `bytes` as the end of a stream, with the incomplete line that is still in `lines`.
+  void report_rest(ContainerJob& job, OutputLines& lines, std::string_view bytes);
 
-  /// How long nothing was heard of the task; nullopt: it has not begun. Any thread.
-  std::optional<Duration> silence(const InstanceId& task) const { return signs_.silence(task); }
+  /// The time since the last heartbeat of the task; nullopt: the task has not started. Any thread.
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const {
+    return heartbeats_.since_heartbeat(task);
+  }
 
  private:
   TaskSink& sink_;
-  SignsOfLife signs_;
+  Heartbeats heartbeats_;
   std::unordered_map<InstanceId, ContainerJob> jobs_;
   std::set<std::pair<TimePoint, InstanceId>> deadlines_;
   uint64_t last_number_ = 0;

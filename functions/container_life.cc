@@ -1,5 +1,5 @@
-// Containers from their start to their end: what they are started with, what is looked at while
-// they run, and what becomes of the tasks of one that ends.
+// Containers from their start to their end: how they are started, what is checked while they run,
+// and how the tasks of a container end with it.
 #include <algorithm>
 #include <set>
 #include <system_error>
@@ -16,8 +16,8 @@ namespace millrace {
 
 namespace fs = std::filesystem;
 
-void ContainerRunner::Impl::look() {
-  const std::optional<Status> cleaned = leftovers_ ? leftovers_->look() : std::nullopt;
+void ContainerRunner::Impl::poll() {
+  const std::optional<Status> cleaned = leftovers_ ? leftovers_->poll() : std::nullopt;
   if (cleaned) {
     leftovers_.reset();
     is_clean_ = cleaned->has_value();
@@ -25,7 +25,7 @@ void ContainerRunner::Impl::look() {
   }
   for (size_t i = 0; i < boxes_.size(); ++i) {
     Box& box = *boxes_[i];
-    box.process->look();
+    box.process->poll();
     if (box.process->code() && !box.is_let_go) has_ended(box);
     if (!box.is_let_go) watch(box);
   }
@@ -36,7 +36,7 @@ void ContainerRunner::Impl::look() {
   });
 }
 
-/// By itself, with whatever result.
+/// Handles a container that ended without a removal, with any exit code.
 void ContainerRunner::Impl::has_ended(Box& box) {
   if (box.service != nullptr) {
     return lose(box, fmt::format("its container ended with code {}: {}", *box.process->code(),
@@ -46,10 +46,10 @@ void ContainerRunner::Impl::has_ended(Box& box) {
   IsolatedAnswer answer = read_isolated(
       box.folder,
       {.code = *box.process->code(), .output = box.output, .errors = box.process->last_errors()});
-  jobs_.tell_rest(job, box.error_lines, "");
+  jobs_.report_rest(job, box.error_lines, "");
   OutputLines lines;
-  jobs_.tell_rest(job, lines, answer.log);
-  if (!answer.is_output_result) jobs_.tell_rest(job, box.output_lines, box.output);
+  jobs_.report_rest(job, lines, answer.log);
+  if (!answer.is_output_result) jobs_.report_rest(job, box.output_lines, box.output);
   end(job, std::move(answer.ended));
 }
 
@@ -60,7 +60,7 @@ void ContainerRunner::Impl::watch(Box& box) {
   }
   if (box.service == nullptr) return;
   if (!box.is_ready) {
-    if (box.probe->look(now_)) {
+    if (box.probe->poll(now_)) {
       box.is_ready = true;
       box.last_used = now_;
       box.service->failures = 0;
@@ -80,7 +80,7 @@ void ContainerRunner::Impl::stop_writing(Box& box) {
   end(*jobs_.find(*box.job), task_failed(kFunctionTooLarge, said));
 }
 
-/// A reusable one that is not, or no longer, of use.
+/// Removes a reusable container that failed to start, or that cannot be used any more.
 void ContainerRunner::Impl::lose(Box& box, const std::string& why) {
   Service& service = *box.service;
   for (const InstanceId& id : std::set<InstanceId>(box.calls)) {
@@ -166,11 +166,11 @@ void ContainerRunner::Impl::start_isolated() {
   job.box = own;
   job.task.files.clear();
   job.task.input.clear();
-  jobs_.tell(job, TaskStarted());
+  jobs_.report(job, TaskStarted());
 }
 
 void ContainerRunner::Impl::start_service(Service& service) {
-  // To keep some takes no task: the name is then of nobody.
+  // Without a task the container is started for `scale`; its name then has an empty task id.
   const Job* const first = jobs_.front(service.waiting);
   const Task task = first == nullptr ? Task() : first->task;
   std::unique_ptr<Box> box = new_box(task);
@@ -184,9 +184,9 @@ void ContainerRunner::Impl::start_service(Service& service) {
   plan.port = box->probe->port();
   Status done;
   if (error) {
-    done = fail(std::string(kFunctionFiles), "its folder: " + error.message());
+    done = fail(std::string(kFunctionFiles), "its folder can't be created: " + error.message());
   } else if (plan.port == 0) {
-    done = fail(std::string(kFunctionUnavailable), "no port of this machine can be had for it");
+    done = fail(std::string(kFunctionUnavailable), "this machine has no free port for it");
   } else {
     done = start_box(std::move(box), plan, service.container, "");
   }
@@ -196,17 +196,17 @@ void ContainerRunner::Impl::start_service(Service& service) {
   fail_waiting(service.waiting, done.error());
 }
 
-/// Of a reusable one it is told where there is no doubt whose it is.
+/// Output of a reusable container is reported only if it runs exactly one call.
 void ContainerRunner::Impl::heard(Box& box, OutputLines& lines, std::string_view bytes) {
   Job* job = nullptr;
   if (box.job) job = jobs_.find(*box.job);
   if (box.calls.size() == 1) job = jobs_.find(*box.calls.begin());
-  OutputAllowance nobodys;
-  std::vector<std::string> whole = lines.add(bytes, job == nullptr ? nobodys : job->left);
-  if (job != nullptr) jobs_.tell_output(*job, std::move(whole));
+  OutputAllowance unassigned;
+  std::vector<std::string> whole = lines.add(bytes, job == nullptr ? unassigned : job->left);
+  if (job != nullptr) jobs_.report_output(*job, std::move(whole));
 }
 
-/// Of an isolated one it may be the result: that shows at the end.
+/// Standard output of an isolated container may be the result; that is known only at its end.
 void ContainerRunner::Impl::heard_output(Box& box, std::string_view bytes) {
   if (!box.job) return heard(box, box.output_lines, bytes);
   const size_t room = kMaxAnswerBytes + 1 - box.output.size();

@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kErrorBytes = 1'000;
 
-/// Keeps the end.
+/// Appends the bytes; drops the start of a text that becomes too long.
 void append_end(std::string& text, std::string_view bytes) {
   text += bytes;
   if (text.size() > 2 * kErrorBytes) text.erase(0, text.size() - kErrorBytes);
 }
 
-/// For messages: one line of text.
+/// The end of the bytes as one line of text, for messages.
 std::string in_one_line(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes.substr(bytes.size() - std::min(bytes.size(), kErrorBytes))) {
@@ -56,16 +56,17 @@ void ContainerProcess::wait_for(std::vector<pollfd>& list) const {
   if (removal_) removal_->wait_for(list);
 }
 
-void ContainerProcess::look() {
-  if (client_) code_ = client_->look();
+void ContainerProcess::poll() {
+  if (client_) code_ = client_->poll();
   if (code_) client_.reset();
-  if (removal_ && removal_->look()) removal_.reset();
+  if (removal_ && removal_->poll()) removal_.reset();
 }
 
 std::string ContainerProcess::last_errors() const { return in_one_line(errors_); }
 
-/// The client goes first, so that it can't start what is removed already. An error here, and there
-/// may be one where nothing has been started, is made good at the next start.
+/// The client is killed first, so that it cannot start a container that was already removed. An
+/// error of the removal is ignored: there may be no container at all, and the next start removes
+/// leftovers.
 void ContainerProcess::remove() {
   if (!client_) return;
   client_.reset();
@@ -76,8 +77,8 @@ void ContainerProcess::remove() {
 
 LeftoverRemoval::LeftoverRemoval(std::string runtime, std::string data_id)
     : runtime_(std::move(runtime)) {
-  begun_ = begin({runtime_, "ps", "--all", "--quiet", "--no-trunc",
-                  fmt::format("--filter=label={}={}", kDataLabel, data_id)});
+  started_ = begin({runtime_, "ps", "--all", "--quiet", "--no-trunc",
+                    fmt::format("--filter=label={}={}", kDataLabel, data_id)});
 }
 
 Status LeftoverRemoval::begin(std::vector<std::string> command) {
@@ -94,9 +95,9 @@ void LeftoverRemoval::wait_for(std::vector<pollfd>& list) const {
   if (process_) process_->wait_for(list);
 }
 
-std::optional<Status> LeftoverRemoval::look() {
-  if (!begun_) return begun_;
-  const std::optional<int> code = process_->look();
+std::optional<Status> LeftoverRemoval::poll() {
+  if (!started_) return started_;
+  const std::optional<int> code = process_->poll();
   if (!code) return std::nullopt;
   if (*code != 0) {
     return fail(std::string(kFunctionUnavailable),
@@ -109,8 +110,8 @@ std::optional<Status> LeftoverRemoval::look() {
   std::istringstream list(output_);
   for (std::string id; list >> id;) command.push_back(id);
   if (command.size() == none) return Status();
-  begun_ = begin(std::move(command));
-  if (!begun_) return begun_;
+  started_ = begin(std::move(command));
+  if (!started_) return started_;
   return std::nullopt;
 }
 

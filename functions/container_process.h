@@ -1,5 +1,5 @@
-// Containers as processes of the runtime's command line: one that runs in the foreground until it
-// is gone, and what an earlier process has left behind. For one thread, see child_process.h.
+// Containers as processes of the runtime's command line: a container that runs in the foreground,
+// and the removal of containers of an earlier process. For one thread, see child_process.h.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class ContainerProcess {
   struct Start {
     std::string runtime;
     std::string name;
-    std::vector<std::string> command;  ///< `run` of that name, in the foreground
-    std::string input;                 ///< the file that it reads; empty: nothing
+    std::vector<std::string> command;  ///< `run` with that name, in the foreground
+    std::string input;                 ///< path of the file for its standard input; empty: none
     std::function<void(std::string_view)> output;
     std::function<void(std::string_view)> errors;
   };
@@ -31,16 +31,16 @@ class ContainerProcess {
   static Result<std::unique_ptr<ContainerProcess>> start(Start start);
 
   void wait_for(std::vector<pollfd>& list) const;
-  void look();
+  void poll();
 
-  /// Its exit code, once it has ended by itself.
+  /// Its exit code, once it has ended without remove().
   std::optional<int> code() const { return code_; }
-  /// Whether nothing of it is left, by itself or by remove().
+  /// Whether the client has ended and a removal, if there was one, is finished.
   bool is_gone() const { return !client_ && !removal_; }
-  /// The end of what it wrote to the standard error, for messages.
+  /// The end of what it wrote to its standard error, for messages.
   std::string last_errors() const;
 
-  /// Kills it, whatever it does, in the background.
+  /// Kills and removes the container in the background.
   void remove();
 
  private:
@@ -60,14 +60,15 @@ class LeftoverRemoval {
   LeftoverRemoval(std::string runtime, std::string data_id);
 
   void wait_for(std::vector<pollfd>& list) const;
-  /// How it went, once it is done. Error kFunctionUnavailable: with what the runtime says.
-  std::optional<Status> look();
+  /// The result, once it has finished; nullopt: not yet. Error kFunctionUnavailable has the
+  /// runtime's message.
+  std::optional<Status> poll();
 
  private:
   Status begin(std::vector<std::string> command);
 
   std::string runtime_;
-  Status begun_;
+  Status started_;
   std::unique_ptr<ChildProcess> process_;
   std::string output_;
   std::string errors_;

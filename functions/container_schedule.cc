@@ -1,5 +1,5 @@
-// Which task gets which container: those that wait, in the order in which they came; those that are
-// kept; and who has to go when there is no room.
+// Which task gets which container: tasks wait in the order in which they came; `scale` containers
+// are kept running; an idle container is removed if others need its place.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -14,10 +14,11 @@
 namespace millrace {
 
 void ContainerRunner::Impl::assign() {
-  if (!is_anybody_waiting() && !is_clean_) return;
+  if (!has_waiting_calls() && !is_clean_) return;
   if (!clean_up()) {
-    return fail_all_waiting({std::string(kFunctionUnavailable),
-                             "functions in containers need podman or docker, and none is found"});
+    return fail_all_waiting(
+        {std::string(kFunctionUnavailable),
+         "functions in containers need podman or docker, and neither was found"});
   }
   if (!is_clean_) return;
   for (auto& [key, service] : services_) call_ready(service);
@@ -35,14 +36,14 @@ void ContainerRunner::Impl::assign() {
   }
 }
 
-/// Whether nobody wants it and nothing is left of it.
+/// Whether the service has no waiting tasks, no containers and no `scale`.
 bool ContainerRunner::Impl::is_over(Service& service) {
   return service.container.scale == 0 && jobs_.front(service.waiting) == nullptr &&
          std::none_of(boxes_.begin(), boxes_.end(),
                       [&](const auto& box) { return box->service == &service; });
 }
 
-/// What waits goes to the container that has least to do.
+/// Each waiting task goes to the container with the fewest calls.
 void ContainerRunner::Impl::call_ready(Service& service) {
   while (Job* const job = jobs_.front(service.waiting)) {
     Box* least = nullptr;
@@ -65,10 +66,10 @@ void ContainerRunner::Impl::call(Job& job, Box& box) {
   job.box = &box;
   box.calls.insert(job.task.id);
   job.task.files.clear();
-  jobs_.tell(job, TaskStarted());
+  jobs_.report(job, TaskStarted());
   const Ticket ticket = job.ticket();
   job.call = call_service(http_, box.url(), job.task, fmt::format("{}/{}", kSharedMount, id),
-                          {.alive = [inbox = inbox_, ticket] { inbox->put(CallAlive{ticket}); },
+                          {.alive = [inbox = inbox_, ticket] { inbox->put(CallHeartbeat{ticket}); },
                            .done =
                                [inbox = inbox_, ticket](TaskEnded answer) {
                                  inbox->put(CallDone{ticket, std::move(answer)});
@@ -76,7 +77,7 @@ void ContainerRunner::Impl::call(Job& job, Box& box) {
   job.task.input.clear();
 }
 
-/// The queue that a container must be started for, of those whose first came first.
+/// The queue that needs a new container and whose first task came first; null: none.
 std::deque<Ticket>* ContainerRunner::Impl::first_in_need() {
   std::deque<Ticket>* first = nullptr;
   uint64_t number = std::numeric_limits<uint64_t>::max();
@@ -100,8 +101,9 @@ ContainerService* ContainerRunner::Impl::service_of(const std::deque<Ticket>* wa
   return nullptr;
 }
 
-/// For somebody who waits: the one goes that was not used for longest, one that is not to be kept
-/// if there is such; where one is going, that is room enough.
+/// Makes room for a waiting task by removing an idle container: first one beyond `scale`, and of
+/// those the one that was not used for the longest time. If a container is being removed already,
+/// that is enough.
 void ContainerRunner::Impl::make_room() {
   Box* oldest = nullptr;
   const auto rank = [this](const Box& box) {
@@ -115,7 +117,7 @@ void ContainerRunner::Impl::make_room() {
   if (oldest != nullptr) let_go(*oldest);
 }
 
-/// As many as `scale` says, as far as there is room.
+/// Starts containers up to `scale`, as long as the limit of containers permits it.
 void ContainerRunner::Impl::keep(Service& service) {
   while (now_ >= service.kept_from && count_of(service) < service.container.scale &&
          boxes_.size() < settings_.containers) {

@@ -31,7 +31,7 @@ constexpr size_t kMaxComponent = 255;
 constexpr std::string_view kOut = "out";
 constexpr std::array kScopes = {VariableScope::kInstance, VariableScope::kWorkflow,
                                 VariableScope::kNamespace};
-/// For all users, whatever the umask is; who gets there at all is decided above.
+/// Open to all users, whatever the umask is; the folder above decides who gets access.
 constexpr mode_t kFolderMode = 0777;
 constexpr mode_t kFileMode = 0666;
 constexpr mode_t kExecutable = 0111;
@@ -42,7 +42,7 @@ tl::unexpected<Error> bad(std::string message) {
 
 std::string reason() { return std::strerror(errno); }
 
-/// A name as messages show it: bytes that are no plain text would not get through JSON.
+/// A name for messages: bytes that are not printable ASCII would not get through JSON.
 std::string shown(std::string_view name) {
   std::string text;
   for (const char byte : name.substr(0, 100)) {
@@ -66,7 +66,7 @@ std::vector<std::string_view> components_of(std::string_view name) {
   }
 }
 
-/// What may still be written, or collected.
+/// The bytes and entries that may still be written or collected.
 class Allowance {
  public:
   uint64_t bytes() const { return bytes_; }
@@ -87,13 +87,15 @@ class Allowance {
   size_t entries_ = kMaxFilesEntries;
 };
 
-// Laying out.
+// Writing files for a task.
 
-/// The folder of that name in another, made where there is none; what is a file or a link is none.
+/// Opens the folder `name` in `parent`, and creates it if it is missing. A file or a link is an
+/// error.
 Result<Descriptor> open_folder(int parent, std::string_view name) {
   const std::string text(name);
   const bool is_new = ::mkdirat(parent, text.c_str(), kFolderMode) == 0;
-  if (!is_new && errno != EEXIST) return bad(fmt::format("no folder can be made: {}", reason()));
+  if (!is_new && errno != EEXIST)
+    return bad(fmt::format("the folder can't be created: {}", reason()));
   Descriptor folder(
       ::openat(parent, text.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return bad(fmt::format("{} is a file and a folder at once", shown(name)));
@@ -101,7 +103,7 @@ Result<Descriptor> open_folder(int parent, std::string_view name) {
   return folder;
 }
 
-/// The same for each component; without any the folder itself, opened again.
+/// Opens or creates nested folders, one for each component; without components, `root` itself.
 Result<Descriptor> open_folders(int root, const std::vector<std::string_view>& names) {
   Descriptor folder(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const std::string_view name : names) folder = TRY(open_folder(folder.fd(), name));
@@ -118,7 +120,7 @@ Status write_all(int file, std::string_view bytes) {
   return {};
 }
 
-/// A new file of that name, which may lie in folders of `root`.
+/// Creates a new file; the folders of its name are created in `root`.
 Result<Descriptor> make_file(int root, std::string_view name, bool executable) {
   std::vector<std::string_view> parts = components_of(name);
   const std::string last(parts.back());
@@ -126,7 +128,7 @@ Result<Descriptor> make_file(int root, std::string_view name, bool executable) {
   const Descriptor folder = TRY(open_folders(root, parts));
   Descriptor file(::openat(folder.fd(), last.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!file) return bad(errno == EEXIST ? "there are two of that name" : reason());
+  if (!file) return bad(errno == EEXIST ? "that name is used twice" : reason());
   ::fchmod(file.fd(), executable ? kFileMode | kExecutable : kFileMode);
   return file;
 }
@@ -138,7 +140,8 @@ Status write_file(int root, std::string_view name, std::string_view bytes, Allow
   return write_all(file.fd(), bytes);
 }
 
-/// The name of an entry without what `tar -C folder .` puts around it; empty: the folder itself.
+/// The name of an entry without `./` and `/`, which `tar -C folder .` adds; empty: the folder
+/// itself.
 std::string_view entry_name(std::string_view path, bool is_folder) {
   while (path.starts_with("./")) path.remove_prefix(2);
   if (is_folder && path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
@@ -177,8 +180,8 @@ Status unpack(const TaskFile& file, int root, Allowance& left) {
   }
 }
 
-/// What the text says. White space is of no meaning, as the tools that make Base64 break lines;
-/// quotes are not either: a string that a setter has stored is JSON.
+/// Decodes Base64. White space is ignored, because tools that create Base64 break lines. Quotes
+/// around it are ignored, because a string that a setter stored is JSON.
 Result<std::string> decode(std::string_view text) {
   const auto is_space = [](char byte) {
     return std::strchr(" \t\r\n", byte) != nullptr && byte != 0;
@@ -191,7 +194,7 @@ Result<std::string> decode(std::string_view text) {
     inner = inner.substr(1, inner.size() - 2);
   }
   std::optional<std::string> bytes = base64_decode(inner);
-  if (!bytes) return bad("the variable is no Base64");
+  if (!bytes) return bad("the variable is not valid Base64");
   return *std::move(bytes);
 }
 
@@ -210,23 +213,25 @@ Status lay_out_file(const TaskFile& file, int root, Allowance& left) {
   return {};
 }
 
-/// No name twice, and none in what another one makes.
+/// No name may occur twice, and no file may be inside another one.
 Status check_names(const std::vector<TaskFile>& files) {
   std::set<std::string_view> names;
   for (const TaskFile& file : files) {
     const Status is_right = check_file_name(file.name);
     if (!is_right) return fail_in("file " + shown(file.name), is_right.error());
     if (components_of(file.name).front() == kOut) {
-      return bad(fmt::format("file {}: `out` is for what the function leaves", shown(file.name)));
+      return bad(
+          fmt::format("file {}: the name `out` is reserved for variables that the function sets",
+                      shown(file.name)));
     }
     if (!names.insert(file.name).second) {
-      return bad(fmt::format("file {}: there are two of that name", shown(file.name)));
+      return bad(fmt::format("file {}: that name is used twice", shown(file.name)));
     }
   }
   for (const std::string_view name : names) {
     for (size_t at = name.find('/'); at != std::string_view::npos; at = name.find('/', at + 1)) {
       if (!names.contains(name.substr(0, at))) continue;
-      return bad(fmt::format("file {}: it lies in another one", shown(name)));
+      return bad(fmt::format("file {}: it is inside another file", shown(name)));
     }
   }
   return {};
@@ -234,7 +239,7 @@ Status check_names(const std::vector<TaskFile>& files) {
 
 Status lay_out(const std::vector<TaskFile>& files, const fs::path& folder) {
   const Descriptor root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!root) return bad(fmt::format("the folder of the task: {}", reason()));
+  if (!root) return bad(fmt::format("the folder of the task can't be opened: {}", reason()));
   ::fchmod(root.fd(), kFolderMode);
   Allowance left;
   for (const TaskFile& file : files) {
@@ -245,7 +250,8 @@ Status lay_out(const std::vector<TaskFile>& files, const fs::path& folder) {
   return {};
 }
 
-// Collecting. The function may still be at it: what is looked at is what was opened.
+// Collecting variables. The function may still be running, so every check uses the opened
+// descriptor.
 
 struct FolderEntry {
   std::string name;
@@ -256,10 +262,10 @@ struct FolderEntry {
 };
 
 Result<FolderEntry> open_entry(int folder, std::string name) {
-  // Not to wait for the other end of a fifo; a link is an error by itself.
+  // NONBLOCK: do not wait for the other end of a fifo. NOFOLLOW: opening a link fails.
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   FolderEntry entry{.name = std::move(name)};
-  // Looked at first: a device may mind being opened.
+  // Checked before it is opened, because opening a device may have an effect.
   if (::fstatat(folder, entry.name.c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) != 0) {
     return bad(reason());
   }
@@ -274,7 +280,7 @@ Result<FolderEntry> open_entry(int folder, std::string name) {
   return entry;
 }
 
-/// The names in a folder, sorted. Takes one from the allowance for each.
+/// The sorted names in a folder. Each name takes one entry from the allowance.
 Result<std::vector<std::string>> names_in(const Descriptor& folder, Allowance& left) {
   const int own = ::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const stream = own < 0 ? nullptr : ::fdopendir(own);
@@ -295,7 +301,7 @@ Result<std::vector<std::string>> names_in(const Descriptor& folder, Allowance& l
   return names;
 }
 
-/// The first `most` bytes.
+/// The first `most` bytes of a file.
 Result<std::string> read_head(const FolderEntry& entry, uint64_t most) {
   Result<std::string> bytes = read_at_most(entry.file, most);
   if (!bytes) return bad(std::move(bytes).error().message);
@@ -353,47 +359,47 @@ Result<Variable> variable_of(const FolderEntry& entry, Allowance& left) {
 Result<TaskVariable> collect(const Descriptor& folder, VariableScope scope, const std::string& name,
                              Allowance& left) {
   if (!is_variable_key(name)) {
-    return bad(fmt::format("its name is no key of a variable: {}", kVariableKeyRule));
+    return bad(fmt::format("its name is not a valid variable key: {}", kVariableKeyRule));
   }
   const FolderEntry entry = TRY(open_entry(folder.fd(), name));
   Variable value = TRY(variable_of(entry, left));
   return TaskVariable{.scope = scope, .key = name, .value = std::move(value)};
 }
 
-/// nullopt: there is none, the function has removed it.
+/// Opens a folder; nullopt: the function has removed it.
 Result<std::optional<Descriptor>> open_if_there(int parent, std::string_view name) {
   Descriptor folder(
       ::openat(parent, std::string(name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder) return folder;
   if (errno == ENOENT) return std::nullopt;
-  return bad(fmt::format("{} is no folder any more", shown(name)));
+  return bad(fmt::format("{} is not a folder any more", shown(name)));
 }
 
 }  // namespace
 
 Status check_file_name(std::string_view name) {
-  if (name.empty()) return bad("a name is needed");
+  if (name.empty()) return bad("the name is empty");
   if (name.size() > kMaxFileName) {
-    return bad(fmt::format("a name has {} bytes at most", kMaxFileName));
+    return bad(fmt::format("a name may have {} bytes at most", kMaxFileName));
   }
-  if (name.front() == '/') return bad("a name is relative to the folder of the function");
-  if (!is_utf8(name)) return bad("a name is UTF-8");
+  if (name.front() == '/') return bad("a name must be relative to the folder of the function");
+  if (!is_utf8(name)) return bad("a name must be UTF-8");
   const std::vector<std::string_view> parts = components_of(name);
   if (parts.size() > kMaxFileDepth) {
-    return bad(fmt::format("a name has {} parts at most", kMaxFileDepth));
+    return bad(fmt::format("a name may have {} parts at most", kMaxFileDepth));
   }
   for (const std::string_view part : parts) {
     if (part.empty() || part == "." || part == "..") {
-      return bad("no part of a name is empty, `.` or `..`");
+      return bad("no part of a name may be empty, `.` or `..`");
     }
     if (part.size() > kMaxComponent) {
-      return bad(fmt::format("a part of a name has {} bytes at most", kMaxComponent));
+      return bad(fmt::format("a part of a name may have {} bytes at most", kMaxComponent));
     }
   }
   for (const char byte : name) {
     const auto code = static_cast<unsigned char>(byte);
-    if (code < 0x20 || code == 0x7f) return bad("a name has no control characters");
-    if (byte == '\\') return bad("a name has no backslashes");
+    if (code < 0x20 || code == 0x7f) return bad("a name must not contain control characters");
+    if (byte == '\\') return bad("a name must not contain backslashes");
   }
   return {};
 }
@@ -401,11 +407,11 @@ Status check_file_name(std::string_view name) {
 Status lay_out_files(const std::vector<TaskFile>& files, const fs::path& folder) {
   TRY(check_names(files));
   if (::mkdir(folder.c_str(), kFolderMode) != 0) {
-    return bad(fmt::format("the folder of the task can't be made: {}", reason()));
+    return bad(fmt::format("the folder of the task can't be created: {}", reason()));
   }
   Status done = lay_out(files, folder);
   if (!done) {
-    std::error_code ignored;  // a disk that does not even let go is found at the next start
+    std::error_code ignored;  // a folder that cannot be removed now is removed at the next start
     fs::remove_all(folder, ignored);
   }
   return done;
@@ -414,7 +420,7 @@ Status lay_out_files(const std::vector<TaskFile>& files, const fs::path& folder)
 Result<std::vector<TaskVariable>> collect_variables(const fs::path& folder) {
   std::vector<TaskVariable> variables;
   const Descriptor root(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!root) return bad(fmt::format("the folder of the task: {}", reason()));
+  if (!root) return bad(fmt::format("the folder of the task can't be opened: {}", reason()));
   const std::optional<Descriptor> out = TRY(open_if_there(root.fd(), kOut));
   if (!out) return variables;
   Allowance left;
@@ -423,7 +429,7 @@ Result<std::vector<TaskVariable>> collect_variables(const fs::path& folder) {
     if (!scoped) continue;
     const std::vector<std::string> names = TRY(names_in(*scoped, left));
     if (variables.size() + names.size() > kMaxFileVariables) {
-      return bad(fmt::format("more than {} files are left to become variables", kMaxFileVariables));
+      return bad(fmt::format("more than {} files would become variables", kMaxFileVariables));
     }
     for (const std::string& name : names) {
       Result<TaskVariable> variable = collect(*scoped, scope, name, left);

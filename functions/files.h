@@ -1,7 +1,7 @@
-// Variables as files, and files as variables (Direktiv's FunctionFileDefinition): what a
-// function finds in its folder before it begins, and what it has left in `out/<scope>/` when it is
-// done. Names and archives come from strangers: nothing outside the folder is read or written,
-// nothing is followed, everything is bounded. For any thread; it blocks on the disk.
+// Variables as files, and files as variables (Direktiv's FunctionFileDefinition): the files that a
+// function finds in its folder before it starts, and those that it has left in `out/<scope>/` at
+// its end. Names and archives are untrusted input: nothing outside of the folder is read or
+// written, links are not followed, and everything has a limit. Any thread; it blocks on the disk.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +17,38 @@
 
 namespace millrace {
 
-/// All that is laid out for one task, and all that is collected from it, unpacked.
+/// The limits of all files for one task, and of all files that are collected from it, unpacked.
 inline constexpr uint64_t kMaxFilesBytes = uint64_t{64} << 20;
 inline constexpr size_t kMaxFilesEntries = 10'000;
-/// Variables that one task may set by files.
+/// The number of variables that one task may set with files.
 inline constexpr size_t kMaxFileVariables = 1'000;
 
 inline constexpr size_t kMaxFileName = 1'024;
 inline constexpr size_t kMaxFileDepth = 32;
 
-/// Whether a file may have that name in the folder of a task. It is relative: components with one
-/// `/` between them, each of 1 to 255 bytes of UTF-8 without control characters and backslashes,
-/// none of them `.` or `..`; kMaxFileName bytes and kMaxFileDepth components at most. So what
-/// stands before the last `/` are folders, which are made. Error kFunctionFiles says what is wrong.
+/// Whether a file in the folder of a task may have that name. A name is relative: components with
+/// one `/` between them, each of 1 to 255 bytes of UTF-8 without control characters and
+/// backslashes, none of them `.` or `..`; at most kMaxFileName bytes and kMaxFileDepth components.
+/// The components before the last are folders, which are created. Error kFunctionFiles has the
+/// reason.
 Status check_file_name(std::string_view name);
 
-/// Makes `folder`, which must not exist, and in it the files, and `out/<scope>/` of each scope for
-/// what the function leaves. `tar` and `tar.gz` become a folder of their name, an empty one where
-/// the variable is empty. An archive has regular files and folders, each file once; of their modes
-/// the right to execute is kept. All may be read and written by whoever reaches the folder,
-/// since a container may have any user: who does is the business of the folder around it.
-/// Error kFunctionFiles names the file and what is wrong with it; then there is no folder.
+/// Creates `folder`, which must not exist, the files in it, and `out/<scope>/` of each scope for
+/// the variables that the function sets. `tar` and `tar.gz` become a folder of that name, or an
+/// empty folder if the variable is empty. An archive may have regular files and folders, each file
+/// once; of their modes only the right to execute is used. All users with access to the folder can
+/// read and write all files, because a container may run as any user; the folder above limits the
+/// access. Error kFunctionFiles names the file and the reason; `folder` does not exist then.
 Status lay_out_files(const std::vector<TaskFile>& files, const std::filesystem::path& folder);
 
-/// What is in `out/<scope>/`, by scope and name. A file becomes a variable of its name with its
-/// bytes, as JSON, text or bytes by what they are; a folder one with a tar.gz of it, whose bytes
-/// depend on names, contents and the right to execute only. Error kFunctionFiles names what can't
-/// become a variable: then nothing does.
+/// The files in `out/<scope>/`, by scope and name. A file becomes a variable of its name with its
+/// bytes; the content decides between JSON, text and binary. A folder becomes a tar.gz, whose bytes
+/// depend only on names, contents and the right to execute. Error kFunctionFiles names the file
+/// that cannot become a variable; then no variable is set.
 Result<std::vector<TaskVariable>> collect_variables(const std::filesystem::path& folder);
 
-/// The first `most` bytes of a regular file, which a function may have made; nullopt: there is
-/// none. Error kFunctionFiles: it is something else, or can't be read.
+/// The first `most` bytes of a regular file, which a function may have created; nullopt: there is
+/// no file. Error kFunctionFiles: it is not a regular file, or can't be read.
 Result<std::optional<std::string>> head_of_file(const std::filesystem::path& path, size_t most);
 
 }  // namespace millrace

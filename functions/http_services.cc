@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// One task from run() until nothing more is heard of it. Guarded by the runner's mutex, but for
-/// what no other thread asks for.
+/// One task, from run() until its last report. Guarded by the runner's mutex, except members that
+/// no other thread uses.
 struct HttpServices::Call {
   explicit Call(Task its_task) : task(std::move(its_task)) {}
 
@@ -35,28 +35,28 @@ void HttpServices::run(Task task) {
   const auto call = std::make_shared<Call>(std::move(task));
   {
     const std::lock_guard lock(mutex_);
-    if (!calls_.try_emplace(call->task.id, call).second) return;  // it is under way
+    if (!calls_.try_emplace(call->task.id, call).second) return;  // already under way
   }
   if (call->task.files.empty()) return send(call);
   end(call, {.result = fail(std::string(kFunctionFiles),
-                            "the service shares no folder that files could be laid in")});
+                            "an HTTP service has no shared folder for the function's `files`")});
 }
 
 void HttpServices::send(const CallPtr& call) {
   {
     const std::lock_guard lock(mutex_);
     if (!call->is_stopped) {
-      // Under the lock, so that nobody hears of it before its ticket is known.
+      // Under the lock, so that no callback runs before the ticket is stored.
       call->ticket =
           call_service(client_, call->url(), call->task, "",
                        {.sent = [this, call] { started(call); },
-                        .alive = [this, id = call->task.id] { signs_.heard(id); },
+                        .alive = [this, id = call->task.id] { heartbeats_.heard(id); },
                         .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }});
-      call->task.input = {};  // the client has it; there may be many that wait
+      call->task.input = {};  // the client has a copy; many calls may wait
       return;
     }
   }
-  end(call, {.result = fail(std::string(kFunctionUnavailable), "it was stopped")});
+  end(call, {.result = fail(std::string(kFunctionUnavailable), "the task was stopped")});
 }
 
 void HttpServices::started(const CallPtr& call) {
@@ -64,26 +64,26 @@ void HttpServices::started(const CallPtr& call) {
     const std::lock_guard lock(mutex_);
     call->was_sent = true;
   }
-  signs_.heard(call->task.id);
-  tell(call, TaskStarted{});
+  heartbeats_.heard(call->task.id);
+  report(call, TaskStarted{});
 }
 
 void HttpServices::end(const CallPtr& call, TaskEnded ended) {
   {
     const std::lock_guard lock(mutex_);
-    // At our own end no service is asked to end: the next process sends the task again.
+    // At shutdown no service is asked to stop, because the next process sends the task again.
     if (call->is_stopped && call->was_sent && !closing_) {
       stop_service(client_, call->url(), call->task.id);
     }
   }
-  tell(call, std::move(ended));
-  signs_.forget(call->task.id);
+  report(call, std::move(ended));
+  heartbeats_.forget(call->task.id);
   const std::lock_guard lock(mutex_);
   calls_.erase(call->task.id);
   ended_.notify_all();
 }
 
-void HttpServices::tell(const CallPtr& call, decltype(TaskReport::what) what) {
+void HttpServices::report(const CallPtr& call, decltype(TaskReport::what) what) {
   {
     const std::lock_guard lock(mutex_);
     if (call->is_stopped) return;
@@ -99,7 +99,7 @@ void HttpServices::stop(const InstanceId& task) {
   if (found->second->ticket) client_.cancel(*found->second->ticket);
 }
 
-bool HttpServices::look(const InstanceId& task) {
+bool HttpServices::check_started(const InstanceId& task) {
   CallPtr call;
   {
     const std::lock_guard lock(mutex_);
@@ -107,12 +107,12 @@ bool HttpServices::look(const InstanceId& task) {
     if (found == calls_.end() || !found->second->was_sent) return false;
     call = found->second;
   }
-  tell(call, TaskStarted{});
+  report(call, TaskStarted{});
   return true;
 }
 
-std::optional<Duration> HttpServices::silence(const InstanceId& task) const {
-  return signs_.silence(task);
+std::optional<Duration> HttpServices::since_heartbeat(const InstanceId& task) const {
+  return heartbeats_.since_heartbeat(task);
 }
 
 }  // namespace millrace

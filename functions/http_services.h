@@ -1,5 +1,5 @@
-// The runner of tasks whose target is an HTTP service. Its calls are kept until nothing more is
-// heard of them; any thread.
+// The runner of tasks whose target is an HTTP service. A call is stored until its last report. Any
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -10,29 +10,31 @@
 
 #include "base/ids.h"
 #include "base/time.h"
-#include "functions/signs_of_life.h"
+#include "functions/heartbeats.h"
 #include "http/http_client.h"
 #include "model/task.h"
 #include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
 
-/// Runs tasks whose target is an HttpService, and no others. A service may be anywhere, so a task
-/// with files ends with kFunctionFiles: there is no folder that both could see.
+/// Runs tasks whose target is an HttpService, and no others. A service may run on any machine, so
+/// there is no shared folder, and a task with files ends with kFunctionFiles.
 class HttpServices : public TaskRunner {
  public:
   /// `client` and `sink` outlive it.
   HttpServices(HttpClient& client, TaskSink& sink) : client_(client), sink_(sink) {}
 
-  /// Gives up what is under way, asking no service to end it: it is sent again by the next process.
-  /// Nothing is told after it. Not on the client's thread.
+  /// Gives up the calls that are under way. No service is asked to stop, because the next process
+  /// sends the task again. Afterwards there are no more reports. Do not destroy it on the client's
+  /// thread.
   ~HttpServices() override;
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  bool look(const InstanceId& task) override;
-  /// Since the request went out, or any byte of the answer came. Signs of life are not told.
-  std::optional<Duration> silence(const InstanceId& task) const override;
+  bool check_started(const InstanceId& task) override;
+  /// The time since the request was sent, or since the last byte of the answer came. Heartbeats are
+  /// not reported.
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:
   struct Call;
@@ -41,15 +43,15 @@ class HttpServices : public TaskRunner {
   void send(const CallPtr& call);
   void started(const CallPtr& call);
   void end(const CallPtr& call, TaskEnded ended);
-  void tell(const CallPtr& call, decltype(TaskReport::what) what);
+  void report(const CallPtr& call, decltype(TaskReport::what) what);
 
   HttpClient& client_;
   TaskSink& sink_;
-  SignsOfLife signs_;
+  Heartbeats heartbeats_;
 
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::unordered_map<InstanceId, CallPtr> calls_;  ///< until nothing more is heard of it
+  std::unordered_map<InstanceId, CallPtr> calls_;  ///< each until its last report
   bool closing_ = false;
 };
 

@@ -21,7 +21,7 @@ constexpr const char* kInput = "input.json";
 constexpr const char* kVariables = "vars";
 constexpr fs::perms kReadable =
     fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
-/// SIGKILL, as a shell has it: what the kernel sends when memory is used up.
+/// The exit code for SIGKILL, as in a shell. The kernel sends SIGKILL when memory is used up.
 constexpr int kKilled = 137;
 constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 
@@ -37,7 +37,7 @@ Answer bounded(std::string bytes, std::string_view where) {
                fmt::format("{} is larger than {} bytes", where, kMaxAnswerBytes));
 }
 
-/// `{"code","msg"}`
+/// Reads `{"code","msg"}`.
 Error error_of(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   if (!parsed || !parsed->is_object() || !parsed->contains("code") ||
@@ -49,11 +49,11 @@ Error error_of(std::string_view text) {
           message.is_string() ? message.get<std::string>() : ""};
 }
 
-/// Of one that has not said itself what is wrong.
+/// The answer of a function that did not write an error.json.
 Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output_result) {
   if (end.code == kKilled) {
     return error(kFunctionUnavailable,
-                 "its container was killed: it may have needed more memory than its size has");
+                 "its container was killed: it may have needed more memory than its size allows");
   }
   if (end.code != 0) {
     return error(kFunctionUnavailable, fmt::format("its container ended with code {}{}{}", end.code,
@@ -66,7 +66,7 @@ Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output
   const Result<std::optional<std::string>> done = head_of_file(folder / "done", 0);
   if (done && *done) return "";
   is_output_result = true;
-  return bounded(end.output, "what it wrote to its standard output");
+  return bounded(end.output, "its standard output");
 }
 
 }  // namespace
@@ -75,14 +75,14 @@ Status lay_out_isolated(const Task& task, const fs::path& folder) {
   const fs::path input = folder / kInput;
   std::error_code failed;
   fs::create_directory(folder, failed);
-  // As the folders of files are: for a container of any user.
+  // Open to all users like the folders of files, because a container may run as any user.
   if (!failed) fs::permissions(folder, fs::perms::all, failed);
   const bool is_written =
       !failed && (std::ofstream(input, std::ios::binary) << task.input).flush().good();
   if (is_written) fs::permissions(input, kReadable, failed);
   Status done = is_written && !failed
                     ? lay_out_files(task.files, folder / kVariables)
-                    : fail(std::string(kFunctionFiles), "the folder of the task can't be made");
+                    : fail(std::string(kFunctionFiles), "the folder of the task can't be created");
   if (!done) fs::remove_all(folder, failed);
   return done;
 }

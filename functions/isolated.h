@@ -1,5 +1,5 @@
-// Isolated functions: the folder that a container of one call finds at /direktiv-data, and what is
-// read from it when the container has ended (docs/containers.md).
+// Isolated functions: the folder that the container of one call finds at /direktiv-data, and the
+// files that are read from it when the container has ended (docs/containers.md).
 #pragma once
 
 #include <filesystem>
@@ -16,24 +16,25 @@ inline constexpr std::string_view kIsolatedMount = "/direktiv-data";
 /// How the container ended.
 struct IsolatedEnd {
   int code = 0;
-  std::string output;  ///< what it wrote to its standard output: kMaxAnswerBytes and some at most
-  std::string errors;  ///< the end of what it wrote to the standard error
+  std::string output;  ///< its standard output: little more than kMaxAnswerBytes at most
+  std::string errors;  ///< the end of its standard error
 };
 
-/// What came of it.
+/// The result of an isolated function.
 struct IsolatedAnswer {
   TaskEnded ended;
-  std::string log;                ///< the head of `out.log`
-  bool is_output_result = false;  ///< else what it wrote to the standard output is only output
+  std::string log;                ///< the start of `out.log`
+  bool is_output_result = false;  ///< if not, the standard output is only output
 };
 
-/// Makes `folder` with `input.json` and `vars/` in it. Error kFunctionFiles; then there is nothing.
+/// Creates `folder` with `input.json` and `vars/`. Error kFunctionFiles; `folder` does not exist
+/// then.
 Status lay_out_isolated(const Task& task, const std::filesystem::path& folder);
 
-/// What the function answers: the error of `error.json`; else, unless its exit code is 0,
-/// kFunctionUnavailable; else the bytes of `output.json`; else, where there is a file `done`,
-/// nothing; else what it wrote to its standard output. Variables come with a result, and with an
-/// error that the function has named itself.
+/// The function's answer is the first of these: the error in `error.json`; kFunctionUnavailable if
+/// the exit code is not 0; the bytes of `output.json`; nothing if there is a file `done`; its
+/// standard output. Variables are set with a result, and with an error that the function itself has
+/// written.
 IsolatedAnswer read_isolated(const std::filesystem::path& folder, const IsolatedEnd& end);
 
 }  // namespace millrace

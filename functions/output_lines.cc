@@ -9,7 +9,7 @@
 namespace millrace {
 
 std::string as_text(std::string_view bytes) {
-  // Where it was cut, the last character may be there in part.
+  // A cut may have left only a part of the last character.
   const auto is_plain = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
   for (std::string_view head = bytes; bytes.size() - head.size() < 4; head.remove_suffix(1)) {
     if (is_utf8(head)) return std::string(head);
@@ -44,7 +44,7 @@ void OutputLines::take_line(std::vector<std::string>& lines, OutputAllowance& le
   if (line.empty() || left.is_said) return;
   if (left.lines == 0 || left.bytes < line.size()) {
     left.is_said = true;
-    return lines.push_back("(what it printed beyond this is left out)");
+    return lines.push_back("(further output is left out)");
   }
   --left.lines;
   left.bytes -= line.size();

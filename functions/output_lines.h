@@ -1,5 +1,5 @@
-// OutputLines: what a function prints, as the lines that are told of it: bounded in length and
-// number, and of valid UTF-8, whatever it prints.
+// OutputLines: the output of a function, as the lines that are reported: limited in length and
+// number, and always valid UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,28 @@
 
 namespace millrace {
 
-/// Of one task; what is beyond is left out, which a last line says.
+/// The limits of one task; further output is left out, which a last line reports.
 inline constexpr size_t kMaxOutputLines = 1'000;
 inline constexpr size_t kMaxOutputBytes = size_t{256} << 10;
 /// A longer line is cut.
 inline constexpr size_t kMaxOutputLine = size_t{4} << 10;
 
-/// What all streams of a task may still tell.
+/// The remaining limits of a task, shared by all its streams.
 struct OutputAllowance {
   size_t lines = kMaxOutputLines;
   size_t bytes = kMaxOutputBytes;
-  bool is_said = false;  ///< that something was left out
+  bool is_said = false;  ///< the last line about omitted output was reported
 };
 
-/// As much of the bytes as is whole characters; where they are no UTF-8, other bytes become `?`.
+/// The bytes without an incomplete last character. If they are not UTF-8, bytes outside of ASCII
+/// become `?`.
 std::string as_text(std::string_view bytes);
 
 class OutputLines {
  public:
-  /// The lines that are whole with these bytes; empty ones are none.
+  /// The lines that are complete with these bytes, except empty ones.
   std::vector<std::string> add(std::string_view bytes, OutputAllowance& left);
-  /// The last one, where the stream ended without a line break.
+  /// The last line, if the stream ended without a line break.
   std::vector<std::string> finish(OutputAllowance& left);
 
  private:

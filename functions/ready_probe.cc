@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// A proxy finds within this that nobody is behind it, since they are on one machine.
+/// If no process listens in the container, a proxy closes the connection within this time, because
+/// both are on one machine.
 constexpr Duration kStays{100};
 constexpr Duration kPause{50};
 
@@ -36,7 +37,7 @@ ReadyProbe::ReadyProbe() : hold_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0
   }
 }
 
-bool ReadyProbe::look(Duration now) {
+bool ReadyProbe::poll(Duration now) {
   if (!attempt_) {
     if (now < next_) return false;
     attempt_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -54,7 +55,7 @@ bool ReadyProbe::look(Duration now) {
   }
   if (!connected_) connected_ = now;
   if (now - *connected_ < kStays) return false;
-  attempt_.reset();  // one that serves one connection after the other waits for its end
+  attempt_.reset();  // a server with one connection at a time waits for its end
   return true;
 }
 

@@ -1,6 +1,7 @@
-// ReadyProbe: whether somebody listens behind a port of this machine, which may be published: then
-// the runtime takes every connection, and closes those that nobody in the container takes. So a
-// connection has to stay open for a moment. For one thread; never blocks.
+// ReadyProbe: whether a process listens on a port of this machine, which may be a published port of
+// a container. The runtime accepts every connection to such a port, and closes it again if no
+// process in the container accepts it. So a connection must stay open for some time. For one
+// thread; never blocks.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,15 @@ namespace millrace {
 
 class ReadyProbe {
  public:
-  /// Finds a free port of 127.0.0.1 and holds it: nobody else gets it while this lives, but whoever
-  /// binds it with SO_REUSEADDR, as container runtimes do, may listen there.
+  /// Finds a free port of 127.0.0.1 and reserves it for the lifetime of this object. A process that
+  /// binds it with SO_REUSEADDR, as container runtimes do, can still listen there.
   ReadyProbe();
 
-  /// 0: none can be had, as where no descriptor is left.
+  /// 0: no port was available, for example because no descriptor is left.
   uint16_t port() const { return port_; }
 
-  /// Whether somebody listens. To be asked again and again until then; `now` goes on evenly.
-  bool look(Duration now);
+  /// Whether a process listens. Call it repeatedly until it returns true; `now` must be monotonic.
+  bool poll(Duration now);
 
  private:
   Descriptor hold_;
@@ -31,7 +32,7 @@ class ReadyProbe {
   std::optional<Duration> connected_;
 };
 
-/// So often does it make sense to look.
+/// The interval for calls of poll().
 inline constexpr Duration kProbeLook{20};
 
 }  // namespace millrace

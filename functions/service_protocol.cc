@@ -13,12 +13,12 @@
 namespace millrace {
 namespace {
 
-/// How much of an answer that is none a message shows.
+/// How many bytes of an invalid answer a message shows.
 constexpr size_t kShownBytes = 256;
 
 constexpr Duration kStopTimeout{5000};
 
-/// The head of what a service wrote, as the text of an error: UTF-8, and not too long.
+/// The start of what a service wrote, for the text of an error: UTF-8, and not too long.
 std::string shown(std::string_view bytes, size_t most = kShownBytes) {
   const bool is_text = is_utf8(bytes);
   const bool is_cut = bytes.size() > most;
@@ -47,11 +47,11 @@ Headers task_headers(const Task& task, const std::string& folder) {
   Headers headers = {{"Content-Type", "application/json"},
                      {"Direktiv-ActionID", to_string(task.id)},
                      {"Direktiv-InstanceID", to_string(task.instance)},
-                     {"Direktiv-Namespace", task.space},
+                     {"Direktiv-Namespace", task.ns},
                      {"Direktiv-Step", task.state},
                      {"Direktiv-Attempt", std::to_string(task.attempt)}};
   const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-  if (const auto deadline = deadline_if_begun(task, now)) {
+  if (const auto deadline = deadline_if_started(task, now)) {
     headers.emplace_back("Direktiv-Deadline", format_rfc3339(*deadline));
   }
   if (!folder.empty()) headers.emplace_back("Direktiv-TempDir", folder);

@@ -8,7 +8,7 @@ namespace millrace {
 
 void TaskRouter::run(Task task) {
   TaskRunner* const runner = runners_[task.target.index()];
-  CHECK(runner != nullptr, "no runner has the targets of kind {}", task.target.index());
+  CHECK(runner != nullptr, "there is no runner for targets of kind {}", task.target.index());
   runner->run(std::move(task));
 }
 
@@ -24,16 +24,16 @@ void TaskRouter::stop(const InstanceId& task) {
   for (TaskRunner* const runner : each()) runner->stop(task);
 }
 
-bool TaskRouter::look(const InstanceId& task) {
+bool TaskRouter::check_started(const InstanceId& task) {
   for (TaskRunner* const runner : each()) {
-    if (runner->look(task)) return true;
+    if (runner->check_started(task)) return true;
   }
   return false;
 }
 
-std::optional<Duration> TaskRouter::silence(const InstanceId& task) const {
+std::optional<Duration> TaskRouter::since_heartbeat(const InstanceId& task) const {
   for (const TaskRunner* const runner : each()) {
-    if (const auto silence = runner->silence(task)) return silence;
+    if (const auto elapsed = runner->since_heartbeat(task)) return elapsed;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
-// TaskRouter: gives each task to whoever does tasks of its kind. It is made before the processor
-// and those, who tell the processor, behind it; nothing is run before all of them are named.
+// TaskRouter: gives each task to the runner for its kind of target. The router is created first,
+// then the processor, then the runners, which report to the processor. All runners must be set
+// before a task is run.
 #pragma once
 
 #include <array>
@@ -13,8 +14,8 @@ namespace millrace {
 
 class TaskRouter final : public TaskRunner {
  public:
-  /// Has tasks with that target done by this one, which outlives the router. Every kind of target
-  /// has one before a task is run.
+  /// Gives tasks with that target to `runner`, which outlives the router. Every kind of target
+  /// needs a runner before a task is run.
   template <class Target>
   void route(TaskRunner& runner) {
     runners_[TaskTarget(Target()).index()] = &runner;
@@ -22,11 +23,12 @@ class TaskRouter final : public TaskRunner {
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  bool look(const InstanceId& task) override;
-  std::optional<Duration> silence(const InstanceId& task) const override;
+  bool check_started(const InstanceId& task) override;
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:
-  /// Which one a task went to is not kept: to the others its id is none of their own.
+  /// All runners. The router does not store which runner got a task; the other runners ignore an
+  /// unknown id.
   std::vector<TaskRunner*> each() const;
 
   std::array<TaskRunner*, std::variant_size_v<TaskTarget>> runners_{};

@@ -10,13 +10,14 @@
 namespace millrace {
 namespace {
 
-/// `example.org` of `example.org:80`, `[::1]` of `[::1]:80`.
+/// Removes the port: `example.org:80` gives `example.org`, `[::1]:80` gives `[::1]`.
 std::string_view without_port(std::string_view authority) {
   if (authority.starts_with('[')) return authority.substr(0, authority.find(']') + 1);
   return authority.substr(0, authority.find(':'));
 }
 
-/// Four decimal bytes and nothing else: `127.evil.example` is a name.
+/// Whether the host is four decimal bytes, the first of them 127, and nothing else:
+/// `127.evil.example` is a name.
 bool is_loopback_ipv4(std::string_view host) {
   const char* at = host.data();
   const char* const end = at + host.size();
@@ -41,7 +42,7 @@ bool is_loopback_host(std::string_view host) {
 Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token) {
   const auto is_host = [](const auto& header) { return same_header(header.first, "Host"); };
   if (std::count_if(headers.begin(), headers.end(), is_host) > 1) {
-    return fail("request.malformed", "there is more than one Host header");
+    return fail("request.malformed", "the request has more than one Host header; expected one");
   }
   const std::string* host = find_header(headers, "Host");
   if (host != nullptr && !has_token) {
@@ -50,8 +51,11 @@ Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool
       return same_header(known, name);
     });
     if (!listed && !is_loopback_host(name)) {
-      return fail("request.host",
-                  fmt::format("this server does not answer for the host {}", in_quotes(name)));
+      return fail(
+          "request.host",
+          fmt::format("the Host header {} is not accepted without a token; call this server "
+                      "as localhost, or configure a token for it",
+                      in_quotes(name)));
     }
   }
   if (const std::string* origin = find_header(headers, "Origin")) {
@@ -61,13 +65,17 @@ Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool
                                            : std::string_view(*origin).substr(scheme + 3);
     if (host == nullptr || !same_header(authority, *host)) {
       return fail("request.origin",
-                  fmt::format("a page of {} may not call this server", in_quotes(*origin)));
+                  fmt::format("the Origin header {} differs from the Host header; pages of other "
+                              "sites may not call this server",
+                              in_quotes(*origin)));
     }
   }
   const std::string* encoding = find_header(headers, "Content-Encoding");
   if (encoding != nullptr && !same_header(*encoding, "identity")) {
-    return fail("request.content_encoding",
-                fmt::format("a body in {} is not read; send it as it is", in_quotes(*encoding)));
+    return fail(
+        "request.content_encoding",
+        fmt::format("Content-Encoding: {} is not supported; send the body without an encoding",
+                    in_quotes(*encoding)));
   }
   return {};
 }

@@ -9,13 +9,13 @@
 namespace millrace {
 namespace {
 
-/// What follows `Bearer`, in any case and behind any number of spaces.
+/// The text after `Bearer`, which may be in any case, and after any number of spaces.
 std::optional<std::string_view> credentials(std::string_view header) {
-  const size_t space = header.find(' ');
-  if (space == std::string_view::npos || !same_header(header.substr(0, space), "Bearer")) {
+  const size_t blank = header.find(' ');
+  if (blank == std::string_view::npos || !same_header(header.substr(0, blank), "Bearer")) {
     return std::nullopt;
   }
-  const size_t token = header.find_first_not_of(' ', space);
+  const size_t token = header.find_first_not_of(' ', blank);
   return token == std::string_view::npos ? std::string_view() : header.substr(token);
 }
 
@@ -24,7 +24,7 @@ std::optional<std::string_view> credentials(std::string_view header) {
 BearerToken::BearerToken(std::string_view token) : hash_(hash(token)) {}
 
 BearerToken::Hash BearerToken::hash(std::string_view token) {
-  CHECK(sodium_init() >= 0, "libsodium does not start");
+  CHECK(sodium_init() >= 0, "libsodium cannot be initialised");
   Hash made;
   crypto_generichash(made.data(), made.size(), reinterpret_cast<const unsigned char*>(token.data()),
                      token.size(), nullptr, 0);
@@ -35,10 +35,11 @@ Status BearerToken::admit(const Headers& headers) const {
   const std::string* header = find_header(headers, "Authorization");
   const auto shown = header == nullptr ? std::nullopt : credentials(*header);
   if (!shown) {
-    return fail("token.missing", "this server asks for a token: Authorization: Bearer TOKEN");
+    return fail("token.missing",
+                "this server requires a token; send the header Authorization: Bearer TOKEN");
   }
   if (sodium_memcmp(hash(*shown).data(), hash_.data(), hash_.size()) != 0) {
-    return fail("token.wrong", "the token is not this server's");
+    return fail("token.wrong", "the token is not valid for this server");
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// BearerToken: what a caller has to show to be let in (RFC 6750). Only its hash is held: comparing
-// takes the same time whatever was sent, and there is no text that could be logged. Immutable; any
+// BearerToken: the token that callers must send (RFC 6750). Only its hash is stored: a comparison
+// takes the same time for every token, and there is no text that could be logged. Immutable; any
 // thread.
 #pragma once
 
@@ -15,8 +15,8 @@ class BearerToken {
  public:
   explicit BearerToken(std::string_view token);
 
-  /// Whether `Authorization: Bearer TOKEN` is there. Errors: `token.missing`, `token.wrong`;
-  /// neither says what was sent.
+  /// Checks that the headers contain `Authorization: Bearer TOKEN`. Errors: `token.missing`,
+  /// `token.wrong`; neither message contains the token that was sent.
   Status admit(const Headers& headers) const;
 
  private:

@@ -1,5 +1,5 @@
-// POST and OPTIONS /v1/ns/{ns}/events: CloudEvents in, and the webhook handshake (CloudEvents "HTTP
-// 1.1 Web Hooks for Event Delivery" 1.0.2, section 4).
+// POST /v1/ns/{ns}/events accepts CloudEvents; OPTIONS answers the webhook handshake (CloudEvents
+// HTTP webhook specification 1.0.2, section 4).
 #include <utility>
 #include <vector>
 
@@ -19,13 +19,13 @@ void answer_accepted(Exchange& exchange, const Accepted& accepted) {
 Status take_events(Service& service, const EventLimits& limits,
                    const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
-  std::string space = TRY(namespace_of(request));
+  std::string ns = TRY(namespace_of(request));
   std::vector<Event> events = TRY(decode_http(request.headers, request.body, limits));
   if (events.empty()) {
     answer_accepted(*exchange, Accepted{});
     return {};
   }
-  service.publish_events(std::move(space), std::move(events),
+  service.publish_events(std::move(ns), std::move(events),
                          exchange->back<Result<Accepted>>([exchange](Result<Accepted> accepted) {
                            if (!accepted) return exchange->answer(problem(accepted.error()));
                            answer_accepted(*exchange, *accepted);
@@ -33,8 +33,8 @@ Status take_events(Service& service, const EventLimits& limits,
   return {};
 }
 
-/// Who may send is for the token to say, not for a header, so any origin that asks is let in; there
-/// is no rate to keep to, being too fast is answered with 503 and Retry-After.
+/// Answers the handshake. Every origin is allowed, since the token decides who may send, not a
+/// header. Every rate is allowed, since a sender that is too fast gets 503 with Retry-After.
 Status shake_hands(const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   TRY(namespace_of(request));

@@ -9,7 +9,7 @@ namespace millrace {
 
 namespace {
 
-/// The text of an answer, in which bytes that are not UTF-8 are replaced.
+/// The text of a response; bytes that are not UTF-8 are replaced.
 std::string text_of(const Json& body) {
   std::string text = dump_json(body);
   return is_utf8(text) ? text : body.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,6 +1,6 @@
-// Exchange: one request and its answer, as the handlers see them; the transport is not known here.
-// A handler may answer at once or later and from any thread; the first answer counts, and what
-// comes after the server has stopped is dropped.
+// Exchange: one request and its response, as the handlers see them; it does not know the transport.
+// A handler may answer at once or later, from any thread. The first answer is sent and further ones
+// are ignored; an answer after the server has stopped is dropped.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@
 namespace millrace {
 
 struct Request {
-  std::string method;  ///< "GET" for a HEAD as well: the transport leaves the body out
+  std::string method;  ///< "GET" also for HEAD, where the transport omits the body
   std::string path;    ///< as sent, without the query
-  std::map<std::string, std::string, std::less<>> parts;  ///< of the path, by the route's names
+  std::map<std::string, std::string, std::less<>> parts;  ///< of the path, by placeholder
   std::map<std::string, std::string, std::less<>> query;
   Headers headers;
   std::string body;
@@ -31,13 +31,14 @@ struct Response {
   std::string body;
 };
 
-/// A JSON body. Bytes in strings that are no UTF-8 are replaced, never refused.
+/// A response with a JSON body. Bytes in strings that are not UTF-8 are replaced, never refused.
 Response json_response(unsigned status, const Json& body);
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  /// What the transport does for an exchange. `post` takes calls from any thread and runs its
-  /// argument on the gateway's own one, or drops it; the others are called on that thread.
+  /// The functions of the transport. `post` may be called on any thread and runs its argument on
+  /// the gateway's thread, or drops it once the server has stopped; the others are called on that
+  /// thread.
   struct Transport {
     std::function<void(std::function<void()>)> post;
     std::function<void(Response)> send;
@@ -52,15 +53,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void answer(Response response);
 
-  /// The value with `status`, or the error as a problem.
+  /// Answers with the value and `status`, or with the error as a problem document.
   void reply(const Result<Json>& result, unsigned status = 200);
 
-  /// The answer may be a long time coming: from here on the caller's hanging up ends the exchange,
-  /// and a stop of the server does not wait for it.
+  /// Announces that the answer may take long. From now on the exchange ends when the caller closes
+  /// the connection, and a stop of the server does not wait for the answer.
   void expect_long_wait();
 
-  /// A callback for the Service: wherever it is called, `next` runs on the gateway's thread. What
-  /// `next` throws is answered as an error.
+  /// Makes a callback for the Service. It may be called on any thread; `next` runs on the gateway's
+  /// thread. An exception of `next` is answered as an error.
   template <class T>
   std::function<void(T)> back(std::function<void(T)> next) {
     return [self = shared_from_this(), next = std::move(next)](T value) {
@@ -69,7 +70,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     };
   }
 
-  /// Runs a piece of a handler. This is the one place where exceptions of libraries are caught.
+  /// Runs a part of a handler; answers an exception with the error `internal`. This is the only
+  /// place where exceptions of libraries are caught.
   void guard(const std::function<void()>& work);
 
  private:

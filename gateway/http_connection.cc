@@ -23,10 +23,10 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-/// More than a request's headers; bodies pass through it piece by piece.
+/// Larger than the headers of a request; bodies pass through the buffer in pieces.
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kFirstRead = size_t{4} << 10;
-/// How long a client whose connection ends gets to read the last answer.
+/// How long a client has to read the last response before its connection is closed.
 constexpr auto kDrainTime = std::chrono::seconds(2);
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -50,7 +50,7 @@ Headers headers_of(const http::fields& fields) {
 
 Response too_large(size_t limit) {
   return problem(Error{"request.body_too_large",
-                       limit == 0 ? std::string("this request takes no body")
+                       limit == 0 ? std::string("this request must not have a body")
                                   : fmt::format("the body is larger than {} bytes", limit)});
 }
 
@@ -90,13 +90,14 @@ void HttpConnection::on_header(ErrorCode error) {
   const auto& message = parser_->get();
   const bool complete = parser_->is_done();
   head_ = message.method() == http::verb::head;
-  // What is answered before its body was read ends the connection: the rest is not looked for.
+  // A response before the body was read ends the connection: the rest of the body is not read.
   keep_alive_ = complete && parser_->keep_alive();
 
   const bool encoded = message.find(http::field::transfer_encoding) != message.end();
   if (encoded && !parser_->chunked()) {
     keep_alive_ = false;
-    return write(problem(Error{"request.malformed", "Transfer-Encoding: only chunked is read"}));
+    return write(
+        problem(Error{"request.malformed", "Transfer-Encoding: only chunked is supported"}));
   }
   Headers headers = headers_of(message);
   const std::optional<BearerToken>& token = host_.token();
@@ -108,7 +109,8 @@ void HttpConnection::on_header(ErrorCode error) {
       host_.router().find(std::string(message.method_string()), std::string(message.target()));
   const auto* hit = std::get_if<Router::Found>(&found);
   if (token && (hit == nullptr || !hit->route->open)) {
-    // First of all: a stranger is not told what there is either.
+    // Before the result of find() is answered: without the token, a caller must not learn which
+    // routes exist.
     if (const Status known = token->admit(headers); !known) return write(problem(known.error()));
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
@@ -143,7 +145,8 @@ void HttpConnection::on_body(ErrorCode error) {
   dispatch();
 }
 
-/// A client that keeps to HTTP is told what was wrong; one that is slow or gone is hung up on.
+/// Answers a malformed or too large request with a problem. If the client is too slow or has closed
+/// the connection, closes it without an answer.
 void HttpConnection::refuse_broken(ErrorCode error) {
   keep_alive_ = false;
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
@@ -159,7 +162,8 @@ void HttpConnection::refuse_broken(ErrorCode error) {
   if (!malformed || error == http::error::end_of_stream || error == http::error::partial_message) {
     return close();
   }
-  write(problem(Error{"request.malformed", "this is no HTTP request: " + error.message()}));
+  write(
+      problem(Error{"request.malformed", "this is not a valid HTTP request: " + error.message()}));
 }
 
 void HttpConnection::dispatch() {
@@ -186,7 +190,8 @@ void HttpConnection::dispatch() {
   host_.dispatch(*route_, exchange);
 }
 
-/// While an answer is long in coming, nothing is read; the client's hanging up would go unseen.
+/// Watches the socket while an answer takes long: nothing is read from it during that time, so that
+/// the end of the connection by the client would not be noticed.
 void HttpConnection::watch(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   waits_long_ = true;
@@ -202,7 +207,7 @@ void HttpConnection::on_readable(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   char byte = 0;
   const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  // A byte is the next request, sent ahead: this client is there.
+  // A byte belongs to the next request, which was sent ahead: the client is still connected.
   if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) close();
 }
 
@@ -238,8 +243,8 @@ void HttpConnection::finish_writing() {
   drain();
 }
 
-/// Closing with unread bytes in the socket would reset the connection and could take the answer
-/// from the client; so what still comes is read and thrown away, for a while.
+/// Reads and discards the remaining bytes for at most kDrainTime, then closes. Closing a socket
+/// with unread bytes would reset the connection, and the client could lose the response.
 void HttpConnection::drain() {
   if (doing_ != Doing::kDraining) {
     doing_ = Doing::kDraining;
@@ -264,7 +269,8 @@ void HttpConnection::stop(bool at_once) {
     case Doing::kHandling:
       if (!at_once && !waits_long_) return;
       keep_alive_ = false;
-      return write(problem(Error{"stopping", "the server is stopping; ask again when it is back"}));
+      return write(
+          problem(Error{"stopping", "the server is stopping; retry when it is ready again"}));
     case Doing::kWriting:
     case Doing::kClosed:
       return;

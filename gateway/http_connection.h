@@ -1,6 +1,6 @@
-// HttpConnection: one client's TCP connection, from its first request to its closing. Reads a
-// request, hands it out as an Exchange, writes the answer, reads the next: requests that were sent
-// ahead wait in the socket. All on the gateway's own thread.
+// HttpConnection: the TCP connection of one client. It reads a request, passes it on as an
+// Exchange, writes the response, and reads the next request; pipelined requests wait in the socket.
+// All calls are on the gateway's thread.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,17 @@
 
 namespace millrace {
 
-/// What connections ask of the server that they belong to.
+/// The interface of the server that its connections use.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
   virtual const HttpServer::Options& options() const = 0;
   virtual const Router& router() const = 0;
   virtual const std::optional<BearerToken>& token() const = 0;
-  virtual size_t max_body() const = 0;  ///< of all routes
+  virtual size_t max_body() const = 0;  ///< the largest limit of all routes, in bytes
   virtual bool stopping() const = 0;
-  /// Runs the function on the gateway's thread, from any; safe to call after the server is gone.
+  /// A function that runs its argument on the gateway's thread. It may be called on any thread;
+  /// once the server is destroyed, it drops the argument.
   virtual std::function<void(std::function<void()>)> post() const = 0;
   virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
   virtual void closed(const std::shared_ptr<class HttpConnection>& connection) = 0;
@@ -46,8 +47,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 
   void start() { read_request(); }
 
-  /// The server stops: without a request in hand the connection closes, one that waits long is
-  /// answered now, or any if `at_once`.
+  /// Called when the server stops. Closes the connection if it has no current request. Answers the
+  /// current request with 503 `stopping` if it waits long or if `at_once` is set; otherwise lets it
+  /// finish.
   void stop(bool at_once);
   void close();
 
@@ -82,13 +84,13 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };
   Doing doing_ = Doing::kIdle;
 
-  // Of the request in hand.
+  // Of the current request.
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
   const Route* route_ = nullptr;
   Request request_;
   std::weak_ptr<Exchange> exchange_;
-  uint64_t number_ = 0;  ///< tells its answer from a late one to a request before
+  uint64_t number_ = 0;  ///< separates its answer from a late answer to an earlier request
   bool head_ = false;
   bool keep_alive_ = false;
   bool waits_long_ = false;

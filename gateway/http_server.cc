@@ -30,8 +30,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-/// The door from other threads to the gateway's own. It outlives the server in the hands of those
-/// who still owe an answer; once shut, what comes is dropped.
+/// Runs work of other threads on the gateway's thread. Callbacks that still have to answer share
+/// it, so that it outlives the server; after shut() it drops all work.
 class IoQueue {
  public:
   explicit IoQueue(asio::io_context& io) : io_(&io) {}
@@ -51,7 +51,7 @@ class IoQueue {
   asio::io_context* io_;
 };
 
-/// `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780`, `:8780`.
+/// Parses `127.0.0.1:8780`, `[::1]:8780`, `localhost:8780` or `:8780`.
 Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   const auto malformed = [&] {
     return fail("gateway.malformed_address",
@@ -76,17 +76,17 @@ Result<tcp::endpoint> parse_address(const std::string& text, bool has_token) {
   if (error) return malformed();
   if (!address.is_loopback() && !has_token) {
     return fail("gateway.refused_address",
-                fmt::format("{} can be reached from other machines, and without a token all of "
-                            "them may do everything: `openssl rand -hex 32` makes one, for a file "
-                            "that --token-file or MILLRACE_TOKEN_FILE names; or listen on "
-                            "127.0.0.1 or [::1]",
+                fmt::format("{} is reachable from other machines, which could do everything "
+                            "without a token; create one with `openssl rand -hex 32`, store it in "
+                            "a file and name the file by --token-file or MILLRACE_TOKEN_FILE; or "
+                            "listen on 127.0.0.1 or [::1]",
                             in_quotes(text)));
   }
   return tcp::endpoint(address, port);
 }
 
 tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view why) {
-  return fail("gateway.listen", fmt::format("listening on {}: {}", address, why));
+  return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
 }
 
 size_t largest_body(const RequestLimits& limits) {
@@ -123,7 +123,7 @@ class HttpServer::Impl : public ConnectionHost {
     return {};
   }
 
-  // NOLINTNEXTLINE(bugprone-exception-escape): what join could throw is a bug
+  // NOLINTNEXTLINE(bugprone-exception-escape): join throws only after a programming error
   ~Impl() override { stop(); }
 
   void stop() {
@@ -163,7 +163,7 @@ class HttpServer::Impl : public ConnectionHost {
     if (route.lane == Lane::kInPlace) return work();
     WorkerLane& lane = route.lane == Lane::kBroker ? broker_ : workers_;
     if (!lane.run(std::move(work))) {
-      exchange->answer(problem(Error{"busy", "too many requests are waiting; ask again later"}));
+      exchange->answer(problem(Error{"busy", "too many requests are waiting; retry later"}));
     }
   }
 
@@ -189,7 +189,8 @@ class HttpServer::Impl : public ConnectionHost {
     });
   }
 
-  /// Most likely there are no file descriptors left: a connection has to end first.
+  /// Retries after 100 ms. The usual cause is a lack of file descriptors: a connection must end
+  /// first.
   void accept_later() {
     timer_.expires_after(std::chrono::milliseconds(100));
     timer_.async_wait([this](ErrorCode error) {
@@ -197,9 +198,10 @@ class HttpServer::Impl : public ConnectionHost {
     });
   }
 
-  /// The answer goes into the socket's empty buffer without waiting, or not at all.
+  /// Answers 503 and closes. The response is written to the socket's empty buffer without blocking,
+  /// or not at all.
   static void turn_away(tcp::socket socket) {
-    const Response busy = problem(Error{"busy", "too many connections are open; try again later"});
+    const Response busy = problem(Error{"busy", "too many connections are open; retry later"});
     std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n";
     for (const auto& [name, value] : busy.headers) text += fmt::format("{}: {}\r\n", name, value);
     text += fmt::format("Content-Length: {}\r\n\r\n{}", busy.body.size(), busy.body);
@@ -243,7 +245,7 @@ class HttpServer::Impl : public ConnectionHost {
   const Router router_;
   uint16_t port_ = 0;
 
-  // Of the gateway's thread.
+  // Used on the gateway's thread only.
   std::optional<BearerToken> token_;
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
@@ -252,7 +254,7 @@ class HttpServer::Impl : public ConnectionHost {
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
   bool stopping_ = false;
 
-  // Of any thread.
+  // Used on any thread.
   const std::shared_ptr<IoQueue> io_queue_ = std::make_shared<IoQueue>(io_);
   WorkerLane workers_;
   WorkerLane broker_;

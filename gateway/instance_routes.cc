@@ -1,4 +1,5 @@
-// GET /v1/ns/{ns}/instances and below.
+// The routes /v1/ns/{ns}/instances and below: list, show, history, delete, and the commands on
+// instances.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -21,8 +22,8 @@ Result<InstanceFilter> filter_of(const Request& request) {
     const std::optional<InstanceStatus> parsed = parse_status(status);
     if (!parsed) {
       return fail("request.parameter",
-                  fmt::format("status: {} is none of pending, running, waiting, paused, complete, "
-                              "failed, cancelled, timedout",
+                  fmt::format("status: {} is not a status; expected pending, running, waiting, "
+                              "paused, complete, failed, cancelled or timedout",
                               in_quotes(status)));
     }
     filter.statuses = {*parsed};
@@ -35,7 +36,7 @@ Result<InstanceFilter> filter_of(const Request& request) {
   return filter;
 }
 
-// What a command takes beside the instance.
+// read_more() reads the parameters of a command besides the instance.
 
 template <class T>
 Status read_more(T&, const Request&) {
@@ -56,11 +57,12 @@ Status read_more(RetryInstance& command, const Request& request) {
 Status read_more(RerunInstance& command, const Request& request) {
   command.state = text_parameter(request, "from");
   if (!command.state.empty()) return {};
-  return fail("request.parameter", "from: name the state to run it again from: ?from=STATE");
+  return fail("request.parameter", "from is missing; name the state to run from: ?from=STATE");
 }
 
-// The statuses that a command can do something about. On all that a query names it is for these,
-// unless the query names a status itself: in any other status it would be refused.
+// statuses_for() returns the statuses in which a command is possible; in any other status it would
+// be refused. A command on several instances selects these statuses, unless the query names a
+// status.
 
 using Statuses = std::vector<InstanceStatus>;
 
@@ -83,12 +85,12 @@ Statuses ended_statuses() {
 Statuses statuses_for(const RestartInstance&) { return ended_statuses(); }
 Statuses statuses_for(const RerunInstance&) { return ended_statuses(); }
 
-/// A command on the instance that the path names.
+/// Makes the handler of a command on the instance that the path names.
 template <class T>
 Handler commanding(Service& service) {
   return [&service](const std::shared_ptr<Exchange>& exchange) -> Status {
     T command;
-    command.space = TRY(namespace_of(exchange->request()));
+    command.ns = TRY(namespace_of(exchange->request()));
     command.instance = TRY(instance_of(exchange->request()));
     TRY(read_more(command, exchange->request()));
     service.command(std::move(command),
@@ -98,18 +100,18 @@ Handler commanding(Service& service) {
   };
 }
 
-/// How many instances one request does something about: the rest is for its cursor.
+/// The largest number of instances that one request processes; the cursor leads to the others.
 constexpr size_t kMostAtOnce = 250;
 
-/// What has come of a command on several instances so far. The gateway's thread only.
-// A move of Json throws nothing, which clang-tidy does not see.
+/// The results so far of a command on several instances. Used on the gateway's thread only.
+// Moving a Json does not throw, but clang-tidy does not know that.
 struct Gathering {  // NOLINT(bugprone-exception-escape)
   Json answer;
-  size_t left = 0;
+  size_t left = 0;  ///< instances without a result
 };
 
-/// A command on all instances that the query names and that it can do something about, page by
-/// page:
+/// Makes the handler of a command on all instances that the query selects, page by page. Unless the
+/// query names a status, it selects the statuses in which the command is possible. The response is
 /// {"done":n,"refused":[{"id","code","detail"}],"next"}.
 template <class T>
 Handler commanding_all(Service& service) {
@@ -119,14 +121,14 @@ Handler commanding_all(Service& service) {
     if (filter.workflow.empty() && filter.statuses.empty() && !filter.since &&
         !TRY(flag_parameter(request, "all"))) {
       return fail("request.parameter",
-                  "say which instances: ?workflow=, ?status=, ?since=, or ?all=1");
+                  "select the instances with ?workflow=, ?status=, ?since= or ?all=1");
     }
     filter.limit = std::min(filter.limit, kMostAtOnce);
     T command;
-    command.space = TRY(namespace_of(request));
+    command.ns = TRY(namespace_of(request));
     TRY(read_more(command, request));
     if (filter.statuses.empty()) filter.statuses = statuses_for(command);
-    const Json page = TRY(service.instances(command.space, filter));
+    const Json page = TRY(service.instances(command.ns, filter));
     const auto gathering = std::make_shared<Gathering>();
     gathering->left = page["items"].size();
     gathering->answer = {{"done", 0}, {"refused", Json::array()}, {"next", page["next"]}};
@@ -157,16 +159,16 @@ void add_instance_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/instances",
               .query = {"workflow", "status", "since", "limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const InstanceFilter filter = TRY(filter_of(request));
-                return service.instances(space, filter);
+                return service.instances(ns, filter);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
-                return service.instance(space, id);
+                return service.instance(ns, id);
               })});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}/instances/{instance}",
@@ -192,9 +194,9 @@ void add_instance_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
-                return service.history(space, id);
+                return service.history(ns, id);
               })});
 }
 

@@ -1,4 +1,5 @@
-// Threads of the gateway beside its own one, for what may take a while, each with a bounded queue.
+// WorkerLane: a pool of threads with a bounded queue, for handlers that may take long and must not
+// block the gateway's thread.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@ class WorkerLane {
  public:
   WorkerLane(size_t threads, size_t most_waiting) : pool_(threads), most_(threads + most_waiting) {}
 
-  /// False, and nothing is done, when too much is waiting. Any thread.
+  /// Runs the work on a thread of the pool. Returns false, without running it, if too much work is
+  /// waiting. Any thread.
   bool run(std::function<void()> work) {
     if (waiting_.fetch_add(1) >= most_) {
       waiting_.fetch_sub(1);
@@ -26,7 +28,7 @@ class WorkerLane {
     return true;
   }
 
-  /// Ends when what runs has ended; what waits is dropped.
+  /// Drops the waiting work; returns when the running work has ended.
   void stop() {
     pool_.stop();
     pool_.join();

@@ -1,4 +1,4 @@
-// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; its services paused and resumed.
+// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; pause and resume of its services.
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -34,13 +34,15 @@ Status remove_namespace(Service& service, const std::shared_ptr<Exchange>& excha
   return {};
 }
 
-Handler pausing_namespace(Service& service, bool paused) {
+Handler pausing_service(Service& service, bool paused) {
   return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
     PauseService command{.paused = paused};
-    command.space = TRY(namespace_of(exchange->request()));
+    command.ns = TRY(namespace_of(exchange->request()));
     command.name = exchange->request().parts.at("service");
     if (!is_identifier(command.name)) {
-      return fail("request.identifier", "a service is named by letters, digits, `.`, `-`, `_`");
+      return fail(
+          "request.identifier",
+          "the service has no valid name; expected 1 to 128 letters, digits, `.`, `-` and `_`");
     }
     service.command(std::move(command),
                     exchange->back<Result<Json>>(
@@ -61,10 +63,10 @@ void add_namespace_routes(Router& router, Service& service) {
               .handler = [&service](const auto& exchange) { return create(service, exchange); }});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/pause",
-              .handler = pausing_namespace(service, true)});
+              .handler = pausing_service(service, true)});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/functions/{service}/resume",
-              .handler = pausing_namespace(service, false)});
+              .handler = pausing_service(service, false)});
   router.add({.method = "DELETE",
               .path = "/v1/ns/{ns}",
               .query = {"cancel", "leftovers"},

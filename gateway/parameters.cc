@@ -21,28 +21,30 @@ const std::string& part(const Request& request, std::string_view name) {
 Result<std::string> namespace_of(const Request& request) {
   const std::string& name = part(request, "ns");
   if (is_identifier(name) && name.find('.') == std::string::npos) return name;
-  return fail("request.identifier",
-              fmt::format("{} cannot name a namespace: 1 to 128 letters, digits, `-` and `_`",
-                          in_quotes(name)));
+  return fail(
+      "request.identifier",
+      fmt::format(
+          "{} is not a valid name of a namespace; expected 1 to 128 letters, digits, `-` and `_`",
+          in_quotes(name)));
 }
 
 Result<std::string> workflow_of(const Request& request) {
   const std::string& name = part(request, "workflow");
   if (is_identifier(name)) return name;
-  return fail("request.identifier",
-              fmt::format("{} cannot name a workflow: 1 to 128 letters, digits, `.`, `-` and `_`",
-                          in_quotes(name)));
+  return fail("request.identifier", fmt::format("{} is not a valid name of a workflow; expected 1 "
+                                                "to 128 letters, digits, `.`, `-` and `_`",
+                                                in_quotes(name)));
 }
 
 Result<InstanceId> instance_of(const Request& request) {
   const std::string& text = part(request, "instance");
   if (const Result<InstanceId> id = parse_instance_id(text)) return *id;
   return fail("instance.not_found",
-              fmt::format("{} is no instance's id: those are UUIDs", in_quotes(text)));
+              fmt::format("{} is not an instance id; expected a UUID", in_quotes(text)));
 }
 
 Result<VariablePlace> variable_place_of(const Request& request) {
-  VariablePlace place{.space = TRY(namespace_of(request))};
+  VariablePlace place{.ns = TRY(namespace_of(request))};
   if (request.parts.contains("workflow")) place.workflow = TRY(workflow_of(request));
   if (request.parts.contains("instance")) place.instance = TRY(instance_of(request));
   return place;
@@ -51,16 +53,18 @@ Result<VariablePlace> variable_place_of(const Request& request) {
 Result<std::string> variable_key_of(const Request& request) {
   const std::string& key = part(request, "key");
   if (is_variable_key(key)) return key;
-  return fail("request.identifier",
-              fmt::format("{} cannot name a variable: {}", in_quotes(key), kVariableKeyRule));
+  return fail("request.identifier", fmt::format("{} is not a valid name of a variable; expected {}",
+                                                in_quotes(key), kVariableKeyRule));
 }
 
 Result<std::string> secret_of(const Request& request) {
   const std::string& name = part(request, "secret");
   if (is_identifier(name)) return name;
-  return fail("request.identifier",
-              fmt::format("{} cannot name a secret: 1 to 128 letters, digits, `.`, `-` and `_`",
-                          in_quotes(name)));
+  return fail(
+      "request.identifier",
+      fmt::format(
+          "{} is not a valid name of a secret; expected 1 to 128 letters, digits, `.`, `-` and `_`",
+          in_quotes(name)));
 }
 
 std::string text_parameter(const Request& request, std::string_view name) {
@@ -74,8 +78,8 @@ Result<bool> flag_parameter(const Request& request, std::string_view name) {
   const std::string& text = found->second;
   if (text == "1" || text == "true") return true;
   if (text == "0" || text == "false") return false;
-  return fail("request.parameter",
-              fmt::format("{}: {} is neither 1 (true) nor 0 (false)", name, in_quotes(text)));
+  return fail("request.parameter", fmt::format("{}: {} is not valid; expected 1, true, 0 or false",
+                                               name, in_quotes(text)));
 }
 
 Result<size_t> limit_parameter(const Request& request) {
@@ -89,7 +93,7 @@ Result<size_t> limit_parameter(const Request& request) {
     return limit;
   }
   return fail("request.parameter",
-              fmt::format("limit: {} is no number from 1 to {}", in_quotes(text), kMaxLimit));
+              fmt::format("limit: {} is not a number from 1 to {}", in_quotes(text), kMaxLimit));
 }
 
 }  // namespace millrace

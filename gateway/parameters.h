@@ -1,5 +1,6 @@
-// Reads what a request says beside its body: names in the path, parameters of the query. All errors
-// are `request.parameter` or `request.identifier` and name what was wrong. Pure.
+// Reads the names in the path of a request and the parameters of its query. Unless stated
+// otherwise, errors are `request.parameter` or `request.identifier`, and name the wrong value.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +14,32 @@
 
 namespace millrace {
 
-/// The `{ns}` of the path: an identifier without dots, since it is one token of a subject.
+/// The `{ns}` of the path: an identifier without dots, since it is one token of a NATS subject.
 Result<std::string> namespace_of(const Request& request);
 
 /// The `{workflow}` of the path: an identifier.
 Result<std::string> workflow_of(const Request& request);
 
-/// The `{instance}` of the path. What is no id is the id of no instance: `instance.not_found`.
+/// The `{instance}` of the path. A text that is not a UUID is the id of no instance, so that its
+/// error is `instance.not_found`.
 Result<InstanceId> instance_of(const Request& request);
 
-/// Whose variables the path means, by the names in it.
+/// The scope of the variables: the instance or workflow in the path, otherwise the namespace.
 Result<VariablePlace> variable_place_of(const Request& request);
 
-/// The `{key}` of the path: a variable's.
+/// The `{key}` of the path: the key of a variable.
 Result<std::string> variable_key_of(const Request& request);
 
 /// The `{secret}` of the path: an identifier.
 Result<std::string> secret_of(const Request& request);
 
-/// A parameter's text; empty if it is not given.
+/// The text of a query parameter; empty if it is not given.
 std::string text_parameter(const Request& request, std::string_view name);
 
-/// `1` or `true`, `0` or `false`; false if it is not given.
+/// A query parameter that is `1` or `true`, `0` or `false`; false if it is not given.
 Result<bool> flag_parameter(const Request& request, std::string_view name);
 
-/// From 1 to 1000; 50 if it is not given.
+/// The parameter `limit`, from 1 to 1000; 50 if it is not given.
 Result<size_t> limit_parameter(const Request& request);
 
 }  // namespace millrace

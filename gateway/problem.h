@@ -1,5 +1,5 @@
-// Errors as answers: application/problem+json (RFC 7807), and the one table that says which code is
-// which status. Pure, any thread.
+// Converts errors to responses in application/problem+json (RFC 7807), with the only table that
+// maps error codes to HTTP statuses. Pure, any thread.
 #pragma once
 
 #include <string_view>
@@ -10,17 +10,17 @@
 
 namespace millrace {
 
-/// The HTTP status of an error's code; 500 for one that is not in the table.
+/// The HTTP status of an error code; 500 for a code that is not in the table.
 unsigned status_of(std::string_view code);
 
-/// The reason phrase: "Not Found".
+/// The reason phrase of a status, such as "Not Found".
 std::string_view title_of(unsigned status);
 
-/// {"type","title","status","code","detail"} and, where given, "errors". 503 carries Retry-After,
-/// 401 WWW-Authenticate.
+/// A response with {"type","title","status","code","detail"} and, if given, "errors". 503 has the
+/// header Retry-After, 401 the header WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
-/// The same with a status that the place of the error decides, not its code.
+/// A problem whose status depends on where the error occurred, not on its code.
 Response problem(unsigned status, const Error& error, const Json& errors = nullptr);
 
 }  // namespace millrace

@@ -14,7 +14,7 @@
 namespace millrace {
 namespace {
 
-/// How much of a path, or of a list of names, a message shows.
+/// The longest part of a path, or of a list of names, that a message shows, in bytes.
 constexpr size_t kLongestPart = 240;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -30,10 +30,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 Result<std::string> decode(std::string_view text) {
   if (auto decoded = percent_decode(text)) return std::move(*decoded);
   return fail("request.malformed_target",
-              fmt::format("{}: `%` needs two hexadecimal digits behind it", in_quotes(text)));
+              fmt::format("{}: `%` must be followed by two hexadecimal digits", in_quotes(text)));
 }
 
-/// The path and query of an absolute URL; a proxy sends such.
+/// The path and query of a target; a proxy may send an absolute URL as the target.
 std::string_view without_authority(std::string_view target) {
   if (target.starts_with('/')) return target;
   const size_t scheme = target.find("://");
@@ -68,7 +68,7 @@ Status read_query(std::string_view text, const Route& route, Request& request) {
   }
   if (unknown.empty()) return {};
   return fail("request.unknown_parameter",
-              fmt::format("unknown: {}; {} {} here takes {}",
+              fmt::format("unknown parameters: {}; {} {} accepts {}",
                           excerpt(fmt::format("{}", fmt::join(unknown, ", ")), kLongestPart),
                           request.method, excerpt(request.path, kLongestPart),
                           route.query.empty() ? "no parameters"
@@ -113,13 +113,14 @@ std::variant<Router::Found, Response> Router::find(std::string_view method,
     if (route.method == "GET") allowed.emplace_back("HEAD");
   }
   if (allowed.empty()) {
-    return problem(Error{"request.not_found", fmt::format("there is no {}", in_quotes(path))});
+    return problem(
+        Error{"request.not_found", fmt::format("the path {} does not exist", in_quotes(path))});
   }
   if (found.route == nullptr) {
     const std::string allow = fmt::format("{}", fmt::join(allowed, ", "));
     Response refused = problem(
         Error{"request.method_not_allowed",
-              fmt::format("{} takes {}, not {}", in_quotes(path), allow, in_quotes(method))});
+              fmt::format("{} supports {}, not {}", in_quotes(path), allow, in_quotes(method))});
     refused.headers.emplace_back("Allow", allow);
     return refused;
   }

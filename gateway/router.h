@@ -1,6 +1,6 @@
-// Router: which handler a method and a path mean. Everything that can be said of a request before
-// its body is read is said by its Route, so that a wrong one is refused before it costs anything.
-// Filled once, then read by any thread.
+// Router: finds the handler for a method and a path. A Route contains everything that is checked
+// before the body of a request is read, so that a wrong request is refused before it costs
+// anything. Filled once, then read by any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +16,23 @@
 
 namespace millrace {
 
-/// Answers the exchange now or later, or fails: then the error is the answer.
+/// Answers the exchange now or later. If it fails, the error is the answer.
 using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
 
 /// Where a handler runs.
 enum class Lane {
-  kInPlace,  ///< on the gateway's thread: only what never waits
+  kInPlace,  ///< on the gateway's thread; must never block
   kWorker,   ///< may parse, load and read the store
-  kBroker,   ///< may wait for the broker; a lane of its own, so that no other request does
+  kBroker,   ///< may wait for the broker; a separate lane, so that no other request waits
 };
 
 struct Route {
   std::string method;
   std::string path;                ///< `/v1/ns/{ns}/workflows/{workflow}`
-  std::vector<std::string> query;  ///< the parameters that there are
+  std::vector<std::string> query;  ///< names of the parameters that are allowed
   size_t max_body = 0;             ///< bytes
   Lane lane = Lane::kWorker;
-  bool open = false;  ///< answered without the token, where there is one
+  bool open = false;  ///< needs no token
   Handler handler;
 };
 
@@ -46,9 +46,10 @@ class Router {
     bool head = false;
   };
 
-  /// `target` is the request line's: a path, or an absolute URL. The other outcome is a problem:
-  /// 404 `request.not_found`, 405 `request.method_not_allowed` with Allow, 400
-  /// `request.malformed_target`, `request.unknown_parameter` (names them), `request.parameter`.
+  /// Finds the route of a request. `target` is the target of the request line: a path or an
+  /// absolute URL. Otherwise returns a problem: 404 `request.not_found`, 405
+  /// `request.method_not_allowed` with the header Allow, 400 `request.malformed_target`,
+  /// `request.unknown_parameter` (with the unknown names) or `request.parameter`.
   std::variant<Found, Response> find(std::string_view method, std::string_view target) const;
 
  private:

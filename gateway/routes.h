@@ -1,5 +1,5 @@
-// The endpoints: each file of handlers adds its own to the router. The Service
-// outlives the router.
+// The routes of the HTTP API: each file of routes adds its own to the router. The Service must
+// outlive the router.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// How much a request may bring, in bytes, and how long it may wait.
+/// Limits on the body of a request, in bytes, and on the time that it may wait.
 struct RequestLimits {
   EventLimits events;
   size_t batch_bytes = size_t{16} << 20;
@@ -32,10 +32,10 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
 void add_secret_routes(Router& router, Service& service);
 void add_system_routes(Router& router, Service& service);
 
-/// All of them.
+/// A router with all routes.
 Router make_router(Service& service, const RequestLimits& limits);
 
-/// A handler that answers 200 with what `read` gives.
+/// A handler that answers with the result of `read` and status 200, or with its error.
 Handler reading(std::function<Result<Json>(const Request&)> read);
 
 }  // namespace millrace

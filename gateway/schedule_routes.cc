@@ -1,4 +1,4 @@
-// /v1/ns/{ns}/schedules and below: when workflows start by the clock.
+// The routes /v1/ns/{ns}/schedules and below: workflows that are started by cron.
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,9 +13,9 @@ namespace {
 Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   TriggerSchedule command;
-  command.space = TRY(namespace_of(request));
+  command.ns = TRY(namespace_of(request));
   command.workflow = TRY(workflow_of(request));
-  const std::string instances = fmt::format("/v1/ns/{}/instances/", command.space);
+  const std::string instances = fmt::format("/v1/ns/{}/instances/", command.ns);
   service.command(std::move(command),
                   exchange->back<Result<Json>>([exchange, instances](const Result<Json>& answer) {
                     if (!answer) return exchange->reply(answer);
@@ -33,15 +33,15 @@ void add_schedule_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
-                return service.schedules(space);
+                const std::string ns = TRY(namespace_of(request));
+                return service.schedules(ns);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules/{workflow}",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
-                return service.schedule(space, id);
+                return service.schedule(ns, id);
               })});
   router.add({.method = "POST",
               .path = "/v1/ns/{ns}/schedules/{workflow}/trigger",

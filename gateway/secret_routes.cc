@@ -1,4 +1,4 @@
-// /v1/ns/{ns}/secrets and below: names are listed, values are taken and never given back.
+// The routes /v1/ns/{ns}/secrets and below: names can be listed; values can be set, but not read.
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,10 +14,10 @@ namespace {
 Status put_secret(Service& service, const std::shared_ptr<Exchange>& exchange) {
   Request& request = exchange->request();
   PutSecret command;
-  command.space = TRY(namespace_of(request));
+  command.ns = TRY(namespace_of(request));
   command.name = TRY(secret_of(request));
   if (!is_utf8(request.body)) {
-    return fail("secret.not_text", "a secret is text in UTF-8; give other bytes in Base64");
+    return fail("secret.not_text", "the secret is not valid UTF-8; encode other bytes in Base64");
   }
   command.value = std::move(request.body);
   service.command(std::move(command),
@@ -30,7 +30,7 @@ Status put_secret(Service& service, const std::shared_ptr<Exchange>& exchange) {
 
 Status remove_secret(Service& service, const std::shared_ptr<Exchange>& exchange) {
   DeleteSecret command;
-  command.space = TRY(namespace_of(exchange->request()));
+  command.ns = TRY(namespace_of(exchange->request()));
   command.name = TRY(secret_of(exchange->request()));
   service.command(std::move(command),
                   exchange->back<Result<Json>>(
@@ -45,14 +45,15 @@ void add_secret_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/secrets",
               .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
                 const std::string cursor = text_parameter(request, "cursor");
                 if (!cursor.empty() && !is_identifier(cursor)) {
-                  return fail("request.parameter",
-                              fmt::format("cursor: {} is no secret's name", in_quotes(cursor)));
+                  return fail(
+                      "request.parameter",
+                      fmt::format("cursor: {} is not a valid name of a secret", in_quotes(cursor)));
                 }
-                return service.secrets(space, limit, cursor);
+                return service.secrets(ns, limit, cursor);
               })});
   router.add(
       {.method = "PUT",

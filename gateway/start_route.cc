@@ -1,8 +1,8 @@
-// POST /v1/ns/{ns}/workflows/{workflow}/start. Without `wait`: 201 {"id"}, or 200 if the
-// Idempotency-Key had started it before. With it: 200 and the instance once it has ended, or, when
-// that takes longer than `wait`, 202 {"id"} with `Millrace-Wait: timeout`. Location names the
-// instance in all of them. Header Millrace-Retry and the timeouts of the query are this start's
-// own.
+// POST /v1/ns/{ns}/workflows/{workflow}/start. Without `wait`: 201 {"id"}, or 200 {"id"} if an
+// earlier request with this Idempotency-Key started the instance. With `wait`: 200 and the instance
+// once it has ended; if that takes longer than `wait`, 202 {"id"} with the header Millrace-Wait:
+// timeout. The header Location names the instance in each case. The header Millrace-Retry and the
+// timeouts in the query apply to this instance only.
 #include <optional>
 #include <utility>
 
@@ -22,9 +22,9 @@ namespace {
 
 constexpr size_t kMaxKey = 255;
 
-/// Valid JSON whatever the content type says, else the bytes in Base64. JSON that nests too deep or
-/// has a number beyond a double, and what is not JSON under a content type that says so, is
-/// refused.
+/// The input of the instance: the body if it is valid JSON, whatever the content type, otherwise
+/// its bytes in Base64; without a body, an empty object. Refused are JSON that nests too deep or
+/// contains a number beyond a double, and a body that is not JSON although its content type is.
 Result<Json> input_of(const Request& request) {
   const std::string& body = request.body;
   if (body.empty()) return Json::object();
@@ -43,7 +43,7 @@ Result<std::string> key_of(const Request& request) {
   if (key == nullptr) return std::string();
   if (!key->empty() && key->size() <= kMaxKey && is_utf8(*key)) return *key;
   return fail("request.parameter",
-              fmt::format("Idempotency-Key: 1 to {} bytes of UTF-8 are wanted", kMaxKey));
+              fmt::format("Idempotency-Key: expected 1 to {} bytes of UTF-8", kMaxKey));
 }
 
 Result<std::optional<Duration>> wait_of(const Request& request, Duration longest) {
@@ -53,11 +53,11 @@ Result<std::optional<Duration>> wait_of(const Request& request, Duration longest
   if (!span) return fail_in("wait", std::move(span.error()));
   if (span->months == 0 && span->fixed <= longest) return std::optional(span->fixed);
   return fail("request.parameter",
-              fmt::format("wait: {} is longer than the {} s that a request may wait",
+              fmt::format("wait: {} is longer than {} s, the longest wait of a request",
                           in_quotes(found->second), longest.count() / 1000));
 }
 
-/// A policy of this start's own: `Millrace-Retry`, and timeouts of the query.
+/// The policy for this instance only: the header `Millrace-Retry` and the timeouts in the query.
 Result<std::string> own_policy_of(const Request& request) {
   const std::string* const retries = find_header(request.headers, "Millrace-Retry");
   return write_own_policy({.retries = retries == nullptr ? "" : *retries,
@@ -82,12 +82,12 @@ Response not_ended(const Error& error, const std::string& id) {
   return response;
 }
 
-/// What follows once the start is on disk.
-void started(Service& service, const std::shared_ptr<Exchange>& exchange, const std::string& space,
+/// Continues once the start is on disk: answers, or waits for the end of the instance.
+void started(Service& service, const std::shared_ptr<Exchange>& exchange, const std::string& ns,
              std::optional<Duration> wait, const Result<Json>& answer) {
   if (!answer) return exchange->reply(answer);
   const auto id = answer->at("id").get<std::string>();
-  const std::string location = fmt::format("/v1/ns/{}/instances/{}", space, id);
+  const std::string location = fmt::format("/v1/ns/{}/instances/{}", ns, id);
   if (!wait) {
     const unsigned status = answer->at("created").get<bool>() ? 201 : 200;
     return exchange->answer(at(location, json_response(status, {{"id", id}})));
@@ -95,29 +95,28 @@ void started(Service& service, const std::shared_ptr<Exchange>& exchange, const 
   const Result<InstanceId> instance = parse_instance_id(id);
   if (!instance) return exchange->answer(problem(instance.error()));
   service.wait_for_end(
-      space, *instance, *wait,
-      exchange->back<Status>(
-          [&service, exchange, space, instance, id, location](const Status& ended) {
-            exchange->answer(at(location, ended ? rendered(service.instance(space, *instance))
-                                                : not_ended(ended.error(), id)));
-          }));
+      ns, *instance, *wait,
+      exchange->back<Status>([&service, exchange, ns, instance, id, location](const Status& ended) {
+        exchange->answer(at(location, ended ? rendered(service.instance(ns, *instance))
+                                            : not_ended(ended.error(), id)));
+      }));
 }
 
 Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   StartInstance command;
-  command.space = TRY(namespace_of(request));
+  command.ns = TRY(namespace_of(request));
   command.workflow = TRY(workflow_of(request));
   command.input = TRY(input_of(request));
   command.idempotency_key = TRY(key_of(request));
   command.own_policy = TRY(own_policy_of(request));
   const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));
   if (wait) exchange->expect_long_wait();
-  const std::string space = command.space;
+  const std::string ns = command.ns;
   service.command(
       std::move(command),
-      exchange->back<Result<Json>>([&service, exchange, space, wait](const Result<Json>& answer) {
-        started(service, exchange, space, wait, answer);
+      exchange->back<Result<Json>>([&service, exchange, ns, wait](const Result<Json>& answer) {
+        started(service, exchange, ns, wait, answer);
       }));
   return {};
 }

@@ -1,5 +1,5 @@
-// What is asked of the server as a whole: is it alive, is it ready, what is it, how does it do; and
-// what a namespace listens for and has set aside.
+// The routes of the server as a whole (/livez, /readyz, /v1/info, /v1/verify, /metrics), and the
+// listeners, groups and dead letters of a namespace.
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -9,14 +9,14 @@
 namespace millrace {
 namespace {
 
-/// This process answers; nothing else is looked at, so that a broker's outage does not get it
-/// restarted.
+/// Shows that the process answers. Checks nothing else, so that an outage of the broker does not
+/// cause a restart of this process.
 Status alive(const std::shared_ptr<Exchange>& exchange) {
   exchange->reply(Json{{"status", "alive"}});
   return {};
 }
 
-/// 503 whatever the reason is: some are errors that are 500 where they answer a request.
+/// Answers 503 for every reason, although the code of some reasons means 500 in other responses.
 Status readiness(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Status ready = service.ready();
   if (!ready) exchange->answer(problem(503, ready.error()));
@@ -61,27 +61,28 @@ void add_system_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/listeners",
               .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
-                return service.listeners(space, limit, text_parameter(request, "cursor"));
+                return service.listeners(ns, limit, text_parameter(request, "cursor"));
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/groups",
               .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const size_t limit = TRY(limit_parameter(request));
-                return service.groups(space, limit, text_parameter(request, "cursor"));
+                return service.groups(ns, limit, text_parameter(request, "cursor"));
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/dlq",
               .query = {"limit", "cursor"},
               .lane = Lane::kBroker,
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                // Not namespace_of: an event's subject may name what no namespace is called.
-                const std::string& space = request.parts.at("ns");
+                // Not namespace_of(): the subject of an event may contain a text that is not a
+                // valid name of a namespace.
+                const std::string& ns = request.parts.at("ns");
                 const size_t limit = TRY(limit_parameter(request));
-                return service.dead_letters(space, limit, text_parameter(request, "cursor"));
+                return service.dead_letters(ns, limit, text_parameter(request, "cursor"));
               })});
 }
 

@@ -1,5 +1,5 @@
-// /v1/ns/{ns}/variables and below, and the same under a workflow and an instance: values are raw
-// bytes under their content type, lists are JSON.
+// The routes /v1/ns/{ns}/variables and below, also under a workflow and under an instance. Values
+// are raw bytes with their content type; lists are JSON.
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,14 +21,15 @@ Result<std::string> content_type_of(const Request& request) {
   if (type == nullptr || type->empty()) return std::string(kAnyBytes);
   if (type->size() <= kMaxContentType && parse_media_type(*type)) return *type;
   return fail("request.content_type",
-              fmt::format("Content-Type: a media type of {} bytes at most is wanted, such as "
+              fmt::format("Content-Type: expected a media type of at most {} bytes, such as "
                           "text/plain",
                           kMaxContentType));
 }
 
-/// What somebody has stored is shown to a browser as nothing but data: a page of ours it is not.
+/// The response with the bytes of a variable. The headers make a browser treat it as plain data,
+/// and not as a page of this server.
 Response raw(Variable variable) {
-  // A damaged row may have any bytes there, line breaks that begin another header as well.
+  // In a damaged row the content type may be any bytes, even line breaks that start another header.
   if (!parse_media_type(variable.content_type)) variable.content_type = kAnyBytes;
   return {200,
           {{"Content-Type", std::move(variable.content_type)},
@@ -81,7 +82,8 @@ void add_variable_routes(Router& router, Service& service, const RequestLimits& 
                   const std::string cursor = text_parameter(request, "cursor");
                   if (!cursor.empty() && !is_variable_key(cursor)) {
                     return fail("request.parameter",
-                                fmt::format("cursor: {} is no variable's key", in_quotes(cursor)));
+                                fmt::format("cursor: {} is not a valid key of a variable",
+                                            in_quotes(cursor)));
                   }
                   return service.variables(place, limit, cursor);
                 })});

@@ -1,4 +1,4 @@
-// /v1/ns/{ns}/workflows and below, but for `start`; POST /v1/lint.
+// The routes /v1/ns/{ns}/workflows and below, except `start`; and POST /v1/lint.
 #include <memory>
 #include <utility>
 
@@ -14,13 +14,13 @@ namespace {
 Response refused(const Findings& findings) {
   const Json errors = to_json(findings).at("errors");
   return problem(Error{"definition.refused",
-                       fmt::format("the definition was not taken: {} findings", errors.size())},
+                       fmt::format("the definition was refused: {} findings", errors.size())},
                  errors);
 }
 
-/// What a PUT of this text would come to.
+/// The response to a PUT of this text with `dry_run`.
 Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
-  const Result<Json> present = service.workflow(apply.space, apply.workflow->id);
+  const Result<Json> present = service.workflow(apply.ns, apply.workflow->id);
   if (!present && present.error().code != "workflow.not_found") {
     return tl::unexpected(present.error());
   }
@@ -29,7 +29,7 @@ Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
               {"dryRun", true}};
 }
 
-/// The answer to a PUT that was taken, with what is doubtful about the definition, if anything is.
+/// Adds the warnings about the definition, if there are any, to the response to an accepted PUT.
 Result<Json> with_warnings(Result<Json> answer, const Findings& findings) {
   if (!answer) return answer;
   Json all = to_json(findings);
@@ -44,19 +44,20 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const std::string id = TRY(workflow_of(request));
   const bool dry = TRY(flag_parameter(request, "dry_run"));
   ApplyWorkflow command;
-  command.space = TRY(namespace_of(request));
+  command.ns = TRY(namespace_of(request));
   command.text = std::move(request.body);
 
-  Loaded loaded = service.load_definition(command.text, command.space);
+  Loaded loaded = service.load_definition(command.text, command.ns);
   if (!loaded.workflow) {
     exchange->answer(refused(loaded.findings));
     return {};
   }
   command.workflow = std::move(loaded.workflow);
   if (command.workflow->id != id) {
-    return fail("workflow.id_mismatch",
-                fmt::format("the path says `{}`, the definition `id: {}`; they must be the same",
-                            id, command.workflow->id));
+    return fail(
+        "workflow.id_mismatch",
+        fmt::format("the path contains the id `{}`, the definition `id: {}`; they must be equal",
+                    id, command.workflow->id));
   }
   if (dry) {
     exchange->reply(with_warnings(dry_run(service, command), loaded.findings));
@@ -73,7 +74,7 @@ Status apply(Service& service, const std::shared_ptr<Exchange>& exchange) {
 Status remove_workflow(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   DeleteWorkflow command;
-  command.space = TRY(namespace_of(request));
+  command.ns = TRY(namespace_of(request));
   command.id = TRY(workflow_of(request));
   command.cancel = TRY(flag_parameter(request, "cancel"));
   command.leftovers = TRY(flag_parameter(request, "leftovers"));
@@ -96,7 +97,7 @@ Status lint(Service& service, const std::shared_ptr<Exchange>& exchange) {
 Handler pausing_workflow(Service& service, bool paused) {
   return [&service, paused](const std::shared_ptr<Exchange>& exchange) -> Status {
     PauseWorkflow command{.paused = paused};
-    command.space = TRY(namespace_of(exchange->request()));
+    command.ns = TRY(namespace_of(exchange->request()));
     command.id = TRY(workflow_of(exchange->request()));
     service.command(std::move(command),
                     exchange->back<Result<Json>>(
@@ -117,15 +118,15 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
-                return service.workflows(space);
+                const std::string ns = TRY(namespace_of(request));
+                return service.workflows(ns);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
-                return service.workflow(space, id);
+                return service.workflow(ns, id);
               })});
   router.add({.method = "PUT",
               .path = "/v1/ns/{ns}/workflows/{workflow}",
@@ -140,9 +141,9 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
               .handler = reading([&service](const Request& request) -> Result<Json> {
-                const std::string space = TRY(namespace_of(request));
+                const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
-                return service.revisions(space, id);
+                return service.revisions(ns, id);
               })});
   router.add({.method = "POST",
               .path = "/v1/lint",

@@ -20,7 +20,7 @@
 namespace millrace {
 namespace {
 
-/// How long the thread sleeps where nothing says that it should wake earlier.
+/// How long the thread sleeps at most, in milliseconds, if nothing wakes it earlier.
 constexpr int kPollMs = 10'000;
 
 Result<HttpAnswer> cancelled(std::string_view why) {
@@ -29,8 +29,9 @@ Result<HttpAnswer> cancelled(std::string_view why) {
 
 }  // namespace
 
-/// libcurl would make requests wait for a connection itself, but those of a host that has one to
-/// spare behind those of one that has not. So it is given only what has a connection for certain.
+/// The thread and its requests. libcurl has its own queue for connections, but in that queue
+/// requests to a host with free connections wait behind requests to a host without any. So libcurl
+/// is given only requests for which a connection is certainly free.
 class HttpClient::Impl {
  public:
   explicit Impl(HttpSettings settings) : settings_(std::move(settings)), multi_(make_multi()) {
@@ -57,11 +58,11 @@ class HttpClient::Impl {
 
  private:
   struct Stop {};
-  /// What is sent, which ticket is cancelled, or that the thread is to end.
+  /// An order to the thread: send a request, cancel a ticket, or stop.
   using Order = std::variant<std::unique_ptr<HttpTransfer>, Ticket, Stop>;
-  /// The requests to one origin. In `ready_` while it could begin another one.
+  /// The requests to one origin. The host is in `ready_` while it may start another request.
   struct Host {
-    std::deque<Ticket> waiting;  ///< some may be cancelled
+    std::deque<Ticket> waiting;  ///< may contain cancelled requests
     size_t running = 0;
     bool is_ready = false;
   };
@@ -86,9 +87,9 @@ class HttpClient::Impl {
   const HttpSettings settings_;
   std::atomic<Ticket> last_ticket_ = 0;
 
-  const MultiHandle multi_;  ///< only for the thread, but to wake it
+  const MultiHandle multi_;  ///< for the thread only; other threads may only wake it
   Mailbox<Order> orders_{[this] { curl_multi_wakeup(multi_.get()); }};
-  // Only for the thread.
+  // The following members are for the thread only.
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers_;
   Hosts hosts_;
   std::deque<Hosts::value_type*> ready_;
@@ -98,7 +99,7 @@ class HttpClient::Impl {
 
 void HttpClient::Impl::run() {
   name_thread("http");
-  // TLS writes without MSG_NOSIGNAL, and whoever embeds this need not have ignored the signal.
+  // TLS writes without MSG_NOSIGNAL, and a program with this client need not ignore SIGPIPE.
   sigset_t signals;
   sigfillset(&signals);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -113,8 +114,8 @@ void HttpClient::Impl::run() {
   end_all();
 }
 
-/// False: it is to end. Takes until there are none, for what is cancelled may be followed by
-/// something urgent that wants its place.
+/// Takes orders until there are none: the callback of a cancelled request may send an urgent
+/// request, which must get the place before others. False: the thread must stop.
 bool HttpClient::Impl::take_orders() {
   bool goes_on = true;
   while (goes_on) {
@@ -124,7 +125,7 @@ bool HttpClient::Impl::take_orders() {
       if (auto* const sent = std::get_if<std::unique_ptr<HttpTransfer>>(&order)) {
         take(std::move(*sent));
       } else if (const auto* const ticket = std::get_if<Ticket>(&order)) {
-        end(*ticket, cancelled("nobody waits for it"));
+        end(*ticket, cancelled("the request was cancelled"));
       } else {
         goes_on = false;
       }
@@ -159,7 +160,7 @@ void HttpClient::Impl::offer(Hosts::value_type& host) {
   }
 }
 
-/// One request of each host in turn, as many as there may be connections.
+/// Starts waiting requests, one of each host in turn, up to the limit of connections.
 void HttpClient::Impl::begin_waiting() {
   while (running_ < settings_.connections && !ready_.empty()) {
     auto& host = *ready_.front();
@@ -187,7 +188,7 @@ void HttpClient::Impl::take_outcomes() {
   }
 }
 
-/// Its connection is free, or closed, before anybody is told.
+/// Ends a request. Its connection is free or closed before the callback is called.
 void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
   const auto found = transfers_.find(ticket);
   if (found == transfers_.end()) return;
@@ -203,15 +204,15 @@ void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
   transfer->end(std::move(result));
 }
 
-/// Those too that are sent by those who hear of the end.
+/// Cancels all requests, including those that callbacks send meanwhile.
 void HttpClient::Impl::end_all() {
   while (true) {
-    while (!transfers_.empty()) end(transfers_.begin()->first, cancelled("the client ends"));
+    while (!transfers_.empty()) end(transfers_.begin()->first, cancelled("the client stopped"));
     const auto orders = orders_.take();
     if (orders->empty()) return;
     for (const Order& order : *orders) {
       const auto* const sent = std::get_if<std::unique_ptr<HttpTransfer>>(&order);
-      if (sent != nullptr) (*sent)->end(cancelled("the client ends"));
+      if (sent != nullptr) (*sent)->end(cancelled("the client stopped"));
     }
   }
 }

@@ -1,5 +1,6 @@
-// HttpClient: HTTP requests to anywhere, all of them on one thread. Nothing blocks whoever asks;
-// what comes back is told from that thread, which others wait for: be brief there.
+// HttpClient: sends HTTP requests to any host, all of them on one thread. No call blocks the
+// caller. The callbacks run on the client's thread and delay all other requests, so they must be
+// brief.
 #pragma once
 
 #include <cstddef>
@@ -17,37 +18,40 @@
 
 namespace millrace {
 
-// The errors of a request that has no answer.
+// The errors of a request without an answer.
 
-/// The URL is none, or not of http or https; or a header has a line break in it.
+/// The URL is not valid, or its scheme is neither http nor https; or a header contains a line break
+/// or a zero byte.
 inline constexpr std::string_view kHttpRequest = "http.request";
-/// No connection: nobody of that name, nobody listens, nobody took it within the time for that.
+/// No connection: the host name was not found, the connection was refused, or connecting timed out.
 inline constexpr std::string_view kHttpUnreachable = "http.unreachable";
-/// The peer is not who it should be, or TLS failed otherwise.
+/// The certificate of the peer was not accepted, or TLS failed for another reason.
 inline constexpr std::string_view kHttpTls = "http.tls";
-/// The connection ended before the answer did.
+/// The connection was closed before the answer was complete.
 inline constexpr std::string_view kHttpClosed = "http.closed";
-/// What came is no HTTP.
+/// The peer's answer is not valid HTTP.
 inline constexpr std::string_view kHttpProtocol = "http.protocol";
-/// The answer's body or its headers are larger than what is taken.
+/// The answer's body is larger than kMaxAnswerBytes, or its headers are larger than
+/// kMaxHeaderBytes.
 inline constexpr std::string_view kHttpTooLarge = "http.too_large";
-/// The answer was not whole when the request's time was over.
+/// The answer was not complete when the request's timeout passed.
 inline constexpr std::string_view kHttpTimeout = "http.timeout";
-/// It was cancelled, or the client ended.
+/// The request was cancelled, or the client was destroyed.
 inline constexpr std::string_view kHttpCancelled = "http.cancelled";
 
-/// The header lines of one answer together, those before a final one (1xx) included.
+/// The largest size of all header lines of one answer together, those of interim answers (1xx)
+/// included.
 inline constexpr size_t kMaxHeaderBytes = size_t{16} << 10;
 
 struct HttpRequest {
   std::string method = "POST";  ///< any but HEAD
-  std::string url;              ///< may hold a name and password; messages never show them
-  Headers headers;              ///< none is added but Host, Accept, User-Agent, Content-Length
+  std::string url;              ///< may contain user and password; messages never show them
+  Headers headers;              ///< the client adds only Host, Accept, User-Agent, Content-Length
   std::string body;
-  /// From when it has not to wait for others any more. None: until it is cancelled.
+  /// Counts from when the request no longer waits for a connection. nullopt: no timeout.
   std::optional<Duration> timeout;
-  bool urgent = false;  ///< goes before those that wait for a connection
-  /// The body is sent at most once: the peer must not do the work twice.
+  bool urgent = false;  ///< goes before the requests that wait for a connection
+  /// Sends the body at most once, for a peer that must not do the work twice.
   bool once = false;
 };
 
@@ -55,50 +59,53 @@ struct HttpAnswer {
   long status = 0;
   Headers headers;
   std::string body;
-  std::optional<Duration> retry_after;  ///< of the header of that name, seconds or date; ≤ a day
+  std::optional<Duration> retry_after;  ///< from Retry-After, seconds or date; at most a day
 };
 
-/// What is told of a request, on the client's thread. They may send and cancel.
+/// The callbacks of a request, called on the client's thread. They may call send() and cancel().
 struct HttpWatch {
-  /// It goes out now, on a connection that is there. May be empty.
+  /// The connection is established and the request is being sent. May be empty.
   std::function<void()> sent;
-  /// Something of the answer came, if only a header. May be empty.
+  /// A part of the answer arrived, at least a header. May be empty.
   std::function<void()> alive;
-  /// The last word, just once, whatever happens. An answer of any status is one.
+  /// Called exactly once in every case, after all other callbacks. An answer with any status is a
+  /// success.
   std::function<void(Result<HttpAnswer>)> done;
 };
 
 struct HttpSettings {
   size_t connections = 256;          ///< in total
-  size_t connections_per_host = 32;  ///< of one scheme, host and port
-  Duration connect_timeout{10'000};  ///< for the name, the connection and TLS together
-  std::string ca_file;               ///< PEM; empty: the system's
-  std::string proxy;                 ///< URL; empty: none, whatever the environment says
-  std::string no_proxy;              ///< hosts that are asked directly, with commas between
+  size_t connections_per_host = 32;  ///< for one scheme, host and port
+  Duration connect_timeout{10'000};  ///< for name lookup, connection and TLS together
+  std::string ca_file;               ///< PEM; empty: the system's certificates
+  std::string proxy;                 ///< URL; empty: no proxy, even if the environment sets one
+  std::string no_proxy;              ///< hosts that are reached without the proxy, comma-separated
 };
 
-/// HTTP/1.1, connections are used again; TLS peers are verified; a redirect is an answer like any
-/// other. A connection that was used again and ends before anything came of the answer is made
-/// anew and the request sent again, up to five times: a peer that dies of a request may see it as
-/// often. A request that is to be sent `once` ends with `http.closed` instead, and uses only
-/// connections that were in use less than a second ago, which peers hardly ever close.
+/// HTTP/1.1 with connections that are reused. TLS peers are verified. A redirect is an answer like
+/// any other. If a reused connection closes before any part of the answer has arrived, the request
+/// is sent again on a new connection, up to five times: a peer that crashes because of a request
+/// may receive it that often. A request with `once` ends with `http.closed` instead. It reuses only
+/// connections that were in use less than a second ago, which peers rarely close.
 class HttpClient {
  public:
   using Ticket = uint64_t;
 
   explicit HttpClient(HttpSettings settings = {});
 
-  /// What is under way ends with `http.cancelled`; nothing is told after it. Not from within a
-  /// watch.
+  /// Requests that have not ended end with `http.cancelled`; no callback is called afterwards. Must
+  /// not be called from a callback.
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Any thread; never blocks, and tells nothing before it returns on that thread. Requests to one
-  /// host that wait for a connection go out in the order of the calls.
+  /// Sends a request. Any thread; never blocks. No callback is called on the calling thread before
+  /// it returns. Requests to one host that wait for a connection are sent in the order of the
+  /// calls.
   Ticket send(HttpRequest request, HttpWatch watch);
 
-  /// Any thread; never blocks. `done` follows, with `http.cancelled` unless it was too late.
+  /// Cancels a request. Any thread; never blocks. `done` follows, with `http.cancelled` unless the
+  /// request had already ended.
   void cancel(Ticket ticket);
 
  private:

@@ -11,12 +11,13 @@
 namespace millrace {
 namespace {
 
-/// A peer that vanished without a word is found out after a minute or three, not never.
+/// TCP keep-alive: detects after one to three minutes that a peer has vanished without closing the
+/// connection.
 constexpr long kKeepAliveIdleSeconds = 60;
 constexpr long kKeepAliveEverySeconds = 15;
 
-/// How long a connection may have been idle for a request that is sent once: less than any peer
-/// waits before it closes one.
+/// How long a connection may have been idle for a request with `once`: less than peers wait before
+/// they close an idle connection.
 constexpr long kMostIdleSeconds = 1;
 
 constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(24);
@@ -32,7 +33,8 @@ std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
   return is_there ? std::string(text) : std::string();
 }
 
-/// One would begin another header, or the body.
+/// Whether a header contains a line break or a zero byte: a line break would begin another header
+/// or the body.
 bool breaks_line(const Headers& headers) {
   const auto breaks = [](const std::string& text) {
     return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos;
@@ -42,21 +44,22 @@ bool breaks_line(const Headers& headers) {
   });
 }
 
-/// `https://example.com:443`: who shares connections, and all of a URL that a message may show.
-/// The error is why it can't be sent at all.
+/// The origin of the URL, such as `https://example.com:443`. Requests with the same origin share
+/// connections, and messages show nothing else of a URL. Error `http.request`: the request cannot
+/// be sent.
 Result<std::string> origin_of(const HttpRequest& request) {
   const auto refuse = [](std::string why) {
     return fail(std::string(kHttpRequest), std::move(why));
   };
-  if (breaks_line(request.headers)) return refuse("a header holds a line break or a zero byte");
+  if (breaks_line(request.headers)) return refuse("a header contains a line break or a zero byte");
   const UrlHandle url(curl_url());
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0);
   if (code != CURLUE_OK) {
-    return refuse(fmt::format("the URL is none: {}", curl_url_strerror(code)));
+    return refuse(fmt::format("not a valid URL: {}", curl_url_strerror(code)));
   }
   const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") {
-    return refuse(fmt::format("the URL is of {}; expected http or https", scheme));
+    return refuse(fmt::format("the URL has the scheme {}; expected http or https", scheme));
   }
   return fmt::format("{}://{}:{}", scheme, part_of(url.get(), CURLUPART_HOST),
                      part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
@@ -81,7 +84,7 @@ std::string_view code_of(CURLcode code, bool was_sent) {
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
       return kHttpTls;
-    case CURLE_OUT_OF_MEMORY:  // of libcurl's bound on one line
+    case CURLE_OUT_OF_MEMORY:  // a line exceeded libcurl's limit on one line
       return kHttpTooLarge;
     case CURLE_GOT_NOTHING:
     case CURLE_SEND_ERROR:
@@ -116,7 +119,7 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, complaint_.data());
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  // Otherwise a request that is given up while its host's name is looked up holds the thread.
+  // Without this a request that is cancelled during the lookup of its host name blocks the thread.
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -137,11 +140,12 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_URL, request_.url.c_str());
   set_body();
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
-  // What libcurl would add: a round trip before a large body, and the content type of a form.
+  // Suppresses headers that libcurl would add: Expect, which costs a round trip before a large
+  // body, and the content type of a form.
   add(header_list_, "Expect:");
   if (find_header(request_.headers, "Content-Type") == nullptr) add(header_list_, "Content-Type:");
   for (const auto& [name, value] : request_.headers) {
-    // The semicolon is how libcurl is told of a header without a value.
+    // libcurl expects a semicolon after the name of a header without a value.
     add(header_list_, value.empty() ? name + ";" : fmt::format("{}: {}", name, value));
   }
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, header_list_.get());
@@ -149,7 +153,7 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_PREREQDATA, this);
   curl_easy_setopt(
       easy, CURLOPT_PREREQFUNCTION, +[](void* self, char*, char*, int, int) -> int {
-        static_cast<HttpTransfer*>(self)->tell_sent();
+        static_cast<HttpTransfer*>(self)->report_sent();
         return CURL_PREREQFUNC_OK;
       });
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
@@ -167,8 +171,8 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
 void HttpTransfer::set_body() {
   CURL* const easy = easy_.get();
   if (request_.body.empty()) {
-    // Without a body there is nothing to seek in: only on a connection that was never used does
-    // libcurl send such a request once.
+    // Without a body there is nothing to seek back in (see below): libcurl sends such a request
+    // only once if the connection was never used before.
     if (request_.once) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     if (request_.method != "POST" && request_.method != "PUT") return;
   }
@@ -178,8 +182,8 @@ void HttpTransfer::set_body() {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
     return;
   }
-  // libcurl has no switch against sending again on another connection. But for that it has to seek
-  // back to the beginning of the body, and the transfer fails where it cannot.
+  // libcurl has no option against sending a request again on another connection. But to do so it
+  // has to seek back to the beginning of the body, and the transfer fails if the seek fails.
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMostIdleSeconds);
   curl_easy_setopt(easy, CURLOPT_POST, 1L);
   curl_easy_setopt(easy, CURLOPT_READDATA, this);
@@ -198,8 +202,8 @@ size_t HttpTransfer::give_body(char* to, size_t most) {
   return copied;
 }
 
-void HttpTransfer::tell_sent() {
-  given_ = 0;  // had any of it been sent on another connection, libcurl would not have come here
+void HttpTransfer::report_sent() {
+  given_ = 0;  // no part of the body was sent on another connection, or the seek would have failed
   if (!std::exchange(was_sent_, true) && watch_.sent) watch_.sent();
 }
 
@@ -228,9 +232,10 @@ Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
     return fail(std::string(kHttpTooLarge), "the answer has " + too_large_);
   }
   if (code == CURLE_SEND_FAIL_REWIND) {
-    return fail(std::string(kHttpClosed),
-                "the connection was closed before an answer came; the request is not sent again, "
-                "because what it asks for may have been done");
+    return fail(
+        std::string(kHttpClosed),
+        "the connection was closed before an answer arrived; the request is not sent again, "
+        "because the peer may have processed it");
   }
   if (code != CURLE_OK) {
     const char* const said =
@@ -242,7 +247,7 @@ Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
   curl_header* header = nullptr;
   while ((header = curl_easy_nextheader(easy(), CURLH_HEADER, -1, header)) != nullptr) {
     std::string_view value = header->value;
-    if (value.ends_with('\r')) value.remove_suffix(1);  // as libcurl leaves it of an empty one
+    if (value.ends_with('\r')) value.remove_suffix(1);  // libcurl leaves it in an empty value
     answer.headers.emplace_back(header->name, value);
   }
   if (find_header(answer.headers, "Retry-After") != nullptr) {

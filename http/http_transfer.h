@@ -1,5 +1,5 @@
-// HttpTransfer: one request of the HTTP client, from send() to its last word, as a handle of
-// libcurl. For the client's thread, but for its making. Private to http/: it shows curl.h.
+// HttpTransfer: one request of the HTTP client, from send() to its end, as a handle of libcurl.
+// Private to http/, because it includes curl.h.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ using HeaderList = std::unique_ptr<curl_slist, CurlFree<curl_slist_free_all>>;
 using UrlHandle = std::unique_ptr<CURLU, CurlFree<curl_url_cleanup>>;
 using CurlText = std::unique_ptr<char, CurlFree<curl_free>>;
 
-/// One request from send() to its last word. Only for the thread, but for its making.
+/// One request from send() to its end. It is constructed on any thread and then used on the
+/// client's thread only.
 class HttpTransfer {
  public:
   HttpTransfer(HttpClient::Ticket ticket, HttpRequest request, HttpWatch watch);
@@ -37,17 +38,17 @@ class HttpTransfer {
 
   HttpClient::Ticket ticket() const { return ticket_; }
   bool urgent() const { return request_.urgent; }
-  /// Where it goes to, or why it can't.
+  /// The origin (scheme, host, port) of the URL, or the reason why the request cannot be sent.
   const Result<std::string>& origin() const { return origin_; }
   CURL* easy() const { return easy_.get(); }
 
-  /// Makes the handle that is given to the multi handle.
+  /// Creates the easy handle, for the multi handle.
   void prepare(const HttpSettings& settings);
 
-  /// The last word.
+  /// Ends the request: calls `done`.
   void end(Result<HttpAnswer> result);
 
-  /// What has come of it, where libcurl is done with it.
+  /// The result of the request once libcurl has finished it with `code`.
   Result<HttpAnswer> outcome(CURLcode code);
 
  private:
@@ -55,7 +56,7 @@ class HttpTransfer {
   size_t give_body(char* to, size_t most);
   size_t take_header(size_t size);
   size_t take_body(std::string_view bytes);
-  void tell_sent();
+  void report_sent();
 
   const HttpClient::Ticket ticket_;
   HttpRequest request_;
@@ -66,10 +67,10 @@ class HttpTransfer {
   HeaderList header_list_;
   std::array<char, CURL_ERROR_SIZE> complaint_{};
   bool was_sent_ = false;
-  std::string too_large_;  ///< what is, and than what; empty: nothing
+  std::string too_large_;  ///< the part of the answer beyond its limit, for a message; empty: none
   size_t header_bytes_ = 0;
   std::string body_;
-  size_t given_ = 0;  ///< of the request's body, where it is sent once
+  size_t given_ = 0;  ///< bytes of the request's body given to libcurl, for a request with `once`
 };
 
 }  // namespace millrace

@@ -13,7 +13,7 @@ namespace {
 
 bool is_success(const HttpAnswer& answer) { return answer.status >= 200 && answer.status <= 299; }
 
-/// What an answer that is not a success, or no answer at all, means.
+/// The failure for an answer that is not a success, or for a request without an answer.
 WebhookFailure failure(const Result<HttpAnswer>& answer) {
   if (!answer) return {.error = answer.error()};
   const auto code = [](long status) {
@@ -35,15 +35,15 @@ WebhookFailure failure(const Result<HttpAnswer>& answer) {
           .is_final = found == kWebhookGone};
 }
 
-/// Whether the answer allows deliveries. Its status does not count (section 4.2), and a rate that
-/// it asks for is not kept to.
+/// Whether the answer allows deliveries. Its status is ignored (section 4.2), and so is a rate that
+/// it requests.
 bool allows(const HttpAnswer& answer, const std::string& origin) {
   const std::string* const allowed = find_header(answer.headers, "WebHook-Allowed-Origin");
   return allowed != nullptr && (*allowed == "*" || same_header(*allowed, origin));
 }
 
-/// Of an answer that allows nothing: whether it will be the same the next time. 405 is that of a
-/// target that knows nothing of webhooks.
+/// For the status of an answer that does not allow deliveries: whether the target refuses them, and
+/// the next answer would be the same. A target that does not implement webhooks answers with 405.
 bool is_refusal(long status) { return status < 500 && status != 410 && status != 429; }
 
 void authorize(HttpRequest& request, const std::string& token) {
@@ -98,7 +98,7 @@ void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer
   std::vector<Delivery> refused;
   {
     const std::lock_guard lock(mutex_);
-    if (closing_) answer = fail(std::string(kHttpCancelled), "the sender of webhooks ends");
+    if (closing_) answer = fail(std::string(kHttpCancelled), "the webhook sender stopped");
     Permission& permission = permissions_[url];
     if (answer) permission.is_granted = allows(*answer, settings_.origin);
     if (permission.is_granted) {
@@ -132,7 +132,7 @@ void Webhooks::post(Delivery delivery) {
 }
 
 void Webhooks::send(HttpRequest request, Answered done) {
-  // Nobody hears of it before its ticket is known: the mutex is held.
+  // The mutex is held, so the callback cannot remove the ticket before it is inserted below.
   const auto ticket = std::make_shared<HttpClient::Ticket>();
   *ticket =
       client_.send(std::move(request),

@@ -1,6 +1,6 @@
 // Webhooks: sends CloudEvents to URLs in binary mode, as the CloudEvents HTTP Webhook specification
-// 1.0.2 has it. A target is asked first whether it wants them (section 4). A delivery is one
-// attempt: when to try again, how often, and what outlives the process is up to the caller.
+// 1.0.2 defines. A target is first asked for its permission (section 4). A delivery is one attempt:
+// the caller decides when and how often to retry, and stores what must survive the process.
 #pragma once
 
 #include <condition_variable>
@@ -21,40 +21,40 @@
 
 namespace millrace {
 
-// Errors of deliveries; beside them those of HttpClient.
+// The errors of deliveries, in addition to those of HttpClient.
 
-/// The target did not say that it wants events of our origin.
+/// The target did not allow events from the origin of this installation.
 inline constexpr std::string_view kWebhookNotAllowed = "webhook.not_allowed";
-/// 410: it wants none any more, and must not be asked again.
+/// 410: the target accepts no more events, and must not be asked again.
 inline constexpr std::string_view kWebhookGone = "webhook.gone";
-/// 415: it does not take events in this form.
+/// 415: the target does not accept events in this format.
 inline constexpr std::string_view kWebhookMediaType = "webhook.media_type";
-/// 429: there are too many.
+/// 429: the target receives too many requests.
 inline constexpr std::string_view kWebhookBusy = "webhook.busy";
-/// Another status than 2xx, a redirect among them.
+/// Any other status outside 2xx, redirects included.
 inline constexpr std::string_view kWebhookStatus = "webhook.status";
 
 struct WebhookSettings {
-  std::string origin;        ///< a DNS name, the same for every process of an installation
-  Duration timeout{30'000};  ///< of each request
+  std::string origin;        ///< a DNS name; the same for all processes of an installation
+  Duration timeout{30'000};  ///< for each request
 };
 
 class Webhooks final : public WebhookSender {
  public:
   using Done = std::function<void(std::optional<WebhookFailure>)>;
 
-  /// `client` outlives it.
+  /// `client` must outlive this object.
   Webhooks(HttpClient& client, WebhookSettings settings);
 
-  /// What is under way ends with `http.cancelled`; no `done` is called after it. Not on the
-  /// client's thread.
+  /// Deliveries that have not ended end with `http.cancelled`; no `done` is called afterwards. Must
+  /// not be called on the client's thread.
   ~Webhooks() override;
   Webhooks(const Webhooks&) = delete;
   Webhooks& operator=(const Webhooks&) = delete;
 
-  /// `done` is called on the client's thread. `token` is sent as `Authorization: Bearer …`; empty:
-  /// no such header. An allowance is remembered for the URL for as long as this lives, a refusal is
-  /// not. Only kWebhookGone is a final failure.
+  /// Delivers one event; `done` is called on the client's thread. `token` is sent as
+  /// `Authorization: Bearer …`; empty: no such header. A permission is remembered for the URL for
+  /// the lifetime of this object, a refusal is not. Only kWebhookGone is a final failure.
   void deliver(const Event& event, const std::string& url, const std::string& token,
                Done done) override;
 
@@ -63,14 +63,14 @@ class Webhooks final : public WebhookSender {
     HttpRequest request;
     Done done;
   };
-  /// What is known of a URL: asked for while no answer has come.
+  /// The permission of a URL. While it is not granted, a request for it is running.
   struct Permission {
     bool is_granted = false;
     std::vector<Delivery> waiting;
   };
   using Answered = std::function<void(Result<HttpAnswer>)>;
 
-  // With the mutex held.
+  // These functions must be called with the mutex held.
   void ask(const std::string& url, const std::string& token);
   void post(Delivery delivery);
   void send(HttpRequest request, Answered done);

@@ -13,11 +13,12 @@
 namespace millrace {
 namespace {
 
-/// Where no code of millrace is near to what is written.
+/// The correction if no code of millrace is similar to the entry.
 constexpr std::string_view kUnknownCodeMend =
     "write one of the codes under \"Errors\" in docs/language.md, or remove this entry";
 
-/// What a pattern spells, without the signs that every code of millrace's in a pattern has.
+/// The text of a pattern without `\`, `^` and `$`, which codes of millrace contain when they are
+/// written as patterns.
 std::string without_signs(std::string_view pattern) {
   std::string spelt;
   for (const char c : pattern) {

@@ -1,6 +1,6 @@
-// The error codes under `direktiv.` and `millrace.` are a closed set (language/error_codes.h), so
-// an entry that names another one of them does nothing. For lint and for the settings of a
-// namespace. Pure.
+// Advice on entries that name error codes. The codes under `direktiv.` and `millrace.` are a closed
+// set (language/error_codes.h), so an entry that names any other code with such a prefix has no
+// effect. Used by lint and for the settings of a namespace. Pure.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,25 @@
 namespace millrace {
 
 struct CodeAdvice {
-  std::string doubt;  ///< what is wrong with the entry
-  std::string mend;   ///< what to write instead, as an instruction
+  std::string doubt;  ///< the problem with the entry
+  std::string mend;   ///< the correction, as an instruction
 };
 
-/// For an entry of `catch`, in which `*` and `?` may stand. nullopt: it may name a code.
+/// Advice on an entry of `catch`, which may contain `*` and `?`. nullopt: the entry can match a
+/// code.
 std::optional<CodeAdvice> advice_on_code_glob(const std::string& glob);
 
-/// For an entry of `nonRetryableErrors`, which is compared as a whole.
+/// Advice on an entry of `nonRetryableErrors`, which is compared with the whole code. nullopt: the
+/// entry can be equal to a code.
 std::optional<CodeAdvice> advice_on_whole_code(const std::string& code);
 
-/// For an entry of Direktiv's `codes`, an ECMAScript regular expression. nullopt also where one of
-/// its alternatives is not in the closed set (`direktiv.x|foo`): functions choose their codes.
+/// Advice on an entry of Direktiv's `codes`, an ECMAScript regular expression. nullopt: the pattern
+/// can match a code. Also nullopt if one of its alternatives is outside the closed set
+/// (`direktiv.x|foo`), because functions choose their own codes.
 std::optional<CodeAdvice> advice_on_code_pattern(const std::string& pattern);
 
-/// The codes of the closed set that a pattern matches which spells codes of that set
-/// (`direktiv.stateTimeout`, anchored or not) in every alternative; none if it spells others.
+/// The codes of the closed set that the pattern matches. Empty unless every alternative of the
+/// pattern spells a code with a prefix of that set (`direktiv.stateTimeout`, anchored or not).
 std::vector<std::string_view> codes_spelt_by(const std::string& pattern);
 
 }  // namespace millrace

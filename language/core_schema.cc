@@ -58,7 +58,8 @@ Resolved broken(std::string problem) { return {Kind::kBroken, nullptr, std::move
 Resolved resolve_float(std::string_view text) {
   const double value = std::strtod(std::string(text).c_str(), nullptr);
   if (!std::isfinite(value)) {
-    return broken(fmt::format("{} is past the largest number, about 1.8e308", in_quotes(text)));
+    return broken(
+        fmt::format("{} exceeds the largest number, which is about 1.8e308", in_quotes(text)));
   }
   return {Kind::kFloat, value, {}};
 }
@@ -68,7 +69,7 @@ Resolved resolve_integer(std::string_view text) {
   if (digits[0] == '+') digits.remove_prefix(1);
   const char* const end = digits.data() + digits.size();
   if (int64_t value = 0; std::from_chars(digits.data(), end, value).ec == std::errc()) {
-    // What is not negative is unsigned, as nlohmann reads it from JSON.
+    // Non-negative integers are unsigned, as nlohmann's parser stores them.
     if (value >= 0) return {Kind::kInt, static_cast<uint64_t>(value), {}};
     return {Kind::kInt, value, {}};
   }
@@ -79,7 +80,7 @@ Resolved resolve_integer(std::string_view text) {
   return resolve_float(text);
 }
 
-/// 0o[0-7]+ and 0x[0-9a-fA-F]+; kString if it is neither.
+/// Resolves 0o[0-7]+ and 0x[0-9a-fA-F]+; any other text is a kString.
 Resolved resolve_prefixed(std::string_view text) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'o' && text[1] != 'x')) {
     return {Kind::kString, text, {}};
@@ -88,13 +89,15 @@ Resolved resolve_prefixed(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + 2, end, value, text[1] == 'o' ? 8 : 16);
   if (stop != end) return {Kind::kString, text, {}};
-  if (error != std::errc()) return broken(fmt::format("{} is past 64 bits", in_quotes(text)));
+  if (error != std::errc()) {
+    return broken(fmt::format("{} does not fit into 64 bits", in_quotes(text)));
+  }
   return {Kind::kInt, value, {}};
 }
 
 std::string unknown_tag(std::string_view tag) {
   return fmt::format(
-      "the tag {} is not supported; !!str, !!int, !!float, !!bool, !!null, !!seq and !!map are",
+      "the tag {} is not supported; use !!str, !!int, !!float, !!bool, !!null, !!seq or !!map",
       in_quotes(tag));
 }
 
@@ -112,7 +115,7 @@ Resolved resolve_plain(std::string_view text) {
   const bool sign = text[0] == '-' || text[0] == '+';
   if (is_one_of(text, kNan) || is_one_of(text.substr(sign ? 1 : 0), kInf)) {
     return broken(
-        fmt::format("{} has no form in JSON; a text of it must stand in quotes", in_quotes(text)));
+        fmt::format("{} is not a number in JSON; write a string in quotes", in_quotes(text)));
   }
   if (is_integer(text)) return resolve_integer(text);
   if (is_float(text)) return resolve_float(text);
@@ -131,13 +134,13 @@ Resolved resolve_tagged(std::string_view text, std::string_view tag) {
   if (name == "int") wanted = Kind::kInt;
   if (name == "float") wanted = Kind::kFloat;
   if (wanted == Kind::kBroken) {
-    if (name == "seq" || name == "map") return broken(fmt::format("a text is no !!{}", name));
+    if (name == "seq" || name == "map") return broken(fmt::format("a string is not a !!{}", name));
     return broken(unknown_tag(tag));
   }
   Resolved resolved = resolve_plain(text);
   if (wanted == Kind::kFloat && resolved.kind == Kind::kInt) return resolve_float(text);
   if (resolved.kind != wanted && resolved.kind != Kind::kBroken) {
-    return broken(fmt::format("{} is no !!{}", in_quotes(text), name));
+    return broken(fmt::format("{} is not a valid !!{}", in_quotes(text), name));
   }
   return resolved;
 }
@@ -149,7 +152,7 @@ std::string collection_tag_problem(std::string_view tag, Node::Kind kind) {
   static constexpr std::array<std::string_view, 7> kCore = {"str",   "null", "bool", "int",
                                                             "float", "seq",  "map"};
   if (tag.starts_with(kCorePrefix) && is_one_of(tag.substr(kCorePrefix.size()), kCore)) {
-    return fmt::format("a {} is no !!{}", is_list ? "list" : "mapping",
+    return fmt::format("a {} is not a !!{}", is_list ? "list" : "mapping",
                        tag.substr(kCorePrefix.size()));
   }
   return unknown_tag(tag);

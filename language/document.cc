@@ -17,8 +17,9 @@ namespace {
 using Kind = Node::Kind;
 using Type = YamlPart::Type;
 
-/// Makes the tree. Aliases are read again from the part that they stand for, under one budget for
-/// the document; what is wrong there was reported at the anchor and is not repeated.
+/// Builds the tree. An alias is expanded by reading its target part again; all aliases of the
+/// document share one size budget. Mistakes in the target were reported at the anchor and are not
+/// reported again.
 class Builder {
  public:
   Builder(const std::vector<YamlPart>& parts, Findings& findings)
@@ -30,7 +31,8 @@ class Builder {
   }
 
  private:
-  /// The node of the part at `next`, which then stands after it. `depth` is that of what is around.
+  /// Builds the node of the part at `next` and moves `next` past it. `depth` is the nesting depth
+  /// of the enclosing collection.
   Node build(size_t& next, size_t depth) {
     const YamlPart& part = parts_[next];
     next = part.past;
@@ -47,7 +49,7 @@ class Builder {
 
   static Node broken(const YamlPart& part) { return {.kind = Kind::kBroken, .at = part.at}; }
 
-  /// Within an alias: counts the size, false once there is too much.
+  /// Within an alias: adds `size` to the expanded size. Returns false once the budget is exceeded.
   bool pay(size_t size) {
     if (expanding_ == nullptr) return true;
     if (expanded_ > kMaxAliasSize) return false;
@@ -66,13 +68,14 @@ class Builder {
 
   Node expand(const YamlPart& alias, size_t depth) {
     if (alias.in_itself) {
-      report("definition.alias_cycle", alias.at,
-             fmt::format("the alias {} stands within what it stands for", in_quotes(alias.text)));
+      report(
+          "definition.alias_cycle", alias.at,
+          fmt::format("the alias {} is inside the value that it refers to", in_quotes(alias.text)));
       return broken(alias);
     }
     if (alias.target == YamlPart::kNone) {
       report("definition.alias", alias.at,
-             fmt::format("no anchor {} stands before this alias", in_quotes(alias.text)));
+             fmt::format("there is no anchor {} before this alias", in_quotes(alias.text)));
       return broken(alias);
     }
     size_t next = alias.target;
@@ -104,11 +107,12 @@ class Builder {
 
   Node collection(const YamlPart& part, size_t depth) {
     if (depth > kMaxJsonDepth) {
-      // Only an alias leads here: the parts themselves nest no deeper. It is told once for each.
+      // Only aliases can nest this deep: read_yaml_parts has checked the depth of the parts. The
+      // finding is added once for each outermost alias.
       if (std::exchange(too_deep_, expanding_) != expanding_) {
         findings_.error(
             "definition.depth", path_.substr(0, expanding_path_), expanding_->at,
-            fmt::format("with its aliases the text nests deeper than {}", kMaxJsonDepth));
+            fmt::format("with its aliases the text is nested deeper than {}", kMaxJsonDepth));
       }
       return broken(part);
     }
@@ -149,8 +153,8 @@ class Builder {
         const auto [first, is_new] = lines.emplace(*key, key_part.at.line);
         if (!is_new) {
           report("definition.duplicate_key", key_part.at,
-                 fmt::format("{} stands here a second time; the first is on line {}",
-                             in_quotes(*key), first->second));
+                 fmt::format("the key {} is repeated; it is already on line {}", in_quotes(*key),
+                             first->second));
         } else if (pay(key->size())) {
           node.members.push_back({std::move(*key), key_part.at, std::move(value)});
         }
@@ -159,7 +163,7 @@ class Builder {
     }
   }
 
-  /// The text of a key; nullopt, with a finding, for what cannot be one.
+  /// The text of a key; nullopt, with a finding, if the part cannot be a key.
   std::optional<std::string> key_of(const YamlPart& part, size_t depth) {
     if (part.type == Type::kAlias) {
       Node key = expand(part, depth);
@@ -191,8 +195,8 @@ class Builder {
   Findings& findings_;
   std::string path_;
   const YamlPart* expanding_ = nullptr;  ///< the outermost alias that is being expanded
-  size_t expanding_path_ = 0;            ///< how much of path_ leads to it
-  const YamlPart* too_deep_ = nullptr;   ///< the last of them that was found to nest too deep
+  size_t expanding_path_ = 0;            ///< the length of path_ at that alias
+  const YamlPart* too_deep_ = nullptr;   ///< the last outermost alias that was nested too deep
   size_t expanded_ = 0;
 };
 
@@ -219,7 +223,7 @@ std::optional<Node> parse_document(std::string_view text, Findings& findings) {
 
 namespace {
 
-/// The text of an integer beyond 64 bits as JSON writes it; empty for any other text.
+/// The text itself if it is an integer in JSON's form that does not fit into 64 bits; else empty.
 std::string_view big_integer_digits(std::string_view text) {
   constexpr size_t kFewest = 19;
   const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
@@ -249,7 +253,8 @@ Json to_json(const Node& node) {
       return out;
     }
     case Kind::kFloat:
-      // An integer beyond 64 bits, which a field reads as a double and a value keeps.
+      // An integer beyond 64 bits: Fields::number() reads it as a double, but its JSON value has
+      // all digits.
       if (const std::string_view digits = big_integer_digits(node.text); !digits.empty()) {
         return big_integer(digits);
       }

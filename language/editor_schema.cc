@@ -13,23 +13,24 @@ using Kind = KeyRule::Kind;
 constexpr const char* kIdentifier = "^[A-Za-z0-9._-]{1,128}$";
 constexpr const char* kErrorGlob = "^[A-Za-z0-9._*?-]+$";
 constexpr const char* kAttributeName = "^[A-Za-z0-9]+$";
-/// Its wait has a unit, or is none.
+/// A retry policy as text: its wait has a unit or is zero.
 constexpr const char* kRetryText =
     "^\\s*fixed\\s*\\(\\s*[1-9][0-9]*\\s*,([^()]*[^()0-9\\s]|\\s*0+)\\s*\\)\\s*$";
-/// A query that stands as a text: `.order`, `$.order`, `jq (.order)`, `${ .order }`, `$(.order)`.
+/// A query that was written as a literal text: `.order`, `$.order`, `jq (.order)`, `${ .order }`,
+/// `$(.order)`.
 constexpr const char* kQueryAsText =
     "^\\s*(?:\\.[A-Za-z_\\[\"]|\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
     "(?:^|[^\\\\])(?:\\$\\{|\\{\\{|\\$\\()\\s*\\.[A-Za-z_]";
 constexpr const char* kPlaceholder = "^\\s*(?:\\$\\{|\\{\\{)";
-/// A query that stands as a pattern: a path as a whole, or one of the writings above. A backslash
-/// before a bracket makes it a pattern's own.
+/// A query that was written as a pattern: a path that is the complete text, or one of the forms of
+/// kQueryAsText. A bracket after a backslash belongs to a pattern.
 constexpr const char* kQueryAsPattern =
     "^\\s*(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.\\[\"[^\"\\]]+\"\\])"
     "(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.?\\[\"[^\"\\]]+\"\\]|\\[[0-9]*\\])*(?:\\s*$| \\/\\/| \\| )|"
     "^\\s*(?:\\$\\.[A-Za-z_]|jq\\s+\\([\\s\\S]+\\)\\s*$)|"
     "(?:^|[^\\\\])(?:[{$]\\{|\\$\\(\\s*\\.[A-Za-z_])";
 constexpr const char* kJq = "jq\\(";
-/// An assignment to a path that is the whole query.
+/// A query that consists only of an assignment to a path.
 constexpr const char* kAssignment =
     "^\\s*(?:jq\\(\\s*)?\\.[A-Za-z_][A-Za-z0-9_.]*\\s*(?:\\/\\/|[|+*\\/%-])?="
     "\\s*[^=\\s|(),][^=|(),]*\\)?\\s*$";
@@ -40,8 +41,8 @@ constexpr const char* kReservedCode =
     "^(?:[Dd][Ii][Rr][Ee][Kk][Tt][Ii][Vv]|[Mm][Ii][Ll][Ll][Rr][Aa][Cc][Ee])\\.";
 constexpr const char* kWildcard = "[*?]";
 
-/// What to write instead; it stands in the description of the key and, for editors that show it,
-/// as the message of what the schema does not take.
+/// Corrections. They are part of the key's description, and are the error message in editors that
+/// support `errorMessage`.
 constexpr const char* kWriteJq = "Write jq(…) around a query.";
 constexpr const char* kWritePattern = "Write a pattern.";
 constexpr const char* kWritePatternInStart =
@@ -59,14 +60,14 @@ constexpr const char* kWriteRaisedCode =
     "millrace does not raise an error with this code. Write one that it raises, such as "
     "direktiv.stateTimeout.";
 constexpr const char* kWriteGlob =
-    "Write letters, digits, `.`, `-` and `_`, with `*` for any characters and `?` for one.";
+    "Write letters, digits, `.`, `-` and `_`; `*` matches any characters and `?` matches one.";
 constexpr const char* kWriteWholeCode = "Write one whole code in each entry, without patterns.";
 
 Json reference(const Mapping& mapping) {
   return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
 }
 
-/// Texts that may be left empty: to write nothing is to say nothing.
+/// A text. With `min_length` 0 it may be empty, which is the same as an absent key.
 Json text(size_t min_length = 0) {
   Json schema = {{"type", "string"}};
   if (min_length > 0) schema["minLength"] = min_length;
@@ -80,20 +81,20 @@ Json number(const char* type, const KeyRule& key) {
   return schema;
 }
 
-/// Anything but a text in which `refused` is found, unless `allowed` is found in it, too. It is one
-/// pattern, because the language servers of editors show no message of ours for a `not`.
+/// Any value except a text that `refused` matches; a text that `allowed` also matches is valid. It
+/// is one pattern, because the language servers of editors do not show `errorMessage` for a `not`.
 Json anything_without(const std::string& refused, const char* message,
                       const std::string& allowed = "") {
   return {{"pattern", "^(?![\\s\\S]*(?:" + refused + "))" + (allowed.empty() ? "" : "|" + allowed)},
           {"errorMessage", message}};
 }
 
-/// Anything but a text with a query outside jq(…), which the pattern finds.
+/// Any value except a text with a query outside jq(…), which `pattern` matches.
 Json anything_without_query(const char* pattern) {
   return anything_without(pattern, kWriteJq, kJq);
 }
 
-/// Values whose texts are literals but for the jq(…) in them, however deep.
+/// The definition of values whose texts, at any depth, are literals with jq(…) in them.
 constexpr const char* kValueDefinition = "Value";
 
 Json value_reference() { return {{"$ref", std::string("#/definitions/") + kValueDefinition}}; }
@@ -105,12 +106,12 @@ Json value_definition() {
   return schema;
 }
 
-/// A program as it stands, or a value with jq(…) in its texts.
+/// A jq program as plain text, or a value with jq(…) in its texts.
 Json query(const KeyRule& key) {
   Json schema = {{"allOf", Json::array({anything_without_query(kPlaceholder)})},
                  {"items", value_reference()},
                  {"additionalProperties", value_reference()}};
-  // Of a foreach: what is neither a query nor an array is never one.
+  // The `array` of a foreach: only a query or a literal array can yield an array.
   if (key.is("array")) schema["type"] = {"string", "array"};
   if (key.is("condition")) {
     schema["allOf"].push_back(anything_without(kAssignment, kWriteComparison));
@@ -120,7 +121,7 @@ Json query(const KeyRule& key) {
 
 bool is_in_start(const Mapping& mapping) { return mapping.name == "StartEventDefinition"; }
 
-/// What an attribute of an event must match.
+/// The pattern that a context attribute of an event must match.
 Json attribute_pattern(const Mapping& mapping) {
   Json texts = is_in_start(mapping) ? anything_without(std::string(kQueryAsPattern) + "|" + kJq,
                                                        kWritePatternInStart)
@@ -128,7 +129,7 @@ Json attribute_pattern(const Mapping& mapping) {
   return {{"type", {"string", "number", "boolean"}}, {"allOf", Json::array({std::move(texts)})}};
 }
 
-/// A duration; the loader looks at its units.
+/// A duration. Only the loader checks its units.
 Json duration(bool milliseconds) {
   Json schema = anything_without(kNumberWithoutUnit, kWriteUnit);
   schema.update(text(1));
@@ -136,7 +137,7 @@ Json duration(bool milliseconds) {
   return schema;
 }
 
-/// What the description of a key adds to its meaning.
+/// The correction that the description of a key adds to its meaning; may be empty.
 std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
   const auto has = [&](Kind kind) { return key.kind == kind || key.instead == kind; };
   if (has(Kind::kDuration) || has(Kind::kRetryText)) return kWriteUnit;
@@ -149,8 +150,8 @@ std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
   return "";
 }
 
-/// A text of that form which names an error code: millrace's own are a closed set. What `allowed`
-/// finds may be any of them.
+/// A text that names an error code and matches the pattern `form`. A code with a prefix of the
+/// closed set must be one of that set, unless `allowed` matches the text.
 Json error_code(const char* form, const char* message, const std::string& allowed = "") {
   Json codes = Json::array();
   for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
@@ -162,7 +163,7 @@ Json error_code(const char* form, const char* message, const std::string& allowe
                {{"enum", std::move(codes)}}}}}}}};
 }
 
-/// The words of `type`: those of all kinds, or of the one.
+/// The words of `type`: those of all kinds of the mapping, or its own if it is a kind itself.
 Json type_words(const Mapping& mapping) {
   Json words = Json::array();
   const auto add = [&](const Mapping& kind) {
@@ -178,7 +179,7 @@ Json type_words(const Mapping& mapping) {
 Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
   switch (kind) {
     case Kind::kText:
-      // Whole codes: a pattern among them is equal to none.
+      // Entries are compared with whole codes, so a pattern would never be equal to one.
       if (key.is("nonRetryableErrors")) return error_code(kIdentifier, kWriteWholeCode);
       return text();
     case Kind::kMessage:
@@ -249,7 +250,7 @@ Json key_schema(const KeyRule& key, const Mapping& mapping) {
   if (key.instead) {
     Json text_schema = value_schema(key, *key.instead, mapping);
     Json both = Json::object();
-    // Within an anyOf, editors show the message of the mapping.
+    // Within an anyOf, editors would show the error of the mapping instead of this message.
     for (const char* name : {"pattern", "errorMessage"}) {
       const auto found = text_schema.find(name);
       if (found == text_schema.end()) continue;
@@ -263,7 +264,7 @@ Json key_schema(const KeyRule& key, const Mapping& mapping) {
     schema = {{"type", "array"}, {"items", std::move(schema)}};
     if (key.required) schema["minItems"] = 1;
   }
-  // Whatever stands beside a $ref is not looked at.
+  // Draft 7 ignores all keywords beside a $ref.
   if (schema.contains("$ref")) schema = {{"allOf", {std::move(schema)}}};
   const std::string_view mend = mend_of(key, mapping);
   schema["description"] = std::string(key.meaning) + (mend.empty() ? "" : " ") + std::string(mend);

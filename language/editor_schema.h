@@ -1,6 +1,6 @@
-// The grammar as a JSON Schema (draft 7), for editors that check and complete YAML as one writes
-// it. It takes what the loader takes as far as a schema can say it; jq, durations, patterns and
-// transitions are the loader's business.
+// The grammar as a JSON Schema (draft 7), for editors that check and complete YAML during typing.
+// The schema accepts what the loader accepts, as far as a schema can express it. Only the loader
+// checks jq, durations, patterns and transitions.
 #pragma once
 
 #include "base/json.h"

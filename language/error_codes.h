@@ -1,6 +1,6 @@
-// The error codes that millrace raises in an instance. They are the closed set under `direktiv.`
-// and `millrace.`: functions, Error states and subflows may raise any other code. The loader's
-// checks, the editor's schema and docs/language.md agree with this table. Constants, any thread.
+// The error codes that millrace raises in an instance: the closed set under `direktiv.` and
+// `millrace.`. Functions, Error states and subflows may raise any other code. The loader's checks,
+// the editor's schema and docs/language.md agree with this table. Constants, any thread.
 #pragma once
 
 #include <span>
@@ -14,14 +14,14 @@ struct ErrorCode {
   std::string_view meaning;  ///< one sentence
 };
 
-/// All of them, by name.
+/// All error codes, sorted by name.
 std::span<const ErrorCode> error_codes();
 
-/// The codes alone, as candidates for `did_you_mean`.
+/// The names of all error codes, as candidates for `did_you_mean`.
 std::vector<std::string_view> error_code_names();
 
-/// Whether the text is in the closed set's namespaces, in any case of letters: it begins with
-/// `direktiv.` or `millrace.`.
+/// Whether the text begins with a prefix of the closed set: `direktiv.` or `millrace.`, in upper or
+/// lower case.
 bool is_reserved_code(std::string_view text);
 
 }  // namespace millrace

@@ -1,23 +1,23 @@
-// The tables of events: those that states wait for, those that start instances, and those that are
-// sent. Constants, any thread.
+// The tables of events: those that states wait for, those that start instances, and those that
+// states publish. Constants, any thread.
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
 constexpr std::array kCaptures = {
     Word{"payload", "the event's data"},
-    Word{"event", "the whole CloudEvent in its JSON form"},
+    Word{"event", "the complete CloudEvent in JSON format"},
 };
 
 constexpr KeyRule kEventType = {
     .name = "type",
     .kind = Kind::kEventType,
-    .meaning = "The type of the CloudEvent, compared as it is.",
+    .meaning = "The type of the CloudEvent, compared as plain text.",
     .required = true,
 };
 constexpr KeyRule kCapture = {
     .name = "capture",
     .kind = Kind::kWord,
-    .meaning = "What of the event is put into the data, under its type.",
+    .meaning = "The part of the event that is stored in the data, under its type.",
     .otherwise = "payload",
     .words = kCaptures,
     .own = true,
@@ -27,7 +27,7 @@ constexpr KeyRule kConsumedKeys[] = {
     kEventType,
     {.name = "context",
      .kind = Kind::kPatterns,
-     .meaning = "What the event's context attributes must match; jq(…) is data, not a pattern.",
+     .meaning = "Patterns for the event's context attributes; results of jq(…) are plain text.",
      .spellings = {"filters"}},
     kCapture,
 };
@@ -49,13 +49,13 @@ constexpr KeyRule kConsumedEventKeys[] = {
 constexpr Mapping kEventAndEntry = {
     .name = "EventAndEntry",
     .section = "EventAndState",
-    .meaning = "One of the events that must all have come.",
+    .meaning = "One of the events that must all arrive.",
     .groups = {kConsumedEventKeys},
 };
 constexpr Mapping kEventConditionDefinition = {
     .name = "EventConditionDefinition",
     .section = "EventConditionDefinition",
-    .meaning = "One of the events that may come, and the way on from it.",
+    .meaning = "One of the events of which one must arrive, and the state that follows it.",
     .groups = {kConsumedEventKeys, kExitKeys},
 };
 
@@ -63,7 +63,7 @@ constexpr KeyRule kStartEventKeys[] = {
     kEventType,
     {.name = "filters",
      .kind = Kind::kPatterns,
-     .meaning = "What the event's context attributes must match; there is no data for jq yet.",
+     .meaning = "Patterns for the event's context attributes; jq(…) is not possible in a start.",
      .spellings = {"context"}},
     kCapture,
 };
@@ -92,16 +92,16 @@ constexpr Mapping kStartEventEntry = {
 constexpr KeyRule kGeneratedKeys[] = {
     {.name = "type",
      .kind = Kind::kTemplate,
-     .meaning = "The type of the CloudEvent that is sent.",
+     .meaning = "The type of the published CloudEvent.",
      .required = true},
     {.name = "source",
      .kind = Kind::kTemplate,
-     .meaning = "The source of the CloudEvent that is sent: a URI reference.",
+     .meaning = "The source of the published CloudEvent: a URI reference.",
      .required = true},
     {.name = "data", .kind = Kind::kCommand, .meaning = "The payload.", .otherwise = "."},
     {.name = "datacontenttype",
      .kind = Kind::kMediaType,
-     .meaning = "The media type of the payload; under any but JSON a Base64 text is decoded.",
+     .meaning = "The media type of the payload; unless it is JSON, a Base64 text is decoded.",
      .otherwise = "application/json"},
     {.name = "context",
      .kind = Kind::kAttributes,
@@ -110,7 +110,7 @@ constexpr KeyRule kGeneratedKeys[] = {
 constexpr Mapping kGenerateEventDefinition = {
     .name = "GenerateEventDefinition",
     .section = "GenerateEventDefinition",
-    .meaning = "An event to send.",
+    .meaning = "An event to publish.",
     .groups = {kGeneratedKeys},
 };
 

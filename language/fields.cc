@@ -18,12 +18,13 @@ constexpr std::string_view kWantDuration = "write a duration such as \"PT1H\"";
 constexpr std::string_view kWantMapping = "write a mapping (\"key: value\" lines)";
 constexpr std::string_view kWantList = "write a list (\"- item\" lines)";
 
-/// A number, bool or null that stands where a text should is mostly a text that wants its quotes.
+/// The instruction for a value that must be a string. A number or boolean in its place is usually a
+/// string whose quotes are missing.
 std::string want_text(const Node& node) {
   if (node.kind == Kind::kInt || node.kind == Kind::kFloat || node.kind == Kind::kBool) {
     return fmt::format("put it in quotes: {}", in_quotes(node.text));
   }
-  return "write a text";
+  return "write a string";
 }
 
 bool has_word(const KeyRule& key, std::string_view word) {
@@ -45,7 +46,7 @@ std::string_view describe(const Node& node) {
     case Kind::kFloat:
       return "a number";
     case Kind::kString:
-      return "a text";
+      return "a string";
     case Kind::kSequence:
       return "a list";
     case Kind::kMapping:
@@ -88,9 +89,9 @@ void Fields::finish() {
     const KeyRule* const rule = find_rule(member.key);
     if (std::find(asked_for_.begin(), asked_for_.end(), rule) != asked_for_.end()) continue;
     if (takes(member.key)) {
-      // To pass over it in silence would run another workflow than the one that was written.
+      // Ignoring the key would run a workflow that differs from the text.
       report(member.key, "definition.unsupported",
-             fmt::format("this version does not carry out `{}` here", member.key));
+             fmt::format("this version does not support `{}` here", member.key));
       continue;
     }
     report_unknown(member);
@@ -98,7 +99,8 @@ void Fields::finish() {
 }
 
 void Fields::report_unknown(const Member& member) {
-  // Of kinds that go by `type` it is said what they have when somebody asks for it.
+  // Only for kinds that are chosen by their keys: for kinds that `type` chooses, the reader of the
+  // kind reports such keys.
   const bool by_keys = !grammar_.kinds.empty() && grammar_.chooser() != "type";
   for (const Mapping* other : grammar_.kinds) {
     if (!by_keys || other->find(member.key) == nullptr) continue;
@@ -166,7 +168,7 @@ const KeyRule& Fields::rule(std::string_view key, std::initializer_list<Rule> ki
   };
   const bool fits =
       kinds.size() == 0 || (found->list == list && (may_be(found->kind) || may_be(found->instead)));
-  CHECK(fits, "{} of {} is read as something else than the grammar says", key, grammar_.name);
+  CHECK(fits, "{} of {} is read as another kind than the grammar has", key, grammar_.name);
   return *found;
 }
 
@@ -308,8 +310,9 @@ std::optional<std::string> Fields::identifier(std::string_view key) {
   std::optional<std::string> name = string(key);
   if (name && !is_identifier(*name)) {
     report(key, "definition.identifier",
-           fmt::format("{} is no identifier; write 1 to 128 letters, digits, \".\", \"-\", \"_\"",
-                       in_quotes(*name)));
+           fmt::format(
+               "{} is not an identifier; write 1 to 128 letters, digits, \".\", \"-\" or \"_\"",
+               in_quotes(*name)));
     return std::nullopt;
   }
   return name;
@@ -375,7 +378,7 @@ bool Fields::objects(std::string_view key, const std::function<void(Fields&)>& r
 
 bool Fields::sequence(std::string_view key,
                       const std::function<void(const Node&, const std::string&)>& read) {
-  CHECK(rule(key).list, "{} of {} is no list in the grammar", key, grammar_.name);
+  CHECK(rule(key).list, "{} of {} is not a list in the grammar", key, grammar_.name);
   const Node* const value = ask(key, Kind::kSequence, kWantList);
   if (value == nullptr) return false;
   const std::string list_path = path(key);

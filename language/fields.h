@@ -1,7 +1,7 @@
-// Fields: reads one mapping of a definition key by key, by its table in language/grammar.h: to ask
-// for what the table does not have is a bug. Every mistake becomes a finding at its place, and the
-// reader gets nullopt (or an empty value) and goes on; a key that nobody asked for is reported when
-// the Fields ends. The node must outlive it. One thread.
+// Fields: reads one mapping of a definition key by key, using its table in language/grammar.h.
+// Asking for a key that the table does not have is a bug. Every mistake becomes a finding at its
+// position; the reader gets nullopt (or an empty value) and continues. Keys that were never asked
+// for are reported by the destructor. The node must outlive the Fields. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,91 +20,96 @@
 
 namespace millrace {
 
-/// What a node is, for messages: `a number`, `a list`, `empty`.
+/// The kind of a node, for messages: `a number`, `a list`, `empty`.
 std::string_view describe(const Node& node);
 
 class Fields {
  public:
-  /// Of a mapping of several kinds `grammar` is what they are kinds of: kind_of (language/walk.h)
-  /// chooses, unless `kind` is given.
-  /// Reports `definition.missing`, at the mapping, for each key that is required and not there.
-  /// A node that is no mapping is reported once; then nothing is there and nothing is missed.
+  /// For a mapping with several kinds, `grammar` is the mapping that lists the kinds, and kind_of
+  /// (language/walk.h) chooses one unless `kind` is given.
+  /// Reports `definition.missing`, at the mapping, for each required key that is absent.
+  /// A node that is not a mapping is reported once; then every key is absent and none is reported
+  /// as missing.
   Fields(const Node& node, std::string path, Findings& findings, const Mapping& grammar,
          const Mapping* kind = nullptr);
   ~Fields() { finish(); }
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  /// Reports what nobody has asked for: `definition.unsupported` where the table has it,
-  /// `definition.vocabulary` where only other kinds of the mapping do, else
-  /// `definition.unknown_key`, with the likely name; and two spellings of one key at once,
+  /// Reports each key that was never asked for: `definition.unsupported` if the table has the key,
+  /// `definition.vocabulary` if only other kinds of the mapping have it, else
+  /// `definition.unknown_key` with the likely name. Also reports two spellings of one key as
   /// `definition.both_keys`. Called by the destructor; a second call does nothing.
   void finish();
 
-  /// Takes all keys for known ones: where nobody can say which there may be.
+  /// Accepts all keys, for a mapping whose keys the grammar does not know. finish() then reports
+  /// nothing.
   void pass_over() { finished_ = true; }
 
-  // Presence. A key is asked for by any of its spellings and found in any. To ask for it in any way
-  // makes it a known one. What only other kinds of the same mapping have may be asked for, so as to
-  // say that it does not stand here.
+  // Presence. A key may be asked for by any of its spellings, and is found under any of them. A key
+  // that was asked for is not reported as unknown. It is allowed to ask for a key that only other
+  // kinds of the same mapping have, in order to report that it is not valid here.
 
-  /// Whether the mapping's own table has the key, there or not.
+  /// Whether the mapping's own table has the key, whether or not the mapping contains it.
   bool takes(std::string_view key) const;
-  /// Whether the key is there, with whatever value.
+  /// Whether the key is present, with any value.
   bool has(std::string_view key);
-  /// As has(), for a key that is required.
+  /// has() for a key that the grammar requires; any other key is a bug.
   bool require(std::string_view key);
 
-  // Values. nullopt where the key is absent, and where a finding says why it cannot be used: a
-  // wrong type is `definition.type`, what the type cannot be `definition.value`.
+  // Values. nullopt if the key is absent, or if its value cannot be used, which is reported: a
+  // wrong type is `definition.type`, a value outside the type's range `definition.value`.
 
   std::optional<std::string> string(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
-  /// Within the bounds of the table.
+  /// An integer within the bounds of the table.
   std::optional<int64_t> integer(std::string_view key);
   std::optional<double> number(std::string_view key);
-  /// Codes are those of Span::parse, and `duration.zero` where the table has no zero.
+  /// Findings have the codes of Span::parse, or `duration.zero` if the table does not allow zero.
   std::optional<Span> duration(std::string_view key);
-  /// A string that is_identifier (base/ids.h) takes; else `definition.identifier`.
+  /// A string that is_identifier (base/ids.h) accepts; else `definition.identifier`.
   std::optional<std::string> identifier(std::string_view key);
-  /// One of a few words of the table, as the value that stands beside it:
+  /// One of the given words of the table, as the value that is paired with it:
   /// `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
   template <class T>
   std::optional<T> one_of(std::string_view key,
                           std::initializer_list<std::pair<std::string_view, T>> choices);
-  /// Any value as it stands, null included; null if the key is absent or its value broken.
+  /// The node of the value, of any kind, kNull included; nullptr if the key is absent or its value
+  /// is kBroken.
   const Node* node(std::string_view key);
-  /// The same with the key as it is written; null if it is absent.
+  /// The key as written, with its value, which may be kBroken; nullptr if the key is absent.
   const Member* member(std::string_view key);
-  /// A list of strings; what is no string in it is reported and left out.
+  /// A list of strings; an item that is not a string is reported and left out.
   std::vector<std::string> strings(std::string_view key);
 
-  // Nested ones. They return whether the key is there and of the right type. A Node or Member that
-  // is handed on may be kBroken: pass over it without a word.
+  // Nested values. Each function returns whether the key is present and has the right type. The
+  // Node or Member that it passes to `read` may be kBroken: skip it without a finding.
 
+  /// A mapping, read by `read`.
   bool object(std::string_view key, const std::function<void(Fields&)>& read);
   /// A list of mappings, each read by `read`.
   bool objects(std::string_view key, const std::function<void(Fields&)>& read);
-  /// A list of anything, with each item's path.
+  /// A list of items of any kind, with each item's path.
   bool sequence(std::string_view key,
                 const std::function<void(const Node&, const std::string& path)>& read);
   /// A mapping with keys of the author's choice (`context`), with each value's path.
   bool each(std::string_view key,
             const std::function<void(const Member&, const std::string& path)>& read);
 
-  // The same, required.
+  // Values of keys that the grammar requires.
 
   std::string required_string(std::string_view key);
   std::string required_identifier(std::string_view key);
   std::optional<Span> required_duration(std::string_view key);
   const Node* required_node(std::string_view key);
 
-  // The caller's own findings.
+  // Findings of the caller.
 
-  /// At the key's value if it is there, else at the mapping; the path is the key's either way.
+  /// Adds an error at the key's value if it is present, else at the mapping. The path is always
+  /// that of the key.
   void report(std::string_view key, std::string code, std::string message);
 
-  /// False where the node is no mapping.
+  /// False if the node is not a mapping.
   bool ok() const { return mapping_ != nullptr; }
   const std::string& path() const { return path_; }
   std::string path(std::string_view key) const { return path_of(path_, spelling(key)); }
@@ -112,13 +117,14 @@ class Fields {
   Position at(std::string_view key) const;
   Findings& findings() { return findings_; }
 
-  /// The key's row in the table, for a reader of values of these kinds; of any if none are named.
+  /// The key's row in the table. CHECKs that its kind is one of `kinds` and that it is a list if
+  /// and only if `list` is true; empty `kinds`: neither is checked.
   const KeyRule& rule(std::string_view key, std::initializer_list<KeyRule::Kind> kinds = {},
                       bool list = false) const;
 
  private:
   const KeyRule* find_rule(std::string_view spelling) const;
-  /// The key as it is written here; as the table has it if it is not there.
+  /// The spelling of the key in this mapping; the given spelling if the key is absent.
   std::string_view spelling(std::string_view key) const;
   const Member* find(std::string_view key) const;
   void report_missing();
@@ -126,15 +132,16 @@ class Fields {
   void report_unknown(const Member& member);
   std::vector<std::string_view> candidates() const;
 
-  /// The value of the key if it is there and not broken; the key is known from now on.
+  /// The value of the key if it is present and not kBroken. Marks the key as asked for.
   const Node* ask(std::string_view key);
-  /// As ask(); a value of another kind is reported, `wanted` saying what to write.
+  /// The value of the key if it has the given kind. A value of another kind is reported, with
+  /// `wanted` as the instruction.
   const Node* ask(std::string_view key, Node::Kind kind, std::string_view wanted);
   void report_bounds(std::string_view key, const Node& value);
   std::optional<size_t> choice(std::string_view key, const std::vector<std::string_view>& words);
   void wrong_type(std::string_view key, const Node& node, std::string_view wanted);
 
-  const Node* mapping_;  ///< null where it is no mapping
+  const Node* mapping_;  ///< null if the node is not a mapping
   Position at_;
   std::string path_;
   Findings& findings_;

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Keys longer than this stand in quotes in a path.
+/// Keys longer than this are quoted in a path.
 constexpr size_t kLongestKey = 64;
 
 bool is_word(std::string_view key) {
@@ -123,7 +123,7 @@ std::string path_of(std::string_view parent, size_t index) {
 std::string in_quotes(std::string_view text) {
   constexpr size_t kMost = 60;
   size_t end = std::min(text.size(), kMost);
-  // Not in the middle of a character: such a text would be no UTF-8 any more.
+  // A cut within a character would make the text invalid UTF-8.
   while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) {
     --end;
   }

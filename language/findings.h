@@ -1,5 +1,5 @@
-// Findings: all that is wrong with a definition, each with its place, gathered in one pass. Whoever
-// finds a mistake adds it here and goes on reading; the caller looks at has_errors() at the end.
+// Findings: all mistakes of a definition with their positions, collected in one pass. Code that
+// finds a mistake adds it here and continues reading; the caller checks has_errors() at the end.
 // One thread.
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace millrace {
 
-/// A place in a text, both counted from 1; columns are characters (code points), not bytes.
+/// A position in a text. Line and column are counted from 1; columns are characters (code points),
+/// not bytes.
 struct Position {
   size_t line = 1;
   size_t column = 1;
@@ -23,9 +24,9 @@ struct Position {
 };
 
 enum class Severity {
-  kError,    ///< the definition is not taken
-  kWarning,  ///< it is taken, but hardly does what was meant
-  kNote,     ///< worth knowing
+  kError,    ///< the definition is rejected
+  kWarning,  ///< the definition is accepted, but probably does not do what was intended
+  kNote,     ///< information
 };
 
 struct Finding {
@@ -33,11 +34,11 @@ struct Finding {
   std::string code;  ///< stable: `definition.unknown_key`
   std::string path;  ///< `states[3].events[0].context.source`; empty for the whole document
   Position at;
-  /// One sentence in UTF-8 that does not repeat the path; of a warning and a note it ends with the
-  /// mend.
+  /// One sentence in UTF-8 that does not repeat the path. The message of a warning or note ends
+  /// with the mend.
   std::string message;
-  /// What to do, as an instruction: `write "^a$"`, `remove this entry`. Empty for an error, whose
-  /// message says it, and for a fact.
+  /// The correction, as an instruction: `write "^a$"`, `remove this entry`. Empty for an error,
+  /// whose message contains the correction, and for a fact.
   std::string mend = {};
 
   bool operator==(const Finding&) const = default;
@@ -45,33 +46,35 @@ struct Finding {
 
 class Findings {
  public:
-  /// So many are kept; the rest is only counted. A text of 1 MiB has room for many more mistakes
-  /// than anybody reads.
+  /// The maximum number of findings that are stored; further ones are only counted. A text of 1 MiB
+  /// can have many more mistakes than a person would read.
   static constexpr size_t kMost = 1000;
 
   void error(std::string code, std::string path, Position at, std::string message);
 
-  /// A doubt about a definition that can be used. Its message is `doubt` and `mend`, with a
-  /// semicolon between them; the mend must not be empty.
+  /// Adds a warning about a definition that can be used. Its message is `doubt` and `mend`, with a
+  /// semicolon between them. `mend` must not be empty.
   void warning(std::string code, std::string path, Position at, std::string_view doubt,
                std::string mend);
+  /// Adds a note with a correction. `doubt` and `mend` form the message as in warning().
   void note(std::string code, std::string path, Position at, std::string_view doubt,
             std::string mend);
 
-  /// A note that says how the text is read, such as the next ticks of a schedule: there is nothing
-  /// to mend.
+  /// Adds a note without a correction: how the text is understood, such as the next ticks of a
+  /// schedule.
   void fact(std::string code, std::string path, Position at, std::string message);
 
-  /// A finding of other findings.
+  /// Adds a finding of another Findings.
   void add(Finding finding);
 
-  /// Whether any error was added, kept or not: then nothing of the definition may be used.
+  /// Whether any error was added, stored or only counted. If so, no part of the definition may be
+  /// used.
   bool has_errors() const { return has_errors_; }
   bool has_warnings() const { return has_warnings_; }
   bool full() const { return findings_.size() >= kMost; }
   size_t omitted() const { return omitted_; }
 
-  /// By position, then in the order of their adding; the same finding twice is one.
+  /// The stored findings, sorted by position, then by the order of adding, without repetitions.
   std::vector<Finding> sorted() const;
 
  private:
@@ -81,14 +84,15 @@ class Findings {
   bool has_warnings_ = false;
 };
 
-/// A line for each: `file.yaml:12:7: error: states[3].timeout: … [definition.type]`.
+/// One line for each finding: `file.yaml:12:7: error: states[3].timeout: … [definition.type]`.
 std::string render_text(const Findings& findings, std::string_view file);
 
-/// `{"errors":[{"path","line","column","message","code","severity"}]}`, all severities in it; with
-/// `"omitted": n` when more than kMost were found.
+/// `{"errors":[{"path","line","column","message","code","severity"}]}`, with findings of all
+/// severities, and with `"omitted": n` if there were more than kMost.
 Json to_json(const Findings& findings);
 
-/// The path of a member: `states[3].id`; a key that is no plain word stands as `context["a b"]`.
+/// The path of a member: `states[3].id`. A key that is not a plain word is quoted:
+/// `context["a b"]`.
 std::string path_of(std::string_view parent, std::string_view key);
 
 /// The path of an item, counted from 0: `states[3]`.
@@ -97,17 +101,17 @@ std::string path_of(std::string_view parent, size_t index);
 /// The text in double quotes for a message: cut when long, control characters escaped.
 std::string in_quotes(std::string_view text);
 
-/// The candidate that `given` most likely was meant to be, by Damerau–Levenshtein distance without
-/// regard to case: at most 1 for names up to 3 long, 2 up to 8, else a third of the length. The
-/// first of equally near ones.
+/// The candidate nearest to `given` by Damerau–Levenshtein distance, ignoring case. The distance
+/// is at most 1 for names of up to 3 characters, 2 for up to 8, else a third of the length. If
+/// several candidates are equally near, the first one.
 std::optional<std::string> likely(std::string_view given,
                                   const std::vector<std::string_view>& candidates);
 
-/// `; did you mean "transition"?`, or nothing: to be put at the end of a message.
+/// The end of a message: `; did you mean "transition"?`, or empty if no candidate is near.
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates);
 
-/// The mend of a name that is not known: `did you mean "transition"? If not, remove this key`, or
-/// `otherwise` where no candidate is near. `what` is what to remove.
+/// The correction for an unknown name: `did you mean "transition"? If not, remove this key`, or
+/// `otherwise` if no candidate is near. `what` names the thing to remove: `this key`.
 std::string mend_of_name(std::string_view given, const std::vector<std::string_view>& candidates,
                          std::string_view what, std::string_view otherwise);
 

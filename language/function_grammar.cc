@@ -1,5 +1,5 @@
-// The tables of work outside the engine: actions, which call a function, and functions by their
-// type. Constants, any thread.
+// The tables of calls: actions, which call a function, and the types of functions. Constants, any
+// thread.
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
@@ -8,30 +8,30 @@ namespace millrace::grammar {
 constexpr KeyRule kActionKeys[] = {
     {.name = "function",
      .kind = Kind::kFunction,
-     .meaning = "The function that does the work, by its id in `functions`.",
+     .meaning = "The function to call, by its id in `functions`.",
      .required = true},
     {.name = "input",
      .kind = Kind::kCommand,
-     .meaning = "What the function is given.",
+     .meaning = "The input of the function.",
      .otherwise = "."},
     {.name = "secrets",
      .kind = Kind::kText,
-     .meaning = "Names of secrets that `input` finds under .secrets, and nobody else.",
+     .meaning = "Names of secrets; only `input` can read them, under .secrets.",
      .list = true},
-    retries("Tries the call again when it has failed."),
+    retries("When and how often a failed call is retried."),
 };
 constexpr Mapping kActionDefinition = {
     .name = "ActionDefinition",
     .section = "ActionDefinition",
-    .meaning = "A call of a function.",
+    .meaning = "A call of a function or a subflow.",
     .groups = {kActionKeys, kActionTimeoutKeys},
 };
 
 // Functions.
 
 constexpr std::array kFileTypes = {
-    Word{"plain", "the variable's bytes as they are"},
-    Word{"base64", "the bytes that the variable's Base64 text stands for"},
+    Word{"plain", "the unchanged bytes of the variable"},
+    Word{"base64", "the decoded bytes of the variable's Base64 text"},
     Word{"tar", "an archive, unpacked into a folder"},
     Word{"tar.gz", "a compressed archive, unpacked into a folder"},
 };
@@ -43,7 +43,7 @@ constexpr KeyRule kFileKeys[] = {
     kVariableScope,
     {.name = "as",
      .kind = Kind::kText,
-     .meaning = "The name of the file; without it that of the variable."},
+     .meaning = "The name of the file; by default that of the variable."},
     {.name = "type",
      .kind = Kind::kWord,
      .meaning = "How the variable becomes a file.",
@@ -53,32 +53,32 @@ constexpr KeyRule kFileKeys[] = {
 constexpr Mapping kFunctionFileDefinition = {
     .name = "FunctionFileDefinition",
     .section = "FunctionFileDefinition",
-    .meaning = "A variable that the function finds as a file.",
+    .meaning = "A variable that the function gets as a file.",
     .groups = {kFileKeys},
 };
 
 constexpr KeyRule kFunctionKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
-     .meaning = "What actions call the function; no other function of the workflow has it.",
+     .meaning = "The name by which actions refer to the function; unique in the workflow.",
      .required = true},
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "How the function runs, and so which keys it has.",
+     .meaning = "How the function is executed; it determines which other keys are valid.",
      .required = true},
-    retries("Tries each call again whose action and state have no policy of their own.", true),
+    retries("When a failed call is retried, if its action and state have no policy.", true),
 };
 constexpr KeyRule kFilesKeys[] = {
     {.name = "files",
      .kind = Kind::kObject,
-     .meaning = "Variables that the function finds as files.",
+     .meaning = "Variables that the function gets as files.",
      .list = true,
      .object = &kFunctionFileDefinition},
 };
 constexpr KeyRule kServiceKeys[] = {
     {.name = "service",
      .kind = Kind::kIdentifier,
-     .meaning = "The service that does the work, by its name in the settings.",
+     .meaning = "The service that executes the calls, by its name in the settings.",
      .required = true},
 };
 constexpr std::array kSizes = {
@@ -90,15 +90,15 @@ constexpr KeyRule kImageKeys[] = {
     {.name = "image", .kind = Kind::kText, .meaning = "The container image.", .required = true},
     {.name = "cmd",
      .kind = Kind::kText,
-     .meaning = "The command that is run in the container instead of the image's own."},
+     .meaning = "The command to run in the container instead of the image's default."},
     {.name = "size",
      .kind = Kind::kWord,
-     .meaning = "How much processor and memory it has; each has 64 MB of storage.",
+     .meaning = "The CPU and memory of a container; every size has 64 MB of storage.",
      .otherwise = "small",
      .words = kSizes},
     {.name = "scale",
      .kind = Kind::kInteger,
-     .meaning = "How many containers are kept running at least.",
+     .meaning = "The minimum number of containers that stay running.",
      .otherwise = "0",
      .min = 0,
      .max = 1000},
@@ -121,14 +121,14 @@ constexpr Mapping kNamespacedFunction = {
 constexpr Mapping kReusableFunction = {
     .name = "ReusableFunctionDefinition",
     .section = "ReusableFunctionDefinition",
-    .meaning = "A container that is kept running from call to call.",
+    .meaning = "A container that stays running between calls.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"reusable"},
 };
 constexpr KeyRule kSubflowKeys[] = {
     {.name = "workflow",
      .kind = Kind::kIdentifier,
-     .meaning = "The workflow of this namespace that is run; it may be stored later.",
+     .meaning = "The workflow of this namespace to start; it may be applied later.",
      .required = true},
 };
 constexpr Mapping kSubflowFunction = {
@@ -141,7 +141,7 @@ constexpr Mapping kSubflowFunction = {
 constexpr Mapping kIsolatedFunction = {
     .name = "IsolatedFunctionDefinition",
     .section = "IsolatedFunctionDefinition",
-    .meaning = "A container of its own for each call.",
+    .meaning = "A separate container for each call.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"isolated"},
 };
@@ -152,7 +152,7 @@ constexpr const Mapping* kFunctions[] = {
 constexpr Mapping kFunction = {
     .name = "FunctionDefinition",
     .section = "FunctionDefinition",
-    .meaning = "Work that actions can have done.",
+    .meaning = "A function that actions can call.",
     .groups = {kFunctionKeys, kActionTimeoutKeys},
     .kinds = kFunctions,
 };

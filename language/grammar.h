@@ -1,7 +1,7 @@
-// The grammar of the definition language as tables: which mappings there are (Direktiv and what
-// docs/language.md adds to it), which keys each has, and what may stand behind them. The loader
-// reads by it (language/fields.h), `explain`, `schema` and "did you mean" are made from it: a key
-// that is not here does not exist. Constants, any thread.
+// The grammar of the definition language as tables: the mappings (those of Direktiv and those that
+// docs/language.md adds), the keys of each, and the values that each key may have. The loader
+// (language/fields.h), `explain`, `schema` and "did you mean" all use these tables: a key that is
+// not in them does not exist. Constants, any thread.
 #pragma once
 
 #include <array>
@@ -15,40 +15,40 @@ namespace millrace {
 
 struct Mapping;
 
-/// A word that may stand behind a key, and what it says.
+/// A word that may be the value of a key, and its meaning.
 struct Word {
   std::string_view word;
   std::string_view meaning;
 };
 
-/// One key of a mapping. The fields stand in the order in which the tables name them.
+/// One key of a mapping. The fields are declared in the order in which the tables set them.
 struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
-  /// What stands behind it.
+  /// The kind of its value.
   enum class Kind {
-    kText,        ///< text that is not looked into
+    kText,        ///< text without further rules
     kIdentifier,  ///< letters, digits, `.`, `-`, `_` (is_identifier, base/ids.h)
     kBoolean,
     kInteger,     ///< within min and max
     kNumber,      ///< within min and max
     kDuration,    ///< as Span::parse reads it (policies/duration.h)
     kWord,        ///< one of `words`
-    kType,        ///< the word that says which of the mapping's kinds it is: Mapping::chooser
+    kType,        ///< the word that chooses the mapping's kind: Mapping::chooser
     kQuery,       ///< jq: a bare string is itself a program
-    kCommand,     ///< any value; jq(…) in its strings is evaluated, "." is the whole data
-    kTemplate,    ///< text in which jq(…) may stand
-    kMessage,     ///< printf's format
+    kCommand,     ///< any value; jq(…) in its strings is evaluated, "." means all data
+    kTemplate,    ///< text that may contain jq(…)
+    kMessage,     ///< a format string as for printf
     kState,       ///< the id of a state
     kFunction,    ///< the id of a function
-    kEventType,   ///< compared as it is
+    kEventType,   ///< compared as plain text
     kAttribute,   ///< the name of a context attribute
     kPatterns,    ///< attribute → pattern, number or boolean
-    kAttributes,  ///< attribute → text in which jq(…) may stand
-    kCron,        ///< when a schedule fires
-    kGlob,        ///< `*` any run, `?` one character, all else literal
+    kAttributes,  ///< attribute → text that may contain jq(…)
+    kCron,        ///< the times of a schedule
+    kGlob,        ///< `*` matches any characters, `?` one, every other character itself
     kPattern,     ///< an ECMAScript regular expression, searched
     kMediaType,   ///< RFC 2046
-    kObject,      ///< a mapping by the table `object`
-    kRetryText,   ///< a retry policy in a text (parse_retry_text, policies/vocabularies.h)
+    kObject,      ///< a mapping that the table `object` describes
+    kRetryText,   ///< a retry policy as text (parse_retry_text, policies/vocabularies.h)
     kSchema,      ///< a JSON Schema
     kSchemaOrId,  ///< a JSON Schema, or the id of one in `schemas`
   };
@@ -56,64 +56,65 @@ struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string_view name;
   Kind kind = Kind::kText;
   std::string_view meaning;  ///< one sentence
-  bool list = false;         ///< a list of them
+  bool list = false;         ///< the value is a list of values of `kind`
   bool required = false;
-  std::string_view otherwise = {};  ///< what it is where it is absent, as one would write it
-  std::array<std::string_view, 2> spellings = {};  ///< other names of it; empty ones are none
+  std::string_view otherwise = {};  ///< the default if the key is absent, as it would be written
+  std::array<std::string_view, 2> spellings = {};  ///< other names of the key; empty if unused
   std::optional<int64_t> min = {};
   std::optional<int64_t> max = {};
-  bool above_min = false;     ///< min itself is too little
-  bool zero = false;          ///< a duration that may be zero
-  bool milliseconds = false;  ///< a duration that may be a whole number of them (Steep)
+  bool above_min = false;     ///< the value must be greater than min
+  bool zero = false;          ///< the duration may be zero
+  bool milliseconds = false;  ///< the duration may be a whole number of milliseconds (Steep)
   std::span<const Word> words = {};
   const Mapping* object = nullptr;
-  std::optional<Kind> instead = {};  ///< what may stand there instead of the mapping
-  bool inlined = false;  ///< where it is absent, the keys of `object` may stand in its place
-  bool own = false;      ///< millrace's own: Direktiv does not have it
+  std::optional<Kind> instead = {};  ///< the kind of a value that may replace the mapping
+  bool inlined = false;  ///< if the key is absent, the keys of `object` may be written in its place
+  bool own = false;      ///< a key of millrace that Direktiv does not have
 
-  /// Its name and its spellings.
+  /// The key's name and its other spellings.
   std::vector<std::string_view> names() const;
-  /// Whether it is called so.
+  /// Whether `spelling` is the key's name or one of its other spellings.
   bool is(std::string_view spelling) const;
 };
 
 using Keys = std::span<const KeyRule>;
 
-/// A mapping of the language. One of several kinds (a state, a start, a function) is described by
-/// what all of them have, and `kinds` holds the whole of each. Its word in `type` says which it is;
-/// where there is no `type`, its keys do, and `vocabulary` if they are those of several kinds.
+/// A mapping of the language. A mapping with several kinds (a state, a start, a function) has the
+/// keys that all kinds share, and `kinds` has the complete table of each kind. The word in `type`
+/// chooses the kind. A mapping without `type` is chosen by its keys, and by `vocabulary` if several
+/// kinds have these keys.
 struct Mapping {
-  std::string_view name;     ///< as its source calls it: `ConsumeEventState`
-  std::string_view section;  ///< of its source
+  std::string_view name;     ///< the name in its source: `ConsumeEventState`
+  std::string_view section;  ///< the section of its source
   std::string_view meaning;  ///< one sentence
   std::array<Keys, 4> groups;
   std::span<const Mapping* const> kinds = {};
-  std::array<std::string_view, 2> types = {};  ///< as a kind: its word, other spellings
+  std::array<std::string_view, 2> types = {};  ///< of a kind: its word and another spelling
   std::string_view source = "Direktiv";        ///< the system whose manual defines it
 
-  /// The key whose word says which kind it is.
+  /// The key whose word chooses the kind: `vocabulary` if the mapping has it, else `type`.
   std::string_view chooser() const;
 
-  /// The key of that name or spelling; null if there is none.
+  /// The key with that name or spelling; null if it does not exist.
   const KeyRule* find(std::string_view spelling) const;
   std::vector<const KeyRule*> keys() const;
-  /// The kind with that word; null if there is none.
+  /// The kind with that word; null if it does not exist.
   const Mapping* kind(std::string_view type) const;
 };
 
-/// The definition as a whole, from which every other mapping is reached.
+/// The definition itself, from which every other mapping can be reached.
 const Mapping& workflow_grammar();
 
-/// `states` as its items are: all state types are among its kinds.
+/// An item of `states`; its kinds are the state types.
 const Mapping& state_grammar();
 
-/// What stands under `retries`: all vocabularies are among its kinds.
+/// The value of `retries`; its kinds are the vocabularies.
 const Mapping& retry_grammar();
 
-/// What the settings of a namespace may say of a service beside where it is.
+/// The policies that the settings of a namespace may give a service beside its address.
 const Mapping& service_grammar();
 
-/// Every mapping that a definition has, each once, those inside another one behind it.
+/// Every mapping of the language, each once, in depth-first order.
 std::vector<const Mapping*> all_mappings();
 
 }  // namespace millrace

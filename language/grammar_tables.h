@@ -1,6 +1,6 @@
-// The tables of the grammar that tables in other files refer to; each stands in the file that the
-// comment names. For the files of the grammar alone: all others reach the tables by grammar.h.
-// Constants, any thread.
+// The tables of the grammar that tables in other files refer to. A comment names the file that
+// defines each table. Only the files of the grammar include this header; all other code uses
+// grammar.h. Constants, any thread.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ using Kind = KeyRule::Kind;
 // policy_grammar.cc
 extern const Mapping kRetryPolicy;
 extern const Mapping kService;
-/// The timeouts that an action, and what it calls, may have.
+/// The keys of timeouts that an action, a function or a service may have.
 extern const std::array<KeyRule, kActionTimeouts.size() + 1> kActionTimeoutKeys;
 
 // event_grammar.cc
@@ -36,13 +36,13 @@ extern const Mapping kStart;
 
 // state_grammar.cc
 extern const Mapping kState;
-/// The keys of what goes on to another state.
+/// The keys of every mapping that leads to another state.
 extern const KeyRule kExitKeys[2];
 
 // workflow_grammar.cc
 extern const Mapping kWorkflow;
 
-/// The key `retries`, with what it means where it stands.
+/// The key `retries`, with its meaning in the mapping that has it.
 constexpr KeyRule retries(std::string_view meaning, bool own = false) {
   return {.name = "retries",
           .kind = Kind::kObject,
@@ -54,7 +54,7 @@ constexpr KeyRule retries(std::string_view meaning, bool own = false) {
 }
 
 inline constexpr std::array kVariableScopes = {
-    Word{"instance", "kept for this instance alone"},
+    Word{"instance", "belongs to this instance only"},
     Word{"workflow", "shared by the instances of this workflow"},
     Word{"namespace", "shared by all workflows of the namespace"},
 };
@@ -62,7 +62,7 @@ inline constexpr std::array kVariableScopes = {
 inline constexpr KeyRule kVariableScope = {
     .name = "scope",
     .kind = Kind::kWord,
-    .meaning = "Whose variable it is.",
+    .meaning = "The scope of the variable: the instance, the workflow or the namespace.",
     .otherwise = "instance",
     .words = kVariableScopes,
 };

@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-/// How many characters of a condition or type are shown.
+/// The maximum number of characters in a label.
 constexpr size_t kLongestLabel = 60;
 
-/// The text in mermaid's quotes, on one line.
+/// The text as a quoted Mermaid label, on one line.
 std::string label(std::string_view text) {
   std::string out = "\"";
   size_t characters = 0;
@@ -46,7 +46,7 @@ const std::vector<Node>& items_at(const Node& node, std::string_view key) {
   return member == nullptr ? none : member->value.items;
 }
 
-/// The type of the event in an entry of `events`, flat or nested.
+/// The type of the event in an entry of `events`, whether or not it is nested under `event`.
 std::string event_type(const Node& entry) {
   const Member* const event = entry.find("event");
   return text_at(event == nullptr ? entry : event->value, "type");
@@ -121,7 +121,7 @@ class Graph {
     }
   }
 
-  /// The ways of entries that have one each.
+  /// Adds the transition of each entry of a list such as `conditions` or `events`.
   void add_entries(const std::string& from, const KeyRule& key, const Node& state) {
     if (key.object->find("transition") == nullptr) return;
     for (const Node& entry : items_at(state, key.name)) {
@@ -144,7 +144,8 @@ class Graph {
     return "end_";
   }
 
-  /// Ids of states may hold what mermaid's may not.
+  /// The Mermaid id of a state. The state's own id may contain characters that Mermaid does not
+  /// allow.
   static std::string name(size_t number) { return fmt::format("s{}", number); }
 
   std::string text_ = "flowchart TD\n";

@@ -1,5 +1,5 @@
-// A definition as a picture: a flowchart in mermaid's language, drawn from the text's tree by the
-// grammar, so that every state type and every way out is in it.
+// A definition as a Mermaid flowchart. It is drawn from the parsed text with the grammar's tables,
+// so it has every state type and every transition.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// States with their types, the ways between them (those of `catch` dotted) with what leads there,
-/// the start and the ends. For a document that the loader takes.
+/// The flowchart of a document that the loader accepts: the states with their types, the
+/// transitions with their causes (dotted for `catch`), the start and the ends.
 std::string mermaid_graph(const Node& document);
 
 }  // namespace millrace

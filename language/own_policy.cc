@@ -29,10 +29,10 @@ Result<OwnPolicy> parse_own_policy(std::string_view text) {
   if (text.empty()) return own;
   const Json json = TRY(parse_own_json(text));
   const auto text_of = [&](const char* key) -> Result<std::optional<std::string>> {
-    if (!json.is_object()) return fail("policy.invalid", "a kept policy is not an object");
+    if (!json.is_object()) return fail("policy.invalid", "a stored policy is not an object");
     if (!json.contains(key)) return std::optional<std::string>();
     if (!json[key].is_string()) {
-      return fail("policy.invalid", fmt::format("{} of a kept policy is not a string", key));
+      return fail("policy.invalid", fmt::format("{} of a stored policy is not a string", key));
     }
     return std::optional(json[key].get<std::string>());
   };

@@ -1,5 +1,5 @@
-// OwnPolicy: what a call that starts an instance says instead of its workflow: its retries and
-// timeouts. It is kept as the JSON text that it was read from. Pure.
+// OwnPolicy: the retries and timeouts that a call which starts an instance sets instead of those of
+// the workflow. It is stored as a JSON text. Pure.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct OwnPolicy {
   std::optional<Span> task;
 };
 
-/// What a call may say, as texts; empty: nothing.
+/// The values that a call may set, as texts; an empty text sets nothing.
 struct OwnPolicyTexts {
   std::string retries;  ///< JSON of a policy in any vocabulary
   std::string execution;
@@ -27,14 +27,15 @@ struct OwnPolicyTexts {
   std::string task;
 };
 
-/// The text to keep; empty where nothing is said. Errors name what is wrong: those of
-/// read_retry_policy and read_timeout (language/policy_fields.h).
+/// Checks the texts and returns the JSON text to store; empty if they set nothing. Errors: those of
+/// read_retry_policy and read_timeout (language/policy_fields.h); for a timeout they name the key.
 Result<std::string> write_own_policy(const OwnPolicyTexts& texts);
 
-/// Reads a kept text; an empty one is a policy that says nothing. Error `policy.invalid`.
+/// Reads a stored text; an empty text is a policy that sets nothing. Errors: `policy.invalid`,
+/// those of parse_own_json, read_retry_policy and read_timeout.
 Result<OwnPolicy> parse_own_policy(std::string_view text);
 
-/// The same for a text that parse_own_policy() takes; another one says nothing.
+/// Reads a stored text like parse_own_policy(), but returns a policy that sets nothing on an error.
 OwnPolicy read_own_policy(std::string_view text);
 
 }  // namespace millrace

@@ -14,7 +14,7 @@ namespace {
 using Kind = Node::Kind;
 using Kinds = std::vector<const Mapping*>;
 
-/// `steep or stevora`, `direktiv, steep or temporal`.
+/// The names of the kinds, joined: `steep or stevora`, `direktiv, steep or temporal`.
 std::string names_of(const Kinds& kinds, std::string_view format = "{}") {
   std::string names;
   for (size_t i = 0; i < kinds.size(); ++i) {
@@ -25,13 +25,13 @@ std::string names_of(const Kinds& kinds, std::string_view format = "{}") {
   return names;
 }
 
-/// Finds out which kind of policy a mapping is.
+/// Determines the vocabulary of a policy that is a mapping.
 class Chooser {
  public:
   Chooser(const Member& member, const std::string& path, Findings& findings)
       : member_(member), path_(path), findings_(findings) {}
 
-  /// nullptr, reported, where that is not plain.
+  /// The vocabulary; nullptr, with a finding, if it cannot be determined.
   const Mapping* choose() {
     if (const Member* const word = member_.value.find("vocabulary")) return chosen_by(*word);
     for (const Member& one : member_.value.members) {
@@ -43,10 +43,9 @@ class Chooser {
     const auto stevora = std::find(kinds_.begin(), kinds_.end(), grammar_.kind("stevora"));
     if (member_.key == "retry" && stevora != kinds_.end()) return *stevora;
     report_unknown_keys();
-    findings_.error(
-        "definition.vocabulary", path_, member_.value.at,
-        fmt::format("the keys leave open whose policy this is, {}; write {} beside them",
-                    names_of(kinds_), names_of(kinds_, "`vocabulary: {}`")));
+    findings_.error("definition.vocabulary", path_, member_.value.at,
+                    fmt::format("the keys of this policy fit several vocabularies: {}; add {}",
+                                names_of(kinds_), names_of(kinds_, "`vocabulary: {}`")));
     return nullptr;
   }
 
@@ -55,10 +54,11 @@ class Chooser {
     const Mapping* const kind = grammar_.kind(word.value.text);
     if (kind == nullptr && word.value.kind != Kind::kBroken) {
       const bool is_zart = word.value.text == retry_vocabulary(Vocabulary::kZart).name;
-      findings_.error("definition.value", path_of(path_, word.key), word.value.at,
-                      is_zart ? "Zart's policy is no mapping; write a text such as \"fixed(3, 1s)\""
-                              : fmt::format("vocabulary is {}; write {}", described(word.value),
-                                            names_of(kinds_)));
+      findings_.error(
+          "definition.value", path_of(path_, word.key), word.value.at,
+          is_zart
+              ? "Zart's policy is not a mapping; write a string such as \"fixed(3, 1s)\""
+              : fmt::format("vocabulary is {}; write {}", described(word.value), names_of(kinds_)));
     }
     return kind;
   }
@@ -72,13 +72,13 @@ class Chooser {
     const Kinds all(grammar_.kinds.begin(), grammar_.kinds.end());
     findings_.error(
         "definition.vocabulary", path_of(path_, member.key), member.at,
-        fmt::format("{} is a key of {}, those before it are of {}; write the keys of one",
+        fmt::format("{} is a key of {}, but the keys before it are of {}; write keys of one only",
                     in_quotes(member.key), names_of(kinds_with(all, grammar_, member.key)),
                     names_of(kinds_)));
     return nullptr;
   }
 
-  /// What is of no vocabulary may be why none could be chosen.
+  /// Reports keys that no vocabulary has. Such a key can be the reason why none could be chosen.
   void report_unknown_keys() {
     std::vector<std::string_view> known;
     for (const Mapping* kind : grammar_.kinds) {
@@ -120,7 +120,7 @@ std::vector<CodePattern> read_patterns(Fields& fields, std::string_view key) {
   const Node* const list = fields.node(key);
   if (list != nullptr && list->kind == Kind::kSequence && list->items.empty()) {
     fields.report(key, "definition.empty",
-                  "no error is tried again then; write the codes, or `*` for all");
+                  "with an empty list no error is retried; write the codes, or `*` for all");
   }
   return patterns;
 }
@@ -179,7 +179,7 @@ Timeout read_timeout(Fields& fields, const TimeoutKey& key) {
   return timeout;
 }
 
-/// What Zart's `timeout` bounds.
+/// The kind of timeout that Zart's `timeout` sets.
 TimeoutKind read_scope(Fields& fields) {
   static_assert(kTimeoutScopes.size() == 2);
   constexpr const auto& kScopes = kTimeoutScopes;
@@ -203,7 +203,7 @@ std::optional<WrittenPolicy> read_retries(const Member& member, const std::strin
   }
   if (node.kind != Kind::kMapping) {
     findings.error("definition.type", path, node.at,
-                   fmt::format("{} is {}; write a mapping, or a text such as \"fixed(3, 1s)\"",
+                   fmt::format("{} is {}; write a mapping, or a string such as \"fixed(3, 1s)\"",
                                member.key, describe(node)));
     return std::nullopt;
   }
@@ -236,21 +236,21 @@ WrittenTimeouts read_timeouts(Fields& fields) {
       continue;
     }
     fields.report(key.name, "definition.both_keys",
-                  fmt::format("{} and {} are the same timeout, {}'s and {}'s; write one of them",
-                              in_quotes(first->name), in_quotes(key.name),
-                              retry_vocabulary(first->vocabulary).name,
-                              retry_vocabulary(key.vocabulary).name));
+                  fmt::format("{} ({}) and {} ({}) set the same timeout; write one of them",
+                              in_quotes(first->name), retry_vocabulary(first->vocabulary).name,
+                              in_quotes(key.name), retry_vocabulary(key.vocabulary).name));
   }
   if (fields.has("timeout_scope") && !fields.has("timeout")) {
-    fields.report("timeout_scope", "definition.not_here",
-                  "timeout_scope says what `timeout` bounds, and there is no `timeout` beside it");
+    fields.report(
+        "timeout_scope", "definition.not_here",
+        "timeout_scope has no effect without `timeout`; add `timeout` or remove this key");
   }
   return written;
 }
 
 namespace {
 
-/// The first of them, as the error of a caller who has no place for all.
+/// The first finding, as an error for a caller that returns only one.
 Error first_error(const Findings& findings) {
   const Finding first = findings.sorted().front();
   return {first.code,
@@ -289,10 +289,10 @@ Result<RetryPolicy> read_retry_policy(std::string_view json) {
     auto written = read_retries(member, "", findings);
     if (written && !findings.has_errors()) {
       if (written->policy.attempts != 0U) return std::move(written->policy);
-      return fail("definition.value", "with no attempt at all there is no run; write one at least");
+      return fail("definition.value", "with 0 attempts there would be no run; write at least 1");
     }
   }
-  CHECK(findings.has_errors(), "no policy, and nobody says why");
+  CHECK(findings.has_errors(), "a policy could not be read, but there is no finding");
   return tl::unexpected(first_error(findings));
 }
 

@@ -1,5 +1,5 @@
-// Retry policies and timeouts of actions as somebody wrote them, read by the tables of
-// policies/vocabularies.h: which vocabulary it is, and what it says. Mistakes become findings.
+// Reads retry policies and timeouts of actions from a definition, using the tables of
+// policies/vocabularies.h: chooses the vocabulary and reads its keys. Mistakes become findings.
 // Pure.
 #pragma once
 
@@ -16,34 +16,35 @@
 
 namespace millrace {
 
-/// What stands behind `retries` or `retry`: a mapping in one of the vocabularies, or Zart's text.
+/// The value of `retries` or `retry`: a mapping in one of the vocabularies, or Zart's text.
 struct WrittenPolicy {
   Vocabulary vocabulary;
   RetryPolicy policy;
 };
 
-/// Reads it. nullopt, reported, where it is neither, and where its keys leave open which vocabulary
-/// it is or mix several (`definition.vocabulary`). A mapping under `retry` that leaves it open is
-/// Stevora's, if it may be.
+/// Reads the value of `retries` or `retry`. Returns nullopt, with a finding, if it is neither a
+/// mapping nor a string, or if its keys fit several vocabularies or mix them
+/// (`definition.vocabulary`). A mapping under `retry` whose keys fit several vocabularies is read
+/// as Stevora's, if Stevora's is one of them.
 std::optional<WrittenPolicy> read_retries(const Member& member, const std::string& path,
                                           Findings& findings);
 
-/// The same for the key `retries` of a mapping; nullopt where it has none, too.
+/// Reads the key `retries` of a mapping. Returns nullopt if the key is absent, or after a finding.
 std::optional<RetryPolicy> read_retries(Fields& fields);
 
-/// Reads the timeouts of an action, a function or a service. Two keys that give the same timeout
-/// are `definition.both_keys`.
+/// Reads the timeouts of an action, a function or a service. Two keys that set the same timeout are
+/// reported as `definition.both_keys`.
 WrittenTimeouts read_timeouts(Fields& fields);
 
-/// Reads what a service of the settings has of policies, as a JSON object with these keys only.
-/// Errors are those of the findings, the first of them; `definition.missing` where a timeout of
-/// Temporal's leaves open how long an attempt may take.
+/// Reads the policies of a service in the settings from a JSON object that has only these keys.
+/// Returns the first finding as the error; `definition.missing` if Temporal's timeouts are used
+/// without one that limits the duration of an attempt.
 Result<ServicePolicy> read_service_policy(std::string_view json);
 
-// For a call that starts an instance.
+// Policies of a call that starts an instance.
 
-/// Reads what may stand behind `retries` of a workflow, as JSON. Errors are those of the findings,
-/// the first of them.
+/// Reads the JSON text of a value of the workflow's `retries`. Returns the first finding as the
+/// error, or `definition.value` for a policy with 0 attempts.
 Result<RetryPolicy> read_retry_policy(std::string_view json);
 
 /// Reads a duration above zero. Errors: those of Span::parse, `duration.zero`.

@@ -1,5 +1,5 @@
-// The tables of policies: retries in each vocabulary, the timeouts of actions, and what the
-// settings of a namespace say of a service. Constants, any thread.
+// The tables of policies: retries in each vocabulary, the timeouts of actions, and the policies of
+// services in the settings of a namespace. Constants, any thread.
 #include "language/grammar_tables.h"
 #include "policies/vocabularies.h"
 
@@ -24,7 +24,7 @@ constexpr Kind kind_of_unit(RetryKey::Unit unit) {
   return Kind::kText;
 }
 
-/// The rows of a vocabulary as rows of the grammar.
+/// The keys of a vocabulary as rows of the grammar.
 template <size_t N>
 constexpr std::array<KeyRule, N> rules_of(const std::array<RetryKey, N>& keys, bool own = true) {
   std::array<KeyRule, N> rules{};
@@ -57,19 +57,19 @@ constexpr std::array<Word, N> words_of(const std::array<TimeoutScope, N>& scopes
 }
 }  // namespace
 
-// Retries. A policy is one of several kinds, the vocabularies; its keys say which.
+// Retries. The kinds of a policy are the vocabularies; the keys of the policy choose one.
 
 constexpr KeyRule kVocabularyKeys[] = {
     {.name = "vocabulary",
      .kind = Kind::kType,
-     .meaning = "Whose policy it is, where its keys leave that open.",
+     .meaning = "The vocabulary of the policy, if its keys fit several vocabularies.",
      .own = true},
 };
 constexpr auto kDirektivRetryKeys = rules_of(kDirektivRetry, false);
 constexpr Mapping kDirektivRetryPolicy = {
     .name = "RetryDefinition",
     .section = "RetryDefinition",
-    .meaning = "Direktiv's: an error that nothing catches is tried again, if its code is listed.",
+    .meaning = "Direktiv's: an error is retried if its code is listed and no `catch` matches.",
     .groups = {kDirektivRetryKeys, kVocabularyKeys},
     .types = {"direktiv"},
 };
@@ -77,7 +77,7 @@ constexpr auto kSteepRetryKeys = rules_of(kSteepRetry);
 constexpr Mapping kSteepRetryPolicy = {
     .name = "SteepRetryPolicy",
     .section = "Retry policies",
-    .meaning = "Steep's: every error is tried again, before `catch` is asked.",
+    .meaning = "Steep's: every error is retried; `catch` applies when no attempt is left.",
     .groups = {kSteepRetryKeys, kVocabularyKeys},
     .types = {"steep"},
     .source = "Steep",
@@ -86,7 +86,7 @@ constexpr auto kTemporalRetryKeys = rules_of(kTemporalRetry);
 constexpr Mapping kTemporalRetryPolicy = {
     .name = "TemporalRetryPolicy",
     .section = "Retry Policy",
-    .meaning = "Temporal's: errors are tried again but for some, before `catch` is asked.",
+    .meaning = "Temporal's: all errors but listed ones are retried; `catch` applies afterwards.",
     .groups = {kTemporalRetryKeys, kVocabularyKeys},
     .types = {"temporal"},
     .source = "Temporal",
@@ -95,7 +95,7 @@ constexpr auto kStevoraRetryKeys = rules_of(kStevoraRetry);
 constexpr Mapping kStevoraRetryPolicy = {
     .name = "StevoraRetryPolicy",
     .section = "The RetryPolicy Interface",
-    .meaning = "Stevora's: every error is tried again, before `catch` is asked.",
+    .meaning = "Stevora's: every error is retried; `catch` applies when no attempt is left.",
     .groups = {kStevoraRetryKeys, kVocabularyKeys},
     .types = {"stevora"},
     .source = "Stevora",
@@ -109,7 +109,7 @@ constexpr const Mapping* kRetryPolicies[] = {
 constexpr Mapping kRetryPolicy = {
     .name = "RetryPolicy",
     .section = "RetryDefinition",
-    .meaning = "How often, and after which waits, what has failed is tried again.",
+    .meaning = "How often, and after which waits, a failed attempt is repeated.",
     .groups = {kVocabularyKeys},
     .kinds = kRetryPolicies,
 };
@@ -119,20 +119,20 @@ constexpr Mapping kRetryPolicy = {
 constexpr KeyRule kSteepTimeoutKeys[] = {
     {.name = "timeout",
      .kind = Kind::kDuration,
-     .meaning = "How long.",
+     .meaning = "The duration of the timeout.",
      .required = true,
      .milliseconds = true,
      .own = true},
     {.name = "errorOnTimeout",
      .kind = Kind::kBoolean,
-     .meaning = "Whether its end is an error, which can be tried again or caught.",
+     .meaning = "Whether the timeout raises an error, which can be retried or caught.",
      .otherwise = "false",
      .own = true},
 };
 constexpr Mapping kSteepTimeout = {
     .name = "SteepTimeout",
     .section = "Timeout policies",
-    .meaning = "A timeout, and whether its end is an error instead of that of the instance.",
+    .meaning = "A timeout, and whether it raises an error or cancels the instance.",
     .groups = {kSteepTimeoutKeys},
     .source = "Steep",
 };
@@ -154,22 +154,22 @@ constexpr decltype(kActionTimeoutKeys) kActionTimeoutKeys = [] {
   }
   rules.back() = {.name = "timeout_scope",
                   .kind = Kind::kWord,
-                  .meaning = "What `timeout` bounds.",
+                  .meaning = "Which span `timeout` limits.",
                   .otherwise = kTimeoutScopeWords[0].word,
                   .words = kTimeoutScopeWords,
                   .own = true};
   return rules;
 }();
 
-// Of the settings of a namespace.
+// The policies of services in the settings of a namespace.
 
 constexpr KeyRule kServicePolicyKeys[] = {
-    retries("Tries each call again for which nothing nearer has a policy.", true),
+    retries("When a failed call is retried, if the workflow gives it no policy.", true),
 };
 constexpr Mapping kService = {
     .name = "Service",
     .section = "Timeout policies",
-    .meaning = "What calls of a service have where nothing nearer says otherwise.",
+    .meaning = "The policies of a service's calls, where the workflow sets no other policy.",
     .groups = {kServicePolicyKeys, kActionTimeoutKeys},
     .source = "Steep",
 };

@@ -1,4 +1,4 @@
-// How the names of scenario files and of the definitions beside them belong together.
+// Relates the names of scenario files to the names of the definitions in the same folder.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,15 @@
 
 namespace millrace {
 
-/// Whether a file of that name holds scenarios and no workflow: `order.test.yaml`, `.yml`, `.json`.
+/// Whether a file with that name has scenarios and not a workflow: `order.test.yaml`, `.yml`,
+/// `.json`.
 inline bool is_scenario_file(std::string_view name) {
   constexpr std::array<std::string_view, 3> kEndings = {".test.yaml", ".test.yml", ".test.json"};
   return std::any_of(kEndings.begin(), kEndings.end(),
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// The workflow that a scenario file of that name is about unless it says otherwise: `order.yaml`.
+/// The workflow file that a scenario file with that name tests by default: `order.yaml`.
 inline std::string workflow_beside(std::string_view scenario_file) {
   std::string name(scenario_file);
   if (is_scenario_file(name)) name.erase(name.rfind(".test."), 5);

@@ -1,15 +1,15 @@
-// The tables of starts: what makes instances of a workflow begin. Constants, any thread.
+// The tables of starts: how instances of a workflow are started. Constants, any thread.
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
 constexpr KeyRule kStartKeys[] = {
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "What makes an instance start, and so which keys there are.",
+     .meaning = "The type of the start; it determines which other keys are valid.",
      .required = true},
     {.name = "state",
      .kind = Kind::kState,
-     .meaning = "The state that an instance begins with; without it the first one."},
+     .meaning = "The state that an instance begins with; by default the first one."},
 };
 constexpr Mapping kDefaultStart = {
     .name = "DefaultStartDefinition",
@@ -19,12 +19,14 @@ constexpr Mapping kDefaultStart = {
     .types = {"default"},
 };
 constexpr KeyRule kScheduledKeys[] = {
-    {.name = "cron", .kind = Kind::kCron, .meaning = "When an instance starts; without it never."},
+    {.name = "cron",
+     .kind = Kind::kCron,
+     .meaning = "The times at which an instance starts; without this key it never starts."},
 };
 constexpr Mapping kScheduledStart = {
     .name = "ScheduledStartDefinition",
     .section = "ScheduledStartDefinition",
-    .meaning = "Started again and again, by the clock.",
+    .meaning = "Started repeatedly, by a schedule.",
     .groups = {kStartKeys, kScheduledKeys},
     .types = {"scheduled"},
 };
@@ -60,7 +62,7 @@ constexpr Mapping kEventsXorStart = {
 constexpr KeyRule kEventsAndKeys[] = {
     {.name = "lifespan",
      .kind = Kind::kDuration,
-     .meaning = "How long an event is kept for the others to come; without it for ever."},
+     .meaning = "How long an event waits for the other events; by default without limit."},
     {.name = "correlate",
      .kind = Kind::kAttribute,
      .meaning = "Context attributes that all events of one instance must have, with equal values.",
@@ -69,7 +71,7 @@ constexpr KeyRule kEventsAndKeys[] = {
 constexpr Mapping kEventsAndStart = {
     .name = "EventsAndStartDefinition",
     .section = "EventsAndStartDefinition",
-    .meaning = "Started once an event has come for each of several entries.",
+    .meaning = "Started when an event has arrived for each of several entries.",
     .groups = {kStartKeys, kStartEventsKeys, kEventsAndKeys},
     .types = {"eventsAnd", "eventAnd"},
 };
@@ -79,7 +81,7 @@ constexpr const Mapping* kStarts[] = {
 constexpr Mapping kStart = {
     .name = "Start",
     .section = "Start",
-    .meaning = "How instances of the workflow come to be.",
+    .meaning = "How instances of the workflow are started.",
     .groups = {kStartKeys},
     .kinds = kStarts,
 };

@@ -1,4 +1,5 @@
-// The tables of states: what every state has, and each type of state. Constants, any thread.
+// The tables of states: the keys that every state has, and each type of state. Constants, any
+// thread.
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
@@ -7,53 +8,53 @@ namespace millrace::grammar {
 constexpr KeyRule kCatchKeys[] = {
     {.name = "error",
      .kind = Kind::kGlob,
-     .meaning = "Which error codes this entry catches.",
+     .meaning = "The error codes that this entry catches.",
      .required = true},
     {.name = "transition",
      .kind = Kind::kState,
-     .meaning = "The state that goes on from the error; without one the instance ends, complete."},
+     .meaning = "The state that follows the error; without one the instance ends as complete."},
 };
 constexpr Mapping kErrorDefinition = {
     .name = "ErrorDefinition",
     .section = "ErrorDefinition",
-    .meaning = "What follows an error; the first entry that matches its code decides.",
+    .meaning = "What happens after an error; the first entry that matches its code applies.",
     .groups = {kCatchKeys},
 };
 
-// What every state has, and what most of them have.
+// The keys that every state has, and those that most states have.
 
 constexpr KeyRule kStateKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
-     .meaning = "What transitions call the state; no other state of the workflow has it.",
+     .meaning = "The name by which transitions refer to the state; unique in the workflow.",
      .required = true},
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "What the state does, and so which keys it has.",
+     .meaning = "The type of the state; it determines which other keys are valid.",
      .required = true},
     {.name = "log",
      .kind = Kind::kCommand,
-     .meaning = "What is written to the instance's history when it enters the state."},
+     .meaning = "A value that is written to the instance's history when it enters the state."},
     {.name = "catch",
      .kind = Kind::kObject,
-     .meaning = "Where the instance goes on after an error in this state.",
+     .meaning = "Where the instance continues after an error in this state.",
      .list = true,
      .object = &kErrorDefinition},
-    retries("Tries the state again, or each of its actions that has no policy of its own."),
+    retries("When the state is retried, or each of its actions without a policy of its own."),
 };
 constexpr KeyRule kExitKeys[] = {
     {.name = "transform",
      .kind = Kind::kQuery,
-     .meaning = "Replaces the data by its result just before the instance goes on.",
+     .meaning = "A query whose result replaces the data when the instance leaves the state.",
      .otherwise = "."},
     {.name = "transition",
      .kind = Kind::kState,
-     .meaning = "The state that comes next; without one the instance ends, complete."},
+     .meaning = "The next state; without one the instance ends as complete."},
 };
 constexpr KeyRule kTimeoutKeys[] = {
     {.name = "timeout",
      .kind = Kind::kDuration,
-     .meaning = "How long the state may take before it ends with direktiv.stateTimeout."},
+     .meaning = "How long the state may take before it fails with direktiv.stateTimeout."},
 };
 
 constexpr KeyRule kOneActionKeys[] = {
@@ -69,14 +70,14 @@ constexpr KeyRule kOneActionKeys[] = {
 constexpr KeyRule kAsyncKeys[] = {
     {.name = "async",
      .kind = Kind::kBoolean,
-     .meaning = "Go on at once; what comes of the call is not waited for.",
+     .meaning = "Continue at once, without waiting for the result of the call.",
      .otherwise = "false"},
 };
 constexpr KeyRule kActionStateKeys[] = {kOneActionKeys[0], kAsyncKeys[0]};
 constexpr Mapping kActionState = {
     .name = "ActionState",
     .section = "ActionState",
-    .meaning = "Calls a function or a subflow and puts what it returns under .return.",
+    .meaning = "Calls a function or a subflow; the result is stored under .return.",
     .groups = {kStateKeys, kActionStateKeys, kTimeoutKeys, kExitKeys},
     .types = {"action"},
 };
@@ -91,7 +92,7 @@ constexpr KeyRule kConsumeEventStateKeys[] = {
 constexpr Mapping kConsumeEventState = {
     .name = "ConsumeEventState",
     .section = "ConsumeEventState",
-    .meaning = "Waits for one event and puts its payload into the data, under its type.",
+    .meaning = "Waits for one event and stores its payload in the data, under its type.",
     .groups = {kStateKeys, kConsumeEventStateKeys, kTimeoutKeys, kExitKeys},
     .types = {"consumeEvent"},
 };
@@ -117,17 +118,17 @@ constexpr KeyRule kErrorKeys[] = {
      .required = true},
     {.name = "message",
      .kind = Kind::kMessage,
-     .meaning = "The text of the error, with printf's conversions for `args`.",
+     .meaning = "The text of the error; conversions such as %s insert `args`.",
      .required = true},
     {.name = "args",
      .kind = Kind::kCommand,
-     .meaning = "jq for each conversion of `message`.",
+     .meaning = "The jq(…) queries whose results are inserted, one for each conversion.",
      .list = true},
 };
 constexpr Mapping kErrorState = {
     .name = "ErrorState",
     .section = "ErrorState",
-    .meaning = "Fixes the error that the instance ends with, and goes on; the first one counts.",
+    .meaning = "Sets the error that the instance ends with, and continues; only the first counts.",
     .groups = {kStateKeys, kErrorKeys, kExitKeys},
     .types = {"error"},
 };
@@ -135,7 +136,7 @@ constexpr Mapping kErrorState = {
 constexpr KeyRule kEventAndKeys[] = {
     {.name = "events",
      .kind = Kind::kObject,
-     .meaning = "The events that must all come, in any order.",
+     .meaning = "The events that must all arrive, in any order.",
      .list = true,
      .required = true,
      .object = &kEventAndEntry},
@@ -143,7 +144,7 @@ constexpr KeyRule kEventAndKeys[] = {
 constexpr Mapping kEventAndState = {
     .name = "EventAndState",
     .section = "EventAndState",
-    .meaning = "Waits until each of several events has come.",
+    .meaning = "Waits until each of several events has arrived.",
     .groups = {kStateKeys, kEventAndKeys, kTimeoutKeys, kExitKeys},
     .types = {"eventAnd", "eventsAnd"},
 };
@@ -151,7 +152,7 @@ constexpr Mapping kEventAndState = {
 constexpr KeyRule kEventXorKeys[] = {
     {.name = "events",
      .kind = Kind::kObject,
-     .meaning = "The events of which one must come; the first entry that matches decides.",
+     .meaning = "The events of which one must arrive; the first entry that matches applies.",
      .list = true,
      .required = true,
      .object = &kEventConditionDefinition},
@@ -159,7 +160,7 @@ constexpr KeyRule kEventXorKeys[] = {
 constexpr Mapping kEventXorState = {
     .name = "EventXorState",
     .section = "EventXorState",
-    .meaning = "Waits for any one of several events; which one decides the way on.",
+    .meaning = "Waits for any one of several events; its entry determines the next state.",
     .groups = {kStateKeys, kEventXorKeys, kTimeoutKeys},
     .types = {"eventXor", "eventsXor"},
 };
@@ -167,19 +168,19 @@ constexpr Mapping kEventXorState = {
 constexpr KeyRule kForeachKeys[] = {
     {.name = "array",
      .kind = Kind::kQuery,
-     .meaning = "Yields the array whose elements the calls are made for.",
+     .meaning = "A query that yields an array; one call is made for each element.",
      .required = true},
     kOneActionKeys[0],
     {.name = "concurrency",
      .kind = Kind::kInteger,
-     .meaning = "How many calls may be under way at once; without it all of them.",
+     .meaning = "How many calls may run at once; by default 16, and for subflows all.",
      .min = 1,
      .own = true},
 };
 constexpr Mapping kForeachState = {
     .name = "ForeachState",
     .section = "ForeachState",
-    .meaning = "Makes one call for each element of an array; the results become .return.",
+    .meaning = "Makes one call for each element of an array; the results are stored in .return.",
     .groups = {kStateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
     .types = {"foreach"},
 };
@@ -187,19 +188,19 @@ constexpr Mapping kForeachState = {
 constexpr KeyRule kGenerateEventKeys[] = {
     {.name = "event",
      .kind = Kind::kObject,
-     .meaning = "The event to send.",
+     .meaning = "The event to publish.",
      .required = true,
      .object = &kGenerateEventDefinition},
     {.name = "delay",
      .kind = Kind::kDuration,
-     .meaning = "How much later it is sent; the instance does not wait for it.",
+     .meaning = "How much later the event is published; the instance does not wait for it.",
      .otherwise = "PT0S",
      .zero = true},
 };
 constexpr Mapping kGenerateEventState = {
     .name = "GenerateEventState",
     .section = "GenerateEventState",
-    .meaning = "Sends a CloudEvent.",
+    .meaning = "Publishes a CloudEvent.",
     .groups = {kStateKeys, kGenerateEventKeys, kExitKeys},
     .types = {"generateEvent"},
 };
@@ -207,7 +208,7 @@ constexpr Mapping kGenerateEventState = {
 constexpr KeyRule kVariableGetterKeys[] = {
     {.name = "key",
      .kind = Kind::kText,
-     .meaning = "The variable to read; under this name it comes into .var.",
+     .meaning = "The variable to read; its value is stored in .var under this key.",
      .required = true},
     kVariableScope,
 };
@@ -236,32 +237,32 @@ constexpr Mapping kGetterState = {
 constexpr Mapping kNoopState = {
     .name = "NoopState",
     .section = "NoopState",
-    .meaning = "Does nothing but what every state can: transform, log, transition.",
+    .meaning = "Does nothing except what every state can do: log, transform, transition.",
     .groups = {kStateKeys, kExitKeys},
     .types = {"noop"},
 };
 
 constexpr std::array kModes = {
-    Word{"and", "all calls must succeed; the first failure fails the state"},
-    Word{"or", "the first call that succeeds is enough; the others are stopped"},
+    Word{"and", "all calls must succeed; the first failed call fails the state"},
+    Word{"or", "one call must succeed; the others are then stopped"},
 };
 constexpr KeyRule kParallelKeys[] = {
     {.name = "actions",
      .kind = Kind::kObject,
-     .meaning = "The calls that are made at once.",
+     .meaning = "The calls, all made at the same time.",
      .list = true,
      .required = true,
      .object = &kActionDefinition},
     {.name = "mode",
      .kind = Kind::kWord,
-     .meaning = "What it takes for the state to be done.",
+     .meaning = "How many of the calls must succeed.",
      .otherwise = "and",
      .words = kModes},
 };
 constexpr Mapping kParallelState = {
     .name = "ParallelState",
     .section = "ParallelState",
-    .meaning = "Makes several calls at once; the results become .return, in their order.",
+    .meaning = "Makes several calls at once; the results are stored in .return, in order.",
     .groups = {kStateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
     .types = {"parallel"},
 };
@@ -271,11 +272,11 @@ constexpr KeyRule kVariableSetterKeys[] = {
     kVariableScope,
     {.name = "value",
      .kind = Kind::kCommand,
-     .meaning = "What it becomes; null deletes it.",
+     .meaning = "The new value; null deletes the variable.",
      .required = true},
     {.name = "mimeType",
      .kind = Kind::kMediaType,
-     .meaning = "What the value is; a string under another type than JSON is text, or Base64.",
+     .meaning = "The media type; unless it is JSON, a string is stored as text or decoded Base64.",
      .otherwise = "application/json",
      .own = true},
 };
@@ -304,50 +305,53 @@ constexpr Mapping kSetterState = {
 constexpr KeyRule kSwitchConditionKeys[] = {
     {.name = "condition",
      .kind = Kind::kQuery,
-     .meaning = "True unless it yields null, false, {}, [], \"\", 0 or nothing.",
+     .meaning = "A query; it is true unless it yields null, false, {}, [], \"\", 0 or nothing.",
      .required = true},
 };
 constexpr Mapping kSwitchConditionDefinition = {
     .name = "SwitchConditionDefinition",
     .section = "SwitchConditionDefinition",
-    .meaning = "A condition, and the way on if it is the first that is true.",
+    .meaning = "A condition, and the next state if it is the first that is true.",
     .groups = {kSwitchConditionKeys, kExitKeys},
 };
 constexpr KeyRule kSwitchKeys[] = {
     {.name = "conditions",
      .kind = Kind::kObject,
-     .meaning = "The conditions, asked in their order.",
+     .meaning = "The conditions, evaluated in order.",
      .list = true,
      .required = true,
      .object = &kSwitchConditionDefinition},
     {.name = "defaultTransition",
      .kind = Kind::kState,
-     .meaning = "The state that comes next where no condition is true; without one the instance "
-                "ends, complete."},
+     .meaning = "The next state if no condition is true; without one the instance ends as "
+                "complete."},
     {.name = "defaultTransform",
      .kind = Kind::kQuery,
-     .meaning = "Replaces the data by its result where no condition is true.",
+     .meaning = "A query whose result replaces the data if no condition is true.",
      .otherwise = "."},
 };
 constexpr Mapping kSwitchState = {
     .name = "SwitchState",
     .section = "SwitchState",
-    .meaning = "Goes the way of the first condition that is true.",
+    .meaning = "Takes the transition of the first condition that is true.",
     .groups = {kStateKeys, kSwitchKeys},
     .types = {"switch"},
 };
 
 constexpr KeyRule kValidateKeys[] = {
-    {.name = "subject", .kind = Kind::kQuery, .meaning = "What is validated.", .otherwise = "."},
+    {.name = "subject",
+     .kind = Kind::kQuery,
+     .meaning = "A query that yields the value to validate.",
+     .otherwise = "."},
     {.name = "schema",
      .kind = Kind::kSchemaOrId,
-     .meaning = "The JSON Schema that it must satisfy.",
+     .meaning = "The JSON Schema that the value must match, or the id of one in `schemas`.",
      .required = true},
 };
 constexpr Mapping kValidateState = {
     .name = "ValidateState",
     .section = "ValidateState",
-    .meaning = "Fails with direktiv.schema.failed where the data does not satisfy a schema.",
+    .meaning = "Fails with direktiv.schema.failed if the data does not match a JSON Schema.",
     .groups = {kStateKeys, kValidateKeys, kExitKeys},
     .types = {"validate"},
 };

@@ -1,5 +1,5 @@
-// A definition's tree read by the grammar: what its keys mean, wherever they stand. For what looks
-// at all of a definition (lint, graph) and need not know one mapping from the other.
+// Walks a definition's tree and gives each key its rule in the grammar. For code that examines a
+// complete definition (lint, graph) and does not need to distinguish its mappings.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 
 namespace millrace {
 
-/// Which kind of the mapping the node is, if that is plain; else `grammar`.
+/// The kind of the mapping that the node is; `grammar` itself if the node does not determine it.
 const Mapping& kind_of(const Node& node, const Mapping& grammar);
 
-/// Those of the kinds that have the key; all of them where it is none of the mapping's.
+/// Those of `kinds` that have the key; all of `kinds` if no kind of `grammar` has it.
 std::vector<const Mapping*> kinds_with(const std::vector<const Mapping*>& kinds,
                                        const Mapping& grammar, std::string_view key);
 
-/// The keys that the node may have, those of an inlined mapping among them.
+/// The keys that the node may have, including those of an inlined mapping.
 std::vector<Keys> keys_of(const Node& node, const Mapping& grammar);
 
-/// A key that stands in a definition.
+/// A key in a definition.
 struct Place {
   const KeyRule& rule;
-  const Node& mapping;  ///< that the key is in
+  const Node& mapping;  ///< the mapping that contains the key
   const Member& member;
   std::string path;
 };
 
-/// Calls `visit` for each key of the node that its table has, in the order of the text, and for
-/// those of the mappings behind it.
+/// Calls `visit` for each key of the node that its table has, in the order of the text; after a key
+/// whose value is a mapping or a list of mappings, also for the keys in it.
 void walk(const Node& node, const Mapping& grammar, const std::string& path,
           const std::function<void(const Place&)>& visit);
 

@@ -1,11 +1,12 @@
-// The table of a definition as a whole, from which all others are reached. Constants, any thread.
+// The table of the workflow definition itself, from which all other tables can be reached.
+// Constants, any thread.
 #include "language/grammar_tables.h"
 
 namespace millrace::grammar {
 constexpr KeyRule kSchemaKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
-     .meaning = "What `validate` states call the schema.",
+     .meaning = "The name by which `validate` states refer to the schema.",
      .required = true},
     {.name = "schema",
      .kind = Kind::kSchema,
@@ -22,11 +23,11 @@ constexpr Mapping kSchemaDefinition = {
 constexpr KeyRule kTimeoutsKeys[] = {
     {.name = "interrupt",
      .kind = Kind::kDuration,
-     .meaning = "How long an instance may run before its state gets direktiv.cancels.timeout, "
-                "which can be caught."},
+     .meaning = "How long an instance may run before its state fails with "
+                "direktiv.cancels.timeout, which can be caught."},
     {.name = "kill",
      .kind = Kind::kDuration,
-     .meaning = "How long an instance may run before it is ended, whatever it does."},
+     .meaning = "How long an instance may run before it is ended; this cannot be caught."},
 };
 constexpr Mapping kTimeoutDefinition = {
     .name = "TimeoutDefinition",
@@ -36,25 +37,25 @@ constexpr Mapping kTimeoutDefinition = {
 };
 
 constexpr std::array kDefaults = {
-    Word{"stevora", "three attempts, with waits that grow from a second"},
-    Word{"temporal", "attempts for ten years, with waits that grow from a second to 100"},
+    Word{"stevora", "three attempts, with waits that grow from 1 second"},
+    Word{"temporal", "attempts for ten years, with waits that grow from 1 to 100 seconds"},
     Word{"steep", "one attempt"},
     Word{"zart", "one attempt"},
     Word{"direktiv", "one attempt"},
 };
 constexpr Word kOnFailureWhen[] = {
-    {"timeout", "when the workflow's `timeout` is over"},
-    {"any", "before the instance fails, whatever it fails with"},
+    {"timeout", "when the workflow's `timeout` expires"},
+    {"any", "before the instance fails, with any error"},
 };
 constexpr KeyRule kOnFailureKeys[] = {
     {.name = "state",
      .kind = Kind::kState,
-     .meaning = "The state that cleans up.",
+     .meaning = "The state that does the cleanup.",
      .required = true,
      .own = true},
     {.name = "when",
      .kind = Kind::kWord,
-     .meaning = "What it follows.",
+     .meaning = "When the cleanup runs.",
      .otherwise = "timeout",
      .words = kOnFailureWhen,
      .own = true},
@@ -62,7 +63,7 @@ constexpr KeyRule kOnFailureKeys[] = {
 constexpr Mapping kOnFailure = {
     .name = "OnFailure",
     .section = "Execution-Level Timeouts",
-    .meaning = "The state that cleans up before an instance fails, once.",
+    .meaning = "The state that does the cleanup, once, before an instance fails.",
     .groups = {kOnFailureKeys},
     .source = "Zart",
 };
@@ -70,14 +71,14 @@ constexpr Mapping kOnFailure = {
 constexpr KeyRule kWorkflowKeys[] = {
     {.name = "id",
      .kind = Kind::kIdentifier,
-     .meaning = "What the workflow is called within its namespace.",
+     .meaning = "The name of the workflow, unique in its namespace.",
      .required = true},
-    {.name = "name", .kind = Kind::kText, .meaning = "A name for people."},
-    {.name = "description", .kind = Kind::kText, .meaning = "What it is for, for people."},
-    {.name = "version", .kind = Kind::kText, .meaning = "A version for people."},
+    {.name = "name", .kind = Kind::kText, .meaning = "A title, for human readers."},
+    {.name = "description", .kind = Kind::kText, .meaning = "A description, for human readers."},
+    {.name = "version", .kind = Kind::kText, .meaning = "A version, for human readers."},
     {.name = "singular",
      .kind = Kind::kBoolean,
-     .meaning = "Refuse to start while an instance has not ended.",
+     .meaning = "Do not start an instance while another one has not ended.",
      .otherwise = "false"},
     {.name = "functions",
      .kind = Kind::kObject,
@@ -91,7 +92,7 @@ constexpr KeyRule kWorkflowKeys[] = {
      .object = &kSchemaDefinition},
     {.name = "states",
      .kind = Kind::kObject,
-     .meaning = "The steps; an instance begins with the first unless `start` says otherwise.",
+     .meaning = "The steps; an instance begins with the first one, or with the state in `start`.",
      .list = true,
      .required = true,
      .object = &kState},
@@ -101,34 +102,35 @@ constexpr KeyRule kWorkflowKeys[] = {
      .object = &kTimeoutDefinition},
     {.name = "start",
      .kind = Kind::kObject,
-     .meaning = "What starts instances; without it a call does.",
+     .meaning = "How instances are started; without this key, by calls only.",
      .object = &kStart},
-    retries("Follows a failed run by another one.", true),
+    retries("When and how often a failed run is followed by another run.", true),
     {.name = "defaults",
      .kind = Kind::kWord,
-     .meaning = "Whose default policy is that of actions that nothing gives one.",
+     .meaning = "The vocabulary whose default retry policy applies to actions without a policy.",
      .words = kDefaults,
      .own = true},
     {.name = "workflowExecutionTimeout",
      .kind = Kind::kDuration,
-     .meaning = "How long all runs may take together, from the start of the first.",
+     .meaning = "How long all runs together may take, from the start of the first one.",
      .own = true},
     {.name = "workflowRunTimeout",
      .kind = Kind::kDuration,
-     .meaning = "How long each run may take; without it as long as all of them.",
+     .meaning = "How long each run may take; without this key, as long as all runs together.",
      .own = true},
     {.name = "workflowTaskTimeout",
      .kind = Kind::kDuration,
-     .meaning = "How long evaluating one state may take; without it as long as the server says.",
+     .meaning = "How long the evaluation of one state may take; by default the server's limit.",
      .own = true},
     {.name = "timeout",
      .kind = Kind::kDuration,
-     .meaning = "How long all runs may take together before the instance fails.",
+     .meaning = "How long all runs together may take before the instance fails.",
      .own = true},
     {.name = "on_failure",
      .kind = Kind::kObject,
-     .meaning = "The state that cleans up when `timeout` is over, before the instance fails; "
-                "{state: x, when: any} cleans up whatever it fails with.",
+     .meaning =
+         "The state that does the cleanup when `timeout` expires, before the instance fails; "
+         "{state: x, when: any} does it before the instance fails with any error.",
      .object = &kOnFailure,
      .instead = Kind::kState,
      .own = true},
@@ -136,7 +138,7 @@ constexpr KeyRule kWorkflowKeys[] = {
 constexpr Mapping kWorkflow = {
     .name = "Workflow",
     .section = "Workflow Definition",
-    .meaning = "A definition: what starts it, and the states that it goes through.",
+    .meaning = "A workflow: how it is started, and its states.",
     .groups = {kWorkflowKeys},
 };
 

@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-// Characters that libyaml must not see stand in as noncharacters, one for one, so that lines and
-// columns stay what they are; the scalars are put right afterwards.
+// Characters that libyaml would misread are replaced by noncharacters before parsing, one by one,
+// so that lines and columns do not change. The original characters are restored in the scalars.
 struct StandIn {
   std::string_view original;
   std::string_view stand_in;
@@ -26,8 +26,8 @@ constexpr std::array kBreaks = std::to_array<StandIn>({
     {"\xe2\x80\xa9", "\xf3\xbf\xbf\xbe"},  // U+2029: U+FFFFE
 });
 
-/// The number of `\uXXXX` at `at` with any single character in the place of the backslash before
-/// it; nullopt if it is none.
+/// The number of the escape `\uXXXX` at `at`, where the character `backslash` replaces the `\`;
+/// nullopt if there is no escape.
 std::optional<unsigned> escape_at(std::string_view text, size_t at, std::string_view backslash) {
   if (text.substr(at, backslash.size()) != backslash) return std::nullopt;
   const std::string_view rest = text.substr(at + backslash.size());
@@ -38,7 +38,7 @@ std::optional<unsigned> escape_at(std::string_view text, size_t at, std::string_
   return value;
 }
 
-/// The character of a surrogate pair at `at`, 0 if there is none.
+/// The character of the surrogate pair at `at`; 0 if there is no pair.
 char32_t pair_at(std::string_view text, size_t at, std::string_view backslash) {
   const std::optional<unsigned> high = escape_at(text, at, backslash);
   if (!high || *high < 0xd800 || *high > 0xdbff) return 0;
@@ -54,7 +54,7 @@ void append_utf8(std::string& out, char32_t c) {
   out += static_cast<char>(0x80 | (c & 0x3f));
 }
 
-/// The text with its stand-ins.
+/// The text with noncharacters in place of the characters that libyaml would misread.
 std::string disguise(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -64,7 +64,7 @@ std::string disguise(std::string_view text) {
       i += 12;
       continue;
     }
-    if (text.substr(i, 2) == "\\\\") {  // the second one is escaped and begins nothing
+    if (text.substr(i, 2) == "\\\\") {  // the second backslash is escaped: it begins no escape
       out.append(2, '\\');
       i += 2;
       continue;
@@ -83,7 +83,8 @@ std::string disguise(std::string_view text) {
   return out;
 }
 
-/// A scalar as it was meant: pairs are characters in double quotes, and only there.
+/// A scalar with its original characters. A surrogate pair becomes one character only if the scalar
+/// is double-quoted.
 std::string undisguise(std::string_view text, bool double_quoted) {
   std::string out;
   out.reserve(text.size());
@@ -113,14 +114,16 @@ std::string undisguise(std::string_view text, bool double_quoted) {
   return out;
 }
 
-/// Where a stand-in stands in the text as it came, which therefore cannot be read.
+/// The position of the first noncharacter that disguise() uses; npos if there is none. A text that
+/// already contains one cannot be read.
 size_t find_noncharacter(std::string_view text) {
   size_t at = text.find(kBackslash);
   for (const StandIn& entry : kBreaks) at = std::min(at, text.find(entry.stand_in));
   return at;
 }
 
-/// libyaml compares each %TAG line with all before it: thousands would take seconds.
+/// Whether the text has more than 64 %TAG lines. libyaml compares each one with all before it, so
+/// thousands would take seconds.
 bool has_too_many_tag_lines(std::string_view text) {
   constexpr size_t kMost = 64;
   size_t lines = 0;
@@ -133,7 +136,8 @@ bool has_too_many_tag_lines(std::string_view text) {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-/// Moves over the byte at `i`: past line breaks as libyaml counts them, and past characters.
+/// Advances the position by the byte at `i`, counting line breaks as libyaml does, and characters
+/// instead of bytes.
 void step(Position& at, std::string_view text, size_t i) {
   const bool ends_line = text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
   if (ends_line) {
@@ -152,7 +156,7 @@ Position position_of(std::string_view text, size_t offset) {
 
 Position position_of(const yaml_mark_t& mark) { return {mark.line + 1, mark.column + 1}; }
 
-/// The byte at a position; NUL past the end of the text.
+/// The byte at a position; NUL after the end of the text.
 char byte_at(std::string_view text, Position wanted) {
   Position at;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -199,8 +203,8 @@ std::string text_of(const yaml_char_t* text) {
   return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
 }
 
-/// One of libyaml's messages in plain words. `context` is what libyaml was reading; an empty one
-/// stands for any.
+/// A replacement for a message of libyaml. `context` is what libyaml was reading; an empty context
+/// matches any.
 struct PlainMessage {
   std::string_view context;
   std::string_view problem;
@@ -209,9 +213,9 @@ struct PlainMessage {
 
 constexpr PlainMessage kPlainMessages[] = {
     {"while scanning an alias", "did not find expected alphabetic or numeric character",
-     "a text that begins with \"*\" must stand in quotes: \"*\""},
+     "a text that begins with \"*\" must be in quotes: \"*\""},
     {"while scanning an anchor", "did not find expected alphabetic or numeric character",
-     "a text that begins with \"&\" must stand in quotes"},
+     "a text that begins with \"&\" must be in quotes"},
     {"while parsing a block mapping", "did not find expected key",
      "expected a key of the mapping{}, in the same column as its other keys"},
     {"while parsing a block collection", "did not find expected '-' indicator",
@@ -221,23 +225,23 @@ constexpr PlainMessage kPlainMessages[] = {
     {"while parsing a flow mapping", "did not find expected ',' or '}'",
      "expected \",\" or \"}}\" in the mapping{}"},
     {"while scanning a simple key", "could not find expected ':'",
-     "expected \": \" behind the key{}"},
+     "expected \": \" after the key{}"},
     {"while scanning a quoted scalar", "found unexpected end of stream",
      "the text in quotes{} is not closed"},
     {"while parsing a quoted scalar", "found unknown escape character",
-     "this escape is not known in a text in double quotes{}; write it in single quotes"},
+     "unknown escape in the text in double quotes{}; use single quotes"},
     {"while parsing a block mapping", "found a tab character that violates indentation",
-     "a tab cannot indent in YAML; use spaces"},
+     "YAML does not allow tabs as indentation; use spaces"},
     {"", "block sequence entries are not allowed in this context",
-     "an item \"- \" of a list cannot begin here; put the list on a line of its own"},
+     "an item \"- \" of a list cannot begin here; start the list on a new line"},
     {"", "did not find expected <document start>",
-     "expected the end of the text: the document before is complete, or an indentation is wrong"},
+     "expected the end of the text: the document is already complete, or an indentation is wrong"},
     {"", "did not find expected node content", "expected a value"},
-    {"", "found undefined tag handle", "a text that begins with \"!\" must stand in quotes"},
+    {"", "found undefined tag handle", "a text that begins with \"!\" must be in quotes"},
 };
 
-/// libyaml's message in plain words; empty if it is not among the known ones. A place in the text
-/// stands in it as `that begins on line N`.
+/// The replacement for a message of libyaml; empty if the table has none. `begins` is inserted
+/// where the message has a placeholder: ` that begins on line N`, or empty.
 std::string plain_message(std::string_view context, std::string_view problem,
                           std::string_view begins) {
   for (const PlainMessage& one : kPlainMessages) {
@@ -248,14 +252,14 @@ std::string plain_message(std::string_view context, std::string_view problem,
   return "";
 }
 
-/// What usually lies behind a message of libyaml.
+/// The usual cause of a message of libyaml, to be appended to it; empty if it is not known.
 std::string_view hint(std::string_view problem, char byte) {
   if (problem == "found character that cannot start any token") {
-    if (byte == '\t') return "; a tab cannot indent in YAML, use spaces";
-    return "; a text that begins with this character must stand in quotes";
+    if (byte == '\t') return "; YAML does not allow tabs as indentation, use spaces";
+    return "; a text that begins with this character must be in quotes";
   }
   if (problem == "mapping values are not allowed in this context") {
-    return "; a text that holds \": \" must stand in quotes";
+    return "; a text that contains \": \" must be in quotes";
   }
   return "";
 }
@@ -280,7 +284,7 @@ class Recorder {
         case YAML_DOCUMENT_START_EVENT:
           if (!parts_.empty()) {
             findings_.error("definition.documents", "", at,
-                            "a second document begins here; a file holds one");
+                            "a second document begins here; a file must have only one");
             return finish(at);
           }
           break;
@@ -309,7 +313,7 @@ class Recorder {
       }
       if (open_.size() > kMaxJsonDepth) {
         findings_.error("definition.depth", "", at,
-                        fmt::format("lists and mappings nest deeper than {}", kMaxJsonDepth));
+                        fmt::format("lists and mappings are nested deeper than {}", kMaxJsonDepth));
         return std::nullopt;
       }
     }
@@ -318,7 +322,7 @@ class Recorder {
  private:
   std::optional<std::vector<YamlPart>> finish(Position at) {
     if (parts_.empty()) {
-      findings_.error("definition.empty", "", at, "the text holds no document");
+      findings_.error("definition.empty", "", at, "the text has no document");
       return std::nullopt;
     }
     return std::move(parts_);
@@ -374,7 +378,7 @@ class Recorder {
     if (message.empty()) {
       message = fmt::format("{}{}{}{}", problem, context.empty() ? "" : " ", context, begins);
     }
-    // Of a text that ends too early libyaml may name the line after its last.
+    // For a text that ends too early, libyaml may report the line after the last one.
     const Position at = std::min(position_of(state.problem_mark), position_of(text_, text_.size()));
     message += hint(problem, byte_at(text_, at));
     findings_.error("definition.syntax", "", at, std::move(message));
@@ -394,7 +398,7 @@ std::optional<std::vector<YamlPart>> read_yaml_parts(std::string_view text, Find
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   if (const size_t at = find_noncharacter(text); at != std::string_view::npos) {
     findings.error("definition.syntax", "", position_of(text, at),
-                   "noncharacters such as U+10FFFF may not stand in a text");
+                   "a text must not contain noncharacters such as U+10FFFF");
     return std::nullopt;
   }
   if (has_too_many_tag_lines(text)) {

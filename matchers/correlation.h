@@ -1,5 +1,5 @@
-// How eventsAnd and eventAnd put events together: which group an event belongs to, which entry it
-// fills, and when all are filled.
+// How eventsAnd and eventAnd combine events: the group that an event belongs to, the entry that it
+// fills, and whether all entries are filled.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,19 @@
 
 namespace millrace {
 
-/// The group of an event: the canonical strings of these attributes (lower-case), in this order,
-/// each as `length:bytes`, so that two keys are equal only if every value is. nullopt if the event
-/// lacks one of them.
+/// The key of an event's group: the canonical strings of these attributes (lower-case names), in
+/// this order, each as `length:bytes`, so that two keys are equal only if all values are equal.
+/// nullopt if the event lacks one of the attributes.
 std::optional<std::string> correlation_key(const Attributes& event,
                                            const std::vector<std::string>& attributes);
 
-/// Of the entries that an event matches (at least one, ascending), the one with the fewest events
-/// waiting; the first among equals.
+/// The entry that an event fills: of the entries that it matches, the one with the fewest waiting
+/// events; the first of those with equally few. Precondition: `matching_entries` is ascending and
+/// not empty.
 size_t choose_entry(std::span<const uint32_t> waiting_per_entry,
                     std::span<const size_t> matching_entries);
 
-/// Whether every entry (there is at least one) has an event waiting.
+/// Whether every entry has a waiting event. Precondition: there is at least one entry.
 bool is_complete(std::span<const uint32_t> waiting_per_entry);
 
 }  // namespace millrace

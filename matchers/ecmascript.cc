@@ -38,7 +38,7 @@ class Parser {
     RegexNode root = TRY(disjunction());
     if (!in_.at_end()) {
       return malformed_pattern(in_.at(),
-                               "this \")\" closes no group: write \"\\)\" for the character");
+                               "this \")\" has no matching \"(\": write \"\\)\" for the character");
     }
     return Regex{std::move(root), {referenced_.begin(), referenced_.end()}};
   }
@@ -49,14 +49,15 @@ class Parser {
     uint32_t max;
   };
 
-  /// What may stand at either side of a dash in a class.
+  /// One member of a class, which may stand on either side of a dash.
   struct ClassAtom {
     CodePoints set;
-    bool is_character;  // and not a `\d` or the like
+    bool is_character;  // not a set such as `\d`
   };
 
-  /// A number after a backslash is a reference only if the whole pattern has that many groups, and
-  /// `\k` one only if any group has a name: so both are counted ahead of reading.
+  /// Counts the groups and collects their names before the pattern is parsed: a number after a
+  /// backslash is a back-reference only if the pattern has that many groups, and `\k` is one only
+  /// if any group has a name.
   void find_groups() {
     bool in_class = false;
     const std::u32string_view text = in_.text();
@@ -102,7 +103,8 @@ class Parser {
   Result<RegexNode> term() {
     const size_t at = in_.at();
     RegexNode atom = TRY(atom_or_assertion());
-    // Annex B lets a look-ahead be repeated, no other assertion: there the next term complains.
+    // Annex B allows a repetition of a look-ahead, but of no other assertion. After another
+    // assertion, the next call of term() reports the quantifier as an error.
     const bool repeatable = atom.kind == Kind::kLook
                                 ? !atom.behind
                                 : atom.kind != Kind::kStart && atom.kind != Kind::kEnd &&
@@ -112,15 +114,16 @@ class Parser {
     const std::optional<Bounds> bounds = quantifier();
     if (!bounds) return atom;
     if (bounds->min > bounds->max) {
-      return malformed_pattern(at,
-                               "this is repeated at least more often than at most: swap the "
-                               "numbers in the braces");
+      return malformed_pattern(
+          at,
+          "the minimum of this repetition is above its maximum: swap the numbers in the braces");
     }
     if (bounds->min > kMaxPatternRepetitions ||
         (bounds->max > kMaxPatternRepetitions && bounds->max != RegexNode::kUnbounded)) {
-      return malformed_pattern(at, fmt::format("this is repeated more than {} times: write fewer, "
-                                               "or no upper bound",
-                                               kMaxPatternRepetitions));
+      return malformed_pattern(
+          at, fmt::format(
+                  "this is repeated more than {} times: write a smaller number, or no upper limit",
+                  kMaxPatternRepetitions));
     }
     RegexNode node = make_parent(Kind::kRepeat, at, std::move(atom));
     node.min = bounds->min;
@@ -136,7 +139,8 @@ class Parser {
     return braces();
   }
 
-  /// `{2}`, `{2,}` or `{2,3}`; any other brace is a character (Annex B) and is left to be read.
+  /// Reads `{2}`, `{2,}` or `{2,3}`. Any other brace is a character (Annex B): then nothing is
+  /// read.
   std::optional<Bounds> braces() {
     const size_t start = in_.at();
     if (!in_.accept(U"{")) return std::nullopt;
@@ -175,9 +179,10 @@ class Parser {
   Result<RegexNode> group() {
     const size_t at = in_.at();
     if (++nesting_ > kMaxPatternNesting) {
-      return malformed_pattern(at, fmt::format("groups nest deeper than {} here: write the pattern "
-                                               "with fewer",
-                                               kMaxPatternNesting));
+      return malformed_pattern(
+          at, fmt::format(
+                  "groups are nested more than {} deep here: write the pattern with fewer groups",
+                  kMaxPatternNesting));
     }
     RegexNode node{.kind = Kind::kGroup, .at = at};
     in_.take();
@@ -194,17 +199,18 @@ class Parser {
       node.behind = node.negative = true;
     } else if (in_.accept(U"?<")) {
       const std::u32string name = TRY(in_.group_name());
-      node.group = ++groups_begun_;
+      node.group = ++groups_started_;
       if (group_names_.at(name) != node.group) {
-        return malformed_pattern(at, "an earlier group has this name: give each its own");
+        return malformed_pattern(at,
+                                 "an earlier group has this name: give each group its own name");
       }
     } else if (!in_.accept(U"?:")) {
       if (in_.next_is(U"?")) {
         return malformed_pattern(at,
-                                 "no group begins like this: (…), (?:…), (?<name>…), (?=…), "
-                                 "(?!…), (?<=…) and (?<!…) do");
+                                 "this is not a valid start of a group: write (…), (?:…), "
+                                 "(?<name>…), (?=…), (?!…), (?<=…) or (?<!…)");
       }
-      node.group = ++groups_begun_;
+      node.group = ++groups_started_;
     }
     if (node.behind) ++look_behinds_;
     node.children.push_back(TRY(disjunction()));
@@ -219,7 +225,7 @@ class Parser {
     return node;
   }
 
-  /// After a backslash outside a class.
+  /// Reads an escape outside a class; its backslash has been read.
   Result<RegexNode> escape() {
     const size_t at = in_.at() - 1;
     if (const std::optional<CodePoints> set = in_.set_escape()) return make_set(at, *set);
@@ -249,8 +255,8 @@ class Parser {
   Result<RegexNode> back_reference(size_t at, uint32_t group) {
     if (look_behinds_ > 0) {
       return malformed_pattern(at,
-                               "a back-reference in a look-behind cannot be run here: write "
-                               "the pattern without one of the two");
+                               "a back-reference in a look-behind is not supported: write the "
+                               "pattern without one of the two");
     }
     if (!has_ended_[group]) return RegexNode{.kind = Kind::kEmpty, .at = at};
     referenced_.insert(group);
@@ -308,9 +314,9 @@ class Parser {
 
   PatternReader in_;
   size_t nesting_ = 0;
-  size_t look_behinds_ = 0;  // that enclose what is read
+  size_t look_behinds_ = 0;  // the number of look-behinds around the current position
   uint32_t group_count_ = 0;
-  uint32_t groups_begun_ = 0;
+  uint32_t groups_started_ = 0;
   std::map<std::u32string, uint32_t> group_names_;
   std::vector<bool> has_ended_;
   std::set<uint32_t> referenced_;
@@ -320,13 +326,14 @@ class Parser {
 
 Result<Regex> parse_ecmascript(std::string_view pattern) {
   if (!is_utf8(pattern)) {
-    return fail("pattern.malformed", "the pattern is no well-formed UTF-8: encode it as UTF-8");
+    return fail("pattern.malformed", "the pattern is not well-formed UTF-8: encode it as UTF-8");
   }
   if (pattern.size() > kMaxPatternSize) {
-    return fail("pattern.malformed",
-                fmt::format("the pattern has {} bytes, {} are allowed: write a shorter one, or "
-                            "compare for equality",
-                            pattern.size(), kMaxPatternSize));
+    return fail(
+        "pattern.malformed",
+        fmt::format("the pattern has {} bytes, at most {} are allowed: write a shorter one, or "
+                    "compare for equality",
+                    pattern.size(), kMaxPatternSize));
   }
   return Parser(decode_utf8(pattern)).parse();
 }

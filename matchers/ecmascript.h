@@ -1,10 +1,9 @@
-// Our own reading of ECMAScript regular expressions (ECMA-262 sections 22.2.1 and B.1.2, no flags),
-// so that a pattern means what JavaScript means by it, whichever engine runs it later
-// (regex_dialect.h).
+// Parses ECMAScript regular expressions (ECMA-262 sections 22.2.1 and B.1.2, no flags), so that a
+// pattern has the same meaning as in JavaScript, whichever engine runs it later (regex_dialect.h).
 //
-// One difference by decision: text is Unicode code points, not UTF-16 units. So `^.$` matches "😀",
-// an escaped surrogate pair is the one character that it spells, and half a pair is an error.
-// Syntax is that without the `u` flag all the same: `\u{61}` is sixty-one times "u".
+// One difference is deliberate: text is Unicode code points, not UTF-16 units. So `^.$` matches
+// "😀", an escaped surrogate pair is one character, and half a pair is an error. The syntax is still
+// that without the `u` flag: `\u{61}` is the letter "u" sixty-one times.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +17,14 @@
 
 namespace millrace {
 
-/// The longest pattern and the deepest nesting of groups that are read.
+/// The longest pattern, in bytes, and the deepest nesting of groups that are accepted.
 inline constexpr size_t kMaxPatternSize = 16384;
 inline constexpr size_t kMaxPatternNesting = 200;
 
-/// The largest number in braces, which is PCRE2's. RE2 would take larger ones for plain text.
+/// The largest number in braces: PCRE2's limit. RE2 would read a larger one as plain text.
 inline constexpr uint32_t kMaxPatternRepetitions = 65535;
 
-/// One node of the syntax tree. What a field is for says its kind; the others are unused.
+/// One node of the syntax tree. A comment names the kinds that use a field; other kinds ignore it.
 struct RegexNode {
   enum class Kind {
     kEmpty,            ///< matches the empty text
@@ -35,11 +34,11 @@ struct RegexNode {
     kWordBoundary,     ///< `\b`
     kNotWordBoundary,  ///< `\B`
     kSequence,         ///< all children, one after the other
-    kAlternation,      ///< one of the children, the first that leads to a match
+    kAlternation,      ///< one of the children: the first that leads to a match
     kRepeat,           ///< the only child, `min` to `max` times
-    kGroup,            ///< the only child in brackets; captured as `group` unless that is 0
+    kGroup,            ///< the only child, in parentheses; captured as `group` unless that is 0
     kLook,             ///< look-ahead or look-behind at the only child
-    kBackReference,    ///< what `group`, which has ended before, captured
+    kBackReference,    ///< the text that `group` captured; that group ends before this node
   };
   static constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
@@ -50,19 +49,21 @@ struct RegexNode {
   uint32_t min = 0;       // kRepeat
   uint32_t max = 0;       // kRepeat
   uint32_t group = 0;     // kGroup, kBackReference
-  size_t at = 0;          // where it begins in the pattern, in characters from 0
+  size_t at = 0;          // where the node begins in the pattern, in characters from 0
   CodePoints set;         // kSet
   std::vector<RegexNode> children;
 };
 
 struct Regex {
   RegexNode root;
-  std::vector<uint32_t> referenced;  ///< the groups that back-references name, ascending, once each
+  /// The numbers of the groups that back-references name, ascending, each once.
+  std::vector<uint32_t> referenced;
 };
 
-/// Reads a pattern of well-formed UTF-8. A reference to a group that has not ended always matches
-/// the empty text, and is kEmpty in the tree. Error `pattern.malformed` says at which character
-/// (from 1) and what to write instead.
+/// Parses a pattern. A back-reference to a group that has not ended always matches the empty text,
+/// and is kEmpty in the tree. Error `pattern.malformed` for a pattern that is not well-formed
+/// UTF-8, is too long, or has a syntax error; it names the character (from 1) of a syntax error and
+/// what to write instead.
 Result<Regex> parse_ecmascript(std::string_view pattern);
 
 }  // namespace millrace

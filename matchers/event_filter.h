@@ -1,5 +1,5 @@
-// What a listener asks of an event: its type, and predicates over its context attributes. Plain
-// values; naive_matcher.h defines what they mean.
+// EventFilter: what an event must have to match a listener: a type, and predicates on its context
+// attributes. Plain values; naive_matcher.h defines their meaning.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace millrace {
 
-/// One attribute must be present and its canonical string (base/attributes.h) must pass.
+/// A condition on one attribute: it must be present, and its canonical string (base/attributes.h)
+/// must meet the condition.
 struct Predicate {
-  // On disk: never renumber.
+  // Stored on disk: never renumber.
   enum class Kind {
-    kEquals = 0,   ///< is `text`, byte for byte
-    kPattern = 1,  ///< contains a match of the ECMAScript regular expression `text`
+    kEquals = 0,   ///< the string equals `text`, byte for byte
+    kPattern = 1,  ///< the string contains a match of the ECMAScript regular expression `text`
   };
 
   std::string attribute;  ///< lower-case
@@ -22,7 +23,7 @@ struct Predicate {
   bool operator==(const Predicate&) const = default;
 };
 
-/// The event's type is `type`, byte for byte, and every predicate holds.
+/// Matches an event whose type equals `type`, byte for byte, and for which every predicate holds.
 struct EventFilter {
   std::string type;
   std::vector<Predicate> predicates;

@@ -3,7 +3,7 @@
 namespace millrace {
 namespace {
 
-/// Bytes of the code point that begins at `at` (which is within `text`).
+/// The size in bytes of the code point that begins at `at`. Precondition: `at` is within `text`.
 size_t code_point_size(std::string_view text, size_t at) {
   size_t end = at + 1;
   while (end < text.size() && (text[end] & 0xc0) == 0x80) ++end;
@@ -15,7 +15,8 @@ size_t code_point_size(std::string_view text, size_t at) {
 bool glob_matches(std::string_view pattern, std::string_view text) {
   size_t p = 0;
   size_t t = 0;
-  // Where to go on when a literal fails: behind the last `*`, with one more byte given to it.
+  // Where to continue if a literal does not match: after the last `*` (`star`), which then covers
+  // one more code point of the text (up to `given`).
   size_t star = std::string_view::npos;
   size_t given = 0;
   while (t < text.size()) {

@@ -1,5 +1,5 @@
-// From hashes to the ids that have them, in place: open addressing, of which a look-up reads one
-// cache line mostly. Equal hashes may be many; whoever asks compares what the ids stand for.
+// HashIndex: a map from hashes to ids, with open addressing: a look-up mostly reads one cache line.
+// Many ids may have the same hash; the caller compares the values that the ids stand for.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ class HashIndex {
     put({hash, id});
   }
 
-  /// Removes an id that is there.
+  /// Removes an id. Precondition: it was added with this hash.
   void remove(uint32_t hash, uint32_t id) {
     size_t hole = home(hash);
     while (entries_[hole].id != id) hole = next(hole);
-    // What stands behind moves up, unless it would come before its home.
+    // Entries after the hole move up into it, unless an entry would then come before its home slot.
     for (size_t at = next(hole); entries_[at].id != kNone; at = next(at)) {
       if (distance(home(entries_[at].hash), at) < distance(hole, at)) continue;
       entries_[hole] = entries_[at];
@@ -32,7 +32,7 @@ class HashIndex {
     --size_;
   }
 
-  /// Calls `visit` with each id of that hash until it returns true; whether it did.
+  /// Calls `visit` with each id of this hash until `visit` returns true. Returns whether it did.
   template <class Visit>
   bool find(uint32_t hash, Visit visit) const {
     if (entries_.empty()) return false;
@@ -42,7 +42,7 @@ class HashIndex {
     return false;
   }
 
-  /// Of any bytes; `seed` keeps apart what equal bytes mean.
+  /// The hash of any bytes; `seed` separates equal bytes with different meanings.
   static uint32_t hash_of(std::string_view bytes, uint64_t seed) {
     uint64_t hash = mix(seed ^ kFactor) ^ bytes.size();
     size_t at = 0;
@@ -77,7 +77,7 @@ class HashIndex {
 
   size_t home(uint32_t hash) const { return hash & (entries_.size() - 1); }
   size_t next(size_t at) const { return (at + 1) & (entries_.size() - 1); }
-  /// From one place on to another.
+  /// The number of slots from one slot forward to another, across the end of the table.
   size_t distance(size_t from, size_t to) const { return (to - from) & (entries_.size() - 1); }
 
   void put(Entry entry) {
@@ -94,7 +94,7 @@ class HashIndex {
     }
   }
 
-  std::vector<Entry> entries_;  // a power of two of them, or none
+  std::vector<Entry> entries_;  // the size is a power of two, or 0
   size_t size_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Gives equal texts one small id, and one value, for as long as anything uses them.
+// InternTable: equal texts share one small id and one value for as long as they are in use.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-/// Ids are small, and given again once released. References to values hold until released.
+/// Ids are small, and a released id is assigned again. A reference to a value is valid until the id
+/// is released.
 template <class Value>
 class InternTable {
  public:
@@ -22,7 +23,7 @@ class InternTable {
     return found->second;
   }
 
-  /// The text's id, with one use more than before; new ones get an empty value.
+  /// Returns the text's id and counts one more use of it. A new text gets an empty value.
   uint32_t acquire(std::string_view text) {
     if (const std::optional<uint32_t> known = find(text)) {
       ++slots_[*known].uses;
@@ -40,7 +41,8 @@ class InternTable {
     return id;
   }
 
-  /// Gives one use back; with the last one the text and its value go. Whether it was the last.
+  /// Counts one use less; the last one removes the text and its value. Returns whether it was the
+  /// last.
   bool release(uint32_t id) {
     if (--slots_[id].uses > 0) return false;
     ids_.erase(ids_.find(*slots_[id].text));
@@ -61,7 +63,7 @@ class InternTable {
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   struct Slot {
-    const std::string* text = nullptr;  // the key in ids_, whose address stays
+    const std::string* text = nullptr;  // the key in ids_; its address is stable
     uint32_t uses = 0;
     Value value{};
   };

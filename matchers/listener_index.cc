@@ -20,7 +20,7 @@ void join(std::string_view first, std::string_view second, std::string& key) {
   key.append(second);
 }
 
-/// What keeps apart equal bytes in different places.
+/// A hash seed that separates equal bytes of different buckets or attributes.
 uint64_t seed_of(uint32_t bucket, uint32_t attribute) {
   return (static_cast<uint64_t>(bucket) << 32 | attribute) * 0x9e3779b97f4a7c15;
 }
@@ -37,12 +37,12 @@ uint32_t hash_of_pattern(uint32_t bucket, uint32_t pattern) {
   return HashIndex::hash_of({}, seed_of(bucket, pattern) + 1);
 }
 
-/// How long the gram of a text is.
+/// The size in bytes of a text's gram.
 size_t gram_size(const PackedPredicate& text) {
   return std::min(ListenerIndex::kGram, text.value.size());
 }
 
-/// How a pattern that is plain text is packed, if it is that.
+/// The packed kind of a pattern that is plain text; nullopt for other patterns.
 std::optional<Kind> kind_of_text(const Pattern& pattern) {
   switch (pattern.kind()) {
     case Pattern::Kind::kEquals:
@@ -58,7 +58,7 @@ std::optional<Kind> kind_of_text(const Pattern& pattern) {
   }
 }
 
-/// Of any predicate but a pattern.
+/// Whether the predicate holds for the value. Precondition: it is not a pattern.
 bool holds_of(const PackedPredicate& predicate, std::string_view value) {
   switch (predicate.kind) {
     case Kind::kEquals:
@@ -72,7 +72,7 @@ bool holds_of(const PackedPredicate& predicate, std::string_view value) {
   }
 }
 
-/// Whether the predicate holds of the value because of what begins there.
+/// Whether the predicate holds for the value because its text stands at offset `begin`.
 bool holds_at(const PackedPredicate& text, std::string_view value, size_t begin) {
   if (!value.substr(begin).starts_with(text.value)) return false;
   switch (text.kind) {
@@ -163,7 +163,7 @@ void ListenerIndex::match(std::string_view ns, const Attributes& event,
   std::sort(targets.begin(), targets.end());
 }
 
-/// The groups of text that the value has.
+/// Matches the groups with a text key that holds for the value.
 void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::string_view value) {
   for (size_t size = 1; size <= kGram; ++size) {
     if (column.grams[size] == 0) continue;
@@ -183,7 +183,7 @@ void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::stri
   }
 }
 
-/// The groups of patterns that match the value.
+/// Matches the groups whose key is a pattern that matches the value.
 void ListenerIndex::match_patterns(Column& column, std::string_view value) {
   hits_.clear();
   column.regexes.match(value, hits_);
@@ -193,7 +193,7 @@ void ListenerIndex::match_patterns(Column& column, std::string_view value) {
   for (const uint32_t group : hits_) match_group(group);
 }
 
-/// The members of a group whose key holds.
+/// Adds the matching members of a group. Precondition: the group's key holds for the event.
 void ListenerIndex::match_group(uint32_t group) {
   if (group == kNone) return;
   const bool has_key = groups_[group].key != Group::Key::kNone;
@@ -239,8 +239,8 @@ std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute) {
   return known.text;
 }
 
-/// Interns what the predicates name; a pattern that is plain text needs no pattern. The values are
-/// views of the filter, or of the patterns in `kept`.
+/// Packs the predicates and interns their attributes and patterns; a pattern that is plain text is
+/// packed as text. The values are views of the filter, or of the patterns in `kept`.
 Result<std::vector<PackedPredicate>> ListenerIndex::take(const EventFilter& filter,
                                                          KeptPatterns& kept) {
   std::vector<PackedPredicate> taken;
@@ -286,9 +286,10 @@ uint32_t ListenerIndex::attribute_of(const PackedPredicate& predicate) const {
                                           : predicate.attribute;
 }
 
-/// The equality with the smallest group so far; among new ones the longest value, which is likelier
-/// to be an id. Without one the longest text; without that the pattern that most listeners share,
-/// since it runs anyway, and one that matches everything last.
+/// Moves the predicate that becomes the key to the front: the equality with the smallest group so
+/// far; among equalities without a group the longest value, which is more likely to be an id.
+/// Without an equality the longest text. Without a text the pattern that most listeners share,
+/// since it runs anyway; a pattern that matches everything comes last.
 void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const {
   if (predicates.size() < 2) return;
   const auto rank = [&](const PackedPredicate& predicate) {
@@ -328,7 +329,7 @@ ListenerIndex::Place ListenerIndex::find_equality(uint32_t bucket,
   return place;
 }
 
-/// Under its rarest gram, unless it stands under another already.
+/// Finds the group of a text key. If there is none, the place has the text's rarest gram.
 ListenerIndex::Place ListenerIndex::find_text(uint32_t bucket, const PackedPredicate& key) const {
   constexpr size_t kMostTried = 256;
   const size_t size = gram_size(key);
@@ -362,7 +363,8 @@ ListenerIndex::Place ListenerIndex::find_pattern(uint32_t bucket,
   return place;
 }
 
-/// Looks for the group of that key under the hash.
+/// Sets `place.id` to the group that has this key, looked up by `place.group.hash`, if there is
+/// one.
 void ListenerIndex::find_group(const PackedPredicate& key, Place& place) const {
   by_key_.find(place.group.hash, [&](uint32_t id) {
     if (!is_group_of(id, place.group.bucket, key)) return false;
@@ -386,7 +388,7 @@ std::vector<ListenerIndex::Column>::iterator ListenerIndex::find_column(Bucket& 
                       [&](const Column& column) { return column.attribute == attribute; });
 }
 
-/// Its first member is there.
+/// Makes a group. Precondition: its first member is already in listeners_.
 uint32_t ListenerIndex::make_group(const Group& group) {
   const uint32_t id = groups_.add(group);
   Bucket& bucket = buckets_[group.bucket];
@@ -414,7 +416,7 @@ uint32_t ListenerIndex::make_group(const Group& group) {
   return id;
 }
 
-/// Its last member is still there.
+/// Removes a group. Precondition: its last member is still in listeners_.
 void ListenerIndex::drop_group(uint32_t id) {
   const Group& group = groups_[id];
   Bucket& bucket = buckets_[group.bucket];

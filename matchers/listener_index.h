@@ -1,13 +1,15 @@
-// The matcher whose work grows with what concerns an event, not with who waits.
+// ListenerIndex: a matcher whose work depends on the listeners that an event may match, not on the
+// number of all listeners.
 //
-// Listeners of one (namespace, type) are a bucket. In it they stand in groups, by one predicate,
-// the key, which all members of a group have:
-//  - an equality, where there is one: found by the hash of its value;
-//  - else plain text that the value begins with, ends with or contains: found by a gram, a run of
-//    up to eight bytes of that text, the one that the fewest others stand under;
-//  - else a regular expression, run once an event, together with others (pattern_set.h).
-// An event looks up its values, and every run of bytes in them where text waits for that attribute.
-// What else the members of a group ask is checked one by one; for that a pattern runs at most once.
+// All listeners of one (namespace, type) form a bucket. A bucket is divided into groups by one
+// predicate, the key, which all members of a group have:
+//  - an equality, if the filter has one: found by the hash of its value;
+//  - otherwise plain text that the value begins with, ends with or contains: found by a gram, a run
+//    of up to eight bytes of that text; the gram under which the fewest other groups are filed;
+//  - otherwise a regular expression, run once per event, together with others (pattern_set.h).
+// match() looks up the values of the event's attributes, and also each gram of a value if a group
+// has a text key for that attribute. The other predicates of the members are checked one by one;
+// for these, each pattern runs at most once per event.
 #pragma once
 
 #include <array>
@@ -35,23 +37,23 @@ class ListenerIndex final : public Matcher {
   void match(std::string_view ns, const Attributes& event, std::vector<uint64_t>& targets) override;
   uint64_t over_limit() const override { return over_limit_; }
 
-  /// How many listeners there are, and how many regular expressions are kept for them.
+  /// The number of listeners, and the number of different regular expressions that they share.
   size_t size() const { return listeners_.size(); }
   size_t pattern_count() const { return patterns_.size(); }
 
-  /// The longest gram.
+  /// The size of the longest gram, in bytes.
   static constexpr size_t kGram = 8;
 
  private:
   static constexpr uint32_t kNone = 0xffffffff;
 
-  /// Of the name of an attribute: its value in the event that was asked for it last.
+  /// The value of one attribute in the event for which it was last looked up.
   struct Value {
     uint64_t event = 0;  // the number of that event
     std::optional<std::string_view> text;
   };
 
-  /// One pattern of one attribute, and its answer for that event.
+  /// One pattern of one attribute, and its result for the event for which it last ran.
   struct SharedPattern {
     std::shared_ptr<const Pattern> pattern;
     uint32_t attribute = 0;
@@ -59,14 +61,14 @@ class ListenerIndex final : public Matcher {
     bool holds = false;
   };
 
-  /// The groups of one bucket whose key is about one attribute.
+  /// The groups of one bucket whose keys test the same attribute.
   struct Column {
     uint32_t attribute = 0;
     uint32_t groups = 0;
     uint32_t equalities = 0;
-    std::array<uint32_t, kGram + 1> grams{};  // how many have a text, by the size of the gram
-    PatternSet regexes;                       // the groups of patterns that run together
-    std::vector<uint32_t> others;             // the groups of other patterns
+    std::array<uint32_t, kGram + 1> grams{};  // the groups with a text key, by size of the gram
+    PatternSet regexes;            // groups with a pattern as key, whose patterns run together
+    std::vector<uint32_t> others;  // groups whose patterns run alone
   };
 
   struct Bucket {
@@ -79,17 +81,18 @@ class ListenerIndex final : public Matcher {
   struct Group {
     enum class Key : uint8_t { kNone, kEquality, kText, kPattern };
 
-    uint64_t event = 0;  // kText: the last event that it was matched with; it may be found again
+    uint64_t event = 0;  // kText: the last event that matched it; several grams may find it
     uint32_t bucket = 0;
     uint32_t attribute = 0;
-    uint32_t hash = 0;  // of the value, of the gram, of the pattern's number
+    uint32_t hash = 0;  // the hash of the value, of the gram or of the pattern's id
     uint32_t first = kNone;
     uint32_t size = 0;
-    uint16_t gram_at = 0;  // kText: where in the text
+    uint16_t gram_at = 0;  // kText: the offset of the gram in the text
     Key key = Key::kNone;
   };
 
-  /// One cache line. The first predicate is the key of the group, if it has one.
+  /// A listener, in one cache line. Its first predicate is the key of its group, if the group has
+  /// one.
   struct alignas(64) Listener {
     uint64_t target = 0;
     uint32_t group = kNone;
@@ -99,8 +102,8 @@ class ListenerIndex final : public Matcher {
   };
   static_assert(sizeof(Listener) == 64);
 
-  /// The event that is being matched, and what was found.
-  struct InHand {
+  /// The event that is being matched, and the targets found so far.
+  struct CurrentMatch {
     uint64_t number = 0;
     const Attributes* event = nullptr;
     std::vector<uint64_t>* targets = nullptr;
@@ -119,7 +122,7 @@ class ListenerIndex final : public Matcher {
   uint32_t attribute_of(const PackedPredicate& predicate) const;
   void put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const;
 
-  /// Where a key stands, or would stand: `id` is kNone if it has no group yet.
+  /// The group of a key, existing or to be made: `id` is kNone if the key has no group yet.
   struct Place {
     uint32_t id = kNone;
     Group group;
@@ -143,11 +146,11 @@ class ListenerIndex final : public Matcher {
   Slab<Listener> listeners_;
   Slab<Group> groups_;
   HashIndex by_key_;   // the groups whose key is an equality or a pattern
-  HashIndex by_gram_;  // those whose key is a text
-  InHand now_;
+  HashIndex by_gram_;  // the groups whose key is a text
+  CurrentMatch now_;
   uint64_t over_limit_ = 0;
-  std::string key_;             // these are kept for their capacity
-  std::vector<uint32_t> hits_;  // groups
+  std::string key_;             // key_ and hits_ are members only to reuse their memory
+  std::vector<uint32_t> hits_;  // ids of groups
 };
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
-// The seam of the room: which listeners does this event concern? NaiveMatcher is the meaning,
-// ListenerIndex the speed; tests hold both to the same answers. One thread at a time.
+// Matcher: the interface of this folder: which listeners does an event match? NaiveMatcher defines
+// the meaning, ListenerIndex is the fast implementation; tests check that both give the same
+// results. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace millrace {
 
 class Matcher {
  public:
-  /// Names a listener from its `add` to its `remove`; afterwards another may get the same.
+  /// Identifies a listener from its `add` to its `remove`; after that, another listener may get the
+  /// same handle.
   struct Handle {
     uint32_t slot = 0;
 
@@ -26,20 +28,20 @@ class Matcher {
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
-  /// Adds a listener; `target` is the caller's and may be that of other listeners too. Error
-  /// `pattern.malformed` names the attribute; then nothing was added.
+  /// Adds a listener. `target` is a value of the caller's choice; several listeners may have the
+  /// same one. Error `pattern.malformed` names the attribute; then nothing was added.
   virtual Result<Handle> add(std::string_view ns, const EventFilter& filter, uint64_t target) = 0;
 
-  /// Removes a listener that is there.
+  /// Removes a listener. Precondition: it was added and not removed yet.
   virtual void remove(Handle handle) = 0;
 
-  /// Puts into `targets`, in place of what it held, one entry for each listener of the namespace
-  /// that an event with these attributes concerns, ascending.
+  /// Replaces the contents of `targets` with the targets of all listeners of the namespace that an
+  /// event with these attributes matches: one entry for each listener, ascending.
   virtual void match(std::string_view ns, const Attributes& event,
                      std::vector<uint64_t>& targets) = 0;
 
-  /// How many runs of a pattern were given up at Pattern::kMatchLimit so far, each taken as no
-  /// match. A matcher that shares runs counts fewer.
+  /// How many runs of a pattern have stopped at Pattern::kMatchLimit so far; each counts as no
+  /// match. A matcher whose listeners share runs counts fewer.
   virtual uint64_t over_limit() const = 0;
 };
 

@@ -1,5 +1,5 @@
-// Defines what matching means: every listener is looked at for every event. For tests and for
-// reading; the engine uses listener_index.h.
+// NaiveMatcher: defines what matching means; it compares every listener with every event. It is for
+// tests and for readers; the engine uses listener_index.h.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class NaiveMatcher final : public Matcher {
   struct Listener {
     std::string ns;
     EventFilter filter;
-    std::vector<std::shared_ptr<const Pattern>> patterns;  // one for each predicate; null: equality
+    std::vector<std::shared_ptr<const Pattern>> patterns;  // by predicate; null for an equality
     uint64_t target;
   };
 

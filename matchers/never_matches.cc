@@ -7,7 +7,7 @@ namespace {
 
 using Kind = RegexNode::Kind;
 
-/// Whether a match of the node holds a character at least.
+/// Whether every match of the node has at least one character.
 bool consumes(const RegexNode& node) {
   switch (node.kind) {
     case Kind::kSet:
@@ -25,7 +25,7 @@ bool consumes(const RegexNode& node) {
   }
 }
 
-/// Whether there is nothing to match, which always does.
+/// Whether the node is empty, so that it always matches.
 bool is_empty(const RegexNode& node) {
   return node.kind == Kind::kEmpty ||
          (node.kind == Kind::kSequence &&
@@ -35,7 +35,8 @@ bool is_empty(const RegexNode& node) {
 bool is_impossible(const RegexNode& node, bool follows, bool is_followed);
 
 bool is_impossible_sequence(const std::vector<RegexNode>& nodes, bool follows, bool is_followed) {
-  // What consumes last decides for the nodes before it, what consumes first for those behind.
+  // A node is surely followed by a character if a later node consumes one, and surely follows one
+  // if an earlier node does.
   const auto last = std::find_if(nodes.rbegin(), nodes.rend(), consumes);
   const size_t consumers_end = static_cast<size_t>(nodes.rend() - last);
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -45,8 +46,8 @@ bool is_impossible_sequence(const std::vector<RegexNode>& nodes, bool follows, b
   return false;
 }
 
-/// Whether the node cannot match where a character of the match surely stands before it
-/// (`follows`) or behind it (`is_followed`).
+/// Whether the node cannot match. `follows`: a character of the match surely stands before the
+/// node; `is_followed`: one surely stands after it.
 bool is_impossible(const RegexNode& node, bool follows, bool is_followed) {
   switch (node.kind) {
     case Kind::kSet:

@@ -1,13 +1,14 @@
-// Patterns that no text can match, found on their syntax tree: for who checks what an author wrote.
+// Finds patterns that no text can match, on their syntax tree, so that lint can report them.
 #pragma once
 
 #include "matchers/ecmascript.h"
 
 namespace millrace {
 
-/// Whether the pattern asks for what cannot be: a character before the start (`a^`) or behind the
-/// end (`$a`), one out of no characters (`[]`), or that nothing follows (`(?!)`). False is no
-/// promise: what look-around and back-references come to is not followed up.
+/// Whether the pattern is impossible to match: it needs a character before the start (`a^`) or
+/// after the end (`$a`), a character of an empty set (`[]`), or a negative look-ahead for the empty
+/// text (`(?!)`). False does not mean that some text matches: the contents of look-around and
+/// back-references are not examined.
 bool never_matches(const RegexNode& pattern);
 
 }  // namespace millrace

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kKindBits = 3;
 
-/// Seven bits a byte, the low ones first; the high bit says that more follow.
+/// Appends a number, seven bits in each byte, the low bits first; a set high bit means that more
+/// bytes follow.
 void pack_number(uint64_t number, std::string& bytes) {
   for (; number >= 0x80; number >>= 7) bytes.push_back(static_cast<char>(number | 0x80));
   bytes.push_back(static_cast<char>(number));

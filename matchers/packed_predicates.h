@@ -1,5 +1,6 @@
-// The predicates of one listener as few bytes, 43 of them in place: a type and one value as long as
-// a UUID need no heap, and a listener is one cache line. Ids are those of ListenerIndex.
+// PackedPredicates: the predicates of one listener in few bytes. Up to 43 bytes are stored in
+// place: an equality with a value as long as a UUID needs no heap, and a listener is one cache
+// line. Ids are those of ListenerIndex.
 #pragma once
 
 #include <array>
@@ -10,15 +11,15 @@
 
 namespace millrace {
 
-/// One predicate: `attribute` is `value`, or has it at its beginning, at its end or anywhere; or
-/// `pattern`, which knows its attribute, matches.
+/// One predicate: the value of `attribute` equals `value`, begins with it, ends with it or contains
+/// it; or `pattern`, whose attribute ListenerIndex knows, matches.
 struct PackedPredicate {
   enum class Kind : uint8_t { kEquals, kPrefix, kSuffix, kContains, kPattern };
 
   Kind kind = Kind::kEquals;
   uint32_t pattern = 0;
   uint32_t attribute = 0;
-  std::string_view value;  ///< of the bytes that it was read from
+  std::string_view value;  ///< a view of the bytes that it was unpacked from
 
   bool operator==(const PackedPredicate&) const = default;
 };
@@ -26,7 +27,7 @@ struct PackedPredicate {
 /// Appends the predicate to `bytes`.
 void pack(const PackedPredicate& predicate, std::string& bytes);
 
-/// Takes the first predicate off `bytes`, which is not empty.
+/// Reads the first predicate and removes it from `bytes`. Precondition: `bytes` is not empty.
 PackedPredicate unpack(std::string_view& bytes);
 
 /// Packed predicates, in place or on the heap.
@@ -53,7 +54,7 @@ class PackedPredicates {
   std::string_view bytes_on_heap() const;
   char* heap() const;
 
-  static constexpr uint8_t kOnHeap = 0xff;  // storage_ is then a pointer to a size and the bytes
+  static constexpr uint8_t kOnHeap = 0xff;  // then storage_ holds a pointer to a size and the bytes
 
   std::array<char, 43> storage_{};
   uint8_t size_ = 0;

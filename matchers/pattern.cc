@@ -17,13 +17,14 @@
 namespace millrace {
 namespace {
 
-/// What one RE2 may use for its program and the cache of its automaton.
+/// The memory of one RE2 object for its program and its automaton's cache, in bytes.
 constexpr int64_t kRe2Memory = 1 << 20;
 
-/// PCRE2's backtracking frames of one match, in KiB.
+/// The memory of PCRE2's backtracking frames in one match, in KiB.
 constexpr uint32_t kHeapLimit = 16 * 1024;
 
-/// What means itself in a pattern, and what does so behind a backslash.
+/// Characters that mean themselves in a pattern (kPlain), and those that do so after a backslash
+/// (kMarks).
 constexpr ByteSet kPlain = kAsciiLettersAndDigits.with(" !\"#%&',-/:;<=>@_`~");
 constexpr ByteSet kMarks("^$\\.*+?()[]{}|/-");
 
@@ -32,7 +33,8 @@ struct Shape {
   std::string literal;
 };
 
-/// The nodes that must match one after the other, through groups and nested sequences.
+/// Collects the nodes that must match one after the other, including those in groups and nested
+/// sequences.
 void flatten(const RegexNode& node, std::vector<const RegexNode*>& items) {
   if (node.kind == RegexNode::Kind::kSequence || node.kind == RegexNode::Kind::kGroup) {
     for (const RegexNode& child : node.children) flatten(child, items);
@@ -41,15 +43,16 @@ void flatten(const RegexNode& node, std::vector<const RegexNode*>& items) {
   }
 }
 
-/// `[^]*`
+/// Whether the node is `[^]*`, which matches any text.
 bool is_anything(const RegexNode& node) {
   return node.kind == RegexNode::Kind::kRepeat && node.min == 0 &&
          node.max == RegexNode::kUnbounded && node.children.front().kind == RegexNode::Kind::kSet &&
          complement(node.children.front().set).empty();
 }
 
-/// Plain text, `^` and `$` around it; what may match nothing at an open end is left out, since a
-/// search never needs it.
+/// The shape of a pattern that is plain text, with or without `^` and `$`; nullopt for any other
+/// pattern. At an end without an anchor, parts that may match the empty text are dropped, since a
+/// search never needs them.
 std::optional<Shape> plain_shape(const Regex& regex) {
   if (!regex.referenced.empty()) return std::nullopt;
   std::vector<const RegexNode*> items;
@@ -93,8 +96,9 @@ std::optional<Shape> plain_shape(const Regex& regex) {
   return shape;
 }
 
-/// The same at first sight, without a tree, for the form that most patterns have once `jq(…)` was
-/// quoted into them: ASCII text with escaped marks, in brackets here and there, `^` and `$` around.
+/// Finds the shape of a plain text pattern without a syntax tree, for the form that most patterns
+/// have after results of `jq(…)` were quoted into them: ASCII text with escaped marks, parts of it
+/// in `(?:…)`, `^` and `$` around it. nullopt if the pattern does not have this form.
 std::optional<Shape> shape_at_sight(std::string_view pattern) {
   if (pattern.size() > kMaxPatternSize) return std::nullopt;
   const bool from_start = pattern.starts_with('^');
@@ -125,7 +129,7 @@ std::optional<Shape> shape_at_sight(std::string_view pattern) {
   return shape;
 }
 
-/// The pattern as a message shows it, cut to its first 60 characters.
+/// The pattern as messages show it: cut after its first 60 characters.
 std::string shown(std::string_view pattern) {
   size_t characters = 0;
   size_t size = 0;
@@ -201,7 +205,7 @@ class Pattern::Backtracking {
   };
 
   std::unique_ptr<pcre2_code, Free> code_;
-  std::unique_ptr<pcre2_match_context, Free> context_;  // only read by matches
+  std::unique_ptr<pcre2_match_context, Free> context_;  // match() only reads it
 };
 
 Pattern::Pattern(Kind kind, std::string literal) : kind_(kind), literal_(std::move(literal)) {}
@@ -230,8 +234,8 @@ Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view ecmascr
   auto backtracking = std::make_unique<const Backtracking>(*text);
   if (!backtracking->ok()) {
     return fail("pattern.malformed", shown(ecmascript) +
-                                         ": it is too large once its repetitions are written out: "
-                                         "write smaller bounds in its braces");
+                                         ": it is too large when its repetitions are expanded: "
+                                         "write smaller numbers in its braces");
   }
   std::shared_ptr<Pattern> pattern(new Pattern(Kind::kBacktracking, {}));
   pattern->backtracking_ = std::move(backtracking);

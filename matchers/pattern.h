@@ -1,6 +1,6 @@
-// One compiled pattern. Most patterns are no regular expression at all: plain text, anchored or
-// not, is compared as text; the rest runs on RE2 in linear time, or, for look-around and
-// back-references, on PCRE2 with a limit. Immutable; any number of threads may match at once.
+// Pattern: one compiled pattern. Most patterns are plain text, anchored or not, and are compared as
+// text. The others run on RE2 in linear time, or, if they have look-around or back-references, on
+// PCRE2 with a limit. Immutable; any number of threads may match at the same time.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ class Pattern {
  public:
   enum class Kind {
     kAny,           ///< every text matches
-    kEquals,        ///< is `literal()`
-    kPrefix,        ///< begins with `literal()`
-    kSuffix,        ///< ends with `literal()`
-    kContains,      ///< contains `literal()`
+    kEquals,        ///< the value equals `literal()`
+    kPrefix,        ///< the value begins with `literal()`
+    kSuffix,        ///< the value ends with `literal()`
+    kContains,      ///< the value contains `literal()`
     kLinear,        ///< RE2
     kBacktracking,  ///< PCRE2: look-around, back-references, or too large for RE2
   };
@@ -26,31 +26,32 @@ class Pattern {
   enum class Answer {
     kNo,
     kYes,
-    kOverLimit,  ///< PCRE2 gave up after kMatchLimit steps on the value: no match, to be counted
+    kOverLimit,  ///< PCRE2 stopped after kMatchLimit steps: treat as no match, and count it
   };
 
-  /// The steps (PCRE2's match limit) that one value may take.
+  /// The most steps for one value (PCRE2's match limit).
   static constexpr uint32_t kMatchLimit = 10'000;
 
-  /// Reads and compiles an ECMAScript regular expression. Error `pattern.malformed` names the
-  /// pattern, where it stopped, and what to write instead.
+  /// Parses and compiles an ECMAScript regular expression. Error `pattern.malformed` names the
+  /// pattern, the character of the error, and what to write instead.
   static Result<std::shared_ptr<const Pattern>> compile(std::string_view ecmascript);
 
   ~Pattern();
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
 
-  /// Searches a value of well-formed UTF-8, as `RegExp.prototype.test` does.
+  /// Searches for the pattern in a value, as `RegExp.prototype.test` does. Precondition: the value
+  /// is well-formed UTF-8.
   Answer match(std::string_view value) const;
 
   bool matches(std::string_view value) const { return match(value) == Answer::kYes; }
 
   Kind kind() const { return kind_; }
 
-  /// The text of kEquals, kPrefix, kSuffix and kContains; else empty.
+  /// The text of kEquals, kPrefix, kSuffix and kContains; empty for the other kinds.
   const std::string& literal() const { return literal_; }
 
-  /// What RE2 runs, of kLinear.
+  /// The regular expression that RE2 runs. Precondition: the kind is kLinear.
   const std::string& re2() const;
 
  private:
@@ -65,8 +66,9 @@ class Pattern {
   std::unique_ptr<const Backtracking> backtracking_;
 };
 
-/// The pattern that matches just this text, one atom wherever an atom may stand in a longer
-/// pattern: how the results of `jq(…)` get into one without widening it.
+/// A pattern that matches exactly this text. It is a single atom, so it can stand anywhere in a
+/// longer pattern: the results of `jq(…)` are inserted like this, so that they cannot make that
+/// pattern match more.
 std::string quote_pattern(std::string_view literal);
 
 }  // namespace millrace

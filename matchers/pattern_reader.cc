@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-// Section 22.2.2.9 CharacterClassEscape; white space is that of sections 12.2 and 12.3.
+// The sets of section 22.2.2.9, CharacterClassEscape; white space is that of sections 12.2 and
+// 12.3.
 constexpr CodePointRange kDigits[] = {{'0', '9'}};
 constexpr CodePointRange kWord[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
 constexpr CodePointRange kSpace[] = {
@@ -107,7 +108,9 @@ Result<char32_t> PatternReader::character_escape(bool in_class, bool names_group
       return unicode_escape(at);
     case 'k':
       if (names_groups) {
-        return malformed_pattern(at, "\"\\k\" is no character where groups have names");
+        return malformed_pattern(
+            at,
+            "\"\\k\" must name a group here, because the pattern has named groups: \"\\k<name>\"");
       }
       return c;
     default:
@@ -115,7 +118,8 @@ Result<char32_t> PatternReader::character_escape(bool in_class, bool names_group
   }
 }
 
-/// After `\c`: a letter, in a class also a digit or `_`; else the backslash means itself.
+/// Reads the character after `\c`: a letter, in a class also a digit or `_`. Without one, the
+/// backslash means itself.
 char32_t PatternReader::control_escape(bool in_class) {
   if (!at_end() && (is_letter(peek()) || (in_class && (is_digit(peek()) || peek() == '_')))) {
     return take() % 32;
@@ -124,7 +128,7 @@ char32_t PatternReader::control_escape(bool in_class) {
   return U'\\';
 }
 
-/// After `\u`; without four digits the letter.
+/// Reads the four digits after `\u`; without them, `\u` means the letter u.
 Result<char32_t> PatternReader::unicode_escape(size_t at) {
   const std::optional<char32_t> unit = hex(4);
   if (!unit) return U'u';
@@ -136,11 +140,11 @@ Result<char32_t> PatternReader::unicode_escape(size_t at) {
     }
   }
   return malformed_pattern(at,
-                           "this is half of a surrogate pair, and text here is whole characters: "
-                           "write both halves, or the character itself");
+                           "this is half of a surrogate pair, and patterns consist of whole "
+                           "characters: write both halves, or the character itself");
 }
 
-/// That many hexadecimal digits, or nothing is read.
+/// Reads exactly `digits` hexadecimal digits; nullopt, and nothing is read, if there are fewer.
 std::optional<char32_t> PatternReader::hex(size_t digits) {
   if (text_.size() - at_ < digits) return std::nullopt;
   char32_t value = 0;
@@ -153,7 +157,7 @@ std::optional<char32_t> PatternReader::hex(size_t digits) {
   return value;
 }
 
-/// One to three octal digits, at most \377 (Annex B).
+/// Reads one to three octal digits, at most \377 (Annex B).
 char32_t PatternReader::octal() {
   const size_t most = peek() <= '3' ? 3 : 2;
   char32_t value = 0;

@@ -1,5 +1,5 @@
-// The characters of a pattern, read one after the other, and the escapes that stand for one
-// character or a set of them. What those build is ecmascript.h's.
+// PatternReader: reads the characters of a pattern one after the other, and the escapes that stand
+// for one character or a set of characters. ecmascript.h builds the syntax tree from them.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,10 @@
 
 namespace millrace {
 
-/// What `.` does not match (ECMA-262 section 12.3).
+/// The characters that `.` does not match (ECMA-262 section 12.3).
 CodePoints line_terminators();
 
-/// The error `pattern.malformed` for what stands at character `at` (from 0; the message counts
-/// from 1).
+/// The error `pattern.malformed` at character `at` (from 0; the message counts from 1).
 tl::unexpected<Error> malformed_pattern(size_t at, std::string_view what);
 
 class PatternReader {
@@ -29,7 +28,7 @@ class PatternReader {
   bool at_end() const { return at_ == text_.size(); }
   void go_back_to(size_t at) { at_ = at; }
 
-  /// The next character, which is there.
+  /// The next character. Precondition: not at_end().
   char32_t peek() const { return text_[at_]; }
   char32_t take() { return text_[at_++]; }
 
@@ -41,18 +40,20 @@ class PatternReader {
   /// Reads `text` if it is next.
   bool accept(std::u32string_view text);
 
-  /// Decimal digits; what is too big for any engine becomes 2^32 − 2.
+  /// Reads decimal digits, if any are next; a number that is too large for any engine becomes 2^32
+  /// − 2.
   std::optional<uint32_t> number();
 
-  /// The name of a group up to and with the `>`. Letters, digits, `_` and `$`; of the rest of
-  /// Unicode all, which is more than ECMAScript takes.
+  /// Reads the name of a group, including the `>` after it. It consists of letters, digits, `_` and
+  /// `$`, and any other characters outside ASCII, which is more than ECMAScript accepts.
   Result<std::u32string> group_name();
 
-  /// After a backslash: `\d`, `\D`, `\s`, `\S`, `\w`, `\W`, or nothing is read.
+  /// Reads the letter of `\d`, `\D`, `\s`, `\S`, `\w` or `\W` after a backslash; nullopt, and
+  /// nothing is read, if another character follows.
   std::optional<CodePoints> set_escape();
 
-  /// After a backslash: all that stands for one character, in a class or outside; `\k` does only
-  /// where no group has a name.
+  /// Reads an escape for one character after a backslash, in a class or outside. `\k` stands for a
+  /// character only if no group of the pattern has a name.
   Result<char32_t> character_escape(bool in_class, bool names_groups);
 
  private:

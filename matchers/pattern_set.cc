@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kRunsToJoin = 100;
 
-/// What RE2 may use for all of them.
+/// The memory that RE2 may use for all patterns of a set, in bytes.
 constexpr int64_t kMemory = int64_t{8} << 20;
 
 RE2::Options options() {
@@ -27,7 +27,7 @@ RE2::Options options() {
 
 class PatternSet::Together {
  public:
-  /// Whether RE2 took them.
+  /// Compiles the patterns into one set; false if RE2 refused them.
   bool compile(const Patterns& patterns) {
     for (const auto& [id, pattern] : patterns) {
       if (set_.Add(pattern->re2(), nullptr) < 0) return false;
@@ -36,7 +36,8 @@ class PatternSet::Together {
     return set_.Compile();
   }
 
-  /// False: RE2 gave up, and nothing was appended.
+  /// Appends the ids of the patterns in `there` that match. False if RE2 gave up; then nothing was
+  /// appended.
   bool match(std::string_view value, const Patterns& there, std::vector<uint32_t>& ids) {
     RE2::Set::ErrorInfo error{RE2::Set::kNoError};
     if (!set_.Match({value.data(), value.size()}, &hits_, &error)) {
@@ -53,8 +54,8 @@ class PatternSet::Together {
 
  private:
   RE2::Set set_{options(), RE2::UNANCHORED};
-  std::vector<uint32_t> ids_;  // by RE2's numbers
-  std::vector<int> hits_;      // kept for its capacity
+  std::vector<uint32_t> ids_;  // the index is RE2's number of the pattern
+  std::vector<int> hits_;      // a member only to reuse its memory
 };
 
 PatternSet::PatternSet() = default;

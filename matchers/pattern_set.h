@@ -1,5 +1,6 @@
-// Regular expressions that are held against the same values, run together: RE2 reads a value once
-// for all of them, which costs little more than one of them alone. One thread at a time.
+// PatternSet: regular expressions that are matched with the same values and run together: RE2 reads
+// a value once for all of them, which costs little more than running one of them. One thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@ class PatternSet {
   PatternSet(PatternSet&&) noexcept;
   PatternSet& operator=(PatternSet&&) noexcept;
 
-  /// Takes a pattern of the kind kLinear under an id that is not there yet.
+  /// Adds a pattern. Preconditions: its kind is kLinear, and the id is not in use.
   void add(uint32_t id, std::shared_ptr<const Pattern> pattern);
 
-  /// Removes one that is there.
+  /// Removes the pattern with this id. Precondition: it was added.
   void remove(uint32_t id);
 
-  /// Appends the ids of those that match, in no order.
+  /// Appends the ids of the patterns that match the value, in no particular order.
   void match(std::string_view value, std::vector<uint32_t>& ids);
 
  private:
@@ -36,13 +37,13 @@ class PatternSet {
   void join();
   void part();
 
-  // To put them together costs as much as to run each a hundred times, so that is done for those
-  // only that have run alone as often.
+  // Compiling patterns into one set costs as much as running each of them a hundred times. So
+  // patterns are joined only after they have run alone that often.
   Patterns alone_;
   size_t runs_alone_ = 0;
   Patterns joined_;
-  std::unique_ptr<Together> together_;  // of joined_, and of some that are gone
-  bool too_many_ = false;               // to be run together within RE2's bounds
+  std::unique_ptr<Together> together_;  // has joined_, and patterns that were removed since
+  bool too_many_ = false;               // too many patterns to run together within RE2's limits
 };
 
 }  // namespace millrace

@@ -19,7 +19,7 @@ bool contains_kind(const RegexNode& node, Kind kind) {
                      [&](const RegexNode& child) { return contains_kind(child, kind); });
 }
 
-/// Whether any match must begin at the start of the text.
+/// Whether every match must begin at the start of the text.
 bool is_anchored(const RegexNode& node) {
   switch (node.kind) {
     case Kind::kStart:
@@ -37,7 +37,7 @@ bool is_anchored(const RegexNode& node) {
   }
 }
 
-/// The number of code points that any match has, if it is one number.
+/// The number of code points of every match; nullopt if matches may differ in length.
 std::optional<uint64_t> fixed_length(const RegexNode& node) {
   switch (node.kind) {
     case Kind::kSet:
@@ -72,7 +72,7 @@ std::optional<uint64_t> fixed_length(const RegexNode& node) {
   }
 }
 
-/// Finds what PCRE2 cannot do as JavaScript does it.
+/// Finds parts of a pattern that PCRE2 cannot run with JavaScript's meaning.
 class FaithCheck {
  public:
   explicit FaithCheck(const Regex& regex) : regex_(regex) {}
@@ -94,7 +94,8 @@ class FaithCheck {
     return {};
   }
 
-  /// Only the outermost alternatives may differ in length.
+  /// PCRE2 needs a look-behind of fixed length; only its outermost alternatives may differ in
+  /// length.
   static Status check_look_behind(const RegexNode& look) {
     const RegexNode& body = look.children.front();
     const bool is_fixed =
@@ -104,13 +105,13 @@ class FaithCheck {
             : fixed_length(body).has_value();
     if (is_fixed) return {};
     return malformed_pattern(look.at,
-                             "this look-behind has no fixed length and cannot be run here: write "
+                             "this look-behind has no fixed length, which is not supported: write "
                              "each length as an alternative of its own, as in (?<=a|bc)");
   }
 
-  /// JavaScript forgets a group at each turn of a repetition around it, and undoes a turn that
-  /// matched nothing; PCRE2 does neither. The two agree where each turn sets the group anew and
-  /// matches something.
+  /// JavaScript clears a group at each iteration of a repetition around it, and undoes an iteration
+  /// that matched the empty text; PCRE2 does neither. The two agree if each iteration sets the
+  /// group again and matches at least one character.
   Status check_group(const RegexNode& group) const {
     if (!std::binary_search(regex_.referenced.begin(), regex_.referenced.end(), group.group)) {
       return {};
@@ -125,8 +126,8 @@ class FaithCheck {
           (node.max > node.min && matches_empty(node.children.front(), true))) {
         return malformed_pattern(group.at,
                                  "a back-reference names this group, and a repetition around it "
-                                 "may leave it out or match nothing, which cannot be run here: "
-                                 "write the pattern without the back-reference");
+                                 "may skip the group or match the empty text, which is not "
+                                 "supported: write the pattern without the back-reference");
       }
       if (node.min == 0) may_be_skipped = true;
     }
@@ -134,14 +135,15 @@ class FaithCheck {
   }
 
   const Regex& regex_;
-  std::vector<const RegexNode*> path_;  // from the root to what is looked at
+  std::vector<const RegexNode*> path_;  // the nodes from the root to the checked node
 };
 
 class Writer {
  public:
   explicit Writer(const Regex& regex) : regex_(regex) {}
 
-  /// `\A`, the fewest characters that let it go on, then the pattern.
+  /// The pattern with its own search: `\A`, as few characters as possible, then the pattern. An
+  /// anchored pattern needs no search.
   std::string write_with_search() {
     text_ = is_anchored(regex_.root) ? "(?:" : "\\A(?s:.)*?(?:";
     write(regex_.root);
@@ -209,7 +211,8 @@ class Writer {
     text_ += ')';
   }
 
-  /// Only groups that are referred to are captured, which numbers them anew. 0: not captured.
+  /// The number under which a group is captured; 0: it is not captured. Only groups that a
+  /// back-reference names are captured, so these numbers differ from those in the pattern.
   size_t captured_as(uint32_t group) const {
     const auto found = std::lower_bound(regex_.referenced.begin(), regex_.referenced.end(), group);
     if (found == regex_.referenced.end() || *found != group) return 0;
@@ -287,7 +290,8 @@ bool matches_empty(const RegexNode& node, bool assertions) {
 }
 
 std::string write_re2(const Regex& regex) {
-  // RE2's search tries every byte, and between the bytes of one character `\B` holds.
+  // RE2's search tries every byte, and `\B` holds between the bytes of one character. So a pattern
+  // with `\B` does its own search, by characters.
   const bool searches_itself = contains_kind(regex.root, Kind::kNotWordBoundary);
   Writer writer(regex);
   return searches_itself ? writer.write_with_search() : writer.write_bare();

@@ -1,5 +1,6 @@
-// Values in numbered slots. A value keeps its place until it is removed; then the slot is given
-// again. In chunks, so that growing moves nothing.
+// Slab: values in numbered slots. A value stays in its slot, at the same address, until it is
+// removed; then the slot is used again. Slots are allocated in chunks, so that growing moves no
+// value.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class Slab {
   T& operator[](uint32_t slot) { return chunks_[slot / kChunk][slot % kChunk]; }
   const T& operator[](uint32_t slot) const { return chunks_[slot / kChunk][slot % kChunk]; }
 
-  /// Slots below this one have been given once.
+  /// All slots below this number have been used at least once.
   uint32_t end() const { return end_; }
   size_t size() const { return end_ - free_.size(); }
 

@@ -1,4 +1,4 @@
-// Cursor: how far the event stream is applied.
+// Cursor: the position up to which the event stream is applied.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,14 @@
 
 namespace millrace {
 
-/// How far the event stream was applied. It is written in the commit that applies it.
+/// The position up to which the event stream is applied. It is written in the commit of the batch
+/// that applied the events up to there.
 struct Cursor {
-  int64_t stream_created = 0;  ///< nanoseconds; tells a stream from one made anew under its name
-  uint64_t sequence = 0;       ///< the last applied message; 0: none
-  TimePoint stamped;           ///< when the broker took that message
+  /// When the stream was created, in nanoseconds since the epoch; distinguishes the stream from one
+  /// that was created again under the same name.
+  int64_t stream_created = 0;
+  uint64_t sequence = 0;  ///< sequence of the last applied message; 0: none
+  TimePoint stamped;      ///< when the broker stored that message
 
   bool operator==(const Cursor&) const = default;
 };

@@ -1,4 +1,4 @@
-// DeadLetter: a message that could not be used, as it was received, and why.
+// DeadLetter: a message that could not be used, with the reason.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,22 @@
 
 namespace millrace {
 
-/// Set aside what could not be used, as received, and why.
+/// A message for the dead-letter queue: the message as it was received, and why it could not be
+/// used.
 struct DeadLetter {
-  std::string space;  ///< name; "default" where the subject did not tell
+  std::string ns;  ///< name of the namespace; "default" if the subject names none
   Error reason;
   uint64_t sequence = 0;
   NatsMessage message;
-  /// The namespace that had that name when the message was for it; none: the one that has it now.
+  /// Number of the namespace that had the name when the message was addressed to it; nullopt: the
+  /// namespace that has the name now.
   std::optional<NamespaceNumber> number = std::nullopt;
 };
 
-/// The header of a dead letter that has the number of its namespace, or 0 where there was none.
+/// The header of a dead letter with the number of its namespace; 0 if there was no such namespace.
 inline constexpr std::string_view kDeadLetterNamespace = "Millrace-Namespace";
 
-/// What tells a namespace from an earlier one of the same name.
+/// Distinguishes a namespace from an earlier one of the same name.
 struct NamespaceIdentity {
   NamespaceNumber number{};
   TimePoint created_at;

@@ -1,6 +1,6 @@
-// What a definition says, as plain values: the common fields of its states, how instances start,
-// the functions that its actions call, its timeouts. A whole definition, with its states, is a
-// Workflow (states/workflow.h).
+// Parts of a definition as plain values: the common fields of states, the start, the functions that
+// actions call, the timeouts. A complete definition, with its states, is a Workflow
+// (states/workflow.h).
 #pragma once
 
 #include <cstddef>
@@ -23,81 +23,82 @@ namespace millrace {
 /// Index of a state in Workflow::states (states/workflow.h).
 using StateIndex = size_t;
 
-/// A way out of a state: the data is transformed, then the instance goes on or ends.
+/// One exit of a state: the data is transformed, then the instance enters the next state or ends.
 struct Exit {
   std::optional<Template> transform;
-  std::optional<StateIndex> transition;  ///< none: the instance ends, complete
+  std::optional<StateIndex> transition;  ///< none: the instance ends as complete
 };
 
 /// One entry of `catch` (Direktiv's ErrorDefinition).
 struct Catch {
-  std::string error;  ///< anchored glob: `*` any run, `?` one character, all else literal
+  std::string error;  ///< anchored glob: `*` any characters, `?` one character, the rest literal
   std::optional<StateIndex> transition;
 };
 
-/// What every state has, whatever its type (Direktiv's "Common Fields").
+/// The fields that states of every type have (Direktiv's "Common Fields").
 struct StateCommon {
   std::string id;
   std::string type;
   std::optional<Template> log;
-  std::optional<Span> timeout;  ///< on the types that may have one
+  std::optional<Span> timeout;  ///< only for the types that may have one
   std::vector<Catch> catches;
-  /// On a state without actions: the state is entered again. On one with actions it is the default
-  /// of each action, and stands there.
+  /// The retry policy of a state without actions, which enters the state again. On a state with
+  /// actions `retries` is the default of its actions and is stored in each of them instead.
   std::optional<RetryPolicy> retries;
 
-  /// The ways out. Most types have one; switch has one a condition and a default, eventXor one an
-  /// entry: a state says which by its index.
+  /// The exits of the state, selected by index. Most types have one; switch has one for each
+  /// condition and a default, eventXor one for each entry.
   std::vector<Exit> exits;
 };
 
-/// One entry of a start's events.
+/// One event of a start.
 struct StartEvent {
   EventFilter filter;
-  bool capture = false;  ///< `capture: event`: the whole CloudEvent is stored, not its payload
+  bool capture = false;  ///< `capture: event`: the complete CloudEvent is stored, not only its data
 
   bool operator==(const StartEvent&) const = default;
 };
 
-/// How instances of a workflow come to be (Direktiv's Start).
+/// How instances of a workflow are started (Direktiv's Start).
 struct Start {
   enum class Kind { kDefault, kEvent, kEventsXor, kEventsAnd, kScheduled };
 
   Kind kind = Kind::kDefault;
   StateIndex state = 0;
   std::vector<StartEvent> events;      ///< exactly one for kEvent
-  std::vector<std::string> correlate;  ///< context attributes, lower case; kEventsAnd
+  std::vector<std::string> correlate;  ///< names of context attributes, lower case; kEventsAnd
   std::optional<Span> lifespan;        ///< kEventsAnd
-  std::optional<Cron> cron;            ///< kScheduled; without it no tick ever comes
+  std::optional<Cron> cron;            ///< kScheduled; without it there are no ticks
 };
 
-/// A workflow of the same namespace, run as an instance of its own.
+/// A call of a workflow of the same namespace, which runs as a separate instance.
 struct Subflow {
   std::string workflow;
 };
-/// What an action calls (Direktiv's FunctionDefinition).
+/// A function that actions can call (Direktiv's FunctionDefinition).
 struct Function {
   std::string id;
   std::variant<Subflow, NamedService, Container> runs;
   std::vector<FunctionFile> files;
-  ActionPolicy policy;  ///< for actions that say nothing else
+  ActionPolicy policy;  ///< default for the actions that call this function
 
   const Subflow* subflow() const { return std::get_if<Subflow>(&runs); }
 };
 
-/// How long instances may run. Unless it says otherwise, counted from the start of the run.
+/// How long instances may run. Unless a comment says otherwise, a span counts from the start of the
+/// run.
 struct WorkflowTimeouts {
-  std::optional<Span> interrupt;  ///< Direktiv: an error in the state it is in then, once
-  std::optional<Span> kill;       ///< Direktiv: the end
-  std::optional<Span> run;        ///< Temporal: the end
-  std::optional<Span> task;       ///< Temporal: of evaluating one state
-  /// Temporal and Zart: all runs, counted from the start of the first.
+  std::optional<Span> interrupt;  ///< Direktiv: raises an error in the current state, once
+  std::optional<Span> kill;       ///< Direktiv: ends the instance
+  std::optional<Span> run;        ///< Temporal: ends the instance
+  std::optional<Span> task;       ///< Temporal: bounds the evaluation of one state
+  /// Temporal and Zart: bounds all runs together, counted from the start of the first run.
   std::optional<Span> execution;
-  /// Zart: past the execution's deadline the instance is failed, not timed out, and goes
-  /// through this state before, if there is one.
+  /// Zart: at the execution's deadline the instance fails instead of being timed out. It first goes
+  /// through the state `on_failure`, if that is set.
   bool fails = false;
   std::optional<StateIndex> on_failure;
-  bool on_any_failure = false;  ///< ours: through `on_failure` behind any other failure as well
+  bool on_any_failure = false;  ///< millrace: goes through `on_failure` at any other failure too
 };
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Effect: all that the engine asks of the outside, a closed list. Draft::stage() sorts them: a
-// row of the batch, an errand for another instance, or an action for after the commit.
+// Effect: the closed list of what a step can ask for. BatchState::stage() turns each effect into a
+// row of the batch, an instance message, or an action after the commit.
 #pragma once
 
 #include <cstdint>
@@ -20,84 +20,85 @@
 
 namespace millrace {
 
-/// Send a generated event into the event stream, at once or when `at` comes.
+/// Publish a generated event to the event stream, at once or at the time `at`.
 struct Publish {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   Event event;
   std::optional<TimePoint> at;
 };
 
-/// Set a variable, or delete it where there is no value.
+/// Set a variable; delete it if `value` is nullopt.
 struct SetVariable {
   VariableName name;
   std::optional<Variable> value;
 };
 
-/// Evaluate what the fast lane does not take. Comes back as EvaluatedInput: `before` and behind it
-/// the results of this evaluation.
+/// Evaluate programs that the fast lane cannot. The results come back as an EvaluatedInput:
+/// `before`, followed by the results of this evaluation.
 struct Evaluate {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId instance;
   uint64_t step = 0;
   std::vector<EvaluationResult> before;
   Evaluation evaluation;
 };
 
-/// Start an instance of a workflow as the child of a call, or detached from it. What goes wrong
-/// comes back as the result.
+/// Start an instance of a workflow as the subflow of a call, or detached from the call. An error is
+/// returned as the result of the call.
 struct StartChild {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId child;
   std::string workflow;
   LazyJson input;
   std::optional<Caller> caller;  ///< none: detached
-  InstanceId by;                 ///< who started it, detached or not
+  InstanceId by;                 ///< the instance that starts the child, detached or not
   uint32_t depth = 0;
   uint32_t hops = 0;
-  bool sealed = false;  ///< there is something of a secret in the input
+  bool sealed = false;  ///< the input may contain data of a secret
 };
 
-/// Cancel a child for whose result nobody waits any more.
+/// Cancel a child whose result is no longer needed.
 struct CancelChild {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId child;
-  bool at_once = true;  ///< else the tasks that run finish first
+  bool at_once = true;  ///< false: the child's running tasks finish first
 };
 
-/// Have work done outside: one attempt of an action. It is a row until its end is told.
+/// Start a task: one attempt of an action that is performed outside the engine. The task is a row
+/// of the store until its end is reported.
 struct StartTask {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId task;
   std::optional<Caller> caller;  ///< none: detached
-  InstanceId by;                 ///< whose action it is
-  WorkflowNumber workflow{};     ///< of that instance
+  InstanceId by;                 ///< the instance that the action belongs to
+  WorkflowNumber workflow{};     ///< workflow of that instance
   std::string state;
   std::string function;
   uint32_t attempt = 1;
   std::variant<NamedService, Container> runs;
   std::vector<FunctionFile> files;
   LazyJson input;
-  std::optional<TimePoint> deadline;            ///< when it is given up at the latest
-  std::optional<Duration> heartbeat;            ///< for how long it may be silent
-  std::optional<Duration> start_to_close = {};  ///< for how long it may run
-  bool sealed = false;                          ///< there is something of a secret in the input
+  std::optional<TimePoint> deadline;            ///< the latest time at which it is given up
+  std::optional<Duration> heartbeat;            ///< heartbeat timeout
+  std::optional<Duration> start_to_close = {};  ///< how long it may run
+  bool sealed = false;                          ///< the input may contain data of a secret
 };
 
-/// Nobody waits for that task any more: have it stopped, as far as that can be.
+/// Stop a task whose result is no longer needed (best effort).
 struct StopTask {
   InstanceId task;
 };
 
-/// Tell the caller how its call ended.
+/// Return the result of a call to its caller.
 struct ReturnResult {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   Caller to;
   CallResult result;
-  bool sealed = false;  ///< it may hold something of a secret
+  bool sealed = false;  ///< the result may contain data of a secret
 };
 
-/// What one instance wants of another.
-using Errand = std::variant<StartChild, CancelChild, ReturnResult>;
+/// A message from one instance to another: start, cancel or result.
+using InstanceMessage = std::variant<StartChild, CancelChild, ReturnResult>;
 
 using Effect = std::variant<Publish, SetVariable, Evaluate, StartChild, CancelChild, StartTask,
                             StopTask, ReturnResult>;

@@ -1,4 +1,4 @@
-// History: what is told of an instance, record by record, in the order in which it happened.
+// History: the records of what happened to an instance, in order.
 #pragma once
 
 #include <cstdint>
@@ -14,41 +14,43 @@ namespace millrace {
 
 // On disk: never renumber.
 enum class HistoryKind : uint8_t {
-  kStarted = 0,    ///< {"by":"event"|"call"|"schedule"|"subflow", "revision":n}, for an event
-                   ///< {"event":{type,source,id}}, for a schedule {"tick":time} or
-                   ///< {"triggered":true}, for a subflow {"parent": the instance that started it}
-  kEntered = 1,    ///< a state; `data` where the state waited or acted
-  kWoken = 2,      ///< by an event: {"type","source","id"}
-  kElapsed = 3,    ///< a delay is over
-  kPublished = 4,  ///< a generated event: {"type","id"} and, if delayed, {"at"}
-  kLog = 5,        ///< what `log` yielded: {"value"}
-  kRaised = 6,     ///< an error: {"code","msg"}
-  kCaught = 7,     ///< by a `catch`: {"error": its pattern}
-  kFixed = 8,      ///< an Error state fixed the error that the instance ends with: {"code","msg"}
-  kCancelled = 9,  ///< {"code","msg"}
-  kEnded = 10,     ///< {"status"}
-  kCalled = 11,    ///< {"function","workflow","instance","index","attempt"}; outside the process
-                   ///< {"function","task","index","attempt"}
-  kReturned = 12,  ///< a call: {"instance" or "task","index","attempt"}, and if it failed
-                   ///< {"code","msg"}
-  kRetrying = 13,  ///< {"attempt": the next, "at"} and, of a call, {"index"}; of all, {"run", "at"}
-  kTimedOut = 14,  ///< a call: {"index","attempt","code"}
-  kSkipped = 15,   ///< a call that may not be attempted at all: {"index"}
-  kRun = 16,       ///< another run begins: {"run"}
-  kOutput = 17,    ///< of a container: {"index","text"}
-  kPaused = 18,    ///< by an operator
-  kResumed = 19,   ///< the same
-  kRevived = 20,   ///< it had ended and goes on: {"how":"retry"|"restart"|"rerun"}
+  kStarted = 0,    ///< the instance started: {"by":"event"|"call"|"schedule"|"subflow",
+                   ///< "revision":n}; by an event also {"event":{type,source,id}}, by a schedule
+                   ///< {"tick":time} or {"triggered":true}, by a subflow call {"parent": the
+                   ///< instance that started it}
+  kEntered = 1,    ///< a state was entered; with `data` if the state waited or acted
+  kWoken = 2,      ///< an event woke the instance: {"type","source","id"}
+  kElapsed = 3,    ///< a delay elapsed
+  kPublished = 4,  ///< an event was generated: {"type","id"} and, if delayed, {"at"}
+  kLog = 5,        ///< the result of `log`: {"value"}
+  kRaised = 6,     ///< an error was raised: {"code","msg"}
+  kCaught = 7,     ///< a `catch` matched the error: {"error": its pattern}
+  kFixed = 8,      ///< an Error state set the error that the instance ends with: {"code","msg"}
+  kCancelled = 9,  ///< the instance was cancelled: {"code","msg"}
+  kEnded = 10,     ///< the instance ended: {"status"}
+  kCalled = 11,    ///< a subflow was called: {"function","workflow","instance","index","attempt"};
+                   ///< or a task was started: {"function","task","index","attempt"}
+  kReturned = 12,  ///< a call returned: {"instance" or "task","index","attempt"} and, if it
+                   ///< failed, {"code","msg"}
+  kRetrying = 13,  ///< a retry is scheduled: {"attempt": the next, "at"}, of a call also {"index"};
+                   ///< of the workflow {"run","at"}
+  kTimedOut = 14,  ///< a call timed out: {"index","attempt","code"}
+  kSkipped = 15,   ///< a call was skipped because its policy allows no attempt: {"index"}
+  kRun = 16,       ///< another run began: {"run"}
+  kOutput = 17,    ///< output of a container: {"index","text"}
+  kPaused = 18,    ///< an operator paused the instance
+  kResumed = 19,   ///< an operator resumed the instance
+  kRevived = 20,   ///< an ended instance continues: {"how":"retry"|"restart"|"rerun"}
 };
 
-/// "started", "entered", …
+/// The name of the kind in the API: "started", "entered", …
 std::string_view to_string(HistoryKind kind);
 
 struct HistoryRecord {
   TimePoint time;
   HistoryKind kind{};
-  std::string state;  ///< id of the state it happened in
-  LazyJson detail;    ///< see HistoryKind; null if there is none
+  std::string state;  ///< id of the state in which it happened
+  LazyJson detail;    ///< the fields that HistoryKind lists; null if there are none
   std::optional<LazyJson> data;
 };
 

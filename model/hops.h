@@ -1,6 +1,6 @@
-// Hops: how long a chain of generated events is, each sent by an instance that the one before it
-// had started or woken. The count travels in an attribute of the events, so that workflows that set
-// each other off without end are stopped. Pure.
+// Hops: the number of generated events in a chain in which each event was published by an instance
+// that the previous event had started or woken. The count is an extension attribute of the events.
+// It stops workflows that trigger each other endlessly. Pure.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,15 @@ namespace millrace {
 /// The extension attribute that carries the count; absent: 0.
 inline constexpr std::string_view kHopsAttribute = "millracehops";
 
-/// An event with a higher count is not sent but becomes a dead letter for that reason.
+/// An event with a higher count is not published; it becomes a dead letter with kHopsError.
 inline constexpr uint32_t kMaxHops = 100;
 inline constexpr std::string_view kHopsError = "millrace.limits.hops";
 
-/// Whoever waits so long begins a new chain: what comes round so seldom may do so for ever.
+/// An instance that waits at least this long, or an event delayed by as long, begins a new chain:
+/// workflows that trigger each other so rarely may do so forever.
 inline constexpr Duration kHopsForgottenAfter = std::chrono::seconds(1);
 
-/// What the event carries; anything that is no count is 0.
+/// The hops of an event, from 0 to kMaxHops + 1; 0 if the attribute is absent or not a number.
 uint32_t hops_of(const Event& event);
 
 }  // namespace millrace

@@ -1,7 +1,8 @@
-// Lookup: what a step may read beyond its instance, as it stands in the batch that the step belongs
-// to. orchestrator/batch reads it from the transaction; tests have one in memory. A read that
-// fails for the moment is not an outcome of a workflow: the runtime keeps the error and loses the
-// batch. A row that is damaged stays so: that is an error here, and one of the workflow.
+// Lookup: the values outside its instance that a step may read, as of the current batch.
+// orchestrator/batch reads them from the transaction; tests have an implementation in memory. A
+// temporary read error must not become an outcome of a workflow: the implementation stores the
+// error and the batch is lost. A damaged row is permanent, so it is returned as an error and
+// becomes an error of the workflow.
 #pragma once
 
 #include <optional>
@@ -19,27 +20,30 @@ class Lookup {
  public:
   virtual ~Lookup() = default;
 
-  /// nullopt: there is none.
+  /// The value of a variable; nullopt: there is no such variable. secret() is nullopt if the
+  /// namespace has no such secret.
   virtual Result<std::optional<Variable>> variable(const VariableName& name) const = 0;
-  virtual Result<std::optional<std::string>> secret(NamespaceNumber space,
+  virtual Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                                     std::string_view name) const = 0;
-  /// What an instance was started with.
+  /// The input that an instance was started with.
   virtual Result<LazyJson> input(const Instance& instance) const = 0;
-  /// What actions of the namespace have where nothing nearer gives them a policy; null: none.
-  virtual const RetryPolicy* default_retries(NamespaceNumber space) const = 0;
-  /// What calls of that service have where nothing nearer says otherwise; null: nothing.
-  virtual const ServicePolicy* service_policy(NamespaceNumber space,
+  /// The namespace's default retry policy, for actions that have no policy of a narrower scope;
+  /// null: none.
+  virtual const RetryPolicy* default_retries(NamespaceNumber ns) const = 0;
+  /// The default policy for calls of the service that have no policy of a narrower scope; null:
+  /// none.
+  virtual const ServicePolicy* service_policy(NamespaceNumber ns,
                                               const NamedService& service) const = 0;
-  /// Whether calls of that service wait until it goes on: it is paused, or it is not known where it
-  /// is, since the settings can't be read.
+  /// Whether calls of that service are held: the service is paused, or its address is unknown
+  /// because the settings cannot be read.
   virtual bool is_held(NamespaceNumber /*space*/, const NamedService& /*service*/) const {
     return false;
   }
-  /// What the ids of calls are keyed with, so that only this store can compute them; empty: they
-  /// are not.
+  /// The key of the hash that makes the ids of calls, so that only this store can compute them;
+  /// empty: the hash has no key.
   virtual std::string_view id_key() const { return {}; }
-  /// When a living instance last did anything; nullopt: there is none of that id.
-  virtual std::optional<TimePoint> last_moved(NamespaceNumber space,
+  /// When a live instance last moved; nullopt: there is no live instance with that id.
+  virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                               const InstanceId& instance) const = 0;
 };
 

@@ -1,6 +1,6 @@
-// Task: one attempt of an action that leaves the process, and what is told of it on its way. It is
-// a row of the store from the commit that makes it until the one that takes its result in, and it
-// is sent again, under the same id, after a restart: whoever does the work may get it twice.
+// Task: one attempt of an action that is performed outside the process, and the reports about it. A
+// task is a row of the store from the commit that creates it until the commit that applies its
+// result. After a restart it is sent again under the same id, so a worker may receive it twice.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace millrace {
 
-/// How a variable becomes a file (Direktiv's FunctionFileDefinition).
+/// How the bytes of a variable are turned into a file (Direktiv's FunctionFileDefinition).
 // On disk: never renumber.
 enum class FileType : uint8_t {
   kPlain = 0,
@@ -30,7 +30,7 @@ enum class FileType : uint8_t {
   kTarGz = 3,
 };
 
-/// How much of the machine a container gets (Direktiv's ReusableFunctionDefinition).
+/// The share of the machine that a container gets (Direktiv's ReusableFunctionDefinition).
 // On disk: never renumber.
 enum class ContainerSize : uint8_t {
   kSmall = 0,
@@ -38,7 +38,7 @@ enum class ContainerSize : uint8_t {
   kLarge = 2,
 };
 
-/// A variable that a function finds as a file (Direktiv's FunctionFileDefinition).
+/// A variable that a function gets as a file (Direktiv's FunctionFileDefinition).
 struct FunctionFile {
   std::string key;
   VariableScope scope = VariableScope::kInstance;
@@ -48,125 +48,127 @@ struct FunctionFile {
   bool operator==(const FunctionFile&) const = default;
 };
 
-// Where the work is done.
+// The targets of a task.
 
-/// By a service of the settings, by its name: of the namespace, or of all of them. What it stands
-/// for is looked up when the task is handed out.
+/// A service, by its name. The settings define where it is, which is looked up when the task is
+/// handed out.
 struct NamedService {
   std::string name;
-  bool global = false;
+  bool global = false;  ///< looked up in the settings of the namespace `default`
 
   bool operator==(const NamedService&) const = default;
 };
 
-/// By workers that take it from the work queue.
+/// A service whose workers take its tasks from the work queue.
 struct WorkQueue {
   std::string subject;  ///< `millrace.tasks.<namespace>.<service>`
 
   bool operator==(const WorkQueue&) const = default;
 };
-/// By a NATS service, which is asked and answers.
+/// A NATS service that is called by request and reply.
 struct NatsService {
   std::string subject;
 
   bool operator==(const NatsService&) const = default;
 };
-/// By an HTTP service.
+/// An HTTP service.
 struct HttpService {
   std::string url;
 
   bool operator==(const HttpService&) const = default;
 };
-/// In a container: one that is kept running and called by HTTP on port 8080, or one of its own.
+/// A container function: either one container for each task, or a pool of containers that stay
+/// running and are called by HTTP on port 8080.
 struct Container {
-  bool isolated = false;
+  bool isolated = false;  ///< one container for each task
   std::string image;
-  std::string cmd;  ///< empty: the image's own
+  std::string cmd;  ///< empty: the command of the image
   ContainerSize size = ContainerSize::kSmall;
-  uint32_t scale = 0;  ///< so many are kept running; of no meaning where it is isolated
+  uint32_t scale = 0;  ///< how many containers of the pool stay running; ignored if isolated
 
   bool operator==(const Container&) const = default;
 };
 using TaskTarget = std::variant<WorkQueue, NatsService, HttpService, Container>;
 
-/// A variable as the function is to find it.
+/// The file in which a function gets the value of a variable.
 struct TaskFile {
   std::string name;
   FileType type = FileType::kPlain;
-  std::string bytes;  ///< of the variable; empty where there is none
+  std::string bytes;  ///< of the variable; empty if there is no such variable
 };
 
 struct Task {
-  InstanceId id;      ///< the action id: that of this attempt, however often it is sent
-  std::string space;  ///< name of the namespace
+  InstanceId id;   ///< the action id: the same for every delivery of this attempt
+  std::string ns;  ///< name of the namespace
   InstanceId instance;
-  std::string state;     ///< id of the state whose action it is
+  std::string state;     ///< id of the state that the action belongs to
   std::string function;  ///< id of the function, for messages and metrics
   uint32_t attempt = 1;
   TaskTarget target;
   std::string input;  ///< JSON
   std::vector<TaskFile> files;
-  std::optional<TimePoint> deadline;  ///< when it is given up at the latest, as far as is known
-  std::optional<Duration> start_to_close = {};  ///< for so long may it run from when it begins
+  std::optional<TimePoint> deadline;  ///< the latest time at which it is given up, if known
+  std::optional<Duration> start_to_close = {};  ///< how long it may run from its start
 };
 
-/// The earlier of its deadline and of the end of an attempt that begins now.
-inline std::optional<TimePoint> deadline_if_begun(const Task& task, TimePoint now) {
+/// The deadline of a task that starts now: the earlier of its deadline and now + start_to_close;
+/// nullopt: it has neither.
+inline std::optional<TimePoint> deadline_if_started(const Task& task, TimePoint now) {
   if (!task.start_to_close) return task.deadline;
   const TimePoint end = now + *task.start_to_close;
   return std::min(task.deadline.value_or(end), end);
 }
 
-/// A file that the function has left behind, to become a variable.
+/// A file that the function wrote and that is stored as a variable.
 struct TaskVariable {
   VariableScope scope = VariableScope::kInstance;
   std::string key;
   Variable value;
 };
 
-// What is told of a task.
+// The reports about a task.
 
-/// Somebody has begun with it. Not told by runners that begin at once.
+/// A worker started the task. Runners that start tasks at once do not report it.
 struct TaskStarted {};
-/// No worker had begun with it when its runner looked: the answer to TaskRunner::look.
-struct TaskUnbegun {};
-/// It is still being worked on.
-struct TaskAlive {};
-/// What it prints, for the history of the instance.
+/// No worker had started the task when its runner checked: the answer to TaskRunner::check_started.
+struct TaskNotStarted {};
+/// The worker still works on the task.
+struct TaskHeartbeat {};
+/// Output of the task, for the history of the instance.
 struct TaskOutput {
   std::string text;
 };
-/// It is over, for good or not.
+/// The task has ended, with a result or an error.
 struct TaskEnded {
   tl::expected<std::string, Error> result;  ///< the bytes of the answer
   std::vector<TaskVariable> variables;      ///< set together with the result
-  /// Of a failure: the service's Retry-After, at most a day.
+  /// For a failure: the service's Retry-After, at most a day.
   std::optional<Duration> retry_after = {};
 };
 
 struct TaskReport {
   InstanceId task;
-  std::variant<TaskStarted, TaskUnbegun, TaskAlive, TaskOutput, TaskEnded> what;
-  /// The namespace that whoever tells it spoke for, where anybody may tell it: it counts only if
-  /// that is the task's. None: the source is the one that has the task.
-  std::optional<std::string> space = std::nullopt;
+  std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskEnded> what;
+  /// The namespace for which the report was sent, if any client may send it: the report counts only
+  /// if the task belongs to that namespace. nullopt: it comes from the runner that has the task.
+  std::optional<std::string> ns = std::nullopt;
 };
 
-/// What all subjects of the work queue begin with.
+/// The prefix of all subjects of the work queue.
 inline constexpr std::string_view kTaskSubjectPrefix = "millrace.tasks.";
 
-/// Neither an answer nor a file may be larger.
+/// The largest answer and the largest file of a task.
 inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
 
-// Error codes of functions; all others are the function's own.
+// Error codes that millrace sets for a function; all other codes come from the function.
 
-/// Whoever should do the work can't be reached, or ended without an answer.
+/// No worker or service could be reached, or it ended without an answer.
 inline constexpr std::string_view kFunctionUnavailable = "millrace.function.unavailable";
-/// It answered with a status of 400 or more and no error code.
+/// The service answered with an HTTP status of 400 or more and no error code.
 inline constexpr std::string_view kFunctionStatus = "millrace.function.status";
 /// The answer is larger than kMaxAnswerBytes.
 inline constexpr std::string_view kFunctionTooLarge = "millrace.function.tooLarge";
-/// A variable can't be laid out as a file, or what the function left can't become a variable.
+/// A variable cannot be written as a file, or a file of the function cannot become a variable.
 inline constexpr std::string_view kFunctionFiles = "millrace.function.files";
 
 }  // namespace millrace

@@ -33,19 +33,19 @@ bool is_variable_key(std::string_view key) {
 }
 
 VariableOwner owner_of(const Instance& instance, VariableScope scope) {
-  return owner_of(instance.space, instance.revision.workflow, instance.id, scope);
+  return owner_of(instance.ns, instance.revision.workflow, instance.id, scope);
 }
 
-VariableOwner owner_of(NamespaceNumber space, WorkflowNumber workflow, const InstanceId& instance,
+VariableOwner owner_of(NamespaceNumber ns, WorkflowNumber workflow, const InstanceId& instance,
                        VariableScope scope) {
-  VariableOwner owner{.scope = scope, .space = space};
+  VariableOwner owner{.scope = scope, .ns = ns};
   if (scope == VariableScope::kWorkflow) owner.workflow = workflow;
   if (scope == VariableScope::kInstance) owner.instance = instance;
   return owner;
 }
 
 Error no_variable(std::string_view key) {
-  return {"variable.not_found", fmt::format("there is no variable \"{}\" here", key)};
+  return {"variable.not_found", fmt::format("there is no variable \"{}\" in this scope", key)};
 }
 
 }  // namespace millrace

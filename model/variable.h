@@ -1,6 +1,6 @@
-// Variables: values that outlive the step that set them, under a key in the scope of one instance,
-// of a workflow or of a namespace (Direktiv's getter and setter). Between instances the last
-// write wins.
+// Variables: values that outlive the state that set them, under a key in the scope of an instance,
+// a workflow or a namespace (Direktiv's getter and setter). If several instances set a variable,
+// the last write wins.
 #pragma once
 
 #include <cstddef>
@@ -23,28 +23,30 @@ enum class VariableScope : uint8_t {
   kNamespace = 2,
 };
 
-/// "instance", "workflow", "namespace"
+/// The name of the scope: "instance", "workflow" or "namespace".
 std::string_view to_string(VariableScope scope);
 
-/// Whether `key` may name a variable: a letter, then letters, digits, `_`, `-`, `.`; 100 at most.
+/// Whether `key` is a valid key of a variable: a letter, then letters, digits, `_`, `-`, `.`; at
+/// most 100 bytes.
 bool is_variable_key(std::string_view key);
-/// That rule, for messages.
+/// The rule for keys of variables, for messages.
 inline constexpr std::string_view kVariableKeyRule =
     "a letter, then up to 99 letters, digits, `_`, `-` and `.`";
 
-/// Whose variable it is. What the scope does not need is zero, so that equal owners are equal.
+/// The instance, workflow or namespace that a variable belongs to. Fields that the scope does not
+/// use are zero, so that equal owners compare equal.
 struct VariableOwner {
   VariableScope scope{};
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   WorkflowNumber workflow{};
   InstanceId instance;
 
   bool operator==(const VariableOwner&) const = default;
 };
 
-/// The owner that the scope means for a state of that instance.
+/// The owner of the variables in `scope`, seen from a state of the instance.
 VariableOwner owner_of(const Instance& instance, VariableScope scope);
-VariableOwner owner_of(NamespaceNumber space, WorkflowNumber workflow, const InstanceId& instance,
+VariableOwner owner_of(NamespaceNumber ns, WorkflowNumber workflow, const InstanceId& instance,
                        VariableScope scope);
 
 struct VariableName {
@@ -62,7 +64,7 @@ struct Variable {
   bool operator==(const Variable&) const = default;
 };
 
-/// The error of one that is not there: `variable.not_found`.
+/// The error for a variable that does not exist: `variable.not_found`.
 Error no_variable(std::string_view key);
 
 }  // namespace millrace

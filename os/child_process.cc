@@ -12,7 +12,8 @@
 namespace millrace {
 namespace {
 
-/// So much of a stream is read in one look at most, so that one that floods us stops nobody else.
+/// At most this many reads of one stream in each poll(), so that a child that floods its output
+/// does not delay the other work of the thread.
 constexpr int kReadsInALook = 16;
 
 struct Pipe {
@@ -60,10 +61,11 @@ void ChildProcess::wait_for(std::vector<pollfd>& list) const {
   }
 }
 
-std::optional<int> ChildProcess::look() {
+std::optional<int> ChildProcess::poll() {
   if (code_) return code_;
-  // Asked first: what is read then is the whole. Something that it has left behind may hold the
-  // streams open: what is not in them by now is not its own.
+  // The end is checked before the streams are read: a child that has ended has written all its
+  // output into them. A process that the child left behind may hold the streams open, so their end
+  // is not awaited; output that comes later is not the child's own.
   code_ = wait_for_end(process_, Duration(0));
   output_.read();
   errors_.read();

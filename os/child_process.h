@@ -1,5 +1,6 @@
-// ChildProcess: a program that runs beside us, for one thread, which must live as long: the kernel
-// ends the child with the thread that started it. Nothing blocks but the destructor, briefly.
+// ChildProcess: a program that runs as a child of this process. For one thread, which must live
+// longer than the child: the kernel kills the child when the thread that started it ends. Only the
+// destructor blocks, briefly.
 #pragma once
 
 #include <functional>
@@ -21,28 +22,29 @@ namespace millrace {
 class ChildProcess {
  public:
   struct Start {
-    std::vector<std::string> command;  ///< the first is a path
-    std::string input;                 ///< the file that it reads; empty: nothing
-    /// Told of what it writes, within look(); either may be empty.
+    std::vector<std::string> command;  ///< the path of the program, then its arguments
+    std::string input;                 ///< path of the file for standard input; empty: /dev/null
+    /// Called within poll() with the bytes written to standard output and standard error; each may
+    /// be empty.
     std::function<void(std::string_view)> output;
     std::function<void(std::string_view)> errors;
   };
 
   /// Error `process.start`: no descriptors or processes are left, or `input` cannot be read; then
-  /// nothing of it runs. A program that can't be run ends with code 127.
+  /// no child was started. If the program cannot be executed, the child ends with exit code 127.
   static Result<std::unique_ptr<ChildProcess>> start(Start start);
 
-  /// SIGKILL, if it still runs.
+  /// Kills the child with SIGKILL if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// What to wait for before the next look.
+  /// Appends the descriptors to wait for before the next poll().
   void wait_for(std::vector<pollfd>& list) const;
 
-  /// Reads what it has written. Once it has ended and all is read: its exit code, as a shell has
-  /// it.
-  std::optional<int> look();
+  /// Reads the available output. Returns the exit code, as a shell reports it, once the child has
+  /// ended and its output was read; nullopt while it runs.
+  std::optional<int> poll();
 
  private:
   struct Stream {

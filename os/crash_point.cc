@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// What MILLRACE_CRASH asks for; without it no point is the one.
+/// The crash that MILLRACE_CRASH requests; without that variable `point` is empty.
 struct Plan {
   Plan() {
     const char* const text = std::getenv("MILLRACE_CRASH");
@@ -27,7 +27,9 @@ struct Plan {
     }
     std::from_chars(hit.data(), hit.data() + hit.size(), passings);
     if (hit.ends_with(":fault")) signal = SIGSEGV;
-    CHECK(point && passings > 0, "MILLRACE_CRASH={} names no crash point and passing", plan);
+    CHECK(point && passings > 0,
+          "MILLRACE_CRASH={}: expected NAME:HIT, the name of a crash point and a number from 1",
+          plan);
   }
 
   std::optional<CrashPoint> point;

@@ -1,8 +1,8 @@
-// Crash points: the named places between the arrows of the loop (docs/ARCHITECTURE.md) at which a
-// test has the process killed, as by `kill -9`. MILLRACE_CRASH=name:hit in the environment says at
-// which, and at which passing of it; with `:fault` behind it, the process dies by a fault of its
-// own. Only builds with the CMake option MILLRACE_FAULTS have them; in a release crash_point() is
-// nothing. Any thread.
+// Crash points: named places on the path of an event (docs/ARCHITECTURE.md) at which a test kills
+// the process, as by `kill -9`. MILLRACE_CRASH=name:hit in the environment selects the place and
+// the number of the pass through it; with `:fault` appended the process dies of SIGSEGV, as by its
+// own fault. Only builds with the CMake option MILLRACE_FAULTS have crash points; in a release
+// crash_point() does nothing. Any thread.
 #pragma once
 
 #include <array>
@@ -11,49 +11,50 @@
 
 namespace millrace {
 
-/// All of them, in the order in which an event passes them. Those of the files are passed by the
-/// test's own file calls (tests/support/file_faults.cc), under LMDB's commit.
+/// All crash points, in the order in which an event passes them. kPagesWritten, kPagesSynced and
+/// kRootWritten are inside LMDB's commit; the file calls that tests replace pass them
+/// (tests/support/file_faults.cc).
 enum class CrashPoint : uint8_t {
-  kPulled,           ///< an event came from the broker and is not decoded
-  kDecoded,          ///< it is, and waits to be handed in
-  kDelivered,        ///< what was read is in the processor's queue
-  kGathered,         ///< a batch is off the queues, nothing of it is applied
-  kEventApplied,     ///< deduplicated, matched and stepped in memory
-  kTimerApplied,     ///< the same of a timer that came due,
-  kCommandApplied,   ///< of a command,
-  kResultApplied,    ///< of an evaluation's result, or what was told of a task,
-  kDeliveryApplied,  ///< of what came of a webhook's delivery,
-  kAckApplied,       ///< of an acknowledgement of the broker
-  kCursorAlone,      ///< the batch will write the cursor and nothing else
-  kFinished,         ///< the batch is a whole write-set, in memory
-  kWritten,          ///< it is in the journal, not synced
-  kCommitted,        ///< it is synced, and nothing came of it yet
-  kJournalBegun,     ///< the other journal has its head, nothing is in it
-  kJournalTurned,    ///< and this one says that it has ended
-  kPagesWritten,     ///< pages of a checkpoint are in LMDB's file, not synced
-  kPagesSynced,      ///< they are synced, and no root points to them
-  kRootWritten,      ///< the new root is on disk
-  kCheckpointStep,   ///< some of the rows are in LMDB, not all
-  kCheckpointed,     ///< all are, and memory still holds them
-  kSending,          ///< a message of the outbox is about to be sent
-  kSent,             ///< it is with the client library
-  kAcknowledged,     ///< its acknowledgement came from the broker,
-  kAckQueued,        ///< and waits in the processor's queue
-  kEvaluating,       ///< an evaluation is about to be asked for
-  kEvaluationAsked,  ///< the workers have it
-  kEvaluated,        ///< its result came,
-  kResultQueued,     ///< and waits in the processor's queue
-  kHandingOut,       ///< a task is about to be handed out
-  kHandedOut,        ///< it is with what runs it,
-  kTaskSent,         ///< and, on its way to a worker, with the client library
-  kTold,             ///< something was told of a task,
-  kToldQueued,       ///< and waits in the processor's queue
-  kToldStored,       ///< it is synced, and whoever told it does not know that yet
-  kDelivering,       ///< an event for a webhook is about to be sent
-  kDeliveryTold,     ///< what came of it is known,
-  kDeliveryQueued,   ///< and waits in the processor's queue
-  kAnswering,        ///< a command is about to be answered
-  kAnswered,         ///< the gateway has the answer
+  kPulled,            ///< an event came from the broker and is not yet decoded
+  kDecoded,           ///< the event is decoded and not yet in the intake
+  kDelivered,         ///< the events that were read are in the intake
+  kGathered,          ///< a batch was taken from the intake; none of it is applied
+  kEventApplied,      ///< an event was deduplicated, matched and applied in memory
+  kTimerApplied,      ///< a due timer was applied in memory
+  kCommandApplied,    ///< a command was applied in memory
+  kResultApplied,     ///< an evaluation's result or a task's report was applied in memory
+  kDeliveryApplied,   ///< the result of a webhook delivery was applied in memory
+  kAckApplied,        ///< an acknowledgement of the broker was applied in memory
+  kCursorAlone,       ///< the batch will write the cursor and nothing else
+  kFinished,          ///< the batch is a complete write-set in memory
+  kWritten,           ///< the batch is written to the journal, which is not synced
+  kCommitted,         ///< the journal is synced; no action after the commit has been performed
+  kJournalStarted,    ///< the other journal file has its head and no record
+  kJournalTurned,     ///< the record that ends the full journal file is synced
+  kPagesWritten,      ///< pages of a checkpoint are in LMDB's file, not synced
+  kPagesSynced,       ///< the pages of the checkpoint are synced, and no root points to them
+  kRootWritten,       ///< the new root of the checkpoint is on disk
+  kCheckpointStep,    ///< some of the rows of a checkpoint are in LMDB, not all
+  kCheckpointed,      ///< all rows of a checkpoint are in LMDB, and still in memory
+  kSending,           ///< a message of the outbox is about to be sent
+  kSent,              ///< the client library has the message of the outbox
+  kAcknowledged,      ///< the broker's acknowledgement of the message has arrived
+  kAckQueued,         ///< the acknowledgement is in the intake
+  kEvaluating,        ///< an evaluation is about to be requested
+  kEvaluationAsked,   ///< the jq workers have the evaluation
+  kEvaluated,         ///< the result of the evaluation has arrived
+  kResultQueued,      ///< the result of the evaluation is in the intake
+  kHandingOut,        ///< a task is about to be handed to its runner
+  kHandedOut,         ///< the runner has the task
+  kTaskSent,          ///< the client library has the message with the task for a worker
+  kReported,          ///< a report of a task has arrived
+  kReportQueued,      ///< the report is in the intake
+  kReportStored,      ///< the report is synced; its source has not been informed yet
+  kDelivering,        ///< an event for a webhook is about to be sent
+  kDeliveryReported,  ///< the result of the webhook delivery is known
+  kDeliveryQueued,    ///< the result of the webhook delivery is in the intake
+  kAnswering,         ///< a command is about to be answered
+  kAnswered,          ///< the gateway has the answer to the command
 };
 
 struct CrashPointName {
@@ -76,7 +77,7 @@ inline constexpr std::array<CrashPointName, 40> kCrashPoints{{
     {CrashPoint::kFinished, "finished"},
     {CrashPoint::kWritten, "written"},
     {CrashPoint::kCommitted, "committed"},
-    {CrashPoint::kJournalBegun, "journal-begun"},
+    {CrashPoint::kJournalStarted, "journal-started"},
     {CrashPoint::kJournalTurned, "journal-turned"},
     {CrashPoint::kPagesWritten, "pages-written"},
     {CrashPoint::kPagesSynced, "pages-synced"},
@@ -94,18 +95,18 @@ inline constexpr std::array<CrashPointName, 40> kCrashPoints{{
     {CrashPoint::kHandingOut, "handing-out"},
     {CrashPoint::kHandedOut, "handed-out"},
     {CrashPoint::kTaskSent, "task-sent"},
-    {CrashPoint::kTold, "told"},
-    {CrashPoint::kToldQueued, "told-queued"},
-    {CrashPoint::kToldStored, "told-stored"},
+    {CrashPoint::kReported, "reported"},
+    {CrashPoint::kReportQueued, "report-queued"},
+    {CrashPoint::kReportStored, "report-stored"},
     {CrashPoint::kDelivering, "delivering"},
-    {CrashPoint::kDeliveryTold, "delivery-told"},
+    {CrashPoint::kDeliveryReported, "delivery-reported"},
     {CrashPoint::kDeliveryQueued, "delivery-queued"},
     {CrashPoint::kAnswering, "answering"},
     {CrashPoint::kAnswered, "answered"},
 }};
 
 #ifdef MILLRACE_FAULTS
-/// Ends the process if this is the place and the passing that MILLRACE_CRASH names.
+/// Ends the process if MILLRACE_CRASH selects this crash point and this pass through it.
 void crash_point(CrashPoint point);
 #else
 constexpr void crash_point(CrashPoint) {}

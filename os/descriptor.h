@@ -1,4 +1,4 @@
-// Descriptor: one file descriptor, closed with its owner.
+// Descriptor: owns one file descriptor and closes it.
 #pragma once
 
 #include <utility>
@@ -19,7 +19,7 @@ class Descriptor {
   }
 
   int fd() const { return fd_; }
-  /// Gives it away: nothing closes it here.
+  /// Returns the descriptor and gives up its ownership: the caller must close it.
   int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
   void reset() {

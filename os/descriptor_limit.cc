@@ -13,7 +13,7 @@ Status raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
     return fail("system.descriptors",
-                fmt::format("the limit of open files cannot be read: {}", std::strerror(errno)));
+                fmt::format("cannot read the limit of open files: {}", std::strerror(errno)));
   }
   if (limit.rlim_max < kLeastDescriptors) {
     return fail(
@@ -26,9 +26,8 @@ Status raise_descriptor_limit() {
   if (limit.rlim_cur >= wanted) return {};
   limit.rlim_cur = wanted;
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-    return fail("system.descriptors",
-                fmt::format("the limit of open files cannot be raised to {}: {}", wanted,
-                            std::strerror(errno)));
+    return fail("system.descriptors", fmt::format("cannot raise the limit of open files to {}: {}",
+                                                  wanted, std::strerror(errno)));
   }
   return {};
 }

@@ -1,18 +1,20 @@
-// How many file descriptors this process may have.
+// The limit of open file descriptors of this process (RLIMIT_NOFILE).
 #pragma once
 
 #include "base/result.h"
 
 namespace millrace {
 
-/// What a server needs at least: for its store, the broker, jq workers and connections of clients.
+/// The smallest limit that a server accepts: it needs descriptors for its store, the broker, jq
+/// workers and connections of clients.
 inline constexpr unsigned kLeastDescriptors = 256;
-/// The limit is raised no further: programs that functions start inherit it, and some walk all of
-/// it.
+/// The largest limit that is set. Programs that functions start inherit the limit, and some of them
+/// loop over all descriptors up to it.
 inline constexpr unsigned kMostDescriptors = 65'536;
 
 /// Raises this process's limit of open files as far as the system allows, up to kMostDescriptors.
-/// Errors: `system.descriptors` where it stays below kLeastDescriptors.
+/// Error `system.descriptors`: the system allows fewer than kLeastDescriptors, or the limit cannot
+/// be read or set.
 Status raise_descriptor_limit();
 
 }  // namespace millrace

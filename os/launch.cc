@@ -25,16 +25,16 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-/// In the child: only calls that are safe between fork and exec.
+/// Executes the program in the child. It only makes calls that are safe between fork and exec.
 [[noreturn]] void execute(pid_t parent, const LaunchOptions& options, char* const* argv,
                           char* const* envp) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // it died before the line above
-  ::setsid();                             // a Ctrl-C at the terminal is ours to hand on
+  if (::getppid() != parent) ::_exit(1);  // the parent died before the prctl() call
+  ::setsid();                             // keeps a Ctrl-C at the terminal from the child
   if (options.input >= 0) ::dup2(options.input, STDIN_FILENO);
   if (options.output >= 0) ::dup2(options.output, STDOUT_FILENO);
   if (options.errors >= 0) ::dup2(options.errors, STDERR_FILENO);
-  // Libraries leave descriptors open that are not meant for anybody else.
+  // Libraries leave descriptors open that the child must not inherit.
   ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
   for (const int kept : options.kept) ::fcntl(kept, F_SETFD, 0);
   sigset_t none;
@@ -71,7 +71,7 @@ Result<LaunchedProcess> launch(LaunchOptions options) {
   LaunchedProcess process{
       .pid = child, .pidfd = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)))};
   if (process.pidfd) return process;
-  const int why = errno;  // out of descriptors, say: its end could not be noticed
+  const int why = errno;  // such as EMFILE; without a pidfd the child's end could not be noticed
   kill_process(process);
   return failed(why);
 }

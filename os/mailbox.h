@@ -1,7 +1,7 @@
-// Mailbox: messages from any thread for one thread that takes all of them at once. That thread is
-// woken once for all that it finds, since it looks again before it sleeps: a wake-up for each
-// message would cost a system call for each. PolledMailbox is one for a thread that sleeps in
-// poll(); where a thread sleeps elsewhere, it says how it is woken.
+// Mailbox: a queue of messages from any thread to one reader thread, which takes all of them at
+// once. Only the first message in an empty mailbox wakes the reader, which checks the mailbox again
+// before it sleeps; a wake-up for every message would cost a system call each. PolledMailbox is for
+// a reader that sleeps in poll(); a reader that sleeps elsewhere passes a function that wakes it.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace millrace {
 template <class T>
 class Mailbox {
  public:
-  /// `wake` ends the sleep of the thread that takes, or the next one if it does not sleep. It is
-  /// called on any thread, and not under a lock.
+  /// `wake` ends the sleep of the reader thread, or its next sleep if it is awake. It is called on
+  /// any thread, without a lock held.
   explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
@@ -45,15 +45,14 @@ class Mailbox {
     wake_();
   }
 
-  /// All messages that were put since the last call, in their order; nullopt: the mailbox is
-  /// closed.
+  /// All messages that were put since the last call, in order; nullopt: the mailbox is closed.
   std::optional<std::vector<T>> take() {
     const std::lock_guard lock(mutex_);
     if (is_closed_) return std::nullopt;
     return std::exchange(messages_, {});
   }
 
-  /// How many messages wait.
+  /// The number of messages that wait.
   size_t size() const {
     const std::lock_guard lock(mutex_);
     return messages_.size();
@@ -67,7 +66,7 @@ class Mailbox {
   bool is_closed_ = false;
 };
 
-/// A mailbox whose thread sleeps in poll().
+/// A mailbox whose reader thread sleeps in poll().
 template <class T>
 class PolledMailbox {
  public:
@@ -75,14 +74,15 @@ class PolledMailbox {
   void close() { mailbox_.close(); }
   size_t size() const { return mailbox_.size(); }
 
-  /// The wake-up is taken back first: what comes behind that wakes again.
+  /// All messages that were put since the last call, in order; nullopt: the mailbox is closed. The
+  /// wake-up is cleared before the messages are taken, so a message that comes later wakes again.
   std::optional<std::vector<T>> take() {
     event_.clear();
     return mailbox_.take();
   }
 
-  /// The descriptor to poll for reading. -1 where no descriptor is left: then take() must be called
-  /// every now and then. Only for the thread that takes.
+  /// The descriptor to poll for reading; -1 if no descriptor is left: then take() must be called
+  /// periodically. Reader thread only.
   int fd() { return event_.fd(); }
 
  private:

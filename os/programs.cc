@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-/// A folder may be searched, which access() says in the same way.
+/// Whether the path is an executable file. access() alone is also true for a folder that may be
+/// searched.
 bool is_program(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;

@@ -1,12 +1,12 @@
-// Where programs of the system are.
+// Finds installed programs.
 #pragma once
 
 #include <string>
 
 namespace millrace {
 
-/// The path of a program that may be run: `name` itself where it is a path, else looked for in PATH
-/// and in the folders for administrators, which are not in everyone's. Empty: there is none.
+/// The path of an executable program: `name` itself if it contains a slash, else the first match in
+/// PATH and in /usr/sbin and /usr/local/sbin, which are not in every user's PATH. Empty: not found.
 std::string find_program(const std::string& name);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// ScratchFolder: a new folder, gone with all that is in it when its owner is: for a store that is
-// not kept, and for tests. One thread.
+// ScratchFolder: a temporary folder that the destructor removes with all its content: for tests and
+// for a store that is not retained. One thread.
 #pragma once
 
 #include <filesystem>
@@ -12,9 +12,10 @@ namespace millrace {
 
 class ScratchFolder {
  public:
-  /// A folder among the system's temporary files; `name` begins its name. Error `scratch.folder`.
+  /// Creates a folder in the system's folder for temporary files; its name begins with `name`.
+  /// Error: `scratch.folder`.
   static Result<ScratchFolder> make(const std::string& name);
-  /// The same in `parent`.
+  /// Creates a folder in `parent`; its name begins with `name`. Error: `scratch.folder`.
   static Result<ScratchFolder> make_in(const std::filesystem::path& parent,
                                        const std::string& name);
   ~ScratchFolder();

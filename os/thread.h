@@ -1,12 +1,12 @@
-// What the tools of an operating system show of a thread.
+// The name of a thread, as tools of the operating system show it.
 #pragma once
 
 #include <pthread.h>
 
 namespace millrace {
 
-/// Names the calling thread, as `top -H` and profiles show it; at most 15 bytes. Threads that it
-/// starts have the name too, until they get another.
+/// Sets the name of the calling thread, which `top -H` and profilers show; at most 15 bytes.
+/// Threads that it starts inherit the name until they set their own.
 inline void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
 }  // namespace millrace

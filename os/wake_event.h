@@ -1,4 +1,4 @@
-// WakeEvent: a descriptor that is readable once the event is set, for a thread that sleeps in
+// WakeEvent: a descriptor that is readable while the event is set, to wake a thread that sleeps in
 // poll().
 #pragma once
 
@@ -10,13 +10,13 @@ namespace millrace {
 
 class WakeEvent {
  public:
-  /// Any thread; never blocks.
+  /// Sets the event. Any thread; never blocks.
   void set();
-  /// The event is not set any more.
+  /// Resets the event.
   void clear();
 
-  /// The descriptor, made by the first call that can have one: an event that was set before counts.
-  /// -1 where no descriptor is left.
+  /// The descriptor; it is readable at once if the event was set before. The first call that gets a
+  /// descriptor from the system creates it; -1 if none is left.
   int fd();
 
  private:

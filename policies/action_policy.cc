@@ -14,7 +14,8 @@ const TimeoutKey* WrittenTimeouts::key_of(Vocabulary vocabulary) const {
 WrittenTimeouts WrittenTimeouts::over(const WrittenTimeouts& farther) const {
   WrittenTimeouts all = farther;
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    // Zart's one key may give this timeout there, and another one here.
+    // Zart's one key, `timeout`, may set this kind of timeout in the farther policy and another
+    // kind in the nearer one: then the nearer key wins.
     if (std::find(keys.begin(), keys.end(), all.keys[i]) != keys.end()) {
       all.keys[i] = nullptr;
       all.policy.timeouts[i].reset();

@@ -1,5 +1,6 @@
-// What an action has of policies: those that stand nearest to it, and for what they leave open
-// those that stand farther away. Immutable values, any thread.
+// The retry and timeout policies of an action. The policy that is written nearest to the action
+// wins; the parts that it leaves open come from policies that are farther away. Immutable values,
+// any thread.
 #pragma once
 
 #include <array>
@@ -11,24 +12,25 @@
 
 namespace millrace {
 
-/// The timeouts of an action, a function or a service, each with the key that says it.
+/// The timeouts of an action, a function or a service, each with the key that sets it.
 struct WrittenTimeouts {
   TimeoutPolicy policy;
   std::array<const TimeoutKey*, kTimeoutKinds> keys{};
 
-  /// The first key of that vocabulary; null if there is none.
+  /// The first key that belongs to `vocabulary`; null if none does.
   const TimeoutKey* key_of(Vocabulary vocabulary) const;
 
-  /// These, and for what they do not say the others: the nearest key wins, key by key.
+  /// These timeouts, and those of `farther` for the kinds that these do not set: the nearest key
+  /// wins, key by key.
   WrittenTimeouts over(const WrittenTimeouts& farther) const;
 
-  /// With what the vocabularies give where nothing is written: Temporal's default for one attempt
-  /// is the bound on all of them.
+  /// Adds the default that a vocabulary gives to a timeout that is not written: in Temporal's, one
+  /// attempt may take as long as all attempts together (kScheduleToClose).
   TimeoutPolicy with_defaults() const;
 };
 
-/// What the settings of a namespace say of a service (Steep, "per service in the service
-/// metadata").
+/// The policy that the settings of a namespace give to a service (Steep, "per service in the
+/// service metadata").
 struct ServicePolicy {
   std::optional<RetryPolicy> retries;
   WrittenTimeouts timeouts;
@@ -40,11 +42,13 @@ struct ServicePolicy {
 struct ActionPolicy {
   std::optional<RetryPolicy> retries;
   TimeoutPolicy timeouts;
-  bool is_settled = false;  ///< its workflow names whose defaults it has: nothing farther counts
-  WrittenTimeouts written = {};  ///< its own and its function's
+  bool is_settled = false;  ///< its workflow names the vocabulary of its defaults: the service's
+                            ///< retry policy is ignored
+  WrittenTimeouts written = {};  ///< the action's own timeouts and its function's
 
-  /// This one, and for what it leaves open that of the service which does the work. Where the
-  /// service has a timeout of Temporal's and nobody a policy, it is Temporal's.
+  /// This policy, and for what it leaves open that of the service which does the work. If the
+  /// service has a timeout of Temporal's vocabulary, and neither it nor the action has a retry
+  /// policy, then Temporal's default retry policy applies, unless `is_settled`.
   ActionPolicy over(const ServicePolicy& service) const;
 };
 

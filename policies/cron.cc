@@ -39,7 +39,7 @@ constexpr std::array<FieldRule, 5> kFields = {{
     {"day of week", 0, 7, {"sun", "mon", "tue", "wed", "thu", "fri", "sat"}, true},
 }};
 constexpr const FieldRule* kWeekday = &kFields[4];
-constexpr unsigned kSunday = 7;  ///< its second number, for the end of a range
+constexpr unsigned kSunday = 7;  ///< Sunday's second number, for the end of a range
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNamed = {{
     {"@yearly", "0 0 1 1 *"},
@@ -57,21 +57,21 @@ bool is_word(std::string_view text, std::string_view word) {
                     [](char a, char b) { return lower_case(a) == b; });
 }
 
-/// The day in the longest such month.
+/// The number of days in each month, in a leap year; index 1 is January.
 constexpr std::array<unsigned, 13> kDaysIn = {0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
-/// The lowest bit from `from` on; 64: none.
+/// The lowest set bit at or above `from`; 64 if there is none.
 unsigned next_bit(uint64_t bits, unsigned from) {
   return from >= 64 ? 64 : static_cast<unsigned>(std::countr_zero(bits >> from << from));
 }
 
-/// What stands at the beginning of a text, up to the first white space or the end.
+/// The beginning of a text, up to the first white space or the end.
 std::string_view first_word(std::string_view text) {
   return text.substr(
       0, static_cast<size_t>(std::find_if(text.begin(), text.end(), is_space) - text.begin()));
 }
 
-/// Behind `CRON_TZ=` or `TZ=`; nullopt if the text does not begin so.
+/// The text after `CRON_TZ=` or `TZ=`; nullopt if the text does not begin with either.
 std::optional<std::string_view> behind_zone_mark(std::string_view text) {
   for (const std::string_view mark : {"CRON_TZ=", "TZ="}) {
     if (text.starts_with(mark)) return text.substr(mark.size());
@@ -81,7 +81,8 @@ std::optional<std::string_view> behind_zone_mark(std::string_view text) {
 
 }  // namespace
 
-/// All pieces are views of the one text, so that an error can tell where it is.
+/// Reads a cron expression. All pieces are views of the one text, so that an error can give the
+/// byte offset.
 class CronParser {
  public:
   explicit CronParser(std::string_view text) : text_(text) {}
@@ -105,7 +106,7 @@ class CronParser {
   }
 
  private:
-  /// A number or a name within a field's range.
+  /// The values that one entry of a field covers, both ends included.
   struct Range {
     unsigned first = 0;
     unsigned last = 0;
@@ -114,10 +115,10 @@ class CronParser {
 
   tl::unexpected<Error> refuse(std::string code, std::string_view field, std::string_view piece,
                                std::string_view why) const {
-    return fail(
-        std::move(code),
-        fmt::format("\"{}\" is no cron expression: {}{}\"{}\" {} (byte {})", excerpt(text_), field,
-                    field.empty() ? "" : " ", excerpt(piece), why, piece.data() - text_.data()));
+    return fail(std::move(code),
+                fmt::format("\"{}\" is not a cron expression: {}{}\"{}\" {} (byte {})",
+                            excerpt(text_), field, field.empty() ? "" : " ", excerpt(piece), why,
+                            piece.data() - text_.data()));
   }
 
   Status read_named(std::string_view text) {
@@ -125,14 +126,14 @@ class CronParser {
       if (name == text) return read_fields(fields);
     }
     return refuse("cron.malformed", "", text,
-                  "is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually "
-                  "and @every");
+                  "is not a known macro; use @hourly, @daily, @midnight, @weekly, @monthly, "
+                  "@yearly, @annually or @every");
   }
 
   Status read_every(std::string_view text) {
     const Span span = TRY(Span::parse(text));
     if (span.months != 0 || span.fixed < kShortestEvery) {
-      return refuse("cron.range", kEvery, text, "must be a second or more, without months");
+      return refuse("cron.range", kEvery, text, "must be one second or longer, without months");
     }
     cron_.every_ = span.fixed;
     return {};
@@ -146,7 +147,7 @@ class CronParser {
       const std::string_view field = first_word(rest);
       if (field.empty()) {
         return refuse("cron.malformed", kFields[i].name, field,
-                      "is missing: a schedule has five fields, minute, hour, day of month, month "
+                      "is missing: a schedule has five fields: minute, hour, day of month, month "
                       "and day of week");
       }
       TRY(read_field(kFields[i], field, bits[i], stars[i]));
@@ -154,7 +155,7 @@ class CronParser {
     }
     if (!rest.empty()) {
       return refuse("cron.malformed", "", rest,
-                    "is too much: a schedule has five fields, and none for seconds");
+                    "is one field too many: a schedule has five fields, without one for seconds");
     }
     if ((bits[4] & uint64_t{1} << kSunday) != 0) bits[4] |= 1;
     cron_.minutes_ = bits[0];
@@ -165,7 +166,7 @@ class CronParser {
     cron_.any_day_ = stars[2];
     cron_.any_weekday_ = stars[4];
     if (cron_.any_weekday_ && !has_a_day()) {
-      return refuse("cron.never", "", text, "names a day that none of its months has");
+      return refuse("cron.never", "", text, "names a day that does not exist in any of its months");
     }
     return {};
   }
@@ -187,7 +188,8 @@ class CronParser {
     return {};
   }
 
-  /// `*`, `5`, `1-5`, each with a step behind it or not: `5/15` is from 5 on.
+  /// Reads `*`, `5` or `1-5`, each with or without a step after it: `5/15` means every 15th value
+  /// from 5 on.
   Status read_entry(const FieldRule& rule, std::string_view entry, uint64_t& bits, bool& star) {
     const size_t slash = entry.find('/');
     const bool has_step = slash != std::string_view::npos;
@@ -196,7 +198,7 @@ class CronParser {
     if (has_step) {
       const std::string_view text = entry.substr(slash + 1);
       step = TRY(read_number(rule, text));
-      if (step == 0) return refuse("cron.range", rule.name, text, "is no step");
+      if (step == 0) return refuse("cron.range", rule.name, text, "is not a step of 1 or more");
     }
     star = star || (range.is_star && step == 1);
     for (unsigned value = range.first; value <= range.last; value += std::min(step, 64U)) {
@@ -206,7 +208,7 @@ class CronParser {
   }
 
   Result<Range> read_range(const FieldRule& rule, std::string_view text, bool has_step) {
-    // Sunday has two numbers; a range that goes over the week has it at its end.
+    // Sunday has two numbers, 0 and 7; a range that ends with Sunday uses 7.
     const unsigned last = &rule == kWeekday ? kSunday - 1 : rule.max;
     if (text == "*" || (text == "?" && rule.is_day)) return Range{rule.min, last, true};
     const size_t dash = text.find('-');
@@ -243,7 +245,7 @@ class CronParser {
       return refuse("cron.range", rule.name, text, "is too large");
     }
     return refuse("cron.malformed", rule.name, text,
-                  rule.words[0].empty() ? "is no number" : "is neither a number nor a name");
+                  rule.words[0].empty() ? "is not a number" : "is neither a number nor a name");
   }
 
   std::string_view text_;
@@ -282,14 +284,16 @@ TimePoint Cron::next_of_each_hour(TimePoint after) const {
 TimePoint Cron::next_of_some_hours(TimePoint after) const {
   auto local = match(floor<minutes>(zone_.around(after).local(after)));
   while (local) {
-    // What clocks have shown before `after` may lie ahead of them again.
+    // When clocks are set back, a local time that was first shown before `after` comes again. Only
+    // its first occurrence counts, so it is skipped here.
     if (const TimePoint at = zone_.first(*local); at > after) return at;
     local = match(*local + minutes(1));
   }
   return kLast;
 }
 
-/// The first time from that minute on that the fields name, wherever it may be on the calendar.
+/// The first local time at or after the minute `from` that the fields name, however far ahead;
+/// nullopt if there is none before the year 10000.
 std::optional<LocalTime> Cron::match(LocalTime from) const {
   local_days day = floor<days>(from);
   auto since_midnight = from - day;

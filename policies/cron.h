@@ -1,11 +1,13 @@
-// Cron: when a schedule ticks. Five fields (minute, hour, day of month, month, day of week) as
-// robfig/cron v3 reads them, which Direktiv was built on: `*`, lists, ranges, steps, names of
-// months and days, `?` for a day. Or `@hourly` and its kin, or `@every 90s`. `CRON_TZ=Europe/Vienna
-// ` (or `TZ=`) before it names the zone; UTC without. Pure values, any thread.
+// Cron: when a schedule ticks. Five fields (minute, hour, day of month, month, day of week), read
+// as robfig/cron v3 reads them, on which Direktiv was built: `*`, lists, ranges, steps, names of
+// months and days, `?` for a day. Or `@hourly` and the other macros, or `@every 90s`.
+// `CRON_TZ=Europe/Vienna` (or `TZ=`) before it names the zone; without it, UTC. Pure values, any
+// thread.
 //
-// Where clocks are set forward or back, a schedule with hours of its own ticks once for each time
-// that it names: what is skipped, at the moment of skipping; what comes twice, the first time. One
-// for every hour (`30 * * * *`) goes on evenly, by what clocks show at the moment.
+// When clocks are set forward or back, a schedule that names certain hours ticks once for each time
+// that it names. A time that the clocks skip ticks when they skip it; a time that comes twice ticks
+// the first time. A schedule for every hour (`30 * * * *`) ticks at regular intervals, by the
+// current local time.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +23,28 @@ namespace millrace {
 
 class Cron {
  public:
-  /// White space around it is skipped. Errors name the field, the text and the byte, counted from
-  /// 0: `cron.malformed`, `cron.range`, `cron.never` (no such day ever comes), `zone.unknown`,
-  /// `zone.database`, and what Span::parse has against the time of an `@every`.
+  /// Parses `text`; white space around it is skipped. Errors name the field, the text and the byte,
+  /// counted from 0: `cron.malformed`, `cron.range`, `cron.never` (no such day exists),
+  /// `zone.unknown`, `zone.database`, and the errors of Span::parse for the time of an `@every`.
   static Result<Cron> parse(std::string_view text);
 
-  /// The name of the zone that stands before it; empty if there is none. For what does not parse.
+  /// The name of the zone before the fields; empty if there is none. Works for a text that does not
+  /// parse, too.
   static std::string_view zone_in(std::string_view text);
 
-  /// The first tick later than `after`. `@every` counts from there. Held within the year 9999.
+  /// The first tick later than `after`. `@every` counts from `after`. The result is limited to the
+  /// end of the year 9999.
   TimePoint next(TimePoint after) const;
 
-  /// When `tick` is carried out at `now`, perhaps much later: from where to count on, so that all
-  /// that was missed until then is made up for by this one, and `@every` keeps its beat.
+  /// The time from which to compute the next tick, after `tick` was carried out at `now`, perhaps
+  /// much later. All ticks that were missed up to `now` are replaced by this one, and `@every`
+  /// keeps its phase.
   TimePoint caught_up(TimePoint tick, TimePoint now) const;
 
   const std::string& text() const { return text_; }
   std::string_view zone() const { return zone_.name(); }
 
-  /// Whether they are written the same.
+  /// Whether both were written with the same text.
   friend bool operator==(const Cron& a, const Cron& b) { return a.text_ == b.text_; }
 
  private:
@@ -53,13 +58,14 @@ class Cron {
 
   std::string text_;
   TimeZone zone_;
-  Duration every_{0};  ///< zero: by the fields, a bit for each value
+  Duration every_{0};  ///< zero: the fields below are used, one bit for each value
   uint64_t minutes_ = 0;
   uint64_t hours_ = 0;
   uint64_t days_ = 0;
   uint64_t months_ = 0;
   uint64_t weekdays_ = 0;  ///< Sunday is 0
-  /// Of the two fields for days one may leave it to the other; both say something: either will do.
+  /// Whether the day-of-month field or the day-of-week field is `*`. If either is, a day must match
+  /// both fields; otherwise one match is enough.
   bool any_day_ = false;
   bool any_weekday_ = false;
 };

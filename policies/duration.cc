@@ -14,7 +14,8 @@ namespace {
 
 using namespace std::chrono;
 
-/// 100 Julian years. A month counts as its Gregorian mean, so that P100Y is just within.
+/// The longest duration: 100 Julian years, in milliseconds. A month counts as its Gregorian mean,
+/// so that P100Y is just within the limit.
 constexpr int64_t kLongest = Duration(days(36525)).count();
 constexpr int64_t kMeanMonth = 2'629'746'000;
 
@@ -32,7 +33,7 @@ constexpr int64_t kMinute = 60 * kSecond;
 constexpr int64_t kHour = 60 * kMinute;
 constexpr int64_t kDay = 24 * kHour;
 
-/// Steep, "Durations".
+/// The units of number–unit pairs (Steep, "Durations").
 constexpr std::array kPairUnits = std::to_array<Unit>({
     {"milliseconds", 1},  {"millisecond", 1},  {"millis", 1},     {"milli", 1},     {"ms", 1},
     {"seconds", kSecond}, {"second", kSecond}, {"secs", kSecond}, {"sec", kSecond}, {"s", kSecond},
@@ -41,13 +42,13 @@ constexpr std::array kPairUnits = std::to_array<Unit>({
     {"days", kDay},       {"day", kDay},       {"d", kDay},
 });
 
-/// In the order in which they must stand.
+/// The units of ISO 8601, in the order in which they must be written.
 constexpr std::array kIsoDateUnits =
     std::to_array<Unit>({{"Y", 0, 12}, {"M", 0, 1}, {"W", 7 * kDay}, {"D", kDay}});
 constexpr std::array kIsoTimeUnits =
     std::to_array<Unit>({{"H", kHour}, {"M", kMinute}, {"S", kSecond}});
 
-/// Each step answers whether to go on; where it does not, error_ says why.
+/// Parses a duration. Each step returns whether to continue; if not, error_ has the reason.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), end_(text.size()) {}
@@ -61,7 +62,7 @@ class Parser {
   }
 
  private:
-  /// A number with the nine digits of its fraction that count.
+  /// A number, with at most nine digits of its fraction; further digits are ignored.
   struct Number {
     size_t at = 0;
     int64_t whole = 0;
@@ -76,7 +77,7 @@ class Parser {
 
   bool refuse(std::string code, std::string_view why) {
     error_ = {std::move(code),
-              fmt::format("\"{}\" is no duration: {} (byte {})", excerpt(text_), why, at_)};
+              fmt::format("\"{}\" is not a duration: {} (byte {})", excerpt(text_), why, at_)};
     return false;
   }
   bool malformed(std::string_view why) { return refuse("duration.malformed", why); }
@@ -88,10 +89,11 @@ class Parser {
 
   bool number(Number& out) {
     if (peek() == '-') return refuse("duration.negative", "it must not be negative");
-    if (!is_digit(peek())) return malformed("a number must stand here");
+    if (!is_digit(peek())) return malformed("expected a number here");
     out.at = at_;
     for (; is_digit(peek()); ++at_) {
-      // Past kLongest even in milliseconds: enough to be refused, however many digits follow.
+      // Capped just above kLongest, which is too long even in milliseconds: so the number is
+      // refused however many digits follow, and cannot overflow.
       out.whole = std::min(out.whole * 10 + (peek() - '0'), kLongest + 1);
     }
     return true;
@@ -129,7 +131,9 @@ class Parser {
       Number amount;
       if (!number(amount)) return false;
       if (peek() == '.' || peek() == ',') {
-        return malformed("only whole numbers stand before a unit; PT1.5H may have a fraction");
+        return malformed(
+            "only a whole number may stand before a unit; for a fraction use ISO 8601, such as "
+            "PT1.5H");
       }
       skip_space();
       const size_t begin = at_;
@@ -139,7 +143,7 @@ class Parser {
       if (unit == nullptr) {
         at_ = begin;
         return refuse("duration.unit",
-                      fmt::format("\"{}\" is no unit; write ms, s, m, h or d", excerpt(name)));
+                      fmt::format("\"{}\" is not a unit; write ms, s, m, h or d", excerpt(name)));
       }
       if (!add(amount, *unit)) return false;
       skip_space();
@@ -149,16 +153,18 @@ class Parser {
 
   bool iso() {
     ++at_;
-    if (peek() != 'T' && !iso_part(kIsoDateUnits, "Y, M, W or D (H, M and S stand after a T)")) {
+    if (peek() != 'T' &&
+        !iso_part(kIsoDateUnits, "Y, M, W or D (H, M and S must come after a T)")) {
       return false;
     }
     if (peek() != 'T') return true;
     ++at_;
     return iso_part(kIsoTimeUnits, "H, M or S") &&
-           (at_ == end_ || malformed("one T only may stand here"));
+           (at_ == end_ || malformed("only one T is allowed"));
   }
 
-  /// Numbers, one at least, each with a unit that stands to the right of the last one in `units`.
+  /// Reads one or more numbers, each with a unit that comes later in `units` than the unit before
+  /// it.
   template <size_t N>
   bool iso_part(const std::array<Unit, N>& units, std::string_view names) {
     const Unit* next = units.data();
@@ -167,7 +173,7 @@ class Parser {
       if (!number(amount) || !fraction(amount)) return false;
       const Unit* const unit = find(units, text_.substr(at_, at_ < end_ ? 1 : 0));
       if (unit == nullptr) {
-        return refuse("duration.unit", fmt::format("a unit must stand here: {}", names));
+        return refuse("duration.unit", fmt::format("expected a unit here: {}", names));
       }
       if (unit < next) return malformed("units go from the longest to the shortest, each once");
       next = unit + 1;
@@ -203,7 +209,8 @@ class Parser {
 Result<Span> Span::parse(std::string_view text) { return Parser(text).parse(); }
 
 TimePoint Span::after(TimePoint start) const {
-  // A span made by hand may hold any numbers; these bounds are past both ends of the calendar.
+  // A Span that was not parsed may hold any numbers. These bounds are beyond both ends of the
+  // calendar.
   constexpr int kMostMonths = 10'000 * 12;
   constexpr Duration kMostFixed = kLast - kFirst;
   TimePoint time = std::clamp(start, kFirst, kLast);

@@ -1,6 +1,6 @@
-// Span: a duration as a workflow writes it, with the one parser for all
-// of them. A span in months has no fixed length: ask `after` for a moment, at the moment it starts.
-// Pure values, any thread.
+// Span: a duration as it is written in a workflow, and the one parser for all of them. A span in
+// months has no fixed length: call `after` with the time at which it starts. Pure values, any
+// thread.
 #pragma once
 
 #include <string>
@@ -12,25 +12,27 @@
 namespace millrace {
 
 struct Span {
-  int months = 0;     ///< calendar steps (`P1Y2M` is 14), made first
-  Duration fixed{0};  ///< weeks, days of 24 hours and all that is shorter
-  std::string text;   ///< as written, for messages; empty where nobody wrote it
+  int months = 0;     ///< calendar months (`P1Y2M` is 14), added first
+  Duration fixed{0};  ///< weeks, days of 24 hours, and all shorter units
+  std::string text;   ///< as written, for messages; empty if it was not parsed from a text
 
   /// Reads `PT1H`, `P1Y2M10DT2H30M`, `P1W`, `PT0.5S` (ISO 8601: capital letters, units in order, a
   /// fraction only in the last one and not of years or months, cut to the millisecond), or
-  /// number–unit pairs as Steep has them: `10h 30 minutes`, `1d5h`, `500` (milliseconds).
-  /// White space around it is skipped. Zero is read: whether it may stand is the caller's to say.
-  /// Errors name the text and the byte, counted from 0: `duration.malformed`, `duration.unit`
-  /// (unknown), `duration.negative`, `duration.overflow` (more than 100 years).
+  /// number–unit pairs as Steep has them: `10h 30 minutes`, `1d5h`, `500` (milliseconds). White
+  /// space around it is skipped. Zero is valid here; the caller decides whether to allow it. Errors
+  /// name the text and the byte, counted from 0: `duration.malformed`, `duration.unit` (unknown),
+  /// `duration.negative`, `duration.overflow` (more than 100 years).
   static Result<Span> parse(std::string_view text);
 
   bool is_zero() const { return months == 0 && fixed == Duration::zero(); }
 
-  /// The moment that lies this span after `start`, in UTC: months first (31 January + P1M is the
-  /// last of February), then the fixed part. Both ends are held within the years 0 to 9999.
+  /// The time that is this span after `start`, in UTC: months first (31 January + P1M is the last
+  /// day of February), then the fixed part. Both `start` and the result are limited to the years 0
+  /// to 9999.
   TimePoint after(TimePoint start) const;
 
-  /// Whether they mean the same, however written: `PT60S` equals `1m`, `P1D` is not `P1M`.
+  /// Whether both mean the same duration, however written: `PT60S` equals `1m`; `P30D` does not
+  /// equal `P1M`.
   friend bool operator==(const Span& a, const Span& b) {
     return a.months == b.months && a.fixed == b.fixed;
   }

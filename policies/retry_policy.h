@@ -1,5 +1,5 @@
-// When something that failed is tried again, and how long to wait before. Which attempt it was is
-// the caller's to count and to keep. Immutable, any thread.
+// RetryPolicy: whether a failed attempt is repeated, and how long to wait before. The caller counts
+// the attempts and stores the count. Immutable, any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace millrace {
 
-/// An error code that a policy takes: an ECMAScript pattern, searched; a lone `*` is any.
+/// A pattern of error codes: an ECMAScript regular expression that is searched for in the code; a
+/// lone `*` matches any code.
 class CodePattern {
  public:
   /// Errors are those of Pattern::compile.
@@ -27,55 +28,57 @@ class CodePattern {
 
  private:
   std::string text_;
-  std::shared_ptr<const Pattern> pattern_;  ///< null: any
+  std::shared_ptr<const Pattern> pattern_;  ///< null: matches any code
 };
 
-/// A draw for RetryPolicy::next_at, from 0 up to 1: the same for the same parts, so that the same
-/// inputs make the same waits.
+/// The number for the jitter of RetryPolicy::next_at, 0 <= number < 1. It is computed from the
+/// parts, not random: the same inputs give the same waits.
 double draw_from(std::initializer_list<std::string_view> parts);
 
 struct RetryPolicy {
-  /// In all, the first included; 0: not even that one, what is to be done is passed over; nullopt:
-  /// without end.
+  /// Attempts in all, including the first. 0: not even a first attempt, the action is skipped.
+  /// nullopt: no limit.
   std::optional<uint32_t> attempts = 1;
-  Span delay;                     ///< after the first attempt
-  double factor = 1;              ///< the delay grows by it with each further one; above 0
+  Span delay;         ///< the wait after the first attempt
+  double factor = 1;  ///< the delay is multiplied by it for each further attempt; above 0
   std::optional<Span> max_delay;  ///< no wait is longer
   double jitter = 0;              ///< 0 to 1: a wait is drawn from [(1 - jitter) · wait, wait]
-  /// How long after the first attempt was scheduled another one may begin.
+  /// How long after the first attempt was scheduled another attempt may start; nullopt: no limit.
   std::optional<Span> window;
 
-  /// Error codes that are tried again; none: all of them.
+  /// Error codes that are retried; empty: all of them.
   std::vector<CodePattern> only;
-  /// Error codes that are not, as they are.
+  /// Error codes that are never retried, compared for equality.
   std::vector<std::string> never;
 
-  /// Whether it is asked first, or only where no `catch` takes the error.
+  /// Whether the policy applies before `catch`, or only if no `catch` matches the error.
   enum class Asked : uint8_t { kBeforeCatch, kAfterCatch };
   Asked asked = Asked::kBeforeCatch;
 
-  /// What is raised when the last attempt has failed.
+  /// The error that is raised when the last attempt has failed.
   enum class UsedUp : uint8_t {
-    kExceeded,    ///< direktiv.retries.exceeded, the last code and text in its message
+    kExceeded,    ///< direktiv.retries.exceeded, with the last code and message in its message
     kLast,        ///< the last error
-    kStepFailed,  ///< its code, with "Step '<state>' failed after <n> attempts: <its message>"
+    kStepFailed,  ///< the code of the last error, with "Step '<state>' failed after <n> attempts:
+                  ///< <its message>"
   };
   UsedUp used_up = UsedUp::kLast;
 
-  /// Whether an error of that code may be tried again, while attempts are left.
+  /// Whether an error with this code may be retried, if attempts are left.
   bool covers(std::string_view code) const;
 
-  /// Whether there is an attempt after this one (counted from 1).
+  /// Whether another attempt may follow attempt `attempt` (counted from 1).
   bool allows_after(uint32_t attempt) const { return !attempts || attempt < *attempts; }
 
-  /// Whether what was scheduled first at that time may be tried again at this one.
+  /// Whether another attempt may start at time `at` if the first attempt was scheduled at time
+  /// `first`.
   bool allows_at(TimePoint first, TimePoint at) const {
     return !window || at <= window->after(first);
   }
 
-  /// When the attempt after this one is due if this one failed now:
-  /// min(delay · factor^(attempt−1), max_delay) later, of which `draw` (0 up to 1) takes up to the
-  /// jitter's share away; cut to the millisecond, at most 100 years.
+  /// When the next attempt is due if attempt `attempt` (counted from 1) failed at `now`: min(delay
+  /// · factor^(attempt−1), max_delay) later. The jitter shortens that wait by the fraction jitter ·
+  /// draw (0 <= draw < 1). The wait is cut to the millisecond and is at most 100 years.
   TimePoint next_at(uint32_t attempt, TimePoint now, double draw = 0) const;
 };
 

@@ -13,29 +13,29 @@ namespace {
 
 constexpr std::string_view kUtc = "UTC";
 
-/// Listed with the zones, but it is whatever the machine is set to.
+/// Listed with the zones, but it means the zone that the machine is set to.
 constexpr std::string_view kOfTheMachine = "localtime";
 
 date::sys_seconds seconds_of(TimePoint at) { return std::chrono::floor<std::chrono::seconds>(at); }
 
-/// Files of zones may leave coming years to a rule that this library does not read: then New York
-/// has no summer time any more.
+/// Whether zones have summer time in future years. A zone file may describe those years only by a
+/// rule that this library does not read: then New York has no summer time in 2030.
 bool has_rules() {
   const date::sys_seconds summer = date::sys_days(date::year(2030) / date::July / 1);
   const date::sys_info info = date::locate_zone("America/New_York")->get_info(summer);
   return info.offset == -std::chrono::hours(4);
 }
 
-/// The database, or why there is none.
+/// Opens the database; error `zone.database` if it is missing or has no rules for future years.
 Result<const date::tzdb*> open_database() {
   try {
     const date::tzdb& database = date::get_tzdb();
     if (has_rules()) return &database;
     return fail("zone.database",
-                "the time zone database says nothing of coming years; install Debian's tzdata");
+                "the time zone database has no rules for future years; install Debian's tzdata");
   } catch (const std::exception& e) {
     return fail("zone.database",
-                fmt::format("there is no time zone database, install tzdata: {}", e.what()));
+                fmt::format("cannot read the time zone database; install tzdata: {}", e.what()));
   }
 }
 
@@ -55,7 +55,7 @@ Result<TimeZone> TimeZone::find(std::string_view name) {
     return fail("zone.unknown", fmt::format("there is no time zone \"{}\"", excerpt(name)));
   }
   try {
-    found->get_info(date::sys_seconds());  // reads its file
+    found->get_info(date::sys_seconds());  // reads the zone's file
     return TimeZone(&*found);
   } catch (const std::exception& e) {
     return fail("zone.database", fmt::format("time zone {}: {}", excerpt(name), e.what()));

@@ -1,7 +1,7 @@
-// TimeZone: a zone of the system's database (Debian's tzdata), which is read once, each zone when
-// it is first found. What it says of a moment never changes while the process runs, so those who
-// hold one are pure. Its rules are known to the end of 2037; behind that its last offset stands.
-// The .cc is the only file that includes date/tz.h. Any thread.
+// TimeZone: a zone of the system's database (Debian's tzdata). The database is read once, each zone
+// when it is first found. The offset of a zone at a given time never changes while the process
+// runs, so values that hold a TimeZone are pure. Its rules are known to the end of 2037; after
+// that, its last offset applies. time_zone.cc is the only file that includes date/tz.h. Any thread.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ class time_zone;
 
 namespace millrace {
 
-/// What clocks on the wall show.
+/// The time that a wall clock in a zone shows.
 using LocalTime = std::chrono::local_time<Duration>;
 
 class TimeZone {
@@ -26,16 +26,16 @@ class TimeZone {
   /// UTC, which needs no database.
   TimeZone() = default;
 
-  /// `Europe/Vienna`, as the database writes it. Errors: `zone.unknown`; `zone.database` where
-  /// there is none, or one without rules for the years to come.
+  /// Finds a zone by its name in the database, such as `Europe/Vienna`. Errors: `zone.unknown`;
+  /// `zone.database` if there is no database, or it has no rules for future years.
   static Result<TimeZone> find(std::string_view name);
 
-  /// All that find() takes; none where there is no database.
+  /// All names that find() accepts; empty if there is no database.
   static std::vector<std::string_view> names();
 
   std::string_view name() const;
 
-  /// A stretch of time in which clocks keep the same distance from UTC: begin <= t < end.
+  /// A stretch of time with one offset from UTC: begin <= t < end.
   struct Stretch {
     TimePoint begin;
     TimePoint end;
@@ -46,8 +46,8 @@ class TimeZone {
   };
   Stretch around(TimePoint at) const;
 
-  /// When clocks show that time, the first time where they do so twice. What they skip is when
-  /// they skip it.
+  /// The time at which clocks show `local`. If they show it twice, the first of both; if they skip
+  /// it, the time at which they skip.
   TimePoint first(LocalTime local) const;
 
  private:

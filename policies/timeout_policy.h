@@ -1,5 +1,5 @@
-// How long an action may take. Each timeout is a deadline,
-// counted from a moment that the caller knows and keeps. Immutable values, any thread.
+// TimeoutPolicy: how long an action may take. Each timeout is a span that starts at a time which
+// the caller knows and stores. Immutable values, any thread.
 #pragma once
 
 #include <array>
@@ -12,13 +12,14 @@
 
 namespace millrace {
 
-/// In the order in which they are asked where several are due at one moment.
-// On disk, as places in a list: never renumber.
+/// The kinds of timeouts, in the order in which they are applied if several are due at the same
+/// time.
+// Stored on disk as positions in a list: never renumber.
 enum class TimeoutKind : uint8_t {
   kScheduleToClose = 0,  ///< all attempts, and the waits between them
-  kStartToClose = 1,     ///< one attempt, from when somebody begins with it
-  kHeartbeat = 2,        ///< the silence of who works on it
-  kScheduleToStart = 3,  ///< from when an attempt is handed out until somebody begins with it
+  kStartToClose = 1,     ///< one attempt, from when its work starts
+  kHeartbeat = 2,        ///< the longest time without a heartbeat
+  kScheduleToStart = 3,  ///< from when an attempt is handed out until its work starts
 };
 inline constexpr size_t kTimeoutKinds = 4;
 
@@ -27,15 +28,16 @@ std::string_view error_code(TimeoutKind kind);
 
 struct Timeout {
   Span span;
-  /// What its expiry is: an error that a retry policy may take, one that no policy is asked about,
-  /// or the end of the instance, cancelled, without any error (Steep, `errorOnTimeout`).
+  /// What happens when the timeout expires: an error that a retry policy may retry, an error that
+  /// no retry policy applies to, or the instance is cancelled without an error (Steep,
+  /// `errorOnTimeout`).
   enum class Expiry : uint8_t { kRetryable, kFinal, kCancels };
   Expiry expiry = Expiry::kFinal;
 
   bool operator==(const Timeout&) const = default;
 };
 
-/// What an action or a function says; of each kind one at most.
+/// The timeouts of an action or a function, at most one of each kind.
 struct TimeoutPolicy {
   std::array<std::optional<Timeout>, kTimeoutKinds> timeouts;
 
@@ -46,7 +48,8 @@ struct TimeoutPolicy {
     return timeouts[static_cast<size_t>(kind)];
   }
 
-  /// This one, and for what it does not say the other: the nearest key wins, key by key.
+  /// This policy, and that of `farther` for the kinds that this one does not set: the nearest key
+  /// wins, key by key.
   TimeoutPolicy over(const TimeoutPolicy& farther) const;
 
   bool operator==(const TimeoutPolicy&) const = default;

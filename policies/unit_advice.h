@@ -1,5 +1,5 @@
-// A number without a unit is milliseconds wherever a duration stands, which an author of seconds
-// does not see. Pure.
+// Warnings about durations without a unit: such a number is milliseconds, which an author who meant
+// seconds does not notice. Pure.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,12 @@ struct UnitAdvice {
   std::string mend;   ///< `write 30ms, or 30s for seconds`
 };
 
-/// For a duration that ends in a number without a unit; nullopt: it has one, or is ISO 8601.
+/// The warning for a duration that ends in a number without a unit; nullopt if it has a unit or is
+/// ISO 8601.
 std::optional<UnitAdvice> advice_on_unit(std::string_view duration);
 
-/// The same for the wait of a retry policy in a text, `fixed(3, 30)`. A wait of 0 needs no unit.
+/// The warning for the delay in the text of a retry policy, `fixed(3, 30)`; nullopt if it has a
+/// unit, or is 0, which needs no unit.
 std::optional<UnitAdvice> advice_on_unit_of_fixed(std::string_view policy);
 
 }  // namespace millrace

@@ -39,7 +39,7 @@ constexpr std::array kVocabularies = std::to_array<RetryVocabulary>({
 
 Span span_of(std::string_view text) {
   Result<Span> span = Span::parse(text);
-  CHECK(span, "{} is the default of a key and no duration", text);
+  CHECK(span, "the default of a retry key, {}, is not a duration", text);
   return std::move(*span);
 }
 
@@ -49,7 +49,7 @@ int64_t count_of(std::string_view text) {
   return count;
 }
 
-/// Puts a default in the place of what is not written.
+/// Sets the part of the policy that `key` sets to the key's default, if it is not written.
 void add_default(const RetryKey& key, WrittenRetry& written) {
   if (key.otherwise.empty()) return;
   switch (key.part) {
@@ -119,28 +119,29 @@ RetryPolicy retry_policy(Vocabulary vocabulary, WrittenRetry written) {
 
 std::optional<RetryPolicy> default_policy(Vocabulary vocabulary) {
   const std::span<const RetryKey> keys = retry_vocabulary(vocabulary).keys;
-  const bool says_nothing =
+  const bool needs_a_key =
       std::any_of(keys.begin(), keys.end(), [](const RetryKey& key) { return key.required; });
-  if (says_nothing) return std::nullopt;
+  if (needs_a_key) return std::nullopt;
   return retry_policy(vocabulary, {});
 }
 
 Result<RetryPolicy> parse_retry_text(std::string_view text) {
   const auto malformed = [&](std::string_view why) {
     return fail("retry.malformed",
-                fmt::format("\"{}\" is no retry policy: {}", excerpt(text), why));
+                fmt::format("\"{}\" is not a retry policy: {}", excerpt(text), why));
   };
   constexpr std::string_view kForm = "write fixed(attempts, delay), such as fixed(3, 1s)";
   const std::string_view whole = trimmed(text);
   const size_t open = whole.find('(');
   if (open == std::string_view::npos) return malformed(kForm);
   if (!whole.ends_with(')')) {
-    return malformed("its `)` is missing; within {…} it must stand in quotes, for its comma");
+    return malformed(
+        "its `)` is missing; inside {…} put the policy in quotes, because it contains a comma");
   }
   if (const std::string_view name = trimmed(whole.substr(0, open)); name != "fixed") {
     return malformed(
-        fmt::format("there is no \"{}\", only fixed(attempts, delay); waits that grow are written "
-                    "as a mapping with the keys of another vocabulary",
+        fmt::format("\"{}\" is unknown; only fixed(attempts, delay) is valid; for waits that grow, "
+                    "write a mapping with the keys of another vocabulary",
                     excerpt(name)));
   }
   const std::string_view inner = whole.substr(open + 1, whole.size() - open - 2);
@@ -154,7 +155,7 @@ Result<RetryPolicy> parse_retry_text(std::string_view text) {
       std::from_chars(number.data(), number.data() + number.size(), *written.attempts);
   if (error != std::errc() || end != number.data() + number.size() ||
       written.attempts < bounds.min || written.attempts > bounds.max) {
-    return malformed(fmt::format("the attempts are \"{}\"; they must be a number between {} and {}",
+    return malformed(fmt::format("the attempts are \"{}\", expected a number from {} to {}",
                                  excerpt(number), *bounds.min, *bounds.max));
   }
   written.delay = TRY(Span::parse(trimmed(inner.substr(comma + 1))));

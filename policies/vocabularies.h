@@ -1,7 +1,8 @@
 // The vocabularies in which retry policies and timeouts of actions may be written: those of five
-// systems. Each is a table: which key says which part of a RetryPolicy or TimeoutPolicy, in which
-// unit, within which bounds, and what it is where it is absent. The grammar's tables are made from
-// these (language/grammar.cc), and language/policy_fields.h reads by them. Constants, any thread.
+// systems. Each is a table: which key sets which part of a RetryPolicy or TimeoutPolicy, in which
+// unit and within which limits, and the value if the key is absent. The grammar's tables are made
+// from these (language/grammar.cc), and language/policy_fields.h reads policies with them.
+// Constants, any thread.
 #pragma once
 
 #include <array>
@@ -18,16 +19,16 @@
 
 namespace millrace {
 
-/// In the order of RetryVocabulary's tables.
+/// The five vocabularies, in the order of the table that retry_vocabulary() reads.
 enum class Vocabulary : uint8_t { kDirektiv, kSteep, kTemporal, kStevora, kZart };
 
 // Retries.
 
 /// A key of a retry policy.
 struct RetryKey {
-  /// The part of the policy that it says.
+  /// The part of the policy that the key sets.
   enum class Part : uint8_t { kAttempts, kDelay, kFactor, kMaxDelay, kOnly, kNever };
-  /// What stands behind it.
+  /// The form of the key's value.
   enum class Unit : uint8_t {
     kCount,         ///< a whole number
     kFactor,        ///< a number
@@ -41,13 +42,13 @@ struct RetryKey {
   std::string_view name;
   Part part;
   Unit unit;
-  std::string_view meaning;  ///< one sentence
+  std::string_view meaning;  ///< one sentence, shown by `millrace explain`
   bool required = false;
-  std::string_view otherwise = {};  ///< what it is where it is absent, as one would write it
+  std::string_view otherwise = {};  ///< the value if the key is absent, as it would be written
   std::optional<int64_t> min = {};
   std::optional<int64_t> max = {};
-  bool above_min = false;          ///< min itself is too little
-  std::string_view spelling = {};  ///< another name of it
+  bool above_min = false;          ///< the value must be above `min`; `min` itself is refused
+  std::string_view spelling = {};  ///< another name of the key
 };
 
 inline constexpr int64_t kMostAttempts = INT32_MAX;
@@ -58,7 +59,7 @@ inline constexpr std::array kDirektivRetry = std::to_array<RetryKey>({
     {.name = "max_attempts",
      .part = RetryKey::Part::kAttempts,
      .unit = RetryKey::Unit::kCount,
-     .meaning = "How often it is tried again after the first attempt.",
+     .meaning = "How many attempts are made after the first one.",
      .required = true,
      .min = 0,
      .max = 1'000'000},
@@ -70,14 +71,14 @@ inline constexpr std::array kDirektivRetry = std::to_array<RetryKey>({
     {.name = "multiplier",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
-     .meaning = "By how much each wait is longer than the one before; more than zero.",
+     .meaning = "The factor between one wait and the next; more than zero.",
      .otherwise = "1",
      .min = 0,
      .above_min = true},
     {.name = "codes",
      .part = RetryKey::Part::kOnly,
      .unit = RetryKey::Unit::kPatterns,
-     .meaning = "Which error codes are tried again; \"*\" alone is any.",
+     .meaning = "Which error codes are retried; \"*\" alone matches any code.",
      .required = true},
 });
 
@@ -85,7 +86,7 @@ inline constexpr std::array kSteepRetry = std::to_array<RetryKey>({
     {.name = "maxAttempts",
      .part = RetryKey::Part::kAttempts,
      .unit = RetryKey::Unit::kCount,
-     .meaning = "How many attempts in all; -1 is without end, 0 passes over the action.",
+     .meaning = "How many attempts in all; -1 means no limit, 0 skips the action.",
      .otherwise = "1",
      .min = -1,
      .max = kMostAttempts},
@@ -97,21 +98,22 @@ inline constexpr std::array kSteepRetry = std::to_array<RetryKey>({
     {.name = "exponentialBackoff",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
-     .meaning = "By how much each wait is longer than the one before; more than zero.",
+     .meaning = "The factor between one wait and the next; more than zero.",
      .otherwise = "1",
      .min = 0,
      .above_min = true},
     {.name = "maxDelay",
      .part = RetryKey::Part::kMaxDelay,
      .unit = RetryKey::Unit::kSpanOrNumber,
-     .meaning = "The longest wait, where exponentialBackoff is above 1; without it there is none."},
+     .meaning =
+         "The longest wait, used if exponentialBackoff is above 1; without it there is no limit."},
 });
 
 inline constexpr std::array kTemporalRetry = std::to_array<RetryKey>({
     {.name = "maximumAttempts",
      .part = RetryKey::Part::kAttempts,
      .unit = RetryKey::Unit::kCount,
-     .meaning = "How many attempts in all; 0 is without end, for ten years.",
+     .meaning = "How many attempts in all; 0 means no limit, for ten years.",
      .otherwise = "0",
      .min = 0,
      .max = kMostAttempts},
@@ -123,7 +125,7 @@ inline constexpr std::array kTemporalRetry = std::to_array<RetryKey>({
     {.name = "backoffCoefficient",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
-     .meaning = "By how much each wait is longer than the one before; more than zero.",
+     .meaning = "The factor between one wait and the next; more than zero.",
      .otherwise = "2.0",
      .min = 0,
      .above_min = true},
@@ -134,7 +136,7 @@ inline constexpr std::array kTemporalRetry = std::to_array<RetryKey>({
     {.name = "nonRetryableErrors",
      .part = RetryKey::Part::kNever,
      .unit = RetryKey::Unit::kCodes,
-     .meaning = "Error codes that are not tried again.",
+     .meaning = "Error codes that are not retried.",
      .spelling = "nonRetryableErrorTypes"},
 });
 
@@ -149,14 +151,15 @@ inline constexpr std::array kStevoraRetry = std::to_array<RetryKey>({
     {.name = "backoffMs",
      .part = RetryKey::Part::kDelay,
      .unit = RetryKey::Unit::kMilliseconds,
-     .meaning = "The wait before the second attempt, in milliseconds; up to a quarter less by lot.",
+     .meaning = "The wait before the second attempt, in milliseconds; jitter shortens it by up to "
+                "a quarter.",
      .otherwise = "1000",
      .min = 100,
      .max = kMostMilliseconds},
     {.name = "backoffMultiplier",
      .part = RetryKey::Part::kFactor,
      .unit = RetryKey::Unit::kFactor,
-     .meaning = "By how much each wait is longer than the one before.",
+     .meaning = "The factor between one wait and the next.",
      .otherwise = "2",
      .min = 1,
      .max = 10},
@@ -169,7 +172,7 @@ inline constexpr std::array kStevoraRetry = std::to_array<RetryKey>({
      .max = kMostMilliseconds},
 });
 
-/// Of a text, `fixed(attempts, delay)`: in the order in which they stand.
+/// Zart's policy is a text, `fixed(attempts, delay)`; these are its two arguments, in order.
 inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
     {.name = "attempts",
      .part = RetryKey::Part::kAttempts,
@@ -185,27 +188,27 @@ inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
      .required = true},
 });
 
-/// A vocabulary of retry policies: its keys, and what it says without a key.
+/// A vocabulary of retry policies: its keys, and the parts of the policy that no key sets.
 struct RetryVocabulary {
   std::string_view name;
   std::span<const RetryKey> keys;
-  uint32_t uncounted = 0;          ///< attempts that its number of them leaves out
-  std::optional<int64_t> endless;  ///< the number of attempts that means without end
-  int endless_years = 0;           ///< how long that is; 0: for ever
-  int max_delay_times = 0;         ///< so many delays are max_delay where that is absent; 0: none
-  bool max_delay_needs_growth = false;  ///< max_delay is of no meaning unless the factor is above 1
+  uint32_t uncounted = 0;          ///< attempts that its attempts key does not count: the first one
+  std::optional<int64_t> endless;  ///< the number of attempts that means no limit
+  int endless_years = 0;           ///< the years for which such attempts may start; 0: no limit
+  int max_delay_times = 0;  ///< an absent max_delay is this many times the delay; 0: no limit
+  bool max_delay_needs_growth = false;  ///< max_delay is ignored unless the factor is above 1
   double jitter = 0;
-  bool timeouts_are_final = false;  ///< even those that another vocabulary would try again
+  bool timeouts_are_final = false;  ///< no timeout is retried, not even one written as retryable
   RetryPolicy::Asked asked = RetryPolicy::Asked::kBeforeCatch;
   RetryPolicy::UsedUp used_up = RetryPolicy::UsedUp::kLast;
 };
 
 const RetryVocabulary& retry_vocabulary(Vocabulary vocabulary);
 
-/// The one of that name; nullopt: there is none.
+/// The vocabulary with that name; nullopt if there is none.
 std::optional<Vocabulary> vocabulary_named(std::string_view name);
 
-/// What stands behind the keys of one policy; nullopt or empty where a key is absent.
+/// The values of the keys of one policy, as written; nullopt or empty if a key is absent.
 struct WrittenRetry {
   std::optional<int64_t> attempts;
   std::optional<Span> delay;
@@ -215,15 +218,16 @@ struct WrittenRetry {
   std::vector<std::string> never;
 };
 
-/// The policy that it is, all values being within the bounds of the vocabulary's keys.
+/// Makes the policy from the written values and the vocabulary's defaults. Precondition: all values
+/// are within the limits of the vocabulary's keys.
 RetryPolicy retry_policy(Vocabulary vocabulary, WrittenRetry written);
 
-/// The policy that a system gives to what has none: all that its table has where nothing is
-/// written. nullopt where it gives none.
+/// The policy that the vocabulary's system applies if none is written: the default of every key.
+/// nullopt if a key is required, so that the system has no default policy.
 std::optional<RetryPolicy> default_policy(Vocabulary vocabulary);
 
-/// Zart's policy, which is a text: `fixed(3, 1s)`, white space around each part being skipped.
-/// Errors name the text: `retry.malformed`, and what Span::parse has against the delay.
+/// Parses Zart's policy, a text: `fixed(3, 1s)`. White space around each part is skipped. Errors
+/// name the text: `retry.malformed`, and the errors of Span::parse for the delay.
 Result<RetryPolicy> parse_retry_text(std::string_view text);
 
 // Timeouts of actions.
@@ -233,7 +237,8 @@ struct TimeoutKey {
   std::string_view name;
   Vocabulary vocabulary;
   TimeoutKind kind;
-  Timeout::Expiry expiry;    ///< in Steep's where `errorOnTimeout` is set; else it cancels
+  /// For Steep's keys only if `errorOnTimeout` is set; otherwise the timeout cancels the instance.
+  Timeout::Expiry expiry;
   std::string_view meaning;  ///< one sentence
 };
 
@@ -242,7 +247,7 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kScheduleToStart,
      .expiry = Timeout::Expiry::kFinal,
-     .meaning = "How long each attempt may wait for somebody to begin with it."},
+     .meaning = "How long each attempt may wait until its work starts."},
     {.name = "startToCloseTimeout",
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kStartToClose,
@@ -257,12 +262,12 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kHeartbeat,
      .expiry = Timeout::Expiry::kRetryable,
-     .meaning = "How long the function may give no sign of life."},
+     .meaning = "How long the function may send no heartbeat."},
     {.name = "maxInactivity",
      .vocabulary = Vocabulary::kSteep,
      .kind = TimeoutKind::kHeartbeat,
      .expiry = Timeout::Expiry::kRetryable,
-     .meaning = "How long the function may give no sign of life before the instance is cancelled."},
+     .meaning = "How long the function may send no heartbeat before the instance is cancelled."},
     {.name = "maxRuntime",
      .vocabulary = Vocabulary::kSteep,
      .kind = TimeoutKind::kStartToClose,
@@ -272,15 +277,17 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .vocabulary = Vocabulary::kSteep,
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
-     .meaning = "How long all attempts may take, waits too, before the instance is cancelled."},
+     .meaning =
+         "How long all attempts may take, including the waits, before the instance is cancelled."},
     {.name = "timeout",
      .vocabulary = Vocabulary::kZart,
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
-     .meaning = "How long the call may take; `timeout_scope` says whether all attempts or each."},
+     .meaning = "How long the call may take; `timeout_scope` sets whether that is for all attempts "
+                "or for each."},
 });
 
-/// What `timeout_scope` makes of Zart's `timeout`.
+/// A value of `timeout_scope`, and the kind of timeout that Zart's `timeout` then sets.
 struct TimeoutScope {
   std::string_view word;
   TimeoutKind kind;

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// Signs of life of one that never ends: more than any scenario waits for.
+/// The number of heartbeats of a task that never ends, which is more than any scenario needs.
 constexpr int kMostHeartbeats = 10'000;
 
 TaskEnded ended(const tl::expected<Json, Error>& result) {
@@ -18,7 +18,7 @@ TaskEnded ended(const tl::expected<Json, Error>& result) {
 void ActedFunctions::run(Task task) {
   handed_out_.push_back(task.id);
   const auto is_same = [&](const Task& known) { return known.id == task.id; };
-  if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // it was told before
+  if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // handed out before
   const InstanceId id = task.id;
   const std::string function = task.function;
   tasks_.push_back(std::move(task));
@@ -37,7 +37,7 @@ void ActedFunctions::run(Task task) {
   if (part.heartbeat && !part.is_mute) {
     TimePoint at = begin + *part.heartbeat;
     for (int i = 0; i < kMostHeartbeats && at < end; ++i, at += *part.heartbeat) {
-      plan(at, {id, TaskAlive{}});
+      plan(at, {id, TaskHeartbeat{}});
     }
   }
   if (part.takes && part.answers) plan(begin + *part.takes, {id, ended(part.result)});
@@ -48,16 +48,16 @@ void ActedFunctions::stop(const InstanceId& task) {
   std::erase_if(planned_, [&](const auto& one) { return one.second.task == task; });
 }
 
-bool ActedFunctions::look(const InstanceId& task) {
+bool ActedFunctions::check_started(const InstanceId& task) {
   const auto found = mute_.find(task);
   if (found == mute_.end()) return false;
   const TimePoint now = clock_.now();
-  const bool has_begun = found->second.begin <= now;
-  plan(now, has_begun ? TaskReport{task, TaskStarted{}} : TaskReport{task, TaskUnbegun{}});
+  const bool has_started = found->second.begin <= now;
+  plan(now, has_started ? TaskReport{task, TaskStarted{}} : TaskReport{task, TaskNotStarted{}});
   return true;
 }
 
-std::optional<Duration> ActedFunctions::silence(const InstanceId& task) const {
+std::optional<Duration> ActedFunctions::since_heartbeat(const InstanceId& task) const {
   const auto found = mute_.find(task);
   if (found == mute_.end() || !found->second.heartbeat) return std::nullopt;
   const Life& life = found->second;
@@ -81,10 +81,10 @@ std::optional<TimePoint> ActedFunctions::next_deadline() const {
   return planned_.begin()->first;
 }
 
-void ActedFunctions::tell(TaskReport report) { plan(clock_.now(), std::move(report)); }
+void ActedFunctions::report(TaskReport report) { plan(clock_.now(), std::move(report)); }
 
 void ActedFunctions::answer(const InstanceId& task, Json result) {
-  tell({task, ended(std::move(result))});
+  report({task, ended(std::move(result))});
 }
 
 }  // namespace millrace

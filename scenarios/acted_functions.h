@@ -1,7 +1,7 @@
-// ActedFunctions: functions outside, as a scenario says what they do: when they begin, give signs
-// of life, answer or fail, on the virtual clock. What nobody has a part for waits until it is
-// answered by hand. They outlive the process: who dies hears what they told meanwhile when he comes
-// back. One thread.
+// ActedFunctions: simulated external functions. A scenario defines when each task starts, sends
+// heartbeats, returns a result or fails, on the virtual clock. A task of a function without a
+// definition waits until answer() or report() is called. The object outlives the simulated process:
+// after a crash, the next process receives the reports that became due meanwhile. One thread.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@
 
 namespace millrace {
 
-/// What a function does with one attempt.
+/// The simulated behaviour of a function for one attempt.
 struct Performance {
-  std::optional<Duration> begins = Duration(0);  ///< after it was handed out; nullopt: never
-  std::optional<Duration> heartbeat;             ///< from when it begins until it ends
-  std::optional<Duration> takes = Duration(0);   ///< from when it begins; nullopt: for ever
-  bool answers = true;                           ///< else it falls silent then
-  bool is_mute = false;  ///< that it begins and lives is told only to who asks
+  std::optional<Duration> begins = Duration(0);  ///< delay from hand-out to start; nullopt: never
+  std::optional<Duration> heartbeat;             ///< interval of heartbeats from start to end
+  std::optional<Duration> takes = Duration(0);   ///< time from start to end; nullopt: no end
+  bool answers = true;                           ///< false: no result comes, and heartbeats stop
+  /// Start and heartbeats are not reported: only check_started() and since_heartbeat() show them.
+  bool is_mute = false;
   tl::expected<Json, Error> result = Json();
 };
 
@@ -32,35 +33,37 @@ class ActedFunctions final : public TaskRunner {
  public:
   explicit ActedFunctions(const Clock& clock) : clock_(clock) {}
 
-  /// What is done with the attempts at that function, in their order; the last part again and
-  /// again.
+  /// Sets the behaviour of the function for each of its attempts, in order. The last part also
+  /// applies to all later attempts.
   void act(std::string function, std::vector<Performance> parts) {
     parts_[std::move(function)] = std::move(parts);
   }
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  bool look(const InstanceId& task) override;
-  std::optional<Duration> silence(const InstanceId& task) const override;
+  bool check_started(const InstanceId& task) override;
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
-  /// Tells the sink what is due by now. Whether there was anything.
+  /// Passes all reports that are due to the sink. Returns whether there were any.
   bool pump(TaskSink& sink);
-  /// When something is due next.
+  /// The time of the next report; nullopt if none is planned.
   std::optional<TimePoint> next_deadline() const;
 
-  // By hand, and for looking at.
+  // For tests: the state, and reports by hand.
 
-  /// Those that were handed out, in their order, also those that are over.
+  /// All tasks that were handed out, in order, including those that have ended.
   const std::vector<Task>& tasks() const { return tasks_; }
-  /// The ids of those that were handed out, once for each time: a restart hands out again what has
-  /// not ended.
+  /// The id of each hand-out, in order. A restart hands out again each task that has not ended, so
+  /// an id may occur several times.
   const std::vector<InstanceId>& handed_out() const { return handed_out_; }
-  /// Those that were stopped.
+  /// The ids of the tasks that were stopped.
   const std::vector<InstanceId>& stopped() const { return stopped_; }
-  /// Has it told with the next pump().
-  void tell(TaskReport report);
+  /// Adds a report that the next pump() passes to the sink.
+  void report(TaskReport report);
+  /// Adds a report that the task has ended with that result.
   void answer(const InstanceId& task, Json result);
-  /// Others take their place, who know nothing of what was handed out.
+  /// Simulates new workers that do not know the tasks of the old ones: forgets all tasks and all
+  /// planned reports.
   void be_replaced() {
     tasks_.clear();
     mute_.clear();
@@ -68,7 +71,7 @@ class ActedFunctions final : public TaskRunner {
   }
 
  private:
-  /// When a mute one gives signs of life.
+  /// The times of a mute task.
   struct Life {
     TimePoint begin;
     TimePoint end;
@@ -79,7 +82,7 @@ class ActedFunctions final : public TaskRunner {
 
   const Clock& clock_;
   std::map<std::string, std::vector<Performance>, std::less<>> parts_;
-  std::map<std::string, size_t, std::less<>> attempts_;  ///< so far, by function
+  std::map<std::string, size_t, std::less<>> attempts_;  ///< number of attempts so far, by function
   std::multimap<TimePoint, TaskReport> planned_;
   std::vector<Task> tasks_;
   std::vector<InstanceId> handed_out_;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kMostShown = 300;
 
-/// Whether the values are the same. An integer beyond 64 bits that jq has computed is a double.
+/// Whether the values are equal. An integer beyond 64 bits is compared as a double with a double,
+/// because the result of a jq computation is a double.
 bool is_same(const Json& wanted, const Json& got) {
   if (is_big_integer(wanted) && got.is_number_float()) return double_of(wanted) == double_of(got);
   return wanted == got;
@@ -30,7 +31,7 @@ class Comparer {
         compare(wanted.items[i], path_of(path, i), got[i]);
       }
     } else if (const Json value = to_json(wanted); !is_same(value, got)) {
-      differs(wanted.at, path, fmt::format("wanted {}, got {}", in_brief(value), in_brief(got)));
+      differs(wanted.at, path, fmt::format("expected {}, got {}", in_brief(value), in_brief(got)));
     }
   }
 
@@ -44,13 +45,13 @@ class Comparer {
         compare(member.value, member_path, *found);
       } else {
         differs(member.at, member_path,
-                fmt::format("wanted {}, but it is not there", in_brief(to_json(member.value))));
+                fmt::format("expected {}, but it is missing", in_brief(to_json(member.value))));
       }
     }
     if (match_ == Match::kPart) return;
     for (const auto& [key, value] : got.items()) {
       if (wanted.find(key) != nullptr) continue;
-      differs(wanted.at, path_of(path, key), fmt::format("not wanted, got {}", in_brief(value)));
+      differs(wanted.at, path_of(path, key), fmt::format("not expected, got {}", in_brief(value)));
     }
   }
 
@@ -74,7 +75,7 @@ std::string in_brief(const Json& value) {
   std::string text = dump_json(value);
   if (text.size() <= kMostShown) return text;
   size_t end = kMostShown;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // within a character
+  while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
   return text.substr(0, end) + "…";
 }
 

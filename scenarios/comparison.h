@@ -1,5 +1,5 @@
-// Comparison: where a value is not what a file says it is to be, each difference at the place of
-// what was wanted. Pure.
+// Comparison: compares a value with the expected value of a scenario file and reports each
+// difference at the position of the expected value. Pure.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace millrace {
 
-/// Something that did not come true, at its place in the scenario file.
+/// A failed expectation, with its position in the scenario file.
 struct Mismatch {
   Position at;
-  std::string path;     ///< `scenarios[0].expect.output.room`; empty: the scenario as a whole
-  std::string message;  ///< one sentence: `wanted "204", got "205"`
+  std::string path;     ///< `scenarios[0].expect.output.room`; empty: the scenario itself
+  std::string message;  ///< one sentence: `expected "204", got "205"`
 
   bool operator==(const Mismatch&) const = default;
 };
 
 enum class Match {
-  kWhole,  ///< just this value
-  kPart,   ///< objects may have more members, at any depth; lists have no more items
+  kWhole,  ///< the values must be equal
+  kPart,   ///< objects may have additional members, at any depth; lists no additional items
 };
 
-/// All differences, in the order of the file.
+/// All differences between the expected and the actual value, in the order of the file.
 std::vector<Mismatch> compare(const Node& wanted, const std::string& path, const Json& got,
                               Match match);
 
-/// The value for a message: its JSON, cut when long.
+/// The JSON of the value for a message, shortened to about 300 bytes.
 std::string in_brief(const Json& value);
 
-/// `1h30m`: the time as a scenario would write it.
+/// The duration as a scenario would write it: `1h30m`.
 std::string spelled(Duration time);
 
 }  // namespace millrace

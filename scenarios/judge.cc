@@ -11,8 +11,9 @@
 namespace millrace {
 namespace {
 
-/// Records of a history that are told; of a longer one its beginning and its end.
-constexpr size_t kMostTold = 40;
+/// The number of history records that are shown. For a longer history, half of them are its first
+/// records and half its last ones.
+constexpr size_t kMostRecords = 40;
 
 Match match_of(Aspect aspect) {
   switch (aspect) {
@@ -49,7 +50,7 @@ Status Judge::look_at(const Expectation& expectation, const std::optional<std::s
       differs(one.wanted, fmt::format("there is no instance of {}", expectation.workflow));
     }
   }
-  if (id && mismatches_.size() > before) TRY(tell(expectation.workflow, *id));
+  if (id && mismatches_.size() > before) TRY(describe(expectation.workflow, *id));
   return {};
 }
 
@@ -79,7 +80,7 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
       compare_with(expected, TRY(attempts_of(id)));
       break;
     case Aspect::kInstances:
-      break;  // of the workflow
+      break;  // a property of the workflow, compared by the caller
   }
   return {};
 }
@@ -87,9 +88,9 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
 void Judge::compare_with(const Expected& expected, const Json& got) {
   const auto& [path, wanted] = expected.wanted;
   if (expected.aspect == Aspect::kStates ||
-      expected.aspect == Aspect::kAttempts) {  // a way through a workflow is seen as a whole
+      expected.aspect == Aspect::kAttempts) {  // one message with the complete lists is clearer
     if (const Json list = to_json(wanted); list != got) {
-      differs(expected.wanted, fmt::format("wanted {}, got {}", in_brief(list), in_brief(got)));
+      differs(expected.wanted, fmt::format("expected {}, got {}", in_brief(list), in_brief(got)));
     }
     return;
   }
@@ -99,13 +100,13 @@ void Judge::compare_with(const Expected& expected, const Json& got) {
 
 void Judge::compare_member(const Expected& expected, const Json& instance, const char* key) {
   if (instance.contains(key)) return compare_with(expected, instance[key]);
-  differs(expected.wanted, fmt::format("there is no {}, the instance is {}", key,
+  differs(expected.wanted, fmt::format("the instance has no {}; its status is {}", key,
                                        instance["status"].get<std::string>()));
 }
 
 Status Judge::compare_time(const Expected& expected, const Json& instance) {
   if (!instance.contains("endedAt")) {
-    differs(expected.wanted, fmt::format("it has not ended, the instance is {}",
+    differs(expected.wanted, fmt::format("the instance has not ended; its status is {}",
                                          instance["status"].get<std::string>()));
     return {};
   }
@@ -113,7 +114,7 @@ Status Judge::compare_time(const Expected& expected, const Json& instance) {
   const TimePoint end = TRY(parse_rfc3339(instance["endedAt"].get<std::string>()));
   const Span wanted = TRY(Span::parse(expected.wanted.value.text));
   if (wanted.after(start) != end) {
-    differs(expected.wanted, fmt::format("wanted {}, got {}", wanted.text, spelled(end - start)));
+    differs(expected.wanted, fmt::format("expected {}, got {}", wanted.text, spelled(end - start)));
   }
   return {};
 }
@@ -126,7 +127,7 @@ Result<Json> Judge::states_of(const std::string& id) {
   return states;
 }
 
-/// How long after the start each call was made.
+/// The time of each call, as a duration since the start of the instance.
 Result<Json> Judge::attempts_of(const std::string& id) {
   Json attempts = Json::array();
   std::optional<TimePoint> start;
@@ -138,7 +139,7 @@ Result<Json> Judge::attempts_of(const std::string& id) {
   return attempts;
 }
 
-/// What reached the stream, in its order.
+/// The events of the instance that are in the event stream, in its order.
 Result<Json> Judge::published_by(const std::string& id) {
   std::set<std::string> ids;
   for (const Json& record : TRY(stage_.history(id))) {
@@ -152,13 +153,13 @@ Result<Json> Judge::published_by(const std::string& id) {
   return events;
 }
 
-Status Judge::tell(const std::string& workflow, const std::string& id) {
+Status Judge::describe(const std::string& workflow, const std::string& id) {
   const Json history = TRY(stage_.history(id));
   story_.push_back(fmt::format("what happened to {}:", workflow));
   for (size_t i = 0; i < history.size(); ++i) {
-    if (history.size() > kMostTold && i == kMostTold / 2) {
+    if (history.size() > kMostRecords && i == kMostRecords / 2) {
       story_.push_back("  …");
-      i = history.size() - kMostTold / 2;
+      i = history.size() - kMostRecords / 2;
     }
     const Json& record = history[i];
     const TimePoint time = TRY(parse_rfc3339(record["time"].get<std::string>()));

@@ -1,5 +1,5 @@
-// Judge: what did not come true of what a scenario expects, once all is over, and what happened
-// instead. One thread.
+// Judge: compares the final state of a scenario with its expectations, and collects the failed ones
+// together with the histories of their instances. One thread.
 #pragma once
 
 #include <optional>
@@ -14,19 +14,20 @@ namespace millrace {
 
 class Judge {
  public:
-  /// Both outlive it; `begin` is when the scenario began.
+  /// `stage` and `broker` must outlive the Judge. `begin` is the time at which the scenario
+  /// started.
   Judge(Stage& stage, const MemoryBroker& broker, TimePoint begin)
       : stage_(stage), broker_(broker), begin_(begin) {}
 
-  /// Compares what is expected of an instance with what there is; nullopt: there is none.
+  /// Compares an expectation with the instance `id`; nullopt: the instance does not exist.
   Status look_at(const Expectation& expectation, const std::optional<std::string>& id);
 
-  /// Notes something else that did not go as the file says.
+  /// Adds another mismatch at that place of the file.
   void differs(const Placed& place, std::string message);
 
-  /// In the order of the file.
+  /// All mismatches, in the order of the file.
   std::vector<Mismatch> mismatches() const;
-  /// Line by line what happened to the instances of which something did not come true.
+  /// The histories of the instances that have a mismatch, as lines of text.
   const std::vector<std::string>& story() const { return story_; }
 
  private:
@@ -37,7 +38,7 @@ class Judge {
   Result<Json> states_of(const std::string& id);
   Result<Json> attempts_of(const std::string& id);
   Result<Json> published_by(const std::string& id);
-  Status tell(const std::string& workflow, const std::string& id);
+  Status describe(const std::string& workflow, const std::string& id);
 
   Stage& stage_;
   const MemoryBroker& broker_;

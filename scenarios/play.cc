@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// Ids in the order of their making, the same in every run.
+/// Makes ids with ascending numbers, so that they are the same in every run.
 class CountedIds {
  public:
   InstanceId operator()(TimePoint now) {
@@ -28,22 +28,22 @@ class CountedIds {
 };
 
 Command command_of(const Control& control, const InstanceId& instance) {
-  const std::string space = "default";
+  const std::string ns = "default";
   switch (control.verb) {
     case Control::Verb::kCancel:
-      return CancelInstance{space, instance};
+      return CancelInstance{ns, instance};
     case Control::Verb::kPause:
-      return PauseInstance{space, instance};
+      return PauseInstance{ns, instance};
     case Control::Verb::kResume:
-      return ResumeInstance{space, instance};
+      return ResumeInstance{ns, instance};
     case Control::Verb::kRetry:
-      return RetryInstance{space, instance, control.extend};
+      return RetryInstance{ns, instance, control.extend};
     case Control::Verb::kRestart:
-      return RestartInstance{space, instance};
+      return RestartInstance{ns, instance};
     case Control::Verb::kRerun:
       break;
   }
-  return RerunInstance{space, instance, control.state};
+  return RerunInstance{ns, instance, control.state};
 }
 
 class Play {
@@ -61,11 +61,11 @@ class Play {
   Status run(const std::vector<ApplyWorkflow>& workflows) {
     for (const ApplyWorkflow& one : workflows) TRY(stage_.command(one));
     for (const auto& [name, value] : scenario_.secrets) {
-      TRY(stage_.command(PutSecret{.space = "default", .name = name, .value = value}));
+      TRY(stage_.command(PutSecret{.ns = "default", .name = name, .value = value}));
     }
     for (const auto& [key, value] : scenario_.variables) {
       TRY(stage_.command(
-          PutVariable{.place = {.space = "default"},
+          PutVariable{.place = {.ns = "default"},
                       .key = key,
                       .value = {.content_type = "application/json", .bytes = dump_json(value)}}));
     }
@@ -86,7 +86,7 @@ class Play {
   bool start(const StartCall& call) {
     about_ = call.workflow;
     const Result<Json> answer = stage_.command(
-        StartInstance{.space = "default", .workflow = call.workflow, .input = call.input});
+        StartInstance{.ns = "default", .workflow = call.workflow, .input = call.input});
     if (answer) {
       started_ = (*answer)["id"];
     } else {
@@ -111,22 +111,24 @@ class Play {
     return answer.has_value();
   }
 
-  /// From one moment at which something is due to the next. What is due at `end` itself comes
-  /// before what is given then. Without `end`: until nothing is due any more.
+  /// Advances the time from one deadline to the next. Everything that is due at `end` itself is
+  /// applied, so it precedes the entries of `given` at that time. Without `end`: until nothing is
+  /// due any more.
   Status run_until(std::optional<TimePoint> end) {
     while (true) {
-      TRY(stage_.settle());
+      TRY(stage_.run_until_idle());
       std::optional<Duration> step = stage_.next_due();
       if (end) step = std::min(step.value_or(Duration::max()), *end - clock_.now());
       if (!step || *step <= Duration(0)) return {};
       if (jumps_++ == most_jumps_) {
-        return fail("scenario.endless", "something is due again and again");
+        return fail("scenario.endless", "another deadline is always due");
       }
       clock_.advance(*step);
     }
   }
 
-  /// The one that was started, or else the first of the workflow.
+  /// The instance that `start` started if it is of that workflow, else the first instance of the
+  /// workflow.
   Result<std::optional<std::string>> instance_of(const std::string& workflow) {
     if (started_ && workflow == about_) return started_;
     const std::vector<Json> all = TRY(stage_.instances(workflow));
@@ -175,9 +177,10 @@ Status play_on_stage(const Scenario& scenario, const std::vector<ApplyWorkflow>&
   outcome.mismatches = judge.mismatches();
   outcome.story = judge.story();
   if (played) return {};
-  return fail(played.error().code,
-              fmt::format("given up after {} of its time: {}; \"until\" ends a scenario earlier",
-                          spelled(clock.now() - begin), played.error().message));
+  return fail(
+      played.error().code,
+      fmt::format("abandoned after {} of virtual time: {}; \"until\" ends a scenario earlier",
+                  spelled(clock.now() - begin), played.error().message));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Plays a scenario: on a stage of its own, from 0 s to the end of all that it leads to, as fast as
-// it goes. Time jumps to whatever is due next. One thread.
+// Plays a scenario on a stage of its own, from 0 s until nothing is due any more, as fast as
+// possible: the virtual time jumps to the next deadline. One thread.
 #pragma once
 
 #include <chrono>
@@ -14,25 +14,25 @@
 
 namespace millrace {
 
-/// What came of a scenario.
+/// The result of a scenario.
 struct PlayOutcome {
-  std::vector<Mismatch> mismatches;  ///< none: all came true
-  /// For people, where something did not: line by line what happened to the instances concerned.
+  std::vector<Mismatch> mismatches;  ///< empty: the scenario passed
+  /// If it failed: the histories of the instances concerned, as lines of text for the report.
   std::vector<std::string> story;
   Duration real_time{0};
 
   bool passed() const { return mismatches.empty(); }
 };
 
-/// What bounds a scenario, so that none goes on for ever.
+/// Limits that end every scenario.
 struct PlayLimits {
-  int jumps = 100'000;  ///< of the time; a far deadline is reached in a few
-  Duration real_time{60'000};
-  std::function<bool()>
-      interrupted;  ///< whether nobody wants to know any more; empty: somebody does
+  int jumps = 100'000;         ///< jumps of the virtual time; even a far deadline needs only a few
+  Duration real_time{60'000};  ///< 60 s
+  std::function<bool()> interrupted;  ///< returns true to abandon the scenario; may be empty
 };
 
-/// `evaluate` answers within its call.
+/// Plays the scenario with these workflows. `evaluate` must return the results before its call
+/// ends.
 PlayOutcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
                  const Evaluator& evaluate, const PlayLimits& limits = {});
 

@@ -11,11 +11,11 @@ std::string seconds(Duration time) {
   return fmt::format("{}.{:03}", time.count() / 1000, time.count() % 1000);
 }
 
-/// What of some reports is counted.
+/// The totals of several reports.
 struct Counts {
   size_t scenarios = 0;
   size_t failed = 0;
-  size_t wrong = 0;  ///< files
+  size_t wrong = 0;  ///< scenario files with errors
   Duration time{0};
 };
 
@@ -41,8 +41,8 @@ std::string render_findings(const SuiteReport& report) {
   return text;
 }
 
-/// For an element's text. What XML 1.0 has no way to write, control characters and U+FFFE, U+FFFF,
-/// becomes the replacement character.
+/// Escapes the text of an XML element. Characters that XML 1.0 cannot represent (control
+/// characters, U+FFFE, U+FFFF) become the replacement character.
 std::string xml_text(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
   std::string out;
@@ -68,14 +68,16 @@ std::string xml_text(std::string_view text) {
   return out;
 }
 
-/// For an attribute in double quotes; a line break in one would be read as a space.
+/// Escapes an XML attribute in double quotes. A line break is escaped too, because XML parsers read
+/// it as a space.
 std::string xml(std::string_view text) {
   std::string out;
   for (const char c : xml_text(text)) out += c == '\n' ? "&#10;" : std::string(1, c);
   return out;
 }
 
-/// `examples.purchase.purchase`: readers take what stands behind the last point for the class.
+/// The class name of a file: `examples.purchase.purchase`. Readers of JUnit XML show the part after
+/// the last dot as the class.
 std::string class_name(std::string name) {
   if (is_scenario_file(name)) name.erase(name.rfind(".test."));
   std::replace(name.begin(), name.end(), '/', '.');
@@ -128,7 +130,7 @@ std::string render_summary(const std::vector<SuiteReport>& reports) {
   std::string text = fmt::format("{} in {}: {} passed", number(counts.scenarios, "scenario"),
                                  number(reports.size(), "file"), counts.scenarios - counts.failed);
   if (counts.failed > 0) text += fmt::format(", {} FAILED", counts.failed);
-  if (counts.wrong > 0) text += fmt::format(", {} wrong", number(counts.wrong, "file"));
+  if (counts.wrong > 0) text += fmt::format(", {} with errors", number(counts.wrong, "file"));
   return text + fmt::format(" ({} s)\n", seconds(counts.time));
 }
 
@@ -148,8 +150,8 @@ std::string render_junit(const std::vector<SuiteReport>& reports) {
     if (!report.wrong.empty()) {
       suites += fmt::format(
           "    <testcase classname=\"{}\" name=\"can be read\" file=\"{}\" time=\"0.000\">\n"
-          "      <error type=\"findings\" message=\"the file, or a workflow that it names, is "
-          "wrong\">{}</error>\n"
+          "      <error type=\"findings\" message=\"the file, or a workflow that it names, has "
+          "errors\">{}</error>\n"
           "    </testcase>\n",
           xml(class_name(report.file)), xml(report.file), xml_text(render_findings(report)));
     }

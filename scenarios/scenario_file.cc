@@ -39,7 +39,8 @@ class Reader {
       }
       if (opened->workflow != nullptr && find_workflow(opened->workflow->id) != nullptr) {
         findings_.error("scenario.workflow_twice", path, item.at,
-                        fmt::format("{} was there before", in_quotes(opened->workflow->id)));
+                        fmt::format("the workflow {} is already listed; remove one of them",
+                                    in_quotes(opened->workflow->id)));
       }
       all_known_ = all_known_ && opened->workflow != nullptr;
       file_.workflows.push_back(*std::move(opened));
@@ -68,21 +69,21 @@ class Reader {
     Scenario one{.name = fields.required_string("name"), .at = fields.at()};
     if (fields.has("name") && !names_.insert(one.name).second) {
       fields.report("name", "scenario.name_twice",
-                    fmt::format("there is another scenario {}", in_quotes(one.name)));
+                    fmt::format("another scenario already has the name {}", in_quotes(one.name)));
     }
     fields.each("secrets", [&](const Member& member, const std::string& path) {
       if (member.value.kind == Node::Kind::kString) {
         one.secrets.emplace(member.key, member.value.text);
       } else if (member.value.kind != Node::Kind::kBroken) {
         findings_.error("definition.type", path, member.value.at,
-                        fmt::format("this is {}; a secret is a text", describe(member.value)));
+                        fmt::format("this is {}; write a string", describe(member.value)));
       }
     });
     fields.each("variables", [&](const Member& member, const std::string& path) {
       if (is_variable_key(member.key)) {
         one.variables.emplace(member.key, to_json(member.value));
       } else {
-        findings_.error("scenario.variable", path, member.at, "this is no key of a variable");
+        findings_.error("scenario.variable", path, member.at, "this is not a valid variable key");
       }
     });
     fields.each("functions", [&](const Member& member, const std::string& path) {
@@ -103,16 +104,17 @@ class Reader {
         });
     if (has_schedule && !fields.has("until")) {
       findings_.error("scenario.endless", fields.path(), fields.at(),
-                      "a workflow here starts by the clock, again and again; say \"until\" when");
+                      "a workflow of this file starts by a schedule, which never ends; write "
+                      "\"until\"");
     }
     if (!fields.has("start") && !fields.has("given")) {
       findings_.error("scenario.nothing_happens", fields.path(), fields.at(),
-                      "nothing happens here; write a \"start\", or what is \"given\"");
+                      "nothing happens in this scenario; write \"start\" or \"given\"");
     }
     return one;
   }
 
-  /// One part, or a list of them.
+  /// One mapping, or a list with one mapping for each attempt.
   std::vector<Performance> performances(const Node& node, const std::string& path) {
     std::vector<Performance> parts;
     const auto read_one = [&](const Node& item, const std::string& place) {
@@ -144,7 +146,8 @@ class Reader {
           tl::unexpected(Error{error.required_string("code"), error.string("msg").value_or("")});
     });
     if (fields.has("return") && fields.has("error")) {
-      fields.report("error", "scenario.performance", "it either returns something or fails");
+      fields.report("error", "scenario.performance",
+                    "\"return\" and \"error\" exclude each other; write one of them");
     }
     return part;
   }
@@ -156,18 +159,21 @@ class Reader {
     const auto time = [](const Span& span) { return span.after(TimePoint()); };
     if (time(given.at) < time(before)) {
       fields.report("at", "scenario.order",
-                    fmt::format("what was given before comes later, at {}", before.text));
+                    fmt::format("this is before the previous entry, which is at {}; write the "
+                                "entries in the order of time",
+                                before.text));
     }
     if (scenario.until && time(given.at) > time(*scenario.until)) {
-      fields.report("at", "scenario.order",
-                    fmt::format("the scenario is over by then, at {}", scenario.until->text));
+      fields.report(
+          "at", "scenario.order",
+          fmt::format("this is after the end of the scenario, \"until\" {}", scenario.until->text));
     }
     const std::optional<Control> control = read_control(fields);
     const Node* const event = fields.node("event");
     if (control.has_value() == (event != nullptr)) {
       return fields.report("event", "scenario.given",
-                           "write what is given: an \"event\", or what is done about the instance, "
-                           "such as \"cancel: true\"");
+                           "write either an \"event\" or a command to the instance, such as "
+                           "\"cancel: true\"");
     }
     if (control) {
       given.what = *control;
@@ -202,7 +208,7 @@ class Reader {
     return control;
   }
 
-  /// One mapping, or one for each instance that is looked at.
+  /// One mapping, or a list with one mapping for each instance that is checked.
   void read_expect(Fields& fields, Scenario& scenario) {
     const Node* const expect = fields.required_node("expect");
     if (expect == nullptr) return;
@@ -235,12 +241,13 @@ class Reader {
     take("instances", Aspect::kInstances, fields.integer("instances").has_value());
     if (!asks) {
       findings_.error("scenario.expects_nothing", fields.path(), fields.at(),
-                      "nothing is expected here");
+                      "nothing is expected here; write for example \"status\"");
     }
     scenario.expect.push_back(std::move(expectation));
   }
 
-  /// Once nothing is left to do, an instance has ended or waits for an event.
+  /// The statuses that an instance can have at the end of a scenario, when nothing is due any more:
+  /// it has ended or waits for an event.
   static bool read_status(Fields& fields) {
     using Status = InstanceStatus;
     return fields
@@ -259,7 +266,8 @@ class Reader {
     });
   }
 
-  /// A state that the workflow does not have can never be entered: a slip of the pen.
+  /// Reports ids of states that the workflow does not have: it can never enter them, so they are
+  /// typing errors.
   bool read_states(Fields& fields, const std::string& workflow) {
     const Workflow* const known = find_workflow(workflow);
     return fields.sequence("states", [&](const Node& item, const std::string& path) {
@@ -274,7 +282,8 @@ class Reader {
     });
   }
 
-  /// The workflow that is meant: the one that is named, or else `by_default`, or else the first.
+  /// The workflow of the mapping: the one in its key `workflow`, else `by_default`, else the first
+  /// one of the file.
   std::string workflow(Fields& fields, std::string by_default = "") {
     const auto named = fields.string("workflow");
     if (!all_known_) return by_default;
@@ -314,7 +323,7 @@ class Reader {
   const OpenWorkflow& open_;
   Findings& findings_;
   ScenarioFile file_;
-  bool all_known_ = true;  ///< every workflow could be read
+  bool all_known_ = true;  ///< every workflow was loaded without errors
   std::set<std::string> names_;
 };
 

@@ -1,6 +1,6 @@
-// A scenario file: what happens to workflows, and what is to come of it, as
-// docs/testing-workflows.md describes it. Text → values, or every mistake with its place. Pure; the
-// workflows that it names are opened by the function that it is given.
+// Reads a scenario file: events and commands for workflows, and the expected results. The format is
+// described in docs/testing-workflows.md. The result is values, or all mistakes with their
+// positions. Pure; a function of the caller opens the workflows that the file names.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@
 
 namespace millrace {
 
-/// A value of the file with its place, for saying later what did not come true.
+/// A value of the file with its position, for later messages about it.
 struct Placed {
   std::string path;  ///< `scenarios[0].expect.output`
   Node value;
@@ -36,32 +36,32 @@ struct StartCall {
   Placed place;
 };
 
-/// What an operator does about the instance that the scenario is about.
+/// A command of an operator to the instance under test.
 struct Control {
   enum class Verb { kCancel, kPause, kResume, kRetry, kRestart, kRerun };
   Verb verb = Verb::kCancel;
-  std::string state;    ///< kRerun: from there
-  bool extend = false;  ///< kRetry
+  std::string state;    ///< kRerun: the first state of the new run
+  bool extend = false;  ///< kRetry: restart the execution timeout
 };
 
-/// What happens from outside at some time of the scenario.
+/// An external event or a command at a time of the scenario.
 struct Given {
   Span at;
   std::variant<Event, Control> what;
   Placed place;
 };
 
-/// What can be expected of an instance.
+/// The properties of an instance that can be expected.
 enum class Aspect {
   kStatus,
-  kStates,          ///< those that it entered, in order
-  kOutput,          ///< the whole of it
-  kOutputContains,  ///< a part of it
-  kError,           ///< a part: code or msg
-  kPublished,       ///< a part of each event that it published, all of them in order
-  kTook,            ///< from its start to its end
-  kAttempts,        ///< when each attempt at a function was handed out, of all functions in order
-  kInstances,       ///< how many of its workflow there are
+  kStates,          ///< the states that it entered, in order
+  kOutput,          ///< the complete output
+  kOutputContains,  ///< a part of the output
+  kError,           ///< a part of the error: code or msg
+  kPublished,       ///< a part of each event that it published, for all events in order
+  kTook,            ///< the time from its start to its end
+  kAttempts,        ///< the time of each attempt of a call, for all functions in order
+  kInstances,       ///< the number of instances of its workflow
 };
 
 struct Expected {
@@ -69,7 +69,8 @@ struct Expected {
   Placed wanted;
 };
 
-/// What is to come of one instance: the one that was started, or else the first of the workflow.
+/// The expected result of one instance: the one that `start` started, else the first instance of
+/// the workflow.
 struct Expectation {
   std::string workflow;
   std::vector<Expected> all;
@@ -78,9 +79,9 @@ struct Expectation {
 struct Scenario {
   std::string name;
   Position at;
-  std::map<std::string, std::string> secrets;  ///< of the namespace, from the beginning
-  std::map<std::string, Json> variables;       ///< the same
-  /// What functions outside do with each attempt at them, by their ids.
+  std::map<std::string, std::string> secrets;  ///< of the namespace, at 0 s, by name
+  std::map<std::string, Json> variables;       ///< of the namespace, at 0 s, by key
+  /// The behaviour of external functions for each of their attempts, by function id.
   std::map<std::string, std::vector<Performance>> functions;
   std::optional<StartCall> start;
   std::vector<Given> given;  ///< in the order of time
@@ -93,13 +94,14 @@ struct ScenarioFile {
   std::vector<Scenario> scenarios;
 };
 
-/// Opens a workflow: that of a file, named as the scenario file does, or a definition that stands
-/// in the scenario file itself. An error becomes a finding at its place. A null `workflow` says
-/// that it has mistakes, which were reported where they are.
+/// Opens a workflow: from a file, with the name that the scenario file has, or from a definition in
+/// the scenario file itself. An error becomes a finding at the name. A null `workflow` means that
+/// the definition has errors, which were reported separately.
 using OpenWorkflow = std::function<Result<ApplyWorkflow>(const Node& name_or_definition)>;
 
-/// Reads the text of a scenario file. It may be used if `findings` has no errors and no workflow is
-/// null. Codes beside those of Fields and of events: `scenario.*`.
+/// Reads the text of a scenario file. The result may be used only if `findings` has no errors and
+/// no workflow is null. Findings have the codes of Fields and of decode_json_event, and
+/// `scenario.*`.
 ScenarioFile read_scenario_file(std::string_view text, const std::string& default_workflow,
                                 const OpenWorkflow& open, Findings& findings);
 

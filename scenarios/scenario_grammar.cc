@@ -10,150 +10,165 @@ constexpr KeyRule kErrorKeys[] = {
     {.name = "msg", .kind = Kind::kText, .meaning = "The error's message."},
 };
 constexpr Mapping kError = {
-    .name = "ExpectedError", .meaning = "The error that it ends with.", .groups = {kErrorKeys}};
+    .name = "ExpectedError", .meaning = "The error of the instance.", .groups = {kErrorKeys}};
 
 constexpr Mapping kPublished = {.name = "PublishedEvent", .meaning = "A part of an event."};
 
 constexpr Word kStatuses[] = {
-    {"complete", "It has ended."},
-    {"failed", "It has ended with an error."},
-    {"cancelled", "It was cancelled."},
-    {"timedout", "Its time was over."},
-    {"waiting", "It waits when nothing is left to do."},
+    {"complete", "The instance has ended without an error."},
+    {"failed", "The instance has ended with an error."},
+    {"cancelled", "The instance was cancelled."},
+    {"timedout", "A timeout has ended the instance."},
+    {"waiting", "The instance waits for an event when nothing is due any more."},
 };
 
 constexpr KeyRule kExpectationKeys[] = {
     {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow of the instance."},
-    {.name = "status", .kind = Kind::kWord, .meaning = "How it ends.", .words = kStatuses},
-    {.name = "states", .kind = Kind::kState, .meaning = "Those it enters, in order.", .list = true},
-    {.name = "output", .kind = Kind::kCommand, .meaning = "The whole of its output."},
-    {.name = "outputContains", .kind = Kind::kCommand, .meaning = "A part of its output."},
+    {.name = "status",
+     .kind = Kind::kWord,
+     .meaning = "The status of the instance at the end.",
+     .words = kStatuses},
+    {.name = "states",
+     .kind = Kind::kState,
+     .meaning = "The states that the instance enters, in order.",
+     .list = true},
+    {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output."},
+    {.name = "outputContains", .kind = Kind::kCommand, .meaning = "A part of the output."},
     {.name = "error",
      .kind = Kind::kObject,
-     .meaning = "The error that it ends with.",
+     .meaning = "The error of the instance.",
      .object = &kError},
     {.name = "published",
      .kind = Kind::kObject,
-     .meaning = "A part of each event that it publishes, in order.",
+     .meaning = "A part of each event that the instance publishes, in order.",
      .list = true,
      .object = &kPublished},
     {.name = "attempts",
      .kind = Kind::kText,
-     .meaning = "When its calls were made, counted from its start, in order.",
+     .meaning = "The times of the calls, counted from the start of the instance, in order.",
      .list = true},
     {.name = "took",
      .kind = Kind::kDuration,
-     .meaning = "From its start to its end.",
+     .meaning = "The time from the start to the end of the instance.",
      .zero = true},
     {.name = "instances",
      .kind = Kind::kInteger,
-     .meaning = "How many of its workflow there are.",
+     .meaning = "The number of instances of the workflow.",
      .min = 0},
 };
 constexpr Mapping kExpectation = {.name = "Expectation",
-                                  .meaning = "What is to come of an instance.",
+                                  .meaning = "The expected result of an instance.",
                                   .groups = {kExpectationKeys}};
 
 constexpr KeyRule kStartKeys[] = {
-    {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow that is called."},
-    {.name = "input", .kind = Kind::kCommand, .meaning = "Its input, as it stands."},
+    {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow to start."},
+    {.name = "input", .kind = Kind::kCommand, .meaning = "The input, without jq."},
 };
 constexpr Mapping kStart = {
-    .name = "StartCall", .meaning = "The call that starts it.", .groups = {kStartKeys}};
+    .name = "StartCall", .meaning = "The call that starts an instance.", .groups = {kStartKeys}};
 
 constexpr KeyRule kGivenKeys[] = {
     {.name = "at",
      .kind = Kind::kDuration,
-     .meaning = "When, counted from the beginning.",
+     .meaning = "The time, counted from the start of the scenario.",
      .zero = true},
-    {.name = "event", .kind = Kind::kCommand, .meaning = "A CloudEvent, as it stands."},
-    {.name = "cancel", .kind = Kind::kBoolean, .meaning = "The instance is cancelled."},
-    {.name = "pause", .kind = Kind::kBoolean, .meaning = "It is paused."},
-    {.name = "resume", .kind = Kind::kBoolean, .meaning = "It goes on after a pause."},
-    {.name = "retry", .kind = Kind::kBoolean, .meaning = "It has failed and is tried again."},
+    {.name = "event", .kind = Kind::kCommand, .meaning = "A CloudEvent, without jq."},
+    {.name = "cancel", .kind = Kind::kBoolean, .meaning = "Cancels the instance."},
+    {.name = "pause", .kind = Kind::kBoolean, .meaning = "Pauses the instance."},
+    {.name = "resume", .kind = Kind::kBoolean, .meaning = "Resumes the paused instance."},
+    {.name = "retry", .kind = Kind::kBoolean, .meaning = "Retries the failed instance."},
     {.name = "extend",
      .kind = Kind::kBoolean,
-     .meaning = "With retry: the execution's deadline counts anew."},
-    {.name = "restart", .kind = Kind::kBoolean, .meaning = "It has ended and is run anew."},
+     .meaning = "With retry: restarts the execution timeout."},
+    {.name = "restart", .kind = Kind::kBoolean, .meaning = "Starts another run after the end."},
     {.name = "rerun",
      .kind = Kind::kText,
-     .meaning = "It has ended and is run anew from that state."},
+     .meaning = "Starts another run after the end, from that state."},
 };
 constexpr Mapping kGiven = {
-    .name = "Given", .meaning = "What happens from outside.", .groups = {kGivenKeys}};
+    .name = "Given", .meaning = "An external event or a command.", .groups = {kGivenKeys}};
 
 constexpr Word kNever[] = {
-    {"begins", "Nobody takes it."},
-    {"ends", "Whoever takes it never answers, and falls silent after `takes`."},
+    {"begins", "No worker takes the task."},
+    {"ends", "The task has no result, and its heartbeats stop after `takes`."},
 };
 constexpr KeyRule kFailureKeys[] = {
     {.name = "code", .kind = Kind::kText, .meaning = "The error's code.", .required = true},
     {.name = "msg", .kind = Kind::kText, .meaning = "The error's message."},
 };
 constexpr Mapping kFailure = {
-    .name = "FunctionError", .meaning = "The error that it answers.", .groups = {kFailureKeys}};
+    .name = "FunctionError", .meaning = "The error of the task.", .groups = {kFailureKeys}};
 constexpr KeyRule kPerformanceKeys[] = {
     {.name = "begins",
      .kind = Kind::kDuration,
-     .meaning = "How long after it was handed out somebody begins with it.",
+     .meaning = "The time until the task is started.",
      .otherwise = "PT0S",
      .zero = true},
     {.name = "takes",
      .kind = Kind::kDuration,
-     .meaning = "How long it takes from then on.",
+     .meaning = "The time from the start of the task to its end.",
      .otherwise = "PT0S",
      .zero = true},
-    {.name = "heartbeat", .kind = Kind::kDuration, .meaning = "How often it gives a sign of life."},
+    {.name = "heartbeat", .kind = Kind::kDuration, .meaning = "The interval of heartbeats."},
     {.name = "never",
      .kind = Kind::kWord,
-     .meaning = "What does not happen at all.",
+     .meaning = "The report that never comes.",
      .words = kNever},
-    {.name = "return", .kind = Kind::kCommand, .meaning = "What it answers.", .otherwise = "null"},
+    {.name = "return",
+     .kind = Kind::kCommand,
+     .meaning = "The result of the task.",
+     .otherwise = "null"},
     {.name = "error",
      .kind = Kind::kObject,
-     .meaning = "The error that it answers.",
+     .meaning = "The error of the task.",
      .object = &kFailure},
 };
 constexpr Mapping kPerformance = {.name = "Performance",
-                                  .meaning = "What a function does with one attempt.",
+                                  .meaning = "The behaviour of a function for one attempt.",
                                   .groups = {kPerformanceKeys}};
 
 constexpr KeyRule kScenarioKeys[] = {
-    {.name = "name", .kind = Kind::kText, .meaning = "What it shows.", .required = true},
+    {.name = "name",
+     .kind = Kind::kText,
+     .meaning = "The name of the scenario, unique in the file.",
+     .required = true},
     {.name = "secrets",
      .kind = Kind::kAttributes,
-     .meaning = "The namespace's secrets, name by name."},
+     .meaning = "The secrets of the namespace at 0 s, by name."},
     {.name = "variables",
      .kind = Kind::kAttributes,
-     .meaning = "The namespace's variables, key by key, as JSON."},
+     .meaning = "The variables of the namespace at 0 s, by key, as JSON."},
     {.name = "functions",
      .kind = Kind::kAttributes,
-     .meaning = "What functions outside do, by id: a part, or one for each attempt in a list."},
+     .meaning = "The behaviour of external functions, by id: a mapping, or a list with one mapping "
+                "for each attempt."},
     {.name = "start", .kind = Kind::kObject, .meaning = "The call at 0 s.", .object = &kStart},
     {.name = "given",
      .kind = Kind::kObject,
-     .meaning = "What happens then, in the order of time.",
+     .meaning = "External events and commands, in the order of time.",
      .list = true,
      .object = &kGiven},
-    {.name = "until", .kind = Kind::kDuration, .meaning = "When it is over at the latest."},
+    {.name = "until", .kind = Kind::kDuration, .meaning = "The end of the scenario."},
     {.name = "expect",
      .kind = Kind::kObject,
-     .meaning = "What is to come of it.",
+     .meaning = "The expected result.",
      .list = true,
      .required = true,
      .object = &kExpectation},
 };
 constexpr Mapping kScenario = {
-    .name = "Scenario", .meaning = "One thing that the workflows do.", .groups = {kScenarioKeys}};
+    .name = "Scenario", .meaning = "One test of the workflows.", .groups = {kScenarioKeys}};
 
 constexpr KeyRule kFileKeys[] = {
     {.name = "workflows",
      .kind = Kind::kText,
-     .meaning = "Their files, from here; without it the one of the same name.",
+     .meaning =
+         "The workflows: paths relative to this file, or definitions; by default the file of "
+         "the same name without `.test`.",
      .list = true},
     {.name = "scenarios",
      .kind = Kind::kObject,
-     .meaning = "What they do.",
+     .meaning = "The scenarios.",
      .list = true,
      .required = true,
      .object = &kScenario},

@@ -1,16 +1,16 @@
-// The keys of a scenario file as tables, as language/grammar.h has those of a definition.
-// Constants.
+// The keys of a scenario file as tables, in the form of language/grammar.h. Constants.
 #pragma once
 
 #include "language/grammar.h"
 
 namespace millrace {
 
+/// The scenario file itself.
 const Mapping& scenario_file_grammar();
 
-/// One item of `expect`, or all of it.
+/// The value of `expect`, or an item of it if it is a list.
 const Mapping& expectation_grammar();
-/// What a function outside does with one attempt.
+/// The behaviour of an external function for one attempt.
 const Mapping& performance_grammar();
 
 }  // namespace millrace

@@ -10,10 +10,11 @@
 namespace millrace {
 namespace {
 
-/// More rounds than anything that is right needs to come to rest.
+/// The maximum number of rounds until idle; more than any correct execution needs.
 constexpr int kMostRounds = 100'000;
 
-/// Rounds in which nothing moves, while messages are on their way: the longest delay of a fate.
+/// The number of rounds without work after which the stage is idle although messages are still in
+/// transit: the longest delay of a PublishFate.
 constexpr int kQuietRounds = 16;
 
 }  // namespace
@@ -33,7 +34,7 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                             .definitions = stage->definitions_,
                                                             .make_id = given.make_id,
                                                             .id_key = given.id_key,
-                                                            .begun_tasks = stage->begun_tasks_},
+                                                            .started_tasks = stage->started_tasks_},
                                                  .intake = stage->intake_,
                                                  .evaluate = given.evaluate,
                                                  .metrics = stage->metrics_},
@@ -47,14 +48,14 @@ Stage::~Stage() { parts_.broker.stop(); }
 
 bool Stage::step(size_t most) {
   const bool moved = parts_.broker.pump(most);
-  const bool told = parts_.functions.pump(intake_);
-  return processor_->turn() || moved || told;
+  const bool reported = parts_.functions.pump(intake_);
+  return processor_->turn() || moved || reported;
 }
 
-Status Stage::settle() {
+Status Stage::run_until_idle() {
   int quiet = 0;
   for (int rounds = 0; quiet < (parts_.broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
-    if (rounds == kMostRounds) return fail("stage.restless", "it does not come to rest");
+    if (rounds == kMostRounds) return fail("stage.restless", "it does not become idle");
     if (parts_.give_up && parts_.give_up()) return fail("stage.given_up", "it takes too long");
     quiet = step() ? 0 : quiet + 1;
   }
@@ -64,7 +65,7 @@ Status Stage::settle() {
 std::optional<Duration> Stage::next_due() const {
   std::optional<Duration> next;
   const auto sooner = [&](Duration wait) {
-    // What is due and did not move waits for something else.
+    // A deadline that has passed without any effect depends on something else, so it is ignored.
     if (wait > Duration(0)) next = std::min(next.value_or(wait), wait);
   };
   if (const auto wake = processor_->next_wake()) sooner(*wake);
@@ -81,7 +82,7 @@ Result<Json> Stage::command(Command command) {
   const auto answer = std::make_shared<std::optional<Result<Json>>>();
   intake_.command(std::move(command),
                   [answer](Result<Json> result) { *answer = std::move(result); });
-  TRY(settle());
+  TRY(run_until_idle());
   if (!*answer) return fail("stage.unanswered", "the command was not answered");
   return std::move(**answer);
 }

@@ -1,6 +1,7 @@
-// Stage: one life of a millrace on a virtual clock, in one thread: the processor as it is on a real
-// store, with the broker's twin. Nothing moves but in the calls made here. `millrace test` plays
-// scenarios on it; the simulation kills it and makes another on the same folder. One thread.
+// Stage: one simulated process of millrace on a virtual clock: the real processor on a real store,
+// with MemoryBroker in place of NATS. It does nothing outside the calls of its functions. `millrace
+// test` plays scenarios on it; the simulation destroys it and creates another one on the same
+// folder. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,28 +23,28 @@
 
 namespace millrace {
 
-/// What a stage must be given; all outlive it.
+/// The parts of a stage. All references must outlive it.
 struct StageParts {
   std::filesystem::path folder;  ///< of the store
   VirtualClock& clock;
   MemoryBroker& broker;
-  const Clock& brokers_clock;  ///< that `broker` has
-  Publisher& publisher;        ///< `broker`, or what stands before it
+  const Clock& brokers_clock;  ///< the clock of `broker`
+  Publisher& publisher;        ///< `broker`, or a wrapper around it
   ActedFunctions& functions;
   WebhookSender& webhooks;
-  /// May answer within the call, or between two calls made here.
+  /// May deliver results within its call, or later between two calls of the stage's functions.
   Evaluator evaluate;
   IdMaker make_id;
   std::string id_key = {};  ///< Lookup::id_key
   EnvironmentOptions store;
   IntakeLimits intake;
   ProcessorOptions processor;
-  std::function<bool()> give_up;  ///< asked by settle() in each round; may be empty
+  std::function<bool()> give_up;  ///< called by run_until_idle() in each round; may be empty
 };
 
 class Stage {
  public:
-  /// Opens the store and begins to read the stream. Errors: those of the store.
+  /// Opens the store and starts to read the event stream. Errors: those of the store.
   static Result<std::unique_ptr<Stage>> open(StageParts parts);
   ~Stage();
   Stage(const Stage&) = delete;
@@ -55,24 +56,24 @@ class Stage {
   Metrics& metrics() { return metrics_; }
   Queries& queries() { return queries_; }
 
-  /// One round: what the broker has due, up to `most` messages, what functions tell, and one turn.
-  /// Returns whether anything moved.
+  /// One round: up to `most` messages of the broker that are due, the due reports of functions, and
+  /// one turn of the processor. Returns whether there was any work.
   bool step(size_t most = 64);
 
-  /// Rounds until nothing moves any more, as long as the clock stands. Errors: `stage.restless`
-  /// (that does not come), `stage.given_up`.
-  Status settle();
+  /// Runs rounds until no work is left at the current time. Errors: `stage.restless` (work is left
+  /// after 100 000 rounds), `stage.given_up` (`give_up` returned true).
+  Status run_until_idle();
 
-  /// Once it has settled: how long until something is due by itself, never zero; nullopt: nothing
-  /// is.
+  /// When the stage is idle: the time until the next deadline, never zero; nullopt if there is
+  /// none.
   std::optional<Duration> next_due() const;
 
-  /// Does what the command says and settles.
+  /// Applies the command, runs until idle, and returns the command's result.
   Result<Json> command(Command command);
 
-  // What there is in the default namespace, in the shapes of Queries.
+  // The instances of the default namespace, as JSON in the format of Queries.
 
-  /// Without data, oldest first; of one workflow, or of all.
+  /// The instances without their data, oldest first, of one workflow or of all.
   Result<std::vector<Json>> instances(std::string_view workflow = "");
   Result<Json> instance(std::string_view id);
   Result<Json> history(std::string_view id);
@@ -82,9 +83,9 @@ class Stage {
 
   StageParts parts_;
   Metrics metrics_;
-  BegunTasks begun_tasks_;
+  StartedTasks started_tasks_;
   DefinitionCache definitions_{load_stored};
-  Queries queries_{definitions_, begun_tasks_};
+  Queries queries_{definitions_, started_tasks_};
   Intake intake_;
   std::unique_ptr<Environment> environment_;
   std::unique_ptr<Processor> processor_;

@@ -18,7 +18,7 @@ Result<std::vector<fs::path>> find_scenario_files(const fs::path& where) {
   std::error_code error;
   if (!fs::is_directory(where, error)) {
     if (fs::exists(where, error)) return std::vector{where};
-    return fail("scenario.not_found", fmt::format("there is no {}", where.string()));
+    return fail("scenario.not_found", fmt::format("there is no file or folder {}", where.string()));
   }
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(
@@ -42,7 +42,7 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
     if (item.kind == Node::Kind::kMapping) {
       Loaded loaded = load_workflow(item, {}, check, check_schemas);
       note(file, std::move(loaded.findings));
-      return ApplyWorkflow{.space = "default",
+      return ApplyWorkflow{.ns = "default",
                            .text = dump_json(to_json(item)),
                            .workflow = std::move(loaded.workflow)};
     }
@@ -51,7 +51,7 @@ LoadedSuite load_suite(const fs::path& file, const ProgramCheck& check,
     Loaded loaded = load_workflow(text, check, check_schemas);
     note(path, std::move(loaded.findings));
     return ApplyWorkflow{
-        .space = "default", .text = std::move(text), .workflow = std::move(loaded.workflow)};
+        .ns = "default", .text = std::move(text), .workflow = std::move(loaded.workflow)};
   };
   Findings findings;
   ScenarioFile scenarios;

@@ -1,4 +1,4 @@
-// A suite: a scenario file with the workflows that it is about, as they stand on the disk.
+// A suite: a scenario file with the workflows that it names, read from files.
 #pragma once
 
 #include <filesystem>
@@ -13,21 +13,21 @@
 
 namespace millrace {
 
-/// The scenario files below a folder, by name; a file is itself, whatever its name. Error
-/// `scenario.not_found`: there is nothing of that name.
+/// The scenario files below a folder, sorted by name. For a file, the file itself, whatever its
+/// name. Error `scenario.not_found`: the file or folder does not exist.
 Result<std::vector<std::filesystem::path>> find_scenario_files(const std::filesystem::path& where);
 
-/// The mistakes in one file.
+/// A file with errors, and its findings.
 struct WrongFile {
   std::string file;
   Findings findings;
 };
 
-/// What may be played, or what is wrong with the file and the workflows that it names.
+/// A suite that can be played, or the scenario file and workflows that have errors.
 using LoadedSuite = std::variant<ScenarioFile, std::vector<WrongFile>>;
 
-/// Reads a scenario file and its workflows, whose jq programs `check` checks. A file that cannot be
-/// read is a finding as well.
+/// Reads a scenario file and its workflows. `check` checks the jq programs of the workflows. A file
+/// that cannot be read is reported as a finding.
 LoadedSuite load_suite(const std::filesystem::path& file, const ProgramCheck& check,
                        const SchemaCheck& check_schemas = nullptr);
 

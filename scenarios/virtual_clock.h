@@ -1,4 +1,4 @@
-// VirtualClock: time that goes on only when it is told to. One thread.
+// VirtualClock: a clock whose time changes only by calls of advance() and jump(). One thread.
 #pragma once
 
 #include "base/time.h"
@@ -11,11 +11,12 @@ class VirtualClock final : public Clock {
   TimePoint now() const override { return now_; }
   Duration elapsed() const override { return elapsed_; }
 
+  /// Advances the wall clock and the elapsed time.
   void advance(Duration by) {
     now_ += by;
     elapsed_ += by;
   }
-  /// Somebody sets the wall clock, backward perhaps.
+  /// Sets the wall clock, possibly backward; the elapsed time does not change.
   void jump(Duration by) { now_ += by; }
 
  private:

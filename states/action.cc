@@ -1,5 +1,5 @@
-// action (Direktiv's ActionState): calls a function and waits for what it returns; with
-// `async` it starts it and goes on.
+// action (Direktiv's ActionState): calls a function and waits for its result. With `async` it
+// starts the function and continues without the result.
 #include "states/calling_state.h"
 #include "states/state_fields.h"
 #include "states/types.h"

@@ -15,13 +15,14 @@
 namespace millrace {
 namespace {
 
-/// The retry policy of calling states is their actions'.
+/// Removes the state's retry policy: in a calling state it applies to the actions, not to the
+/// state.
 StateCommon without_retries(StateCommon common) {
   common.retries.reset();
   return common;
 }
 
-/// Nothing more is to be done for it.
+/// Ends the call with that result and clears everything that only a running call needs.
 void finish(Call& call, LazyJson result) {
   call.status = Call::Status::kDone;
   call.retry_at.reset();
@@ -30,26 +31,28 @@ void finish(Call& call, LazyJson result) {
   call.result = std::move(result);
 }
 
-std::string_view wanted_by(TimeoutKind kind) {
+/// What an attempt failed to do in time, as a verb.
+std::string_view missed_action(TimeoutKind kind) {
   switch (kind) {
     case TimeoutKind::kScheduleToStart:
-      return "begin";
+      return "start";
     case TimeoutKind::kHeartbeat:
-      return "give a sign of life";
+      return "send a heartbeat";
     default:
       return "end";
   }
 }
 
-/// How much later a deadline that does not count is looked at again, at least: its resume has it
-/// count anew, whenever that comes.
+/// The minimum delay until a suspended deadline is checked again. A resume of the service restarts
+/// the timeout at once, independent of this delay.
 constexpr Duration kHeldAgain = std::chrono::hours(1);
 
-/// The timeouts of a call that do not count while no worker has begun it and its service is paused.
+/// The timeouts that are suspended while the service of a call is paused and no worker has started
+/// the call.
 constexpr std::array kHeldTimeouts = {TimeoutKind::kScheduleToStart, TimeoutKind::kScheduleToClose};
 
 bool waits_for_begin(const Call& call) {
-  return call.status == Call::Status::kRunning && call.outside && !call.begun;
+  return call.status == Call::Status::kRunning && call.outside && !call.started;
 }
 
 size_t count(std::span<const Call> calls, Call::Status status) {
@@ -75,11 +78,11 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   const auto raise = [](std::string code, std::string message) {
     return tl::unexpected<Outcome>(Raise{{std::move(code), std::move(message)}});
   };
-  // What each input is made of: as it is, or a copy with the secrets in it.
+  // The data for each input: unchanged, or a copy that contains the secrets.
   std::vector<LazyJson> sources;
   sources.reserve(wanted.size());
   bool has_secrets = false;
-  // A foreach wants the same action for all of its elements.
+  // In a foreach all calls have the same action, so its secrets are read only once.
   const Action* opened_for = nullptr;
   Json secrets;
   for (const Wanted& one : wanted) {
@@ -88,7 +91,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
     has_secrets = true;
     if (!source.value().is_object()) {
       return raise("direktiv.jq.notObject",
-                   fmt::format("secrets cannot be added to {}: it is no object",
+                   fmt::format("secrets cannot be added to {}: it is not an object",
                                type_name_of(source.value())));
     }
     if (opened_for != one.action) {
@@ -114,8 +117,10 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   auto values = visit.evaluate(evaluated);
   if (!values) {
     auto* const raised = std::get_if<Raise>(&values.error());
-    // jq likes to quote what it could not work with.
-    if (has_secrets && raised != nullptr) raised->error.message = "jq failed where it had secrets";
+    // An error message of jq often quotes its input, which contains secrets here.
+    if (has_secrets && raised != nullptr) {
+      raised->error.message = "a jq query that can read secrets failed; its message is not shown";
+    }
     return tl::unexpected(std::move(values).error());
   }
   std::vector<Call> calls(wanted.size());
@@ -150,7 +155,7 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   return go_on(visit);
 }
 
-/// The action's, and for what it leaves open its service's, and then what the namespace gives it.
+/// The action's policy. What it does not set comes from its service, then from the namespace.
 ActionPolicy CallingState::policy(const Visit& visit, size_t index) const {
   ActionPolicy policy = action(index).policy;
   const ServicePolicy* const service = visit.service_policy(*action(index).function);
@@ -171,7 +176,7 @@ void CallingState::start(Visit& visit, size_t index) const {
   const ActionPolicy policy = this->policy(visit, index);
   Call& call = visit.calls()[index];
   if (call.attempt == 0 && policy.retries && policy.retries->attempts == 0) {
-    visit.tell(HistoryKind::kSkipped, Json{{"function", called.function->id}, {"index", index}});
+    visit.record(HistoryKind::kSkipped, Json{{"function", called.function->id}, {"index", index}});
     return finish(call, {});
   }
   visit.start_call(index, *called.function, policy);
@@ -180,54 +185,56 @@ void CallingState::start(Visit& visit, size_t index) const {
 Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
                                TimePoint retry_from) const {
   Call& call = visit.calls()[index];
-  Json told{{call.outside ? "task" : "instance", to_string(call.id)},
-            {"index", index},
-            {"attempt", call.attempt}};
+  Json detail{{call.outside ? "task" : "instance", to_string(call.id)},
+              {"index", index},
+              {"attempt", call.attempt}};
   if (!result) {
-    told.update({{"code", result.error().code}, {"msg", result.error().message}});
-    visit.tell(HistoryKind::kReturned, std::move(told));
+    detail.update({{"code", result.error().code}, {"msg", result.error().message}});
+    visit.record(HistoryKind::kReturned, std::move(detail));
     return failed(visit, index, std::move(result).error(), MayRetry::kYes, retry_from);
   }
-  visit.tell(HistoryKind::kReturned, std::move(told));
+  visit.record(HistoryKind::kReturned, std::move(detail));
   finish(call, std::move(*result));
   call.last_error.reset();
   return go_on(visit);
 }
 
-bool CallingState::begun(Visit& visit, size_t index) const {
-  // Where nothing counts, nobody has to know it after a restart.
+bool CallingState::started(Visit& visit, size_t index) const {
+  // Without a timeout nothing depends on the start, so it need not be stored.
   const TimeoutPolicy timeouts = this->timeouts(visit, index);
   const bool counts = std::any_of(timeouts.timeouts.begin(), timeouts.timeouts.end(),
                                   [](const auto& timeout) { return timeout.has_value(); });
-  if (visit.calls()[index].begun || !counts) return false;
+  if (visit.calls()[index].started || !counts) return false;
   const bool was_held = is_held(visit, index);
   visit.begin_call(index, timeouts);
-  if (was_held) visit.count_anew(index, TimeoutKind::kScheduleToClose, timeouts);
+  if (was_held) visit.restart_timeout(index, TimeoutKind::kScheduleToClose, timeouts);
   visit.arm_calls();
   return true;
 }
 
-Outcome CallingState::silent(Visit& visit, size_t index) const {
+Outcome CallingState::heartbeat_missed(Visit& visit, size_t index) const {
   return timed_out(visit, index, TimeoutKind::kHeartbeat);
 }
 
 Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) const {
   const Call& call = visit.calls()[index];
-  // Where settings no longer have it, it counts to its end as an error that is final.
+  // If the settings no longer have the timeout, an expired deadline is still an error, and it is
+  // not retried.
   const auto found = timeouts(visit, index)[kind];
   const Timeout timeout = found.value_or(Timeout{.span = {.text = "its timeout"}});
-  visit.tell(HistoryKind::kTimedOut,
-             Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
+  visit.record(HistoryKind::kTimedOut,
+               Json{{"index", index}, {"attempt", call.attempt}, {"code", error_code(kind)}});
   if (call.status == Call::Status::kRunning) visit.stop_call(index);
   Error error{std::string(error_code(kind)),
               fmt::format("attempt {} of function \"{}\" did not {} within {}", call.attempt,
-                          action(index).function->id, wanted_by(kind), timeout.span.text)};
+                          action(index).function->id, missed_action(kind), timeout.span.text)};
   if (timeout.expiry == Timeout::Expiry::kCancels) return GiveUp{std::move(error)};
   return failed(visit, index, std::move(error),
                 timeout.expiry == Timeout::Expiry::kRetryable ? MayRetry::kYes : MayRetry::kNo);
 }
 
-/// Where one success is enough nothing is raised that could be caught.
+/// Handles a failed attempt: schedules the next one, or fails the call. If one successful call is
+/// enough (Needs::kAny), a failed call raises no error that `catch` could match.
 Outcome CallingState::failed(Visit& visit, size_t index, Error error, MayRetry may_retry,
                              TimePoint retry_from) const {
   Call& call = visit.calls()[index];
@@ -278,7 +285,7 @@ Outcome CallingState::attempts_due(Visit& visit) const {
 }
 
 Outcome CallingState::resumed(Visit& visit) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) visit.count_anew(i, timeouts(visit, i));
+  for (size_t i = 0; i < visit.calls().size(); ++i) visit.restart_timeout(i, timeouts(visit, i));
   return go_on(visit);
 }
 
@@ -289,7 +296,7 @@ bool CallingState::services_resumed(Visit& visit, const ServiceNames* names) con
     if (service == nullptr || !waits_for_begin(visit.calls()[i])) continue;
     if (names != nullptr && !names->contains(service->name)) continue;
     const TimeoutPolicy timeouts = this->timeouts(visit, i);
-    for (const TimeoutKind kind : kHeldTimeouts) visit.count_anew(i, kind, timeouts);
+    for (const TimeoutKind kind : kHeldTimeouts) visit.restart_timeout(i, kind, timeouts);
     renewed = true;
   }
   if (renewed) visit.arm_calls();
@@ -309,12 +316,12 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
     const bool may_be_held =
         std::find(kHeldTimeouts.begin(), kHeldTimeouts.end(), kind) != kHeldTimeouts.end();
     if (may_be_held && is_held(visit, index)) {
-      visit.count_anew(index, kind, timeouts(visit, index));
+      visit.restart_timeout(index, kind, timeouts(visit, index));
       deadline = std::max(*deadline, visit.now() + kHeldAgain);
       continue;
     }
     if (kind == TimeoutKind::kHeartbeat) {
-      // A child that has done anything since has counted anew from then.
+      // The heartbeat timeout of a child counts from its last step, so the deadline may be later.
       const auto timeout = timeouts(visit, index)[kind];
       const auto moved = visit.last_moved(call);
       if (timeout && moved && timeout->span.after(*moved) > visit.now()) {
@@ -327,12 +334,13 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
   return Wait{};
 }
 
-/// Starts what may start, or leaves.
+/// Leaves the state if enough calls have ended, raises if none can succeed, or else starts the
+/// queued calls that may run now.
 Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);
   const auto has_succeeded = [](const Call& call) {
-    return call.status == Call::Status::kDone && call.attempt > 0;  // else it was skipped
+    return call.status == Call::Status::kDone && call.attempt > 0;  // attempt 0: skipped
   };
   const bool is_enough =
       needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);

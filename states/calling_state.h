@@ -1,6 +1,6 @@
-// CallingState: what action, foreach and parallel share: calls that are made when the state is
-// entered, tried again by their policies, and gathered into `.return` when they have ended. Which
-// calls there are, and what makes `.return` of their results, each type says itself.
+// CallingState: the base class of action, foreach and parallel. It starts the calls when the state
+// is entered, retries them by their policies, and stores their results in `.return` when they have
+// ended. Each derived type defines its calls and how their results become `.return`.
 #pragma once
 
 #include <limits>
@@ -23,49 +23,49 @@ class StateFields;
 /// Direktiv's ActionDefinition.
 struct Action {
   std::shared_ptr<const Function> function;
-  std::optional<Template> input;  ///< none: what it would be evaluated over
+  std::optional<Template> input;  ///< none: the input is the data that it would be evaluated over
   std::vector<std::string> secrets;
-  ActionPolicy policy;  ///< its own, and what it leaves open from farther away
+  ActionPolicy policy;  ///< its own; the rest comes from the state, the function or the workflow
 
-  /// Reads one; `retries` is what the state has for actions without their own.
+  /// Reads an action. `retries` is the state's policy for actions without one of their own.
   static Action load(StateFields& fields, const std::optional<RetryPolicy>& retries);
 };
 
 class CallingState : public State {
  public:
   Outcome returned(Visit& visit, size_t index, CallResult result, TimePoint retry_from) const final;
-  bool begun(Visit& visit, size_t index) const final;
-  Outcome silent(Visit& visit, size_t index) const final;
+  bool started(Visit& visit, size_t index) const final;
+  Outcome heartbeat_missed(Visit& visit, size_t index) const final;
   Outcome overdue(Visit& visit, TimePoint until) const final;
   Outcome attempts_due(Visit& visit) const final;
   Outcome resumed(Visit& visit) const final;
   bool services_resumed(Visit& visit, const ServiceNames* names) const final;
 
  protected:
-  /// How many of the calls have to succeed.
+  /// How many of the calls must succeed.
   enum class Needs { kAll, kAny };
 
   explicit CallingState(StateCommon common, Needs needs = Needs::kAll,
                         size_t at_once = std::numeric_limits<size_t>::max());
 
-  /// The action of the call of that index.
+  /// The action of the call with that index.
   virtual const Action& action(size_t index) const = 0;
-  /// What becomes `.return`; those calls that have not succeeded yield null.
+  /// The value of `.return`; the result of a call that has not succeeded is null.
   virtual Json gather(std::span<const Call> calls) const = 0;
-  /// An array of all results.
+  /// An array of all results, in the order of the calls.
   static Json results_of(std::span<const Call> calls);
-  /// The services among what those actions call.
+  /// The names of the services that the actions call.
   static std::vector<std::string> services_of(std::span<const Action> actions);
 
-  /// An action and what its input is made of.
+  /// An action, and the data from which its input is made.
   struct Wanted {
     const Action* action = nullptr;
     const LazyJson* over = nullptr;
   };
-  /// The calls for those actions, each with its input.
+  /// Makes a call for each action, with its input, without starting any.
   static Evaluated<std::vector<Call>> prepare(Visit& visit, std::span<const Wanted> wanted);
 
-  /// Makes those calls; none: leaves at once.
+  /// Starts the calls. Without calls, the state is left at once.
   Outcome call(Visit& visit, std::vector<Call> calls) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// The bytes of the number, the least significant one first, on every machine.
+/// The bytes of the number, the least significant one first, independent of the machine.
 template <class T>
 std::string little_endian(T number) {
   std::string bytes(sizeof number, '\0');

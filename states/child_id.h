@@ -1,4 +1,4 @@
-// The id of what runs an attempt of a call: the child instance, or the task.
+// The id of the child instance or task that executes an attempt of a call.
 #pragma once
 
 #include <string_view>
@@ -9,11 +9,11 @@
 
 namespace millrace {
 
-/// Made of the call and of when the attempt begins, so that the same inputs make the same
-/// instances. The time and the index come first, for keys in order, then 62 bits of a fingerprint.
-/// The answer to a task is known by this id alone, so the fingerprint is keyed (Lookup::id_key) and
-/// the ids of other tasks cannot be guessed; an empty key leaves it unkeyed. The same on every
-/// machine.
+/// Makes the id from the call and from the time at which the attempt starts, so that the same
+/// inputs make the same ids, on every machine. The time and the index come first, so that keys are
+/// in order; 62 bits of a fingerprint follow. This id alone identifies the result of a task, so the
+/// fingerprint is keyed (Lookup::id_key), and the ids of other tasks cannot be guessed. With an
+/// empty key the fingerprint is not keyed.
 InstanceId child_id(std::string_view key, const Caller& caller, TimePoint now);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// delay (Direktiv's DelayState): waits for a length of time; nothing wakes it early.
+// delay (Direktiv's DelayState): waits for a duration. No event ends the wait early.
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"

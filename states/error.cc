@@ -1,5 +1,5 @@
-// error (Direktiv's ErrorState): fixes the error that the instance ends with and goes on; the
-// first Error state counts, later ones change nothing.
+// error (Direktiv's ErrorState): sets the error that the instance ends with, and continues. Only
+// the first Error state has an effect; later ones change nothing.
 #include "states/message_format.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -18,7 +18,7 @@ class ErrorState final : public State {
         args_(std::move(args)) {}
 
   Outcome enter(Visit& visit) const override {
-    if (visit.instance().error) return Leave{};  // its args could still fail
+    if (visit.instance().error) return Leave{};  // without evaluating args, which could fail
     std::vector<const Template*> templates;
     for (const Template& arg : args_) templates.push_back(&arg);
     auto values = visit.evaluate(templates);
@@ -33,7 +33,7 @@ class ErrorState final : public State {
   std::vector<Template> args_;
 };
 
-/// nullopt where it was reported.
+/// The format of `message`; nullopt after a finding.
 std::optional<MessageFormat> load_message(StateFields& fields) {
   if (!fields.plain().require("message")) return std::nullopt;
   const std::optional<std::string> text = fields.plain().string("message");
@@ -54,8 +54,8 @@ std::unique_ptr<const State> load_error(StateFields& fields, StateCommon common)
   if (message && args && message->conversions() != args->size()) {
     fields.plain().report(
         "message", "definition.message_args",
-        fmt::format("the message has {} conversions and there are {} args; write one arg "
-                    "for each (%% is a percent sign)",
+        fmt::format("the message has {} conversions but args has {} items; write one item for "
+                    "each conversion (%% is a percent sign)",
                     message->conversions(), args->size()));
   }
   return std::make_unique<ErrorState>(std::move(common), std::move(code),

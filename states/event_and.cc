@@ -1,5 +1,5 @@
-// eventAnd (Direktiv's EventAndState): waits until every one of its events has come. One event
-// fills one entry at most; a timeout keeps none of them.
+// eventAnd (Direktiv's EventAndState): waits until each of its events has arrived. One event fills
+// at most one entry. After a timeout, none of the received events is put into the data.
 #include <map>
 
 #include "states/event_pattern.h"
@@ -24,7 +24,7 @@ class EventAnd final : public State {
   }
 
   Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const override {
-    // An entry that is filled listens no more, so those that matched are all empty: the first.
+    // A filled entry no longer listens, so all entries that matched are empty. The first is filled.
     const size_t entry = entries.front();
     auto& slots = visit.slots();
     slots[entry] = captured(event, patterns_[entry].capture);

@@ -10,21 +10,21 @@ namespace {
 
 constexpr const char* kEventJq = "direktiv.event.jq";
 
-/// The one text of a JSON value that an attribute is compared with: strings as they are, anything
-/// else compact, which for booleans and integers is the canonical form of the specification.
+/// The text with which an attribute is compared: a string unchanged, any other value as compact
+/// JSON, which for booleans and integers is the canonical form of the CloudEvents specification.
 std::string canonical(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
-/// The predicate of one attribute; takes its programs' results off the front of `results`. Error:
-/// there is nothing to compare with.
+/// The predicate of one attribute. Removes the results of its programs from the front of `results`.
+/// Error `direktiv.event.jq`: the value to compare with is null.
 Result<Predicate> resolve(const EventPattern::Attribute& attribute,
                           std::span<const Json>& results) {
   const Template& value = attribute.value;
   const auto mine = results.first(value.programs().size());
   results = results.subspan(mine.size());
   if (value.whole() != nullptr) {
-    // An attribute is never null: who compares with one has misspelt a key.
+    // An attribute is never null, so a null value is probably a misspelt key.
     if (mine[0].is_null()) return fail(kEventJq, "the jq program yields null");
     return Predicate{attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
   }
@@ -75,7 +75,7 @@ Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventP
       if (!predicate) return raise(predicate.error());
       filter.predicates.push_back(*predicate);
       if (predicate->kind != Predicate::Kind::kPattern) continue;
-      // Found right at load, but what jq puts in may still break it ("(?<jq(.name)>x)").
+      // The pattern was valid at load, but a result of jq can make it invalid ("(?<jq(.name)>x)").
       if (const auto compiled = Pattern::compile(predicate->text); !compiled) {
         return raise(compiled.error());
       }

@@ -1,6 +1,6 @@
-// EventPattern: what an event state listens for, as its definition says it: a type, and patterns
-// for context attributes in which `jq(…)` may stand. When an instance begins to wait it becomes an
-// EventFilter, once.
+// EventPattern: the events that an event state listens for, as written in its definition: a type,
+// and patterns for context attributes that may contain `jq(…)`. It is resolved to an EventFilter
+// once, when an instance starts to wait.
 #pragma once
 
 #include <span>
@@ -24,15 +24,16 @@ struct EventPattern {
   bool capture = false;  ///< `capture: event`
 };
 
-/// Their types, in order.
+/// The event types of the patterns, in order.
 std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 
-/// The filters of all patterns, in order, evaluated in one go over the visit's data. A value that
-/// is wholly one jq(…) is data and compared for equality; inside a longer string its result is
-/// quoted, so that no data can widen a pattern. Raises direktiv.event.jq.
+/// The filters of all patterns, in order, evaluated together over the visit's data. A value that
+/// consists of one jq(…) is data and is compared for equality. Within a longer string the result of
+/// jq(…) is escaped, so that data cannot make a pattern match more. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
-/// What is stored of an event: its payload, or with `capture: event` the event in JSON form.
+/// The part of an event that is stored: its payload, or with `capture: event` the complete event in
+/// JSON format.
 Json captured(const Event& event, bool capture);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// eventXor (Direktiv's EventXorState): waits for any one of several events; the entry that
-// matched decides transform and transition.
+// eventXor (Direktiv's EventXorState): waits for any one of several events. The entry that matched
+// determines the transform and the transition.
 #include "states/event_pattern.h"
 #include "states/state_fields.h"
 #include "states/types.h"
@@ -10,7 +10,7 @@ namespace {
 
 class EventXor final : public State {
  public:
-  /// `common.exits` has one for each pattern.
+  /// `common.exits` has one exit for each pattern.
   EventXor(StateCommon common, std::vector<EventPattern> patterns)
       : State(std::move(common)), patterns_(std::move(patterns)) {}
 

@@ -1,5 +1,5 @@
-// foreach (Direktiv's ForeachState): one action for each element of an array, all at once or
-// `concurrency` at a time; `.return` has the results at the places of the elements.
+// foreach (Direktiv's ForeachState): one call for each element of an array, with at most
+// `concurrency` calls at a time. `.return` has the results in the order of the elements.
 #include <fmt/format.h>
 
 #include "base/big_integer.h"
@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// So many calls that leave the process are under way at once, unless `concurrency` says otherwise:
-/// whoever does the work seldom stands ten thousand of them.
+/// The number of tasks of one foreach that run at once unless `concurrency` is set, because few
+/// services can handle ten thousand calls at once.
 constexpr size_t kTasksAtOnce = 16;
 
 class Foreach final : public CallingState {
@@ -29,9 +29,9 @@ class Foreach final : public CallingState {
                     fmt::format("`array` yields {}, not an array", type_name_of(*array))}};
     }
     if (array->size() > kMostCalls) {
-      return Raise{
-          {"millrace.limits.foreach", fmt::format("`array` yields {} elements; a foreach takes {}",
-                                                  array->size(), kMostCalls)}};
+      return Raise{{"millrace.limits.foreach",
+                    fmt::format("`array` yields {} elements; a foreach accepts at most {}",
+                                array->size(), kMostCalls)}};
     }
     const std::vector<LazyJson> elements(array->begin(), array->end());
     std::vector<Wanted> wanted;

@@ -1,5 +1,5 @@
-// generateEvent (Direktiv's GenerateEventState): sends a CloudEvent, at once or after `delay`;
-// the instance does not wait for it.
+// generateEvent (Direktiv's GenerateEventState): publishes a CloudEvent, at once or after `delay`.
+// The instance does not wait for the delay.
 #include <limits>
 
 #include "base/bytes.h"
@@ -13,21 +13,22 @@
 namespace millrace {
 namespace {
 
-/// What a generated event is made from.
+/// The templates from which a generated event is made.
 struct EventTemplate {
   Template type;
   Template source;
-  std::optional<Template> data;  ///< none: the whole data
+  std::optional<Template> data;  ///< none: all data of the instance
   std::optional<std::string> content_type;
   std::vector<std::pair<std::string, Template>> context;  ///< lower-case names
 };
 
-/// The text of a value in an attribute that is text.
+/// The value of an attribute as text.
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : dump_json(value);
 }
 
-/// An Integer of CloudEvents has 32 bits; what is larger goes as its text.
+/// The value of an extension attribute. An Integer of CloudEvents has 32 bits; a larger number
+/// becomes a string.
 AttributeValue attribute_value(const Json& value) {
   if (value.is_boolean()) return value.get<bool>();
   using Integer = std::numeric_limits<int32_t>;
@@ -41,9 +42,9 @@ AttributeValue attribute_value(const Json& value) {
   return text_of(value);
 }
 
-/// Sets what `context` may name.
+/// Sets an attribute that `context` may contain.
 void set_attribute(Event& event, const std::string& name, const Json& value) {
-  if (value.is_null()) return;  // as in the JSON format: null is no attribute
+  if (value.is_null()) return;  // as in the JSON format, null means that the attribute is absent
   if (name == "subject") {
     event.subject = text_of(value);
   } else if (name == "dataschema") {
@@ -53,8 +54,9 @@ void set_attribute(Event& event, const std::string& name, const Json& value) {
   }
 }
 
-/// Payload and content type of the event: a string under a type that is not JSON is Base64 of the
-/// bytes, or the text as it is; what is no string goes as JSON whatever the type says.
+/// Sets the payload and content type of the event. With a content type that is not JSON, a string
+/// is decoded from Base64, or used unchanged if it is not Base64. A value that is not a string is
+/// always published as JSON.
 void set_payload(Event& event, const Json& value, const std::optional<std::string>& content_type) {
   if (is_json_content_type(content_type) || !value.is_string()) {
     event.datacontenttype = is_json_content_type(content_type)
@@ -97,7 +99,7 @@ class GenerateEvent final : public State {
   std::optional<Span> delay_;
 };
 
-/// Attributes that `context` may not name, and what to write instead.
+/// Whether `context` must not contain the attribute, because another key or millrace sets it.
 bool is_set_elsewhere(const std::string& name) {
   return name == "id" || name == "source" || name == "type" || name == "specversion" ||
          name == "time" || name == "datacontenttype" || name == "data" || name == kHopsAttribute;
@@ -105,8 +107,7 @@ bool is_set_elsewhere(const std::string& name) {
 
 constexpr const char* kBadAttribute = "definition.attribute_value";
 
-/// What is wrong with an attribute that is known when the definition is loaded: `set` puts it into
-/// an event that is right but for it.
+/// Checks an attribute that is known at load. `set` adds it to an event that is otherwise valid.
 Status check_attribute(const std::function<void(Event&)>& set) {
   Event event{.id = "1", .source = "/", .type = "t"};
   set(event);
@@ -118,7 +119,7 @@ void check_constant(StateFields& fields, std::string_view key, const Template& v
                     std::string Event::*attribute) {
   if (!value.is_constant()) return;
   const Json text = value.assemble({});
-  if (!text.is_string()) return;  // it was reported
+  if (!text.is_string()) return;  // already reported
   const Status status =
       check_attribute([&](Event& event) { event.*attribute = text.get<std::string>(); });
   if (!status) fields.plain().report(key, kBadAttribute, status.error().message);
@@ -131,13 +132,13 @@ void load_context(StateFields& fields, EventTemplate& event) {
     std::string name = to_lower(member.key);
     names.add(member, path);
     if (!is_attribute_name(name)) {
-      findings.error("definition.attribute_name", path, member.at,
-                     "a context attribute's name is letters and digits only");
-    } else if (is_set_elsewhere(name)) {
       findings.error(
           "definition.attribute_name", path, member.at,
-          "this is not set by context: type, source and datacontenttype have keys of their own, "
-          "the rest is set when the event is made");
+          "this cannot be the name of a context attribute; write letters and digits only");
+    } else if (is_set_elsewhere(name)) {
+      findings.error("definition.attribute_name", path, member.at,
+                     "this cannot be set in context: type, source, datacontenttype and data have "
+                     "keys of their own, and millrace sets the other attributes; remove it");
     } else if (value.is_constant()) {
       const Status status =
           check_attribute([&](Event& sample) { set_attribute(sample, name, value.assemble({})); });

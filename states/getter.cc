@@ -1,4 +1,4 @@
-// getter (Direktiv's GetterState): brings variables into the data, as `.var`.
+// getter (Direktiv's GetterState): reads variables into the data, under `.var`.
 #include <set>
 
 #include <fmt/format.h>
@@ -12,8 +12,9 @@
 namespace millrace {
 namespace {
 
-/// Valid JSON whatever its content type says, as an event's payload; other bytes in Base64. There
-/// may be none: a function can leave an empty file.
+/// The value of a variable: its JSON if the bytes are valid JSON, whatever the content type (as for
+/// the payload of an event), else the bytes as Base64. Empty bytes are null: a function can write
+/// an empty file.
 Json value_of(const Variable& variable) {
   if (variable.bytes.empty()) return nullptr;
   if (Result<Json> json = parse_json(variable.bytes)) return std::move(*json);
@@ -36,7 +37,7 @@ class Getter final : public State {
       if (bytes > kMaxVariableBytes) {
         return Raise{
             {"millrace.limits.data",
-             fmt::format("the variables are larger than {} bytes together", kMaxVariableBytes)}};
+             fmt::format("the variables together are larger than {} bytes", kMaxVariableBytes)}};
       }
       values[one.key] = variable ? value_of(*variable) : Json();
     }
@@ -55,7 +56,8 @@ std::unique_ptr<const State> load_getter(StateFields& fields, StateCommon common
     VariableReference variable = variable_reference(entry);
     if (!variable.key.empty() && !keys.insert(variable.key).second) {
       entry.plain().report("key", "definition.duplicate_key",
-                           fmt::format("{} is fetched twice: .var has one value for each key",
+                           fmt::format("{} is read twice, but .var has one value for each key; "
+                                       "remove one of the entries",
                                        in_quotes(variable.key)));
     }
     variables.push_back(std::move(variable));

@@ -13,28 +13,28 @@
 namespace millrace {
 namespace {
 
-/// A worker reads it again for each of its evaluations.
+/// The maximum size, because a jq worker parses the schema again for each evaluation.
 constexpr size_t kMaxSchemaBytes = size_t{256} << 10;
 
-/// What the value of a keyword is.
+/// The form of the value of a keyword.
 enum class Shape {
   kAny,
   kBoolean,
   kText,
   kNumber,
-  kPositive,   ///< number
-  kCount,      ///< whole number, 0 or more
-  kList,       ///< of anything
-  kNames,      ///< list of strings, each once
-  kTypes,      ///< name of a type, or a list of them
-  kPattern,    ///< regular expression
-  kReference,  ///< to a place in this schema
+  kPositive,   ///< a number above 0
+  kCount,      ///< a whole number, 0 or more
+  kList,       ///< a list of any values
+  kNames,      ///< a list of strings, each once
+  kTypes,      ///< the name of a type, or a list of them
+  kPattern,    ///< a regular expression
+  kReference,  ///< a reference to a place in this schema
   kSchema,
-  kSchemas,  ///< at least one
-  kSchemaOrSchemas,
-  kSchemaMap,     ///< by names of the author's choice,
-  kPatternMap,    ///< by patterns,
-  kDependencies,  ///< or, by names, schemas or lists of names
+  kSchemas,          ///< a list of at least one schema
+  kSchemaOrSchemas,  ///< a schema, or a list of schemas
+  kSchemaMap,        ///< a mapping from any name to a schema
+  kPatternMap,       ///< a mapping from a pattern to a schema
+  kDependencies,     ///< a mapping from a name to a schema or to a list of names
 };
 
 struct Keyword {
@@ -44,7 +44,7 @@ struct Keyword {
 
 constexpr auto kKeywords = std::to_array<Keyword>({
     {"$comment", Shape::kText},
-    {"$defs", Shape::kSchemaMap},  // later drafts; a place like any other
+    {"$defs", Shape::kSchemaMap},  // a keyword of later drafts, accepted as a target of references
     {"$id", Shape::kText},
     {"$ref", Shape::kReference},
     {"$schema", Shape::kText},
@@ -99,7 +99,7 @@ bool is_number(const Node& node) {
   return node.kind == Node::Kind::kInt || node.kind == Node::Kind::kFloat;
 }
 
-/// A piece of a JSON Pointer in a reference: `%25` and `~1` undone.
+/// A token of a JSON Pointer in a reference, with `%25` and `~1` decoded.
 std::string unescaped(std::string_view piece) {
   std::string bytes;
   for (size_t i = 0; i < piece.size(); ++i) {
@@ -151,7 +151,7 @@ class Checker {
   void wrong_type(const Node& node, const std::string& path, std::string_view wanted) {
     if (node.kind == Node::Kind::kBroken) return;
     findings_.error("schema.type", path, node.at,
-                    fmt::format("{} stands here; JSON Schema wants {}", describe(node), wanted));
+                    fmt::format("this is {}; JSON Schema expects {}", describe(node), wanted));
   }
 
   void unknown(const Member& member, const std::string& path) {
@@ -242,7 +242,7 @@ class Checker {
         wrong_type(item, path_of(path, i), "a name");
       } else if (!seen.insert(item.text).second) {
         findings_.error("schema.value", path_of(path, i), item.at,
-                        fmt::format("{} stands in this list already", in_quotes(item.text)));
+                        fmt::format("{} is already in this list", in_quotes(item.text)));
       }
     }
   }
@@ -261,7 +261,7 @@ class Checker {
       return;
     findings_.error(
         "schema.value", path, node.at,
-        fmt::format("{} is no type; there are {}{}", in_quotes(node.text),
+        fmt::format("{} is not a type; valid types are {}{}", in_quotes(node.text),
                     fmt::join(kSchemaTypes, ", "),
                     did_you_mean(node.text, {kSchemaTypes.begin(), kSchemaTypes.end()})));
   }
@@ -278,23 +278,23 @@ class Checker {
       findings_.error("schema.ref", path, node.at, fmt::format("{} {}", in_quotes(node.text), why));
     };
     if (!node.text.starts_with('#')) {
-      return refuse("leads out of this schema, and nothing is fetched; write #/definitions/...");
+      return refuse("is outside this schema, and no schema is fetched; write #/definitions/...");
     }
     std::set<std::string_view> seen;
     const Node* next = &node;
     while (next != nullptr && next->kind == Node::Kind::kString) {
-      if (!seen.insert(next->text).second) return refuse("leads in a circle");
+      if (!seen.insert(next->text).second) return refuse("is a circular reference");
       const Node* const target = place_of(next->text);
       if (target == nullptr) {
-        // Of one further on it is said where that stands.
-        return next == &node ? refuse("leads to no place in this schema") : void();
+        // A broken reference further along the chain is reported at its own position.
+        return next == &node ? refuse("does not exist in this schema") : void();
       }
       const Member* const reference = target->find("$ref");
       next = reference == nullptr ? nullptr : &reference->value;
     }
   }
 
-  /// What a reference leads to; null if nothing stands there.
+  /// The target of a reference; null if it does not exist.
   const Node* place_of(std::string_view reference) const {
     const Node* node = &root_;
     std::string_view rest = reference.substr(std::min<size_t>(1, reference.size()));

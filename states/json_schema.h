@@ -1,6 +1,6 @@
-// What can be said of a JSON Schema (draft 7) where it stands in a definition, with the place of
-// each mistake: keywords and their values, references, patterns. Whether valijson can work with it
-// is for the workers to say (expressions/workers/json_schema.h). Pure.
+// Checks a JSON Schema (draft 7) in a definition and reports each mistake with its position:
+// keywords and their values, references, patterns. Whether valijson can use the schema is checked
+// by the jq workers (expressions/workers/json_schema.h). Pure.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// Adds what is wrong: `schema.type`, `schema.value`, `schema.ref`, `schema.too_large`, what
-/// Pattern::compile says of a pattern; and, as a warning, `schema.unknown_key`: of what is no
-/// keyword draft 7 says that it is passed over.
+/// Adds the findings: the errors `schema.type`, `schema.value`, `schema.ref`, `schema.too_large`
+/// and those of Pattern::compile, and the warning `schema.unknown_key`. An unknown key is only a
+/// warning because draft 7 ignores keys that are not keywords.
 void check_json_schema(const Node& schema, const std::string& path, Findings& findings);
 
 }  // namespace millrace

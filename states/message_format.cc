@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kVerbs = "svdifgxqt";
 
-/// How many code points the text has: what a width counts.
+/// The number of code points of the text, which is the unit of a width.
 size_t length_of(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -36,7 +36,7 @@ bool is_whole(const Json& value) {
   return std::trunc(number) == number && std::abs(number) < 9.2e18;
 }
 
-/// Where the character that begins at byte `at` ends.
+/// The end, as a byte offset, of the character that begins at byte `at`.
 size_t end_of_character(std::string_view text, size_t at) {
   do {
     ++at;
@@ -44,7 +44,7 @@ size_t end_of_character(std::string_view text, size_t at) {
   return std::min(at, text.size());
 }
 
-/// A number by the C library's printf; `length` is its length modifier.
+/// Formats a number with the C library's printf; `length` is the length modifier.
 template <class T>
 std::string print_number(const std::string& flags, int width, int precision, const char* length,
                          char verb, T number) {
@@ -62,7 +62,7 @@ Result<MessageFormat> MessageFormat::parse(std::string_view text) {
   MessageFormat result;
   std::string literal;
   size_t at = 0;
-  const auto number = [&]() -> int {  // up to two digits; more is too wide
+  const auto number = [&]() -> int {  // up to two digits; 100 for more, which is refused below
     int value = 0;
     size_t digits = 0;
     for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, ++digits) {
@@ -94,13 +94,12 @@ Result<MessageFormat> MessageFormat::parse(std::string_view text) {
     }
     if (at >= text.size() || kVerbs.find(text[at]) == std::string_view::npos ||
         conversion.width > 99 || conversion.precision > 99) {
-      return fail(
-          "definition.message_format",
-          fmt::format("\"{}\" at character {} is no conversion; there are %s %v %d %i %f %g "
-                      "%x %q %t, with a width and a precision of up to 99, and %% for a "
-                      "percent sign",
-                      text.substr(begin, end_of_character(text, at) - begin),
-                      length_of(text.substr(0, begin)) + 1));
+      return fail("definition.message_format",
+                  fmt::format("\"{}\" at character {} is not a conversion; write %s %v %d %i %f %g "
+                              "%x %q %t, with a width and a precision of up to 99, or %% for a "
+                              "percent sign",
+                              text.substr(begin, end_of_character(text, at) - begin),
+                              length_of(text.substr(0, begin)) + 1));
     }
     conversion.verb = text[at++];
     if (!literal.empty()) result.pieces_.emplace_back(std::move(literal));
@@ -120,7 +119,7 @@ size_t MessageFormat::conversions() const {
 std::string MessageFormat::convert(const Conversion& conversion, const Json& value) {
   const auto& [verb, flags, width, precision] = conversion;
   if ((verb == 'd' || verb == 'i') && is_whole(value)) {
-    // `u` knows no sign flags, so it is only for what is too large for `d`.
+    // `u` ignores sign flags, so it is used only for values that are too large for `d`.
     if (value.is_number_unsigned() &&
         value.get<unsigned long long>() > std::numeric_limits<long long>::max()) {
       return print_number(flags, width, precision, "ll", 'u', value.get<unsigned long long>());

@@ -1,4 +1,4 @@
-// MessageFormat: the `message` of an Error state, printf's format with JSON values as arguments.
+// MessageFormat: the `message` of an Error state, a printf format with JSON values as arguments.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,17 @@ namespace millrace {
 
 class MessageFormat {
  public:
-  /// Takes `%s %v %d %i %f %g %x %q %t %%`, each with the flags `- + 0 #` and space, a width and a
-  /// precision of at most 99. Error `definition.message_format` names the place.
+  /// Parses a format. It may contain `%s %v %d %i %f %g %x %q %t %%`, each with the flags `- + 0 #`
+  /// and space, a width and a precision of at most 99. Error `definition.message_format` names the
+  /// position.
   static Result<MessageFormat> parse(std::string_view text);
 
-  /// How many arguments it takes.
+  /// The number of arguments that format() needs.
   size_t conversions() const;
 
-  /// The message. `%s` and `%v` print strings bare and other JSON compactly; a value that does not
-  /// suit its conversion (`%d` of a string) is printed as `%v` prints it.
+  /// The message with the arguments inserted. `%s` and `%v` print strings without quotes and other
+  /// values as compact JSON. A value that does not fit its conversion (`%d` of a string) is printed
+  /// as by `%v`.
   std::string format(std::span<const Json> args) const;
 
  private:
@@ -31,7 +33,7 @@ class MessageFormat {
     char verb = 'v';
     std::string flags;
     int width = 0;
-    int precision = -1;  ///< -1: none given
+    int precision = -1;  ///< -1: without precision
   };
   static std::string convert(const Conversion& conversion, const Json& value);
 

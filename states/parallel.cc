@@ -1,5 +1,5 @@
 // parallel (Direktiv's ParallelState): several actions at once. With `and` all of them must
-// succeed, with `or` the first success ends the state and the others are cancelled.
+// succeed. With `or` the first successful action ends the state, and the others are cancelled.
 #include <fmt/format.h>
 
 #include "states/calling_state.h"
@@ -29,7 +29,7 @@ class Parallel final : public CallingState {
     });
     if (actions.size() > kMostCalls) {
       fields.plain().report("actions", "definition.value",
-                            fmt::format("{} actions are more than the {} that a state may have",
+                            fmt::format("there are {} actions; a state may have at most {}",
                                         actions.size(), kMostCalls));
     }
     const Needs needs = fields.plain()

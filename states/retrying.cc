@@ -21,7 +21,7 @@ Error used_up(const RetryPolicy& policy, const FailedAttempt& failed) {
       return {last.code, fmt::format("Step '{}' failed after {} attempts: {}", failed.state,
                                      failed.attempt, last.message)};
     case RetryPolicy::UsedUp::kExceeded:
-      // Direktiv counts retries, not attempts: where none was to be made, none is used up.
+      // Direktiv counts retries, not attempts: if the policy allows no retry, none is used up.
       if (failed.attempt == 1 && policy.asked == RetryPolicy::Asked::kAfterCatch) break;
       return {"direktiv.retries.exceeded",
               fmt::format("all {} attempts failed, the last with {}: {}", failed.attempt, last.code,

@@ -1,5 +1,4 @@
-// Retrying: what follows when an attempt has failed, whatever it was an attempt of: an action, a
-// state, or the whole workflow. Pure.
+// Retrying: decides what follows a failed attempt of an action, a state or a run. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +11,23 @@
 
 namespace millrace {
 
-/// An attempt that has failed.
+/// A failed attempt.
 struct FailedAttempt {
   const InstanceId& instance;
   std::string_view state;
-  size_t branch = 0;     ///< which of several calls of the state
+  size_t branch = 0;     ///< the index of the call, in a state with several calls
   uint32_t attempt = 1;  ///< counted from 1
   TimePoint first_at;    ///< when the first attempt was scheduled
   TimePoint now;
-  TimePoint retry_from;  ///< before that there is no other attempt, whatever the policy says
+  TimePoint retry_from;  ///< the earliest time of the next attempt, independent of the policy
   const Error& error;
-  bool is_caught = false;  ///< a `catch` takes the error
+  bool is_caught = false;  ///< an entry of `catch` matches the error
 };
 
-/// When the next attempt is due, or the error that is raised instead.
+/// The time of the next attempt, or the error that is raised instead.
 using AfterFailure = std::variant<TimePoint, Error>;
 
+/// Applies the policy to a failed attempt.
 AfterFailure after_failure(const RetryPolicy& policy, const FailedAttempt& failed);
 
 }  // namespace millrace

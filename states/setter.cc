@@ -1,5 +1,5 @@
-// setter (Direktiv's SetterState): stores values as variables; null deletes. The data stays as
-// it is.
+// setter (Direktiv's SetterState): stores values as variables; null deletes a variable. The data
+// does not change.
 #include <fmt/format.h>
 
 #include "base/bytes.h"
@@ -18,8 +18,9 @@ struct Setting {
   std::optional<std::string> content_type;
 };
 
-/// JSON, unless the value is a string and its type another one: then it is the text itself, or,
-/// where the type is no text, the bytes that it is the Base64 of.
+/// The variable for a value: JSON, unless the content type is not JSON and the value is a string.
+/// Then a `text/` type stores the text itself; any other type stores the bytes decoded from Base64,
+/// or the text if it is not Base64.
 Variable variable_of(const Json& value, const std::optional<std::string>& content_type) {
   if (is_json_content_type(content_type)) {
     return {.content_type = content_type.value_or("application/json"), .bytes = dump_json(value)};
@@ -49,7 +50,7 @@ class Setter final : public State {
       variables[i] = variable_of(value, settings_[i].content_type);
       if (variables[i]->bytes.size() > kMaxVariableBytes) {
         return Raise{{"millrace.limits.variable",
-                      fmt::format("variable \"{}\" would have {} bytes; {} is the limit",
+                      fmt::format("variable \"{}\" would have {} bytes; the limit is {}",
                                   settings_[i].variable.key, variables[i]->bytes.size(),
                                   kMaxVariableBytes)}};
       }
@@ -65,7 +66,7 @@ class Setter final : public State {
   std::vector<Setting> settings_;
 };
 
-/// null is a value here, the one that deletes.
+/// Reads `value`. Here null is a valid value, which deletes the variable.
 Template load_value(StateFields& entry) {
   if (!entry.plain().require("value")) return {};
   const Node* const node = entry.plain().node("value");

@@ -9,24 +9,24 @@
 namespace millrace {
 
 Outcome State::take(Visit&, const Event&, std::span<const size_t>) const {
-  CHECK(false, "state {} of type {} listens for no event", common_.id, common_.type);
+  CHECK(false, "state {} of type {} does not listen for events", common_.id, common_.type);
 }
 
 Outcome State::elapsed(Visit&) const {
-  CHECK(false, "state {} of type {} waits for no delay", common_.id, common_.type);
+  CHECK(false, "state {} of type {} does not wait for a delay", common_.id, common_.type);
 }
 
-// By value, as a state that calls keeps it.
+// By value, because a calling state moves the result into the call.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 Outcome State::returned(Visit&, size_t, CallResult, TimePoint) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
-bool State::begun(Visit&, size_t) const {
+bool State::started(Visit&, size_t) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 
-Outcome State::silent(Visit&, size_t) const {
+Outcome State::heartbeat_missed(Visit&, size_t) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);
 }
 

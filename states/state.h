@@ -1,6 +1,6 @@
 // State: the contract of every state type. A type is one file in this folder: its fields, its
-// checks and its behaviour; registry.cc lists them. Behaviour is pure: what a state needs comes in
-// through its Visit (visit.h), what it wants goes out through it.
+// checks and its behaviour; registry.cc lists all types. Behaviour is pure: a state reads its
+// inputs from its Visit (visit.h) and requests its effects through it.
 #pragma once
 
 #include <cstddef>
@@ -23,35 +23,35 @@ namespace millrace {
 class Visit;
 class StateFields;
 
-/// Out by that way: its transform, then its transition.
+/// Leave the state through that exit: evaluate its transform, then follow its transition.
 struct Leave {
   size_t exit = 0;
 };
-/// Stay, until one of the listeners or timers that the visit was given brings something.
+/// Stay in the state until one of its listeners matches, a timer fires or a call ends.
 struct Wait {};
-/// An error of the workflow, for `catch`.
+/// Fail with an error of the workflow, which `catch` may match.
 struct Raise {
   Error error;
 };
-/// The instance ends, cancelled: neither `catch` nor a retry policy is asked.
+/// End the instance as cancelled. Neither `catch` nor a retry policy applies.
 struct GiveUp {
   Error error;
 };
-/// An evaluation is under way; the same call is made again once its result is there.
+/// Wait for an evaluation. The engine calls the same function again when its result has arrived.
 struct Park {};
 
 using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
 
-/// Names of services, as functions give them.
+/// Names of services, as written in functions.
 using ServiceNames = std::set<std::string, std::less<>>;
 
-/// What an instance may wait for in a state. The state's behaviour relies on it, so an instance
-/// that comes from outside the engine is held against it (orchestrator/engine/fit.h).
+/// What an instance may wait for in a state. The state's behaviour relies on these limits, so an
+/// instance that was read from the store is checked against them (orchestrator/engine/fit.h).
 struct Waits {
-  size_t events = 0;          ///< how many entries its listeners may have
-  bool keeps_events = false;  ///< it has a slot for each of them
+  size_t events = 0;          ///< the number of entries that its listeners may have
+  bool keeps_events = false;  ///< it has one slot for each of these entries
   bool delay = false;
-  size_t least_calls = 0;  ///< where it has calls at all
+  size_t least_calls = 0;  ///< the minimum number of calls, unless it has none at all
   size_t most_calls = 0;
 };
 
@@ -64,71 +64,74 @@ class State {
 
   const StateCommon& common() const { return common_; }
 
-  /// The instance comes in. After a Park it is called again from its beginning: it evaluates
-  /// first, and acts (listens, publishes, changes data) only when all its values are there.
+  /// The instance enters the state. After a Park this function is called again from the start:
+  /// therefore it evaluates first, and acts (listens, publishes, changes data) only when it has all
+  /// its values.
   virtual Outcome enter(Visit& visit) const = 0;
 
-  /// An event that `entries` (ascending, at least one) of the visit's listeners match.
+  /// An event has arrived that matches the listeners with these `entries` (ascending, at least
+  /// one).
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The call of that index has ended; it is one of those that the visit made. If it failed, its
-  /// next attempt is not due before `retry_from`.
+  /// The current attempt of the call with that index has ended. If it failed, the next attempt is
+  /// not due before `retry_from`.
   virtual Outcome returned(Visit& visit, size_t index, CallResult result,
                            TimePoint retry_from) const;
 
-  /// Somebody has begun with the call. Whether that changed anything.
-  virtual bool begun(Visit& visit, size_t index) const;
+  /// A worker has started the call. Returns whether this changed the instance.
+  virtual bool started(Visit& visit, size_t index) const;
 
-  /// Whoever works on the call has been silent for longer than he may.
-  virtual Outcome silent(Visit& visit, size_t index) const;
+  /// The worker of the call has missed its heartbeat.
+  virtual Outcome heartbeat_missed(Visit& visit, size_t index) const;
 
-  /// Timeouts of some calls have passed: those up to `until`, which is not after now.
+  /// Timeouts of some calls have expired. Handles those with a deadline up to `until`, which is not
+  /// after now.
   virtual Outcome overdue(Visit& visit, TimePoint until) const;
 
-  /// The next attempt of some calls is due, and no timeout of theirs has passed.
+  /// The next attempt of some calls is due, and none of their timeouts has expired.
   virtual Outcome attempts_due(Visit& visit) const;
 
-  /// What an instance may wait for in it.
+  /// What an instance may wait for in this state.
   virtual Waits waits() const { return {}; }
 
-  /// The types of the events that it may listen for.
+  /// The types of the events that the state may listen for.
   virtual std::vector<std::string> awaited_types() const { return {}; }
 
-  /// The services that its actions call, by name; a name may be there more than once.
+  /// The names of the services that its actions call; a name may occur more than once.
   virtual std::vector<std::string> services() const { return {}; }
 
-  /// It goes on after a pause: the timeouts of its calls count anew.
+  /// The instance resumes after a pause: the timeouts of its calls restart.
   virtual Outcome resumed(Visit& visit) const;
 
-  /// Services that were paused go on, those of these names, or, with null, all: of calls of theirs
-  /// that no worker has begun, the timeouts that were held count anew. Returns whether there were
-  /// any.
+  /// Paused services resume: those with these names, or all if `names` is null. For their calls
+  /// that no worker has started, the suspended timeouts restart. Returns whether there was such a
+  /// call.
   virtual bool services_resumed(Visit& visit, const ServiceNames* names) const;
 
-  /// The delay that the visit armed is over.
+  /// The delay that the state set with Visit::wait_until is over.
   virtual Outcome elapsed(Visit& visit) const;
 
  private:
   StateCommon common_;
 };
 
-/// The entry of `catch` that takes an error of that code: the first that matches; null: none does.
+/// The first entry of `catch` that matches an error with that code; null if none does.
 const Catch* find_catch(const StateCommon& common, std::string_view code);
 
-/// What the loader knows of a type: how it is called in a definition and how its fields are read.
-/// Which fields it has is in language/grammar.h.
+/// A state type for the loader: its name in a definition, and the function that reads its fields.
+/// The list of its fields is in language/grammar.h.
 struct StateType {
   std::string_view name;
 
-  /// Reads the type's own fields. Findings go where `fields` reports them; the state that is
-  /// returned then is never used.
+  /// Reads the type's own fields. Mistakes are reported through `fields`; the state that is
+  /// returned in that case is never used.
   std::unique_ptr<const State> (*load)(StateFields& fields, StateCommon common);
 };
 
-/// The type of that name (other accepted spellings included), or null.
+/// The type with that name or other accepted spelling; null if it does not exist.
 const StateType* find_state_type(std::string_view name);
 
-/// All types, for "did you mean".
+/// All state types, for "did you mean".
 std::span<const StateType* const> state_types();
 
 }  // namespace millrace

@@ -25,15 +25,16 @@ bool is_blank(const Node& node) {
 
 bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
 
-/// The pattern as it will be with some text in the places of its programs.
+/// A sample of the resolved pattern, with "x" in the place of each program.
 std::string sample_pattern(const Template& value) {
   std::string pattern;
   for (const Template::Part& part : value.parts()) pattern += part.program ? "x" : part.literal;
   return pattern;
 }
 
-/// Whether a program stands where its result could not be plain text: within […] each character of
-/// it would be a choice of its own, and a backslash before it would take its first away.
+/// Whether a program is at a position where its result would not be plain text: within […] each
+/// character of the result would be a separate alternative, and a backslash before it would escape
+/// its first character.
 bool has_program_out_of_place(const Template& value) {
   bool in_class = false;
   bool escaped = false;
@@ -52,7 +53,7 @@ bool has_program_out_of_place(const Template& value) {
   return false;
 }
 
-/// What a start listens for. No jq stands in it, so all its values are constants.
+/// The event of a start. It has no jq, so all its values are constants.
 StartEvent start_event(EventPattern pattern) {
   StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
   for (const EventPattern::Attribute& attribute : pattern.attributes) {
@@ -71,7 +72,7 @@ void AttributeNames::add(const Member& member, const std::string& path) {
   const auto [first, is_new] = first_.emplace(to_lower(member.key), member.key);
   if (is_new) return;
   findings_.error("definition.duplicate_key", path, member.at,
-                  fmt::format("{} and {} are one attribute: names have no upper case",
+                  fmt::format("{} and {} are the same attribute: names are in lower case",
                               in_quotes(first->second), in_quotes(member.key)));
 }
 
@@ -145,13 +146,13 @@ std::optional<std::string> StateFields::content_type(std::string_view key) {
   if (!parse_media_type(*text)) {
     fields_.report(
         key, "definition.content_type",
-        fmt::format("{} is no media type; write one such as text/plain", in_quotes(*text)));
+        fmt::format("{} is not a media type; write one such as text/plain", in_quotes(*text)));
   }
   return text;
 }
 
 void StateFields::report_empty(std::string_view key) {
-  fields_.report(key, "definition.empty", fmt::format("{} is empty; it must say something", key));
+  fields_.report(key, "definition.empty", fmt::format("{} is empty; write a value", key));
 }
 
 std::optional<std::vector<Template>> StateFields::commands(std::string_view key) {
@@ -161,7 +162,7 @@ std::optional<std::vector<Template>> StateFields::commands(std::string_view key)
     std::optional<Template> value = read(node, path, read_command);
     if (value && value->is_constant() && node.kind != Node::Kind::kBroken) {
       context_.findings.error("definition.not_jq", path, node.at,
-                              "an arg must be jq; write jq(…) around the query");
+                              "an item of args must be jq; write jq(…) around the query");
     }
     templates.push_back(std::move(value).value_or(Template()));
   });
@@ -269,7 +270,8 @@ ActionPolicy StateFields::action_policy(const Function* function,
   return policy;
 }
 
-/// Temporal wants every action that has a timeout to be bounded by one of these two.
+/// Reports a missing timeout: in Temporal's vocabulary an action with a timeout needs at least one
+/// of these two.
 void StateFields::check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all) {
   const TimeoutKey* const key = all.key_of(Vocabulary::kTemporal);
   if (key == nullptr || all.policy[TimeoutKind::kStartToClose] ||
@@ -290,12 +292,14 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
     context_.findings.error(std::move(code), path, at, std::move(message));
   };
   if (attribute.name == "type") {
-    finding("definition.attribute_name", member.at, "the type has its own key beside the context");
+    finding("definition.attribute_name", member.at,
+            "the type is not part of context; write it in the key `type` beside context");
   } else if (attribute.name == "data") {
-    finding("definition.attribute_name", member.at, "data is the payload and no attribute");
+    finding("definition.attribute_name", member.at,
+            "data is the payload, not a context attribute; remove it");
   } else if (!is_attribute_name(attribute.name)) {
     finding("definition.attribute_name", member.at,
-            "no event has an attribute of this name: it is letters and digits only");
+            "this cannot be the name of a context attribute; write letters and digits only");
   }
   switch (member.value.kind) {
     case Node::Kind::kString:
@@ -314,7 +318,7 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
   const bool is_text = member.value.kind == Node::Kind::kString;
   if (is_text && jq == Jq::kNotHere && has_jq(member.value.text)) {
     finding("definition.jq_not_here", member.value.at,
-            "a start has no data for jq to work on; write a pattern");
+            "a start has no data that jq could read; write a pattern");
     return attribute;
   }
   std::optional<Template> value = read(member.value, path, read_text);
@@ -322,8 +326,8 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
   if (is_text && value->whole() == nullptr) {
     if (has_program_out_of_place(*value)) {
       finding("definition.jq_not_here", member.value.at,
-              "what jq(…) yields is plain text in a pattern, so it cannot stand within […] or "
-              "behind a backslash; write (?:…|…) instead of […]");
+              "the result of jq(…) is plain text in a pattern, so jq(…) cannot be within […] or "
+              "after a backslash; write (?:…|…) instead of […]");
     } else if (const auto pattern = Pattern::compile(sample_pattern(*value)); !pattern) {
       finding(pattern.error().code, member.value.at, pattern.error().message);
     }
@@ -335,10 +339,11 @@ EventPattern::Attribute StateFields::context_attribute(const Member& member,
 std::string StateFields::event_type() {
   std::string type = required_nonempty("type");
   if (has_jq(type)) {
-    fields_.report("type", "definition.jq_not_here", "the type is compared as it is; no jq here");
+    fields_.report("type", "definition.jq_not_here",
+                   "the type is compared as plain text and cannot contain jq; write the type");
   } else if (!is_attribute_string(type)) {
     fields_.report("type", "definition.value",
-                   "no event has such a type: it holds a line break or another control character");
+                   "an event type cannot contain a line break or another control character");
   }
   return type;
 }
@@ -393,7 +398,7 @@ void StateFields::required_list(std::string_view key,
   });
   const Node* const list = fields_.node(key);
   if (list != nullptr && list->kind == Node::Kind::kSequence && list->items.empty()) {
-    fields_.report(key, "definition.empty", "the list is empty; it needs at least one entry");
+    fields_.report(key, "definition.empty", "the list is empty; write at least one entry");
   }
 }
 

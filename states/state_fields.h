@@ -1,6 +1,7 @@
-// StateFields: how a state type reads its fields: Fields (language/fields.h) and what a workflow
-// adds to them: jq templates, transitions to other states, event patterns. Mistakes become findings
-// and the reader goes on with an empty value; a definition with findings is never used.
+// StateFields: the interface through which a state type reads its fields. It extends Fields
+// (language/fields.h) with the values of workflows: jq templates, transitions to other states,
+// event patterns. Mistakes become findings, and the reader continues with an empty value. A
+// definition with errors is never used.
 #pragma once
 
 #include <functional>
@@ -23,38 +24,37 @@
 
 namespace millrace {
 
-/// A jq program that the fast lane does not take, and where it stands: for the workers to check.
+/// A jq program that the fast lane cannot run, with its position. A jq worker checks it.
 struct PlacedProgram {
   std::string text;
   std::string path;
   Position at;
 };
 
-/// A JSON Schema as JSON, and where it stands: whether valijson can work with it is for the workers
-/// to say.
+/// A JSON Schema as JSON text, with its position. A jq worker checks whether valijson can use it.
 struct PlacedSchema {
   std::string text;
   std::string path;
   Position at;
 };
 
-/// What all of one definition shares while it is loaded.
+/// The data that all states of one definition share while it is loaded.
 struct LoadContext {
   Findings& findings;
   std::map<std::string, StateIndex, std::less<>> states;                          ///< by id
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::map<std::string, WrittenTimeouts, std::less<>> function_timeouts;          ///< by id
-  std::optional<RetryPolicy> default_retries;  ///< of actions that nothing else gives a policy
-  bool has_defaults = false;                   ///< it names them, if only as none
+  std::optional<RetryPolicy> default_retries;  ///< for actions without any other policy
+  bool has_defaults = false;  ///< the definition has `defaults`, even for no policy
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
-  /// How many ids may still be compared for "did you mean". Without a bound a text of 1 MiB, with
-  /// thousands of states and as many wrong transitions, is compared for minutes.
+  /// How many ids may still be compared for "did you mean". Without a limit, a text of 1 MiB with
+  /// thousands of states and as many wrong transitions would need minutes of comparing.
   size_t ids_to_compare = 50'000;
 };
 
-/// Finds keys of a mapping that name one attribute, the names of attributes being lower case.
+/// Reports keys of a mapping that name the same attribute. Names of attributes are lower case.
 class AttributeNames {
  public:
   explicit AttributeNames(Findings& findings) : findings_(findings) {}
@@ -62,7 +62,7 @@ class AttributeNames {
 
  private:
   Findings& findings_;
-  std::map<std::string, std::string> first_;  ///< name → the key that had it first
+  std::map<std::string, std::string> first_;  ///< name → the first key with that name
 };
 
 class StateFields {
@@ -71,76 +71,77 @@ class StateFields {
 
   Fields& plain() { return fields_; }
 
-  // jq. null and "" are as if the key were absent.
+  // jq. null and "" are treated like an absent key.
 
-  /// `transform`, `condition` and their like: a bare string is itself a program.
+  /// A query such as `transform` or `condition`: a bare string is itself a program.
   std::optional<Template> query(std::string_view key);
   Template required_query(std::string_view key);
-  /// The other fields that the language calls a jq command: a bare string is a literal, `"."` the
-  /// whole data.
+  /// A field that the language calls a jq command: a bare string is a literal, and `"."` means all
+  /// data.
   std::optional<Template> command(std::string_view key);
-  /// Text that may contain `jq(…)`, and is not empty.
+  /// A text that may contain `jq(…)` and is not empty.
   Template required_text(std::string_view key);
-  /// A list in which each item must be jq (`args`); empty if it is absent, nullopt if it is no
-  /// list.
+  /// A list in which each item must be jq (`args`). Empty if the key is absent, nullopt if the
+  /// value is not a list.
   std::optional<std::vector<Template>> commands(std::string_view key);
   /// A mapping with keys of the author's choice and templates as values.
   void texts(
       std::string_view key,
       const std::function<void(const Member& member, const std::string& path, Template)>& read);
 
-  /// Text without jq that is not empty.
+  /// A text without jq that is not empty.
   std::string required_nonempty(std::string_view key);
   /// A media type.
   std::optional<std::string> content_type(std::string_view key);
 
-  /// The JSON of a schema that stands here, or whose id does. Empty if there is none.
+  /// The JSON of a schema that is written here or named by its id. Empty after a finding.
   std::string required_schema(std::string_view key);
-  /// The JSON of a schema that must stand here itself.
+  /// The JSON of a schema that must be written here. Empty after a finding.
   std::string required_inline_schema(std::string_view key);
 
-  // The way on.
+  // Transitions.
 
   std::optional<StateIndex> transition(std::string_view key);
   Exit exit(std::string_view transform_key, std::string_view transition_key);
 
   // Actions.
 
-  /// The function of that id; a null one, reported, where there is none.
+  /// The function with that id; null, with a finding, if it does not exist.
   std::shared_ptr<const Function> required_function(std::string_view key);
-  /// What the action says of retries and timeouts, and what it leaves open from farther away: from
-  /// its state, which has these `retries`, from its function, and from the workflow.
+  /// The retries and timeouts of the action. What it does not set comes from its state (`retries`),
+  /// then from its function, then from the workflow.
   ActionPolicy action_policy(const Function* function, const std::optional<RetryPolicy>& retries);
 
   // Events.
 
   /// `event: {type, context}`.
   EventPattern required_event(std::string_view key);
-  /// An item of `events`, flat or with an `event` in it.
+  /// An item of `events`, with or without the nesting under `event`.
   EventPattern event_of_entry();
-  /// The same for a start, where no jq may stand.
+  /// `event: {type, context}` of a start, which must not contain jq.
   StartEvent required_start_event(std::string_view key);
+  /// An item of `events` of a start, which must not contain jq.
   StartEvent start_event_of_entry();
 
-  // Nested.
+  // Nested values.
 
   void required_object(std::string_view key, const std::function<void(StateFields&)>& read);
-  /// A list of mappings, at least one.
+  /// A list of at least one mapping.
   void required_list(std::string_view key, const std::function<void(StateFields&)>& read);
 
-  /// A time longer than zero.
+  /// A duration above zero.
   Span required_duration(std::string_view key);
 
  private:
   using Reader = Result<Template> (*)(const Json& value);
 
-  /// Whether jq may stand in an event's context.
+  /// Whether jq is allowed in an event's context.
   enum class Jq { kHere, kNotHere };
 
   std::optional<Template> read(const Node& node, const std::string& path, Reader reader);
   std::optional<Template> read(std::string_view key, Reader reader);
-  /// Reads the strings in a value one by one: what is wrong with one is reported, and its programs
-  /// are noted, at its own place.
+  /// Reads the strings in a value one by one. Mistakes and programs are recorded with the position
+  /// of the string that contains them.
   void place(const Node& node, const std::string& path, Reader reader);
   void report_empty(std::string_view key);
   void check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all);

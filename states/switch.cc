@@ -1,4 +1,4 @@
-// switch (Direktiv's SwitchState): the first condition that is true decides the way out.
+// switch (Direktiv's SwitchState): the first condition that is true determines the exit.
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -8,7 +8,7 @@ namespace {
 
 class Switch final : public State {
  public:
-  /// `common.exits` has one for each condition, and behind them the default.
+  /// `common.exits` has one exit for each condition, and then the default exit.
   Switch(StateCommon common, std::vector<Template> conditions)
       : State(std::move(common)), conditions_(std::move(conditions)) {}
 

@@ -1,4 +1,4 @@
-// Every state type, each in the file of its name. A type that joins adds a line here and one in
+// Every state type, each defined in the file of its name. A new type adds a line here and one in
 // registry.cc.
 #pragma once
 

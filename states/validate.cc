@@ -1,4 +1,4 @@
-// validate (Direktiv's ValidateState): goes on if the subject matches a JSON Schema.
+// validate (Direktiv's ValidateState): continues if the subject matches a JSON Schema, else fails.
 #include "states/state_fields.h"
 #include "states/types.h"
 #include "states/visit.h"
@@ -24,7 +24,7 @@ class Validate final : public State {
 
  private:
   std::string schema_;
-  std::optional<Template> subject_;  ///< none: the whole data
+  std::optional<Template> subject_;  ///< none: all data of the instance
 };
 
 std::unique_ptr<const State> load_validate(StateFields& fields, StateCommon common) {

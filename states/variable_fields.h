@@ -1,4 +1,4 @@
-// What getter and setter say of each variable alike: its key and its scope.
+// The fields of a variable that getter and setter have in common: its key and its scope.
 #pragma once
 
 #include <string>

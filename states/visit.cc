@@ -14,24 +14,24 @@
 namespace millrace {
 namespace {
 
-/// What fits into one message of a broker with the default max_payload of 1 MiB, with room for
-/// headers.
+/// The largest event that fits into one message of a broker with the default max_payload of 1 MiB,
+/// minus space for headers.
 constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
-/// A JSON text grows at most sixfold when its characters are escaped, bytes less in Base64.
+/// The most that a text can grow by escaping its characters in JSON. Base64 of bytes grows less.
 constexpr size_t kWorstGrowth = 6;
 
-/// More than id, time and the names and punctuation of the core attributes take.
+/// An upper bound for the id, the time, and the names and punctuation of the core attributes.
 constexpr size_t kEnvelopeBytes = 512;
 
-/// How many programs go to a worker in one round trip.
+/// The maximum number of programs that are sent to a jq worker in one round trip.
 constexpr size_t kQueriesAtOnce = 1'000;
 
 Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
 
 Raise data_too_deep() {
-  return {
-      {"millrace.limits.data", fmt::format("the data would nest deeper than {}", kMaxJsonDepth)}};
+  return {{"millrace.limits.data",
+           fmt::format("the data would be nested deeper than {} levels", kMaxJsonDepth)}};
 }
 
 constexpr std::string_view kTooDeep = "direktiv.limits.depth";
@@ -50,10 +50,10 @@ bool is_too_large(const Event& event) {
   return encode_json_event(event).size() > kMaxGeneratedEventBytes;
 }
 
-/// What a state gets of a row that is damaged.
+/// The outcome of reading a damaged row.
 Outcome damaged(const Error& error) { return Raise{{std::string(kStoreDamaged), error.message}}; }
 
-/// The newest value that is to be set for that name; null if none is.
+/// The last effect that sets the variable with that name; null if none does.
 const SetVariable* newest(const std::vector<Effect>& effects, const VariableName& name) {
   for (auto effect = effects.rbegin(); effect != effects.rend(); ++effect) {
     const auto* const set = std::get_if<SetVariable>(&*effect);
@@ -69,11 +69,11 @@ Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult
     : instance_(instance), now_(now), results_(results), lookup_(lookup), earlier_(earlier) {}
 
 Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
-  CHECK(!acted_, "a state acts only when it has all its values");
+  CHECK(!acted_, "a state has requested an evaluation after it acted");
   if (results_used_ < results_.size()) return &results_[results_used_++];
   evaluation.now = now_;
   evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
-  effects_.emplace_back(Evaluate{.space = instance_.space,
+  effects_.emplace_back(Evaluate{.ns = instance_.ns,
                                  .instance = instance_.id,
                                  .step = instance_.step,
                                  .before = {results_.begin(), results_.end()},
@@ -163,7 +163,8 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
       ++i;
       continue;
     }
-    // One round trip for this condition and those behind it; the worker stops at the first true.
+    // One round trip for this condition and the following ones; the worker stops at the first that
+    // is true.
     Evaluation evaluation{.stop_at_true = true};
     for (size_t j = i; j < conditions.size() && conditions[j].whole() != nullptr; ++j) {
       evaluation.queries.push_back({.program = conditions[j].whole()->text,
@@ -247,25 +248,25 @@ std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   }
   if (is_too_large(event)) {
     return Raise{{"millrace.event.tooLarge",
-                  fmt::format("the event is larger than the {} bytes that can be sent",
+                  fmt::format("the event is larger than {} bytes, the most that can be published",
                               kMaxGeneratedEventBytes)}};
   }
   LazyJson detail = LazyJson::object({{"type", event.type}, {"id", event.id}});
   if (at) detail.edit()["at"] = format_rfc3339(*at);
   if (hops > kMaxHops) detail.edit()["deadLetter"] = kHopsError;
-  tell(HistoryKind::kPublished, std::move(detail));
-  effects_.emplace_back(Publish{.space = instance_.space, .event = std::move(event), .at = at});
+  record(HistoryKind::kPublished, std::move(detail));
+  effects_.emplace_back(Publish{.ns = instance_.ns, .event = std::move(event), .at = at});
   return std::nullopt;
 }
 
 std::optional<Raise> Visit::refuse_depth() const {
   if (instance_.depth < kMaxDepth) return std::nullopt;
   return Raise{{std::string(kTooDeep),
-                fmt::format("subflows are nested {} deep, and may not be deeper", kMaxDepth)}};
+                fmt::format("subflows are already nested {} deep, which is the limit", kMaxDepth)}};
 }
 
 StartTask Visit::task(const Function& function, const Call& call) const {
-  StartTask task{.space = instance_.space,
+  StartTask task{.ns = instance_.ns,
                  .task = call.id,
                  .by = instance_.id,
                  .workflow = instance_.revision.workflow,
@@ -295,13 +296,13 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   };
   if (call.attempt == 1) call.first_at = now_;
   if (call.attempt == 1 || instance_.retried) arm(TimeoutKind::kScheduleToClose);
-  Json told{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
+  Json detail{{"function", function.id}, {"index", index}, {"attempt", call.attempt}};
   const Subflow* const subflow = function.subflow();
   call.outside = subflow == nullptr;
-  call.begun = false;
+  call.started = false;
   if (call.outside) {
     arm(TimeoutKind::kScheduleToStart);
-    told["task"] = to_string(call.id);
+    detail["task"] = to_string(call.id);
     StartTask task = this->task(function, call);
     task.caller = caller;
     const auto& heartbeat = policy.timeouts[TimeoutKind::kHeartbeat];
@@ -313,8 +314,8 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
   } else {
     begin_call(index, policy.timeouts);
     arm(TimeoutKind::kHeartbeat);
-    told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
-    effects_.emplace_back(StartChild{.space = instance_.space,
+    detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+    effects_.emplace_back(StartChild{.ns = instance_.ns,
                                      .child = call.id,
                                      .workflow = subflow->workflow,
                                      .input = call.input,
@@ -324,26 +325,26 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
                                      .hops = instance_.hops,
                                      .sealed = instance_.sealed || call.sealed});
   }
-  tell(HistoryKind::kCalled, std::move(told));
+  record(HistoryKind::kCalled, std::move(detail));
   if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
 }
 
 void Visit::begin_call(size_t index, const TimeoutPolicy& timeouts) {
   Call& call = instance_.calls[index];
-  call.begun = true;
+  call.started = true;
   call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
   if (const auto& timeout = timeouts[TimeoutKind::kStartToClose]) {
     call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)] = timeout->span.after(now_);
   }
 }
 
-void Visit::count_anew(size_t index, const TimeoutPolicy& timeouts) {
+void Visit::restart_timeout(size_t index, const TimeoutPolicy& timeouts) {
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    count_anew(index, static_cast<TimeoutKind>(i), timeouts);
+    restart_timeout(index, static_cast<TimeoutKind>(i), timeouts);
   }
 }
 
-void Visit::count_anew(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts) {
+void Visit::restart_timeout(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts) {
   auto& deadline = instance_.calls[index].deadlines[static_cast<size_t>(kind)];
   const auto& timeout = timeouts[kind];
   if (deadline && timeout) deadline = timeout->span.after(now_);
@@ -351,12 +352,12 @@ void Visit::count_anew(size_t index, TimeoutKind kind, const TimeoutPolicy& time
 
 bool Visit::is_held(const Function& function) const {
   const auto* const service = std::get_if<NamedService>(&function.runs);
-  return service != nullptr && lookup_.is_held(instance_.space, *service);
+  return service != nullptr && lookup_.is_held(instance_.ns, *service);
 }
 
 Effect stopping(const Instance& instance, const Call& call, bool at_once) {
   if (call.outside) return StopTask{call.id};
-  return CancelChild{instance.space, call.id, at_once};
+  return CancelChild{instance.ns, call.id, at_once};
 }
 
 void Visit::stop_call(size_t index) {
@@ -368,11 +369,11 @@ void Visit::retry_call(size_t index, TimePoint at) {
   call.status = Call::Status::kBetween;
   call.retry_at = at;
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
-    const bool goes_on = static_cast<TimeoutKind>(i) == TimeoutKind::kScheduleToClose;
-    if (!goes_on || instance_.retried) call.deadlines[i].reset();
+    const bool continues = static_cast<TimeoutKind>(i) == TimeoutKind::kScheduleToClose;
+    if (!continues || instance_.retried) call.deadlines[i].reset();
   }
-  tell(HistoryKind::kRetrying,
-       Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
+  record(HistoryKind::kRetrying,
+         Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
 }
 
 void Visit::arm_calls() {
@@ -392,35 +393,35 @@ void Visit::arm_calls() {
 
 const ServicePolicy* Visit::service_policy(const Function& function) const {
   const auto* const service = std::get_if<NamedService>(&function.runs);
-  return service == nullptr ? nullptr : lookup_.service_policy(instance_.space, *service);
+  return service == nullptr ? nullptr : lookup_.service_policy(instance_.ns, *service);
 }
 
 std::optional<TimePoint> Visit::last_moved(const Call& call) const {
-  return lookup_.last_moved(instance_.space, call.id);
+  return lookup_.last_moved(instance_.ns, call.id);
 }
 
 std::optional<Raise> Visit::start_detached(const Function& function, Call call) {
   acted_ = true;
   const Caller place{.instance = instance_.id, .entered = instance_.entered, .index = detached_++};
   call.id = child_id(lookup_.id_key(), place, now_);
-  Json told{{"function", function.id}, {"async", true}};
+  Json detail{{"function", function.id}, {"async", true}};
   const Subflow* const subflow = function.subflow();
   if (subflow == nullptr) {
-    told["task"] = to_string(call.id);
-    tell(HistoryKind::kCalled, std::move(told));
+    detail["task"] = to_string(call.id);
+    record(HistoryKind::kCalled, std::move(detail));
     call.attempt = 1;
     effects_.emplace_back(task(function, call));
     return std::nullopt;
   }
   if (instance_.hops >= kMaxHops) {
     return Raise{{std::string(kTooDeep),
-                  fmt::format("this would be the {}th of a chain of detached subflows, none of "
-                              "which waited a second",
-                              kMaxHops + 1)}};
+                  fmt::format("this would be number {} of a chain of detached subflows, none of "
+                              "which waited for a second; the limit is {}",
+                              kMaxHops + 1, kMaxHops)}};
   }
-  told.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
-  tell(HistoryKind::kCalled, std::move(told));
-  effects_.emplace_back(StartChild{.space = instance_.space,
+  detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
+  record(HistoryKind::kCalled, std::move(detail));
+  effects_.emplace_back(StartChild{.ns = instance_.ns,
                                    .child = call.id,
                                    .workflow = subflow->workflow,
                                    .input = std::move(call.input),
@@ -446,7 +447,7 @@ std::optional<Variable> Visit::note_sealed(std::optional<Variable> found) {
 }
 
 Evaluated<std::optional<std::string>> Visit::secret(std::string_view name) const {
-  auto found = lookup_.secret(instance_.space, name);
+  auto found = lookup_.secret(instance_.ns, name);
   if (!found) return tl::unexpected(damaged(found.error()));
   return std::move(*found);
 }
@@ -464,7 +465,7 @@ void Visit::set_variable(VariableScope scope, const std::string& key,
 void Visit::fail_at_end(Error error) {
   acted_ = true;
   if (instance_.error) return;
-  tell(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
+  record(HistoryKind::kFixed, LazyJson::object({{"code", error.code}, {"msg", error.message}}));
   if (data().is_object() && data().contains("error")) {
     changed_data_ = true;
     instance_.data.edit()["error"] = {{"code", error.code}, {"msg", error.message}};
@@ -472,7 +473,7 @@ void Visit::fail_at_end(Error error) {
   instance_.error = std::move(error);
 }
 
-void Visit::tell(HistoryKind kind, LazyJson detail) {
+void Visit::record(HistoryKind kind, LazyJson detail) {
   history_.push_back({.time = now_, .kind = kind, .detail = std::move(detail)});
 }
 

@@ -1,5 +1,5 @@
-// Visit: one instance in one state, as the state sees it. It holds the data, gives the time,
-// evaluates expressions and notes what the state wants done; the engine reads the notes.
+// Visit: the interface of a state to its instance. It provides the data and the time, evaluates
+// expressions, and records the effects that the state requests; the engine reads these records.
 #pragma once
 
 #include <optional>
@@ -22,21 +22,22 @@
 
 namespace millrace {
 
-/// A value, or the outcome (Raise or Park) to hand on to the engine as it is.
+/// A value, or the outcome (Raise or Park) that the state must return to the engine unchanged.
 template <class T>
 using Evaluated = tl::expected<T, Outcome>;
 
-/// The code of a workflow's error where a row that it needs is damaged.
+/// The error code of a workflow that needs a damaged row.
 inline constexpr std::string_view kStoreDamaged = "millrace.store.damaged";
 
-/// What stops a running call of `instance`. The tasks of a child go down with it `at_once`, or
-/// finish first.
+/// The effect that stops a running call of `instance`. For a child, `at_once` selects whether its
+/// tasks are stopped with it or may finish first.
 Effect stopping(const Instance& instance, const Call& call, bool at_once = true);
 
 class Visit {
  public:
-  /// `results` are those of the evaluations that this step has asked for so far, in order;
-  /// `earlier` what the call of the engine has wanted done before: it hides what `lookup` has.
+  /// `results` are the results of the evaluations that this step has requested so far, in order.
+  /// `earlier` are the effects that the same call of the engine has already produced; a variable
+  /// set there hides the value in `lookup`.
   Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
         const Lookup& lookup, const std::vector<Effect>& earlier);
 
@@ -44,110 +45,114 @@ class Visit {
   const Instance& instance() const { return instance_; }
   const Json& data() const { return instance_.data.value(); }
 
-  /// The results of the programs over the data, in order. What the fast lane takes is evaluated in
-  /// place; if anything is left, one Evaluate is noted and Park comes back. An error of a program
-  /// comes back as Raise.
+  /// The results of the programs over the data, in order. Programs of the fast lane are evaluated
+  /// here. For the others an Evaluate effect is recorded and Park is returned. An error of a
+  /// program is returned as Raise.
   Evaluated<std::vector<Json>> run(std::span<const Program* const> programs);
 
-  /// The values of the templates over the data, in one go.
+  /// The values of the templates over the data, evaluated together.
   Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
   Evaluated<Json> evaluate(const Template& one);
 
-  /// A template, and what it is to be evaluated over. Both outlive the call.
+  /// A template and the input over which it is evaluated. Both must outlive the call.
   struct Over {
     const Template* value = nullptr;
     const LazyJson* input = nullptr;
   };
-  /// The same where each has an input of its own.
+  /// The values of the templates, each over its own input, evaluated together.
   Evaluated<std::vector<Json>> evaluate(std::span<const Over> values);
 
-  /// The first of `conditions` that is_true (expressions/evaluation.h); nullopt if none.
-  /// What stands behind it is not evaluated, so its errors do not count.
+  /// The index of the first condition that is_true (expressions/evaluation.h); nullopt if none is.
+  /// The conditions after it are not evaluated, so their errors have no effect.
   Evaluated<std::optional<size_t>> first_true(std::span<const Template> conditions);
 
-  /// Has a worker validate the subject, or the whole data, against a JSON Schema. nullopt: it
-  /// matches; else Raise direktiv.schema.failed, or Park.
+  /// Validates the subject, or all data if it is nullopt, against a JSON Schema in a jq worker.
+  /// nullopt: it matches. Else Raise direktiv.schema.failed, or Park.
   std::optional<Outcome> validate(const std::string& schema, const std::optional<Json>& subject);
 
-  /// Replaces the data; Raise millrace.limits.data where it would nest deeper than kMaxJsonDepth.
+  /// Replaces the data. Raise millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
   std::optional<Raise> set_data(Json data);
-  /// Adds or replaces a key of the data; Raise direktiv.jq.notObject where the data is no object,
-  /// millrace.limits.data as set_data.
+  /// Adds or replaces a key of the data. Raise direktiv.jq.notObject if the data is not an object,
+  /// millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
   std::optional<Raise> put(const std::string& key, Json value);
 
-  /// Listen for an event; it comes to State::take under `entry`.
+  /// Adds a listener. A matching event is passed to State::take with this `entry`.
   void listen(size_t entry, EventFilter filter);
-  /// Stop listening for it, the others stay.
+  /// Removes the listeners with this entry; the others remain.
   void stop_listening(size_t entry);
-  /// Have State::elapsed called at `deadline`.
+  /// Sets a timer that calls State::elapsed at `deadline`.
   void wait_until(TimePoint deadline);
 
-  /// What the state has got so far, by its own numbering; emptied when the instance leaves.
+  /// The events that the state has received so far, by its own numbering. Cleared when the instance
+  /// leaves the state.
   std::vector<std::optional<LazyJson>>& slots() { return instance_.slots; }
 
-  /// Publish `event`, at once or at `at`. Its id and time are set here: the id is the instance's,
-  /// the step's and the place in it, so that it is the same however often it is sent. One that ends
-  /// too long a chain becomes a dead letter (model/hops.h). Raise
-  /// millrace.event.invalid or millrace.event.tooLarge where it is no event that can be sent.
+  /// Publishes `event` at once, or at the time `at`. Sets the event's id and time. The id is made
+  /// from the instance id, the step and the event's index in the step, so it is the same for every
+  /// redelivery. An event with more than kMaxHops hops becomes a dead letter (model/hops.h). Raise
+  /// millrace.event.invalid or millrace.event.tooLarge if it cannot be published.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 
-  /// The calls of the state, by index. Emptied, and those that run cancelled, when the instance
-  /// leaves.
+  /// The calls of the state, by index. When the instance leaves the state they are cleared, and the
+  /// running ones are cancelled.
   std::vector<Call>& calls() { return instance_.calls; }
-  /// Raise direktiv.limits.depth where a call would nest too deep.
+  /// Raise direktiv.limits.depth if the instance is nested too deep to make calls.
   std::optional<Raise> refuse_depth() const;
-  /// Starts the next attempt of the call, with its input. Where no other can follow, the input
-  /// goes.
+  /// Starts the next attempt of the call, with its input. If the policy allows no further attempt,
+  /// the stored input is cleared.
   void start_call(size_t index, const Function& function, const ActionPolicy& policy);
-  /// Somebody works on its attempt from now on.
+  /// Marks the call's attempt as started by a worker now: its schedule-to-start timeout ends, and
+  /// its start-to-close timeout begins.
   void begin_call(size_t index, const TimeoutPolicy& timeouts);
-  /// What of its timeouts is counting counts from now.
-  void count_anew(size_t index, const TimeoutPolicy& timeouts);
-  /// The same of one of them.
-  void count_anew(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts);
-  /// Its attempt is waited for no longer; what runs it is stopped.
+  /// Restarts, from now, all timeouts of the call that are running.
+  void restart_timeout(size_t index, const TimeoutPolicy& timeouts);
+  /// Restarts, from now, one timeout of the call if it is running.
+  void restart_timeout(size_t index, TimeoutKind kind, const TimeoutPolicy& timeouts);
+  /// Stops the task or child that executes the call's attempt.
   void stop_call(size_t index);
-  /// Notes when its next attempt is due.
+  /// Schedules the call's next attempt for the time `at`.
   void retry_call(size_t index, TimePoint at);
-  /// Has State::overdue or State::attempts_due called when the first of the times that the calls
-  /// have noted comes.
+  /// Sets the timer that calls State::overdue or State::attempts_due at the earliest deadline or
+  /// retry time of all calls. A paused instance gets no timer.
   void arm_calls();
-  /// What an action has that its workflow gives no policy.
-  const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.space); }
-  /// What calls of that function have by the settings of its service; null: nothing.
+  /// The namespace's retry policy for actions whose workflow gives them none; null if it has none.
+  const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.ns); }
+  /// The policies in the settings of the service that the function calls; null if there are none.
   const ServicePolicy* service_policy(const Function& function) const;
-  /// Whether calls of that function wait until its service goes on.
+  /// Whether calls of the function are held: its service is paused, or the settings cannot be read
+  /// (Lookup::is_held).
   bool is_held(const Function& function) const;
-  /// When the child of the call last did anything.
+  /// The time of the last step of the call's child; nullopt if it has no live child.
   std::optional<TimePoint> last_moved(const Call& call) const;
-  /// Starts work that nobody waits for. Raise direktiv.limits.depth for the end of a chain of
-  /// detached subflows that is as long as a chain of events may be (model/hops.h).
+  /// Starts a task or subflow whose result is not awaited. Raise direktiv.limits.depth if a chain
+  /// of detached subflows has reached kMaxHops (model/hops.h).
   std::optional<Raise> start_detached(const Function& function, Call call);
 
-  /// A variable as this step has left it; nullopt: there is none. One that is sealed makes the
-  /// instance so. Raise millrace.store.damaged where its row can't be read.
+  /// A variable as this step has left it; nullopt if it does not exist. Reading a sealed variable
+  /// seals the instance. Raise millrace.store.damaged if its row is damaged.
   Evaluated<std::optional<Variable>> variable(VariableScope scope, const std::string& key);
-  /// Sets it, or deletes it; a value has kMaxVariableBytes at most.
+  /// Sets the variable, or deletes it if `value` is nullopt. A value has at most kMaxVariableBytes.
   void set_variable(VariableScope scope, const std::string& key, std::optional<Variable> value);
 
-  /// A secret of the namespace; nullopt: there is none. Raise as variable().
+  /// A secret of the namespace; nullopt if it does not exist. Raise millrace.store.damaged if its
+  /// row is damaged.
   Evaluated<std::optional<std::string>> secret(std::string_view name) const;
 
-  /// The error that the instance ends with; the first one stays (Error states). It takes the place
-  /// of an older `.error` in the data.
+  /// Sets the error that the instance ends with (Error states). Only the first one is set. It
+  /// replaces an existing `.error` in the data.
   void fail_at_end(Error error);
 
   /// Adds a record to the instance's history.
-  void tell(HistoryKind kind, LazyJson detail);
+  void record(HistoryKind kind, LazyJson detail);
 
-  // For the engine: what was noted.
+  // For the engine: what the state has recorded.
   bool has_effects() const { return !effects_.empty(); }
   bool has_changed_data() const { return changed_data_; }
   std::vector<Effect> take_effects() { return std::move(effects_); }
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
  private:
-  /// The task of the call, as far as it is the same for one that is detached.
+  /// The fields of the task that attached and detached calls have in common.
   StartTask task(const Function& function, const Call& call) const;
 
   std::optional<Variable> note_sealed(std::optional<Variable> found);
@@ -157,7 +162,8 @@ class Visit {
     const LazyJson* input = nullptr;
   };
   Evaluated<std::vector<Json>> run(std::span<const Job> jobs);
-  /// The results of `evaluation`, or the Park that asks for them.
+  /// The results of `evaluation` if they have arrived; else records an Evaluate effect and returns
+  /// Park.
   Evaluated<const EvaluationResult*> ask(Evaluation evaluation);
 
   Instance& instance_;

@@ -1,6 +1,6 @@
-// Workflow: a definition that was loaded and found right. Immutable; shared by every instance of
-// its revision. orchestrator/definition/loader makes it, orchestrator/engine steps instances on it.
-// It stands in this room and not in model/, since it owns the states.
+// Workflow: a definition that was loaded without errors. Immutable; shared by all instances of its
+// revision. orchestrator/definition/loader creates it, orchestrator/engine executes instances of
+// it. It is in this folder and not in model/ because it owns the states.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ struct Workflow {
   std::string name;
   std::string description;
   std::string version;
-  bool singular = false;  ///< one instance at a time: while it lives, no other starts
+  bool singular = false;  ///< no instance starts while another one has not ended
   Start start;
   WorkflowTimeouts timeouts;
-  std::optional<RetryPolicy> retries;                ///< a failed run is followed by another one
+  std::optional<RetryPolicy> retries;                ///< when a failed run is followed by another
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# A worker on a plain socket: it makes words loud. worker.py host:port subject
+# A worker on a plain socket: it converts words to capitals. worker.py host:port subject
 import json, re, secrets, select, socket, sys
 
 server, subject = sys.argv[1:]
 consumer = subject.removeprefix("millrace.tasks.").replace(".", "+")
 nats = socket.create_connection(server.split(":"))
 lines = nats.makefile("rb", buffering=0)
-inbox = "_INBOX." + secrets.token_hex(12)  # of this process alone: another one has tasks of its own
+inbox = "_INBOX." + secrets.token_hex(12)  # no other process may use this inbox
 
 def work(task):
     if not task.get("word"): raise LookupError("word.missing", "the input has no word")
@@ -17,7 +17,7 @@ def publish(to, body="", headers="", reply=""):
     sizes = f"{len(head)} {len(head + body)}"
     nats.sendall(f"HPUB {to} {reply} {sizes}\r\n{head}{body}\r\n".encode())
 
-def ask():  # for one task; if there is none the server says so after four seconds
+def ask():  # for one task; if there is none the server answers 408 after four seconds
     publish(f"$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.{consumer}",
             '{"batch":1,"expires":4000000000}', reply=inbox)
 
@@ -30,7 +30,7 @@ while True:
     if words[0] != "HMSG": continue
     head, body = nats.recv(int(words[-1]) + 2, socket.MSG_WAITALL).decode().split("\r\n\r\n", 1)
     if len(words) == 6:  # a task; else there was none
-        publish(words[3], "+WPI")  # it has begun; the same every few seconds if it takes long
+        publish(words[3], "+WPI")  # the task has started; repeat this every few seconds as a heartbeat
         answer = re.search("Millrace-Reply: ([^\r]*)", head)[1]
         try: publish(answer, json.dumps(work(json.loads(body))))
         except LookupError as e:

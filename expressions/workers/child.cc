@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// What posix_spawn is told.
+/// The file actions and attributes for posix_spawn.
 class SpawnPlan {
  public:
   explicit SpawnPlan(int childs_end) {
@@ -52,7 +52,8 @@ class SpawnPlan {
 Result<Child> start_child(const std::string& program, const char* verb, int socket_type) {
   int ends[2];
   if (socketpair(AF_UNIX, socket_type | SOCK_CLOEXEC, 0, ends) != 0) {
-    return fail("jq.start", fmt::format("no socket for a {}: {}", verb, std::strerror(errno)));
+    return fail("jq.start",
+                fmt::format("cannot create a socket for a {}: {}", verb, std::strerror(errno)));
   }
   Child child{.socket = Descriptor(ends[0])};
   const Descriptor childs_end(ends[1]);

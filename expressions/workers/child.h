@@ -1,5 +1,5 @@
-// A process of this program in a part of its own (launcher, worker), which begins with nothing of
-// its parent's but one socket: no environment, no other descriptor, no blocked signal.
+// Starts child processes of this program: the launcher and the workers. A child inherits nothing
+// from its parent but one socket: no environment, no other descriptor, no blocked signal.
 #pragma once
 
 #include <string>
@@ -11,25 +11,26 @@
 
 namespace millrace {
 
-/// The hidden verbs of the program that are the parts.
+/// The hidden verbs of the program that start a launcher or a worker.
 inline constexpr const char* kLauncherVerb = "jq-launcher";
 inline constexpr const char* kWorkerVerb = "jq-worker";
 inline constexpr const char* kBackgroundWorkerVerb = "jq-worker-background";
 
-/// The descriptor at which a child finds its socket.
+/// The descriptor of a child's socket, in the child.
 inline constexpr int kChildFd = 3;
 
 struct Child {
   pid_t pid = -1;
-  Descriptor socket;  ///< our end
+  Descriptor socket;  ///< the parent's end
 };
 
-/// Starts `program` with that verb and a socket of that type (SOCK_STREAM, SOCK_SEQPACKET).
-/// Error: `jq.start`, errno says why.
+/// Starts `program` with this verb and a socket of this type (SOCK_STREAM, SOCK_SEQPACKET). Error:
+/// `jq.start`; errno has the reason.
 Result<Child> start_child(const std::string& program, const char* verb, int socket_type);
 
-/// For a child, first of all: what a terminal or a service manager sends to everybody is for the
-/// program; a child is needed while that winds down, and ends with its socket.
+/// Call it first in a child: ignores the signals that a terminal or a service manager sends to all
+/// processes. They are for the program only: it needs the child while it shuts down, and the child
+/// ends when its socket is closed.
 void leave_signals_to_the_program();
 
 }  // namespace millrace

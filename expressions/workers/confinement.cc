@@ -27,7 +27,8 @@ void limit(int resource, rlim_t value) {
   setrlimit(resource, &both);
 }
 
-/// An allowlist; adding to it fails once and for all.
+/// An allowlist of system calls. After the first error nothing more is added, and load() returns
+/// that error.
 class Filter {
  public:
   Filter() : filter_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
@@ -47,7 +48,7 @@ class Filter {
     if (error_ == 0) error_ = seccomp_load(filter_);
     if (error_ == 0) return {};
     return fail("jq.confine",
-                fmt::format("system calls cannot be refused: {}", std::strerror(-error_)));
+                fmt::format("cannot restrict the system calls: {}", std::strerror(-error_)));
   }
 
  private:
@@ -58,10 +59,11 @@ class Filter {
 }  // namespace
 
 void limit_worker() {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a loop would not notice that its socket is closed
+  // A jq program in a loop would not notice that the socket is closed.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
-  if (kSanitized) return;  // these reserve terabytes, and look at memory through a pipe
+  if (kSanitized) return;  // sanitizers reserve terabytes, and check memory through a pipe
   limit(RLIMIT_AS, kMaxMemory);
   limit(RLIMIT_NOFILE, 0);
 }
@@ -69,31 +71,31 @@ void limit_worker() {
 Status refuse_system_calls() {
   if (kSanitized) return {};
   Filter filter;
-  // the socket; what libc says before it aborts goes to /dev/null
+  // The socket; also the message that libc writes before it aborts, which goes to /dev/null.
   for (const int call : {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(write)}) {
     filter.allow(call);
   }
-  // memory, but none that can be executed
+  // Memory, but not executable memory.
   for (const int call : {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise)}) {
     filter.allow(call);
   }
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     filter.allow(call, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   }
-  // time, where the kernel does not show it in memory
+  // The time, on machines where the kernel does not provide it in memory (vDSO).
   for (const int call : {SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(time)}) {
     filter.allow(call);
   }
-  filter.allow(SCMP_SYS(getrandom));  // libjq seeds its hashes,
-  filter.allow(SCMP_SYS(futex));      // and that once
-  // the end, by abort() too
+  filter.allow(SCMP_SYS(getrandom));  // libjq seeds its hashes once:
+  filter.allow(SCMP_SYS(futex));      // pthread_once
+  // The end of the process, also by abort().
   for (const int call : {SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigprocmask),
                          SCMP_SYS(getpid), SCMP_SYS(gettid)}) {
     filter.allow(call);
   }
   filter.allow(SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid())),
                SCMP_A2(SCMP_CMP_EQ, SIGABRT));
-  // going on after a signal that stopped it
+  // Resuming after a stop signal.
   for (const int call : {SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn)}) filter.allow(call);
   return filter.load();
 }

@@ -1,19 +1,20 @@
-// The walls around a worker process. The programs run in a closed world already (jq_program.h);
-// these hold if libjq has a hole. What is given up here never comes back.
+// Confines a worker process. jq programs already run in a closed world (jq_program.h); this also
+// protects the system if libjq has a security bug. A process cannot undo it.
 #pragma once
 
 #include "base/result.h"
 
 namespace millrace {
 
-/// Before libjq is touched: bounds memory, files and descriptors, and ends the process with its
-/// parent.
+/// Limits memory, files and descriptors, and ends the process when its parent ends. Call it before
+/// any use of libjq.
 void limit_worker();
 
-/// Once everything is loaded: lets the kernel refuse all that evaluating needs not, with EPERM and
-/// not with death. For a program gains nothing by a refusal, while libc copes with one where a
-/// newer release of it tries something harmless. Not under sanitizers, which look at maps and
-/// threads of their own. Error: `jq.confine`.
+/// Makes the kernel refuse all system calls that evaluation does not need. Call it once everything
+/// is loaded. A refused call returns EPERM and does not kill the process: a jq program gains
+/// nothing by that, while libc can handle EPERM if a newer release of it tries something harmless.
+/// Does nothing under sanitizers, which read memory maps and run threads of their own. Error:
+/// `jq.confine`.
 Status refuse_system_calls();
 
 }  // namespace millrace

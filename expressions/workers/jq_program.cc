@@ -24,8 +24,9 @@ extern "C" {
 namespace millrace {
 namespace {
 
-/// Runs on [now, input]. What would look out of the closed world is defined anew; builtins that are
-/// written in jq and use such names are on the list themselves.
+/// The code before each program; the wrapped program runs on [now, input]. It redefines every
+/// builtin that would reach outside the closed world. A builtin that is written in jq and uses such
+/// a builtin is redefined, too.
 constexpr std::string_view kPrelude =
     ".[0] as $__now | {} as $ENV | .[1] | def now: $__now; def env: {}; "
     "def input: error(\"`input` is not available\"); def inputs: empty; "
@@ -38,8 +39,8 @@ constexpr std::string_view kPrelude =
 
 constexpr size_t kMaxMessageBytes = 1000;
 
-/// One reference to a jq value. libjq's functions take over the arguments they are given: `copy`
-/// makes the reference to give away.
+/// One reference to a jq value. libjq's functions take ownership of their arguments: `copy` makes a
+/// reference to pass to them.
 class Jv {
  public:
   explicit Jv(jv value) : value_(value) {}
@@ -61,13 +62,13 @@ class Jv {
   jv value_;
 };
 
-/// The digits of the input's large integers. libjq rounds them to doubles, and copies a number as
-/// it copies any `jv`, field by field; a number that it computes it makes anew. So a mark in a
-/// field that libjq 1.6 leaves at zero in all its numbers tells one that has passed through
-/// unchanged from one that was computed and happens to be equal.
+/// The digits of the input's large integers. libjq rounds them to doubles. It copies a number like
+/// any `jv`, field by field, but makes a new one when it computes a number. So a mark in a field
+/// that libjq 1.6 leaves at zero in all its numbers distinguishes a number that passed through
+/// unchanged from a computed one that happens to be equal.
 class Literals {
  public:
-  /// A number with those digits.
+  /// Makes a marked number with these digits.
   jv number(double rounded, std::string digits) {
     jv value = jv_number(rounded);
     digits_.push_back(std::move(digits));
@@ -75,7 +76,7 @@ class Literals {
     return value;
   }
 
-  /// The digits of a number that is one of these; empty: it was computed, or is no large integer.
+  /// The digits of a marked number; empty if the number was computed or is not a large integer.
   std::string_view digits_of(jv number) const {
     const auto mark = static_cast<size_t>(number.size);
     return mark == 0 || mark > digits_.size() ? std::string_view() : digits_[mark - 1];
@@ -85,7 +86,7 @@ class Literals {
   std::vector<std::string> digits_;
 };
 
-/// jq takes a value of Json over with its large integers marked.
+/// Converts a Json to a jq value, with its large integers marked.
 Jv marked(const Json& value, Literals& literals) {
   constexpr uint64_t kFirstInexact = uint64_t{1} << 53;
   if (is_big_integer(value)) {
@@ -132,7 +133,8 @@ class Writer {
  public:
   explicit Writer(const Literals& literals) : literals_(literals) {}
 
-  /// Keys come in jq's order: the reader's Json sorts them. False if over a limit, see `failure`.
+  /// Appends the value, with keys in jq's order; the reader's Json sorts them. False if the result
+  /// exceeds a limit; finish() then returns the error.
   bool write(const Jv& value, size_t depth = 0) {
     if (text_.size() > kMaxResultBytes) return fail(result_too_large());
     switch (value.kind()) {
@@ -207,7 +209,7 @@ class Writer {
       text_ += digits;
       return;
     }
-    constexpr double kMaxPlainInteger = 1e17;  // jq writes larger ones with an exponent, too
+    constexpr double kMaxPlainInteger = 1e17;  // jq, too, writes larger ones with an exponent
     if (number == std::trunc(number) && std::abs(number) < kMaxPlainInteger) {
       fmt::format_to(std::back_inserter(text_), "{}", static_cast<int64_t>(number));
       return;
@@ -239,7 +241,8 @@ class Writer {
   Error failure_;
 };
 
-/// What a switch takes for a match, on a jq value: is_true, where NaN is the null it is written as.
+/// Whether a switch condition with this jq value matches: like is_true for Json. NaN counts as
+/// null, since results contain null in its place.
 bool is_true(const Jv& value) {
   switch (value.kind()) {
     case JV_KIND_INVALID:
@@ -262,19 +265,20 @@ bool is_true(const Jv& value) {
   return false;
 }
 
-/// A message of bounded length that is valid UTF-8, whatever it was made from.
+/// Makes a message of any text: cut to kMaxMessageBytes, and always valid UTF-8.
 std::string message_text(std::string_view text) {
   std::string message(text.substr(0, kMaxMessageBytes));
   while (!message.empty() && !is_utf8(message) && text.size() > kMaxMessageBytes &&
          message.size() + 4 > kMaxMessageBytes) {
-    message.pop_back();  // a character that the cut went through
+    message.pop_back();  // the cut was inside a character
   }
   if (!is_utf8(message)) std::erase_if(message, [](char c) { return (c & 0x80) != 0; });
   if (text.size() > kMaxMessageBytes) message += "…";
   return message;
 }
 
-/// The message of a jq error: what was given to `error`, a string as it is.
+/// The message of a jq error: the value passed to jq's `error`; a string as it is, any other value
+/// as JSON.
 std::string error_text(const Jv& message) {
   if (message.kind() == JV_KIND_STRING) return message_text(message.text());
   const Literals none;
@@ -284,13 +288,13 @@ std::string error_text(const Jv& message) {
   return text ? message_text(*text) : text.error().message;
 }
 
-/// Gathers what jq says of a text that it does not compile; the places are bytes of that text.
+/// Collects jq's messages for a text that does not compile; the places are bytes of that text.
 struct Complaints {
   std::string_view text;
   std::vector<JqComplaint> all;
 };
 
-/// The byte at which a line of the text begins.
+/// The byte at which line `line` (from 1) of the text begins.
 size_t begin_of_line(std::string_view text, size_t line) {
   size_t at = 0;
   for (; line > 1; --line) {
@@ -301,8 +305,8 @@ size_t begin_of_line(std::string_view text, size_t line) {
   return at;
 }
 
-/// Reads "jq: error: <what> at <top-level>, line 1:\n<the line><blanks>\n", where as many blanks as
-/// there are bytes of the line before the place stand behind the line.
+/// Parses "jq: error: <what> at <top-level>, line 1:\n<the line><blanks>\n". The number of blanks
+/// after the line is the number of bytes of the line before the place.
 void collect_complaint(void* complaints, jv message) {
   const Jv formatted(jq_format_error(message));
   std::string_view said = formatted.text();
@@ -337,7 +341,7 @@ void exit_when_out_of_memory() { jv_nomem_handler(leave_out_of_memory, nullptr);
 
 struct JqInput::Value {
   Literals literals;
-  Jv json{jv_null()};  // or an invalid value
+  Jv json{jv_null()};  // an invalid value if jq does not accept the input
 };
 
 JqInput::JqInput(std::string_view json) : value_(std::make_unique<Value>()) {
@@ -383,7 +387,8 @@ Result<JqProgram> JqProgram::compile(std::string_view program) {
   if (const Status status = check_program_text(program); !status) {
     return tl::unexpected(status.error());
   }
-  // The line break ends a comment. jq counts lines from the first, so the text begins there.
+  // The line break ends a comment at the end of the program. jq counts lines from the first, so the
+  // program begins on the first line.
   auto compiled = compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
   if (compiled) return *std::move(compiled);
   for (JqComplaint& one : compiled.error()) {
@@ -408,8 +413,9 @@ const JqFunctions& JqProgram::functions() {
 }
 
 bool JqProgram::all_parse(std::span<const std::string> programs) {
-  // libjq parses a text to its end before it looks for the names in it, which is what takes time.
-  // So it is given one that ends with an error: it must be the only one.
+  // libjq parses a text to its end before it resolves the names in it, which takes most of the
+  // time. So the text ends with a deliberate syntax error, and all programs parse if that is the
+  // only error.
   std::string text;
   for (const std::string& program : programs) {
     fmt::format_to(std::back_inserter(text), "({}\n), ", program);
@@ -424,8 +430,8 @@ bool JqProgram::all_parse(std::span<const std::string> programs) {
 Status JqProgram::check(std::span<const std::string> programs) {
   for (const std::string& program : programs) TRY(check_program_text(program));
   const bool all_are_jq = all_parse(programs);
-  // One after the other, and no function each: libjq looks for the uses of every function in all
-  // that stands behind it.
+  // The programs are joined by commas, and are not one function each: libjq searches all code after
+  // a function for uses of it.
   std::string text = fmt::format("{}null", kPrelude);
   bool all_names_exist = true;
   for (const std::string& program : programs) {
@@ -438,16 +444,16 @@ Status JqProgram::check(std::span<const std::string> programs) {
   if (programs.size() > 1) return fail("jq.syntax", "one of the jq programs does not compile");
   TRY(compile(programs.front()));
   return {};
-  // The program that compiled is owned by the Result, which clang-tidy does not follow.
+  // The compiled program is owned by the Result; clang-tidy does not recognise that.
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
 
 Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::Mode mode) {
   const JqInput::Value& value = *input.value_;
   if (value.json.kind() == JV_KIND_INVALID) {
-    return fail(std::string(kJqBadCommand), "jq does not take the input");
+    return fail(std::string(kJqBadCommand), "jq does not accept the input");
   }
   jq_state* jq = state_->jq;
-  // Ends the run, so that the state holds no value until the next one.
+  // Ends the run, so that the state holds no value until the next run.
   struct Reset {
     jq_state* jq;
     ~Reset() { jq_start(jq, jv_null(), 0); }
@@ -470,13 +476,13 @@ Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::M
       continue;
     }
     if (result) {
-      return fail(std::string(kJqBadCommand), "the program has several results, one is wanted");
+      return fail(std::string(kJqBadCommand), "the program has several results, expected one");
     }
     result = std::move(next);
   }
   if (is_condition) return "false";
   if (!result) {
-    return fail(std::string(kJqBadCommand), "the program has no result, one is wanted");
+    return fail(std::string(kJqBadCommand), "the program has no result, expected one");
   }
   Writer writer(value.literals);
   const bool written = writer.write(*result);

@@ -1,5 +1,5 @@
-// libjq 1.6, held so that C++ code can use it: the only unit that includes jq.h. It runs in worker
-// processes only, since libjq aborts, crashes and loops on some programs; one thread.
+// JqProgram: a C++ interface to libjq 1.6. jq_program.cc is the only file that includes jq.h. It
+// runs in worker processes only, since libjq aborts, crashes or loops on some programs. One thread.
 #pragma once
 
 #include <memory>
@@ -16,19 +16,19 @@
 
 namespace millrace {
 
-/// The exit code of a process in which libjq could get no more memory (see
+/// The exit code of a process in which libjq could not allocate memory (see
 /// exit_when_out_of_memory).
 inline constexpr int kOutOfMemoryExit = 42;
 
-/// Lets libjq end the process with kOutOfMemoryExit when it gets no memory, instead of aborting.
-/// For the calling thread.
+/// Makes libjq end the process with kOutOfMemoryExit when it cannot allocate memory, instead of
+/// aborting. Applies to the calling thread.
 void exit_when_out_of_memory();
 
 /// A JSON input, parsed once for all programs that run on it.
 class JqInput {
  public:
-  /// `json` is text that parse_json took. An input that jq does not take fails each program that
-  /// is run on it.
+  /// Precondition: parse_json accepted the text `json`. If jq does not accept it, each program that
+  /// runs on it fails.
   explicit JqInput(std::string_view json);
   ~JqInput();
   JqInput(const JqInput&) = delete;
@@ -40,34 +40,37 @@ class JqInput {
   std::unique_ptr<Value> value_;
 };
 
-/// A compiled program in a closed world: no environment, files, modules, other inputs or clock.
+/// A compiled program in a closed world: it cannot reach the environment, files, modules, other
+/// inputs or the clock.
 class JqProgram {
  public:
-  /// Errors: those of check_program_text; `jq.syntax` with what is wrong and where.
+  /// Compiles a program. Errors: those of check_program_text; `jq.syntax`, whose message says what
+  /// is wrong and where.
   static Result<JqProgram> compile(std::string_view program);
 
-  /// Whether all of them compile, in one go. Errors: those of check_program_text; `jq.syntax`,
-  /// which says as compile does what is wrong if it is one program, and does not name it among
-  /// several.
+  /// Checks in one compile whether all programs compile. Errors: those of check_program_text;
+  /// `jq.syntax`, whose message is that of compile() for a single program, and does not name the
+  /// program if there are several.
   static Status check(std::span<const std::string> programs);
 
   ~JqProgram();
   JqProgram(JqProgram&&) noexcept;
   JqProgram& operator=(JqProgram&&) noexcept;
 
-  /// The JSON text of the result; in mode kCondition `true` or `false`. `now` is what `now` yields.
-  /// Integers past 2^53 have the digits of the input where only one literal of it can be meant.
-  /// Error: direktiv.jq.badCommand.
+  /// Runs the program. Returns the JSON text of the result; in mode kCondition `true` or `false`.
+  /// `now` is the result of jq's `now`. Integers above 2^53 that passed through unchanged keep the
+  /// digits that they have in the input. Error: direktiv.jq.badCommand.
   Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode);
 
  private:
   struct State;
   explicit JqProgram(std::unique_ptr<State> state);
-  /// Compiles a text as it is; else what libjq says of it, with places that are bytes of that text.
+  /// Compiles a text without a wrapper. On failure returns libjq's messages; their places are bytes
+  /// of that text.
   static tl::expected<JqProgram, std::vector<JqComplaint>> compile_wrapped(const std::string& text);
-  /// libjq's functions, whether they are open to programs or not.
+  /// All functions of libjq, including those that programs may not use.
   static const JqFunctions& functions();
-  /// Whether all are right by jq's grammar, whatever their names stand for.
+  /// Whether all programs are valid by jq's grammar, even if names in them do not exist.
   static bool all_parse(std::span<const std::string> programs);
 
   std::unique_ptr<State> state_;

@@ -25,10 +25,11 @@ namespace {
 
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
-constexpr size_t kMostTold = 5;
-constexpr size_t kMostBytesTold = 300;  ///< of each
+constexpr size_t kMaxListed = 5;         ///< errors in one message
+constexpr size_t kMaxBytesListed = 300;  ///< of each error
 
-/// JSON Schema has one kind of numbers, in which 1.0 is an integer; valijson asks the JSON library.
+/// Converts floats with an integer value to integers: in JSON Schema 1.0 is an integer, but
+/// valijson uses the type that the JSON library has for it.
 void make_integers(Json& value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   if (value.is_structured()) {
@@ -43,8 +44,8 @@ void make_integers(Json& value) {
   }
 }
 
-/// As valijson has it, 7.5 is a multiple of 1 and 19.99 none of 0.01. So it is not told of this
-/// keyword, but of another one, which is ours.
+/// For valijson, 7.5 is a multiple of 1, and 19.99 is not a multiple of 0.01. So this keyword is
+/// replaced by one of millrace's own, which MultipleOf implements.
 constexpr const char* kMultipleOf = "multipleOf";
 constexpr const char* kOurMultipleOf = "millrace:multipleOf";
 
@@ -82,7 +83,7 @@ class MultipleOfBuilder final : public valijson::ConstraintBuilder {
   }
 };
 
-/// valijson compiles patterns when it first needs them.
+/// Throws if the pattern is not valid. valijson would compile it only when it first needs it.
 void compile_pattern(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);
@@ -92,7 +93,7 @@ void compile_pattern(const std::string& pattern) {
   }
 }
 
-/// Tries the patterns, and names what is ours.
+/// Checks the patterns of a schema, and renames the keywords that millrace implements itself.
 void prepare(Json& schema) {
   constexpr std::array<std::string_view, 4> kData = {"enum", "const", "default", "examples"};
   for (const auto& [key, value] : schema.items()) {
@@ -111,7 +112,7 @@ void prepare(Json& schema) {
   }
 }
 
-/// Errors that only say of a value that there are errors within it.
+/// Whether the error only reports that a part of the value has errors.
 bool is_summary(const valijson::ValidationResults::Error& error) {
   for (const std::string_view begin :
        {"Failed to validate against schema associated with", "Failed to validate item #",
@@ -130,7 +131,7 @@ bool is_word(std::string_view key) {
          std::all_of(key.begin(), key.end(), may_stand);
 }
 
-/// The path of `<root>`, `[lines]`, `[0]` as `.lines[0]`.
+/// Converts valijson's path, such as `<root>`, `[lines]`, `[0]`, to `.lines[0]`.
 std::string path_of(const std::vector<std::string>& context) {
   std::string path;
   for (size_t i = 1; i < context.size(); ++i) {
@@ -146,7 +147,7 @@ std::string path_of(const std::vector<std::string>& context) {
   return path.starts_with('.') ? path : "." + path;
 }
 
-/// Of a number at the end that std::to_string made.
+/// Removes the trailing zeros of a number at the end of the text, which std::to_string made.
 void drop_zeros(std::string& text) {
   constexpr size_t kDigits = 6;
   const size_t point = text.find_last_not_of("0123456789");
@@ -156,26 +157,26 @@ void drop_zeros(std::string& text) {
   if (text.ends_with('.')) text.pop_back();
 }
 
-std::string told(const valijson::ValidationResults::Error& error) {
+std::string described(const valijson::ValidationResults::Error& error) {
   std::string text = fmt::format("{}: {}", path_of(error.context), error.description);
   if (text.ends_with('.')) text.pop_back();
   drop_zeros(text);
-  if (text.size() <= kMostBytesTold) return text;
-  size_t end = kMostBytesTold;
-  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within a character
+  if (text.size() <= kMaxBytesListed) return text;
+  size_t end = kMaxBytesListed;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // inside a character
   return text.substr(0, end) + "...";
 }
 
-std::string told(const valijson::ValidationResults& results) {
+std::string described(const valijson::ValidationResults& results) {
   std::vector<std::string> lines;
   for (const auto& error : results) {
-    if (!is_summary(error)) lines.push_back(told(error));
+    if (!is_summary(error)) lines.push_back(described(error));
   }
   if (lines.empty()) {
-    for (const auto& error : results) lines.push_back(told(error));
+    for (const auto& error : results) lines.push_back(described(error));
   }
-  if (lines.empty()) return ".: It is not allowed";  // of some keywords nothing is told
-  const size_t more = lines.size() - std::min(lines.size(), kMostTold);
+  if (lines.empty()) return ".: It is not allowed";  // valijson reports no error for some keywords
+  const size_t more = lines.size() - std::min(lines.size(), kMaxListed);
   lines.resize(lines.size() - more);
   std::string text = fmt::format("{}", fmt::join(lines, "; "));
   return more == 0 ? text : fmt::format("{}; and {} more", text, more);
@@ -185,7 +186,7 @@ std::string told(const valijson::ValidationResults& results) {
 
 struct JsonSchema::State {
   valijson::Schema schema;
-  valijson::Validator validator;  // has the patterns that were compiled
+  valijson::Validator validator;  // holds the compiled patterns
 };
 
 JsonSchema::JsonSchema(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -200,12 +201,12 @@ Result<JsonSchema> JsonSchema::compile(std::string_view text) {
   try {
     if (schema.is_object()) prepare(schema);
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-    parser.addConstraintBuilder(kOurMultipleOf, new MultipleOfBuilder);  // which it takes over
+    parser.addConstraintBuilder(kOurMultipleOf, new MultipleOfBuilder);  // now owned by it
     parser.populateSchema(Adapter(schema), state->schema);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    return fail("schema.malformed", fmt::format("this is no JSON Schema: {}", e.what()));
+    return fail("schema.malformed", fmt::format("this is not a valid JSON Schema: {}", e.what()));
   }
   return JsonSchema(std::move(state));
 }
@@ -224,9 +225,9 @@ std::optional<std::string> JsonSchema::violations(const Json& subject) {
   try {
     valijson::ValidationResults results;
     state_->validator.validate(state_->schema, target, &results);
-    return told(results);
+    return described(results);
   } catch (const std::exception&) {
-    return ".: There is too much wrong to be told";
+    return ".: There are too many errors to list";
   }
 }
 

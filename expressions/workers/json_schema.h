@@ -1,6 +1,6 @@
-// JSON Schema, draft 7: the .cc is the only unit that includes valijson. It runs in worker
-// processes only, for its patterns are std::regex, which has no bound on time and overflows the
-// stack on long strings; one thread.
+// JsonSchema: JSON Schema, draft 7. json_schema.cc is the only file that includes valijson. It runs
+// in worker processes only, because its patterns are std::regex, which has no limit on time and
+// overflows the stack on long strings. One thread.
 #pragma once
 
 #include <memory>
@@ -15,15 +15,17 @@ namespace millrace {
 
 class JsonSchema {
  public:
-  /// Reads a schema's JSON. Nothing outside of it is ever fetched. Error `schema.malformed`.
+  /// Compiles a schema from its JSON text. References to other documents are never fetched. Error
+  /// `schema.malformed`.
   static Result<JsonSchema> compile(std::string_view text);
 
   ~JsonSchema();
   JsonSchema(JsonSchema&&) noexcept;
   JsonSchema& operator=(JsonSchema&&) noexcept;
 
-  /// How the subject goes against the schema, the first few ways of it: `.lines[0].price: …`, the
-  /// path as jq writes it. nullopt: it does not. Throws std::bad_alloc.
+  /// Validates the subject. Returns a text with the first few violations, each like
+  /// `.lines[0].price: …` with the path as jq writes it; nullopt if there is none. Throws
+  /// std::bad_alloc.
   std::optional<std::string> violations(const Json& subject);
 
  private:

@@ -19,11 +19,11 @@
 namespace millrace {
 namespace {
 
-/// What workers in the background add to their niceness: beside a busy thread of the program one
-/// gets some 3 % of a processor.
+/// The niceness that is added for background workers: next to a busy thread of the program, such a
+/// worker gets about 3 % of a processor.
 constexpr int kBackgroundNice = 15;
 
-// The messages, one a packet, native: both ends are the same binary.
+// The messages: one per packet, in native byte order, since both ends are the same binary.
 
 struct Order {
   enum class Kind : uint8_t { kStart, kStartInBackground, kKill };
@@ -31,14 +31,14 @@ struct Order {
   uint32_t worker = 0;
 };
 
-/// A Notice; the socket goes beside it.
+/// A Notice; its socket is sent as a descriptor of the packet.
 struct Report {
   JqLauncher::Notice::Kind kind = JqLauncher::Notice::Kind::kEnded;
   uint32_t worker = 0;
   int number = 0;
 };
 
-/// A packet and room for a descriptor that goes with it.
+/// A packet, with space for one descriptor that is sent with it.
 template <class T>
 class Packet {
  public:
@@ -86,7 +86,7 @@ class LauncherProcess {
     worker_ended_ = Descriptor(signalfd(-1, &ended, SFD_CLOEXEC));
   }
 
-  /// Until the program goes away.
+  /// Serves until the program closes its end of the socket.
   void serve() {
     while (true) {
       pollfd fds[] = {{program_.fd(), POLLIN, 0}, {worker_ended_.fd(), POLLIN, 0}};
@@ -114,7 +114,8 @@ class LauncherProcess {
     if (!child) {
       return report({JqLauncher::Notice::Kind::kNotStarted, order.worker, errno}, {});
     }
-    // On top of the program's own: one that runs under `nice` has its background workers below it.
+    // Relative to the program's own niceness, so that the background workers of a program under
+    // `nice` still have a lower priority than it.
     if (is_background) {
       setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid),
                   getpriority(PRIO_PROCESS, 0) + kBackgroundNice);
@@ -136,7 +137,8 @@ class LauncherProcess {
     }
   }
 
-  /// That the program is gone shows at the next order.
+  /// Sends a report. Errors are ignored: if the program has ended, serve() notices it when it reads
+  /// the next order.
   void report(Report report, const Descriptor& worker) {
     Packet packet(&report);
     if (worker) {
@@ -156,14 +158,15 @@ class LauncherProcess {
 
   Descriptor program_;
   Descriptor worker_ended_;
-  std::map<uint32_t, pid_t> pids_;  // by the program's numbers
+  std::map<uint32_t, pid_t> pids_;  // by the worker's number
 };
 
 tl::unexpected<Error> launcher_gone() {
   return fail("jq.launcher", "the launcher of the jq workers has ended");
 }
 
-/// Never waits: a launcher that does not take a few bytes is as good as gone.
+/// Sends an order without waiting: a launcher whose socket cannot take a few bytes is treated as
+/// ended.
 Status send_order(const Descriptor& launcher, Order order) {
   const ssize_t sent = send(launcher.fd(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent != sizeof order) return launcher_gone();

@@ -1,7 +1,7 @@
-// The launcher: a small process of ours that starts the workers, made before the program has any
-// thread, data or connection, so that a worker descends from nothing worth seeing. JqLauncher is
-// the program's handle of it, for one thread at a time. When the program ends, so does the
-// launcher; when the launcher ends, so do the workers.
+// The launcher: a small child process that starts the workers. It is started before the program has
+// any thread, data or connection, so that a worker cannot inherit any of them. JqLauncher is the
+// program's handle of it, for one thread at a time. When the program ends, the launcher ends; when
+// the launcher ends, the workers end.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace millrace {
 
 class JqLauncher {
  public:
-  /// What the launcher tells of a worker.
+  /// A message of the launcher about one worker.
   struct Notice {
     enum class Kind : uint8_t {
-      kStarted,     ///< `number` is its pid, `socket` our end of the one to it
+      kStarted,     ///< `number` is its pid, `socket` the program's end of its socket
       kNotStarted,  ///< `number` is the errno
-      kEnded,       ///< `number` is its status as of waitpid
+      kEnded,       ///< `number` is its status from waitpid
     };
     Kind kind = Kind::kEnded;
     uint32_t worker = 0;
@@ -30,29 +30,30 @@ class JqLauncher {
     Descriptor socket;
   };
 
-  /// Starts one from `program`: this very one, or another that calls run_as_jq_process. To be
-  /// called first thing in main. Error: `jq.start`.
+  /// Starts a launcher from the executable `program`: this one, or another that calls
+  /// run_as_jq_process. Call it first in main. Error: `jq.start`.
   static Result<JqLauncher> start(std::string program = "/proc/self/exe");
 
-  /// Ends the launcher and all its workers, and waits for that.
+  /// Ends the launcher and all its workers, and waits until they have ended.
   ~JqLauncher();
   JqLauncher(JqLauncher&& other) noexcept;
   JqLauncher& operator=(JqLauncher&&) = delete;
 
   const std::string& program() const { return program_; }
 
-  /// Asks for a worker under a number of the caller's; a `background` one yields the processor to
-  /// whoever else wants it. The answer is a notice. Error: `jq.launcher`, the launcher is gone.
+  /// Requests a worker with a number that the caller chooses; a `background` worker has a low
+  /// priority for the processor. The result comes as a notice: kStarted or kNotStarted. Error:
+  /// `jq.launcher` if the launcher has ended.
   Status start_worker(uint32_t worker, bool background);
 
-  /// Asks for the end of a worker; kEnded follows. Does nothing for one that has ended. Error:
-  /// `jq.launcher`.
+  /// Requests the end of a worker; the notice kEnded follows. Does nothing if the worker has ended
+  /// already. Error: `jq.launcher`.
   Status kill_worker(uint32_t worker);
 
-  /// Readable when there is a notice.
+  /// A descriptor that is readable when there is a notice.
   int fd() const { return socket_.fd(); }
 
-  /// The next notice, if there is one. Error: `jq.launcher`.
+  /// The next notice; nullopt if there is none yet. Error: `jq.launcher`.
   Result<std::optional<Notice>> next();
 
  private:

@@ -13,22 +13,23 @@
 #include "base/check.h"
 #include "base/defaults.h"
 #include "expressions/jq_syntax.h"
-#include "expressions/workers/manager.h"
+#include "expressions/workers/scheduler.h"
 #include "expressions/workers/wire.h"
 
 namespace millrace {
 namespace {
 
-/// Programs checked together. Most are only parsed, in 15 µs each; those whose names are not plain
-/// (jq_names.h) are compiled, which takes 18 ms for libjq's own definitions and 0.35 ms for each
-/// usual program, as they are looked for in it one by one; past some hundreds of programs that no
-/// longer fits the processor's cache and takes several times as long. It also grows with the square
-/// of a program's length (the worst 4 KB take 130 ms, eight of them 5 s).
+/// The most programs, and the most bytes of them, that are checked in one compile. Most programs
+/// are only parsed, in 15 µs each. Programs whose names jq_names.h cannot check are compiled: that
+/// takes 18 ms for libjq's own definitions, and 0.35 ms for each usual program, because libjq
+/// searches it for each definition. With more than some hundreds of programs this no longer fits
+/// into the processor's cache, and takes several times as long. The time also grows with the square
+/// of a program's length (the worst 4 KB take 130 ms, eight of these 5 s).
 constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
-/// A reply of a worker is checked like any other JSON from outside.
+/// Converts a worker's reply to a result. Its JSON is checked like any other JSON from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
@@ -37,10 +38,10 @@ QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   Result<Json> value = parse_json(reply.text);
   if (value) return *std::move(value);
   return fail(std::string(kJqBadCommand),
-              fmt::format("the result is no JSON: {}", value.error().message));
+              fmt::format("the result is not valid JSON: {}", value.error().message));
 }
 
-/// `modes` are those of the queries, in order.
+/// Converts the replies of a job to results; `modes` are those of the queries, in order.
 std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>& replies,
                                     const std::vector<Query::Mode>& modes, Duration timeout,
                                     const std::string& problem) {
@@ -56,8 +57,8 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
     results.push_back(fail(std::string(kTaskTimeout),
                            fmt::format("{} was stopped after {} ms", what, timeout.count())));
   } else if (end == Job::End::kOutOfMemory) {
-    results.push_back(
-        fail(std::string(kJqMemory), fmt::format("{} needs more memory than it may have", what)));
+    results.push_back(fail(std::string(kJqMemory),
+                           fmt::format("{} needs more memory than a worker may use", what)));
   } else {
     results.push_back(fail(std::string(is_schema ? kSchemaFailed : kJqBadCommand),
                            fmt::format("{} cannot be evaluated: {}", what, problem)));
@@ -67,7 +68,7 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
 
 }  // namespace
 
-/// How a check ended, and what the worker or the pool says of it: nothing if all is good.
+/// How a check ended, with the message of the worker or the pool: empty if all programs are valid.
 struct JqPool::Verdict {
   Job::End end;
   std::string complaint;
@@ -76,19 +77,20 @@ struct JqPool::Verdict {
 Result<std::unique_ptr<JqPool>> JqPool::start(JqLauncher launcher, Settings settings) {
   auto submitted = std::make_unique<PolledMailbox<Job>>();
   if (submitted->fd() < 0) {
-    return fail("jq.pool", fmt::format("no eventfd for the jq pool: {}", std::strerror(errno)));
+    return fail("jq.pool",
+                fmt::format("cannot create an eventfd for the jq pool: {}", std::strerror(errno)));
   }
   try {
     return std::unique_ptr<JqPool>(
-        new JqPool(std::make_unique<Manager>(std::move(launcher), settings, std::move(submitted)),
+        new JqPool(std::make_unique<Scheduler>(std::move(launcher), settings, std::move(submitted)),
                    settings.checks_at_once));
   } catch (const std::system_error& e) {
-    return fail("jq.pool", fmt::format("no thread for the jq pool: {}", e.what()));
+    return fail("jq.pool", fmt::format("cannot start a thread for the jq pool: {}", e.what()));
   }
 }
 
-JqPool::JqPool(std::unique_ptr<Manager> manager, size_t checks_at_once)
-    : checks_at_once_(checks_at_once), manager_(std::move(manager)) {}
+JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once)
+    : checks_at_once_(checks_at_once), scheduler_(std::move(scheduler)) {}
 JqPool::~JqPool() = default;
 
 void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
@@ -105,7 +107,7 @@ void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
                  const std::string& problem) {
     done(ticket, to_results(end, replies, modes, timeout, problem));
   };
-  manager_->submit(std::move(job));
+  scheduler_->submit(std::move(job));
 }
 
 std::future<JqPool::Verdict> JqPool::ask(std::string check) {
@@ -119,7 +121,7 @@ std::future<JqPool::Verdict> JqPool::ask(std::string check) {
     const bool is_good = end == Job::End::kAnswered && replies[0].kind == wire::Reply::Kind::kGood;
     promise->set_value({end, is_good ? "" : replies.empty() ? problem : replies[0].text});
   };
-  manager_->submit(std::move(job));
+  scheduler_->submit(std::move(job));
   return answer;
 }
 
@@ -130,7 +132,7 @@ JqPool::Verdict JqPool::await(std::future<Verdict>& answer,
 }
 
 std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> programs) {
-  using Members = std::vector<size_t>;  // places of programs that are compiled together
+  using Members = std::vector<size_t>;  // indexes of the programs that are compiled together
   struct Compile {
     Members members;
     std::future<Verdict> answer;
@@ -187,7 +189,7 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
         refuse(rest, {"jq.check_failed", "not checked: programs before this one took too long"});
       }
       return verdicts;
-    } else if (members.size() > 1) {  // one of them is bad: which half has it?
+    } else if (members.size() > 1) {  // at least one of them is invalid: check each half
       const auto middle = members.begin() + static_cast<std::ptrdiff_t>(members.size() / 2);
       batches.emplace_back(members.begin(), middle);
       batches.emplace_back(middle, members.end());
@@ -222,6 +224,6 @@ std::vector<std::optional<Error>> JqPool::check_schemas(std::span<const std::str
   return verdicts;
 }
 
-JqPool::Stats JqPool::stats() const { return manager_->stats(); }
+JqPool::Stats JqPool::stats() const { return scheduler_->stats(); }
 
 }  // namespace millrace

@@ -10,7 +10,7 @@ namespace {
 
 enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2, kCheckSchema = 3 };
 
-/// Writes one message behind others.
+/// Appends one message to others.
 class Encoder {
  public:
   explicit Encoder(std::string messages = {})
@@ -117,7 +117,7 @@ std::string encode(const Evaluation& evaluation) {
   out.put(uint32_t{0});  // see begin_at
   out.put(static_cast<uint8_t>(evaluation.stop_at_true));
   out.put(to_millis(evaluation.now));
-  // Queries mostly share one input: it is sent, and parsed, once.
+  // Most queries share one input: it is sent, and parsed, only once.
   std::vector<const std::string*> inputs;
   std::unordered_map<const std::string*, uint32_t> places;
   for (const Query& query : evaluation.queries) {
@@ -137,7 +137,7 @@ std::string encode(const Evaluation& evaluation) {
 }
 
 void begin_at(std::string& evaluation, uint32_t first) {
-  constexpr size_t kPlace = sizeof(uint32_t) + sizeof(Tag);  // behind length and tag
+  constexpr size_t kPlace = sizeof(uint32_t) + sizeof(Tag);  // after the length and the tag
   std::memcpy(evaluation.data() + kPlace, &first, sizeof first);
 }
 

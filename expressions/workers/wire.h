@@ -1,6 +1,6 @@
-// What the pool and a worker say to each other: messages with a length before them, over a stream
-// socket. Native byte order: both ends are the same binary. Decoding trusts nothing, for a worker
-// runs other people's programs.
+// The messages between the pool and a worker: each has its length before it, and they are sent over
+// a stream socket. They have native byte order, since both ends are the same binary. Decoding
+// checks everything, because a worker runs programs of users.
 #pragma once
 
 #include <cstdint>
@@ -15,77 +15,81 @@
 
 namespace millrace::wire {
 
-/// The longest message taken, in bytes.
+/// The longest message that is accepted, in bytes.
 inline constexpr size_t kMaxMessage = size_t{256} << 20;
 
 struct EvaluateRequest {
-  uint32_t first = 0;  ///< the query to begin with: those before it have results already
+  uint32_t first = 0;  ///< the first query to evaluate: those before it have results already
   std::vector<Query> queries;
   bool stop_at_true = false;
   TimePoint now;
 };
-/// Whether all the programs compile. They are compiled together, so a failure does not say whose.
+/// Asks whether all programs compile. They are compiled together, so a failure does not show which
+/// one is invalid.
 struct CheckRequest {
   std::vector<std::string> programs;
 };
-/// Whether the schema can be used.
+/// Asks whether the schema is valid.
 struct CheckSchemaRequest {
   std::string schema;
 };
 using Request = std::variant<EvaluateRequest, CheckRequest, CheckSchemaRequest>;
 
-/// A worker says one kReady when it has started, then one reply for each query evaluated, or one
-/// for a check. If it has to compile for an evaluation, that stands between kCompiling and
-/// kCompiled, before the first result. Replies to a request leave at once if no further request
-/// has come, else they may wait a little for those that follow.
+/// A worker sends one kReady when it has started, then one reply for each evaluated query, or one
+/// for a check. If it has to compile for an evaluation, it sends kCompiling before and kCompiled
+/// after that, both before the first result. Replies to a request are sent at once if no other
+/// request has arrived; otherwise they may wait briefly for the next replies.
 struct Reply {
   enum class Kind : uint8_t {
     kReady,
     kValue,  ///< `text` is the result's JSON
-    kError,  ///< a direktiv.jq.badCommand or direktiv.schema.failed; `text` is the message
-    kGood,   ///< the programs of a check compile, or its schema
+    kError,  ///< the result is a direktiv.jq.badCommand or direktiv.schema.failed error; `text` is
+             ///< its message
+    kGood,   ///< the programs of a check compile, or its schema is valid
     kCompiling,
     kCompiled,
   };
   Kind kind = Kind::kReady;
-  bool last = true;  ///< nothing more comes for this request
+  bool last = true;  ///< no other reply to this request follows
   std::string text;
-  uint32_t took = 0;  ///< microseconds; of the last: for the whole request
+  uint32_t took = 0;  ///< microseconds since the request was started; of the last reply: the time
+                      ///< of the whole request
 };
 
-/// Complete messages, their length included.
+/// Each encode function returns a complete message, including its length.
 std::string encode(const Evaluation& evaluation);
 std::string encode_check(std::span<const std::string> programs);
 std::string encode_check_schema(std::string_view schema);
 std::string encode(const Reply& reply);
-/// The same, behind what is in `messages`.
+/// Appends the complete message of a reply to `messages`.
 void append(const Reply& reply, std::string& messages);
 
-/// Has the complete message of an evaluation begin with that query.
+/// Changes the complete message of an evaluation so that it begins with query `first`.
 void begin_at(std::string& evaluation, uint32_t first);
 
-/// Bodies, without the length; nullopt if they are not what encode makes.
+/// Decode a body, which is a message without its length. nullopt if encode cannot have made it.
 std::optional<Request> decode_request(std::string_view body);
 std::optional<Reply> decode_reply(std::string_view body);
 
-/// Takes messages from a stream of bytes.
+/// Splits a stream of bytes into messages.
 class MessageReader {
  public:
-  /// Ends the life of what next() gave.
+  /// Adds bytes of the stream. Invalidates the body that next() returned.
   void append(std::string_view bytes);
 
-  /// The body of the next whole message; valid until append.
+  /// The body of the next complete message, valid until append(); nullopt if there is none yet.
   std::optional<std::string_view> next();
 
-  /// Whether next() would give one.
+  /// Whether next() would return a body.
   bool has_next() const;
 
-  /// Whether the stream announces a message beyond kMaxMessage: it cannot be read on.
+  /// Whether the next message is longer than kMaxMessage. Then the rest of the stream cannot be
+  /// read.
   bool broken() const;
 
  private:
   std::string_view rest() const { return std::string_view(bytes_).substr(consumed_); }
-  /// Of the next message, once that is known.
+  /// The length of the next message; nullopt while it is not known.
   std::optional<size_t> length() const;
 
   std::string bytes_;

@@ -23,14 +23,14 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMaxPrograms = 1024;  // 30 KB each
-constexpr size_t kMaxSchemas = 32;     // of at most 256 KiB of text
+constexpr size_t kMaxSchemas = 32;     // each of at most 256 KiB of text
 
-/// How long replies may wait for others, and how many.
+/// How long replies may wait for other replies, and how many bytes of them.
 constexpr std::chrono::milliseconds kLongestWait(1);
 constexpr size_t kMostWaitingBytes = size_t{64} << 10;
 
-/// What was compiled, the least recently used dropped when there is too much. What does not compile
-/// is remembered, too.
+/// A cache of compiled programs or schemas; if it is full, the least recently used entry is
+/// dropped. It also has entries for texts that do not compile.
 template <class Compiled>
 class Cache {
  public:
@@ -56,7 +56,7 @@ class Cache {
  private:
   using All = std::list<std::pair<std::string, Result<Compiled>>>;
   const size_t most_;
-  All all_;                                                              // the last used first
+  All all_;  // the most recently used first
   std::unordered_map<std::string_view, typename All::iterator> places_;  // views of all_
 };
 
@@ -64,14 +64,14 @@ class Worker {
  public:
   explicit Worker(int fd) : fd_(fd) {}
 
-  /// Until the pool closes its end, or says what cannot be understood.
+  /// Serves requests until the pool closes its end of the socket, or sends a malformed message.
   void serve() {
     send({wire::Reply::Kind::kReady, true, ""});
     while (connected_) {
       while (const auto body = reader_.next()) {
         const std::optional<wire::Request> request = wire::decode_request(*body);
         if (!request) return;
-        begun_ = Clock::now();
+        started_ = Clock::now();
         std::visit([this](const auto& known) { answer(known); }, *request);
       }
       if (reader_.broken()) return;
@@ -100,7 +100,8 @@ class Worker {
     }
   }
 
-  /// Says that it compiles and when it has, for that is not to be taken for a slow program.
+  /// Compiles the programs of a request. The pool gets a message before and after that, so that it
+  /// does not count the compile time as a slow program.
   void compile(const wire::EvaluateRequest& request) {
     bool compiled = false;
     for (size_t i = request.first; i < request.queries.size(); ++i) {
@@ -119,15 +120,15 @@ class Worker {
 
   void answer(const wire::CheckRequest& request) {
     const Status status = JqProgram::check(request.programs);
-    say(status ? nullptr : &status.error());
+    send_verdict(status ? nullptr : &status.error());
   }
 
   void answer(const wire::CheckSchemaRequest& request) {
     const Result<JsonSchema>& schema = schemas_.get(request.schema);
-    say(schema ? nullptr : &schema.error());
+    send_verdict(schema ? nullptr : &schema.error());
   }
 
-  void say(const Error* wrong) {
+  void send_verdict(const Error* wrong) {
     if (wrong == nullptr) {
       send({wire::Reply::Kind::kGood, true, ""});
     } else {
@@ -154,7 +155,8 @@ class Worker {
     return {wire::Reply::Kind::kValue, true, *std::move(result)};
   }
 
-  /// Programs mostly run on the input of the one before.
+  /// The parsed input. The last one is stored, because most programs run on the same input as the
+  /// program before.
   const JqInput& parsed(const std::string& text) {
     if (!input_ || input_text_ != text) {
       input_.reset();
@@ -164,12 +166,13 @@ class Worker {
     return *input_;
   }
 
-  /// A reply leaves at once: if the next program kills us, the pool knows which it was. But while
-  /// more requests wait, which the pool has reason to think are quick, they share a message.
+  /// Sends a reply at once, so that the pool knows which program was running if the next one kills
+  /// this process. But while more requests wait, replies may be sent together: the pool sends
+  /// several requests only if it expects them to be quick.
   void send(wire::Reply reply) {
     const Clock::time_point now = Clock::now();
     reply.took = static_cast<uint32_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(now - begun_).count());
+        std::chrono::duration_cast<std::chrono::microseconds>(now - started_).count());
     wire::append(reply, replies_);
     const bool may_wait = reader_.has_next() && reply.kind != wire::Reply::Kind::kCompiling &&
                           replies_.size() < kMostWaitingBytes && now - flushed_ < kLongestWait;
@@ -204,11 +207,11 @@ class Worker {
   const int fd_;
   bool connected_ = true;
   wire::MessageReader reader_;
-  Clock::time_point begun_;    ///< the request
-  std::string replies_;        ///< that have not left
-  Clock::time_point flushed_;  ///< when others last did, or the first request came
+  Clock::time_point started_;  ///< when the current request was started
+  std::string replies_;        ///< replies that have not been sent
+  Clock::time_point flushed_;  ///< when replies were last sent, or requests last received
   std::string input_text_;
-  std::optional<JqInput> input_;  ///< of that text
+  std::optional<JqInput> input_;  ///< the parsed input_text_
   Cache<JqProgram> programs_{kMaxPrograms};
   Cache<JsonSchema> schemas_{kMaxSchemas};
 };
@@ -216,7 +219,7 @@ class Worker {
 int run_worker(int fd) {
   leave_signals_to_the_program();
   limit_worker();
-  setenv("TZ", "UTC0", 1);  // else libc looks for a file
+  setenv("TZ", "UTC0", 1);  // otherwise libc would open a file
   exit_when_out_of_memory();
   if (!refuse_system_calls()) return kNotConfinedExit;
   try {

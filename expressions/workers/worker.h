@@ -1,6 +1,6 @@
-// What a process of ours is when the pool had it started: the launcher, or a worker, which
-// evaluates what it is sent, one request at a time, until the pool goes away. A worker is expected
-// to die of some programs; nothing is in it that is worth keeping.
+// The main function of the processes that the pool starts: the launcher, or a worker. A worker
+// evaluates the requests that it receives, one at a time, until the pool closes its socket. Some
+// programs are expected to crash a worker; it holds no data that would be lost.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@ namespace millrace {
 /// A worker's exit code when it cannot be confined.
 inline constexpr int kNotConfinedExit = 43;
 
-/// To be called first thing in main: if this process was started as one of these, is that and
-/// returns its exit code; else returns nullopt.
+/// Call it first in main: if this process was started as a launcher or a worker, runs as such and
+/// returns its exit code; otherwise returns nullopt.
 std::optional<int> run_as_jq_process(int argc, char** argv);
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
-// Batch: inputs in, one transaction out. It finds what each input concerns, has the engine step
-// those instances, and writes what changed: instances, history, groups, outbox, dedupe, cursor,
-// time. Nothing leaves before the transaction is committed; what is to be done then is in its
-// outcome. Engine thread only.
+// Batch: applies inputs and puts all changes into one transaction. For each input it finds the
+// instances concerned, lets the engine step them, and writes every change: instances, history,
+// groups, outbox, deduplication ids, cursor, time. Nothing is sent before the transaction is
+// committed; the actions to perform after the commit are in BatchOutcome. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 #include "base/result.h"
 #include "orchestrator/batch/batch_state.h"
-#include "orchestrator/batch/errands.h"
 #include "orchestrator/batch/event_router.h"
 #include "orchestrator/batch/fan_outs.h"
 #include "orchestrator/batch/groups.h"
 #include "orchestrator/batch/input.h"
+#include "orchestrator/batch/instance_messages.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/schedules.h"
@@ -22,102 +22,111 @@
 
 namespace millrace {
 
-/// How much may be done in one batch, so that none holds up what comes after it
-/// (ARCHITECTURE "The walk of one event").
+/// Limits on the work in one batch, so that no batch delays the inputs after it for long
+/// (ARCHITECTURE "Work beyond one step").
 struct BatchLimits {
-  size_t woken = 1'000;      ///< by one event; more than that, and it is worked off batch by batch
-  size_t woken_later = 250;  ///< of those
-  size_t errands = 250;      ///< of instances with each other; the rest is left to the next batch
+  size_t woken = 1'000;      ///< instances woken by one event; an event with more is a fan-out
+  size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
+  size_t messages = 250;     ///< instance messages; the rest waits for the next batch
 };
 
-/// The error, and the reason of the dead letter, of what the process has died of.
+/// The error code, and the dead letter's reason, of an input of which the process died repeatedly.
 inline constexpr std::string_view kPoison = "millrace.poison";
 
 class Batch {
  public:
   Batch(BatchParts parts, BatchLimits limits)
-      : draft_(std::move(parts)), limits_(limits), before_(draft_.batches) {}
+      : batch_(std::move(parts)), limits_(limits), before_(batch_.batches) {}
 
-  /// Begins at the stored cursor, with what the store says is unfinished. The caches are loaded.
+  /// Reads the cursor and the unfinished work (purges, instance messages, fan-outs) from the store.
+  /// Precondition: the caches are loaded.
   Status load();
 
-  /// Goes on with what was too much for one batch: the errands of instances, then the events with
-  /// too many targets.
+  /// Continues work that exceeded the limits of earlier batches: first instance messages, then
+  /// fan-outs.
   Status go_on(TimePoint now);
-  /// Goes on with what deletions have left to erase.
+  /// Continues the purges that are not finished.
   Status purge() { return purges_.go_on(); }
 
-  /// As TimerInputs has it.
+  /// See TimerInputs::may_be_overtaken().
   Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer) {
     return timer_inputs_.may_be_overtaken(now, timer);
   }
 
-  /// Whether its events have woken so many instances that the next ones should wait for the next
-  /// batch.
+  /// Whether the events of this batch have woken so many instances that further events should wait
+  /// for the next batch.
   bool is_full() const { return woken_ >= limits_.woken; }
 
-  /// Applies one input and the errands that it makes: an event, a message that is not one, a due
-  /// timer, the results of an evaluation, a report of a task or its silence, a command, or an
-  /// instance that is to go on. An error is one of the store's: the batch is lost.
+  /// Applies one input and the instance messages that it creates. An input is an event, an
+  /// unreadable message, a due timer, the results of an evaluation, a report of a task, a missed
+  /// heartbeat, a command, or an instance that must continue. Errors are errors of the store; after
+  /// one the batch is lost.
   template <class Input>
   Status apply(TimePoint now, const Input& input) {
-    TRY(take(now, input));
-    return draft_.errands.empty() ? Status() : errands_.run(now);
+    TRY(apply_input(now, input));
+    return batch_.messages.empty() ? Status() : messages_.run(now);
   }
 
-  /// Fails an instance that the process has died of; false: it does not live.
-  Result<bool> set_aside(TimePoint now, NamespaceNumber space, const InstanceId& id);
+  /// Fails an instance of which the process died repeatedly. Returns false if the instance is not
+  /// live.
+  Result<bool> abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id);
 
-  /// Makes a dead letter of a CloudEvent that a URL has not taken.
-  Status set_aside(const HookRecord& hook, const Error& reason);
+  /// Publishes a webhook's CloudEvent as a dead letter after the receiver's URL did not accept it.
+  Status give_up_webhook(const WebhookRecord& webhook, const Error& reason);
 
-  /// What follows in the event stream comes behind this position, which may be an earlier one.
+  /// The event stream continues after this position, which may be before the current cursor.
   void stream_opened(const Cursor& position);
 
-  /// Writes what the batch gathered; the caller commits.
+  /// Writes the collected changes into the transaction; the caller commits it.
   Result<BatchOutcome> finish(TimePoint now);
 
-  /// The batch is lost. The caches are as the store by then.
+  /// Undoes the changes of a batch that was lost. Precondition: the caches match the store again.
   Status undo();
 
-  const Cursor& cursor() const { return draft_.cursor; }
+  const Cursor& cursor() const { return batch_.cursor; }
 
  private:
-  Status take(TimePoint now, const EventInput& input);
-  Status take(TimePoint now, const UnreadableInput& input);
-  Status take(TimePoint now, const TimerInput& input) { return timer_inputs_.take(now, input); }
-  Status take(TimePoint now, const EvaluatedInput& input);
-  Status take(TimePoint now, const TaskInput& input) { return task_inputs_.take(now, input); }
-  Status take(TimePoint now, const SilenceInput& input) { return task_inputs_.take(now, input); }
-  Status take(TimePoint now, const ContinueInput& input);
-  Status take(TimePoint now, const CommandInput& input);
+  Status apply_input(TimePoint now, const EventInput& input);
+  Status apply_input(TimePoint now, const UnreadableInput& input);
+  Status apply_input(TimePoint now, const TimerInput& input) {
+    return timer_inputs_.apply_input(now, input);
+  }
+  Status apply_input(TimePoint now, const EvaluatedInput& input);
+  Status apply_input(TimePoint now, const TaskInput& input) {
+    return task_inputs_.apply_input(now, input);
+  }
+  Status apply_input(TimePoint now, const MissedHeartbeatInput& input) {
+    return task_inputs_.apply_input(now, input);
+  }
+  Status apply_input(TimePoint now, const ContinueInput& input);
+  Status apply_input(TimePoint now, const CommandInput& input);
 
   Status refuse(const EventInput& input);
-  /// Takes the event where the router sends it.
+  /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, uint64_t sequence, const EventRoute& route);
 
-  /// Whether the event concerned that start.
+  /// Whether the event had an effect on that start.
   Result<bool> offer_start(TimePoint now, uint64_t sequence, const Event& event,
                            const StartTarget& target);
-  /// Whether the event, which is `kept` or not, woke it.
+  /// Whether the event woke the instance. `kept`: the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
   void moved_to(uint64_t sequence, TimePoint stamped);
   void note_cursor();
 
-  Draft draft_;
-  RouteViews views_{draft_.catalog, draft_.waiting, draft_.recent, draft_.dedupe};
+  BatchState batch_;
+  RouteViews views_{batch_.catalog, batch_.waiting, batch_.kept_events, batch_.dedupe};
   BatchLimits limits_;
-  Instances instances_{draft_};
-  FanOuts fan_outs_{draft_, instances_};
-  Errands errands_{draft_, instances_};
-  Groups groups_{draft_, instances_};
-  Schedules schedules_{draft_, instances_};
-  TimerInputs timer_inputs_{draft_, instances_, fan_outs_, groups_, schedules_};
-  TaskInputs task_inputs_{draft_, instances_, timer_inputs_};
-  Purges purges_{draft_, groups_};
-  size_t woken_ = 0;           ///< by events of the batch in hand
-  bool cursor_moved_ = false;  ///< since it was written
-  /// As the last commit left them. The cursor may be ahead of the one that is written.
+  Instances instances_{batch_};
+  FanOuts fan_outs_{batch_, instances_};
+  InstanceMessages messages_{batch_, instances_};
+  Groups groups_{batch_, instances_};
+  Schedules schedules_{batch_, instances_};
+  TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
+  TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
+  Purges purges_{batch_, groups_};
+  size_t woken_ = 0;           ///< instances woken by events of the current batch
+  bool cursor_moved_ = false;  ///< since the cursor was last written
+  /// The values at the last commit. The cursor may be ahead of the one on disk.
   struct CursorBefore {
     Cursor cursor;
     bool moved = false;

@@ -1,5 +1,5 @@
-// BatchOutcome: what a batch leaves behind for when it is on disk: the actions that are performed
-// then, what it counted, and what it left to the batches that follow. Values.
+// BatchOutcome: the result of a batch, for use once it is on disk: the actions to perform after the
+// commit, the counters, and the work left for later batches. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ struct Answer {
   uint64_t request = 0;
   Result<Json> result;
 };
-/// A task has ended by itself.
+/// A task that ended without being stopped by the engine.
 struct EndedTask {
   InstanceId task;
 };
-/// A report of a task is on disk, or of no use.
+/// The report of a task is on disk, or was ignored; `stored` releases it at its source.
 struct StoredReport {
   std::function<void()> stored;
 };
@@ -33,20 +33,21 @@ struct InstanceEnd {
   InstanceId instance;
 };
 
-/// What is done once the batch is on disk, a closed list (loop/after_commit.h): a message that it
-/// put into the outbox, a task to be handed out or stopped, an expression to be evaluated, an
-/// answer; of commands and steps that were too much for one batch, what is left.
+/// An action after the commit; a closed list (loop/after_commit.h): send a message that the batch
+/// put into the outbox; hand out, stop or forget a task; release a report; evaluate an expression;
+/// answer a command; announce the end of an instance; or continue an instance or a command that was
+/// too large for one batch.
 using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
                                  Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
 
-/// What this batch and those before it have left to the ones that follow.
+/// Work that this batch and earlier ones leave for later batches.
 struct Backlog {
-  bool has_steps = false;   ///< of instances: errands, and targets of events with too many of them
-  bool has_purges = false;  ///< rows of what was deleted
-  size_t fan_out = 0;       ///< how many of those targets
+  bool has_steps = false;   ///< instance messages, or targets of fan-outs
+  bool has_purges = false;  ///< rows of deleted namespaces and other purges
+  size_t fan_out = 0;       ///< number of fan-out targets that are left
 };
 
-/// What became of a batch.
+/// The result of a batch.
 struct BatchOutcome {
   std::vector<AfterCommit> actions;
   BatchCounts counts;

@@ -16,76 +16,76 @@
 namespace millrace {
 namespace {
 
-/// One overload for each effect: a new one does not compile without.
+/// One overload for each effect, so that a new effect without an overload does not compile.
 struct Stage {
-  Draft& draft;
+  BatchState& batch;
   const Instance& instance;
 
   Status operator()(Publish& asked) const {
     if (hops_of(asked.event) > kMaxHops) return refuse(asked);
     if (!asked.at) {
-      return draft.publish(asked.space, instance.id, asked.event, instance.sealed);
+      return batch.publish(asked.ns, instance.id, asked.event, instance.sealed);
     }
-    const uint64_t number = TRY(draft.next(Counter::kDelayed));
-    write_delayed(draft.tx, number,
-                  {.space = asked.space,
+    const uint64_t number = TRY(batch.next(Counter::kDelayed));
+    write_delayed(batch.tx, number,
+                  {.ns = asked.ns,
                    .instance = instance.id,
                    .at = *asked.at,
                    .event = encode_json_event(asked.event),
                    .sealed = instance.sealed});
-    draft.waiting.arm_delayed(number, *asked.at);
+    batch.waiting.arm_delayed(number, *asked.at);
     return {};
   }
   Status operator()(SetVariable& asked) const {
     if (asked.value) {
-      write_variable(draft.tx, asked.name, *asked.value);
+      write_variable(batch.tx, asked.name, *asked.value);
     } else {
-      erase_variable(draft.tx, asked.name);
+      erase_variable(batch.tx, asked.name);
     }
     return {};
   }
   Status operator()(StartTask& task) const {
-    draft.tasks.begin(draft.tx, task);
-    draft.after_commit(std::move(task));
+    batch.tasks.begin(batch.tx, task);
+    batch.after_commit(std::move(task));
     return {};
   }
   Status operator()(StopTask& task) const {
-    draft.tasks.end(draft.tx, task.task);
-    draft.after_commit(task);
+    batch.tasks.end(batch.tx, task.task);
+    batch.after_commit(task);
     return {};
   }
   Status operator()(Evaluate& evaluate) const {
-    draft.after_commit(std::move(evaluate));
+    batch.after_commit(std::move(evaluate));
     return {};
   }
-  Status operator()(StartChild& errand) const { return queue(std::move(errand)); }
-  Status operator()(CancelChild& errand) const { return queue(errand); }
-  Status operator()(ReturnResult& errand) const { return queue(std::move(errand)); }
+  Status operator()(StartChild& message) const { return queue(std::move(message)); }
+  Status operator()(CancelChild& message) const { return queue(message); }
+  Status operator()(ReturnResult& message) const { return queue(std::move(message)); }
 
  private:
-  Status queue(Errand errand) const {
-    draft.errands.push_back({std::move(errand), draft.recent.last()});
+  Status queue(InstanceMessage message) const {
+    batch.messages.push_back({std::move(message), batch.kept_events.last()});
     return {};
   }
   Status refuse(const Publish& asked) const {
-    const std::string& space = draft.catalog.name_of(asked.space);
-    return draft.dead_letter(
-        {.space = space,
+    const std::string& ns = batch.catalog.name_of(asked.ns);
+    return batch.dead_letter(
+        {.ns = ns,
          .reason = {std::string(kHopsError),
                     fmt::format("event {} would be the {}th in a chain of generated events",
                                 asked.event.id, kMaxHops + 1)},
-         .message = event_message(space, asked.event)},
+         .message = event_message(ns, asked.event)},
         instance.sealed);
   }
 };
 
 }  // namespace
 
-Status Draft::stage(const Instance& instance, Effect effect) {
+Status BatchState::stage(const Instance& instance, Effect effect) {
   return std::visit(Stage{*this, instance}, effect);
 }
 
-Result<uint64_t> Draft::next(Counter counter) {
+Result<uint64_t> BatchState::next(Counter counter) {
   const auto found = counters.find(counter);
   const uint64_t number =
       found == counters.end() ? TRY(next_number(tx, counter)) : found->second + 1;
@@ -93,54 +93,55 @@ Result<uint64_t> Draft::next(Counter counter) {
   return number;
 }
 
-Result<uint64_t> Draft::last(Counter counter) {
+Result<uint64_t> BatchState::last(Counter counter) {
   const auto found = counters.find(counter);
   return found == counters.end() ? read_counter(tx, counter) : found->second;
 }
 
-Status Draft::publish(NamespaceNumber space, const InstanceId& instance, const Event& event,
-                      bool sealed) {
+Status BatchState::publish(NamespaceNumber ns, const InstanceId& instance, const Event& event,
+                           bool sealed) {
   ++outcome.counts.published;
-  return send({instance, event_message(catalog.name_of(space), event), sealed});
+  return send({instance, event_message(catalog.name_of(ns), event), sealed});
 }
 
-Status Draft::dead_letter(const DeadLetter& letter, bool sealed) {
+Status BatchState::dead_letter(const DeadLetter& letter, bool sealed) {
   ++outcome.counts.dead_letters;
   NatsMessage message = dead_letter_message(letter, cursor.stream_created);
-  const NamespaceNumber space =
-      letter.number.value_or(catalog.find_namespace(letter.space).value_or(NamespaceNumber(0)));
-  message.headers.emplace_back(kDeadLetterNamespace, std::to_string(static_cast<uint32_t>(space)));
+  const NamespaceNumber ns =
+      letter.number.value_or(catalog.find_namespace(letter.ns).value_or(NamespaceNumber(0)));
+  message.headers.emplace_back(kDeadLetterNamespace, std::to_string(static_cast<uint32_t>(ns)));
   return send({std::nullopt, std::move(message), sealed});
 }
 
-Status Draft::tell(const Instance& instance, std::span<const HistoryRecord> records,
-                   uint64_t first) {
-  const NamespaceSettings& settings = catalog.settings(instance.space);
-  if (!settings.tells()) return {};
+Status BatchState::publish_lifecycle(const Instance& instance,
+                                     std::span<const HistoryRecord> records, uint64_t first) {
+  const NamespaceSettings& settings = catalog.settings(instance.ns);
+  if (!settings.has_lifecycle_events()) return {};
   const WorkflowEntry* const workflow = catalog.find_workflow(instance.revision.workflow);
-  const LifecycleOf of{.space = catalog.name_of(instance.space),
+  const LifecycleOf of{.ns = catalog.name_of(instance.ns),
                        .workflow = workflow == nullptr ? std::string_view() : workflow->id,
                        .instance = instance};
   for (const Event& event : lifecycle_events(of, records, first)) {
     if (settings.lifecycle) TRY(send({instance.id, lifecycle_message(of, event), instance.sealed}));
-    for (const WebhookSetting& hook : settings.webhooks) {
+    for (const WebhookSetting& webhook : settings.webhooks) {
       const auto wants = [&](const std::string& glob) { return glob_matches(glob, event.type); };
-      if (!hook.types.empty() && std::none_of(hook.types.begin(), hook.types.end(), wants)) {
+      if (!webhook.types.empty() &&
+          std::none_of(webhook.types.begin(), webhook.types.end(), wants)) {
         continue;
       }
-      const uint64_t number = TRY(next(Counter::kHook));
-      hooks.add(tx, number,
-                {.space = instance.space,
-                 .url = hook.url,
-                 .at = records.back().time,
-                 .event = encode_json_event(event),
-                 .sealed = instance.sealed});
+      const uint64_t number = TRY(next(Counter::kWebhook));
+      webhook_outbox.add(tx, number,
+                         {.ns = instance.ns,
+                          .url = webhook.url,
+                          .at = records.back().time,
+                          .event = encode_json_event(event),
+                          .sealed = instance.sealed});
     }
   }
   return {};
 }
 
-Status Draft::send(OutboxRecord record) {
+Status BatchState::send(OutboxRecord record) {
   const uint64_t number = TRY(next(Counter::kOutbox));
   write_outbox(tx, number, record);
   after_commit(NumberedMessage{number, std::move(record)});

@@ -1,6 +1,6 @@
-// Draft: one commit in the making. The transaction and the caches that go with it, the numbers that
-// were given out, the messages that are to leave, and what is to be done once it is on disk. The
-// parts of a batch (batch.h) all write into the same one. Engine thread only.
+// BatchState: the state of the batch that is being built: the transaction and its caches, the
+// numbers that the batch assigned, the messages to publish, and the actions after the commit. All
+// parts of a batch (batch.h) write into one BatchState. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +28,27 @@
 #include "orchestrator/memory/wait_index.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
-#include "orchestrator/outgoing/webhooks.h"
+#include "orchestrator/outgoing/webhook_outbox.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
-/// Makes the id of an instance that starts at that time.
+/// Makes the id of an instance that starts at the given time.
 using IdMaker = std::function<InstanceId(TimePoint)>;
 
-/// The store, its caches, and what else a batch needs. All of them outlive it.
+/// The store, its caches, and the other objects that a batch needs. All of them outlive the batch.
 struct BatchParts {
   Transaction& tx;
   Catalog& catalog;
-  Waiting& waiting;
-  Living& living;
+  WaitIndex& waiting;
+  LiveCounts& live;
   Dedupe& dedupe;
-  Recent& recent;
-  Tasks& tasks;
-  Hooks& hooks;
-  InHand& in_hand;
+  KeptEvents& kept_events;
+  TaskDispatch& tasks;
+  WebhookOutbox& webhook_outbox;
+  CrashNote& crash_note;
   Damages& damages;
   const BatchCount& batches;
   IdMaker make_id;
@@ -56,39 +56,39 @@ struct BatchParts {
   EngineLimits limits;
 };
 
-/// One of those that wait (errands.h).
-struct QueuedErrand {
-  Errand errand;
-  uint64_t listen_from = 0;  ///< of a child: what comes behind this may concern it
-  uint64_t row = 0;          ///< in `inbox`; 0: it was made in this batch
+/// An instance message in the queue (instance_messages.h).
+struct QueuedMessage {
+  InstanceMessage message;
+  uint64_t listen_from = 0;  ///< of StartChild: the child gets kept events after this number
+  uint64_t row = 0;          ///< number of its row in `inbox`; 0: created in this batch
 };
 
-struct Draft : BatchParts {
-  explicit Draft(BatchParts parts) : BatchParts(std::move(parts)) {}
+struct BatchState : BatchParts {
+  explicit BatchState(BatchParts parts) : BatchParts(std::move(parts)) {}
 
   Cursor cursor;  ///< how far the event stream is applied
   BatchOutcome outcome;
-  std::deque<QueuedErrand> errands;
-  std::map<Counter, uint64_t> counters;  ///< those that were used, as they now stand
+  std::deque<QueuedMessage> messages;
+  std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
 
-  /// The next number of that kind.
+  /// Assigns the counter's next number.
   Result<uint64_t> next(Counter counter);
-  /// The one that was given last.
+  /// Returns the counter's last assigned number.
   Result<uint64_t> last(Counter counter);
 
-  /// Sorts what a step of that instance asks for: into a row of the batch, an errand for another
-  /// instance, or an action for after the commit.
+  /// Turns an effect of a step of `instance` into a row of the batch, an instance message, or an
+  /// action after the commit.
   Status stage(const Instance& instance, Effect effect);
   void after_commit(AfterCommit action) { outcome.actions.push_back(std::move(action)); }
 
-  /// Puts a message into the outbox.
-  Status publish(NamespaceNumber space, const InstanceId& instance, const Event& event,
-                 bool sealed);
+  /// Puts a generated event into the outbox.
+  Status publish(NamespaceNumber ns, const InstanceId& instance, const Event& event, bool sealed);
   Status dead_letter(const DeadLetter& letter, bool sealed = false);
   Status send(OutboxRecord record);
-  /// Tells what happened to an instance, as its namespace wants it told. `first` is the number of
-  /// the first record in its history.
-  Status tell(const Instance& instance, std::span<const HistoryRecord> records, uint64_t first);
+  /// Publishes lifecycle events about `instance`, and queues its webhooks, as the settings of the
+  /// namespace require. `first` is the number of the first record in the instance's history.
+  Status publish_lifecycle(const Instance& instance, std::span<const HistoryRecord> records,
+                           uint64_t first);
 };
 
 }  // namespace millrace

@@ -8,7 +8,7 @@ namespace millrace {
 Status check_instance(const Workflow& workflow, const Instance& instance, TimePoint now) {
   const Status fits = check_fit(workflow, instance, now);
   if (fits) return {};
-  return tl::unexpected(damaged_instance(instance.space, instance.id, fits.error().message));
+  return tl::unexpected(damaged_instance(instance.ns, instance.id, fits.error().message));
 }
 
 }  // namespace millrace

@@ -1,4 +1,5 @@
-// Whether a stored instance fits its definition, as the error of a damaged row. Any thread.
+// Checks that a stored instance fits its definition; a mismatch is the error of a damaged row. Any
+// thread.
 #pragma once
 
 #include "base/result.h"
@@ -7,8 +8,8 @@
 
 namespace millrace {
 
-/// check_fit (orchestrator/engine/fit.h) of a living instance that was read; the error names its
-/// head.
+/// check_fit (orchestrator/engine/fit.h) for a live instance that was read from the store; the
+/// error names the instance's head.
 Status check_instance(const Workflow& workflow, const Instance& instance, TimePoint now);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Command: what a person or a program asks of the engine, a closed list. Each is answered once
-// (orchestrator/service/service.h has the shapes).
+// Command: a request of a user or a program to the engine; a closed list. Each command gets one
+// answer (orchestrator/service/service.h lists the JSON of each).
 #pragma once
 
 #include <cstddef>
@@ -16,104 +16,105 @@
 namespace millrace {
 
 struct ApplyWorkflow {
-  std::string space;
-  std::string text;                          ///< as given
-  std::shared_ptr<const Workflow> workflow;  ///< what it says
+  std::string ns;
+  std::string text;                          ///< the definition, as given
+  std::shared_ptr<const Workflow> workflow;  ///< the definition, loaded
 };
-/// How far a command has got that changes more instances than one batch should.
+/// The progress of a command that changes more instances than one batch should.
 struct Sweep {
-  size_t changed = 0;              ///< instances, so far
-  std::optional<InstanceId> last;  ///< all up to this one are done; none: it is to begin
+  size_t changed = 0;              ///< number of instances so far
+  std::optional<InstanceId> last;  ///< processed up to and including this id; none: not started
 };
 struct DeleteWorkflow {
-  std::string space;
+  std::string ns;
   std::string id;
-  bool cancel = false;  ///< cancel its living instances instead of refusing
-  /// It was deleted by a release that did not note it; `id` is its number.
+  bool cancel = false;  ///< cancel its live instances instead of refusing the command
+  /// The workflow was deleted by a release that did not record the deletion; `id` is its number.
   bool leftovers = false;
   Sweep sweep;
-  std::string at;  ///< of leftovers: the row to go on from
+  std::string at;  ///< for leftovers: the key of the row to continue from
 };
-// A move of Json throws nothing, which clang-tidy does not see.
+// Moving a Json throws nothing, but clang-tidy cannot see that.
 struct StartInstance {  // NOLINT(bugprone-exception-escape)
-  std::string space;
+  std::string ns;
   std::string workflow;
-  Json input;                   ///< an object: the data to begin with
+  Json input;                   ///< an object: the initial data
   std::string idempotency_key;  ///< empty: none
-  std::string own_policy = {};  ///< as write_own_policy made it; empty: none
+  std::string own_policy = {};  ///< as encoded by write_own_policy; empty: none
 };
-/// Starts one as a tick of its schedule would, beside that.
+/// Starts an instance as a tick of the schedule would; the schedule itself does not change.
 struct TriggerSchedule {
-  std::string space;
+  std::string ns;
   std::string workflow;
 };
-/// What an operator does about an instance.
+/// The commands of an operator about one instance.
 struct CancelInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
-  bool now = false;  ///< do not wait for the end of the tasks that run
+  bool now = false;  ///< do not wait until running tasks have ended
 };
 struct PauseInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
 };
 struct ResumeInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
 };
 struct RetryInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
-  bool extend = false;  ///< the execution's deadline counts anew
+  bool extend = false;  ///< restart the execution timeout
 };
 struct RestartInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
 };
 struct RerunInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
   std::string state;
 };
-/// Removes one that has ended, with its history.
+/// Removes an ended instance with its history.
 struct DeleteInstance {
-  std::string space;
+  std::string ns;
   InstanceId instance;
-  bool damaged = false;  ///< also one that has damaged rows, living or ended
+  bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
-/// Instances of a paused workflow do nothing new, nor do those that are started meanwhile.
+/// Pauses a workflow: its instances, including those that start later, begin no new work.
 struct PauseWorkflow {
-  std::string space;
+  std::string ns;
   std::string id;
-  bool paused = true;  ///< false: it goes on
+  bool paused = true;  ///< false: resume
   Sweep sweep;
 };
-/// Calls of a paused service wait until it goes on, and go out gradually then.
+/// Pauses a service: its calls wait until it is resumed, and are then released gradually.
 struct PauseService {
-  std::string space;
+  std::string ns;
   std::string name;
   bool paused = true;
   Sweep sweep;
 };
-/// Makes it, unless it is there, and sets its settings, if there are any.
+/// Creates the namespace unless it exists, and stores its settings if any are given.
 struct CreateNamespace {
   std::string name;
   std::optional<Json> settings = std::nullopt;  ///< orchestrator/definition/namespace_settings.h
-  /// Whose instances are renewed, where the settings have services go on: none: those of the first.
+  /// The namespace whose instances are being stepped because these settings resume services; none:
+  /// begin with the first namespace.
   std::optional<NamespaceNumber> sweeping = std::nullopt;
   Sweep sweep = {};
 };
 struct DeleteNamespace {
   std::string name;
   bool cancel = false;  ///< as in DeleteWorkflow
-  /// It was deleted by a release that left its rows; `name` is its number.
+  /// The namespace was deleted by a release that left its rows; `name` is its number.
   bool leftovers = false;
   Sweep sweep;
 };
-/// Whose variables: those of a workflow, of an instance, or of the namespace itself.
+/// The owner of a variable: a workflow, an instance, or the namespace itself.
 struct VariablePlace {
-  std::string space;
-  std::string workflow;  ///< empty: not of one
+  std::string ns;
+  std::string workflow;  ///< empty: not a workflow's variable
   std::optional<InstanceId> instance;
 };
 struct PutVariable {
@@ -127,14 +128,14 @@ struct DeleteVariable {
 };
 inline constexpr size_t kMaxSecretBytes = size_t{64} << 10;
 
-/// A secret of a namespace. The value is told to actions and nobody else.
+/// Sets a secret of a namespace. Only actions can read the value.
 struct PutSecret {
-  std::string space;
+  std::string ns;
   std::string name;   ///< is_identifier
   std::string value;  ///< UTF-8, kMaxSecretBytes at most
 };
 struct DeleteSecret {
-  std::string space;
+  std::string ns;
   std::string name;
 };
 using Command =

@@ -19,48 +19,48 @@ namespace {
 
 constexpr std::string_view kNothing = "nothing";
 
-constexpr size_t kLine = 128;  // always this long: a shorter one would leave some of the one before
+constexpr size_t kLine = 128;  // fixed length, so that each note overwrites the one before
 
-/// Stands at the end of the line, until another note is written over it.
+/// Written over the end of the line by on_crash(), and removed by the next note.
 constexpr std::string_view kCrashed = "crashed\n";
 
 constexpr uint32_t kCrashesOfPoison = 2;
 constexpr uint32_t kDeathsOfPoison = 6;
 
-std::atomic<int> g_file = -1;  // of the note, for on_crash
+std::atomic<int> g_file = -1;  // descriptor of the note's file, for on_crash
 
 void on_crash(int signal) {
   if (const int file = g_file; file >= 0) {
     [[maybe_unused]] const ssize_t written =
         ::pwrite(file, kCrashed.data(), kCrashed.size(), kLine - kCrashed.size());
   }
-  ::raise(signal);  // SA_RESETHAND: what it does by itself
+  ::raise(signal);  // SA_RESETHAND restored the default action
 }
 
-std::optional<InHand::Left> parse(const std::string& line) {
-  InHand::Left left;
+std::optional<CrashNote::Left> parse(const std::string& line) {
+  CrashNote::Left left;
   unsigned long long inputs = 0;
   unsigned long long sequence = 0;
-  unsigned space = 0;
+  unsigned ns = 0;
   char id[40] = "";
   if (std::sscanf(line.c_str(), "inputs %llu deaths %u event %llu instance %u %39s", &inputs,
-                  &left.deaths, &sequence, &space, static_cast<char*>(id)) < 1) {
+                  &left.deaths, &sequence, &ns, static_cast<char*>(id)) < 1) {
     return std::nullopt;
   }
   left.inputs = inputs;
   left.crashed = line.ends_with(kCrashed);
   left.sequence = sequence;
   if (const auto instance = parse_instance_id(static_cast<const char*>(id))) {
-    left.instance = InHand::OneInstance{NamespaceNumber(space), *instance};
+    left.instance = CrashNote::OneInstance{NamespaceNumber(ns), *instance};
   }
   return left;
 }
 
-std::string render(const InHand::Left& note) {
+std::string render(const CrashNote::Left& note) {
   std::string line =
       fmt::format("inputs {} deaths {} event {}", note.inputs, note.deaths, note.sequence);
   if (note.instance) {
-    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->space),
+    line += fmt::format(" instance {} {}", static_cast<uint32_t>(note.instance->ns),
                         to_string(note.instance->id));
   }
   return line;
@@ -68,11 +68,11 @@ std::string render(const InHand::Left& note) {
 
 }  // namespace
 
-InHand::~InHand() {
+CrashNote::~CrashNote() {
   if (file_) g_file = -1;
 }
 
-bool InHand::is_poison(const Left& left) {
+bool CrashNote::is_poison(const Left& left) {
   return left.deaths >= (left.crashed ? kCrashesOfPoison : kDeathsOfPoison);
 }
 
@@ -89,8 +89,8 @@ SignalStack::~SignalStack() {
   sigaltstack(&none, nullptr);
 }
 
-void InHand::note_crashes() {
-  static const SignalStack stack;  // of the thread that reads the store at the start
+void CrashNote::note_crashes() {
+  static const SignalStack stack;  // of the thread that opens the store at startup
   struct sigaction action {};
   action.sa_handler = on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
@@ -99,7 +99,7 @@ void InHand::note_crashes() {
   }
 }
 
-Result<std::optional<InHand::Left>> InHand::read(const std::filesystem::path& folder) {
+Result<std::optional<CrashNote::Left>> CrashNote::read(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "in-hand";
   std::string line(kLine + 1, '\0');
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -109,7 +109,7 @@ Result<std::optional<InHand::Left>> InHand::read(const std::filesystem::path& fo
     return fail("store.io", fmt::format("reading {}: {}", path.string(), std::strerror(errno)));
   }
   line.resize(static_cast<size_t>(size));
-  if (line.empty()) return std::optional<Left>();  // no batch was ever begun
+  if (line.empty()) return std::optional<Left>();  // no batch was ever started
   const std::optional<Left> left = parse(line);
   std::string_view text = line;
   if (text.ends_with(kCrashed)) text.remove_suffix(kCrashed.size());
@@ -119,11 +119,11 @@ Result<std::optional<InHand::Left>> InHand::read(const std::filesystem::path& fo
   const bool is_note = left ? text == render(*left) : text == kNothing || !has_text;
   if (line.size() == kLine && line.back() == '\n' && is_note) return left;
   return fail("store.corrupt",
-              fmt::format("{} has {} bytes that are neither `nothing` nor a batch in hand",
+              fmt::format("{} has {} bytes that are neither `nothing` nor a valid crash note",
                           path.string(), line.size()));
 }
 
-Status InHand::open(const std::filesystem::path& folder) {
+Status CrashNote::open(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "in-hand";
   file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   std::string line(kLine, '\0');
@@ -137,52 +137,52 @@ Status InHand::open(const std::filesystem::path& folder) {
   return {};
 }
 
-void InHand::begin(uint64_t inputs) {
+void CrashNote::begin(uint64_t inputs) {
   careful_ = false;
   now_ = {.inputs = inputs};
   write(now_);
 }
 
-void InHand::end() {
+void CrashNote::end() {
   careful_ = false;
   write_line(kNothing);
 }
 
-void InHand::begin_careful(uint64_t inputs) {
+void CrashNote::begin_careful(uint64_t inputs) {
   careful_ = true;
   now_ = {.inputs = inputs};
   write(now_);
 }
 
-void InHand::take_event(uint64_t sequence) {
+void CrashNote::take_event(uint64_t sequence) {
   if (!careful_) return;
   const bool again = left_ && left_->sequence == sequence;
   now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .sequence = sequence};
   write(now_);
 }
 
-void InHand::take_instance(const OneInstance& instance) {
+void CrashNote::take_instance(const OneInstance& instance) {
   if (!careful_) return;
   const bool again = left_ && left_->sequence == 0 && left_->instance == instance;
   now_ = {.inputs = now_.inputs, .deaths = 1 + (again ? left_->deaths : 0), .instance = instance};
   write(now_);
 }
 
-void InHand::stepping(const OneInstance& instance) {
+void CrashNote::stepping(const OneInstance& instance) {
   if (!careful_ || now_.sequence == 0) return;
   now_.instance = instance;
   write(now_);
 }
 
-void InHand::write(const Left& note) { write_line(render(note)); }
+void CrashNote::write(const Left& note) { write_line(render(note)); }
 
-void InHand::write_line(std::string_view line) {
+void CrashNote::write_line(std::string_view line) {
   std::string padded(line);
   padded.resize(kLine - 1, ' ');
   padded += '\n';
-  // Not to be able to write it (a full disk) costs the note, and nothing else.
+  // A failed write (a full disk) loses the note, and has no other effect.
   if (file_ && ::pwrite(file_.fd(), padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
-    spdlog::warn("the note of what is in hand could not be written: {}", std::strerror(errno));
+    spdlog::warn("the crash note could not be written: {}", std::strerror(errno));
   }
 }
 

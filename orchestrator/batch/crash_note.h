@@ -1,7 +1,8 @@
-// InHand: a note beside the store of what the engine has in hand, so that a restart knows after
-// what the process died. A file of one line, written before a batch is applied and wiped when it is
-// on disk; it outlives the process, not a power cut, and does not have to: that is nobody's fault.
-// Engine thread only.
+// CrashNote: a file beside the store that records which inputs the engine is applying, so that
+// after a crash the next process knows which input the last one died of. The file has one line. It
+// is written before a batch is applied and reset when the batch is on disk. It survives the end of
+// the process but not a power cut, and it does not need to: no input causes a power cut. Engine
+// thread only.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@
 
 namespace millrace {
 
-/// A second stack for the thread that makes it, on which a signal can be handled that says that the
-/// first one is used up. For that thread alone, which also destroys it.
+/// A second stack for the calling thread, on which a signal handler can run after the first stack
+/// has overflowed. The same thread must destroy the object.
 class SignalStack {
  public:
   SignalStack();
@@ -32,56 +33,58 @@ class SignalStack {
   std::unique_ptr<char[]> bytes_;
 };
 
-class InHand {
+class CrashNote {
  public:
   struct OneInstance {
-    NamespaceNumber space{};
+    NamespaceNumber ns{};
     InstanceId id;
 
     bool operator==(const OneInstance&) const = default;
   };
-  /// What the last process had in hand when it died.
+  /// The crash note of the process that died.
   struct Left {
-    uint64_t inputs = 0;  ///< of its batch
-    /// Where it went carefully: the one input that it died of, how often that was so by now, and
-    /// the instance that was being stepped. A sequence of 0: the input was for that instance.
+    uint64_t inputs = 0;  ///< number of inputs in its batch
+    /// Set if inputs were applied one by one: the input that the process died of, the number of
+    /// deaths of that input so far, and the instance that was being stepped. If `sequence` is 0,
+    /// the input was for that instance and not an event.
     uint32_t deaths = 0;
-    bool crashed = false;  ///< the last of them was a fault of its own (note_crashes)
+    bool crashed = false;  ///< the last death was a fault of the process (note_crashes)
     uint64_t sequence = 0;
     std::optional<OneInstance> instance;
   };
 
-  InHand() = default;
-  ~InHand();
-  InHand(const InHand&) = delete;
-  InHand& operator=(const InHand&) = delete;
+  CrashNote() = default;
+  ~CrashNote();
+  CrashNote(const CrashNote&) = delete;
+  CrashNote& operator=(const CrashNote&) = delete;
 
-  /// What the last process left, without touching the file; nullopt: nothing, or there is no file.
-  /// Errors: `store.io`; `store.corrupt`: it is no note that any process writes.
+  /// Reads the note of the last process without changing the file; nullopt: no batch was being
+  /// applied, or the file does not exist. Errors: `store.io`; `store.corrupt`: the file holds text
+  /// that no process writes.
   static Result<std::optional<Left>> read(const std::filesystem::path& folder);
 
-  /// Reads what the last process left, and takes the file over. Error `store.io`.
+  /// Reads the note of the last process and opens the file for writing. Error `store.io`.
   Status open(const std::filesystem::path& folder);
 
   const std::optional<Left>& left() const { return left_; }
 
-  /// Whether the process has died of the one input, and not just while it was in hand: twice by a
-  /// fault of its own, or so often that somebody's kill -9 cannot be what it was (nor a system that
-  /// is short of memory once).
+  /// Whether the process died of this one input and not by chance while applying it: it died twice
+  /// by a fault of its own, or so often that a kill -9 from outside, or a system that was once
+  /// short of memory, cannot explain it.
   static bool is_poison(const Left& left);
 
-  /// Has a fault of this process (a signal such as SIGSEGV or SIGABRT) written into the note, too.
-  /// That of another thread than the caller's whose stack is used up only where it has a
-  /// SignalStack.
+  /// Installs signal handlers that add a fault of this process (a signal such as SIGSEGV or
+  /// SIGABRT) to the note. A stack overflow is recorded only for the calling thread and for threads
+  /// with a SignalStack.
   static void note_crashes();
 
-  /// A batch of so many inputs is begun.
+  /// The engine starts to apply a batch of this many inputs.
   void begin(uint64_t inputs);
-  /// It is on disk, or given up.
+  /// The batch is on disk, or was dropped.
   void end();
 
-  /// From begin() on, one input after the other is noted: an event by its sequence, any other by
-  /// its instance; and each instance that is stepped for it.
+  /// Starts a batch in which each input is noted before it is applied: an event by its sequence,
+  /// any other input by its instance. Each instance that is stepped for the input is noted too.
   void begin_careful(uint64_t inputs);
   void take_event(uint64_t sequence);
   void take_instance(const OneInstance& instance);

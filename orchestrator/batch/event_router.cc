@@ -6,20 +6,20 @@ namespace millrace {
 
 EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken) {
   EventRoute route;
-  const auto space = views.catalog.find_namespace(input.space);
-  if (!space) {
+  const auto ns = views.catalog.find_namespace(input.ns);
+  if (!ns) {
     route.kind = EventRoute::Kind::kNoNamespace;
     return route;
   }
-  route.space = *space;
+  route.ns = *ns;
   const Attributes& attributes = input.event.attributes();
-  route.targets = views.waiting.match(input.space, attributes);
+  route.targets = views.waiting.match(input.ns, attributes);
   route.matched = !route.targets.starts.empty() || !route.targets.instances.empty();
-  route.is_wanted = views.recent.wants(*space, attributes.type());
+  route.is_wanted = views.kept_events.wants(*ns, attributes.type());
   if (!route.matched && !route.is_wanted) return route;
   route.event = input.event.event();
-  route.known_as = fingerprint_of(input.space, route.event);
-  const bool is_known = views.dedupe.seen(route.known_as) || views.recent.seen(route.known_as);
+  route.known_as = fingerprint_of(input.ns, route.event);
+  const bool is_known = views.dedupe.seen(route.known_as) || views.kept_events.seen(route.known_as);
   route.kind = is_known ? EventRoute::Kind::kDuplicate : EventRoute::Kind::kTargets;
   route.fans_out = route.targets.instances.size() > most_woken;
   return route;

@@ -1,6 +1,6 @@
-// route_event: from an event to its targets, the starts that it matches and the instances that wait
-// for it, or why it has none. Reads the caches of the engine and changes nothing. Engine thread
-// only.
+// route_event: finds the targets of an event, which are the starts that it matches and the
+// instances that wait for it, or the reason why it has none. Reads the engine's caches and changes
+// nothing. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -18,28 +18,28 @@
 
 namespace millrace {
 
-/// What the router looks at.
+/// The caches that the router reads.
 struct RouteViews {
   const Catalog& catalog;
-  const Waiting& waiting;
-  const Recent& recent;
+  const WaitIndex& waiting;
+  const KeptEvents& kept_events;
   const Dedupe& dedupe;
 };
 
-/// Where an event goes.
+/// Where an event is routed.
 struct EventRoute {
   enum class Kind : uint8_t {
-    kNoNamespace,  ///< to the dead letters: there is no namespace of that name
-    kUnmatched,    ///< nowhere: nothing matches it, and nothing that is on its way may want it
-    kDuplicate,    ///< nowhere: it had its effect, or is kept for one
-    kTargets,      ///< to `targets`, or among the kept events, or both
+    kNoNamespace,  ///< to the dead-letter queue: the namespace does not exist
+    kUnmatched,    ///< nowhere: no listener matches, and no instance may come to wait for it
+    kDuplicate,    ///< nowhere: it already had an effect, or is a kept event
+    kTargets,      ///< to `targets`, to the kept events, or to both
   };
   Kind kind = Kind::kUnmatched;
-  bool matched = false;  ///< there are targets, whether they are to get it or not
-  NamespaceNumber space{};
-  Event event;             ///< of kTargets
-  Fingerprint known_as;    ///< likewise
-  bool is_wanted = false;  ///< it is to be kept: an instance on its way to a wait may want it
+  bool matched = false;  ///< there are targets, even if a duplicate is not given to them
+  NamespaceNumber ns{};
+  Event event;             ///< set for kTargets only
+  Fingerprint known_as;    ///< for deduplication; set for kTargets only
+  bool is_wanted = false;  ///< store as a kept event: an instance may come to wait for it
   bool fans_out = false;   ///< more instances wait for it than one batch may wake
   Targets targets;
 };

@@ -15,7 +15,8 @@
 namespace millrace {
 namespace {
 
-/// Each payload under its type, in entry order; a type that several entries have holds an array.
+/// Puts each payload under its event's type, in entry order; several payloads of one type become an
+/// array.
 Json input_of(std::span<const StartEvent> entries, std::span<const Event> events) {
   std::map<std::string, std::vector<Json>> by_type;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -32,12 +33,12 @@ Json input_of(std::span<const StartEvent> entries, std::span<const Event> events
 
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
                           std::span<const Event> events, const Event& last) {
-  // A tree for this would cost as much as the step that follows.
-  const std::string told =
+  // Built as text: a JSON tree here would cost as much as the step that follows.
+  const std::string event_json =
       object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
   StartSpec spec{.data = input_of(entries, events),
-                 .how = LazyJson::of_text(
-                     fmt::format(R"({{"by":"event","event":{},"revision":{}}})", told, revision))};
+                 .how = LazyJson::of_text(fmt::format(
+                     R"({{"by":"event","event":{},"revision":{}}})", event_json, revision))};
   const auto attribute = [&](const std::string& name) {
     const auto found = last.extensions.find(name);
     const auto* const text =

@@ -1,5 +1,5 @@
-// What an instance starts with that events start, be it one event or one for each entry of an
-// eventsAnd.
+// The initial data and attributes of an instance that is started by one event, or by one event for
+// each entry of an eventsAnd start.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace millrace {
 
-/// `events` are those that start it, one for each of `entries`; `last` is the event that completed
-/// them. The input has each payload under its event's type; a type that several entries have holds
-/// an array of them, in the order of the entries. `traceparent` and `correlationid` are those of
-/// `last`.
+/// `events` are the events that start the instance, one for each of `entries`; `last` is the event
+/// that completed them. The input has each event's payload under the event's type; if several
+/// entries have the same type, it has an array of their payloads, in the order of the entries.
+/// `traceparent` and `correlationid` are taken from `last`.
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
                           std::span<const Event> events, const Event& last);
 

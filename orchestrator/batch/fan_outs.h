@@ -1,9 +1,9 @@
-// FanOuts: events that concern more instances than one batch may wake. Such an event is held among
-// the recent ones (orchestrator/memory/kept_events.h), and batch by batch some more of its targets
-// are offered what was kept for them. Whoever is concerned by something else before its turn comes
-// is offered first, so each instance sees its events in their order. A row says that the event is
-// under way; whom it has still to reach is found by matching again: those it has woken listen from
-// behind it. Engine thread only.
+// FanOuts: events that match more instances than one batch may wake. Such an event is stored as a
+// kept event (orchestrator/memory/kept_events.h), and each batch offers it to some more of its
+// targets. If another input concerns a target before its turn, that target is first offered its
+// kept events, so each instance gets its events in their order. A row records that the fan-out is
+// not finished. After a restart the remaining targets are found by matching the event again:
+// instances that it has woken listen from after it. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -18,29 +18,30 @@ namespace millrace {
 
 class FanOuts {
  public:
-  FanOuts(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
+  FanOuts(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Finds those that the store says are under way; Waiting and Recent are loaded by then.
+  /// Reads the unfinished fan-outs from the store. Precondition: WaitIndex and KeptEvents are
+  /// loaded.
   Status load();
 
-  /// Begins one with the newest kept event.
+  /// Starts a fan-out of the newest kept event.
   Status begin(const std::vector<InstanceTarget>& targets);
 
-  /// Offers the next `most` targets what is kept for them.
+  /// Offers the next `most` targets their kept events.
   Status go_on(TimePoint now, size_t most);
 
   bool empty() const { return under_way_.empty(); }
-  /// How many targets are still to be reached.
+  /// Number of targets that were not reached yet.
   size_t left() const;
 
  private:
   struct FanOut {
-    uint64_t number = 0;  ///< of the kept event
-    NamespaceNumber space{};
+    uint64_t number = 0;  ///< number of the kept event
+    NamespaceNumber ns{};
     std::vector<InstanceId> targets;
-    size_t done = 0;  ///< of them
+    size_t done = 0;  ///< number of targets that were reached
   };
-  Draft& draft_;
+  BatchState& batch_;
   Instances& instances_;
   std::deque<FanOut> under_way_;  // by number
 };

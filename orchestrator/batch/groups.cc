@@ -12,8 +12,8 @@ namespace millrace {
 
 namespace {
 
-/// The group's name in the store. Groups of another start, whose events are yet to be closed, have
-/// other names.
+/// The name of the group in the store. Groups of an earlier start of the workflow, whose events are
+/// yet to be closed, have other names.
 Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
   if (entry.groups_from == 0) return fingerprint({key});
   return fingerprint({key, std::to_string(entry.groups_from)});
@@ -32,7 +32,7 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
   const Start& start_of = workflow.start;
   const auto key = correlation_key(Attributes(event), start_of.correlate);
   if (!key) {
-    ++draft_.outcome.counts.groups_uncorrelated;
+    ++batch_.outcome.counts.groups_uncorrelated;
     return false;
   }
   const Fingerprint group = group_of(*key, entry);
@@ -40,63 +40,65 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
   const size_t chosen = choose_entry(waiting, entries);
 
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
-                       .number = TRY(draft_.next(Counter::kGrouped)),
+                       .number = TRY(batch_.next(Counter::kGrouped)),
                        .record = {.position = sequence, .event = encode_json_event(event)}};
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
-  write_grouped(draft_.tx, grouped);
+  write_grouped(batch_.tx, grouped);
   ++waiting[chosen];
   if (is_complete(waiting) && TRY(start(now, event, entry, workflow, group, waiting))) {
     return true;
   }
-  write_counts(draft_.tx, entry.number, group, waiting);
+  write_counts(batch_.tx, entry.number, group, waiting);
   if (grouped.record.expires) {
-    draft_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
+    batch_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
   }
   return true;
 }
 
-/// How many events wait for each entry of the group. Counts that are damaged are made anew.
+/// Returns how many events wait for each entry of the group. Damaged counts are recomputed.
 Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                                 size_t entries) {
-  const OnDamage damaged = draft_.damages.noting();
-  auto read = read_counts(draft_.tx, workflow, group);
+  const OnDamage damaged = batch_.damages.noting();
+  auto read = read_counts(batch_.tx, workflow, group);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   if (read && !*read) return std::vector<uint32_t>(entries, 0);
   if (read && (*read)->size() == entries) return std::move(**read);
   damaged(
-      read ? damaged_counts(workflow, group,
-                            fmt::format("it counts {} events, and the start of its workflow has {}",
-                                        (*read)->size(), entries))
+      read ? damaged_counts(
+                 workflow, group,
+                 fmt::format("it has counts for {} entries, and the start of its workflow has {}",
+                             (*read)->size(), entries))
            : read.error());
-  return count_grouped(draft_.tx, workflow, group, entries, damaged);
+  return count_grouped(batch_.tx, workflow, group, entries, damaged);
 }
 
-/// Every queue of the group has an event: the heads start one instance. They are used up by a start
-/// that may not be as well. False: some are not there, or damaged; `waiting` is counted anew.
+/// Starts one instance with the first event of each queue, when every queue of the group has one.
+/// The events are used up even if a singular workflow's start is skipped. Returns false if an event
+/// is missing or damaged; `waiting` is then recomputed.
 Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
                            std::vector<uint32_t>& waiting) {
-  const OnDamage damaged = draft_.damages.noting();
+  const OnDamage damaged = batch_.damages.noting();
   std::vector<GroupedEvent> heads;
   std::vector<Event> events;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const GroupQueue queue{entry.number, group, static_cast<uint16_t>(i)};
-    auto head = TRY(read_first_grouped(draft_.tx, queue, damaged));
+    auto head = TRY(read_first_grouped(batch_.tx, queue, damaged));
     if (!head) {
       damaged(damaged_counts(entry.number, group,
-                             fmt::format("it counts an event {} that is not there", i)));
-      waiting = TRY(count_grouped(draft_.tx, entry.number, group, waiting.size(), damaged));
+                             fmt::format("it counts an event for entry {} and none is stored", i)));
+      waiting = TRY(count_grouped(batch_.tx, entry.number, group, waiting.size(), damaged));
       return false;
     }
     events.push_back(TRY(event_of(*head)));
     heads.push_back(std::move(*head));
   }
   for (size_t i = 0; i < waiting.size(); ++i) {
-    erase_grouped(draft_.tx, heads[i].queue, heads[i].number);
-    draft_.waiting.disarm_grouped(heads[i].number);
+    erase_grouped(batch_.tx, heads[i].queue, heads[i].number);
+    batch_.waiting.disarm_grouped(heads[i].number);
     --waiting[i];
   }
-  write_counts(draft_.tx, entry.number, group, waiting);
+  write_counts(batch_.tx, entry.number, group, waiting);
   if (instances_.skips(entry, workflow)) return true;
   TRY(instances_.start(now, entry, workflow,
                        start_by_events(entry.latest, workflow.start.events, events, last)));
@@ -104,63 +106,63 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
 }
 
 Status Groups::expire(uint64_t number) {
-  const auto event = TRY(draft_.damages.pass_over(read_grouped(draft_.tx, number)));
+  const auto event = TRY(batch_.damages.pass_over(read_grouped(batch_.tx, number)));
   if (!event) return {};  // it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
-  // Damaged counts are made anew with the next event.
-  auto waiting = TRY(draft_.damages.pass_over(read_counts(draft_.tx, queue.workflow, queue.group)));
-  ++draft_.outcome.counts.groups_expired;
-  erase_grouped(draft_.tx, queue, number);
+  // Damaged counts are recomputed when the next event comes.
+  auto waiting = TRY(batch_.damages.pass_over(read_counts(batch_.tx, queue.workflow, queue.group)));
+  ++batch_.outcome.counts.groups_expired;
+  erase_grouped(batch_.tx, queue, number);
   if (!waiting) return {};  // its group is being closed
   if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {
-    const OnDamage damaged = draft_.damages.noting();
-    damaged(damaged_counts(queue.workflow, queue.group, "it does not count an event that expires"));
+    const OnDamage damaged = batch_.damages.noting();
+    damaged(damaged_counts(queue.workflow, queue.group,
+                           "it does not count an event whose lifespan has ended"));
     const size_t entries = std::max<size_t>(waiting->size(), size_t{queue.entry} + 1);
-    write_counts(draft_.tx, queue.workflow, queue.group,
-                 TRY(count_grouped(draft_.tx, queue.workflow, queue.group, entries, damaged)));
+    write_counts(batch_.tx, queue.workflow, queue.group,
+                 TRY(count_grouped(batch_.tx, queue.workflow, queue.group, entries, damaged)));
     return {};
   }
   --(*waiting)[queue.entry];
-  write_counts(draft_.tx, queue.workflow, queue.group, *waiting);
+  write_counts(batch_.tx, queue.workflow, queue.group, *waiting);
   return {};
 }
 
 Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
-                           std::optional<NamespaceNumber> space, std::string& at,
+                           std::optional<NamespaceNumber> ns, std::string& at,
                            PurgeBudget& budget) {
   const auto see = [&](const GroupedEvent& grouped, const Event& event) -> Result<bool> {
     if (TRY(is_open(grouped, event))) {
-      draft_.damages.note(damaged_purge({.kind = Purge::Kind::kGroups,
+      batch_.damages.note(damaged_purge({.kind = Purge::Kind::kGroups,
                                          .number = static_cast<uint64_t>(workflow),
                                          .record = record},
                                         "it would close a group that its workflow still has"));
       return false;
     }
-    ++draft_.outcome.counts.groups_closed;
-    draft_.waiting.disarm_grouped(grouped.number);
-    if (record.space.empty()) return true;
-    TRY(draft_.dead_letter(
-        {.space = record.space,
+    ++batch_.outcome.counts.groups_closed;
+    batch_.waiting.disarm_grouped(grouped.number);
+    if (record.ns.empty()) return true;
+    TRY(batch_.dead_letter(
+        {.ns = record.ns,
          .reason = {"start.group_closed",
-                    fmt::format(
-                        "the start of workflow \"{}\" for which it waited has changed or is "
-                        "gone",
-                        record.workflow)},
+                    fmt::format("the event waited for a start of workflow \"{}\" that was changed "
+                                "or removed",
+                                record.workflow)},
          .sequence = grouped.record.position,
-         .message = event_message(record.space, event),
-         .number = space}));
+         .message = event_message(record.ns, event),
+         .number = ns}));
     return true;
   };
-  return close_groups(draft_.tx, workflow, record.up_to, at, budget, see, draft_.damages.noting());
+  return close_groups(batch_.tx, workflow, record.up_to, at, budget, see, batch_.damages.noting());
 }
 
-/// Whether the event waits in a group that the newest revision of its workflow has.
+/// Whether the event waits in a group of its workflow's newest revision.
 Result<bool> Groups::is_open(const GroupedEvent& grouped, const Event& event) {
-  const WorkflowEntry* const entry = draft_.catalog.find_workflow(grouped.queue.workflow);
+  const WorkflowEntry* const entry = batch_.catalog.find_workflow(grouped.queue.workflow);
   if (entry == nullptr) return false;
-  const auto workflow = draft_.catalog.definition(draft_.tx, {entry->number, entry->latest});
+  const auto workflow = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
   if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
-  if (!workflow) return true;  // it can't be told
+  if (!workflow) return true;  // unknown, so the event is not closed
   const Start& start_of = (*workflow)->start;
   if (start_of.kind != Start::Kind::kEventsAnd) return false;
   const auto key = correlation_key(Attributes(event), start_of.correlate);

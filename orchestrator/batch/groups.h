@@ -1,7 +1,6 @@
-// Groups: the events that wait for an eventsAnd start to be whole. Each
-// group of a workflow has a queue for every entry of the start; when all have an event, the heads
-// start one instance. Rows of the store; the timers of lifespans are in Waiting. Engine thread
-// only.
+// Groups: the events that wait until each entry of an eventsAnd start has one. A group has one
+// queue for each entry; when all queues have an event, the first event of each starts one instance.
+// The queues are rows of the store; the timers of lifespans are in WaitIndex. Engine thread only.
 #pragma once
 
 #include <optional>
@@ -15,29 +14,30 @@
 
 namespace millrace {
 
-/// Whether groups made for one start fit the other.
+/// Whether groups of one start are valid for the other start.
 bool same_groups(const Start& a, const Start& b);
 
 class Groups {
  public:
-  Groups(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
+  Groups(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Stores the event, which is the stream's with that sequence, and starts what it makes whole.
-  /// False: it lacks a correlated attribute.
+  /// Stores the event, which has that sequence in the stream, and starts an instance if it
+  /// completes a group. Returns false if the event lacks an attribute of the correlation.
   Result<bool> offer(TimePoint now, uint64_t sequence, const Event& event,
                      const WorkflowEntry& entry, const Workflow& workflow,
                      const std::vector<size_t>& entries);
 
-  /// The lifespan of an event is over.
+  /// Removes an event whose lifespan has ended.
   Status expire(uint64_t number);
 
-  /// Closes groups of a workflow as far as the budget reaches: each event in them up to that number
-  /// becomes a dead letter, or is dropped if the record has no name of the namespace. One that
-  /// waits in a group which its workflow still has stays: then the record is damaged. Returns
-  /// whether these were all; if not, `at` is where to go on.
-  /// `space` is the namespace that the workflow is or was in; none: the one of that name.
+  /// Closes groups of a workflow as far as the budget allows. Each event in them with a number up
+  /// to `record.up_to` becomes a dead letter, or is dropped if the record has no namespace name. An
+  /// event in a group that the workflow still has is not removed: then the record is damaged.
+  /// Returns whether all events were processed; if not, `at` is the key to continue from. `ns` is
+  /// the namespace that the workflow belongs or belonged to; none: the namespace with the name in
+  /// the record.
   Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record,
-                     std::optional<NamespaceNumber> space, std::string& at, PurgeBudget& budget);
+                     std::optional<NamespaceNumber> ns, std::string& at, PurgeBudget& budget);
 
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
@@ -47,7 +47,7 @@ class Groups {
                      std::vector<uint32_t>& waiting);
   Result<bool> is_open(const GroupedEvent& grouped, const Event& event);
 
-  Draft& draft_;
+  BatchState& batch_;
   Instances& instances_;
 };
 

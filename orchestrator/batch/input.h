@@ -1,5 +1,6 @@
-// Inputs: what a batch applies (batch.h), beside the deliveries of the event stream
-// (ports/event_stream.h), due timers and what became of webhooks.
+// The inputs that a batch applies (batch.h). Deliveries of the event stream (ports/event_stream.h),
+// due timers (memory/due_timer.h) and results of webhooks (outgoing/webhook_outbox.h) are inputs
+// too.
 #pragma once
 
 #include <cstdint>
@@ -13,53 +14,54 @@
 #include "model/task.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/memory/due_timer.h"
-#include "orchestrator/outgoing/webhooks.h"
+#include "orchestrator/outgoing/webhook_outbox.h"
 #include "orchestrator/ports/event_stream.h"
 #include "orchestrator/ports/publisher.h"
 
 namespace millrace {
 
-/// The answer to an Evaluate effect (effect.h): the results of each evaluation of that step so far.
+/// The answer to an Evaluate effect (effect.h): the results of all evaluations of that step so far.
 struct EvaluatedInput {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId instance;
   uint64_t step = 0;
   std::vector<EvaluationResult> results;
 };
 
-/// A report of a task. It may come late, or twice.
+/// A report of a task. It may come late, or more than once.
 struct TaskInput {
   TaskReport report;
-  /// To be called once the report is on disk, or of no use (TaskSink); may be empty.
+  /// Called once the report is on disk or was ignored (TaskSink); may be empty.
   std::function<void()> stored = {};
 };
-/// A task has been silent for longer than it may.
-struct SilenceInput {
+/// No heartbeat of a task came within its heartbeat timeout.
+struct MissedHeartbeatInput {
   InstanceId task;
 };
 
-/// Go on with an instance that stopped in a passing phase: a bound on one step, or a restart.
+/// Continues an instance that stopped in a passing phase: at the limit of one step, or at a
+/// restart.
 struct ContinueInput {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId instance;
 };
 
-/// What the broker says of a message of the outbox.
+/// The broker's answer to the publish of an outbox message.
 struct AckInput {
   uint64_t number = 0;
   Result<PublishAck> ack;
-  uint64_t openings = 0;  ///< how often the stream had begun to be opened when it came
+  uint64_t openings = 0;  ///< opening attempts of the event stream when the answer came
 };
 
-/// Whether the event stream was opened, or lost. For the outbox, which must know of it however many
-/// events come first.
+/// The event stream was opened or lost. The outbox gets this input even if many events are queued
+/// before it.
 struct StreamChange {
-  std::optional<StreamOpened> opened;  ///< none: lost
-  uint64_t openings = 0;               ///< how often it had begun to be opened, this time included
+  std::optional<StreamOpened> opened;  ///< none: the stream was lost
+  uint64_t openings = 0;               ///< opening attempts so far, including this one
 };
 
 struct CommandInput {
-  uint64_t request = 0;  ///< the asker's own number, in its Answer again
+  uint64_t request = 0;  ///< chosen by the sender; its Answer has the same number
   Command command;
 };
 

@@ -1,5 +1,5 @@
-// Instances: those that the batch in hand has made or read. Each is read once, stepped as often as
-// the batch's inputs concern it, and written once at the end. Engine thread only.
+// Instances: the instances that the current batch has started or loaded. Each is read once, stepped
+// for each input that concerns it, and written once at the end. Engine thread only.
 #pragma once
 
 #include <functional>
@@ -15,27 +15,27 @@
 
 namespace millrace {
 
-/// An instance in the hands of a batch, and how its rows stood when it was read.
-struct Touched {
+/// An instance of the current batch, with the state of its rows when it was read.
+struct LoadedInstance {
   Instance instance;
   bool is_new = false;
   bool changed = false;
-  std::shared_ptr<const std::string> data;  ///< its text as read
+  std::shared_ptr<const std::string> data;  ///< data as read, as text
   bool had_slots = false;
   bool had_found_data = false;
-  std::shared_ptr<const std::string> failed_data;  ///< its text as read
-  std::vector<Call> calls;                         ///< as read
+  std::shared_ptr<const std::string> failed_data;  ///< data of the failed state as read, as text
+  std::vector<Call> calls;                         ///< calls as read
   std::vector<HistoryRecord> history;
 };
 
-/// What an instance starts with.
+/// The properties of an instance at its start.
 struct StartSpec {
   Json data;
-  LazyJson how;       ///< detail of its first record
-  uint32_t hops = 0;  ///< of the events that started it, the highest
+  LazyJson how;       ///< detail of the first history record
+  uint32_t hops = 0;  ///< highest hops of the events that started it
   std::string idempotency_key;
-  std::optional<InstanceId> id;         ///< none: a new one
-  std::optional<uint64_t> listen_from;  ///< none: from now on
+  std::optional<InstanceId> id;         ///< none: a new id
+  std::optional<uint64_t> listen_from;  ///< number of a kept event; none: from now on
   std::optional<Caller> caller;
   uint32_t depth = 0;
   bool sealed = false;
@@ -46,72 +46,77 @@ struct StartSpec {
 
 class Instances {
  public:
-  explicit Instances(Draft& draft) : draft_(draft) {}
+  explicit Instances(BatchState& batch) : batch_(batch) {}
 
-  /// Whether another instance may start now: `direktiv.mutex` if the workflow is singular and one
-  /// of it has not ended. To be asked before a start of any kind.
+  /// Whether another instance of the workflow may start now. Error `direktiv.mutex` if the workflow
+  /// is singular and an instance of it has not ended. To be called before every start.
   Status refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const;
-  /// The same for a start that nobody waits for the answer of: one that may not be is counted.
+  /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
+  /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
 
-  /// Starts one and lets it run as far as it goes.
+  /// Starts an instance and steps it until it waits, parks, ends or reaches the limit of one step.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                            StartSpec spec);
 
-  /// The same, but it takes its first step in a batch of its own: for what would come again if the
-  /// process died of that step.
+  /// Starts an instance whose first step is in a later batch. For a start that would be repeated if
+  /// the process died of that step.
   Result<InstanceId> start_later(TimePoint now, const WorkflowEntry& entry,
                                  const Workflow& workflow, StartSpec spec);
 
-  /// The living instance, from this batch or the store; null if there is none, or if its rows are
-  /// damaged or do not fit its definition, which is counted and noted.
-  Result<Touched*> touch(TimePoint now, NamespaceNumber space, const InstanceId& id);
-  /// The same for a command about just this one: error store.damaged_row if it is damaged.
-  Result<Touched*> touch_sound(TimePoint now, NamespaceNumber space, const InstanceId& id);
+  /// Returns the live instance, from this batch or the store. Returns null if there is none, or if
+  /// its rows are damaged or do not fit its definition; damage is counted and noted.
+  Result<LoadedInstance*> load(TimePoint now, NamespaceNumber ns, const InstanceId& id);
+  /// Returns the live instance or null, for a command about this one instance. Error
+  /// `store.damaged_row` if its rows are damaged or do not fit its definition.
+  Result<LoadedInstance*> load_undamaged(TimePoint now, NamespaceNumber ns, const InstanceId& id);
 
-  /// What is left of an instance that was removed although its rows are damaged.
+  /// What remove_damaged() found of an instance.
   struct Removed {
-    size_t rows = 0;            ///< that it had
-    uint64_t last_history = 0;  ///< its newest history row; 0: its head does not decode
+    size_t rows = 0;            ///< number of rows that were erased
+    uint64_t last_history = 0;  ///< newest history row; 0: the head does not decode
   };
   /// Erases the rows of a damaged instance and ends its tasks. If its head decodes, its caller gets
-  /// the error direktiv.cancels.api. Subflows that it has started go on.
-  Result<Removed> remove_damaged(NamespaceNumber space, const InstanceId& id);
+  /// the error `direktiv.cancels.api`. Subflows that it started continue.
+  Result<Removed> remove_damaged(NamespaceNumber ns, const InstanceId& id);
 
-  /// One that has ended, for a stimulus that revives it. Error `direktiv.mutex` as above.
-  Result<Touched*> revive(const WorkflowEntry& entry, const Workflow& workflow, Instance ended);
+  /// Loads an ended instance for a stimulus that starts a new run of it. Error `direktiv.mutex` as
+  /// in refuse_singular().
+  Result<LoadedInstance*> revive(const WorkflowEntry& entry, const Workflow& workflow,
+                                 Instance ended);
 
-  /// Whether the stimulus changed it; one that is stale does not. An instance that begins to listen
-  /// is offered what was kept for it.
-  Result<bool> step(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  /// Applies the stimulus and returns whether it changed the instance; a stale stimulus does not.
+  /// If the instance then listens for events, it is offered its kept events.
+  Result<bool> step(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
 
-  /// Whether the instance, if it waits, was waiting for an event that is kept; it has got all such
-  /// events then, in their order.
-  Result<bool> offer_recent(TimePoint now, Touched& touched);
+  /// Gives a waiting instance all kept events that its listeners match, in their order. Returns
+  /// whether there was one.
+  Result<bool> offer_kept_events(TimePoint now, LoadedInstance& loaded);
 
-  struct Some {
+  struct Page {
     std::vector<InstanceId> ids;
-    std::optional<InstanceId> last;  ///< there may be more behind this one; none: these are all
+    std::optional<InstanceId> last;  ///< continue after this id; none: the list is complete
   };
-  /// The next living ones of a namespace behind `behind`, as the batch leaves them, for which
-  /// `is_one` holds: about `most`, of so many as a batch can look at.
-  Result<Some> living(NamespaceNumber space, const std::optional<InstanceId>& behind, size_t most,
-                      const std::function<bool(const Instance& head)>& is_one) const;
+  /// Lists the next live instances of a namespace after `behind`, as this batch leaves them, for
+  /// which `is_one` holds. Returns about `most` ids and scans at most about 10,000 heads.
+  Result<Page> live(NamespaceNumber ns, const std::optional<InstanceId>& behind, size_t most,
+                    const std::function<bool(const Instance& head)>& is_one) const;
 
-  /// Writes all that changed, and forgets them.
+  /// Writes all changed instances and clears the cache.
   Status write();
-  void clear() { touched_.clear(); }
+  void clear() { loaded_.clear(); }
 
  private:
-  Touched& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
-                 StartSpec spec);
-  Status tell(const Touched& touched, const std::vector<HistoryRecord>& records);
+  LoadedInstance& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
+                        StartSpec spec);
+  Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
-  Result<bool> step_once(TimePoint now, Touched& touched, const Stimulus& stimulus);
+  Result<bool> step_once(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
 
-  Draft& draft_;
-  StoreLookup lookup_{draft_.tx, draft_.catalog, draft_.id_key};
-  std::map<InstanceId, Touched> touched_;  // ordered: what is written has a fixed order
+  BatchState& batch_;
+  StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
+  std::map<InstanceId, LoadedInstance>
+      loaded_;  // ordered, so that rows are written in a fixed order
 };
 
 }  // namespace millrace

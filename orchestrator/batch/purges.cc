@@ -17,8 +17,8 @@
 namespace millrace {
 namespace {
 
-/// Of a purge of that kind.
-NamespaceNumber space_of(const Purge& purge) {
+/// The namespace that a purge of Kind::kNamespace erases.
+NamespaceNumber ns_of(const Purge& purge) {
   return NamespaceNumber(static_cast<uint32_t>(purge.number));
 }
 
@@ -28,21 +28,22 @@ Status Purges::load() {
   jobs_.clear();
   std::vector<Purge> purges;
   TRY(each_purge(
-      draft_.tx, [&](Purge purge) { purges.push_back(std::move(purge)); },
-      draft_.damages.noting()));
+      batch_.tx, [&](Purge purge) { purges.push_back(std::move(purge)); },
+      batch_.damages.noting()));
   for (Purge& purge : purges) {
-    Status sound = check(purge);
-    if (!sound && !is_damaged_row(sound.error())) return sound;
-    if (sound) {
+    Status checked = check(purge);
+    if (!checked && !is_damaged_row(checked.error())) return checked;
+    if (checked) {
       jobs_.push_back({.purge = std::move(purge)});
     } else {
-      draft_.damages.note(sound.error());
+      batch_.damages.note(checked.error());
     }
   }
   return hold_lost();
 }
 
-/// Whether it is of something that was deleted: what is alive is erased by no row that says so.
+/// Checks that the purge erases something that was deleted: a purge row never erases what still
+/// exists.
 Status Purges::check(const Purge& purge) const {
   const auto damaged = [&](std::string_view what) {
     return tl::unexpected(damaged_purge(purge, what));
@@ -51,179 +52,180 @@ Status Purges::check(const Purge& purge) const {
     case Purge::Kind::kNamespace:
       return check_namespace(purge);
     case Purge::Kind::kHistory: {
-      const auto owner = owner_of_history(draft_.tx, purge.number);
+      const auto owner = owner_of_history(batch_.tx, purge.number);
       if (!owner && !is_damaged_row(owner.error())) return tl::unexpected(owner.error());
       if (owner && !*owner) return {};
-      return damaged("the instance whose history it would erase is there");
+      return damaged("the instance whose history it would erase exists");
     }
     case Purge::Kind::kGroups:
-      return {};  // Groups::close looks at each event
+      return {};  // Groups::close checks each event
   }
   return {};
 }
 
-/// A namespace is deleted when no instance of its workflows lives. Where one does, the row of the
-/// namespace is lost, and it was not deleted.
+/// A namespace is deleted only when no instance of its workflows is live. If one is live, the
+/// namespace was not deleted, and its row in the table namespaces is lost.
 Status Purges::check_namespace(const Purge& purge) const {
   const auto damaged = [&](std::string_view what) {
     return tl::unexpected(damaged_purge(purge, what));
   };
   const auto number = static_cast<uint32_t>(purge.number);
-  const NamespaceNumber space{number};
+  const NamespaceNumber ns{number};
   if (number != purge.number || number == 0) return damaged("it is not the number of a namespace");
-  if (draft_.catalog.has_namespace(space)) {
+  if (batch_.catalog.has_namespace(ns)) {
     return damaged(fmt::format("namespace \"{}\" has that number and was not deleted",
-                               draft_.catalog.name_of(space)));
+                               batch_.catalog.name_of(ns)));
   }
   std::set<WorkflowNumber> workflows;
-  TRY(each_workflow(draft_.tx, space, [&](std::string_view, const WorkflowRecord& record) {
+  TRY(each_workflow(batch_.tx, ns, [&](std::string_view, const WorkflowRecord& record) {
     workflows.insert(record.number);
   }));
-  std::optional<InstanceId> living;
-  TRY(each_living(
-      draft_.tx, space, std::nullopt,
+  std::optional<InstanceId> live;
+  TRY(each_live(
+      batch_.tx, ns, std::nullopt,
       [&](const Instance& head) {
-        if (workflows.contains(head.revision.workflow)) living = head.id;
-        return !living;
+        if (workflows.contains(head.revision.workflow)) live = head.id;
+        return !live;
       },
-      [](const Error&) {}));  // a deletion leaves those, and erases them
-  if (!living) return {};
+      [](const Error&) {}));  // a deletion leaves damaged heads, and the purge erases them
+  if (!live) return {};
   return damaged(
-      fmt::format("instance {} of namespace number {} lives, so the namespace was not "
+      fmt::format("instance {} of namespace number {} is live, so the namespace was not "
                   "deleted",
-                  to_string(*living), number));
+                  to_string(*live), number));
 }
 
-/// Everything in a namespace came from a workflow of it, so workflows and definitions tell whether
-/// anything belongs to a namespace that is not there and is not being erased: its row is lost. What
-/// belongs to it stays as it is.
+/// Holds namespaces whose row is lost. All rows of a namespace came from one of its workflows, so
+/// the workflows and definitions show whether a namespace that neither exists nor is being erased
+/// still has rows. Its rows stay as they are.
 Status Purges::hold_lost() const {
-  const auto is_lost = [&](NamespaceNumber space) {
-    return !draft_.catalog.has_namespace(space) && !is_erasing(space);
+  const auto is_lost = [&](NamespaceNumber ns) {
+    return !batch_.catalog.has_namespace(ns) && !is_erasing(ns);
   };
   std::set<NamespaceNumber> lost;
-  TRY(each_workflow(draft_.tx, [&](NamespaceNumber space, std::string_view, const WorkflowRecord&) {
-    if (is_lost(space)) lost.insert(space);
+  TRY(each_workflow(batch_.tx, [&](NamespaceNumber ns, std::string_view, const WorkflowRecord&) {
+    if (is_lost(ns)) lost.insert(ns);
   }));
   TRY(each_retired(
-      draft_.tx,
-      [&](WorkflowNumber, NamespaceNumber space) {
-        if (is_lost(space)) lost.insert(space);
+      batch_.tx,
+      [&](WorkflowNumber, NamespaceNumber ns) {
+        if (is_lost(ns)) lost.insert(ns);
       },
-      draft_.damages.noting()));
-  for (const NamespaceNumber space : lost) {
-    draft_.damages.hold(
+      batch_.damages.noting()));
+  for (const NamespaceNumber ns : lost) {
+    batch_.damages.hold(
         {std::string(kDamagedRow),
-         fmt::format("table namespaces has no row of number {}, to which workflows belong: its row "
-                     "is lost. All that is in the namespace is kept and does not go on; restore a "
-                     "backup, or look with `millrace verify`",
-                     static_cast<uint32_t>(space))});
+         fmt::format(
+             "table namespaces has no row of number {}, and workflows belong to that "
+             "namespace: its row is lost. Its data is preserved and its instances do not run; "
+             "restore a backup, or inspect the store with `millrace verify`",
+             static_cast<uint32_t>(ns))});
   }
   for (const Table table : {Table::kLive, Table::kEnded}) {
-    for (const NamespaceNumber space : TRY(namespaces_with_instances(draft_.tx, table))) {
-      if (!is_lost(space) || !lost.insert(space).second) continue;
-      const auto number = static_cast<uint32_t>(space);
-      draft_.damages.note(
+    for (const NamespaceNumber ns : TRY(namespaces_with_instances(batch_.tx, table))) {
+      if (!is_lost(ns) || !lost.insert(ns).second) continue;
+      const auto number = static_cast<uint32_t>(ns);
+      batch_.damages.note(
           {std::string(kDamagedRow),
-           fmt::format("table namespaces has no row of number {}, to which instances belong; they "
-                       "are kept and do not go on. If the namespace was deleted, by a release that "
-                       "erased no rows, `millrace namespace delete {} --leftovers` erases them; "
-                       "else its row is lost: restore a backup",
-                       number, number)});
+           fmt::format(
+               "table namespaces has no row of number {}, and instances belong to that "
+               "namespace; they are preserved and do not run. If the namespace was deleted, "
+               "by a release that erased no rows, `millrace namespace delete {} --leftovers` "
+               "erases them; otherwise its row is lost: restore a backup",
+               number, number)});
     }
   }
   return note_leftovers();
 }
 
-/// Definitions of a workflow that no row names.
+/// Notes the definitions of workflows that no row names.
 Status Purges::note_leftovers() const {
   const std::set<WorkflowNumber> known = TRY(known_workflows());
-  for (auto next = TRY(next_defined(draft_.tx, WorkflowNumber(0))); next;
-       next = TRY(next_defined(draft_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)))) {
+  for (auto next = TRY(next_defined(batch_.tx, WorkflowNumber(0))); next;
+       next = TRY(next_defined(batch_.tx, WorkflowNumber(static_cast<uint32_t>(*next) + 1)))) {
     if (known.contains(*next)) continue;
     const auto number = static_cast<uint32_t>(*next);
-    draft_.damages.note(damaged_definition(
+    batch_.damages.note(damaged_definition(
         {*next, 0},
-        fmt::format("no row of a workflow has its number; its instances and definitions are kept. "
-                    "If the workflow was deleted, by a release that noted no deletion, `millrace "
-                    "workflow delete {} --leftovers` notes it; else its row is lost: restore a "
-                    "backup",
-                    number)));
+        fmt::format(
+            "no row of a workflow has this number; its instances and definitions are "
+            "preserved. If the workflow was deleted, by a release that did not record it, "
+            "`millrace workflow delete {} --leftovers` records it; otherwise its row is lost: "
+            "restore a backup",
+            number)));
     if (number == std::numeric_limits<uint32_t>::max()) break;
   }
-  return draft_.tx.status();
+  return batch_.tx.status();
 }
 
 Result<std::set<WorkflowNumber>> Purges::known_workflows() const {
   std::set<WorkflowNumber> known;
-  TRY(each_workflow(draft_.tx, [&](NamespaceNumber, std::string_view,
+  TRY(each_workflow(batch_.tx, [&](NamespaceNumber, std::string_view,
                                    const WorkflowRecord& record) { known.insert(record.number); }));
   TRY(each_retired(
-      draft_.tx, [&](WorkflowNumber workflow, NamespaceNumber) { known.insert(workflow); },
-      draft_.damages.noting()));
+      batch_.tx, [&](WorkflowNumber workflow, NamespaceNumber) { known.insert(workflow); },
+      batch_.damages.noting()));
   return known;
 }
 
-bool Purges::is_erasing(NamespaceNumber space) const {
+bool Purges::is_erasing(NamespaceNumber ns) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
     return job.purge.kind == Purge::Kind::kNamespace &&
-           job.purge.number == static_cast<uint32_t>(space);
+           job.purge.number == static_cast<uint32_t>(ns);
   });
 }
 
-/// Notes what there is to do before the batch in hand changes it.
+/// Called before the current batch changes the list of purges.
 void Purges::note_change() {
   auto* const before = before_.now();
   if (before != nullptr && !*before) *before = jobs_;
 }
 
-void Purges::begin(NamespaceNumber space, const std::string& name) {
-  const Purge purge{.kind = Purge::Kind::kNamespace,
-                    .number = static_cast<uint64_t>(space),
-                    .record = {.space = name}};
-  write_purge(draft_.tx, purge);
+void Purges::begin(NamespaceNumber ns, const std::string& name) {
+  const Purge purge{
+      .kind = Purge::Kind::kNamespace, .number = static_cast<uint64_t>(ns), .record = {.ns = name}};
+  write_purge(batch_.tx, purge);
   note_change();
-  jobs_.push_front({.purge = purge, .begun_in = draft_.batches.now()});
+  jobs_.push_front({.purge = purge, .started_in = batch_.batches.now()});
 }
 
 void Purges::begin_history(uint64_t row) {
   const Purge purge{.kind = Purge::Kind::kHistory, .number = row, .record = {}};
-  write_purge(draft_.tx, purge);
+  write_purge(batch_.tx, purge);
   note_change();
-  jobs_.push_back({.purge = purge, .begun_in = draft_.batches.now()});
+  jobs_.push_back({.purge = purge, .started_in = batch_.batches.now()});
 }
 
 Status Purges::go_on() {
   PurgeBudget budget;
   const size_t most = budget.rows;
-  const uint64_t batch = draft_.batches.now();
+  const uint64_t batch = batch_.batches.now();
   note_change();
-  while (!jobs_.empty() && jobs_.front().begun_in != batch && !budget.is_spent()) {
+  while (!jobs_.empty() && jobs_.front().started_in != batch && !budget.is_spent()) {
     if (!TRY(run(jobs_.front(), budget))) break;
-    erase_purge(draft_.tx, jobs_.front().purge);
+    erase_purge(batch_.tx, jobs_.front().purge);
     jobs_.pop_front();
   }
-  draft_.outcome.counts.rows_purged += most - budget.rows;
+  batch_.outcome.counts.rows_purged += most - budget.rows;
   return {};
 }
 
-Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& space) {
+Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& ns) {
   const Purge purge{
       .kind = Purge::Kind::kGroups,
       .number = static_cast<uint64_t>(workflow.number),
-      .record = {
-          .space = space, .workflow = workflow.id, .up_to = TRY(draft_.last(Counter::kGrouped))}};
-  write_purge(draft_.tx, purge);
+      .record = {.ns = ns, .workflow = workflow.id, .up_to = TRY(batch_.last(Counter::kGrouped))}};
+  write_purge(batch_.tx, purge);
   note_change();
-  // One that is under way has the same row: it goes on as this one.
+  // An unfinished purge of the same groups has the same row: this purge replaces it.
   std::erase_if(jobs_, [&](const Job& job) {
     return job.purge.kind == purge.kind && job.purge.number == purge.number;
   });
-  jobs_.push_back({.purge = purge, .begun_in = draft_.batches.now()});
+  jobs_.push_back({.purge = purge, .started_in = batch_.batches.now()});
   return {};
 }
 
-/// Goes on with a job; returns whether it is done.
+/// Continues a purge; returns whether it is finished.
 Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
   Purge& purge = job.purge;
   if (purge.kind == Purge::Kind::kGroups) {
@@ -231,28 +233,28 @@ Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
     return groups_.close(workflow, purge.record, TRY(namespace_of(workflow)), job.at, budget);
   }
   if (purge.kind == Purge::Kind::kHistory) {
-    const uint64_t left = TRY(purge_history(draft_.tx, purge.number, budget));
+    const uint64_t left = TRY(purge_history(batch_.tx, purge.number, budget));
     if (left == 0) return true;
-    erase_purge(draft_.tx, purge);
+    erase_purge(batch_.tx, purge);
     purge.number = left;
-    write_purge(draft_.tx, purge);
+    write_purge(batch_.tx, purge);
     return false;
   }
   while (TRY(run_step(job, budget))) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
     if (job.step != Step::kDone) continue;
-    spdlog::info("all rows of the deleted namespace \"{}\" (number {}) are erased",
-                 purge.record.space, purge.number);
+    spdlog::info("erased all rows of the deleted namespace \"{}\" (number {})", purge.record.ns,
+                 purge.number);
     return true;
   }
   return false;
 }
 
-/// Goes on with the job's step; returns whether that is done.
+/// Continues the current step of a purge; returns whether the step is finished.
 Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
-  Transaction& tx = draft_.tx;
-  const NamespaceNumber space = space_of(job.purge);
+  Transaction& tx = batch_.tx;
+  const NamespaceNumber ns = ns_of(job.purge);
   const auto left = [this](uint64_t row) { begin_history(row); };
   std::optional<std::set<WorkflowNumber>> known;
   const auto is_unknown = [&](WorkflowNumber workflow) -> Result<bool> {
@@ -261,29 +263,30 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   };
   switch (job.step) {
     case Step::kTasks:
-      return purge_tasks(tx, space, job.at, budget, [&](const InstanceId& task) {
-        draft_.tasks.end(tx, task);
-        draft_.after_commit(StopTask{task});
+      return purge_tasks(tx, ns, job.at, budget, [&](const InstanceId& task) {
+        batch_.tasks.end(tx, task);
+        batch_.after_commit(StopTask{task});
       });
-    case Step::kHooks:
-      return purge_hooks(tx, space, job.at, budget, [&](uint64_t number, const HookRecord& record) {
-        draft_.hooks.drop(number, record.at);
-      });
+    case Step::kWebhooks:
+      return purge_webhooks(tx, ns, job.at, budget,
+                            [&](uint64_t number, const WebhookRecord& record) {
+                              batch_.webhook_outbox.drop(number, record.at);
+                            });
     case Step::kDelayed:
-      return purge_delayed(tx, space, job.at, budget,
-                           [&](uint64_t number) { draft_.waiting.disarm_delayed(number); });
+      return purge_delayed(tx, ns, job.at, budget,
+                           [&](uint64_t number) { batch_.waiting.disarm_delayed(number); });
     case Step::kEnded:
-      return purge_instances(tx, Table::kEnded, space, job.at, budget, left, is_unknown);
+      return purge_instances(tx, Table::kEnded, ns, job.at, budget, left, is_unknown);
     case Step::kLive:
-      return purge_instances(tx, Table::kLive, space, job.at, budget, left, is_unknown);
+      return purge_instances(tx, Table::kLive, ns, job.at, budget, left, is_unknown);
     case Step::kWorkflows:
       return purge_workflows(job, budget);
     case Step::kRetired:
       return purge_retired(job, budget);
     case Step::kVariables:
-      return purge_values(tx, Table::kVariables, space, job.at, budget);
+      return purge_values(tx, Table::kVariables, ns, job.at, budget);
     case Step::kSecrets:
-      return purge_values(tx, Table::kSecrets, space, job.at, budget);
+      return purge_values(tx, Table::kSecrets, ns, job.at, budget);
     case Step::kDone:
       break;
   }
@@ -291,42 +294,41 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
 }
 
 Result<std::optional<NamespaceNumber>> Purges::namespace_of(WorkflowNumber workflow) const {
-  if (const auto* const entry = draft_.catalog.find_workflow(workflow)) return entry->space;
+  if (const auto* const entry = batch_.catalog.find_workflow(workflow)) return entry->ns;
   std::optional<NamespaceNumber> found;
-  TRY(each_retired(draft_.tx, [&](WorkflowNumber retired, NamespaceNumber space) {
-    if (retired == workflow) found = space;
+  TRY(each_retired(batch_.tx, [&](WorkflowNumber retired, NamespaceNumber ns) {
+    if (retired == workflow) found = ns;
   }));
   return found;
 }
 
-/// The workflows that it had, each with the events that waited in its groups.
+/// Erases the workflows of the namespace, each with the events in its groups.
 Result<bool> Purges::purge_workflows(Job& job, PurgeBudget& budget) {
-  const NamespaceNumber space = space_of(job.purge);
-  PurgeRecord groups{.space = job.purge.record.space,
-                     .up_to = std::numeric_limits<uint64_t>::max()};
+  const NamespaceNumber ns = ns_of(job.purge);
+  PurgeRecord groups{.ns = job.purge.record.ns, .up_to = std::numeric_limits<uint64_t>::max()};
   while (!budget.is_spent()) {
-    const auto next = TRY(first_workflow(draft_.tx, space));
+    const auto next = TRY(first_workflow(batch_.tx, ns));
     if (!next) return true;
     groups.workflow = next->id;
-    if (!TRY(groups_.close(next->record.number, groups, next->space, job.at, budget))) return false;
+    if (!TRY(groups_.close(next->record.number, groups, next->ns, job.at, budget))) return false;
     job.at.clear();
-    if (!TRY(purge_workflow(draft_.tx, next->record.number, budget))) return false;
-    erase_workflow(draft_.tx, next->space, next->id);
+    if (!TRY(purge_workflow(batch_.tx, next->record.number, budget))) return false;
+    erase_workflow(batch_.tx, next->ns, next->id);
     budget.erase();
   }
   return false;
 }
 
-/// The workflows that were deleted before it.
+/// Erases the workflows that were deleted before their namespace.
 Result<bool> Purges::purge_retired(const Job& job, PurgeBudget& budget) {
-  const NamespaceNumber space = space_of(job.purge);
+  const NamespaceNumber ns = ns_of(job.purge);
   std::vector<WorkflowNumber> retired;
-  TRY(each_retired(draft_.tx, [&](WorkflowNumber workflow, NamespaceNumber of) {
-    if (of == space) retired.push_back(workflow);
+  TRY(each_retired(batch_.tx, [&](WorkflowNumber workflow, NamespaceNumber of) {
+    if (of == ns) retired.push_back(workflow);
   }));
   for (const WorkflowNumber workflow : retired) {
-    if (!TRY(purge_workflow(draft_.tx, workflow, budget))) return false;
-    erase_retired(draft_.tx, workflow);
+    if (!TRY(purge_workflow(batch_.tx, workflow, budget))) return false;
+    erase_retired(batch_.tx, workflow);
     budget.erase();
     if (budget.is_spent()) return false;
   }

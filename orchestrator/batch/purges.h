@@ -1,7 +1,7 @@
-// Purges: erases what was in namespaces that were deleted, a little in each batch, until nothing of
-// them is in the store. A namespace is gone with the commit that deletes its name: from then on its
-// rows are led to by nothing, and its number is not given again, so a new one of that name has
-// nothing to do with them. Engine thread only.
+// Purges: erases the rows of deleted namespaces, some in each batch, until none are left; also the
+// history of removed instances and closed groups of events. A namespace no longer exists after the
+// commit that deletes its name. From then on nothing refers to its rows, and its number is not
+// assigned again, so a new namespace of the same name is independent of them. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -19,37 +19,38 @@ namespace millrace {
 
 class Purges {
  public:
-  Purges(Draft& draft, Groups& groups) : draft_(draft), groups_(groups), before_(draft.batches) {}
+  Purges(BatchState& batch, Groups& groups)
+      : batch_(batch), groups_(groups), before_(batch.batches) {}
 
-  /// Finds what is left to do. A row that would erase what was not deleted is set aside, and where
-  /// rows are of a namespace that is neither there nor being erased, the server is not ready. The
-  /// catalog is loaded by then.
+  /// Reads the unfinished purges from the store. A purge row that would erase something that was
+  /// not deleted is ignored and noted as damaged. If rows belong to a namespace that neither exists
+  /// nor is being erased, the server is not ready. Precondition: the catalog is loaded.
   Status load();
 
-  /// Does as much as one batch should, of what earlier batches have begun.
+  /// Erases as many rows as one batch should, for purges that started in earlier batches.
   Status go_on();
   bool empty() const { return jobs_.empty(); }
 
-  /// The batch in hand is lost.
+  /// Undoes the changes of a batch that was lost.
   void undo() {
     if (auto before = before_.take()) jobs_ = *std::move(before);
   }
 
-  /// The namespace has no living instance and is being deleted. `name` is empty where it is not
-  /// known any more.
-  void begin(NamespaceNumber space, const std::string& name);
-  /// Whether what was in the namespace is being erased.
-  bool is_erasing(NamespaceNumber space) const;
-  /// All events that wait in groups of the workflow now.
-  Status begin_groups(const WorkflowEntry& workflow, const std::string& space);
-  /// The history of an instance that is gone, from that row backward.
+  /// Starts the purge of a namespace that has no live instance and is being deleted. `name` is
+  /// empty if it is no longer known.
+  void begin(NamespaceNumber ns, const std::string& name);
+  /// Whether the rows of the namespace are being erased.
+  bool is_erasing(NamespaceNumber ns) const;
+  /// Starts to close all groups that the workflow has now.
+  Status begin_groups(const WorkflowEntry& workflow, const std::string& ns);
+  /// Starts to erase the history of a removed instance, backward from that row.
   void begin_history(uint64_t row);
 
  private:
-  /// In this order: what works outside ends first.
+  /// The steps of a namespace's purge, in order: tasks and webhooks, which act outside, end first.
   enum class Step : uint8_t {
     kTasks,
-    kHooks,
+    kWebhooks,
     kDelayed,
     kEnded,
     kLive,
@@ -62,10 +63,11 @@ class Purges {
   struct Job {
     Purge purge;
     Step step = Step::kTasks;
-    std::string at;  ///< the key to go on from
-    /// The batch that began it. It writes the instances that it has touched at its end: what is
-    /// erased before would be there again. 0: an earlier life.
-    uint64_t begun_in = 0;
+    std::string at;  ///< the key to continue from
+    /// The batch in which the purge started; 0: before this process. The purge does not run in that
+    /// batch: the batch writes its loaded instances at its end, and rows erased before would exist
+    /// again.
+    uint64_t started_in = 0;
   };
 
   void note_change();
@@ -75,15 +77,15 @@ class Purges {
   Status note_leftovers() const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
-  /// The workflows that a row names, be they deleted or of a namespace that is: that row is how
-  /// their definitions are erased, or why they are kept.
+  /// The workflows that a row names, deleted ones and those of deleted namespaces included. Such a
+  /// row is how their definitions will be erased, or why they are kept.
   Result<std::set<WorkflowNumber>> known_workflows() const;
-  /// The namespace of a workflow, deleted or not; none: there is nothing else of the workflow.
+  /// The namespace of a workflow, deleted or not; none: no row names the workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
 
-  Draft& draft_;
+  BatchState& batch_;
   Groups& groups_;
   std::deque<Job> jobs_;
   BatchNotes<std::optional<std::deque<Job>>> before_;  ///< as the last commit left them

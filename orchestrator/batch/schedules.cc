@@ -8,30 +8,31 @@ void Schedules::set(TimePoint now, WorkflowNumber workflow, const std::optional<
                     const std::optional<Cron>& cron) {
   if (before == cron) return;
   if (!cron) return remove(workflow);
-  write_schedule(draft_.tx, workflow, {.from = now});
-  draft_.waiting.arm_schedule(workflow, cron->next(now));
+  write_schedule(batch_.tx, workflow, {.from = now});
+  batch_.waiting.arm_schedule(workflow, cron->next(now));
 }
 
 void Schedules::remove(WorkflowNumber workflow) {
-  erase_schedule(draft_.tx, workflow);
-  draft_.waiting.disarm_schedule(workflow);
+  erase_schedule(batch_.tx, workflow);
+  batch_.waiting.disarm_schedule(workflow);
 }
 
 Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
-  const auto row = TRY(draft_.damages.pass_over(read_schedule(draft_.tx, number)));
-  const WorkflowEntry* const found = draft_.catalog.find_workflow(number);
-  // It has waited while new work had to, and its workflow is gone, or has no schedule any more.
+  const auto row = TRY(batch_.damages.pass_over(read_schedule(batch_.tx, number)));
+  const WorkflowEntry* const found = batch_.catalog.find_workflow(number);
+  // The tick waited while backpressure held new work; meanwhile its workflow or its schedule was
+  // removed.
   if (!row || found == nullptr) return {};
   const WorkflowEntry& entry = *found;
-  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, {number, entry.latest}));
+  const auto workflow = TRY(batch_.catalog.definition(batch_.tx, {number, entry.latest}));
   if (!workflow->start.cron) return {};
   const Cron& cron = *workflow->start.cron;
-  if (cron.next(row->from) != tick) return {};  // or there is another schedule now
+  if (cron.next(row->from) != tick) return {};  // the schedule was changed
   const TimePoint from = cron.caught_up(tick, now);
   const TimePoint first = row->first.value_or(tick);
-  write_schedule(draft_.tx, number, {.from = from, .last = tick, .first = first});
-  draft_.waiting.arm_schedule(number, cron.next(from));
-  // Temporal: the execution of a schedule is that of all its ticks.
+  write_schedule(batch_.tx, number, {.from = from, .last = tick, .first = first});
+  batch_.waiting.arm_schedule(number, cron.next(from));
+  // In Temporal's vocabulary all ticks of a schedule are one execution.
   const auto& execution = workflow->timeouts.execution;
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};

@@ -1,6 +1,6 @@
-// Schedules: starts that come by the clock. A workflow with a cron has a
-// row that says from when its next tick is counted, and a timer for that tick in Waiting. What was
-// missed, for whatever reason, is made up for by one start. Engine thread only.
+// Schedules: starts by cron. A workflow with a cron has a row with the time from which its next
+// tick is computed, and a timer for that tick in WaitIndex. One start replaces all ticks that were
+// missed, for whatever reason. Engine thread only.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,21 @@ namespace millrace {
 
 class Schedules {
  public:
-  Schedules(Draft& draft, Instances& instances) : draft_(draft), instances_(instances) {}
+  Schedules(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// A new revision has that cron, or none, in place of the one before; one that is the same goes
-  /// on as it was.
+  /// Replaces the cron of a workflow by that of its new revision; either may be none. An unchanged
+  /// cron keeps its row and timer.
   void set(TimePoint now, WorkflowNumber workflow, const std::optional<Cron>& before,
            const std::optional<Cron>& cron);
 
-  /// The workflow is gone.
+  /// Removes the schedule of a deleted workflow.
   void remove(WorkflowNumber workflow);
 
-  /// That tick has come: starts an instance, and arms the next.
+  /// Applies a due tick: starts an instance and arms the timer of the next tick.
   Status tick(TimePoint now, WorkflowNumber workflow, TimePoint tick);
 
  private:
-  Draft& draft_;
+  BatchState& batch_;
   Instances& instances_;
 };
 

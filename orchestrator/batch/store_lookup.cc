@@ -20,31 +20,31 @@ Result<std::optional<Variable>> StoreLookup::variable(const VariableName& name) 
   return noted(read_variable(view_, name));
 }
 
-Result<std::optional<std::string>> StoreLookup::secret(NamespaceNumber space,
+Result<std::optional<std::string>> StoreLookup::secret(NamespaceNumber ns,
                                                        std::string_view name) const {
-  return noted(read_secret(view_, space, name));
+  return noted(read_secret(view_, ns, name));
 }
 
 Result<LazyJson> StoreLookup::input(const Instance& instance) const {
-  if (!instance.input.is_null()) return instance.input;  // it was made in this batch
+  if (!instance.input.is_null()) return instance.input;  // it was started in this batch
   return noted(read_input(view_, instance));
 }
 
-const RetryPolicy* StoreLookup::default_retries(NamespaceNumber space) const {
-  const auto& retries = catalog_.settings(space).default_retries;
+const RetryPolicy* StoreLookup::default_retries(NamespaceNumber ns) const {
+  const auto& retries = catalog_.settings(ns).default_retries;
   return retries ? &*retries : nullptr;
 }
 
-const ServicePolicy* StoreLookup::service_policy(NamespaceNumber space,
+const ServicePolicy* StoreLookup::service_policy(NamespaceNumber ns,
                                                  const NamedService& service) const {
-  const ServiceSetting* const setting = catalog_.find_service(space, service);
+  const ServiceSetting* const setting = catalog_.find_service(ns, service);
   return setting == nullptr || setting->policy.empty() ? nullptr : &setting->policy;
 }
 
-std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber space,
+std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber ns,
                                                  const InstanceId& instance) const {
-  // Of a child that is damaged nothing is known.
-  return noted(read_last_moved(view_, space, instance)).value_or(std::nullopt);
+  // A damaged child has no known time.
+  return noted(read_last_moved(view_, ns, instance)).value_or(std::nullopt);
 }
 
 Status StoreLookup::take_status() { return std::exchange(status_, {}); }

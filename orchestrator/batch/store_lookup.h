@@ -1,5 +1,5 @@
-// StoreLookup: the Lookup of the batch in hand, on its transaction: what an earlier step has set is
-// there for a later one. Engine thread only.
+// StoreLookup: the Lookup of the current batch. It reads the batch's transaction, so a step sees
+// the values that earlier steps of the batch have set. Engine thread only.
 #pragma once
 
 #include <string>
@@ -16,24 +16,26 @@ class StoreLookup final : public Lookup {
       : view_(view), catalog_(catalog), id_key_(id_key) {}
 
   Result<std::optional<Variable>> variable(const VariableName& name) const override;
-  Result<std::optional<std::string>> secret(NamespaceNumber space,
+  Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                             std::string_view name) const override;
   Result<LazyJson> input(const Instance& instance) const override;
-  const RetryPolicy* default_retries(NamespaceNumber space) const override;
-  const ServicePolicy* service_policy(NamespaceNumber space,
+  const RetryPolicy* default_retries(NamespaceNumber ns) const override;
+  const ServicePolicy* service_policy(NamespaceNumber ns,
                                       const NamedService& service) const override;
-  bool is_held(NamespaceNumber space, const NamedService& service) const override {
-    return catalog_.is_held(space, service);
+  bool is_held(NamespaceNumber ns, const NamedService& service) const override {
+    return catalog_.is_held(ns, service);
   }
   std::string_view id_key() const override { return id_key_; }
-  std::optional<TimePoint> last_moved(NamespaceNumber space,
+  std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                       const InstanceId& instance) const override;
 
-  /// The first error of a read since this was asked before: what was told then is not so.
+  /// Returns and clears the first read error since the last call. After an error, the values
+  /// returned meanwhile are not valid.
   Status take_status();
 
  private:
-  /// Notes an error that is not of a damaged row, and has nothing in its place.
+  /// Returns `found` if it is a value or the error of a damaged row. Records any other error, and
+  /// returns an empty value instead.
   template <class T>
   Result<T> noted(Result<T> found) const;
 

@@ -1,6 +1,6 @@
-// TaskInputs: what is reported of tasks: that a worker has begun, is alive, has printed something,
-// has ended; or that nothing was heard for too long. Reports of a task that has ended, or that is
-// not known, are late and of no use. Engine thread only.
+// TaskInputs: applies reports of tasks: a worker started, is alive, printed output, or the task
+// ended; and missed heartbeats. A report of a task that has ended, or is not known, is late and has
+// no effect. Engine thread only.
 #pragma once
 
 #include <string_view>
@@ -17,21 +17,22 @@ namespace millrace {
 
 class TaskInputs {
  public:
-  TaskInputs(Draft& draft, Instances& instances, TimerInputs& timers)
-      : draft_(draft), instances_(instances), timers_(timers) {}
+  TaskInputs(BatchState& batch, Instances& instances, TimerInputs& timers)
+      : batch_(batch), instances_(instances), timers_(timers) {}
 
-  /// Each steps the instance that waits for the task, if one does. Errors: those of the store.
-  Status take(TimePoint now, const TaskInput& input);
-  Status take(TimePoint now, const SilenceInput& input);
+  /// Both overloads step the instance that waits for the task, if there is one. Errors: those of
+  /// the store.
+  Status apply_input(TimePoint now, const TaskInput& input);
+  Status apply_input(TimePoint now, const MissedHeartbeatInput& input);
 
  private:
-  Status hear(TimePoint now, const InstanceId& task, const TaskInHand& known,
-              const TaskEnded& told);
-  bool is_space(NamespaceNumber space, std::string_view name) const;
-  Status tell_caller(TimePoint now, const TaskInHand& task, const Stimulus& stimulus);
-  Status fire_calls(TimePoint now, const TaskInHand& task);
+  Status apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
+                   const TaskEnded& ended);
+  bool is_space(NamespaceNumber ns, std::string_view name) const;
+  Status step_caller(TimePoint now, const OpenTask& task, const Stimulus& stimulus);
+  Status fire_calls(TimePoint now, const OpenTask& task);
 
-  Draft& draft_;
+  BatchState& batch_;
   Instances& instances_;
   TimerInputs& timers_;
 };

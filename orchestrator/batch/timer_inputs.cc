@@ -15,64 +15,64 @@ Result<bool> TimerInputs::may_be_overtaken(TimePoint now, const TimerInput& time
   if (owner == nullptr || owner->kind == TimerKind::kDelay || owner->kind == TimerKind::kRetry) {
     return false;
   }
-  if (draft_.waiting.listens(owner->instance)) return true;
-  const Touched* const touched = TRY(instances_.touch(now, owner->space, owner->instance));
-  if (touched == nullptr || touched->instance.phase != Phase::kEntering) return false;
-  // It evaluates what it is to listen for.
-  const Instance& instance = touched->instance;
-  const auto workflow = TRY(draft_.catalog.definition(draft_.tx, instance.revision));
+  if (batch_.waiting.listens(owner->instance)) return true;
+  const LoadedInstance* const loaded = TRY(instances_.load(now, owner->ns, owner->instance));
+  if (loaded == nullptr || loaded->instance.phase != Phase::kEntering) return false;
+  // The instance is evaluating what it will listen for.
+  const Instance& instance = loaded->instance;
+  const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance.revision));
   return !workflow->states[instance.state]->awaited_types().empty();
 }
 
-Status TimerInputs::take(TimePoint now, const TimerInput& input) {
-  ++draft_.outcome.counts.timers_fired;
+Status TimerInputs::apply_input(TimePoint now, const TimerInput& input) {
+  ++batch_.outcome.counts.timers_fired;
   return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
                     input.owner);
 }
 
 Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner) {
-  draft_.in_hand.take_instance({owner.space, owner.instance});
-  Touched* const touched = TRY(instances_.touch(now, owner.space, owner.instance));
-  if (touched == nullptr) return {};
-  if (!fan_outs_.empty()) TRY(instances_.offer_recent(now, *touched));
-  const auto& timers = touched->instance.timers;
+  batch_.crash_note.take_instance({owner.ns, owner.instance});
+  LoadedInstance* const loaded = TRY(instances_.load(now, owner.ns, owner.instance));
+  if (loaded == nullptr) return {};
+  if (!fan_outs_.empty()) TRY(instances_.offer_kept_events(now, *loaded));
+  const auto& timers = loaded->instance.timers;
   const Timer timer{owner.kind, deadline};
   if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
-  Instance& instance = touched->instance;
-  if (owner.kind == TimerKind::kCalls && awaits_look(now, instance)) return {};
-  // For one that is on its way the events since it was moved are kept; for another one they are
-  // not.
-  if (!is_on_its_way(instance)) instance.listen_from = draft_.recent.last();
-  TRY(instances_.step(now, *touched, Fired{.kind = owner.kind, .deadline = deadline}));
+  Instance& instance = loaded->instance;
+  if (owner.kind == TimerKind::kCalls && awaits_start_check(now, instance)) return {};
+  // Events since its last step are kept only for an instance that is evaluating or has calls under
+  // way. Any other instance listens from now on.
+  if (!may_come_to_listen(instance)) instance.listen_from = batch_.kept_events.last();
+  TRY(instances_.step(now, *loaded, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
 }
 
-/// Workers need not report that they have a task, so the runner is asked before a schedule-to-start
-/// deadline counts. The timer of the calls stays as it is meanwhile: the answer fires it again, or
-/// has it armed anew.
-bool TimerInputs::awaits_look(TimePoint now, const Instance& instance) {
+/// Asks the runner whether a worker has the task before a schedule-to-start deadline counts, since
+/// workers need not report it. Meanwhile the timer of the calls stays as it is: the answer fires
+/// it, or it is armed again.
+bool TimerInputs::awaits_start_check(TimePoint now, const Instance& instance) {
   bool awaits = false;
   for (const Call& call : instance.calls) {
     const auto& deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)];
     if (call.status != Call::Status::kRunning || !call.outside || !deadline) continue;
-    if (*deadline <= now) awaits |= draft_.tasks.awaits_look(call.id, *deadline);
+    if (*deadline <= now) awaits |= batch_.tasks.awaits_start_check(call.id, *deadline);
   }
   return awaits;
 }
 
 Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {
-  const auto read = read_delayed(draft_.tx, owner.number);
+  const auto read = read_delayed(batch_.tx, owner.number);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   if (read && !*read) return {};
   const auto event = read ? event_of(owner.number, **read) : tl::unexpected(read.error());
-  if (!event) {  // its row stays
-    draft_.damages.note(event.error());
+  if (!event) {  // the row stays in the store
+    batch_.damages.note(event.error());
     return {};
   }
   const auto& record = *read;
-  erase_delayed(draft_.tx, owner.number);
-  if (!draft_.catalog.has_namespace(record->space)) return {};  // it was deleted
-  return draft_.publish(record->space, record->instance, *event, record->sealed);
+  erase_delayed(batch_.tx, owner.number);
+  if (!batch_.catalog.has_namespace(record->ns)) return {};  // the namespace was deleted
+  return batch_.publish(record->ns, record->instance, *event, record->sealed);
 }
 
 Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfGroupedEvent& owner) {

@@ -1,5 +1,5 @@
-// TimerInputs: what a timer does that is due. Of an instance it steps that instance; a delayed
-// event is published, an event of a group expires, a schedule ticks. Engine thread only.
+// TimerInputs: applies due timers. A timer of an instance steps that instance; otherwise a delayed
+// event is published, an event of a group expires, or a schedule ticks. Engine thread only.
 #pragma once
 
 #include "base/result.h"
@@ -15,32 +15,32 @@ namespace millrace {
 
 class TimerInputs {
  public:
-  TimerInputs(Draft& draft, Instances& instances, const FanOuts& fan_outs, Groups& groups,
+  TimerInputs(BatchState& batch, Instances& instances, const FanOuts& fan_outs, Groups& groups,
               Schedules& schedules)
-      : draft_(draft),
+      : batch_(batch),
         instances_(instances),
         fan_outs_(fan_outs),
         groups_(groups),
         schedules_(schedules) {}
 
-  /// Fires one that is due. Errors: those of the store.
-  Status take(TimePoint now, const TimerInput& input);
+  /// Fires a due timer. Errors: those of the store.
+  Status apply_input(TimePoint now, const TimerInput& input);
 
-  /// The same of an instance, which may no longer have that timer.
+  /// Fires a timer of an instance, which may no longer have that timer.
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
 
-  /// Whether an event that the stream still holds may come before this timer: the timeout of a wait
-  /// for events, or the end of a lifespan, is lost to an event that the broker stamped before its
-  /// deadline. Nothing else waits for the stream. Errors: those of the store.
+  /// Whether an event that is still in the stream may have to be applied before this timer: an
+  /// event that the broker stamped before the deadline beats the timeout of a wait for events, and
+  /// the end of a lifespan. No other timer waits for the stream. Errors: those of the store.
   Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer);
 
  private:
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
-  bool awaits_look(TimePoint now, const Instance& instance);
+  bool awaits_start_check(TimePoint now, const Instance& instance);
 
-  Draft& draft_;
+  BatchState& batch_;
   Instances& instances_;
   const FanOuts& fan_outs_;
   Groups& groups_;

@@ -1,4 +1,4 @@
-// The catalog: namespaces, workflows, the revisions of their definitions, and schedules.
+// Checks of the catalog: namespaces, workflows, the revisions of their definitions, and schedules.
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -22,12 +22,12 @@ void Checker::check_namespaces() {
     const auto [known, is_first] = spaces_.emplace(record->number, key);
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
-          fmt::format("its number is {}, as that of {}", number, known->second));
+          fmt::format("its number is {}, like the number of {}", number, known->second));
     }
-    // The first start makes `default` before there is a time.
+    // The first start creates `default` before the store has a time.
     if (key != "default") check_time(record->created_at, place, "its creation");
     if (record->settings.empty()) return;
-    if (!check_json(record->settings, place, "the settings")) return;
+    if (!check_json(record->settings, place, "the text of the settings")) return;
     const Status read =
         options_.check_settings ? options_.check_settings(record->settings) : Status();
     if (!read) add(StoreFault::kNamespaceSettings, place, read.error().message);
@@ -43,7 +43,7 @@ void Checker::check_workflows() {
   each_row(Table::kWorkflows, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kWorkflows, key};
     Reader reader(key);
-    const auto space = NamespaceNumber(reader.u32());
+    const auto ns = NamespaceNumber(reader.u32());
     const std::string id(reader.rest());
     if (!reader.ok() || !is_identifier(id)) {
       add(StoreFault::kRowKey, place, "the key is not a namespace and the id of a workflow");
@@ -58,26 +58,26 @@ void Checker::check_workflows() {
                       number, record->latest, record->groups_from));
     }
     note_given(Counter::kWorkflow, number, place);
-    if (purged_.contains(space)) {  // its definitions may be gone
+    if (purged_.contains(ns)) {  // its definitions may be erased already
       purged_workflows_.insert(record->number);
       return;
     }
-    check_namespace(space, place);
+    check_namespace(ns, place);
     const WorkflowRow row{
-        .space = space, .id = id, .latest = record->latest, .groups_from = record->groups_from};
+        .ns = ns, .id = id, .latest = record->latest, .groups_from = record->groups_from};
     const auto [known, is_first] = workflows_.emplace(record->number, row);
-    homes_.emplace(record->number, space);
+    homes_.emplace(record->number, ns);
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
-          fmt::format("its number is {}, as that of workflow {} in {}", number, known->second.id,
-                      name_of(known->second.space)));
+          fmt::format("its number is {}, like the number of workflow {} in {}", number,
+                      known->second.id, name_of(known->second.ns)));
     }
   });
 }
 
 void Checker::check_definitions() {
-  WorkflowNumber of{};  // whose revisions come by,
-  uint32_t last = 0;    // and the last of them
+  WorkflowNumber of{};  // the workflow of the current revisions
+  uint32_t last = 0;    // its last revision so far
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {
@@ -85,7 +85,7 @@ void Checker::check_definitions() {
     key.u32(static_cast<uint32_t>(number));
     key.u32(revision);
     add(StoreFault::kDefinitionMissing, {Table::kDefinitions, key.view()},
-        fmt::format("revision {} of workflow {} is not there", revision,
+        fmt::format("revision {} of workflow {} does not exist", revision,
                     static_cast<uint32_t>(number)));
   };
   const auto end = [&] {
@@ -97,7 +97,7 @@ void Checker::check_definitions() {
     Reader reader(key);
     const Revision revision{WorkflowNumber(reader.u32()), reader.u32()};
     if (!reader.done() || revision.number == 0 || static_cast<uint32_t>(revision.workflow) == 0) {
-      add(StoreFault::kRowKey, place, "the key is not the numbers of a workflow and a revision");
+      add(StoreFault::kRowKey, place, "the key is not a workflow number and a revision number");
       return;
     }
     if (purged_workflows_.contains(revision.workflow)) return;
@@ -111,10 +111,10 @@ void Checker::check_definitions() {
     if (revision.number != last + 1) missing(of, last + 1);
     if (last == 0 && !workflows_.contains(of) && !retired_.contains(of)) {
       add(StoreFault::kWorkflowMissing, place,
-          "its workflow does not exist, and meta has no row `retired/` of it");
+          "its workflow does not exist, and meta has no row `retired/` for it");
     }
     last = revision.number;
-    // That of a workflow which was deleted stays for the instances that have ended.
+    // The definitions of a deleted workflow stay for its ended instances.
     const auto workflow = workflows_.find(of);
     if (workflow != workflows_.end() && revision.number > workflow->second.latest) {
       add(StoreFault::kDefinitionUnknown, place,
@@ -129,7 +129,7 @@ void Checker::check_definitions() {
       add(StoreFault::kDefinitionUnloadable, place, loaded.error().message);
     } else if (workflow != workflows_.end() && (*loaded)->id != workflow->second.id) {
       add(StoreFault::kDefinitionUnloadable, place,
-          fmt::format("its id is {}, and that of the workflow {}", (*loaded)->id,
+          fmt::format("its id is {}, but the workflow's id is {}", (*loaded)->id,
                       workflow->second.id));
     }
   });
@@ -164,7 +164,7 @@ void Checker::check_schedules() {
     }
     const auto record = decode(place, value, decode_schedule);
     if (!record) return;
-    check_time(record->from, place, "the time from which it counts");
+    check_time(record->from, place, "the time from which it counts ticks");
     if (record->last) check_time(*record->last, place, "its last tick");
     if (record->first && (!record->last || *record->first > *record->last)) {
       add(StoreFault::kRowValue, place, "its first tick is later than its last one");
@@ -173,7 +173,7 @@ void Checker::check_schedules() {
   if (is_over()) return;
   for (const WorkflowNumber number : without) {
     add(StoreFault::kScheduleMissing, {Table::kSchedules, rows::workflow_prefix(number)},
-        fmt::format("workflow {} has a schedule and no row", workflows_.at(number).id));
+        fmt::format("workflow {} has a schedule, but no row", workflows_.at(number).id));
   }
 }
 

@@ -54,7 +54,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
     checked.has_tree = [&](Table table) { return environment.has_tree(table); };
   }
   StoreReport report = TRY(check_store(view, checked));
-  const auto note = InHand::read(environment.folder());
+  const auto note = CrashNote::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());
   if (!note) add(report, StoreFault::kNoteDamaged, "in-hand", note.error().message);
   return report;

@@ -1,5 +1,5 @@
-// Groups of eventsAnd starts: the counts of a group, the events that wait in it, and the rows by
-// which these are found; whether a waiting event belongs to its group.
+// Checks of the groups of eventsAnd starts: the counts of a group, the events that wait in it, the
+// rows that map numbers to these events, and whether a waiting event belongs to its group.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -31,7 +31,7 @@ void Checker::check_groups() {
       case GroupRow::kNumber:
         return check_group_number(place, value);
       default:
-        add(StoreFault::kRowKey, place, "the key begins with none of 1, 2 and 3");
+        add(StoreFault::kRowKey, place, "the first byte of the key is not 1, 2 or 3");
     }
   });
 }
@@ -64,22 +64,24 @@ void Checker::check_group_counts(const Place& place, std::string_view value) {
     const Start& start = workflow->start;
     if (start.kind != Start::Kind::kEventsAnd || start.events.size() != counts->size()) {
       add(StoreFault::kGroupCounts, place,
-          fmt::format("the group has {} entries, and the start of its workflow {}", counts->size(),
+          fmt::format("the group has {} entries, but its workflow's start has {}", counts->size(),
                       start.kind == Start::Kind::kEventsAnd ? start.events.size() : 0));
       return;
     }
   }
-  // What is complete starts an instance, and what is empty goes.
+  // A complete group starts an instance, and the row of an empty group is erased.
   const bool is_empty =
       std::all_of(counts->begin(), counts->end(), [](uint32_t count) { return count == 0; });
   if (is_empty || is_complete(*counts)) {
     add(StoreFault::kGroupCounts, place,
-        is_empty ? "no entry of the group has an event" : "each entry of the group has an event");
+        is_empty
+            ? "no entry of the group has a waiting event"
+            : "each entry of the group has a waiting event, so it should have started an instance");
   }
   if (waiting != *counts) {
     add(StoreFault::kGroupCounts, place,
-        fmt::format("the group counts [{}], and [{}] events wait", fmt::join(*counts, ", "),
-                    fmt::join(waiting, ", ")));
+        fmt::format("the counts of the group are [{}], but [{}] events wait",
+                    fmt::join(*counts, ", "), fmt::join(waiting, ", ")));
   }
 }
 
@@ -100,11 +102,11 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   by_number.u8(static_cast<uint8_t>(GroupRow::kNumber));
   by_number.u64(event_number);
   if (view_.get(Table::kGroups, by_number.view()) != place.key) {
-    add(StoreFault::kGroupEvent, place, "the row of its number does not lead to it");
+    add(StoreFault::kGroupEvent, place, "the row of its number does not name it");
   }
   const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
   const auto counts = view_.get(Table::kGroups, group_key(GroupRow::kCounts, number, group));
-  if (!counts) {  // it goes with the first event of a group that is closed
+  if (!counts) {  // close_groups() erases the row with the first event of a group
     if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
   } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
     add(StoreFault::kGroupEvent, place, fmt::format("its group has {} entries", waiting->size()));
@@ -123,28 +125,29 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   if (closes) {
     if (key && expected() == group) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("the event waits in a group of its workflow as it is, and a purge up to "
-                      "event {} erases it",
+          fmt::format("the event waits in a current group of its workflow, but a purge up to event "
+                      "{} erases it",
                       closing_.at(number)));
     }
     return;
   }
   if (!record->expires && must_expire(number)) {
     add(StoreFault::kGroupEvent, place,
-        "the event has no end of its lifespan, and its workflow gives one in each revision with "
-        "these groups");
+        "the event never expires, but every revision of its workflow with these groups has a "
+        "lifespan");
   }
   if (!key || expected() != group) {
-    add(StoreFault::kGroupEvent, place, "the event does not correlate with its group");
+    add(StoreFault::kGroupEvent, place, "the correlation of the event is not that of its group");
   } else if (entry < workflow->start.events.size() &&
              workflow->start.events[entry].filter.type != event->type) {
     add(StoreFault::kGroupEvent, place,
-        fmt::format("its entry waits for {}, and its type is {}",
+        fmt::format("its entry waits for type {}, but its type is {}",
                     workflow->start.events[entry].filter.type, event->type));
   }
 }
 
-/// Whether each revision with the groups that the workflow has gives their events a lifespan.
+/// Whether each revision of the workflow with its current groups has a lifespan. False also if
+/// there are more than 16 of them.
 bool Checker::must_expire(WorkflowNumber number) {
   const WorkflowRow& row = workflows_.at(number);
   constexpr uint32_t kMostRevisions = 16;
@@ -175,7 +178,7 @@ void Checker::check_group_number(const Place& place, std::string_view value) {
                       value.front() == static_cast<char>(GroupRow::kEvent) &&
                       value.ends_with(rows::key_of(number));
   if (!is_key || !view_.get(Table::kGroups, value)) {
-    add(StoreFault::kGroupNumber, place, "it does not lead to a waiting event of that number");
+    add(StoreFault::kGroupNumber, place, "it does not name a waiting event with that number");
   }
 }
 

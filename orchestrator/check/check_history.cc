@@ -1,5 +1,5 @@
-// The history of an instance: the chain of its rows, from the newest to the first, and what they
-// tell of the instance, beside the instance; rows that are in no chain.
+// Checks of history: the chain of an instance's rows, from the newest to the first; the instance
+// compared with its history; and rows that are in no chain.
 #include <algorithm>
 
 #include "orchestrator/check/checker.h"
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Follows the chain from the newest row to the first.
+/// Follows the chain of an instance from the newest row to the first and checks each row.
 void Checker::check_history(Walked& one, const Workflow* workflow) {
   const std::string head_key = one.key(Part::kHead);
   const Place head_place{one.table, head_key};
@@ -37,60 +37,61 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   if (head.last_history == 0) {
     add(StoreFault::kHistoryCount, head_place, "the instance has no history");
   } else if (!is_whole) {
-    unsound_.insert(one.id);  // what is behind the break is no finding of its own
+    unsound_.insert(one.id);  // the rows after the break are not findings of their own
     one.story.reset();
   } else if (chain.records != head.history_count) {
     add(StoreFault::kHistoryCount, head_place,
-        fmt::format("the head counts {} records, and {} are there", head.history_count,
-                    chain.records));
+        fmt::format("the head counts {} records, but {} exist", head.history_count, chain.records));
   }
   if (one.story) check_story(one, workflow);
 }
 
-/// Row `number` of an instance's chain, which the row at `by` names. None: the chain breaks there.
+/// Row `number` of an instance's chain, which the row at `by` names. nullopt: the chain breaks
+/// here, which adds a finding.
 std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t number, const Place& by,
                                                 std::optional<std::string_view> value) {
   note_given(Counter::kHistory, number, by);
   const std::string key = rows::key_of(number);
   const Place place{Table::kHistory, key};
   if (!value) {
-    add(StoreFault::kHistoryMissing, by, fmt::format("history row {} is not there", number));
+    add(StoreFault::kHistoryMissing, by, fmt::format("history row {} does not exist", number));
     return std::nullopt;
   }
   auto row = open_and_decode(place, *value, decode_history);
   chained_.insert(number);
   if (erased_.contains(number)) {
     add(StoreFault::kPurgeTarget, by,
-        fmt::format("history row {} is of this instance, and of what a purge erases", number));
+        fmt::format("history row {} belongs to this instance, but a purge erases it", number));
   }
   if (!row) return std::nullopt;
-  if (row->instance != one.id || row->space != one.space) {
+  if (row->instance != one.id || row->ns != one.ns) {
     add(StoreFault::kHistoryOwner, place,
-        fmt::format("it is in the chain of instance {} and names {} in {}", to_string(one.id),
-                    to_string(row->instance), name_of(row->space)));
+        fmt::format("it is in the chain of instance {}, but names {} in {}", to_string(one.id),
+                    to_string(row->instance), name_of(row->ns)));
     return std::nullopt;
   }
   if (row->previous >= number) {
-    add(StoreFault::kHistoryOrder, place, fmt::format("the row before it is {}", row->previous));
+    add(StoreFault::kHistoryOrder, place,
+        fmt::format("its previous row is {}, expected a lower number", row->previous));
     return std::nullopt;
   }
   return std::move(*row);
 }
 
-/// From the row that seals the instance on, all rows are sealed.
+/// Checks that all rows after the first sealed row of the chain are sealed, and the head, too.
 void Checker::check_chained_seal(Walked& one, const Place& place, bool is_sealed,
                                  HistoryChain& chain) {
   if (is_sealed && !one.head->sealed) {
-    add(StoreFault::kInstanceSeal, place, "the row is sealed, and the head of its instance is not");
+    add(StoreFault::kInstanceSeal, place, "the row is sealed, but the head of its instance is not");
   }
   if (chain.was_plain && is_sealed) {
-    add(StoreFault::kInstanceSeal, place, "the row is sealed, and a later one is not");
+    add(StoreFault::kInstanceSeal, place, "the row is sealed, but a later row is not");
   }
   chain.was_plain |= !is_sealed;
   one.story->is_first_sealed = is_sealed;
 }
 
-/// The first record of a chain and its last, and the times of all.
+/// Checks the first and the last record of a chain, and the order of the times of all records.
 void Checker::check_chained_records(const Walked& one, const Place& place, const HistoryRow& row,
                                     uint64_t number, HistoryChain& chain) {
   const Instance& head = *one.head;
@@ -109,26 +110,27 @@ void Checker::check_chained_records(const Walked& one, const Place& place, const
     if (row.records.front().time != head.started_at) {
       const std::string head_key = one.key(Part::kHead);
       add(StoreFault::kInstanceStatus, {one.table, head_key},
-          fmt::format("it started at {} ms, and by its history at {} ms",
+          fmt::format("it started at {} ms, but its history says at {} ms",
                       to_millis(head.started_at), to_millis(row.records.front().time)));
     }
   }
   for (auto record = row.records.rbegin(); record != row.records.rend(); ++record) {
     if (chain.later && record->time > *chain.later) {
-      order("a record is later than the one behind it");
+      order("a record is later than the next record");
     }
     chain.later = record->time;
   }
 }
 
-/// The newest row ends as the head says, and has the data that the head leaves to it.
+/// Checks that the newest row ends as the head says, and that it has the instance's data if the
+/// data row refers to it.
 void Checker::check_newest_records(const Walked& one, const Place& place, const HistoryRow& row,
                                    uint64_t number) {
   const bool ends = row.records.back().kind == HistoryKind::kEnded;
   if (ends != has_ended(one.head->status)) {
     add(StoreFault::kHistoryOrder, place,
-        ends ? "it ends with `ended`, and the instance lives"
-             : "it does not end with `ended`, and the instance has ended");
+        ends ? "it ends with `ended`, but the instance is live"
+             : "it does not end with `ended`, but the instance has ended");
   }
   if (ends) check_end(one, row.records.back());
   if (one.is_data_in_history && row.with_input.empty() &&
@@ -136,30 +138,30 @@ void Checker::check_newest_records(const Walked& one, const Place& place, const 
                    [](const HistoryRecord& record) { return record.data; })) {
     const std::string head_key = one.key(Part::kHead);
     add(StoreFault::kInstanceParts, {one.table, head_key},
-        fmt::format("its data should be in history row {}, and is not", number));
+        fmt::format("its data should be in history row {}, but is not", number));
   }
 }
 
-/// The record `ended` says when and how, as the head does.
+/// Checks that the record `ended` has the time and status of the head.
 void Checker::check_end(const Walked& one, const HistoryRecord& record) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
   if (head.ended_at && *head.ended_at != record.time) {
     add(StoreFault::kInstanceStatus, place,
-        fmt::format("it ended at {} ms, and by its history at {} ms", to_millis(*head.ended_at),
+        fmt::format("it ended at {} ms, but its history says at {} ms", to_millis(*head.ended_at),
                     to_millis(record.time)));
   }
-  const auto detail = parse_own_json(record.detail.text());  // check_history_row() looks at it, too
+  const auto detail = parse_own_json(record.detail.text());  // check_history_row() checks the JSON
   if (!detail || !detail->is_object() || !detail->contains("status")) return;
   if (const Json& status = detail->at("status"); status != to_string(head.status)) {
     add(StoreFault::kInstanceStatus, place,
-        fmt::format("it is {}, and its history says that it ended as {}", to_string(head.status),
+        fmt::format("it is {}, but its history says that it ended as {}", to_string(head.status),
                     status.dump()));
   }
 }
 
-/// What the history tells of the instance, beside the instance.
+/// Compares the instance with the facts from its history.
 void Checker::check_story(const Walked& one, const Workflow* workflow) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
@@ -168,7 +170,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   if (story.is_first_sealed && one.plain) {
     const std::string part_key = one.key(*one.plain);
     add(StoreFault::kInstanceSeal, {one.table, part_key},
-        "the row is not sealed, and its instance was sealed from the first batch on");
+        "the row is not sealed, but its instance was sealed from the first batch on");
   }
   if (!one.has_data && story.has_other_data) {
     add(StoreFault::kInstanceParts, place,
@@ -176,13 +178,13 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   }
   if (story.runs != head.run) {
     add(StoreFault::kRowValue, place,
-        fmt::format("it is in run {}, and its history tells of {}", head.run, story.runs));
+        fmt::format("it is in run {}, but its history has {} runs", head.run, story.runs));
   }
   if (workflow == nullptr || head.state >= workflow->states.size()) return;
   const std::string& state = workflow->states[head.state]->common().id;
-  const auto in_another = [&](const std::string& told) {
+  const auto in_another = [&](const std::string& last) {
     add(StoreFault::kInstanceState, place,
-        fmt::format("it is in state \"{}\", and its history ends in state \"{}\"", state, told));
+        fmt::format("it is in state \"{}\", but its history ends in state \"{}\"", state, last));
   };
   if (one.table == Table::kEnded) {
     if (story.last_state != state) in_another(story.last_state);
@@ -191,8 +193,9 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
       head.state != workflow->start.state) {
     add(StoreFault::kRowValue, place,
-        fmt::format("it is in state \"{}\", where it does not start, and made no transition",
-                    state));
+        fmt::format(
+            "it is in state \"{}\", which is not its first state, but it made no transition",
+            state));
   }
   const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
   if (!is_open || !story.entered) return;
@@ -204,7 +207,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   if (story.entered->data) found = &story.entered->data->text();
   if (found != nullptr && *found != data) {
     add(StoreFault::kInstanceParts, place,
-        "its data is not what it entered its state with, by its history");
+        "its data is not the data with which it entered its state by its history");
   }
 }
 
@@ -218,13 +221,13 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived;
     if (begins && !story.began) story.began = record;
-    // A manual retry goes on with the run that failed.
+    // A manual retry continues the run that failed.
     if (begins && record.detail.text() != R"({"how":"retry"})") ++story.runs;
     if (record.kind == HistoryKind::kEntered && !story.entered) {
       story.entered = record;
       story.entered_with_input = has_input;
     }
-    // That of a call has its index.
+    // The record of a call's retry has the call's index.
     if (record.kind == HistoryKind::kRetrying && !story.retrying &&
         record.detail.text().find("\"index\"") == std::string::npos) {
       story.retrying = record;
@@ -241,12 +244,12 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
                     [&](const auto& state) { return state->common().id == record.state; });
     if (is_state) continue;
     add(StoreFault::kInstanceState, place,
-        fmt::format("a record names state \"{}\", and its revision has no such state",
+        fmt::format("a record names state \"{}\", but its revision has no such state",
                     record.state));
   }
 }
 
-/// What is in no chain.
+/// Checks the history rows that are in no chain.
 void Checker::check_orphans() {
   each_row(Table::kHistory, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kHistory, key};
@@ -255,12 +258,12 @@ void Checker::check_orphans() {
     note_given(Counter::kHistory, *number, place);
     if (chained_.contains(*number)) return;
     const auto row = open_and_decode(place, value, decode_history);
-    if (!row || unsound_.contains(row->instance) || purged_.contains(row->space)) return;
+    if (!row || unsound_.contains(row->instance) || purged_.contains(row->ns)) return;
     const std::string id = to_string(row->instance);
     add(StoreFault::kHistoryOrphan, place,
-        exists(row->space, row->instance)
+        exists(row->ns, row->instance)
             ? fmt::format("it is not in the chain of its instance {}", id)
-            : fmt::format("its instance {} in {} does not exist", id, name_of(row->space)));
+            : fmt::format("its instance {} in {} does not exist", id, name_of(row->ns)));
   });
 }
 

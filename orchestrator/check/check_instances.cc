@@ -1,6 +1,6 @@
-// Instances, living and ended: their rows, by themselves and beside each other, their calls, their
-// place in their workflow, and their relations to callers. Their history is checked in
-// check_history.cc, what they wait for in check_waits.cc.
+// Checks of instances, live and ended: each row, the rows compared with each other, the calls, the
+// place in the workflow, and the relations to callers. check_history.cc checks their history,
+// check_waits.cc their listeners, timers, calls and slots.
 #include <algorithm>
 
 #include "orchestrator/check/checker.h"
@@ -16,62 +16,65 @@
 namespace millrace {
 namespace {
 
-/// What does not fit in the status of one that lives; nullptr: all does.
-const char* wrong_living(const Instance& one) {
+/// The inconsistency in the status of a live instance; nullptr: there is none.
+const char* wrong_live(const Instance& one) {
   using enum InstanceStatus;
-  if (has_ended(one.status)) return "it has ended, and stands with the living";
-  if (one.phase == Phase::kEnded) return "it lives, and its phase is `ended`";
-  if (one.ended_at) return "it lives, and has a time of its end";
-  if (one.paused != (one.status == kPaused)) return "its flag `paused` is not as its status";
+  if (has_ended(one.status)) return "it has ended, but is in `live`";
+  if (one.phase == Phase::kEnded) return "it is live, but its phase is `ended`";
+  if (one.ended_at) return "it is live, but has an end time";
+  if (one.paused != (one.status == kPaused)) return "its flag `paused` does not match its status";
   const bool is_passing = one.phase == Phase::kEntering || one.phase == Phase::kLeaving;
   if (one.status == kPending && one.phase != Phase::kEntering) {
-    return "it is pending, and does not enter a state";
+    return "it is pending, but does not enter a state";
   }
-  if (one.status == kRunning && !is_passing) return "it is running, and waits";
-  if (one.status == kWaiting && is_passing) return "it is waiting, and enters or leaves a state";
-  if (one.parked && !is_passing) return "an evaluation is under way, and it waits";
-  if (!one.calls.empty() && is_passing) return "it has calls, and does not wait";
-  if (!one.listeners.empty() && is_passing) return "it has listeners, and does not wait";
+  if (one.status == kRunning && !is_passing)
+    return "it is running, but its phase is that of a wait";
+  if (one.status == kWaiting && is_passing) return "it is waiting, but enters or leaves a state";
+  if (one.parked && !is_passing)
+    return "an evaluation is under way, but its phase is that of a wait";
+  if (!one.calls.empty() && is_passing) return "it has calls, but does not wait";
+  if (!one.listeners.empty() && is_passing) return "it has listeners, but does not wait";
   if (one.cancelling && (one.paused || one.calls.empty())) {
-    return "it is being cancelled, and has no call that runs";
+    return "it is being cancelled, but is paused or has no calls";
   }
   return nullptr;
 }
 
+/// The inconsistency in the status of an ended instance; nullptr: there is none.
 const char* wrong_ended(const Instance& one) {
   using enum InstanceStatus;
-  if (!has_ended(one.status)) return "it has not ended, and stands with the ended";
-  if (one.phase != Phase::kEnded) return "it has ended, and its phase is another";
-  if (!one.ended_at) return "it has ended, and has no time of its end";
+  if (!has_ended(one.status)) return "it has not ended, but is in `ended`";
+  if (one.phase != Phase::kEnded) return "it has ended, but its phase is not `ended`";
+  if (!one.ended_at) return "it has ended, but has no end time";
   if (*one.ended_at < one.started_at) return "it ended before it started";
-  if (one.paused || one.parked) return "it has ended, and is paused, or evaluates";
-  if (one.awaits_run) return "it has ended, and awaits its next run";
+  if (one.paused || one.parked) return "it has ended, but is paused or has an evaluation under way";
+  if (one.awaits_run) return "it has ended, but waits for its next run";
   if (!one.calls.empty() || !one.listeners.empty())
-    return "it has ended, and has calls or listeners";
-  if (!one.timers.empty() || !one.held_timers.empty()) return "it has ended, and has timers";
+    return "it has ended, but has calls or listeners";
+  if (!one.timers.empty() || !one.held_timers.empty()) return "it has ended, but has timers";
   if (one.error.has_value() == (one.status == kComplete)) {
-    return one.error ? "it is complete, and has an error" : "it did not complete, and has no error";
+    return one.error ? "it is complete, but has an error" : "it did not complete, but has no error";
   }
   return nullptr;
 }
 
-/// What does not fit in a call; nullptr: all does.
+/// The inconsistency in a call; nullptr: there is none.
 const char* wrong_call(const Call& call) {
   using enum Call::Status;
   const bool has_id = call.id != InstanceId();
   const bool has_deadlines =
       std::any_of(call.deadlines.begin(), call.deadlines.end(), [](const auto& at) { return at; });
   if (call.retry_at.has_value() != (call.status == kBetween)) {
-    return "the time of its next attempt does not fit its status";
+    return "the time of its next attempt does not match its status";
   }
   if (call.status == kQueued && (call.attempt > 0 || has_id)) {
-    return "it is queued, and had an attempt";
+    return "it is queued, but had an attempt";
   }
   if ((call.status == kRunning || call.status == kBetween) && (call.attempt == 0 || !has_id)) {
-    return "it had no attempt, and is not queued";
+    return "it had no attempt, but is not queued";
   }
   if ((call.status == kDone || call.status == kFailed) && has_deadlines) {
-    return "it has ended, and has deadlines";
+    return "it has ended, but has deadlines";
   }
   return nullptr;
 }
@@ -85,7 +88,7 @@ void Checker::check_instances(Table table) {
   each_row(table, [&](std::string_view key, std::string_view value) {
     const Place place{table, key};
     Reader reader(key);
-    const auto space = NamespaceNumber(reader.u32());
+    const auto ns = NamespaceNumber(reader.u32());
     const InstanceId id{reader.id()};
     const uint8_t number = reader.u8();
     const auto part = static_cast<Part>(number);
@@ -96,14 +99,11 @@ void Checker::check_instances(Table table) {
           "the key is not a namespace, an instance and one of its parts");
       return;
     }
-    if (purged_.contains(space)) return;
+    if (purged_.contains(ns)) return;
     constexpr size_t kPrefixSize = 4 + 16;
     if (key.substr(0, kPrefixSize) != one.prefix) {
       finish(one);
-      one = {.table = table,
-             .prefix = std::string(key.substr(0, kPrefixSize)),
-             .space = space,
-             .id = id};
+      one = {.table = table, .prefix = std::string(key.substr(0, kPrefixSize)), .ns = ns, .id = id};
     }
     check_row(one, part, key, value, index);
   });
@@ -117,30 +117,30 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     one.has_head = true;
     const auto head = open_and_decode(place, value, decode_head);
     if (!head) return;
-    if (head->id != one.id || head->space != one.space) {
+    if (head->id != one.id || head->ns != one.ns) {
       add(StoreFault::kInstanceKey, place,
-          fmt::format("the head is of instance {} in {}", to_string(head->id),
-                      name_of(head->space)));
+          fmt::format("the head belongs to instance {} in {}", to_string(head->id),
+                      name_of(head->ns)));
       return;
     }
     one.head = *head;
     one.head->sealed = Seal::is_sealed(value);
     return check_place(one);
   }
-  const bool is_living = one.table == Table::kLive;
-  if (!is_living && part != Part::kInput && part != Part::kData && part != Part::kFailedData) {
+  const bool is_live = one.table == Table::kLive;
+  if (!is_live && part != Part::kInput && part != Part::kData && part != Part::kFailedData) {
     return add(StoreFault::kInstanceParts, place,
                "an instance that has ended has only input, data and the data of its failed state");
   }
   if (Seal::is_sealed(value) && one.head && !one.head->sealed && part != Part::kCall) {
-    add(StoreFault::kInstanceSeal, place, "the row is sealed, and the head is not");
+    add(StoreFault::kInstanceSeal, place, "the row is sealed, but the head is not");
   }
   if (!Seal::is_sealed(value)) one.plain = part;
   if (part == Part::kCall) {
     const auto call = open_and_decode(place, value, decode_call);
     if (*index != one.calls) {
       add(StoreFault::kInstanceParts, place,
-          fmt::format("call {} is missing in front of it", one.calls));
+          fmt::format("call {} before it is missing", one.calls));
     }
     one.calls = *index + 1;
     if (call && check_call(one, place, *call, *index)) {
@@ -152,7 +152,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (part == Part::kSlots) {
     const auto slots = open_and_decode(place, value, decode_slots);
     if (!slots) return;
-    if (slots->empty()) add(StoreFault::kRowValue, place, "the row of slots has none");
+    if (slots->empty()) add(StoreFault::kRowValue, place, "the row has no slots");
     for (const auto& slot : *slots) {
       one.slots.push_back(slot.has_value());
       if (slot) check_json(slot->text(), place, "a slot");
@@ -165,7 +165,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   one.has_found_data |= part == Part::kFoundData;
   one.has_failed_data |= part == Part::kFailedData;
   if (!text) return;
-  if (text->empty() && part == Part::kData && !is_living) {
+  if (text->empty() && part == Part::kData && !is_live) {
     one.is_data_in_history = true;
     return;
   }
@@ -177,7 +177,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (part == Part::kData) one.data = *text;
 }
 
-/// Returns whether it can be compared with what its state makes of it.
+/// Checks a call. Returns whether it is valid, so that it can be compared with the call that its
+/// state makes.
 bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
   bool is_right = check_json(call.input.text(), place, "the input");
   is_right &= check_json(call.result.text(), place, "the result");
@@ -199,22 +200,22 @@ bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint
   if (call.outside) {
     const auto value = view_.get(Table::kTasks, rows::key_of(call.id));
     if (!value) {
-      add(StoreFault::kCallTask, place, fmt::format("task {} is not there", what));
+      add(StoreFault::kCallTask, place, fmt::format("task {} does not exist", what));
       return false;
     }
     const auto task =
         rows::decode(view_, Table::kTasks, rows::key_of(call.id), *value, decode_task);
     if (task && task->caller != caller) {
-      add(StoreFault::kCallTask, place, fmt::format("task {} is of another call", what));
+      add(StoreFault::kCallTask, place, fmt::format("task {} belongs to another call", what));
       return false;
     }
     return is_right;
   }
-  const Known child = find(Table::kLive, one.space, call.id);
+  const Known child = find(Table::kLive, one.ns, call.id);
   if (child.head && child.head->caller != caller) {
-    add(StoreFault::kCallChild, place, fmt::format("child {} is of another call", what));
+    add(StoreFault::kCallChild, place, fmt::format("subflow {} belongs to another call", what));
   } else if (!child.exists && !starts_.contains(call.id) && !returns_.contains(place_of(caller))) {
-    add(StoreFault::kCallChild, place, fmt::format("child {} does not live", what));
+    add(StoreFault::kCallChild, place, fmt::format("subflow {} is not live", what));
   }
   return is_right;
 }
@@ -223,7 +224,7 @@ void Checker::finish(Walked& one) {
   if (one.prefix.empty()) return;
   if (!one.has_head) {
     add(StoreFault::kInstanceNoHead, {one.table, one.prefix + static_cast<char>(Part::kInput)},
-        "there are rows of the instance and no head");
+        "the instance has rows, but no head");
   }
   if (!one.head) {
     unsound_.insert(one.id);
@@ -237,10 +238,11 @@ void Checker::finish(Walked& one) {
   };
   parts(one.has_input, "its input is missing");
   parts(one.has_failed_data == head.failed_data.has_value(),
-        one.has_failed_data ? "it has data of a failed state, and its head tells of none"
+        one.has_failed_data ? "it has data of a failed state, but its head has none"
                             : "the data of its failed state is missing");
   parts(one.calls == head.calls.size(),
-        fmt::format("its head tells of {} calls, and {} are there", head.calls.size(), one.calls));
+        fmt::format("its head has {} calls, but {} rows of calls exist", head.calls.size(),
+                    one.calls));
   const auto workflow = definition(head.revision);
   if (workflow != nullptr) check_place_in_workflow(one, *workflow);
   check_status(one);
@@ -249,7 +251,7 @@ void Checker::finish(Walked& one) {
   check_relations(one);
 }
 
-/// Its states, by number and by name.
+/// Checks the states that the head refers to, by number and by name.
 void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflow) {
   const std::string key = one.key(Part::kHead);
   const Instance& head = *one.head;
@@ -263,18 +265,18 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
     has_failed_state |= state->common().id == head.failed_state;
   }
   if (head.state >= workflow.states.size()) {
-    return wrong(fmt::format("it is in state {}, and its revision has {} states", head.state,
+    return wrong(fmt::format("it is in state {}, but its revision has {} states", head.state,
                              workflow.states.size()));
   }
   const bool leaves = head.phase == Phase::kLeaving;
   const size_t exits =
       leaves ? workflow.states[head.state]->common().exits.size() : std::max<size_t>(most_exits, 1);
   if (head.exit >= exits) {
-    wrong(fmt::format("it {} by way out {}, counted from 0, of {}", leaves ? "leaves" : "came",
+    wrong(fmt::format("it {} by exit {}, counted from 0, of {}", leaves ? "leaves" : "came",
                       head.exit, exits));
   }
   if (!has_failed_state) {
-    wrong(fmt::format("the state that failed is \"{}\", and its revision has no state of that name",
+    wrong(fmt::format("the failed state is \"{}\", but its revision has no state of that name",
                       head.failed_state));
   }
   const WorkflowTimeouts& timeouts = workflow.timeouts;
@@ -282,44 +284,45 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
       timeouts.on_failure && (timeouts.on_any_failure || execution_deadline(workflow, head));
   if (one.table == Table::kLive && head.failing && !may_clean_up) {
     add(StoreFault::kInstanceStatus, {one.table, key},
-        "it is on the way through `on_failure` (flag 2), and its definition leads nothing there");
+        "its flag `failing` (2) says that it runs `on_failure`, but its definition has no such "
+        "state");
   }
 }
 
-/// Namespace, workflow and revision.
+/// Checks the namespace, workflow, revision and times of a head.
 void Checker::check_place(const Walked& one) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const Revision revision = head.revision;
   const auto number = static_cast<uint32_t>(revision.workflow);
-  homes_.emplace(revision.workflow, one.space);
+  homes_.emplace(revision.workflow, one.ns);
   note_given(Counter::kWorkflow, number, place);
-  note_given(Counter::kRecent, head.listen_from, place);
+  note_given(Counter::kKeptEvents, head.listen_from, place);
   check_time(head.started_at, place, "its start");
   check_time(head.execution_from, place, "the start of its execution");
   check_time(head.runs_from, place, "the start of its runs");
   check_time(head.state_from, place, "the entry into its state");
   if (head.ended_at) check_time(*head.ended_at, place, "its end");
-  const bool has_space = check_namespace(one.space, place);
+  const bool has_ns = check_namespace(one.ns, place);
   const auto workflow = workflows_.find(revision.workflow);
   if (workflow == workflows_.end()) {
-    // One that has ended may be left of a workflow that was deleted.
-    if (one.table == Table::kLive && has_space) {
+    // An ended instance may remain from a deleted workflow.
+    if (one.table == Table::kLive && has_ns) {
       add(StoreFault::kWorkflowMissing, place,
           fmt::format("no workflow has the number {}", number));
     }
-  } else if (workflow->second.space != one.space) {
+  } else if (workflow->second.ns != one.ns) {
     add(StoreFault::kInstanceKey, place,
-        fmt::format("its workflow {} is of namespace {}", workflow->second.id,
-                    name_of(workflow->second.space)));
+        fmt::format("its workflow {} belongs to namespace {}", workflow->second.id,
+                    name_of(workflow->second.ns)));
   }
   if (!has_definition(revision)) {
     add(StoreFault::kDefinitionMissing, place,
-        fmt::format("revision {} of workflow {} is not there", revision.number, number));
+        fmt::format("revision {} of workflow {} does not exist", revision.number, number));
   }
   if (one.table == Table::kLive && view_.get(Table::kEnded, key)) {
-    add(StoreFault::kInstanceTwice, place, "there is an ended instance of this id, too");
+    add(StoreFault::kInstanceTwice, place, "an ended instance has this id, too");
   }
 }
 
@@ -327,20 +330,20 @@ void Checker::check_status(const Walked& one) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
   const Instance& head = *one.head;
-  const bool is_living = one.table == Table::kLive;
-  if (const char* const wrong = is_living ? wrong_living(head) : wrong_ended(head)) {
+  const bool is_live = one.table == Table::kLive;
+  if (const char* const wrong = is_live ? wrong_live(head) : wrong_ended(head)) {
     add(StoreFault::kInstanceStatus, place, wrong);
   }
   const auto value = [&](bool is_right, std::string found) {
     if (!is_right) add(StoreFault::kRowValue, place, std::move(found));
   };
-  value(head.attempt > 0, "attempts count from 1, and its state is in attempt 0");
-  value(head.run > 0, "runs count from 1, and it is in run 0");
+  value(head.attempt > 0, "its state is in attempt 0, but attempts count from 1");
+  value(head.run > 0, "it is in run 0, but runs count from 1");
   value(
       head.first_run > 0 && head.first_run <= head.run,
-      fmt::format("its policy counts from run {}, and it is in run {}", head.first_run, head.run));
+      fmt::format("its policy counts from run {}, but it is in run {}", head.first_run, head.run));
   value(head.entered <= head.step,
-        fmt::format("it entered its state in step {}, and is in step {}", head.entered, head.step));
+        fmt::format("it entered its state in step {}, but is in step {}", head.entered, head.step));
   value(head.transitions <= head.step,
         fmt::format("it made {} transitions in {} steps", head.transitions, head.step));
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
@@ -350,7 +353,7 @@ void Checker::check_status(const Walked& one) {
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }
 
-/// Its caller, and the start that it came by.
+/// Checks the relations of an instance to its caller and its idempotency key.
 void Checker::check_relations(const Walked& one) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
@@ -362,12 +365,12 @@ void Checker::check_relations(const Walked& one) {
     const auto record = value ? decode_idempotency(*value) : fail("", "");
     if (!record || record->instance != one.id) {
       add(StoreFault::kInstanceIdempotency, place,
-          fmt::format("its idempotency key {} does not lead to it", head.idempotency_key));
+          fmt::format("its idempotency key {} does not name it", head.idempotency_key));
     }
   }
   if (one.table != Table::kLive || !head.caller) return;
   bool known = true;
-  const auto call = waiting_call(one.space, *head.caller, known);
+  const auto call = waiting_call(one.ns, *head.caller, known);
   const bool is_awaited = call && !call->outside && call->id == one.id;
   if (!known || is_awaited || head.cancelling || cancels_.contains(one.id)) return;
   add(StoreFault::kInstanceCaller, place,

@@ -1,5 +1,5 @@
-// The table meta: the format, the key, engine time, cursor and counters, and what deletions have
-// left to erase (purges, and workflows whose definitions stay).
+// Checks of the table meta: the format, the key, engine time, cursor and counters, and the rows of
+// deletions (purges, and deleted workflows whose definitions stay).
 #include <chrono>
 
 #include "base/bytes.h"
@@ -14,11 +14,11 @@ constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 
-/// The end of the year 9999, in ms: no time lies behind it.
+/// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
 
-/// A counter has a number left to give, or the start is refused (next_number); those of namespaces
-/// and workflows have 32 bits.
+/// The highest values of counters. A counter must have a number left to assign, or the start is
+/// refused (next_number). The numbers of namespaces and workflows have 32 bits.
 constexpr uint64_t kMostOfCounter = kMostNumber - 1;
 constexpr uint64_t kMostOfShort = UINT32_MAX - 1;
 
@@ -31,7 +31,7 @@ std::optional<uint64_t> number_of(std::string_view value) {
 }  // namespace
 
 void Checker::check_meta() {
-  // The key first: whether sealed rows can be looked into.
+  // The key is checked first, because it decides whether sealed rows can be opened.
   if (const auto seal = view_.get(Table::kMeta, "seal")) {
     const auto context = rows::seal_context(Table::kMeta, "seal");
     has_key_ = view_.seal().open(*seal, context).has_value();
@@ -46,30 +46,30 @@ void Checker::check_meta() {
     }
     return;
   }
-  for (const Table table : {Table::kTasks, Table::kHooks}) {
+  for (const Table table : {Table::kTasks, Table::kWebhooks}) {
     if (*format_ == 0 || *format_ >= kStoreFormat || !has_row(table)) continue;
     add(StoreFault::kRowValue, {Table::kMeta, "format"},
-        fmt::format("the format is {}, and the tree {}, which came with format 5, has rows",
+        fmt::format("the format is {}, but the tree {}, which exists since format 5, has rows",
                     *format_, table_name(table)));
   }
   constexpr Duration kYear = std::chrono::days(366);
-  // The broker's time, which need not be ours.
+  // `stamped` is the broker's time, which may differ from the store's.
   if (cursor_ && time_ && cursor_->stamped > *time_ + kYear) {
     add(StoreFault::kRowTime, {Table::kMeta, "cursor"},
-        fmt::format("its last event was stamped at {} ms, and the store's time is {} ms",
+        fmt::format("its last event was stamped at {} ms, but the store's time is {} ms",
                     to_millis(cursor_->stamped), to_millis(*time_)));
   }
   if (*format_ == kStoreFormat && !view_.get(Table::kMeta, "seal")) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
-        "the row by which the store's key is known is missing");
+        "the row that identifies the store's key is missing");
   }
-  // A batch that an event had an effect in writes both.
+  // A batch in which an event had an effect writes such rows together with the cursor.
   const bool has_taken_events = counters_[index_of(Counter::kGrouped)] > 0 ||
-                                counters_[index_of(Counter::kRecent)] > 0 ||
+                                counters_[index_of(Counter::kKeptEvents)] > 0 ||
                                 has_row(Table::kDedupe);
   if (has_taken_events && !view_.get(Table::kMeta, "cursor")) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
-        "the store has taken events, and does not tell up to which one");
+        "the store has applied events, but has no cursor");
   }
   if (!view_.get(Table::kMeta, "time") && counters_[index_of(Counter::kHistory)] > 0) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "time"}, "the time of the last commit is missing");
@@ -81,7 +81,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   const auto number = [&]() -> std::optional<uint64_t> {
     const auto found = number_of(value);
     if (!found) {
-      add(StoreFault::kRowRecord, place, fmt::format("{} bytes, and a number has 8", value.size()));
+      add(StoreFault::kRowRecord, place,
+          fmt::format("it has {} bytes, expected a number of 8 bytes", value.size()));
     }
     return found;
   };
@@ -93,7 +94,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     if (!millis) return;
     if (*millis > kLastMillis) {
       add(StoreFault::kRowValue, place,
-          fmt::format("the time of the last commit is {} ms, behind the year 9999", *millis));
+          fmt::format("the time of the last commit is {} ms, after the year 9999", *millis));
       return;
     }
     time_ = from_millis(static_cast<int64_t>(*millis));
@@ -111,7 +112,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     if (!Seal::is_sealed(value)) {
       add(StoreFault::kRowRecord, place, "the row is not sealed");
     } else if (!has_key_ && options_.has_key) {
-      add(StoreFault::kStoreKey, place, "the key that was given does not open it");
+      add(StoreFault::kStoreKey, place, "the given key does not open it");
     }
   } else if (key == "store") {
     decode(place, value, decode_store_identity);
@@ -124,7 +125,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     const uint64_t most = is_short ? kMostOfShort : kMostOfCounter;
     if (last && *last > most) {
       add(StoreFault::kRowValue, place,
-          fmt::format("the counter is at {}, and no store can come beyond {}", *last, most));
+          fmt::format("the counter is at {}, expected at most {}", *last, most));
     }
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
@@ -136,16 +137,16 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   }
 }
 
-/// What a deletion has left to erase. Counters come before it, by their keys.
+/// Checks a row `purge/`. By the order of keys, the counters were read before.
 void Checker::check_purge(const Place& place, std::string_view value) {
   Reader reader(place.key.substr(kPurgeKey.size()));
   const auto kind = Purge::Kind(reader.u8());
   const uint64_t number = reader.u64();
   const bool is_namespace = kind == Purge::Kind::kNamespace;
-  const bool is_short = number <= UINT32_MAX;  // as are the numbers of namespaces and workflows
+  const bool is_short = number <= UINT32_MAX;  // fits a namespace or workflow number
   if (!reader.done() || number == 0 || kind > Purge::Kind::kGroups ||
       (kind != Purge::Kind::kHistory && !is_short)) {
-    add(StoreFault::kRowKey, place, "the key is not the kind of a purge and a number");
+    add(StoreFault::kRowKey, place, "the key is not a kind of purge and a number");
     return;
   }
   const Counter counter = is_namespace                    ? Counter::kNamespace
@@ -160,8 +161,8 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     closing_[WorkflowNumber(static_cast<uint32_t>(number))] = record->up_to;
   }
   if (!record) return;
-  if (kind != Purge::Kind::kHistory && !record->space.empty() && !is_identifier(record->space)) {
-    add(StoreFault::kRowValue, place, "the name of its namespace is not a name");
+  if (kind != Purge::Kind::kHistory && !record->ns.empty() && !is_identifier(record->ns)) {
+    add(StoreFault::kRowValue, place, "the name of its namespace is not valid");
   }
   if (kind == Purge::Kind::kGroups) {
     group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
@@ -172,23 +173,24 @@ void Checker::check_purge(const Place& place, std::string_view value) {
     const auto bytes = view_.get(Table::kHistory, key);
     if (!bytes) {
       if (next == number) {
-        add(StoreFault::kPurgeTarget, place, fmt::format("history row {} is not there", number));
+        add(StoreFault::kPurgeTarget, place, fmt::format("history row {} does not exist", number));
       }
       return;
     }
     chained_.insert(next);
     if (!erased_.insert(next)) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("another purge erases history row {} as well", next));
+          fmt::format("another purge erases history row {}, too", next));
       return;
     }
     const auto row = rows::decode(view_, Table::kHistory, key, *bytes, decode_history);
-    if (!row || row->previous >= next) return;  // the walk over all history tells of it
+    if (!row || row->previous >= next) return;  // the walk over all history reports it
     next = row->previous;
   }
 }
 
-/// Purges of groups name a workflow as it is, and begin when its groups have become others.
+/// Checks that each purge of groups names its workflow correctly, and that a revision has replaced
+/// the groups of that workflow.
 void Checker::check_group_purges() {
   for (const auto& [number, record] : group_purges_) {
     const auto workflow = workflows_.find(number);
@@ -199,13 +201,13 @@ void Checker::check_group_purges() {
     key.u64(static_cast<uint32_t>(number));
     const Place place{Table::kMeta, key.view()};
     const WorkflowRow& row = workflow->second;
-    if (record.workflow != row.id || record.space != name_of(row.space)) {
+    if (record.workflow != row.id || record.ns != name_of(row.ns)) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("it names workflow {} in {}, and the number is that of {} in {}",
-                      record.workflow, record.space, row.id, name_of(row.space)));
+          fmt::format("it names workflow {} in {}, but the number belongs to {} in {}",
+                      record.workflow, record.ns, row.id, name_of(row.ns)));
     } else if (row.groups_from == 0) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("workflow {} has the groups that it began with", row.id));
+          fmt::format("workflow {} still has its first groups, so no groups were closed", row.id));
     }
   }
 }
@@ -219,25 +221,25 @@ void Checker::check_retired(const Place& place, std::string_view value) {
   }
   note_given(Counter::kWorkflow, static_cast<uint32_t>(workflow), place);
   Reader reader(value);
-  const auto space = NamespaceNumber(reader.u32());
+  const auto ns = NamespaceNumber(reader.u32());
   if (!reader.done()) {
     add(StoreFault::kRowRecord, place,
-        fmt::format("{} bytes, and the number of a namespace has 4", value.size()));
+        fmt::format("it has {} bytes, expected a namespace number of 4 bytes", value.size()));
     return;
   }
-  retired_.emplace(workflow, space);
-  homes_.emplace(workflow, space);
-  if (purged_.contains(space)) purged_workflows_.insert(workflow);  // purges come first, by key
+  retired_.emplace(workflow, ns);
+  homes_.emplace(workflow, ns);
+  if (purged_.contains(ns)) purged_workflows_.insert(workflow);  // purges were read before, by key
 }
 
 void Checker::check_retired_workflows() {
-  for (const auto& [number, space] : retired_) {
+  for (const auto& [number, ns] : retired_) {
     const std::string key = std::string(kRetiredKey).append(rows::workflow_prefix(number));
     const Place place{Table::kMeta, key};
-    check_namespace(space, place);
+    check_namespace(ns, place);
     if (!workflows_.contains(number)) continue;
     add(StoreFault::kNumberTwice, place,
-        fmt::format("workflow {} has the number of a deleted one", workflows_.at(number).id));
+        fmt::format("workflow {} has the number of a deleted workflow", workflows_.at(number).id));
   }
 }
 

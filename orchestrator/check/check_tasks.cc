@@ -1,5 +1,5 @@
-// The work that a commit has left to do: errands between instances, and tasks, each with the call
-// that waits for it.
+// Checks of the work that remains after a commit: instance messages, and tasks with the calls that
+// wait for them.
 #include <variant>
 
 #include "orchestrator/check/checker.h"
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-// Errands.
+// Instance messages.
 
 void Checker::check_inbox() {
   each_row(Table::kInbox, [&](std::string_view key, std::string_view value) {
@@ -19,22 +19,23 @@ void Checker::check_inbox() {
     note_given(Counter::kInbox, *number, place);
     const auto record = open_and_decode(place, value, decode_inbox);
     if (!record) return;
-    note_given(Counter::kRecent, record->listen_from, place);
-    const NamespaceNumber space =
-        std::visit([](const auto& errand) { return errand.space; }, record->errand);
-    note_given(Counter::kNamespace, static_cast<uint32_t>(space), place);
-    if (const auto* const start = std::get_if<StartChild>(&record->errand)) {
+    note_given(Counter::kKeptEvents, record->listen_from, place);
+    const NamespaceNumber ns =
+        std::visit([](const auto& message) { return message.ns; }, record->message);
+    note_given(Counter::kNamespace, static_cast<uint32_t>(ns), place);
+    if (const auto* const start = std::get_if<StartChild>(&record->message)) {
       check_utf8(start->workflow, place, "the name of the workflow");
       check_json(start->input.text(), place, "the input");
       starts_.insert(start->child);
-      if (exists(start->space, start->child)) {
-        add(StoreFault::kErrandTwice, place,
-            fmt::format("child {} exists, and the errand starts it", to_string(start->child)));
+      if (exists(start->ns, start->child)) {
+        add(StoreFault::kInstanceMessageTwice, place,
+            fmt::format("subflow {} exists, but the instance message starts it",
+                        to_string(start->child)));
       }
-    } else if (const auto* const cancel = std::get_if<CancelChild>(&record->errand)) {
+    } else if (const auto* const cancel = std::get_if<CancelChild>(&record->message)) {
       cancels_.insert(cancel->child);
     } else {
-      const auto& result = std::get<ReturnResult>(record->errand);
+      const auto& result = std::get<ReturnResult>(record->message);
       returns_.insert(place_of(result.to));
       if (result.result) check_json(result.result->text(), place, "the result");
     }
@@ -49,7 +50,8 @@ void Checker::check_tasks() {
     const auto task = open_and_decode(place, value, decode_task);
     if (!task) return;
     if (key != rows::key_of(task->task)) {
-      add(StoreFault::kRowKey, place, fmt::format("the row is of task {}", to_string(task->task)));
+      add(StoreFault::kRowKey, place,
+          fmt::format("the row belongs to task {}", to_string(task->task)));
       return;
     }
     check_json(task->input.text(), place, "the input");
@@ -57,11 +59,12 @@ void Checker::check_tasks() {
     if (task->attempt == 0 || (task->heartbeat && *task->heartbeat <= Duration(0)) ||
         (task->caller && task->caller->instance != task->by)) {
       add(StoreFault::kRowValue, place,
-          fmt::format("attempt {}, by instance {}", task->attempt, to_string(task->by)));
+          fmt::format("its attempt {}, heartbeat or caller is not valid (instance {})",
+                      task->attempt, to_string(task->by)));
     }
-    if (!check_namespace(task->space, place) || !task->caller) return;
+    if (!check_namespace(task->ns, place) || !task->caller) return;
     bool known = true;
-    const auto call = waiting_call(task->space, *task->caller, known);
+    const auto call = waiting_call(task->ns, *task->caller, known);
     if (!known || (call && call->outside && call->id == task->task)) return;
     add(StoreFault::kTaskCaller, place,
         fmt::format("call {} of {} does not wait for it", task->caller->index,
@@ -69,16 +72,15 @@ void Checker::check_tasks() {
   });
 }
 
-std::optional<Call> Checker::waiting_call(NamespaceNumber space, const Caller& caller,
-                                          bool& known) {
-  const Known& parent = find_living(space, caller.instance);
+std::optional<Call> Checker::waiting_call(NamespaceNumber ns, const Caller& caller, bool& known) {
+  const Known& parent = find_live(ns, caller.instance);
   known = !parent.exists || parent.head;
   if (!parent.head || parent.head->entered != caller.entered ||
       caller.index >= parent.head->calls.size()) {
     return std::nullopt;
   }
   Writer key;
-  key.raw(rows::instance_prefix(space, caller.instance));
+  key.raw(rows::instance_prefix(ns, caller.instance));
   key.u8(static_cast<uint8_t>(Part::kCall));
   key.u32(caller.index);
   const auto value = view_.get(Table::kLive, key.view());

@@ -1,6 +1,6 @@
-// What a living instance waits for: whether its listeners, timers, calls and slots are those that
-// its definition asks for. What that is comes from the code that the engine runs: the state is
-// entered once more, on a copy, and the timers of a run are armed once more (engine.h).
+// Checks whether the listeners, timers, calls and slots of a live instance are those that its
+// definition requires. The expected ones come from the engine's own code: the state is entered
+// again on a copy, and the timers of the run are armed again (engine.h).
 #include <algorithm>
 #include <tuple>
 
@@ -23,7 +23,7 @@ const char* kind_name(TimerKind kind) {
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }
 
-/// Armed, or held by a pause.
+/// The deadline of a timer that is armed or held by a pause; nullopt: there is none.
 std::optional<TimePoint> deadline_of(const Instance& head, TimerKind kind) {
   for (const auto* const timers : {&head.timers, &head.held_timers}) {
     for (const Timer& timer : *timers) {
@@ -38,7 +38,8 @@ bool waits_for_nothing(const Instance& head) {
          !deadline_of(head, TimerKind::kRetry);
 }
 
-/// What a state is given that is entered once more: placeholders for what may have changed since.
+/// The values that a state reads when it is entered again: placeholders for values that may have
+/// changed since.
 class Placeholders final : public Lookup {
  public:
   explicit Placeholders(const LazyJson& input) : input_(input) {}
@@ -62,27 +63,28 @@ class Placeholders final : public Lookup {
   const LazyJson& input_;
 };
 
-/// What a state asks for when an instance enters it.
+/// What a state requires when an instance enters it.
 struct Opened {
   std::vector<Listener> listeners;
   size_t slots = 0;
   std::optional<TimePoint> delay;
-  std::vector<Call> calls;             ///< all of them; those that start at once have deadlines
-  std::map<uint32_t, Effect> started;  ///< of the calls that start at once
-  /// Whether all expressions were evaluated. Where a worker has to do that, texts are unknown.
+  std::vector<Call> calls;             ///< all calls; those that start at once have deadlines
+  std::map<uint32_t, Effect> started;  ///< the effects of the calls that start at once
+  /// Whether all expressions were evaluated. Texts that need a jq worker are unknown.
   bool is_exact = true;
 };
 
-/// nullopt: with this data, or with what stands in for the values of a worker, it would not wait.
+/// Enters a state at the time `at`. nullopt: with this data, or with the placeholders for a jq
+/// worker's results, the state would not wait.
 std::optional<Opened> open_state(const State& state, const Instance& head, const LazyJson& data,
                                  const LazyJson& input, TimePoint at) {
   const Placeholders lookup(input);
   const std::vector<Effect> nothing_earlier;
   std::vector<EvaluationResult> results;
-  // A list of expressions comes in as many evaluations as it has thousands.
+  // A list of expressions needs one evaluation for each thousand of them.
   constexpr size_t kMostEvaluations = 20;
   while (results.size() <= kMostEvaluations) {
-    Instance copy{.id = head.id, .space = head.space, .revision = head.revision};
+    Instance copy{.id = head.id, .ns = head.ns, .revision = head.revision};
     copy.state = head.state;
     copy.step = head.step;
     copy.entered = head.entered;
@@ -121,7 +123,8 @@ std::optional<Opened> open_state(const State& state, const Instance& head, const
   return std::nullopt;
 }
 
-/// Of two listeners all but the texts that a worker has evaluated.
+/// Whether two listeners are equal except for the texts of their attributes, which a jq worker may
+/// have evaluated.
 bool is_alike(const Listener& one, const Listener& other) {
   const auto names = [](const Listener& listener) {
     std::vector<std::pair<std::string_view, Predicate::Kind>> all;
@@ -146,13 +149,13 @@ std::string text_of(const std::vector<Listener>& listeners) {
 
 }  // namespace
 
-/// Whatever a living instance waits for.
+/// Checks the listeners, timers, calls and slots of a live instance.
 void Checker::check_waits(const Walked& one, const Workflow* workflow) {
   check_timers(one, workflow);
   const Instance& head = *one.head;
   if (one.has_found_data && head.phase != Phase::kLeaving) {
     add(StoreFault::kInstanceParts, {one.table, one.key(Part::kFoundData)},
-        "there is data as the state found it, and the instance does not leave a state");
+        "it has the data at the entry of its state, but does not leave a state");
   }
   const bool has_state = workflow != nullptr && head.state < workflow->states.size();
   const bool is_open =
@@ -162,7 +165,7 @@ void Checker::check_waits(const Walked& one, const Workflow* workflow) {
   }
 }
 
-/// Whether it waits for another attempt of its state, or for its next run.
+/// Whether the instance waits for another attempt of its state, or for its next run.
 bool Checker::is_between_attempts(const Instance& head) {
   return head.awaits_run ||
          (head.calls.empty() && head.listeners.empty() && deadline_of(head, TimerKind::kRetry));
@@ -187,21 +190,22 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   if (has_twice(head.timers) || has_twice(head.held_timers)) {
     wrong("it has two timers of one kind");
   } else if (!waits && (has(TimerKind::kDelay) || has(TimerKind::kRetry))) {
-    wrong("it has a timer of a delay or a retry, and does not wait");
+    wrong("it has a timer for a delay or a retry, but does not wait");
   } else if (head.calls.empty() && has(TimerKind::kCalls)) {
-    wrong("it has a timer for calls, and no call");
+    wrong("it has a timer for calls, but no calls");
   } else if (head.awaits_run && !has(TimerKind::kRetry)) {
-    wrong("it awaits its next run, and has no timer for it");
+    wrong("it waits for its next run, but has no timer for it");
   } else if (!head.paused && !head.held_timers.empty()) {
-    wrong("it has timers that a pause holds, and is not paused");
+    wrong("it has timers that a pause holds, but is not paused");
   } else if (one.due && !head.paused) {
-    // Of format 4 that of calls was the one of retries.
+    // In format 4 the timer of calls was the timer of retries.
     const bool is_in_time =
         std::any_of(head.timers.begin(), head.timers.end(), [&](const Timer& timer) {
           return (timer.kind == TimerKind::kCalls || timer.kind == TimerKind::kRetry) &&
                  timer.deadline <= *one.due;
         });
-    if (!is_in_time) wrong("something of its calls is due before its timer, or without one");
+    if (!is_in_time)
+      wrong("a deadline or retry of its calls is earlier than its timer, or there is no timer");
   }
   const bool is_stuck = waits && waits_for_nothing(head);
   if (is_stuck) {
@@ -213,16 +217,18 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
 
   const bool is_between = waits && is_between_attempts(head);
   if (is_between && one.story->retrying) {
-    // {"attempt", "at"}, or of all of it {"run", "at"}
+    // {"attempt", "at"} for an attempt of the state, {"run", "at"} for a run.
     const auto detail = parse_own_json(one.story->retrying->detail.text());
     if (!detail || !detail->is_object()) return;
     const std::string at = format_rfc3339(*deadline_of(head, TimerKind::kRetry));
     if (detail->contains("run") != head.awaits_run) {
-      wrong(head.awaits_run ? "it awaits its next run, and its history tells of another attempt"
-                            : "its history tells of its next run, and it does not await one");
-    } else if (const Json told = detail->value("at", Json(at)); told != at) {
-      wrong(fmt::format("its retry is due at {}, and its history tells of {}", at,
-                        excerpt(dump_json(told))));
+      wrong(
+          head.awaits_run
+              ? "it waits for its next run, but its history says that it waits for another attempt"
+              : "its history says that it waits for its next run, but it does not");
+    } else if (const Json noted = detail->value("at", Json(at)); noted != at) {
+      wrong(fmt::format("its retry is due at {}, but its history says {}", at,
+                        excerpt(dump_json(noted))));
     }
   }
   if (is_wrong || head.state >= workflow->states.size()) return;
@@ -230,16 +236,17 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   const auto at = deadline_of(head, TimerKind::kStateTimeout);
   const bool may_have = head.phase != Phase::kLeaving && !is_between && !head.cancelling;
   if (!timeout || !may_have) {
-    if (at) wrong("it has a state timeout, and nothing that could time out");
+    if (at) wrong("it has a timer for a state timeout, but no state timeout applies");
   } else if (!at) {
-    wrong(fmt::format("its state has a timeout of {}, and it has no timer of it", timeout->text));
+    wrong(fmt::format("its state has a timeout of {}, but it has no timer for it", timeout->text));
   } else if (*at < timeout->after(head.state_from) || *at > timeout->after(*time_)) {
-    wrong(fmt::format("its state timeout is at {} ms, and the state was entered from {} ms on",
-                      to_millis(*at), to_millis(head.state_from)));
+    wrong(fmt::format(
+        "its state timeout is at {} ms, which does not match the entry of the state from {} ms on",
+        to_millis(*at), to_millis(head.state_from)));
   }
 }
 
-/// The timers of its run and its execution.
+/// Checks the timers of the run and of the execution.
 void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
                                const std::function<void(std::string)>& wrong) {
   const Instance& head = *one.head;
@@ -252,20 +259,21 @@ void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
     const auto at = deadline_of(head, kind);
     if (found == demanded.end()) {
       if (at) {
-        wrong(fmt::format("it has a timer `{}`, and its definition has no such timeout",
+        wrong(fmt::format("it has a timer `{}`, but its definition has no such timeout",
                           kind_name(kind)));
       }
       continue;
     }
     if (at && *at != found->deadline) {
-      wrong(fmt::format("its timer `{}` is at {} ms, and is due at {} ms", kind_name(kind),
+      wrong(fmt::format("its timer `{}` is at {} ms, expected at {} ms", kind_name(kind),
                         to_millis(*at), to_millis(found->deadline)));
     }
     if (at) continue;
-    // On the way through `on_failure` only `kill` counts, where the run had it still.
+    // While `on_failure` runs, none is required: only `kill` may continue, if the run had it.
     bool is_demanded = !head.failing;
     if (kind != TimerKind::kExecution) is_demanded &= !head.awaits_run;
-    // It fires once, as an error, and does not count for what a cancelled instance lets finish.
+    // `interrupt` fires once, as an error. It does not apply to tasks that a cancelled instance
+    // still waits for.
     if (kind == TimerKind::kInterrupt) is_demanded &= !head.cancelling && found->deadline > *time_;
     if (is_demanded) {
       wrong(fmt::format("its timer `{}`, due at {} ms, is missing", kind_name(kind),
@@ -274,14 +282,14 @@ void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
   }
 }
 
-/// Whether each pattern that it listens by is a regular expression.
+/// Checks that each pattern of the listeners is a regular expression.
 void Checker::check_patterns(const Walked& one) {
   for (const Listener& listener : one.head->listeners) {
     for (const Predicate& predicate : listener.filter.predicates) {
       if (predicate.kind != Predicate::Kind::kPattern) continue;
       const auto compiled = Pattern::compile(predicate.text);
       if (compiled) continue;
-      // Without the pattern: it may hold something of a secret.
+      // The pattern is left out: it may contain a secret.
       add(StoreFault::kInstanceListeners, {one.table, one.key(Part::kHead)},
           fmt::format("entry {} compares attribute {} with a pattern that is not a regular "
                       "expression",
@@ -290,7 +298,8 @@ void Checker::check_patterns(const Walked& one) {
   }
 }
 
-/// Compares what it has with what its state asks for; returns whether its listeners are just those.
+/// Compares the instance with what its state requires. Returns whether the listeners are exactly
+/// those that the state requires.
 bool Checker::check_opened(const Walked& one, const State& state) {
   const std::string key = one.key(Part::kHead);
   const Place place{one.table, key};
@@ -307,7 +316,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     for (const Listener& listener : head.listeners) {
       if (std::find(types.begin(), types.end(), listener.filter.type) != types.end()) continue;
       add(StoreFault::kInstanceListeners, place,
-          fmt::format("it listens for {}, and its state does not", listener.filter.type));
+          fmt::format("it listens for {}, but its state does not", listener.filter.type));
       break;
     }
     return false;
@@ -316,13 +325,13 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   const auto delay = deadline_of(head, TimerKind::kDelay);
   if (opened->delay.has_value() != delay.has_value()) {
     add(StoreFault::kInstanceTimers, place,
-        delay ? "it has a timer of a delay, and its state is not one"
-              : "it has no timer of its delay");
+        delay ? "it has a timer for a delay, but its state has none"
+              : "it has no timer for its delay");
   } else if (delay) {
     const auto latest = open_state(state, head, as_data, as_input, *time_);
     if (*delay < *opened->delay || (latest && *delay > *latest->delay)) {
       add(StoreFault::kInstanceTimers, place,
-          fmt::format("its delay is over at {} ms, and by its state it is at {} ms at the earliest",
+          fmt::format("its delay ends at {} ms, but by its state not before {} ms",
                       to_millis(*delay), to_millis(*opened->delay)));
     }
   }
@@ -330,7 +339,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   bool is_same = false;
   if (one.slots.size() != opened->slots) {
     add(StoreFault::kInstanceParts, place,
-        fmt::format("its state gathers {} events, and its slots (part 3) are {}", opened->slots,
+        fmt::format("its state waits for {} events, but it has {} slots (part 3)", opened->slots,
                     one.slots.size()));
   } else {
     std::vector<Listener> expected = opened->listeners;
@@ -345,30 +354,29 @@ bool Checker::check_opened(const Walked& one, const State& state) {
       const std::string found = text_of(head.listeners);
       const std::string wanted = text_of(expected);
       add(StoreFault::kInstanceListeners, place,
-          found == wanted
-              ? fmt::format("it listens for {}, with another text of an attribute than its state "
-                            "makes of its data",
-                            found)
-              : fmt::format("it listens for {}, and its state for {}", found, wanted));
+          found == wanted ? fmt::format("it listens for {}, but the text of an attribute is not "
+                                        "the one that its state computes from its data",
+                                        found)
+                          : fmt::format("it listens for {}, but its state for {}", found, wanted));
     }
   }
 
   if (opened->calls.size() != head.calls.size()) {
     add(StoreFault::kInstanceParts, place,
-        fmt::format("it has {} calls, and its state makes {}", head.calls.size(),
+        fmt::format("it has {} calls, but its state makes {}", head.calls.size(),
                     opened->calls.size()));
     return is_same;
   }
   if (one.read_calls.size() != head.calls.size()) return is_same;
   for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
     const auto effect = opened->started.find(index);
-    if (effect == opened->started.end()) continue;  // another one starts first
+    if (effect == opened->started.end()) continue;  // another call starts first
     check_opened_call(one, state, index, opened->calls[index], effect->second, opened->is_exact);
   }
   return is_same;
 }
 
-/// Compares a call, and its task, with what its state makes of it.
+/// Compares a call and its task with the call and task that the state makes.
 void Checker::check_opened_call(const Walked& one, const State& state, uint32_t index,
                                 const Call& opened, const Effect& started, bool is_exact) {
   using enum Call::Status;
@@ -380,11 +388,11 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   const Place place{one.table, key.view()};
   const auto* const task = std::get_if<StartTask>(&started);
   if (call.status != kRunning && call.status != kBetween) return;
-  if (!call.first_at) return;  // of format 3, which had no timeouts of calls
+  if (!call.first_at) return;  // written in format 3, which had no timeouts of calls
   if (call.outside != (task != nullptr)) {
     add(StoreFault::kCallState, place,
-        call.outside ? "it runs outside, and its function is a subflow"
-                     : "it is a subflow, and its function runs outside");
+        call.outside ? "it runs outside millrace, but its function is a subflow"
+                     : "it is a subflow, but its function runs outside millrace");
     return;
   }
   const auto has = [](const Call& one_call, TimeoutKind kind) {
@@ -393,22 +401,22 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   const auto demand = [&](TimeoutKind kind, bool is_demanded) {
     if (!is_demanded || has(call, kind)) return;
     add(StoreFault::kCallState, place,
-        fmt::format("its function has a timeout, and the deadline {} is missing",
+        fmt::format("its function has a timeout, but the deadline {} is missing",
                     error_code(kind)));
   };
   const bool runs = call.status == kRunning;
   demand(TimeoutKind::kScheduleToClose,
          has(opened, TimeoutKind::kScheduleToClose) && (runs || !head.retried));
   demand(TimeoutKind::kScheduleToStart,
-         has(opened, TimeoutKind::kScheduleToStart) && runs && !call.begun);
+         has(opened, TimeoutKind::kScheduleToStart) && runs && !call.started);
   demand(TimeoutKind::kStartToClose,
-         runs && call.begun &&
+         runs && call.started &&
              (task != nullptr ? task->start_to_close.has_value()
                               : has(opened, TimeoutKind::kStartToClose)));
   demand(TimeoutKind::kHeartbeat, runs && task == nullptr && has(opened, TimeoutKind::kHeartbeat));
   if (!runs || task == nullptr) return;
 
-  const std::string row_key = rows::key_of(call.id);  // check_call() tells where it is missing
+  const std::string row_key = rows::key_of(call.id);  // check_call() reports a missing row
   const auto value = view_.get(Table::kTasks, row_key);
   const auto stored =
       value ? rows::decode(view_, Table::kTasks, row_key, *value, decode_task) : fail("", "");

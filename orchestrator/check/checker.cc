@@ -10,10 +10,10 @@
 namespace millrace {
 namespace {
 
-/// How many rows are looked at between two calls of `progress`.
+/// How many rows are checked between two calls of `progress`.
 constexpr uint64_t kRowsOfAStep = 4096;
 
-/// How many workflows are kept loaded.
+/// How many loaded workflows are cached.
 constexpr size_t kMostDefinitions = 256;
 
 std::string part_name(uint8_t part) {
@@ -43,13 +43,12 @@ Result<StoreReport> Checker::run() {
   if (format_ == kStoreFormat && options_.has_tree) {
     for (const auto& [table, name] : kTables) {
       if (options_.has_tree(table)) continue;
-      add(StoreFault::kTreeMissing, {table, {}},
-          "the tree is missing, with all rows that it may have had");
+      add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
   if (format_ && *format_ > kStoreFormat) {
     return fail("store.version",
-                fmt::format("the store has format {}, this millrace checks formats up to {}; use "
+                fmt::format("the store has format {}, this release checks formats up to {}; use "
                             "the release that wrote it, or a newer one",
                             *format_, kStoreFormat));
   }
@@ -60,8 +59,8 @@ Result<StoreReport> Checker::run() {
       &Checker::check_groups,       &Checker::check_inbox};
   static constexpr Step kOthers[] = {
       &Checker::check_orphans,     &Checker::check_tasks,       &Checker::check_delayed,
-      &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_recent,
-      &Checker::check_fan_outs,    &Checker::check_dedupe,      &Checker::check_hooks,
+      &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_kept_events,
+      &Checker::check_fan_outs,    &Checker::check_dedupe,      &Checker::check_webhooks,
       &Checker::check_variables,   &Checker::check_idempotency, &Checker::check_secrets,
       &Checker::check_dead_letters};
   for (const Step step : kCatalog) {
@@ -79,10 +78,10 @@ Result<StoreReport> Checker::run() {
 
 // Reporting.
 
-std::string Checker::name_of(NamespaceNumber space) const {
-  const auto found = spaces_.find(space);
+std::string Checker::name_of(NamespaceNumber ns) const {
+  const auto found = spaces_.find(ns);
   if (found != spaces_.end()) return found->second;
-  return fmt::format("number {}", static_cast<uint32_t>(space));
+  return fmt::format("number {}", static_cast<uint32_t>(ns));
 }
 
 void Checker::add(StoreFault fault, const Place& place, std::string found) {
@@ -108,9 +107,9 @@ void Checker::report(StoreFault fault, const Place& place, std::string found) {
 void Checker::describe(const Place& place, StoreFinding& finding) const {
   if (place.key.empty()) return;
   Reader key(place.key);
-  const auto space = [&] {
-    finding.space = name_of(NamespaceNumber(key.u32()));
-    return finding.space;
+  const auto ns = [&] {
+    finding.ns = name_of(NamespaceNumber(key.u32()));
+    return finding.ns;
   };
   const auto instance = [&] {
     finding.instance = InstanceId{key.id()};
@@ -124,7 +123,7 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       break;
     case Table::kWorkflows:
     case Table::kSecrets: {
-      const std::string of = space();
+      const std::string of = ns();
       finding.key = fmt::format("{}/{}", of, printable(key.rest()));
       break;
     }
@@ -135,7 +134,7 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
     }
     case Table::kLive:
     case Table::kEnded: {
-      const std::string of = space();
+      const std::string of = ns();
       const std::string id = instance();
       const uint8_t part = key.u8();
       finding.key = fmt::format("{}/{} {}", of, id, part_name(part));
@@ -157,14 +156,14 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       finding.key += fmt::format(" entry {} number {}", entry, key.u64());
       break;
     }
-    case Table::kRecent: {
-      const std::string of = space();
+    case Table::kKeptEvents: {
+      const std::string of = ns();
       const InstanceId type{key.id()};
       finding.key = fmt::format("{}/{} number {}", of, to_string(type), key.u64());
       break;
     }
     case Table::kVariables: {
-      const std::string of = space();
+      const std::string of = ns();
       const uint8_t scope = key.u8();
       std::string owner;
       if (scope == 0) owner = instance() + "/";
@@ -193,7 +192,7 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
   }
   if (key.done()) return;
   finding.key = "0x" + to_hex(place.key);
-  finding.space.clear();
+  finding.ns.clear();
   finding.instance.reset();
 }
 
@@ -227,7 +226,7 @@ std::optional<std::string> Checker::open(const Place& place, std::string_view va
   if (!Seal::is_sealed(value)) return std::string(value);
   auto opened = view_.seal().open(value, rows::seal_context(place.table, place.key));
   if (!opened && has_key_) {
-    add(StoreFault::kRowSeal, place, "the row is sealed and does not open");
+    add(StoreFault::kRowSeal, place, "the row is sealed, but does not open");
   } else if (!opened) {
     ++report_.unreadable;
   }
@@ -239,32 +238,32 @@ std::optional<uint64_t> Checker::number_key(const Place& place) {
   const uint64_t number = reader.u64();
   if (reader.done() && number > 0 && number <= kMostNumber) return number;
   add(StoreFault::kRowKey, place,
-      fmt::format("a key of {} bytes that is not a number from 1 to {}", place.key.size(),
+      fmt::format("the key of {} bytes is not a number from 1 to {}", place.key.size(),
                   kMostNumber));
   return std::nullopt;
 }
 
-// What is checked of many kinds of rows.
+// Checks for many kinds of rows.
 
 void Checker::note_given(Counter counter, uint64_t number, const Place& place) {
   const size_t index = index_of(counter);
   if (number <= counters_[index] || behind_[index]) return;
   behind_[index] = true;
   add(StoreFault::kCounterBehind, place,
-      fmt::format("number {} was given, and the counter `{}` is at {}", number,
+      fmt::format("number {} was assigned, but the counter `{}` is at {}", number,
                   static_cast<char>(counter), counters_[index]));
 }
 
 void Checker::check_time(TimePoint time, const Place& place, std::string_view what) {
   if (!time_ || (to_millis(time) >= 0 && time <= *time_)) return;
   add(StoreFault::kRowTime, place,
-      fmt::format("{} is at {} ms, and the store's time is {} ms", what, to_millis(time),
+      fmt::format("{} is at {} ms, but the store's time is {} ms", what, to_millis(time),
                   to_millis(*time_)));
 }
 
 bool Checker::check_json(std::string_view text, const Place& place, std::string_view what) {
-  if (is_json(text) || parse_own_json(text)) return true;  // the second has no bound on depth
-  // Without the reader's message, which quotes the text: it may be a sealed one.
+  if (is_json(text) || parse_own_json(text)) return true;  // the second has no limit of depth
+  // The parser's message is left out: it quotes the text, which may come from a sealed row.
   add(StoreFault::kRowJson, place, fmt::format("{} is not JSON", what));
   return false;
 }
@@ -283,10 +282,10 @@ std::optional<Event> Checker::check_event(std::string_view text, const Place& pl
   return std::nullopt;
 }
 
-bool Checker::check_namespace(NamespaceNumber space, const Place& place) {
-  if (spaces_.contains(space)) return true;
-  if (purged_.contains(space)) return false;
-  const auto number = static_cast<uint32_t>(space);
+bool Checker::check_namespace(NamespaceNumber ns, const Place& place) {
+  if (spaces_.contains(ns)) return true;
+  if (purged_.contains(ns)) return false;
+  const auto number = static_cast<uint32_t>(ns);
   note_given(Counter::kNamespace, number, place);
   add(StoreFault::kNamespaceMissing, place, fmt::format("no namespace has the number {}", number));
   return false;
@@ -322,8 +321,8 @@ std::shared_ptr<const Workflow> Checker::newest(WorkflowNumber workflow) {
 
 // Instances.
 
-Checker::Known Checker::find(Table table, NamespaceNumber space, const InstanceId& id) const {
-  std::string key = rows::instance_prefix(space, id);
+Checker::Known Checker::find(Table table, NamespaceNumber ns, const InstanceId& id) const {
+  std::string key = rows::instance_prefix(ns, id);
   key.push_back(static_cast<char>(Part::kHead));
   const auto value = view_.get(table, key);
   if (!value) return {.exists = unsound_.contains(id)};
@@ -331,16 +330,16 @@ Checker::Known Checker::find(Table table, NamespaceNumber space, const InstanceI
   return {.exists = true, .head = head ? std::optional(*head) : std::nullopt};
 }
 
-const Checker::Known& Checker::find_living(NamespaceNumber space, const InstanceId& id) {
-  const std::pair place{space, id};
-  if (!last_living_ || last_living_->first != place) {
-    last_living_ = {place, find(Table::kLive, space, id)};
+const Checker::Known& Checker::find_live(NamespaceNumber ns, const InstanceId& id) {
+  const std::pair place{ns, id};
+  if (!last_live_ || last_live_->first != place) {
+    last_live_ = {place, find(Table::kLive, ns, id)};
   }
-  return last_living_->second;
+  return last_live_->second;
 }
 
-bool Checker::exists(NamespaceNumber space, const InstanceId& id) const {
-  return find(Table::kLive, space, id).exists || find(Table::kEnded, space, id).exists;
+bool Checker::exists(NamespaceNumber ns, const InstanceId& id) const {
+  return find(Table::kLive, ns, id).exists || find(Table::kEnded, ns, id).exists;
 }
 
 // The interface.

@@ -1,5 +1,5 @@
-// Checker: one check of a store: what all its parts share, and the parts themselves, a file each.
-// For this folder only.
+// Checker: one run of the store check. checker.cc has the helpers that all checks share; each group
+// of checks has its own file. Only for orchestrator/check.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@
 
 namespace millrace {
 
-/// The bytes of a key or a header as a person can read them.
+/// The bytes of a key or a header as readable text.
 std::string printable(std::string_view text);
 
 class Checker {
@@ -42,7 +42,7 @@ class Checker {
   Result<StoreReport> run();
 
  private:
-  /// Where something was found.
+  /// The place of a finding.
   struct Place {
     Table table{};
     std::string_view key;
@@ -50,28 +50,30 @@ class Checker {
 
   // Reporting (checker.cc).
 
-  /// Once a read has failed it is the last finding: what seems to be missing then may be there.
+  /// Adds a finding, unless a read has failed. The failed read is the last finding, because rows
+  /// that seem to be missing after it may exist.
   void add(StoreFault fault, const Place& place, std::string found);
-  /// Whether a read of the view has failed; the first time that is the finding `store.damaged`.
+  /// Whether a read of the view has failed. The first time it adds the finding `store.damaged`.
   bool note_failed_read(Table table);
   void report(StoreFault fault, const Place& place, std::string found);
-  std::string name_of(NamespaceNumber space) const;
-  /// The key as a person can read it, and whose it is.
+  std::string name_of(NamespaceNumber ns) const;
+  /// Sets the finding's readable key, and the namespace and instance that the key belongs to.
   void describe(const Place& place, StoreFinding& finding) const;
 
   // Reading rows (checker.cc).
 
   using Row = std::function<void(std::string_view key, std::string_view value)>;
   void each_row(Table table, const Row& row);
-  /// Whether the check is to end early: it was stopped, or a page cannot be read.
+  /// Whether the check must end early: it was stopped, or a page cannot be read.
   bool is_over() const { return stopped_ || failed_; }
 
   bool has_row(Table table) const;
 
-  /// The bytes of a row that may be sealed, opened; nullopt: they cannot be read, which is noted.
+  /// The bytes of a row, opened if it is sealed. nullopt: it cannot be opened; that adds a finding,
+  /// or counts the row as unreadable.
   std::optional<std::string> open(const Place& place, std::string_view value);
 
-  /// A row's value decoded; nullopt: it cannot be, which is noted.
+  /// A row's decoded value; nullopt: it does not decode, which adds a finding.
   template <class T>
   std::optional<T> decode(const Place& place, std::string_view value,
                           Result<T> (*decode_bytes)(std::string_view)) {
@@ -80,7 +82,8 @@ class Checker {
     add(StoreFault::kRowRecord, place, record.error().message);
     return std::nullopt;
   }
-  /// The same for a row that may be sealed.
+  /// The decoded value of a row that may be sealed; nullopt: it does not open or decode, which adds
+  /// a finding or counts the row as unreadable.
   template <class T>
   std::optional<T> open_and_decode(const Place& place, std::string_view value,
                                    Result<T> (*decode_bytes)(std::string_view)) {
@@ -88,35 +91,37 @@ class Checker {
     const auto opened = open(place, value);
     return opened ? decode(place, *opened, decode_bytes) : std::nullopt;
   }
-  /// The number that a key of eight bytes is.
+  /// The number of a key of eight bytes; nullopt: it is not a row number, which adds a finding.
   std::optional<uint64_t> number_key(const Place& place);
 
-  // What is checked of many kinds of rows (checker.cc).
+  // Checks for many kinds of rows (checker.cc).
 
-  /// Notes a number that was given from that counter.
+  /// Checks a number that was assigned from a counter: adds a finding if the counter is lower.
   void note_given(Counter counter, uint64_t number, const Place& place);
   void check_time(TimePoint time, const Place& place, std::string_view what);
   bool check_json(std::string_view text, const Place& place, std::string_view what);
   void check_utf8(std::string_view text, const Place& place, std::string_view what);
   std::optional<Event> check_event(std::string_view text, const Place& place);
-  /// Whether it exists; if not, that is noted, unless it is being erased.
-  bool check_namespace(NamespaceNumber space, const Place& place);
+  /// Whether the namespace exists. If not, it adds a finding, unless a purge erases the namespace.
+  bool check_namespace(NamespaceNumber ns, const Place& place);
 
-  /// The workflow of a revision; null: it is missing or does not load (has_definition).
+  /// The workflow of a revision; null: its definition is missing or does not load. has_definition()
+  /// distinguishes these.
   std::shared_ptr<const Workflow> definition(Revision revision);
   bool has_definition(Revision revision) const;
-  /// The newest revision of a workflow that exists; null as above.
+  /// The newest revision of an existing workflow; null: the workflow or its definition is missing,
+  /// or the definition does not load.
   std::shared_ptr<const Workflow> newest(WorkflowNumber workflow);
 
-  /// What there is of an instance in `live` or `ended`.
+  /// An instance of `live` or `ended`, as far as it can be read.
   struct Known {
     bool exists = false;
-    std::optional<Instance> head;  ///< none: it does not exist, or cannot be read
+    std::optional<Instance> head;  ///< nullopt: it does not exist, or cannot be read
   };
-  Known find(Table table, NamespaceNumber space, const InstanceId& id) const;
-  /// The living one; the last that was asked for is kept.
-  const Known& find_living(NamespaceNumber space, const InstanceId& id);
-  bool exists(NamespaceNumber space, const InstanceId& id) const;
+  Known find(Table table, NamespaceNumber ns, const InstanceId& id) const;
+  /// The live instance with that id. The last result is cached.
+  const Known& find_live(NamespaceNumber ns, const InstanceId& id);
+  bool exists(NamespaceNumber ns, const InstanceId& id) const;
 
   // Meta (check_meta.cc).
 
@@ -141,13 +146,13 @@ class Checker {
   void check_group_event(const Place& place, std::string_view value);
   void check_group_number(const Place& place, std::string_view value);
   bool must_expire(WorkflowNumber number);
-  /// Whether a purge closes the groups of the workflow up to that event, so that what belongs to
-  /// them may be partly gone, and be of an earlier start.
+  /// Whether a purge closes the groups of the workflow up to that event. Then some of their rows
+  /// may be erased already, and they may belong to an earlier start.
   bool is_closed(WorkflowNumber workflow, uint64_t event) const;
 
   // Instances (check_instances.cc).
 
-  struct Walked;  ///< an instance as its rows come by
+  struct Walked;  ///< the rows of one instance (walked.h)
   void check_instances(Table table);
   void check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                  std::optional<uint32_t> index);
@@ -160,11 +165,11 @@ class Checker {
 
   // History (check_history.cc).
 
-  /// How far the chain of an instance was followed, from its newest row.
+  /// The progress along the chain of an instance, from its newest row to its first.
   struct HistoryChain {
     uint64_t records = 0;
-    bool was_plain = false;          ///< one of its rows was not sealed
-    std::optional<TimePoint> later;  ///< of the record behind the next one
+    bool was_plain = false;          ///< a row so far was not sealed
+    std::optional<TimePoint> later;  ///< the time of the record that was checked last
   };
   void check_history(Walked& one, const Workflow* workflow);
   std::optional<HistoryRow> read_chained(const Walked& one, uint64_t number, const Place& by,
@@ -180,15 +185,15 @@ class Checker {
   void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
 
-  // Errands and tasks (check_tasks.cc).
+  // Instance messages and tasks (check_tasks.cc).
 
   void check_inbox();
   void check_tasks();
-  /// The call that `caller` names, if it runs and is waited for; nullopt: there is none, or it
-  /// cannot be known (`known` is false then).
-  std::optional<Call> waiting_call(NamespaceNumber space, const Caller& caller, bool& known);
+  /// The running call that `caller` names; nullopt: there is none, or its rows cannot be read
+  /// (then `known` is false).
+  std::optional<Call> waiting_call(NamespaceNumber ns, const Caller& caller, bool& known);
 
-  // What instances wait for (check_waits.cc).
+  // Listeners, timers, calls and slots of instances that wait (check_waits.cc).
 
   void check_waits(const Walked& one, const Workflow* workflow);
   static bool is_between_attempts(const Instance& head);
@@ -200,16 +205,16 @@ class Checker {
   void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,
                          const Effect& started, bool is_exact);
 
-  // All else (check_messages.cc).
+  // Messages, events, variables, secrets, idempotency keys (check_messages.cc).
 
   void check_delayed();
   void check_outbox();
   void check_message(const Place& place, const NatsMessage& message);
   void check_sent();
-  void check_recent();
+  void check_kept_events();
   void check_fan_outs();
   void check_dedupe();
-  void check_hooks();
+  void check_webhooks();
   void check_idempotency();
   void check_idempotent_input(const Place& place, const IdempotencyRecord& record,
                               const Instance& head);
@@ -218,7 +223,7 @@ class Checker {
   void check_dead_letters();
 
   struct WorkflowRow {
-    NamespaceNumber space{};
+    NamespaceNumber ns{};
     std::string id;
     uint32_t latest = 0;
     uint32_t groups_from = 0;
@@ -228,7 +233,7 @@ class Checker {
     return {caller.instance, caller.entered, caller.index, caller.attempt};
   }
 
-  /// Where a counter stands in the arrays below.
+  /// The index of a counter in the arrays below.
   static size_t index_of(Counter counter) {
     return static_cast<size_t>(static_cast<char>(counter) - static_cast<char>(Counter::kNamespace));
   }
@@ -244,30 +249,31 @@ class Checker {
   std::optional<uint64_t> format_;
   std::optional<TimePoint> time_;
   std::optional<Cursor> cursor_;
-  bool has_key_ = false;  ///< the store's key is here
+  bool has_key_ = false;  ///< the view has the store's key
   std::array<uint64_t, 9> counters_{};
-  std::array<bool, 9> behind_{};  ///< those of which it was told already
+  std::array<bool, 9> behind_{};  ///< counters that already have a finding
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<WorkflowNumber, WorkflowRow> workflows_;
-  std::map<WorkflowNumber, NamespaceNumber> homes_;  ///< deleted workflows too, by their instances
-  std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted ones whose definitions stay
-  std::set<NamespaceNumber> purged_;            ///< deleted ones of which rows are still there,
-  std::set<WorkflowNumber> purged_workflows_;   ///< and what they had
-  std::map<WorkflowNumber, uint64_t> closing_;  ///< whose groups are closed up to that event
+  /// The namespaces of workflows, including deleted workflows that have instances.
+  std::map<WorkflowNumber, NamespaceNumber> homes_;
+  std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted, but with definitions
+  std::set<NamespaceNumber> purged_;                   ///< deleted, but with rows to erase
+  std::set<WorkflowNumber> purged_workflows_;          ///< workflows of purged namespaces
+  std::map<WorkflowNumber, uint64_t> closing_;         ///< a purge closes groups up to that event
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
-  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< some, to load each seldom
+  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< a cache
 
-  std::set<InstanceId> starts_;   ///< children that errands are to start,
-  std::set<InstanceId> cancels_;  ///< and to cancel,
-  std::set<CallPlace> returns_;   ///< and calls to which they bring a result
+  std::set<InstanceId> starts_;   ///< subflows that instance messages start
+  std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
+  std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 
   size_t looked_elsewhere_ = 0;
-  std::set<InstanceId> unsound_;  ///< instances of which not all can be followed
+  std::set<InstanceId> unsound_;  ///< instances with rows that cannot be read or followed
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge
-  NumberSet erased_;              ///< of a purge alone
-  NumberSet kept_;                ///< events in `recent`
-  std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_living_;
+  NumberSet erased_;              ///< history rows in the chain of a purge
+  NumberSet kept_;                ///< numbers of the events in `recent`
+  std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_live_;
 };
 
 }  // namespace millrace

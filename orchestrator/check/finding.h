@@ -1,5 +1,5 @@
-// Findings of the store check: what does not fit in a store, by a stable code, with its place, what
-// was found there, what should be there and what to do (docs/store-check.md has the table).
+// Findings of the store check: each inconsistency of a store has a stable code, a place, what was
+// found, what was expected and what to do (docs/store-check.md, "Findings").
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace millrace {
 
-/// One kind of finding. The order is of no meaning; the code is the name that stays.
+/// One kind of finding. The order has no meaning. Programs use the code (StoreFaultKind), which
+/// never changes.
 enum class StoreFault : uint8_t {
   kStoreDamaged,
   kFormat,
@@ -60,7 +61,7 @@ enum class StoreFault : uint8_t {
   kCallTask,
   kCallChild,
   kTaskCaller,
-  kErrandTwice,
+  kInstanceMessageTwice,
   kHistoryMissing,
   kHistoryOwner,
   kHistoryOrder,
@@ -72,7 +73,7 @@ enum class StoreFault : uint8_t {
   kScheduleMissing,
   kScheduleUnknown,
   kSentMessage,
-  kRecentPlace,
+  kKeptEventPlace,
   kFanOutEvent,
   kIdempotencyInstance,
 };
@@ -80,7 +81,7 @@ enum class StoreFault : uint8_t {
 struct StoreFaultKind {
   StoreFault fault;
   std::string_view code;      ///< `history.orphan`: stable, for programs
-  std::string_view expected;  ///< what every sound store has in that place
+  std::string_view expected;  ///< what every undamaged store has in that place
   std::string_view action;    ///< what to do about it
 };
 
@@ -91,21 +92,21 @@ const StoreFaultKind& kind_of(StoreFault fault);
 struct StoreFinding {
   StoreFault fault{};
   std::string table;  ///< name of the tree, or the file in the data folder
-  std::string key;    ///< readable
+  std::string key;    ///< the key, as readable text
   std::string found;
-  std::string space;  ///< name of the namespace, or `number 7`; empty: of none
+  std::string ns;  ///< name of the namespace, or `number 7`; empty: it belongs to no namespace
   std::optional<InstanceId> instance;
 };
 
-/// `history/17: …; expected: …`: one line.
+/// The finding as one line: `history/17: …; expected: …`.
 std::string to_string(const StoreFinding& finding);
 
-/// What a check has come to.
+/// The result of a check.
 struct StoreReport {
-  std::vector<StoreFinding> findings;     ///< the first ones, StoreCheckOptions::most_findings
-  std::map<std::string, uint64_t> codes;  ///< how many there are of each, those left out as well
-  std::map<std::string, uint64_t> rows;   ///< how many were looked at, by tree
-  uint64_t unreadable = 0;                ///< sealed rows whose key is not here
+  std::vector<StoreFinding> findings;     ///< the first StoreCheckOptions::most_findings findings
+  std::map<std::string, uint64_t> codes;  ///< the number of findings by code; all are counted
+  std::map<std::string, uint64_t> rows;   ///< the number of checked rows, by tree
+  uint64_t unreadable = 0;                ///< sealed rows that cannot be opened without their key
 
   bool sound() const { return codes.empty(); }
   uint64_t count() const;

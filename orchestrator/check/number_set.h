@@ -1,5 +1,5 @@
-// NumberSet: a set of the numbers that rows are given, a bit each: they stand close together, so
-// that ten million take little more than a megabyte. One thread.
+// NumberSet: a set of row numbers, one bit for each. Row numbers are dense, so ten million of them
+// need little more than a megabyte. One thread.
 #pragma once
 
 #include <bitset>
@@ -12,7 +12,7 @@ namespace millrace {
 
 class NumberSet {
  public:
-  /// False: it was in the set.
+  /// Adds a number. False: it was already in the set.
   bool insert(uint64_t number) {
     std::unique_ptr<Page>& page = pages_[number / kPage];
     if (page == nullptr) page = std::make_unique<Page>();

@@ -1,5 +1,5 @@
-// Walked: an instance as its rows come by, the head first, and what its history tells of it. For
-// this folder only.
+// Walked: the rows of one instance as the check reads them, the head first, and facts from its
+// history. Only for orchestrator/check.
 #pragma once
 
 #include <cstdint>
@@ -11,42 +11,42 @@
 
 namespace millrace {
 
-/// What the history of an instance says about it.
+/// Facts about an instance from its history.
 struct HistoryFacts {
-  /// The record with which its run began: kStarted, kRun or kRevived.
+  /// The record that began the current run: kStarted, kRun or kRevived.
   std::optional<HistoryRecord> began;
-  /// The last record of a state that it entered, and whether its data is the instance's input.
+  /// The last record kEntered, and whether its data is the instance's input.
   std::optional<HistoryRecord> entered;
   bool entered_with_input = false;
-  std::optional<HistoryRecord> retrying;  ///< the last one that is not of a call
-  uint32_t runs = 0;                      ///< how many began
-  std::string last_state;                 ///< of its last record
-  bool is_first_sealed = false;           ///< it was sealed from its first batch on
+  std::optional<HistoryRecord> retrying;  ///< the last record kRetrying that is not of a call
+  uint32_t runs = 0;                      ///< the number of runs that began
+  std::string last_state;                 ///< the state of the last record
+  bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
   bool has_other_data = false;            ///< a record has data that is not the input
 };
 
 struct Checker::Walked {
   Table table{};
-  std::string prefix;  ///< of all its keys
-  NamespaceNumber space{};
+  std::string prefix;  ///< the prefix of all its keys
+  NamespaceNumber ns{};
   InstanceId id;
 
-  bool has_head = false;         ///< its row was there
-  std::optional<Instance> head;  ///< none: it cannot be read
+  bool has_head = false;         ///< the row of the head exists
+  std::optional<Instance> head;  ///< nullopt: it cannot be read
   bool has_input = false;
   bool has_data = false;
   bool has_found_data = false;
   bool has_failed_data = false;
-  bool is_data_in_history = false;   ///< an ended one's: its last row of the history has it
-  std::optional<std::string> input;  ///< JSON texts; none: the row is missing or cannot be read
-  std::optional<std::string> data;
-  std::vector<bool> slots;       ///< which have something
-  uint32_t calls = 0;            ///< how many rows of calls came
-  std::vector<Call> read_calls;  ///< without results; fewer than `calls`: not all can be read
-  std::optional<TimePoint> due;  ///< when the first thing of a call is due
-  std::optional<Part> plain;     ///< a part that is not sealed
+  bool is_data_in_history = false;   ///< it has ended, and its last history row has its data
+  std::optional<std::string> input;  ///< JSON text; nullopt: the row is missing or cannot be read
+  std::optional<std::string> data;   ///< JSON text; nullopt: the row is missing or cannot be read
+  std::vector<bool> slots;           ///< which slots have a value
+  uint32_t calls = 0;                ///< the number of rows of calls
+  std::vector<Call> read_calls;      ///< without results; fewer than `calls`: some are unreadable
+  std::optional<TimePoint> due;      ///< the first deadline or retry of its calls
+  std::optional<Part> plain;         ///< a part that is not sealed
 
-  std::optional<HistoryFacts> story;  ///< where all rows of its history can be read
+  std::optional<HistoryFacts> story;  ///< set if all rows of its history can be read
 
   std::string key(Part part) const { return prefix + static_cast<char>(part); }
 };

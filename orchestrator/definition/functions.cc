@@ -12,14 +12,15 @@ namespace {
 
 enum class Type { kSubflow, kGlobal, kNamespace, kReusable, kIsolated };
 
-/// Whether it is a part of a path: of names that stay in their folder, with `/` between them.
+/// Whether `part` is valid between the slashes of a path that stays within its folder.
 bool is_part_of_path(std::string_view part) {
   return !part.empty() && part.size() <= 255 && part != "." && part != ".." &&
          std::all_of(part.begin(), part.end(), [](char c) { return c >= ' ' || c < 0; }) &&
          part.find('\x7f') == std::string_view::npos;
 }
 
-/// `out` is where the function leaves what becomes variables.
+/// Whether `name` is a valid path of a file in the function's folder. `out` is excluded: the
+/// function writes the files that become variables there.
 bool is_file_name(std::string_view name) {
   constexpr size_t kLongest = 1024;
   if (name.size() > kLongest || name.substr(0, name.find('/')) == "out") return false;
@@ -31,8 +32,8 @@ bool is_file_name(std::string_view name) {
   }
 }
 
-/// `registry:5000/team/tool:1.2@sha256:…`: no white space, and nothing that a command line takes
-/// for an option.
+/// Whether the text is an image name such as `registry:5000/team/tool:1.2@sha256:…`: without white
+/// space, and not readable as an option of a command line.
 bool is_image(std::string_view text) {
   const auto is_letter_or_digit = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -55,17 +56,18 @@ FunctionFile read_file(StateFields& entry) {
                   .value_or(FileType::kPlain);
   if (!file.key.empty() && !is_file_name(file.as)) {
     fields.report(fields.has("as") ? "as" : "key", "definition.file_name",
-                  fmt::format("{} cannot name a file: it is a path that stays in the function's "
-                              "folder, and outside of its `out`",
+                  fmt::format("{} is not a valid file name: expected a path within the function's "
+                              "folder and outside its `out`",
                               in_quotes(file.as)));
   }
   return file;
 }
 
-/// The names of a function's files, none of which may stand in the way of another one.
+/// The paths of a function's files. They must be unique, and no file may be inside another one.
 class FileNames {
  public:
-  /// The name that is there already and is the same, or a folder of it, or in it; null: none.
+  /// Adds a path. Returns an earlier path that is the same, one of its folders, or inside it; null:
+  /// there is no conflict.
   const std::string* add(const std::string& name) {
     for (size_t slash = name.find('/'); slash != std::string::npos;) {
       if (const std::string* const folder = find(name.substr(0, slash))) return folder;
@@ -93,11 +95,12 @@ std::vector<FunctionFile> read_files(Fields& fields, LoadContext& context) {
     StateFields entry(nested, context);
     FunctionFile file = read_file(entry);
     if (const std::string* const other = names.add(file.as); other != nullptr) {
-      nested.report(nested.has("as") ? "as" : "key", "definition.file_name",
-                    *other == file.as
-                        ? fmt::format("another file is called {} already", in_quotes(file.as))
-                        : fmt::format("{} and {} cannot both be files: one lies in the other",
-                                      in_quotes(*other), in_quotes(file.as)));
+      nested.report(
+          nested.has("as") ? "as" : "key", "definition.file_name",
+          *other == file.as
+              ? fmt::format("another file already has the name {}", in_quotes(file.as))
+              : fmt::format("{} and {} cannot both be files: one would be inside the other",
+                            in_quotes(*other), in_quotes(file.as)));
     }
     files.push_back(std::move(file));
   });
@@ -109,7 +112,7 @@ std::string read_image(StateFields& function) {
   if (!image.empty() && !is_image(image)) {
     function.plain().report(
         "image", "definition.value",
-        fmt::format("{} is no name of an image; write one such as registry.example/team/tool:1.2",
+        fmt::format("{} is not an image name; write one such as registry.example/team/tool:1.2",
                     in_quotes(image)));
   }
   return image;
@@ -144,7 +147,7 @@ void read_function(Fields& entry, LoadContext& context) {
   }
   WrittenTimeouts timeouts;
   if (!type) {
-    entry.pass_over();  // what else may stand here depends on the type
+    entry.pass_over();  // the other keys depend on the type
   } else {
     switch (*type) {
       case Type::kSubflow:
@@ -168,7 +171,7 @@ void read_function(Fields& entry, LoadContext& context) {
   const std::string id = function->id;
   if (!context.functions.emplace(id, std::move(function)).second) {
     entry.report("id", "definition.duplicate_id",
-                 fmt::format("there is a function {} already", in_quotes(id)));
+                 fmt::format("another function has the id {} already", in_quotes(id)));
     return;
   }
   context.function_timeouts.emplace(id, timeouts);

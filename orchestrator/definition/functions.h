@@ -1,4 +1,4 @@
-// An entry of `functions` read: what actions can call (Direktiv's FunctionDefinition).
+// Reads the entries of `functions`, which actions call (Direktiv's FunctionDefinition).
 #pragma once
 
 #include "language/fields.h"
@@ -6,8 +6,8 @@
 
 namespace millrace {
 
-/// Reads one of any type, and adds it to the context if it has an id. Of one whose type is wrong
-/// nothing but the id is looked at.
+/// Reads a function of any type, and adds it to the context if it has an id. If the type is wrong,
+/// only the id is read.
 void read_function(Fields& entry, LoadContext& context);
 
 }  // namespace millrace

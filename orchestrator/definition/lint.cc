@@ -33,7 +33,7 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// The program of a field whose bare string is one.
+/// The jq program of a field that accepts a bare string or `jq(…)`.
 std::string_view program_of(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("jq(") && text.ends_with(')')) {
@@ -42,7 +42,7 @@ std::string_view program_of(std::string_view text) {
   return text;
 }
 
-/// What an entry of `events` listens for: its type, and its attributes as they are written.
+/// The event filter of an entry of `events`: its type, and its attributes as they are written.
 struct Listening {
   std::string type;
   std::set<std::string> attributes;
@@ -62,7 +62,7 @@ Listening listening(const Node& entry) {
   return out;
 }
 
-/// `1s`, `1500ms`, `90m`.
+/// A duration in its largest whole unit: `1s`, `1500ms`, `90m`.
 std::string short_text(double milliseconds) {
   constexpr std::pair<double, const char*> kUnits[] = {
       {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}};
@@ -74,7 +74,7 @@ std::string short_text(double milliseconds) {
   return fmt::format("{:.0f}ms", milliseconds);
 }
 
-/// The waits between the attempts, as far as anybody reads them: `, after waits of 1s, 2s, 4s`.
+/// The first waits between the attempts, as text: `, after waits of 1s, 2s, 4s`.
 std::string waits_text(const RetryPolicy& policy) {
   if (policy.delay.is_zero()) return ", without waits";
   if (policy.delay.months > 0) {
@@ -92,14 +92,14 @@ std::string waits_text(const RetryPolicy& policy) {
                      less);
 }
 
-/// How often a policy tries, and when.
+/// The number of attempts of a policy and their waits, as text.
 std::string attempts_text(const RetryPolicy& policy) {
   if (!policy.attempts) {
     const std::string until =
         policy.window ? fmt::format(" for {} years", policy.window->months / 12) : " without end";
     return "attempts" + until + waits_text(policy);
   }
-  if (*policy.attempts == 0) return "no attempt at all: the action is passed over";
+  if (*policy.attempts == 0) return "no attempt at all: the action is skipped";
   if (*policy.attempts == 1) return "one attempt only";
   return fmt::format("up to {} attempts in all{}", *policy.attempts, waits_text(policy));
 }
@@ -131,7 +131,7 @@ class Linter {
   }
 
  private:
-  // The states and the ways between them.
+  // The states and their transitions.
 
   void check_ways() {
     const StateGraph graph = state_graph(document_);
@@ -154,12 +154,13 @@ class Linter {
       names += (i == 0 ? "" : ", ") + in_quotes(graph.states[trapped[i]].id);
     }
     if (trapped.size() > kShown) names += ", …";
-    findings_.warning("lint.never_ends", path_of(path_of("states", trapped.front()), "id"),
-                      graph.states[trapped.front()].at,
-                      fmt::format("an instance that comes here never ends and never waits; it goes "
-                                  "round in {}",
-                                  names),
-                      "remove a `transition` of these, or write one that leads to another state");
+    findings_.warning(
+        "lint.never_ends", path_of(path_of("states", trapped.front()), "id"),
+        graph.states[trapped.front()].at,
+        fmt::format(
+            "an instance that enters this state never ends and never waits; it loops through {}",
+            names),
+        "remove a `transition` of these states, or write one that leads to another state");
   }
 
   void check_start() {
@@ -190,7 +191,7 @@ class Linter {
     findings_.fact("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
   }
 
-  /// Warns of what is defined in a list of the document and named by no key of that kind.
+  /// Warns about entries of a list of the document whose id no key of that kind names.
   void check_unused(std::string_view list, Kind kind, std::string_view doubt,
                     const std::string& mend) {
     std::set<std::string> used;
@@ -215,7 +216,7 @@ class Linter {
     if (type.types[0] == "switch") check_conditions(state, path);
   }
 
-  /// Of alternatives the first that matches an event is taken.
+  /// Finds alternatives that an earlier one hides: the first alternative that matches is chosen.
   void check_alternatives(const std::vector<Node>& entries, const std::string& path) {
     std::vector<Listening> before;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -229,7 +230,7 @@ class Linter {
         }
         findings_.warning(
             "lint.event_hidden", path_of(path, i), entries[i].at,
-            fmt::format("this entry is never chosen: entry {} takes all of its events", j),
+            fmt::format("this entry is never chosen: entry {} matches all of its events", j),
             first.attributes.size() < one.attributes.size()
                 ? fmt::format("move this entry before entry {}", j)
                 : "remove this entry, or write a `context` that only its events match");
@@ -252,15 +253,16 @@ class Linter {
                                       : dump_json(to_json(*condition));
       const auto [first, is_new] = before.emplace(program, i);
       if (always) {
-        findings_.warning("lint.condition_hidden", place, condition->at,
-                          fmt::format("this is never asked: condition {} is always true", *always),
-                          fmt::format("move it before condition {}, or remove it", *always));
+        findings_.warning(
+            "lint.condition_hidden", place, condition->at,
+            fmt::format("this is never evaluated: condition {} is always true", *always),
+            fmt::format("move it before condition {}, or remove it", *always));
         continue;
       }
       if (!is_new) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
-            fmt::format("this is never the first that is true: condition {} is the same",
+            fmt::format("this is never the first true condition: condition {} is the same",
                         first->second),
             "remove it, or write another condition");
         continue;
@@ -272,25 +274,25 @@ class Linter {
       const Node* const node = value_of(state, key);
       if (node == nullptr) continue;
       findings_.warning("lint.condition_hidden", path_of(path, key), node->at,
-                        fmt::format("this is never taken: condition {} is always true", *always),
+                        fmt::format("this is never used: condition {} is always true", *always),
                         fmt::format("remove it, or write a condition {} that reads the data, such "
                                     "as jq(.amount > 3)",
                                     *always));
     }
   }
 
-  /// Whether the condition is true whatever the data are; nullopt: they decide. Reports one that is
-  /// not meant so.
+  /// Whether the condition is always true or always false; nullopt: it depends on the data. Reports
+  /// a constant condition that was probably not meant as one.
   std::optional<bool> truth_of(const Node& condition, const std::string& path) {
     const auto value = Template::query(to_json(condition));
     if (!value) return std::nullopt;
     const ProgramFacts facts = facts_of(*value);
     if (facts.value && !is_true(*facts.value)) {
-      findings_.warning("lint.condition_never", path, condition.at,
-                        fmt::format("this is never true: it yields {}, whatever the data are",
-                                    dump_json(*facts.value)),
-                        "write a condition that reads the data, such as jq(.amount > 3), or remove "
-                        "this entry");
+      findings_.warning(
+          "lint.condition_never", path, condition.at,
+          fmt::format("this is never true: it yields {}, for any data", dump_json(*facts.value)),
+          "write a condition that reads the data, such as jq(.amount > 3), or remove "
+          "this entry");
       return false;
     }
     if (facts.value) return true;
@@ -300,25 +302,25 @@ class Linter {
                             return !part.literal.empty();
                           });
     if (!has_text) return std::nullopt;
-    findings_.warning("lint.condition_always", path, condition.at,
-                      "this is always true: it is a text with the results of jq(…) in it, and not "
-                      "empty",
-                      "write one jq(…) around the whole condition");
+    findings_.warning(
+        "lint.condition_always", path, condition.at,
+        "this is always true: it is a string that contains the results of jq(…) and is not empty",
+        "write one jq(…) around the whole condition");
     return true;
   }
 
-  // One key, wherever it stands.
+  // One key, at any place.
 
   void note_attempts(const Place& place) {
     Findings none;  // the loader has reported them
     const auto written = read_retries(place.member, place.path, none);
     if (!written || none.has_errors()) return;
-    const bool counts_behind = written->vocabulary == Vocabulary::kDirektiv;
+    const bool counts_after_first = written->vocabulary == Vocabulary::kDirektiv;
     findings_.fact("lint.attempts", place.path, place.member.at,
                    fmt::format("{}: {}{}", retry_vocabulary(written->vocabulary).name,
                                attempts_text(written->policy),
-                               counts_behind && written->policy.attempts == 1U
-                                   ? ": max_attempts counts those behind the first"
+                               counts_after_first && written->policy.attempts == 1U
+                                   ? ": max_attempts counts the attempts after the first"
                                    : ""));
   }
 
@@ -335,14 +337,14 @@ class Linter {
       report_unit(value, place.path, advice_on_unit(value.text));
     }
     if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
-      findings_.note("lint.scale", place.path, place.member.at,
-                     "an isolated function runs in a container of its own for each call, whatever "
-                     "`scale` says",
-                     "remove `scale`, or write `type: reusable`");
+      findings_.note(
+          "lint.scale", place.path, place.member.at,
+          "`scale` has no effect: an isolated function has a new container for each call",
+          "remove `scale`, or write `type: reusable`");
     }
   }
 
-  /// A number without a unit is milliseconds, which an author of seconds does not see.
+  /// Reports a number without a unit. It means milliseconds; its author may have meant seconds.
   void report_unit(const Node& value, const std::string& path,
                    const std::optional<UnitAdvice>& advice) {
     if (!advice) return;
@@ -358,8 +360,8 @@ class Linter {
   const LintContext& context_;
 };
 
-/// The document without the scalars at these paths: a key loses its value, an item becomes null, so
-/// that the others keep their numbers.
+/// The document without the scalars at these paths: a key is removed with its value, and an item
+/// becomes null, so that the indexes of the other items stay the same.
 Node without_scalars(const Node& node, const std::set<std::string>& paths,
                      const std::string& path) {
   Node out = node;
@@ -381,9 +383,9 @@ Node without_scalars(const Node& node, const std::set<std::string>& paths,
   return out;
 }
 
-/// What lint finds where no error was found, of a definition that has some. A value that was
-/// refused decides about nothing: neither what is written there nor that it is missing. So a
-/// finding counts only if it is the same with these values and without them.
+/// Adds the lint findings of a definition with errors, at places without an error. A refused value
+/// must not cause a finding, neither by its text nor by its absence. So a finding counts only if it
+/// is the same with the refused values and without them.
 void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
   context.loads = false;
   std::set<std::string> reported;

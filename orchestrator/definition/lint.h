@@ -1,7 +1,7 @@
-// Lint: what is doubtful about a definition that loads. It works on the text's tree by the grammar,
-// so that a new state type or key is looked at without being named here. Warnings are for what
-// hardly does what was meant, notes for what is worth knowing; what is an error the loader says.
-// A new check is one more line in Linter::run. Pure.
+// Lint: warnings and notes about a definition that loads. It walks the document by the grammar, so
+// it covers new state types and keys without changes here. A warning is for text that probably does
+// not do what its author meant, a note for a useful fact. The loader reports errors. To add a
+// check, add a line to Linter::run. Pure.
 #pragma once
 
 #include <optional>
@@ -15,21 +15,22 @@
 
 namespace millrace {
 
-/// What lint knows beside the definition; what is absent is not known.
+/// Facts for lint that are not in the definition. An absent field means that the fact is unknown.
 struct LintContext {
-  /// Schedules show their next ticks from here on.
+  /// The time from which the next ticks of schedules are computed.
   std::optional<TimePoint> now = std::nullopt;
   /// Whether the settings of the workflow's namespace name a service.
   NamesService names_service = nullptr;
-  /// Whether the loader has found no error. Else what follows from a name that is misspelt
-  /// elsewhere (a state that nothing leads to, a function that nothing calls) is not looked for.
+  /// Whether the loader found no error. If it found one, lint skips the checks whose findings may
+  /// only follow from a misspelt name elsewhere (an unreachable state, an unused function).
   bool loads = true;
 };
 
-/// Adds the findings on a document. Codes: `lint.…`.
+/// Adds the findings for a document. Codes: `lint.…`.
 void lint(const Node& document, Findings& findings, const LintContext& context = {});
 
-/// load_workflow and lint. Beside errors lint reports what it finds in other places.
+/// Calls load_workflow() and lint(). If there are errors, lint reports findings at other places
+/// only.
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr, const LintContext& context = {});
 

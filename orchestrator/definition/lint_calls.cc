@@ -18,7 +18,7 @@ bool has_action_timeout(const Node& node) {
                      [&](const TimeoutKey& key) { return node.find(key.name) != nullptr; });
 }
 
-/// Whether the workflow ends by itself, whatever its states wait for.
+/// Whether a timeout of the workflow ends the instance, regardless of what its states wait for.
 bool is_bounded(const Node& document) {
   for (const std::string_view key :
        {"timeouts", "timeout", "workflowExecutionTimeout", "workflowRunTimeout"}) {
@@ -27,7 +27,8 @@ bool is_bounded(const Node& document) {
   return false;
 }
 
-/// A singular workflow has no second instance while the one that calls it waits.
+/// Finds a singular workflow that calls itself and waits: the second instance cannot start while
+/// the first one waits.
 void check_calls_of_itself(const Node& document, Findings& findings) {
   if (text_of(document, "singular") != "true") return;
   for (const ActionSite& site : actions_of(document)) {
@@ -36,7 +37,7 @@ void check_calls_of_itself(const Node& document, Findings& findings) {
     findings.warning("lint.call_never", path_of(site.path, "function"),
                      value_of(*site.action, "function")->at,
                      "this call is always refused with direktiv.mutex: the workflow is singular, "
-                     "and the instance of it that makes the call has not ended",
+                     "and its instance that makes the call has not ended",
                      "call another workflow, or remove `singular`");
   }
 }
@@ -62,8 +63,9 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
       const std::string service = text_of(*function->second, "service");
       const bool is_global = text_of(*function->second, "type") == "knative-global";
       if (names_service && names_service(service, is_global)) return;
-      const std::string doubt = fmt::format(
-          "nothing ends this call if no worker takes tasks of the service {}", in_quotes(service));
+      const std::string doubt =
+          fmt::format("no timeout ends this call if no worker takes tasks of the service {}",
+                      in_quotes(service));
       const std::string mend =
           "give the action or its function a timeout, such as `scheduleToCloseTimeout: 1h`";
       if (names_service) {

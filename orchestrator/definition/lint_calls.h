@@ -1,5 +1,5 @@
-// The checks of lint that look at calls: those that nothing ends, of a service for which no worker
-// may ever come, and those that are always refused. Private to orchestrator/definition/. Pure.
+// Lint checks of calls: calls without a timeout to a service that may have no worker, and calls
+// that are always refused. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace millrace {
 
-/// Whether settings name the service; `global` ones are those of the namespace `default`. Absent
-/// where the settings are not known.
+/// Whether the settings of the workflow's namespace name the service; with `global`, those of the
+/// namespace `default`. Empty if the settings are unknown.
 using NamesService = std::function<bool(const std::string& service, bool global)>;
 
-/// Adds `lint.call_unbounded` for each action on a service that no timeout ends: a warning where
-/// the settings do not name the service, a note where they are not known. Adds `lint.call_never`
-/// for a call of a singular workflow by itself.
+/// Adds `lint.call_unbounded` for each call of a service without any timeout: a warning if the
+/// settings do not name the service, a note if the settings are unknown. Adds `lint.call_never` for
+/// a singular workflow that calls itself and waits for the result.
 void lint_calls(const Node& document, const NamesService& names_service, Findings& findings);
 
 }  // namespace millrace

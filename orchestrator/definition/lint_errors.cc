@@ -25,10 +25,10 @@ using Kind = KeyRule::Kind;
 constexpr std::string_view kInterrupted = "direktiv.cancels.timeout";
 constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 
-/// Whether every code that `narrow` matches is matched by `wide` too. A `*` in `narrow` may stand
-/// for what only a `*` of `wide` takes.
+/// Whether `wide` matches every code that `narrow` matches. Only a `*` of `wide` covers a `*` of
+/// `narrow`.
 bool covers(std::string_view wide, std::string_view narrow) {
-  std::vector<bool> row(narrow.size() + 1, false);  // wide so far takes narrow up to here
+  std::vector<bool> row(narrow.size() + 1, false);  // whether wide so far covers narrow up to here
   row[0] = true;
   for (const char w : wide) {
     std::vector<bool> next(narrow.size() + 1, false);
@@ -46,7 +46,7 @@ bool covers(std::string_view wide, std::string_view narrow) {
   return row.back();
 }
 
-/// Whether all characters may stand in an error code, and those of `more`.
+/// Whether all characters are valid in an error code or are in `more`.
 bool has_characters_of_codes(std::string_view text, std::string_view more = "") {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return is_identifier({&c, 1}) || more.find(c) != std::string_view::npos;
@@ -60,9 +60,9 @@ bool has_jq(const Node& node) {
                      [](const Member& member) { return has_jq(member.value); });
 }
 
-/// The error codes that something can raise.
+/// A set of error codes that can be raised.
 struct Raised {
-  bool any = false;  ///< and any other: functions and subflows choose theirs
+  bool any = false;  ///< any other code, too: functions and subflows choose their codes
   std::set<std::string, std::less<>> codes;
 
   void add(std::initializer_list<std::string_view> more) {
@@ -73,7 +73,7 @@ struct Raised {
   }
 };
 
-/// `direktiv.stateTimeout and millrace.limits.data`, `no error`.
+/// The codes as text: `direktiv.stateTimeout and millrace.limits.data`, or `no error`.
 std::string list_of(const Raised& raised) {
   if (raised.codes.empty()) return "no error";
   std::string names;
@@ -86,17 +86,17 @@ std::string list_of(const Raised& raised) {
   return names;
 }
 
-/// The same for what a policy is asked about.
+/// The codes that can be retried, as a clause for messages.
 std::string triable_of(const Raised& raised) {
-  return "the errors that can be tried again here are " + list_of(raised);
+  return "the errors that can be retried here are " + list_of(raised);
 }
 
-/// What jq may raise.
+/// Adds the errors that jq can raise.
 void add_jq(Raised& raised) {
   raised.add({"direktiv.jq.badCommand", kTaskTimeout, "millrace.jq.memory"});
 }
 
-/// What the work of the state itself may raise, beside jq in its keys.
+/// Adds the errors that the work of a state of that type can raise, except for jq in its keys.
 void add_work(std::string_view type, Raised& raised) {
   if (type == "consumeEvent" || type == "eventAnd" || type == "eventXor" || type == "getter") {
     raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
@@ -115,14 +115,14 @@ void add_work(std::string_view type, Raised& raised) {
   }
 }
 
-/// Whether errors of what the state calls become its own.
+/// Whether errors of a state's calls become errors of the state.
 bool passes_on_errors(std::string_view type, const Node& state) {
   if (type == "parallel") return text_of(state, "mode") != "or";
   if (type == "action") return text_of(state, "async") != "true";
   return type == "foreach" || type.empty();
 }
 
-/// The errors that a state can raise, but for `direktiv.retries.exceeded`.
+/// The errors that a state can raise, except for `direktiv.retries.exceeded`.
 Raised raised_by_state(const Node& state, bool is_interrupted) {
   const std::string_view type = type_of_state(state);
   Raised raised{.any = passes_on_errors(type, state)};
@@ -166,7 +166,7 @@ class ErrorLinter {
   }
 
  private:
-  // What is caught.
+  // Entries of `catch`.
 
   void check_state(const Node& state, const std::string& path) {
     const Raised raised = raised_by_state(state, is_interrupted_);
@@ -229,7 +229,7 @@ class ErrorLinter {
         mend_of_catch(state, error.text, raised));
   }
 
-  /// What to do about an entry that names a code which the state cannot raise.
+  /// The correction for an entry with a code that the state cannot raise.
   static std::string mend_of_catch(const Node& state, std::string_view code, const Raised& raised) {
     const bool takes_timeout = kind_of(state, state_grammar()).find("timeout") != nullptr;
     if (code == "direktiv.stateTimeout" && takes_timeout) {
@@ -242,10 +242,11 @@ class ErrorLinter {
                                 : "write one of these codes, or remove this entry";
   }
 
-  // What is cleaned up behind.
+  // The clean-up after a failure.
 
-  /// Its name promises more than Zart gives it. Where `when` is written the author knows,
-  /// and where nothing else can end the instance as failed there is no difference.
+  /// Warns about an `on_failure` without `when`: as in Zart it runs only after the timeout, though
+  /// its name says more. There is no warning if `when` is written, because then the author knows,
+  /// and none if no other failure is possible.
   void check_on_failure() {
     const Node* const node = value_of(document_, "on_failure");
     if (node == nullptr || value_of(*node, "when") != nullptr) return;
@@ -255,16 +256,16 @@ class ErrorLinter {
         node->kind == Node::Kind::kString ? node->text : text_of(*node, "state");
     findings_.warning(
         "lint.on_failure", "on_failure", node->at,
-        fmt::format("this state runs when `timeout` expires, and not when the instance fails "
-                    "otherwise, such as by {}",
-                    other),
-        fmt::format("write on_failure: {{state: {}, when: any}} to run it behind every failure, "
+        fmt::format(
+            "this state runs when `timeout` expires, but not after other failures, such as {}",
+            other),
+        fmt::format("write on_failure: {{state: {}, when: any}} to run it after every failure, "
                     "or {{state: {}, when: timeout}} to keep it as it is",
                     state, state));
   }
 
-  /// How an instance may fail that is not in `on_failure`: `an error of the call in "charge"`.
-  /// Empty: no state raises an error that nothing catches, but for limits.
+  /// A failure other than the timeout, outside of the clean-up: `an error of a call in "charge"`.
+  /// Empty: every error that a state raises is caught, except for limits.
   std::string other_failure() const {
     const std::vector<Node>& states = items_of(document_, "states");
     const std::vector<bool> reached = reachable_from_start(document_, state_graph(document_));
@@ -289,15 +290,15 @@ class ErrorLinter {
     return "";
   }
 
-  // What is tried again.
+  // Retry policies.
 
-  /// What a retry policy is asked about.
+  /// The errors and calls that a retry policy applies to.
   struct Asked {
     Raised raised;
-    std::vector<const std::vector<Node>*> catches = {};  ///< of each state that it is for
-    bool is_uncaught = false;                            ///< of some state none is asked before
-    bool has_outside = false;                            ///< a call that leaves the process
-    bool has_subflow = false;
+    std::vector<const std::vector<Node>*> catches = {};  ///< of each state that uses the policy
+    bool is_uncaught = false;  ///< in a state that uses it, no `catch` comes before the policy
+    bool has_outside = false;  ///< it applies to a call
+    bool has_subflow = false;  ///< it applies to a call of a subflow or an unknown function
   };
 
   struct Shared {
@@ -325,7 +326,7 @@ class ErrorLinter {
     one.asked.has_outside = true;
   }
 
-  /// The errors that an instance may fail with, as far as its runs are tried again behind them.
+  /// The errors with which an instance can fail and after which its run can be retried.
   Raised raised_by_workflow() const {
     Raised all;
     for (const Node& state : items_of(document_, "states")) {
@@ -343,10 +344,10 @@ class ErrorLinter {
   void check_policy(const Member& member, const std::string& path, const Asked& asked) {
     const Node& policy = member.value;
     if (!asked.raised.any && asked.raised.codes.empty()) {
-      findings_.warning("lint.retry_never", path, member.at,
-                        "nothing is tried again by this: the state cannot raise an error that is "
-                        "tried again",
-                        "remove the policy");
+      findings_.warning(
+          "lint.retry_never", path, member.at,
+          "this never causes a retry: the state cannot raise an error that can be retried",
+          "remove the policy");
       return;
     }
     const std::vector<Node>& codes = items_of(policy, "codes");
@@ -361,7 +362,7 @@ class ErrorLinter {
     }
   }
 
-  /// A pattern of Direktiv's vocabulary, in which `catch` comes first.
+  /// Checks a pattern of `codes` (Direktiv's vocabulary). There `catch` comes before the policy.
   void check_pattern(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     if (report_code(node, path, advice_on_code_pattern(node.text))) return;
@@ -369,7 +370,7 @@ class ErrorLinter {
     if (node.text != "*" && !pattern) return;
     if (pattern && node.text != "*" && !has_characters_of_codes((*pattern)->literal())) {
       findings_.warning("lint.retry_never", path, node.at,
-                        "nothing is tried again by this: an error code has letters, digits, `.`, "
+                        "this never causes a retry: an error code has letters, digits, `.`, "
                         "`-` and `_` only",
                         "write a pattern of these characters, or remove this entry");
       return;
@@ -380,14 +381,14 @@ class ErrorLinter {
     const auto& raised = asked.raised.codes;
     if (!asked.raised.any && std::none_of(raised.begin(), raised.end(), matches)) {
       findings_.warning("lint.retry_never", path, node.at,
-                        fmt::format("nothing is tried again by this: {}", triable_of(asked.raised)),
+                        fmt::format("this never causes a retry: {}", triable_of(asked.raised)),
                         "write one of these, or remove this entry");
       return;
     }
     check_caught_before(node, path, asked);
   }
 
-  /// Whether a `catch` of each state that the policy is for takes the errors before.
+  /// Finds a pattern whose errors a `catch` matches first in every state that uses the policy.
   void check_caught_before(const Node& node, const std::string& path, const Asked& asked) {
     const size_t states = asked.catches.size();
     if (states == 0 || states > kComparedEntries || asked.is_uncaught) return;
@@ -413,12 +414,12 @@ class ErrorLinter {
     }
     findings_.warning(
         "lint.retry_hidden", path, node.at,
-        fmt::format("this is never tried again: {} in `catch` takes it before", in_quotes(first)),
+        fmt::format("this is never retried: {} in `catch` matches it first", in_quotes(first)),
         "remove this entry, write narrower codes in `catch`, or catch direktiv.retries.exceeded, "
         "which is raised when no attempt is left");
   }
 
-  /// A glob that takes every code which the pattern of a retry matches.
+  /// A glob that matches every code which the pattern of a retry policy matches.
   static std::string glob_of(const std::string& pattern) {
     if (pattern == "*") return "*";
     const auto compiled = Pattern::compile(pattern);
@@ -438,7 +439,7 @@ class ErrorLinter {
     }
   }
 
-  /// A code that is not to be tried again; it is compared as a whole.
+  /// Checks a code of `nonRetryableErrors` or `nonRetryableErrorTypes`; it is compared literally.
   void check_never(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     const std::string& code = node.text;
@@ -455,12 +456,12 @@ class ErrorLinter {
         (code == "millrace.timeout.scheduleToStart" || code == "millrace.timeout.scheduleToClose");
     if (is_final) {
       findings_.note("lint.retry_never", path, node.at,
-                     "this timeout is never tried again, with or without this entry",
+                     "this timeout is never retried, with or without this entry",
                      "remove this entry");
     }
   }
 
-  /// Whether there is advice on the entry.
+  /// Reports the advice on an entry, if there is any; returns whether there was.
   bool report_code(const Node& entry, const std::string& path,
                    const std::optional<CodeAdvice>& advice) {
     if (!advice) return false;
@@ -472,7 +473,7 @@ class ErrorLinter {
   const bool loads_;
   Findings& findings_;
   bool is_interrupted_ = false;
-  std::map<std::string, Shared> policies_;  ///< those of actions, by path
+  std::map<std::string, Shared> policies_;  ///< the policies of actions, by path
 };
 
 }  // namespace

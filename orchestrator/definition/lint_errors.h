@@ -1,5 +1,5 @@
-// The checks of lint that look at error codes: entries of `catch`, and what retry policies say of
-// codes, that no error comes to. Which errors a state can raise stands here. Private to
+// Lint checks of error codes: entries of `catch` and codes in retry policies that no error can
+// match. lint_errors.cc has the list of the errors that each state can raise. Private to
 // orchestrator/definition/. Pure.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace millrace {
 
 /// Adds `lint.on_failure`, `lint.catch_hidden`, `lint.catch_never`, `lint.retry_hidden`,
-/// `lint.retry_never` and `lint.unknown_code`. Of a definition that does not load the policies of
-/// functions are left out, as their callers are not known.
+/// `lint.retry_never` and `lint.unknown_code`. If the definition does not load, the policies of
+/// functions are skipped, because their callers are unknown.
 void lint_errors(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -14,8 +14,8 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// Whether a type has signs of a pattern that no type of an event is expected to have. `#`, `?` and
-/// `+` may stand in the URI that a type is.
+/// Whether a type has characters of a pattern that event types normally lack. `#`, `?` and `+` do
+/// not count: a type that is a URI may contain them.
 bool looks_like_pattern(std::string_view type) {
   if (type.starts_with('^') || type.ends_with('$')) return true;
   if (type == ">" || type.ends_with(".>")) return true;  // NATS
@@ -27,7 +27,7 @@ bool looks_like_pattern(std::string_view type) {
 }
 
 void check_types(const Node& document, Findings& findings) {
-  std::set<std::string_view> sent;  // by the workflow itself, so they are meant as they are
+  std::set<std::string_view> sent;  // the workflow generates these types, so they are literal
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     if (place.rule.kind == Kind::kTemplate && place.rule.is("type")) {
       sent.insert(place.member.value.text);
@@ -53,7 +53,7 @@ void check_types(const Node& document, Findings& findings) {
   });
 }
 
-/// The text that the attribute has in every event which the entry takes; nullopt: it may differ.
+/// The value of the attribute in every event that matches the entry; nullopt: it may differ.
 std::optional<std::string> fixed_value(const Node& entry, const std::string& attribute) {
   const Node* const nested = value_of(entry, "event");
   const Node& event = nested == nullptr ? entry : *nested;
@@ -71,7 +71,8 @@ std::optional<std::string> fixed_value(const Node& entry, const std::string& att
   return std::nullopt;
 }
 
-/// Events belong together whose values are equal, so entries that want different ones never meet.
+/// Finds correlated attributes that must have different values in two entries: a group has equal
+/// values, so such a group is never complete.
 void check_correlate(const Node& document, Findings& findings) {
   const Node* const start = value_of(document, "start");
   if (start == nullptr) return;

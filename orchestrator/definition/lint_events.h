@@ -1,5 +1,4 @@
-// The checks of lint that look at which events a definition names. Private to
-// orchestrator/definition/. Pure.
+// Lint checks of the events that a definition waits for. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -7,7 +6,7 @@
 
 namespace millrace {
 
-/// Adds `lint.literal_type`, and `lint.never_starts` for a `correlate` whose groups are never
+/// Adds `lint.literal_type`, and `lint.never_starts` for a `correlate` whose groups can never be
 /// complete.
 void lint_events(const Node& document, Findings& findings);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::map<std::string, size_t, std::less<>>;
 
-/// Types that stay until something from outside comes.
+/// Whether states of that type wait for an event, a time or a call.
 bool is_waiting_type(const Mapping* type) {
   constexpr std::array<std::string_view, 7> kWaiting = {
       "action", "consumeEvent", "delay", "eventAnd", "eventXor", "foreach", "parallel"};
@@ -20,7 +20,8 @@ bool is_waiting_type(const Mapping* type) {
          std::find(kWaiting.begin(), kWaiting.end(), type->types[0]) != kWaiting.end();
 }
 
-/// Follows every key that names a state, there or not: without one the way leads to the end.
+/// Adds a transition for every key of the grammar that names a state. If the key is missing, the
+/// exit ends the instance.
 void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, StateNode& state) {
   for (const Keys group : keys_of(node, grammar)) {
     for (const KeyRule& key : group) {
@@ -43,7 +44,7 @@ void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, 
   }
 }
 
-/// All that can be come to from `begin`.
+/// All nodes that can be reached from `begin`.
 std::vector<bool> flood(const std::vector<std::vector<size_t>>& ways, std::vector<size_t> begin) {
   std::vector<bool> seen(ways.size(), false);
   while (!begin.empty()) {
@@ -79,8 +80,8 @@ StateGraph state_graph(const Node& document) {
   for (size_t i = 0; i < graph.states.size(); ++i) {
     add_ways(states->value.items[i], state_grammar(), numbers, graph.states[i]);
   }
-  // Whatever names a state outside of the states lets an instance come there; unless one of them is
-  // the start's, it begins with the first.
+  // Each key outside of the states that names a state makes that state an entry. If the start names
+  // none, the first state is an entry, too.
   bool has_start = false;
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     const bool names_state =

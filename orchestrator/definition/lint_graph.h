@@ -1,4 +1,4 @@
-// The states of a definition and the ways between them, for the checks of lint that follow them.
+// The graph of a definition's states and transitions, for the lint checks that follow it.
 #pragma once
 
 #include <string>
@@ -12,27 +12,27 @@ struct StateNode {
   std::string id;
   std::string type;
   Position at;               ///< of the id
-  std::vector<size_t> next;  ///< states that a way out or an entry of `catch` leads to
-  bool may_end = false;      ///< some way out leads nowhere, or the state can fail by its nature
+  std::vector<size_t> next;  ///< states that an exit or an entry of `catch` leads to
+  bool may_end = false;      ///< an exit ends the instance, or the state type can fail
   bool waits = false;        ///< for events, time or a call
 };
 
-/// The states, in the order of the text, and where an instance may begin.
+/// The states, in the order of the text, and the states in which an instance may begin.
 struct StateGraph {
   std::vector<StateNode> states;
   std::vector<size_t> entries;
 };
 
-/// For a document that the loader takes.
+/// The graph of a document that loads.
 StateGraph state_graph(const Node& document);
 
-/// Which states an instance can come to.
+/// Which states an instance can enter.
 std::vector<bool> reachable(const StateGraph& graph);
 
-/// Which states an instance can come to from the start alone, without `on_failure`.
+/// Which states an instance can enter from its start, without `on_failure`.
 std::vector<bool> reachable_from_start(const Node& document, StateGraph graph);
 
-/// Which states lead to the end or to a wait.
+/// From which states an instance can reach its end or a wait.
 std::vector<bool> leading_out(const StateGraph& graph);
 
 }  // namespace millrace

@@ -36,7 +36,7 @@ class IdleLinter {
     check_start();
   }
 
-  /// What several places decide about.
+  /// The checks that depend on several places of the definition.
   void check_whole() {
     check_defaults();
     check_error_states();
@@ -61,7 +61,8 @@ class IdleLinter {
     }
   }
 
-  /// A string may go out under any type; what is no string goes as JSON.
+  /// Finds a content type without an effect: a string is sent with any type, but any other value is
+  /// sent as JSON.
   void check_content_type(const Node& node, const std::string& path, std::string_view value_key,
                           std::string_view type_key) {
     const Node* const value = value_of(node, value_key);
@@ -77,8 +78,8 @@ class IdleLinter {
     if (facts.type.empty() || facts.type == "string" || deletes) return;
     findings_.warning(
         "lint.content_type", path_of(path, type_key), type->at,
-        fmt::format("this has no effect: `{}` yields a value of the type {}, which is "
-                    "JSON whatever is written here",
+        fmt::format("this has no effect: `{}` yields a value of the type {}, which is always sent "
+                    "or stored as JSON",
                     value_key, facts.type),
         fmt::format("remove this key, or write a query in `{}` that yields a string", value_key));
   }
@@ -103,7 +104,7 @@ class IdleLinter {
     }
   }
 
-  /// Policies of actions that nothing gives one.
+  /// Finds a `defaults` that no action uses: it applies only to actions without a retry policy.
   void check_defaults() {
     const Node* const defaults = value_of(document_, "defaults");
     if (defaults == nullptr) return;
@@ -114,12 +115,13 @@ class IdleLinter {
       if (!site.is_async && !has_policy) return;
     }
     findings_.note("lint.unused", "defaults", defaults->at,
-                   "no action needs this: each that is waited for has a policy of its own, or from "
-                   "its state or function",
+                   "no action uses this: each action that is not `async` has its own policy, or "
+                   "that of its state or function",
                    "remove `defaults`");
   }
 
-  /// The first error that is fixed stays, and behind `on_failure` one is.
+  /// Finds Error states whose error the instance never ends with: the first error that is set
+  /// stays, and after `on_failure` one is set.
   void check_error_states() {
     StateGraph graph = state_graph(document_);
     if (graph.states.size() != states_.size()) return;
@@ -131,7 +133,7 @@ class IdleLinter {
     };
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error") continue;
-      graph.states[i].next.clear();  // its own error may come before the one that it fixes
+      graph.states[i].next.clear();  // another error of the state may precede the one that it sets
       for (const Node& entry : items_of(states_[i], "catch")) {
         const auto to = number_of(entry, "transition");
         if (to != numbers.end()) graph.states[i].next.push_back(to->second);
@@ -143,7 +145,7 @@ class IdleLinter {
       const Node* const error = value_of(states_[i], "error");
       if (error == nullptr) continue;
       findings_.warning("lint.error_never", path_of(path_of("states", i), "error"), error->at,
-                        "the instance never ends with this error: every way here leads through "
+                        "the instance never ends with this error: every path to this state passes "
                         "another Error state or `on_failure`, and the first error stays",
                         "remove this state, or write a `transition` to it in a state before those");
     }

@@ -1,5 +1,5 @@
-// The checks of lint that look for keys which are valid and change nothing, each for a reason of
-// its own. Private to orchestrator/definition/. Pure.
+// Lint checks for valid keys without an effect, for reasons that the other lint files do not cover.
+// Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -8,7 +8,8 @@
 namespace millrace {
 
 /// Adds `lint.unused`, `lint.error_never`, `lint.content_type`, `lint.variable_hidden` and
-/// `lint.timeout_never`. Of a definition that does not load only what one state decides about.
+/// `lint.timeout_never`. If the definition does not load, only the checks within one state or the
+/// start run.
 void lint_idle(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Reading a definition's tree for the checks of lint: what is missing reads as empty. Private to
-// orchestrator/definition/.
+// Helpers that read a definition's document for the lint checks: a missing key reads as empty.
+// Private to orchestrator/definition/.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace millrace {
 
-/// With how many earlier entries of the same list one is compared: a text of 1 MiB has room for
-/// thousands of them.
+/// The maximum number of earlier entries of a list with which an entry is compared: a text of 1 MiB
+/// can have thousands of entries.
 inline constexpr size_t kComparedEntries = 100;
 
 /// The value of a key; null if the mapping does not have it.
@@ -43,13 +43,13 @@ inline const Member* find_retries(const Node& node) {
   return member == nullptr ? node.find("retry") : member;
 }
 
-/// The type of a state under the first name that the language has for it (`eventAnd` for
-/// `eventsAnd`); empty if the language does not have the type.
+/// The type of a state, as the first of its names in the language (`eventAnd` for `eventsAnd`);
+/// empty if the type is unknown.
 inline std::string_view type_of_state(const Node& state) {
   return kind_of(state, state_grammar()).types[0];
 }
 
-/// A call that a state makes, with all of the definition that decides about it.
+/// A call that a state makes, with the parts of the definition that affect it.
 struct ActionSite {
   const Node* state = nullptr;
   size_t state_index = 0;
@@ -57,13 +57,13 @@ struct ActionSite {
   std::string path;                ///< of the action
   const Node* function = nullptr;  ///< null: the definition does not have it
   std::string function_path;
-  bool is_async = false;  ///< nothing waits for it
-  bool is_any = false;    ///< one of several of which one has to succeed: no `catch` is asked
+  bool is_async = false;  ///< no state waits for its result
+  bool is_any = false;    ///< in a parallel of mode `or`: no `catch` applies to its errors
 
   bool is_subflow() const { return function != nullptr && text_of(*function, "type") == "subflow"; }
 };
 
-/// All of them, in the order of the text.
+/// All calls of a definition, in the order of the text.
 std::vector<ActionSite> actions_of(const Node& document);
 
 }  // namespace millrace

@@ -49,7 +49,8 @@ class QueryLinter {
   }
 
  private:
-  /// Keys of the data that have dots in them: an event's data stands under its type.
+  /// Records the keys that the definition gives to the data. A key can contain dots: an event's
+  /// data is under the event's type.
   void gather_keys(const Place& place) {
     const std::string& text = place.member.value.text;
     if (place.rule.kind == Kind::kEventType) {
@@ -67,7 +68,7 @@ class QueryLinter {
     }
   }
 
-  /// The keys that a transform gives to the data.
+  /// Records the keys that a transform gives to the data.
   void gather_made_keys(const Node& node, const std::string& path, const std::string& transform) {
     for (const Node& item : node.items) gather_made_keys(item, path, transform);
     for (const Member& member : node.members) {
@@ -85,11 +86,11 @@ class QueryLinter {
     }
   }
 
-  /// The first key of the path that a key with dots would be.
+  /// The first part of a key with dots, which jq would read as the first key of a path.
   static std::string first_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
-  /// Whether the definition itself gives the key to the data that a program at `path` reads. What
-  /// a transform constructs is not there yet when it reads.
+  /// Whether another place of the definition gives the key to the data that a program at `path`
+  /// reads. A transform does not read the keys that it constructs itself.
   bool is_made(const std::string& key, const std::string& path) const {
     const auto makers = makers_.find(key);
     if (makers == makers_.end()) return false;
@@ -98,7 +99,7 @@ class QueryLinter {
     });
   }
 
-  /// Whether the program itself makes the key, in what it passes on by the last `|` before `at`.
+  /// Whether the program itself makes the key before the last `|` that precedes `at`.
   static bool is_made_before(const std::string& program, size_t at, const std::string& key) {
     const std::string text = without_literals(program).substr(0, at);
     size_t pipe = text.rfind('|');
@@ -113,7 +114,7 @@ class QueryLinter {
     return false;
   }
 
-  /// Whether the data of a program are the element that a foreach is at.
+  /// Whether the input of a program at `path` is an element of a foreach.
   bool reads_element(const std::string& path) const {
     const size_t action = path.find(".action");
     return action != std::string::npos && actions_of_foreach_.contains(path.substr(
@@ -152,7 +153,7 @@ class QueryLinter {
     }
   }
 
-  /// What a foreach goes through.
+  /// Checks the `array` of a foreach.
   void check_array(const Place& place) {
     const Node& value = place.member.value;
     const auto query = Template::query(to_json(value));
@@ -172,7 +173,8 @@ class QueryLinter {
     }
   }
 
-  /// The payloads of two entries of one type stand in an array.
+  /// Checks the keys that a transform reads after an eventAnd. If several entries have one type,
+  /// their payloads are in an array.
   void check_arrays(const Node& state, const std::string& path) {
     const Node* const transform = value_of(state, "transform");
     if (transform == nullptr) return;
@@ -193,7 +195,7 @@ class QueryLinter {
         findings_.warning(
             "lint.array_key", path_of(path, "transform"), transform->at,
             fmt::format("the data under {} is an array, in the order of the {} entries of this "
-                        "type, and has no key {}",
+                        "type, so it has no key {}",
                         in_quotes(type), found->second, in_quotes(key)),
             fmt::format("write .[{}][0][{}] for the first entry", in_quotes(type), in_quotes(key)));
         return;
@@ -201,7 +203,7 @@ class QueryLinter {
     }
   }
 
-  /// A field whose bare text is a program.
+  /// Checks a field whose bare text is a jq program.
   void check_query(const Place& place) {
     const Node& value = place.member.value;
     const auto query = Template::query(value.text);
@@ -210,10 +212,10 @@ class QueryLinter {
       const bool assigning = place.rule.is("condition") && query->whole() != nullptr &&
                              is_assignment(query->whole()->text);
       if (assigning) {
-        findings_.warning("lint.condition_assigns", place.path, value.at,
-                          "this condition assigns and yields the changed data, which counts as "
-                          "true",
-                          "write == to compare");
+        findings_.warning(
+            "lint.condition_assigns", place.path, value.at,
+            "this condition is an assignment: it yields the changed data, which counts as true",
+            "write == to compare");
       }
     }
     const std::string_view program = trimmed(value.text);
@@ -223,7 +225,7 @@ class QueryLinter {
                    fmt::format("write jq({})", program.size() > 40 ? "…" : program));
   }
 
-  /// Values whose texts are literals but for the jq(…) in them.
+  /// Checks values whose strings are literal except for `jq(…)`.
   void check_values(const Node& node, const std::string& path) {
     for (size_t i = 0; i < node.items.size(); ++i) check_values(node.items[i], path_of(path, i));
     for (const Member& member : node.members) {
@@ -238,18 +240,18 @@ class QueryLinter {
     if (const auto query = query_in_text(trimmed(node.text))) {
       findings_.warning(
           "lint.literal_jq", path, node.at,
-          fmt::format("{} is text here and not jq", in_quotes(query->text)),
-          fmt::format("{}, or {} for the text itself", mend_of(*query), text_as_query(node.text)));
+          fmt::format("{} is plain text here, not jq", in_quotes(query->text)),
+          fmt::format("{}, or {} for the literal text", mend_of(*query), text_as_query(node.text)));
     }
   }
 
-  /// The text of an error, whose queries stand in `args`.
+  /// Checks the message of an Error state, which is literal text; its queries belong in `args`.
   void check_message(const Node& value, const std::string& path) {
     const auto query =
         mentions_jq(value.text) ? find_query(value.text) : query_in_text(trimmed(value.text));
     if (!query) return;
     findings_.warning("lint.literal_jq", path, value.at,
-                      fmt::format("{} is text here and not jq", in_quotes(query->text)),
+                      fmt::format("{} is plain text here, not jq", in_quotes(query->text)),
                       fmt::format("write %s in its place, and {} in `args`", query_of(*query)));
   }
 
@@ -257,7 +259,7 @@ class QueryLinter {
     for (const Program& program : text.programs()) {
       if (const auto error = facts_of(program.text).error) {
         findings_.warning("lint.jq_fails", path, value.at,
-                          fmt::format("this query fails whatever the data are: {}", error->message),
+                          fmt::format("this query fails with any data: {}", error->message),
                           "correct the query; to fail on purpose, write a state of `type: error`");
       }
       if (const std::string format = find_unknown_format(program.text); !format.empty()) {
@@ -275,16 +277,16 @@ class QueryLinter {
         if (!is_read || is_made(first_of(key), path)) continue;
         findings_.warning(
             "lint.split_key", path, value.at,
-            fmt::format(".{} reads several keys, one within the other, but the data of the event "
-                        "stands under the one key {}",
-                        key, in_quotes(key)),
+            fmt::format(
+                ".{} reads several nested keys, but the data of the event is under the one key {}",
+                key, in_quotes(key)),
             fmt::format("write .[{}]", in_quotes(key)));
       }
     }
   }
 
-  /// Whether the program reads the key as a path, where it did not make it itself. Each place where
-  /// it does is then of no other key, such as one that this one begins with.
+  /// Whether the program reads the key as a path and did not make that path itself. It blanks each
+  /// place in `program`, so that a shorter key, with which this one begins, does not match there.
   static bool take_split_key(std::string& program, const std::string& key) {
     bool found = false;
     for (size_t at = find_split_key(program, key); at != std::string::npos;
@@ -295,7 +297,8 @@ class QueryLinter {
     return found;
   }
 
-  /// The same of the paths that the program reads, however they are written (`.order["new"]`).
+  /// Whether one of the paths that the program reads is the key, in any notation
+  /// (`.order["new"]`). Removes such paths.
   static bool take_split_path(std::vector<std::vector<std::string>>& paths,
                               const std::string& key) {
     return std::erase_if(paths, [&](const std::vector<std::string>& path) {
@@ -319,8 +322,8 @@ class QueryLinter {
     }
     if (const auto query = is_text ? query_in_pattern(trimmed(value.text)) : std::nullopt) {
       findings_.warning("lint.literal_jq", path, value.at,
-                        fmt::format("{} is a pattern here and not jq", in_quotes(query->text)),
-                        is_start ? "write a pattern; here are no data yet that jq(…) could read"
+                        fmt::format("{} is a pattern here, not jq", in_quotes(query->text)),
+                        is_start ? "write a pattern; a start has no data yet that jq(…) could read"
                                  : mend_of(*query));
       return;
     }
@@ -340,10 +343,10 @@ class QueryLinter {
     findings_.note(
         "lint.unanchored", path, value.at,
         fmt::format("{} matches longer texts that contain it, too", in_quotes(value.text)),
-        "write ^…$ around it for itself alone");
+        "write ^…$ around it to match only this text");
   }
 
-  /// A query that yields the same for any data.
+  /// Checks a query that yields the same value for any data.
   void check_constant(const std::string& name, const Json& constant, const Node& value,
                       const std::string& path) {
     const std::string why =
@@ -360,10 +363,10 @@ class QueryLinter {
   const Node& document_;
   Findings& findings_;
   std::set<std::string, LongestFirst> keys_with_dots_;
-  /// The paths of the transforms that make a key of the data, by the key; "" is something else that
-  /// makes it.
+  /// The paths of the transforms that make a key of the data, by the key; "" means that something
+  /// other than a transform makes it.
   std::map<std::string, std::set<std::string>> makers_;
-  std::set<std::string> actions_of_foreach_;  ///< their paths
+  std::set<std::string> actions_of_foreach_;  ///< the paths of these actions
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The checks of lint that read texts: jq programs, text that only looks like jq, patterns that no
-// event matches. Private to orchestrator/definition/. Pure.
+// Lint checks of strings: jq programs, text that only looks like jq, and patterns that no event can
+// match. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Adds the findings on every text of the document that may hold jq or is a pattern.
+/// Adds the findings for every string of the document that may contain jq or is a pattern.
 void lint_queries(const Node& document, Findings& findings);
 
 }  // namespace millrace

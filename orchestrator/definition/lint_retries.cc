@@ -14,14 +14,14 @@ namespace {
 
 constexpr const char* kRetryNever = "lint.retry_never";
 
-/// Why a key changes nothing, and what to write instead.
+/// Why a key has no effect, and what to write instead.
 struct IdleKey {
-  std::string why;  ///< empty: it changes something
+  std::string why;  ///< empty: it has an effect
   std::string mend;
 };
 
-/// Why the policy is the same without that key; empty: it is another one, or the key says what is
-/// the case without it.
+/// Why the policy is the same without that key. `why` is empty if the key has an effect, or if it
+/// only states the default.
 IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary vocabulary) {
   using Part = RetryKey::Part;
   if (key.part == Part::kAttempts) return {};
@@ -49,7 +49,7 @@ IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary voca
   return {};
 }
 
-/// Whether no wait of the policy is longer than its longest one.
+/// Whether no wait of the policy exceeds its `max_delay`.
 bool is_never_reached(const RetryPolicy& policy) {
   const auto first = static_cast<double>(at_most(policy.delay).count());
   double longest = first;
@@ -76,7 +76,8 @@ void check_keys(const Member& member, const std::string& path, Findings& finding
                        idle.mend);
     } else if (key.part == RetryKey::Part::kMaxDelay && is_never_reached(policy)) {
       findings.note(kRetryNever, path_of(path, found->key), found->value.at,
-                    "no wait of this policy is longer", "remove this key, or write a shorter time");
+                    "this has no effect: no wait of this policy is longer",
+                    "remove this key, or write a shorter time");
     }
   }
 }

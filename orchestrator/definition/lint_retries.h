@@ -1,5 +1,5 @@
-// Keys of a retry policy that change nothing beside the others. Private to
-// orchestrator/definition/. Pure.
+// Lint checks of retry policies: keys that have no effect because of the policy's other keys.
+// Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Adds a `lint.retry_never` for each such key of the definition.
+/// Adds `lint.retry_never` for each key of a retry policy that has no effect.
 void lint_retries(const Node& document, Findings& findings);
 
 }  // namespace millrace

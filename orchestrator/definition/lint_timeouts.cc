@@ -22,22 +22,23 @@ constexpr const char* kTimeoutNever = "lint.timeout_never";
 constexpr const char* kWaitNever = "lint.wait_never";
 constexpr const char* kRetryHidden = "lint.retry_hidden";
 
-/// A timeout that ends something else.
+/// A timeout that can end another wait early.
 struct Bound {
-  std::string name;  ///< as messages call it
+  std::string name;  ///< its name in messages
   Span span;
-  bool comes_first = true;  ///< also where both fall on one moment
+  bool comes_first = true;  ///< it wins if both expire at the same time
 };
 
-/// Whether what takes that long never ends before the bound, which began at the same time or
-/// earlier.
+/// Whether a wait of that length can never end before the bound. The bound began at the same time
+/// or earlier.
 bool is_never(const Span& span, const Bound& bound) {
   const Duration least = at_least(span);
   const Duration most = at_most(bound.span);
   return bound.comes_first ? least >= most : least > most;
 }
 
-/// The same for two that begin at the same moment, whose months then are the same.
+/// Whether a wait of that length can never end before the bound, if both begin at the same time.
+/// Then equal numbers of months have equal lengths.
 bool is_never_from_one_moment(const Span& span, const Bound& bound) {
   if (span.months != bound.span.months) return is_never(span, bound);
   return bound.comes_first ? span.fixed >= bound.span.fixed : span.fixed > bound.span.fixed;
@@ -50,10 +51,10 @@ std::optional<Span> span_at(const Node* node) {
   return std::move(*span);
 }
 
-/// What a finding says.
+/// The text of a finding.
 struct Doubt {
-  std::string why;  ///< empty: there is none
-  std::string mend;
+  std::string why;   ///< the reason; empty: there is no finding
+  std::string mend;  ///< the correction
 };
 
 constexpr const char* kShorterOrLonger = "write a shorter time here or a longer one there";
@@ -77,7 +78,7 @@ WrittenTimeouts timeouts_in(const Node& node, const Mapping& grammar) {
   return read_timeouts(fields);
 }
 
-/// The workflow's timeouts, as far as they end what a state waits for.
+/// The workflow's timeouts that can end the wait of a state.
 struct WorkflowBounds {
   std::optional<Bound> kill, run, execution, interrupt;
 };
@@ -119,7 +120,7 @@ class TimeoutLinter {
     }
   }
 
-  /// Which states an instance may be in behind an interrupt, and behind a failure.
+  /// Determines the states that an instance may enter after an interrupt, and after a failure.
   void read_ways() {
     behind_interrupt_.assign(states_.size(), !loads_);
     behind_failure_.assign(states_.size(), !loads_);
@@ -148,7 +149,7 @@ class TimeoutLinter {
     }
   }
 
-  /// Of two timeouts that end the instance the shorter one leaves nothing to the longer one.
+  /// Finds timeouts of the workflow that never expire, because a shorter one ends the instance.
   void check_workflow() {
     std::set<std::string_view> reported;
     const auto compare = [&](const char* path, const std::optional<Bound>& one,
@@ -173,12 +174,12 @@ class TimeoutLinter {
     compare("timeouts.interrupt", bounds_.interrupt, bounds_.execution, true);
     compare("workflowRunTimeout", bounds_.run, bounds_.execution, true);
     compare("workflowRunTimeout", bounds_.run, bounds_.kill, true);
-    // Each run has its own kill.
+    // Each run has its own `kill`.
     const Node* const start = value_of(document_, "start");
     const bool has_one_run = find_retries(document_) == nullptr &&
                              (start == nullptr || text_of(*start, "type") != "scheduled");
     if (has_one_run) compare(whole, bounds_.execution, bounds_.kill, false);
-    // While the instance cleans up, of all of them only `kill` still counts.
+    // During a clean-up by `on_failure` only `kill` still applies.
     if (value_of(document_, "on_failure") == nullptr) {
       compare("timeouts.kill", bounds_.kill, bounds_.run, false);
       compare("timeouts.kill", bounds_.kill, bounds_.execution, true);
@@ -189,7 +190,7 @@ class TimeoutLinter {
     }
   }
 
-  /// What of the workflow ends a wait in that state.
+  /// The timeouts of the workflow that can end a wait in that state.
   std::vector<Bound> bounds_of(size_t state) const {
     std::vector<Bound> bounds;
     const auto add = [&](const std::optional<Bound>& bound) {
@@ -203,7 +204,8 @@ class TimeoutLinter {
     return bounds;
   }
 
-  /// The same for what a deadline comes before where both fall on one moment.
+  /// The timeouts of the workflow that can end a wait in that state, each set to win if both expire
+  /// at the same time.
   std::vector<Bound> first_bounds_of(size_t state) const {
     std::vector<Bound> bounds = bounds_of(state);
     for (Bound& bound : bounds) bound.comes_first = true;
@@ -232,8 +234,8 @@ class TimeoutLinter {
       const Bound* const bound = duration ? shorter(*duration, bounds) : nullptr;
       if (bound != nullptr) {
         findings_.warning(kWaitNever, path_of(path, "duration"), node->at,
-                          fmt::format("this delay is never over: {} ({}) expires first",
-                                      bound->name, bound->span.text),
+                          fmt::format("this delay never ends: {} ({}) expires first", bound->name,
+                                      bound->span.text),
                           kShorterOrLonger);
       }
     }
@@ -244,16 +246,16 @@ class TimeoutLinter {
     }
   }
 
-  // What a key of an action or a function comes to in each call that it may be for.
+  // The effect of a key of an action or a function in all calls that it may apply to.
 
   struct Shared {
     Position at;
-    const char* code = nullptr;  ///< of what is never the case in each call
-    size_t used = 0;             ///< calls that it counts for
-    size_t never = 0;            ///< those of them in which it changes nothing
-    Doubt why;                   ///< of the first one
+    const char* code = nullptr;  ///< of the finding, if the key has no effect in any call
+    size_t used = 0;             ///< the number of calls that use the key
+    size_t never = 0;            ///< the number of these in which it has no effect
+    Doubt why;                   ///< the reason in the first of these
     const char* hidden_code = nullptr;
-    Doubt hidden;  ///< why it counts for none
+    Doubt hidden;  ///< why no call uses the key
   };
 
   void warn(const char* code, const std::string& path, Position at, const Doubt& doubt) {
@@ -290,11 +292,11 @@ class TimeoutLinter {
       return {.why = "this has no effect: an `async` call is made once, and nothing waits for it",
               .mend = "remove it, or remove `async`"};
     }
-    return {.why = "this has no effect: every action that calls the function has one of its own",
+    return {.why = "this has no effect: every action that calls the function has its own",
             .mend = "remove it here, or from an action"};
   }
 
-  /// Notes which timeouts this call does not use, as it has `nearer` ones or is not waited for.
+  /// Records the timeouts that this call does not use, because it has `nearer` ones or is `async`.
   void add_hidden(const ActionSite& site, const Node& node, const std::string& path,
                   const WrittenTimeouts& written, const WrittenTimeouts& nearer) {
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
@@ -326,7 +328,7 @@ class TimeoutLinter {
     if (span.is_zero()) return;  // it was not read
     Doubt doubt;
     if (kind == TimeoutKind::kScheduleToStart && site.is_subflow()) {
-      doubt = {.why = "this has no effect: a subflow begins at once", .mend = "remove it"};
+      doubt = {.why = "this has no effect: a subflow starts at once", .mend = "remove it"};
     } else if (const auto bound = first_of(site, all, kind, span)) {
       doubt = expires_first(*bound);
     }
@@ -335,7 +337,7 @@ class TimeoutLinter {
     if (one.never == 1) one.why = std::move(doubt);
   }
 
-  /// The first of what bounds the call that ends before.
+  /// The first timeout around the call that always expires before `span`; nullopt: there is none.
   std::optional<Bound> first_of(const ActionSite& site, const WrittenTimeouts& all,
                                 TimeoutKind kind, const Span& span) const {
     std::vector<Bound> bounds;
@@ -351,7 +353,7 @@ class TimeoutLinter {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  /// What ends the state or the whole.
+  /// Adds the timeouts that end the state, the run or the instance.
   void add_around(const ActionSite& site, std::vector<Bound>& bounds) const {
     if (const auto timeout = span_at(value_of(*site.state, "timeout"))) {
       bounds.push_back({"the state's `timeout`", *timeout});
@@ -381,11 +383,11 @@ class TimeoutLinter {
       one.hidden_code = kRetryHidden;
       if (site.is_async) {
         one.hidden = {.why =
-                          "nothing is tried again by this: an `async` call is made once, and "
+                          "this never causes a retry: an `async` call is made once, and "
                           "nothing waits for it",
                       .mend = "remove it, or remove `async`"};
       } else if (!is_used) {
-        one.hidden = {.why = "nothing is tried again by this: every action has a policy of its own",
+        one.hidden = {.why = "this never causes a retry: every action has its own policy",
                       .mend = "remove it here, or from an action"};
       } else {
         ++one.used;
@@ -397,8 +399,8 @@ class TimeoutLinter {
     add(function, site.function_path, own == nullptr && state == nullptr);
   }
 
-  /// Whether the first wait of a policy is over before all of the bounds. Reported at once, unless
-  /// it is `shared`.
+  /// Checks that the first wait of a policy can end before all bounds. Reports a finding at once,
+  /// or records it in `shared` if that is given.
   void check_wait(const Member& member, const std::string& path, const std::vector<Bound>& bounds,
                   Shared* shared) {
     Findings none;
@@ -414,9 +416,8 @@ class TimeoutLinter {
     const Bound* const bound = shorter(wait, bounds);
     if (bound == nullptr) return;
     Doubt doubt = {
-        .why = fmt::format(
-            "nothing is tried again by this: {} ({}) expires before the first wait is over",
-            bound->name, bound->span.text),
+        .why = fmt::format("this never causes a retry: {} ({}) expires before the first wait ends",
+                           bound->name, bound->span.text),
         .mend = "write a shorter wait here or a longer time there"};
     if (shared == nullptr) {
       warn(kWaitNever, path, member.at, doubt);

@@ -1,6 +1,6 @@
-// The checks of lint that compare times: a timeout, a delay or a wait before an attempt that
-// another timeout always comes before. What stands within one retry policy is lint_retries.h's.
-// Private to orchestrator/definition/. Pure.
+// Lint checks that compare times: a timeout, a delay or a wait before an attempt that cannot end,
+// because another timeout always expires first. lint_retries.h compares keys within one retry
+// policy. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Adds `lint.timeout_never`, `lint.wait_never` and `lint.retry_hidden`. A definition that does not
-/// load gets none that depends on other places.
+/// Adds `lint.timeout_never`, `lint.wait_never` and `lint.retry_hidden`. If the definition does not
+/// load, findings that depend on other places are left out.
 void lint_timeouts(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -20,8 +20,8 @@ std::string with_article(std::string_view word) {
   return fmt::format("{} {}", is_vowel ? "an" : "a", word);
 }
 
-/// A wrong program costs the workers several compiles of 15 ms and more: thousands of them would
-/// keep them from all other work for minutes.
+/// A program with an error costs the jq workers several compilations of 15 ms or more: thousands of
+/// such programs would block all other work for minutes.
 constexpr size_t kProgramsAtOnce = 200;
 constexpr size_t kEnoughWrongPrograms = 20;
 
@@ -46,7 +46,7 @@ class Loader {
     return workflow;
   }
 
-  /// Has the schemas checked that stand where nothing was found yet.
+  /// Checks the schemas, if there is no error so far.
   void check_schemas(const SchemaCheck& check) {
     if (context_.findings.has_errors()) return;
     std::vector<std::string> texts;
@@ -59,7 +59,7 @@ class Loader {
     }
   }
 
-  /// Has the programs checked, each text once.
+  /// Checks the programs, each text once.
   void check_programs(const ProgramCheck& check) {
     std::map<std::string_view, size_t> numbers;
     std::vector<std::string> texts;
@@ -70,11 +70,11 @@ class Loader {
     for (const PlacedProgram& program : context_.programs) {
       const size_t number = numbers.at(program.text);
       if (number >= errors.size()) {
-        context_.findings.warning(
-            "jq.unchecked", program.path, program.at,
-            fmt::format("{} programs from here on were not checked, as so many before are wrong",
-                        texts.size() - number),
-            "correct those first");
+        context_.findings.warning("jq.unchecked", program.path, program.at,
+                                  fmt::format("{} programs from here on were not checked, because "
+                                              "too many programs before have errors",
+                                              texts.size() - number),
+                                  "correct those first");
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {
@@ -84,7 +84,8 @@ class Loader {
   }
 
  private:
-  /// What is wrong with each program; of fewer than all of them once there are enough wrong ones.
+  /// The error of each program, if any. It stops after enough programs with errors; then the result
+  /// is shorter than `programs`.
   static std::vector<std::optional<Error>> errors_in(std::span<const std::string> programs,
                                                      const ProgramCheck& check) {
     std::vector<std::optional<Error>> errors;
@@ -99,7 +100,7 @@ class Loader {
     return errors;
   }
 
-  /// Policies and timeouts of the workflow itself.
+  /// Reads the policies and timeouts of the workflow itself.
   void read_policies(Fields& fields, Workflow& workflow) {
     workflow.retries = read_retries(fields);
     refuse_skipping(fields, workflow.retries);
@@ -119,19 +120,19 @@ class Loader {
     if (fields.has("timeout")) {
       if (fields.has("workflowExecutionTimeout")) {
         fields.report("timeout", "definition.both_keys",
-                      "\"workflowExecutionTimeout\" and \"timeout\" are the same timeout, "
-                      "temporal's and zart's; write one of them");
+                      "\"workflowExecutionTimeout\" (temporal) and \"timeout\" (zart) set the same "
+                      "timeout; write one of them");
       }
       timeouts.execution = fields.duration("timeout");
       timeouts.fails = true;
     } else if (fields.has("on_failure") && !timeouts.on_any_failure) {
       fields.report("on_failure", "definition.not_here",
-                    "on_failure follows the end of `timeout`, and there is no `timeout` beside it; "
-                    "{state: …, when: any} follows any failure");
+                    "on_failure runs when `timeout` expires, but there is no `timeout`; write one, "
+                    "or {state: …, when: any} to run it after any failure");
     }
   }
 
-  /// The id of a state, or a mapping that also says what it follows.
+  /// Reads `on_failure`: the id of a state, or a mapping with the state and `when` it runs.
   void read_on_failure(Fields& fields, WorkflowTimeouts& timeouts) {
     const Node* const node = fields.node("on_failure");
     if (node == nullptr || node->kind != Node::Kind::kMapping) {
@@ -155,11 +156,13 @@ class Loader {
                                                   {"direktiv", Vocabulary::kDirektiv}});
   }
 
-  /// No attempt at all passes over an action, so there must be one.
+  /// Refuses a policy with zero attempts at a place without an action: zero attempts skip an
+  /// action.
   static void refuse_skipping(Fields& fields, const std::optional<RetryPolicy>& retries) {
     if (!retries || retries->attempts != 0U) return;
-    fields.report("retries", "definition.value",
-                  "no attempt at all passes over an action, and here is none; write one at least");
+    fields.report(
+        "retries", "definition.value",
+        "zero attempts skip an action, but there is no action here; write at least one attempt");
   }
 
   void read_functions(Fields& fields) {
@@ -176,7 +179,7 @@ class Loader {
     });
   }
 
-  /// Gives each state its index before any of them is read: a transition may go forward.
+  /// Gives each state its index before any state is read: a transition may name a later state.
   void number_states(const Node& document) {
     const Member* const states = document.find("states");
     if (states == nullptr || states->value.kind != Node::Kind::kSequence) return;
@@ -210,7 +213,7 @@ class Loader {
     });
     common.retries = read_retries(fields);
     if (type == nullptr) {
-      // Nobody knows its other fields, so none of them can be wrong.
+      // The other fields of an unknown type are unknown, so none of them is reported.
       state.exit("transform", "transition");
       fields.pass_over();
       return nullptr;
@@ -240,25 +243,24 @@ class Loader {
     std::vector<std::string_view> names;
     for (const StateType* known : state_types()) names.push_back(known->name);
     state.plain().report("type", "definition.state_type",
-                         fmt::format("{} is no state type; there are {}{}", in_quotes(name),
+                         fmt::format("{} is not a state type; valid: {}{}", in_quotes(name),
                                      fmt::join(names, ", "), did_you_mean(name, names)));
     return nullptr;
   }
 
-  /// switch and eventXor have a way out for each of their entries.
+  /// Refuses the keys of an exit in a switch or eventXor: there each entry has its own exit.
   static void refuse_own_exits(Fields& fields, const StateType& type) {
     const bool is_switch = type.name == "switch";
     for (const auto& [key, proper] : {std::pair("transform", "defaultTransform"),
                                       std::pair("transition", "defaultTransition")}) {
       if (!fields.has(key)) continue;
-      fields.report(key, "definition.not_here",
-                    is_switch
-                        ? fmt::format("a switch has none of its own; write it on a condition, "
-                                      "or as `{}`",
-                                      proper)
-                        : fmt::format("{} has none of its own; write it on an entry of "
-                                      "`events`",
-                                      with_article(type.name)));
+      fields.report(
+          key, "definition.not_here",
+          is_switch
+              ? fmt::format("a switch does not have this key; write it in a condition, or as `{}`",
+                            proper)
+              : fmt::format("{} does not have this key; write it in an entry of `events`",
+                            with_article(type.name)));
     }
   }
 
@@ -268,7 +270,7 @@ class Loader {
     start.state = state.transition("state").value_or(0);
     const std::optional<Start::Kind> kind = read_start_kind(fields);
     if (!kind) {
-      // What else may stand here depends on the type.
+      // The other keys depend on the type.
       fields.pass_over();
       return start;
     }

@@ -1,7 +1,7 @@
-// The loader: a definition's text (YAML or JSON) → a Workflow, or all that is wrong with it, in one
-// pass. Strict: a key that the grammar does not have is a mistake. What a state type's own fields
-// are is in its file in states/. Pure; jq programs that the fast lane does not take are checked by
-// the function it is given.
+// The loader: turns the text of a definition (YAML or JSON) into a Workflow, or reports all its
+// errors in one pass. It is strict: a key that the grammar does not have is an error. The file of a
+// state type in states/ reads the fields of that type. Pure; the caller's ProgramCheck checks jq
+// programs that the fast lane does not accept.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,11 @@
 
 namespace millrace {
 
-/// Says for each program whether it is jq: nullopt, or what is wrong with it.
+/// Checks jq programs. Returns for each program its error, or nullopt if it is valid.
 using ProgramCheck =
     std::function<std::vector<std::optional<Error>>(std::span<const std::string> programs)>;
 
-/// The same for JSON Schemas: whether a worker can work with them.
+/// Checks JSON Schemas. Returns for each schema its error, or nullopt if a jq worker can use it.
 using SchemaCheck =
     std::function<std::vector<std::optional<Error>>(std::span<const std::string> schemas)>;
 
@@ -32,17 +32,18 @@ struct Loaded {
   Findings findings;
 };
 
-/// Programs are given to `check` up to 200 at a time and no more after 20 wrong ones; then a
-/// warning `jq.unchecked` says so. The checks may be empty for a text whose programs and schemas
-/// were checked before: one from the store.
+/// Loads a definition. `check` receives up to 200 programs at a time. After 20 programs with errors
+/// the others are not checked, and a warning `jq.unchecked` reports that. Both checks may be empty
+/// for a text from the store, whose programs and schemas were checked before.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 
-/// The same for a text that was parsed, with what was found then.
+/// Loads a definition that was parsed already. `findings` are those of the parser.
 Loaded load_workflow(const Node& document, Findings findings, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 
-/// Loads a text from the store, which was checked when it came there. Error `definition.findings`.
+/// Loads a text from the store, which was checked before it was stored. Error
+/// `definition.findings`.
 Result<std::shared_ptr<const Workflow>> load_stored(std::string_view text);
 
 }  // namespace millrace

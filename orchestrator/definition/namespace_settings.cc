@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kSettings = {"services", "paused", "defaults", "lifecycle", "webhooks"};
 
-/// Stevora's defaults, and more patience: a receiver may be away for a day.
+/// Stevora's defaults with more attempts and longer waits: a receiver may be unavailable for a day.
 constexpr std::string_view kWebhookRetries =
     R"({"maxAttempts": 20, "backoffMs": 1000, "backoffMultiplier": 3, "maxBackoffMs": 7200000})";
 
@@ -26,16 +26,16 @@ constexpr std::array kPlaces = {"url", "request", "queue"};
 
 Result<TaskTarget> parse_place(const std::string& where, const std::string& key,
                                const Json& place) {
-  if (!place.is_string()) return invalid(where, "write a text");
+  if (!place.is_string()) return invalid(where, "write a string");
   std::string value = place.get<std::string>();
   if (key == "url") {
     if (!value.starts_with("http://") && !value.starts_with("https://")) {
-      return invalid(where, "this is not a URL of HTTP; write http://… or https://…");
+      return invalid(where, "this is not an HTTP URL; write http://… or https://…");
     }
     return HttpService{std::move(value)};
   }
   if (!is_publish_subject(value)) {
-    return invalid(where, "this is not a subject that can be published to");
+    return invalid(where, "this is not a valid subject to publish to");
   }
   if (key == "request") return NatsService{std::move(value)};
   if (!value.starts_with(kTaskSubjectPrefix)) {
@@ -47,7 +47,7 @@ Result<TaskTarget> parse_place(const std::string& where, const std::string& key,
 Result<ServiceSetting> parse_service(const std::string& where, const Json& service) {
   constexpr std::string_view kWanted =
       R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
-      R"(and beside it "retries" and timeouts of its calls)";
+      R"(and optionally "retries" and the timeouts of its calls)";
   if (!service.is_object() || service.empty()) return invalid(where, kWanted);
   ServiceSetting setting;
   Json policy = service;
@@ -86,15 +86,15 @@ Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value
       if (!policy) return invalid(place, policy.error().message);
       webhook.retries = std::move(*policy);
     } else if (key != "url" && key != "secret") {
-      return invalid(place, "there is no such key; there are url, secret, types, retries");
+      return invalid(place, "unknown key; valid: url, secret, types, retries");
     } else if (!one.is_string()) {
-      return invalid(place, "write a text");
+      return invalid(place, "write a string");
     } else {
       (key == "url" ? webhook.url : webhook.secret) = one;
     }
   }
   if (!webhook.url.starts_with("http://") && !webhook.url.starts_with("https://")) {
-    return invalid(where + ".url", "write the URL of HTTP that gets the events");
+    return invalid(where + ".url", "write the HTTP URL that receives the events");
   }
   return webhook;
 }
@@ -106,7 +106,8 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
   NamespaceSettings parsed;
   for (const auto& [key, value] : settings.items()) {
     if (key == "services") {
-      if (!value.is_object()) return invalid(key, "write an object: names and where they are");
+      if (!value.is_object())
+        return invalid(key, "write an object that maps names of services to their targets");
       for (const auto& [name, service] : value.items()) {
         parsed.services.emplace(name, TRY(parse_service(fmt::format("{}.{}", key, name), service)));
       }
@@ -126,8 +127,7 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
         parsed.webhooks.push_back(TRY(parse_webhook(fmt::format("webhooks[{}]", i), value[i])));
       }
     } else {
-      return invalid(
-          key, fmt::format("there is no such setting; there are {}", fmt::join(kSettings, ", ")));
+      return invalid(key, fmt::format("unknown setting; valid: {}", fmt::join(kSettings, ", ")));
     }
   }
   return parsed;
@@ -138,8 +138,8 @@ Result<NamespaceSettings> read_settings(std::string_view text) {
   return parse_settings(TRY(parse_own_json(text)));
 }
 
-WorkQueue default_queue(std::string_view space, std::string_view service) {
-  return {fmt::format("{}{}.{}", kTaskSubjectPrefix, subject_token(space), subject_token(service))};
+WorkQueue default_queue(std::string_view ns, std::string_view service) {
+  return {fmt::format("{}{}.{}", kTaskSubjectPrefix, subject_token(ns), subject_token(service))};
 }
 
 }  // namespace millrace

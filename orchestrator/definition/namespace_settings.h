@@ -1,5 +1,5 @@
-// Settings of a namespace: what an operator says of it beside its workflows, as a JSON object. Pure
-// values.
+// Settings of a namespace: services, defaults, lifecycle events and webhooks, which an operator
+// sets as a JSON object. Pure values.
 #pragma once
 
 #include <map>
@@ -17,49 +17,52 @@
 
 namespace millrace {
 
-/// A URL that gets CloudEvents about instances.
+/// A webhook: a URL that receives lifecycle events.
 struct WebhookSetting {
   std::string url;
-  std::string secret;              ///< name of a secret whose value is the bearer token
-  std::vector<std::string> types;  ///< globs of event types; none: all
+  std::string secret;              ///< name of the secret with the bearer token
+  std::vector<std::string> types;  ///< globs of event types; empty: all types
   RetryPolicy retries;
 };
 
-/// A service that functions name.
+/// A service that functions can name.
 struct ServiceSetting {
-  /// Where it is: by HTTP, by a NATS service, by workers; none: with those of its default_queue.
+  /// How it is reached: over HTTP, as a NATS service, by workers; nullopt: by the workers of its
+  /// default_queue().
   std::optional<TaskTarget> target;
-  ServicePolicy policy;  ///< of its calls where nothing nearer says otherwise
+  ServicePolicy policy;  ///< for its calls, unless the function or action has its own
 };
 
 struct NamespaceSettings {
   std::map<std::string, ServiceSetting, std::less<>> services;
-  /// Services whose calls wait.
+  /// Paused services: their calls wait.
   std::set<std::string, std::less<>> paused;
 
-  /// What actions have that neither they nor their workflow give a policy.
+  /// The retry policy of actions that have none by themselves, their state, their function, their
+  /// workflow or their service.
   std::optional<RetryPolicy> default_retries;
 
-  /// Which CloudEvents about instances are published.
+  /// Whether lifecycle events are published to NATS.
   bool lifecycle = false;
-  /// Where they are sent by HTTP.
+  /// The webhooks that receive lifecycle events over HTTP.
   std::vector<WebhookSetting> webhooks;
 
-  bool tells() const { return lifecycle || !webhooks.empty(); }
+  bool has_lifecycle_events() const { return lifecycle || !webhooks.empty(); }
 };
 
-/// `{"services": {NAME: {"url": …, "request": SUBJECT or "queue": SUBJECT, one at most; "retries":
-/// a policy, and the timeouts of actions}}, "paused": [NAME], "defaults": VOCABULARY, "lifecycle":
-/// true, "webhooks": [{"url", "secret"?, "types"?, "retries"?: a policy}]}`. What is not there is
-/// as it would be without settings. Error `settings.invalid` names the place and what to write
-/// there.
+/// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
+/// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
+/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?,
+/// "retries"?: a policy}]}`. A missing key has the same effect as no settings. Error
+/// `settings.invalid` names the place and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
-/// The same from the text that is stored; an empty one is as no settings. Also the errors of
-/// parse_own_json().
+/// Parses settings from their stored text; an empty text means no settings. Errors: those of
+/// parse_settings() and parse_own_json().
 Result<NamespaceSettings> read_settings(std::string_view text);
 
-/// Where a service is that no settings name: with the workers of `millrace.tasks.<space>.<name>`.
-WorkQueue default_queue(std::string_view space, std::string_view service);
+/// The work queue of a service that the settings do not name: its workers take tasks from
+/// `millrace.tasks.<namespace>.<name>`.
+WorkQueue default_queue(std::string_view ns, std::string_view service);
 
 }  // namespace millrace

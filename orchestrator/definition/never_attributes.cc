@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// An event that is right but for the attribute, which has this text.
+/// An event that is valid except, possibly, for this attribute.
 Event event_with(const std::string& name, const std::string& text) {
   Event event{.id = "1", .source = "/", .type = "t"};
   if (name == "id") {
@@ -40,7 +40,7 @@ std::string why_never_equal(const std::string& name, const std::string& text) {
 std::string why_never_matches(const std::string& name, const std::string& text) {
   const auto pattern = Pattern::compile(text);
   const auto regex = parse_ecmascript(text);
-  if (!pattern || !regex) return "";  // it has jq in it
+  if (!pattern || !regex) return "";  // it contains jq
   if (never_matches(regex->root)) return "the pattern matches no text at all";
   if (name == "specversion" && !(*pattern)->matches("1.0")) {
     return "the specversion of every event is 1.0";
@@ -52,7 +52,7 @@ std::string why_never_matches(const std::string& name, const std::string& text) 
     case Pattern::Kind::kPrefix:
     case Pattern::Kind::kSuffix:
     case Pattern::Kind::kContains:
-      if (!is_attribute_string(literal)) return "no attribute holds a control character";
+      if (!is_attribute_string(literal)) return "no attribute has a control character";
       if (name == "time" && literal.find_first_not_of("0123456789TtZz:.+- ") != std::string::npos) {
         return "a time is written as 2021-09-01T12:00:00Z";
       }

@@ -11,14 +11,15 @@
 namespace millrace {
 namespace {
 
-/// How much of a text a mend repeats, in bytes.
+/// The maximum length of a text that a correction repeats, in bytes.
 constexpr size_t kMostOfText = 40;
 
 bool is_shown(const Lookalike& one) {
   return !one.query.empty() && one.query.size() <= kMostOfText;
 }
 
-/// Where it stands, from `from` on, without a backslash before it, which makes it a pattern's own.
+/// The first place of `what`, from `from` on, without a backslash before it. A backslash makes the
+/// character part of a pattern.
 size_t find_unescaped(std::string_view text, std::string_view what, size_t from = 0) {
   size_t at = text.find(what, from);
   while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') {
@@ -35,7 +36,7 @@ struct Brackets {
   std::string_view open, close;
 };
 
-/// The placeholder whose opening bracket stands at `at`.
+/// The placeholder whose opening bracket is at `at`.
 std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const Brackets& brackets,
                                         bool bare) {
   const size_t begin = at + brackets.open.size();
@@ -43,7 +44,7 @@ std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const 
   const std::string_view inside = trimmed(text.substr(begin, end - begin));
   const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
   if (!is_path_begin(inside) && !is_bare) return std::nullopt;
-  // A bracket in it may have been taken for the end.
+  // If it contains a bracket, that bracket may not be the placeholder's end.
   const bool is_whole =
       end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
   const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
@@ -51,8 +52,8 @@ std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const 
                    .query = is_whole ? fmt::format("{}{}", is_bare ? "." : "", inside) : ""};
 }
 
-/// What stands between the brackets of another language's placeholder: `${ .order }`,
-/// `{{ .order }}`, `$(.order)`. With `bare` also a name without a dot before it.
+/// The first placeholder of another language: `${ .order }`, `{{ .order }}`, `$(.order)`. With
+/// `bare` also one with a name without a dot.
 std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
   for (const Brackets& brackets : {Brackets{"{{", "}}"}, {"${", "}"}, {"$(", ")"}}) {
     for (size_t at = find_unescaped(text, brackets.open); at != std::string_view::npos;
@@ -63,7 +64,7 @@ std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
   return std::nullopt;
 }
 
-/// A text that is as a whole a query in another writing: `jq (.order)`, `$.order`.
+/// A text that consists of a query in another notation: `jq (.order)`, `$.order`.
 std::optional<Lookalike> find_other_query(std::string_view text) {
   if (text.starts_with("jq") && text.ends_with(')')) {
     const std::string_view rest = trimmed(text.substr(2));
@@ -78,7 +79,7 @@ std::optional<Lookalike> find_other_query(std::string_view text) {
   return std::nullopt;
 }
 
-/// The length of the path of jq that a text begins with: `.order`, `.order[0].id`, `.["a b"]`.
+/// The length of the jq path at the beginning of a text: `.order`, `.order[0].id`, `.["a b"]`.
 size_t path_length(std::string_view text) {
   size_t end = 0;
   while (end < text.size()) {

@@ -1,6 +1,5 @@
-// Texts that are no queries in the place where they stand, but look as if they were meant to be: of
-// jq without its brackets, or of another language's placeholders. Private to
-// orchestrator/definition/. Pure.
+// Recognises texts that look like a query but are not one at their place: jq without `jq(…)`, or
+// placeholders of other languages. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include <optional>
@@ -9,29 +8,29 @@
 
 namespace millrace {
 
-/// A text without a query that looks as if it were meant to have one.
+/// A part of a text that looks like a query.
 struct Lookalike {
-  std::string text;   ///< the part of it that does
-  std::string query;  ///< what was probably meant; empty if that cannot be told
+  std::string text;   ///< the part that looks like a query
+  std::string query;  ///< the jq program that was probably meant; empty if unknown
 };
 
-/// The query that was meant, as `jq(…)`; one that is long or unknown only hinted at.
+/// The query that was meant, as `jq(…)`. A long or unknown program is shown as an ellipsis.
 std::string query_of(const Lookalike& one);
 
-/// What to write to have the query read, as an imperative.
+/// What to write instead, as an imperative sentence.
 std::string mend_of(const Lookalike& one);
 
-/// The query that yields the text itself.
+/// A query that yields the text literally.
 std::string text_as_query(const std::string& text);
 
-/// The first `jq(…)` of a text in a place where none is read.
+/// The first `jq(…)` of a text whose place does not evaluate queries.
 std::optional<Lookalike> find_query(std::string_view text);
 
 /// The part of a literal text that looks like a query.
 std::optional<Lookalike> query_in_text(std::string_view text);
 
-/// The part of a pattern that looks like a query. The dots of a path would match any character, and
-/// no text goes on behind `$`.
+/// The part of a pattern that looks like a query. Such a pattern hardly matches as meant: the dots
+/// of a path match any character, and no text can follow `$`.
 std::optional<Lookalike> query_in_pattern(std::string_view text);
 
 }  // namespace millrace

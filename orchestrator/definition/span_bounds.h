@@ -1,5 +1,5 @@
-// How long a span of a definition takes at least and at most: a month has 28 to 31 days. Private
-// to orchestrator/definition/. Pure.
+// The minimum and maximum length of a span: a month has 28 to 31 days. Private to
+// orchestrator/definition/. Pure.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,7 @@ bool has_tasks(const Instance& instance) {
   return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
 }
 
-/// Zart: what runs may finish, and nothing else is scheduled.
+/// Zart's cancel: running tasks may finish, and nothing else is scheduled.
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;
@@ -70,8 +70,8 @@ void apply(StepContext& step, const Pause&) {
   step.result.changed = true;
 }
 
-/// Timeouts of the step count anew; a delay, and the wait for another attempt, end when they were
-/// to end.
+/// Timeouts of the state and its calls restart. A delay, and the wait for another attempt, keep
+/// their end.
 void apply(StepContext& step, const Resume&) {
   Instance& instance = step.instance;
   if (!instance.paused) return;
@@ -90,7 +90,7 @@ void apply(StepContext& step, const Resume&) {
     instance.status = InstanceStatus::kWaiting;
     if (instance.calls.empty()) return;
     Visit visit = step.visit();
-    settle(step, visit, step.state().resumed(visit));
+    apply_outcome(step, visit, step.state().resumed(visit));
   }
   proceed(step);
 }

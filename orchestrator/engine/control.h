@@ -1,5 +1,5 @@
-// Control: what an operator does with an instance: cancel, pause, resume, bring back after its end,
-// give up. Private to the engine.
+// Control: the operations of an operator on an instance: cancel, pause, resume, start a new run
+// after its end, abandon. Private to the engine.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ void apply(StepContext& step, const Restart& restart);
 void apply(StepContext& step, const Rerun& rerun);
 void apply(StepContext& step, const Abandon& abandon);
 
-// While a cancelled instance lets its tasks finish (Cancel::at_once is false).
+// For a cancelled instance whose running tasks may finish (Cancel::at_once is false).
 
-/// The task of that call is over; after the last one the instance ends.
+/// Notes that the task of that call has ended; after the last task the instance ends.
 void finish_task(StepContext& step, size_t index);
-/// Stops the task of that call; after the last one the instance ends.
+/// Stops the task of that call; after the last task the instance ends.
 void stop_task(StepContext& step, size_t index);
-/// Stops the tasks whose timeouts have passed.
+/// Stops the tasks with a timeout that has passed.
 void stop_overdue_tasks(StepContext& step);
 
 }  // namespace millrace

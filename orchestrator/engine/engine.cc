@@ -18,22 +18,23 @@
 namespace millrace {
 namespace {
 
-/// docs/language.md, `log`.
+/// The maximum size of a `log` value, see docs/language.md.
 constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
-/// Should the state's transform fail, the next attempt, by a policy or by hand, finds that data.
+/// Keeps the data as it was before the state changed it: if the state's transform fails, the next
+/// attempt, automatic or manual, starts with it.
 void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {
   if (visit.has_changed_data() && instance.phase == Phase::kLeaving) instance.found_data = data;
 }
 
-// Stimuli that are neither a timeout's (timeouts.h) nor an operator's (control.h).
+// Stimuli other than timers (timeouts.h) and operations of an operator (control.h).
 
 void apply(StepContext& step, const Proceed&) {
   if (step.instance.phase == Phase::kWaiting || step.instance.paused) return;
   proceed(step);
 }
 
-void apply(StepContext& step, const Resumed& resumed) {
+void apply(StepContext& step, const EvaluationDone& resumed) {
   const Instance& instance = step.instance;
   if (!instance.parked || instance.paused || instance.step != resumed.step) return;
   proceed(step, resumed.results);
@@ -49,7 +50,7 @@ void apply(StepContext& step, const Matched& matched) {
               LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
   const LazyJson found = instance.data;
   Visit visit = step.visit();
-  settle(step, visit, step.state().take(visit, event, matched.entries));
+  apply_outcome(step, visit, step.state().take(visit, event, matched.entries));
   keep_found(instance, visit, found);
   proceed(step);
 }
@@ -61,30 +62,30 @@ void apply(StepContext& step, const Returned& returned) {
   if (instance.cancelling) return finish_task(step, returned.call.index);
   const LazyJson found = instance.data;
   Visit visit = step.visit();
-  settle(step, visit,
-         step.state().returned(visit, returned.call.index, returned.result,
-                               step.now + returned.retry_after.value_or(Duration(0))));
+  apply_outcome(step, visit,
+                step.state().returned(visit, returned.call.index, returned.result,
+                                      step.now + returned.retry_after.value_or(Duration(0))));
   keep_found(instance, visit, found);
   proceed(step);
 }
 
-void apply(StepContext& step, const Begun& begun) {
-  // A worker that has the task took it in time, however late that is reported: its runner is
-  // asked before a schedule-to-start deadline counts.
-  if (waits_for(step.instance, begun.call)) {
-    auto& deadlines = step.instance.calls[begun.call.index].deadlines;
+void apply(StepContext& step, const CallStarted& started) {
+  // A worker that has the task accepted it in time, even if the report is late: the runner is asked
+  // before a schedule-to-start deadline counts.
+  if (waits_for(step.instance, started.call)) {
+    auto& deadlines = step.instance.calls[started.call.index].deadlines;
     deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
   }
-  if (!still_waits_for(step, begun.call)) return;
+  if (!still_waits_for(step, started.call)) return;
   Visit visit = step.visit();
-  if (step.state().begun(visit, begun.call.index)) step.result.changed = true;
+  if (step.state().started(visit, started.call.index)) step.result.changed = true;
 }
 
-void apply(StepContext& step, const Silent& silent) {
-  if (step.instance.paused || !still_waits_for(step, silent.call)) return;
-  if (step.instance.cancelling) return stop_task(step, silent.call.index);
+void apply(StepContext& step, const HeartbeatMissed& missed) {
+  if (step.instance.paused || !still_waits_for(step, missed.call)) return;
+  if (step.instance.cancelling) return stop_task(step, missed.call.index);
   Visit visit = step.visit();
-  settle(step, visit, step.state().silent(visit, silent.call.index));
+  apply_outcome(step, visit, step.state().heartbeat_missed(visit, missed.call.index));
   proceed(step);
 }
 
@@ -94,7 +95,7 @@ void apply(StepContext& step, const Printed& printed) {
   step.result.changed = true;
 }
 
-// Through a state.
+// Running through a state.
 
 Outcome log_and_enter(StepContext& step, Visit& visit) {
   if (const auto& log = step.state().common().log) {
@@ -102,10 +103,10 @@ Outcome log_and_enter(StepContext& step, Visit& visit) {
     if (!value) return std::move(value).error();
     if (const size_t size = dump_json(*value).size(); size > kMaxLogBytes) {
       return Raise{{"millrace.limits.log",
-                    fmt::format("what `log` yields is {} bytes of JSON; a record holds {}", size,
-                                kMaxLogBytes)}};
+                    fmt::format("the value of `log` is {} bytes of JSON; a record holds at most {}",
+                                size, kMaxLogBytes)}};
     }
-    visit.tell(HistoryKind::kLog, Json{{"value", std::move(*value)}});
+    visit.record(HistoryKind::kLog, Json{{"value", std::move(*value)}});
   }
   return step.state().enter(visit);
 }
@@ -122,11 +123,11 @@ void enter(StepContext& step, Visit& visit) {
     }
   }
   if (instance.error && !had_error) note_failure(step, data);
-  settle(step, visit, outcome);
+  apply_outcome(step, visit, outcome);
   keep_found(instance, visit, data);
 }
 
-/// How long the evaluations of one state may take, where it is not as for all workflows.
+/// The timeout of the evaluations of one state; none: the default of all workflows.
 std::optional<Duration> task_timeout(const StepContext& step) {
   const OwnPolicy own = read_own_policy(step.instance.own_policy);
   const auto& span = own.task ? own.task : step.workflow.timeouts.task;
@@ -134,7 +135,7 @@ std::optional<Duration> task_timeout(const StepContext& step) {
   return span->after(step.now) - step.now;
 }
 
-/// Takes over the effects and the history that a visit has noted.
+/// Adds the effects and the history records of a visit to the result.
 void take_notes(StepContext& step, Visit& visit) {
   const std::string& state = step.state().common().id;
   for (Effect& effect : visit.take_effects()) {
@@ -156,8 +157,9 @@ void leave(StepContext& step, Visit& visit) {
   const Exit& exit = step.state().common().exits[step.instance.exit];
   if (exit.transform) {
     auto data = visit.evaluate(*exit.transform);
-    if (!data) return settle(step, visit, data.error());
-    if (const auto raised = visit.set_data(std::move(*data))) return settle(step, visit, *raised);
+    if (!data) return apply_outcome(step, visit, data.error());
+    if (const auto raised = visit.set_data(std::move(*data)))
+      return apply_outcome(step, visit, *raised);
   }
   take_notes(step, visit);
   go_to(step, exit.transition);
@@ -174,7 +176,8 @@ bool leads_to_error_state(const Workflow& workflow, const Catch& entry) {
   return entry.transition && workflow.states[*entry.transition]->common().type == "error";
 }
 
-/// The state is left as if it had never been entered, until the next attempt is due.
+/// Restores the instance as if the state had not been entered, and waits until the next attempt is
+/// due.
 void wait_for_retry(StepContext& step, TimePoint at) {
   Instance& instance = step.instance;
   if (instance.found_data) instance.data = *std::exchange(instance.found_data, std::nullopt);
@@ -183,14 +186,14 @@ void wait_for_retry(StepContext& step, TimePoint at) {
   wait_for_attempt(step, at);
 }
 
-/// The instance made more transitions than it may. Not for `catch`: what caught it would go on for
-/// ever.
+/// Fails an instance that made too many transitions. `catch` is not applied: an instance that
+/// caught this error could run for ever.
 void exceed_transitions(StepContext& step, StateIndex next) {
   Instance& instance = step.instance;
   const Error error{"millrace.limits.transitions",
                     fmt::format("the instance made more than {} transitions",
                                 step.limits.transitions_per_instance)};
-  instance.state = next;  // where a manual retry goes on
+  instance.state = next;  // where a manual retry starts
   instance.found_data.reset();
   step.record_error(HistoryKind::kRaised, error);
   if (!instance.error) forget_failure(instance);
@@ -202,7 +205,7 @@ void exceed_transitions(StepContext& step, StateIndex next) {
 void return_result(StepContext& step) {
   const Instance& instance = step.instance;
   if (!instance.caller) return;
-  ReturnResult returned{.space = instance.space,
+  ReturnResult returned{.ns = instance.ns,
                         .to = *instance.caller,
                         .result = instance.data,
                         .sealed = instance.sealed};
@@ -237,8 +240,9 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
   const uint32_t begin = instance.transitions;
   do {
     if (instance.phase != Phase::kEntering && instance.phase != Phase::kLeaving) {
-      // An event that came in time may lead here past a deadline of the whole: then no call is
-      // handed out. A wait for events may yet get one that came in time.
+      // An event that came in time may bring the instance here after a deadline of the instance has
+      // passed: then no call is handed out. A wait for events may still get an event that came in
+      // time.
       const bool rests = instance.phase == Phase::kWaiting && instance.listeners.empty();
       if (!rests || !fire_overdue(step)) return;
       continue;
@@ -255,13 +259,13 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     } else {
       leave(step, visit);
     }
-    results = {};  // they were this step's
+    results = {};  // the results were for the first pass only
   } while (!instance.parked);
 }
 
-void settle(StepContext& step, Visit& visit, const Outcome& outcome) {
+void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   Instance& instance = step.instance;
-  // A visit that parks is made again from its beginning, and records then what it has to record.
+  // A visit that parks is repeated from its beginning, and makes its records again.
   if (std::holds_alternative<Park>(outcome)) visit.take_history();
   take_notes(step, visit);
   if (const auto* out = std::get_if<Leave>(&outcome)) {
@@ -309,7 +313,7 @@ void raise(StepContext& step, Error error, Retries retries) {
   const Catch* const entry = find_catch(common, error.code);
   if (!instance.error) forget_failure(instance);
   if (entry == nullptr || leads_to_error_state(step.workflow, *entry)) note_failure(step);
-  // The error that the instance ends with stays.
+  // If the instance already has a final error, that error stays.
   put_error(instance, entry == nullptr ? instance.error.value_or(error) : error);
   if (entry == nullptr) return fail(step, error, InstanceStatus::kFailed, retries);
   step.record(HistoryKind::kCaught, LazyJson::object({{"error", entry->error}}));
@@ -385,7 +389,8 @@ void clear_waits(StepContext& step) {
   std::erase_if(instance.held_timers, is_states);
   instance.slots.clear();
   for (const Call& call : instance.calls) {
-    // A state that calls has no attempts of its own: what an instance shows is its calls'.
+    // A state with calls has no attempts of its own: the instance shows the highest attempt of its
+    // calls.
     instance.attempt = std::max(instance.attempt, call.attempt);
     if (call.status != Call::Status::kRunning) continue;
     step.result.effects.push_back(stopping(instance, call, step.cancels_at_once));

@@ -1,11 +1,11 @@
-// The engine: one instance, one stimulus → the changed instance, effects and history. Pure: the
-// time is an argument, and nothing is read beyond the instance but variables, secrets and settings
-// through a Lookup. Which instances an event or a command concerns is decided by
-// orchestrator/batch.
+// The engine applies one stimulus to one instance. The result is the changed instance, effects and
+// history records. Pure: the time is an argument, and besides the instance only variables, secrets
+// and settings are read, through a Lookup. orchestrator/batch decides which instances an event or a
+// command concerns.
 //
 // An instance runs through states until it waits, asks for an evaluation, ends, or reaches the
-// bound on one step. stimulus.h has what can happen to it; runs.h makes new instances. Within this
-// room, timeouts.h, control.h and runs.h have what a step does about deadlines, operators and runs.
+// limit of one step. stimulus.h lists the stimuli; runs.h makes new instances. In this module,
+// timeouts.h, control.h and runs.h implement deadlines, operations of an operator, and runs.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,27 @@
 
 namespace millrace {
 
-/// How much a step and an instance may do. A step that reaches its bound is unfinished and goes on
-/// later; an instance that reaches its own fails with `millrace.limits.transitions`.
+/// Limits of a step and of an instance. A step that reaches its limit is unfinished and continues
+/// later; an instance that exceeds its limit fails with `millrace.limits.transitions`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
-  uint32_t transitions_per_instance = 100'000;  ///< of each run
-  /// Bytes of variables to be set; once a step has more, it is over.
+  uint32_t transitions_per_instance = 100'000;  ///< for each run
+  /// Total bytes of variables that a step sets; a step that reaches this is unfinished.
   size_t variable_bytes_per_step = size_t{16} << 20;
 };
 
-/// What a step leaves beside the instance.
+/// The result of a step, besides the changed instance.
 struct StepResult {
-  std::vector<Effect> effects;         ///< in order; to be performed once the instance is on disk
+  std::vector<Effect> effects;         ///< in order; to be performed after the commit
   std::vector<HistoryRecord> history;  ///< in order
-  bool changed = false;     ///< false: the stimulus was stale and the instance is as it was
-  bool unfinished = false;  ///< the bound on one step was reached: give it Proceed again
+  bool changed = false;                ///< false: the stimulus was stale, the instance is unchanged
+  bool unfinished = false;             ///< the limit of one step was reached: apply Proceed again
 };
 
-/// Applies the stimulus to `instance`, which runs on `workflow`, the definition of its revision,
-/// and lets it go on as far as it can at `now`. The instance must fit the workflow (fit.h). Errors
-/// of the workflow are part of the result; a step itself cannot fail. `lookup` is read within the
-/// call only.
+/// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it
+/// as far as it can go at `now`. Precondition: the instance fits the workflow (fit.h). Errors of
+/// the workflow are part of the result; the step itself cannot fail. `lookup` is read only during
+/// the call.
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
                 TimePoint now, const Lookup& lookup, const EngineLimits& limits = {});
 

@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-/// A deadline lies a span (100 years at most) behind the moment at which it was set.
+/// No deadline is more than one span (100 years at most) after the time at which it was set; twice
+/// that is allowed here.
 constexpr Duration kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(200));
 
 Status unfit(std::string message) { return fail("instance.unfit", std::move(message)); }
@@ -25,7 +26,7 @@ class Fit {
   Status check() const {
     const size_t exits = state_.common().exits.size();
     if (instance_.phase == Phase::kLeaving && instance_.exit >= exits) {
-      return unfit(fmt::format("it leaves {} by way {} of {}", name(), instance_.exit, exits));
+      return unfit(fmt::format("it leaves {} by exit {} of {}", name(), instance_.exit, exits));
     }
     TRY(check_listeners());
     for (const auto* const timers : {&instance_.timers, &instance_.held_timers}) {
@@ -98,7 +99,7 @@ class Fit {
   Status check(const Call& call) const {
     using Status = Call::Status;
     if (call.retry_at.has_value() != (call.status == Status::kBetween)) {
-      return unfit("the time of its next attempt is there, or is not, against its status");
+      return unfit("the time of its next attempt does not fit its status");
     }
     if (call.retry_at) TRY(check_time(*call.retry_at, "an attempt"));
     const bool is_over = call.status == Status::kDone || call.status == Status::kFailed;

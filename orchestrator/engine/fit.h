@@ -1,6 +1,6 @@
-// Fit: whether an instance that was read from the store can be stepped. Everything that the engine
-// and the states rely on without asking, because they themselves leave instances so, is checked
-// here once, where a stored instance meets its definition. Pure.
+// Fit: checks that an instance read from the store can be stepped. The engine and the states rely
+// on properties that hold for every instance that they have stepped, and do not check them again.
+// They are checked here once, where a stored instance meets its definition. Pure.
 #pragma once
 
 #include "base/result.h"
@@ -9,9 +9,9 @@
 
 namespace millrace {
 
-/// Whether the instance, whole but for its input, is one that the engine may have left at `now` or
-/// before on that workflow, its own revision. Error `instance.unfit`; the message reads as "it
-/// waits for events, and state \"pay\" of type action does not".
+/// Checks that the engine can have left the instance in this form at `now` or earlier. `workflow`
+/// is the definition of its revision; the instance's input is not needed. Error `instance.unfit`;
+/// its message reads like "it waits for events, and state \"pay\" of type action does not".
 Status check_fit(const Workflow& workflow, const Instance& instance, TimePoint now);
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The timeouts that each run has for itself.
+/// Arms the timeouts of one run.
 void arm_run(Instance& instance, const Workflow& workflow, TimePoint now) {
   arm(instance, TimerKind::kInterrupt, workflow.timeouts.interrupt, now);
   arm(instance, TimerKind::kKill, workflow.timeouts.kill, now);
@@ -24,7 +24,7 @@ void arm_execution(Instance& instance, const Workflow& workflow) {
   if (deadline) instance.timers.push_back({TimerKind::kExecution, *deadline});
 }
 
-/// Drops all timers but those of that kind.
+/// Removes all timers except those of that kind.
 void keep_timers(Instance& instance, TimerKind kind) {
   const auto ends = [&](const Timer& timer) { return timer.kind != kind; };
   std::erase_if(instance.timers, ends);
@@ -33,10 +33,10 @@ void keep_timers(Instance& instance, TimerKind kind) {
 
 }  // namespace
 
-Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
+Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin) {
-  Instance instance{.id = id, .space = space, .revision = revision};
+  Instance instance{.id = id, .ns = ns, .revision = revision};
   instance.state = workflow.start.state;
   instance.started_at = now;
   instance.runs_from = now;
@@ -45,7 +45,7 @@ Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
   instance.own_policy = origin.own_policy;
   instance.listen_from = position;
   instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
-  instance.input.text();  // made once, for both
+  instance.input.text();  // the text is made once and shared with the data
   instance.data = instance.input;
   arm_run(instance, workflow, now);
   arm_execution(instance, workflow);
@@ -58,7 +58,7 @@ StateIndex failed_state_of(const Workflow& workflow, const Instance& instance) {
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
     return state->common().id == instance.failed_state;
   });
-  // Older builds did not note it where an Error state had fixed the error.
+  // Earlier releases did not record the state if an error state had set the error.
   if (found == states.end()) return instance.state;
   return static_cast<StateIndex>(found - states.begin());
 }

@@ -1,6 +1,6 @@
-// Runs: how the run of an instance begins, the first one and those that follow it, and which
-// timeouts it has. An execution is all runs of an instance that follow each other by the workflow's
-// `retries`; a Restart or a Rerun begins another execution. How a run goes on is in engine.h.
+// Runs: starts the first and the later runs of an instance, and sets their timeouts. An execution
+// is a sequence of runs that follow each other by the workflow's `retries`; a Restart or a Rerun
+// starts a new execution. engine.h describes how a run continues.
 #pragma once
 
 #include <optional>
@@ -17,55 +17,54 @@ namespace millrace {
 
 struct StepContext;
 
-/// What an instance may have from the call that starts it, beside its input.
+/// Properties that a start may give an instance besides its input.
 struct Origin {
   std::string own_policy = {};                             ///< own_policy.h
   std::optional<TimePoint> execution_from = std::nullopt;  ///< none: from now
 };
 
-/// An instance that has not yet entered its first state; Proceed begins it. `input` is an object
-/// (the data) or, for other JSON, becomes {"input": …}. `position` is where in the stream it begins
-/// to listen.
-Instance make_instance(InstanceId id, NamespaceNumber space, Revision revision,
+/// Makes an instance that has not yet entered its first state; Proceed starts it. `input` is an
+/// object (the data); other JSON becomes {"input": …}. `position` is the kept-event number from
+/// which it listens.
+Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});
 
-/// The state that a manual retry of an instance that has failed begins again.
+/// The state in which a manual retry of a failed instance starts.
 StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 
-/// Until when the execution of an instance may go on if it does not count anew; none: nothing
-/// bounds it.
+/// The deadline of the instance's execution, unless the timeout is restarted; none: the execution
+/// has no timeout.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);
 
-/// The timers of the run and of the execution as a run that began at `began` is given them, by the
-/// workflow and by what the start of the instance said. Which of them are still there depends on
-/// what has fired since.
+/// The timers of the run and of the execution at the start of a run that started at `began`, by the
+/// workflow and by the instance's own policy. Some of them may have fired since.
 std::vector<Timer> timers_of_run(const Workflow& workflow, const Instance& instance,
                                  TimePoint began);
 
-// Within a step.
+// For use within a step.
 
-/// Begins a run in that state, with the data that the instance has by now.
+/// Starts a run in that state, with the instance's current data.
 void begin_run_at(StepContext& step, StateIndex at);
 
-/// The wait for the next run is over: it begins, with the input of the instance.
+/// Starts the next run, with the input of the instance, when the wait for it is over.
 void begin_next_run(StepContext& step);
 
-/// Whether the run that has just failed with instance.error is followed by another one of the same
-/// execution (Temporal, `retries` of the workflow). If so, the instance waits for it.
+/// Whether the run that just failed with instance.error is followed by another run of the same
+/// execution (Temporal's `retries` of the workflow). If so, the instance waits for it.
 bool awaits_next_run(StepContext& step);
 
-/// Sends a failed instance through the state `on_failure` (Zart): once, and past the
-/// deadlines of the whole but `kill`. The instance has failed, whatever comes of that.
+/// Sends a failed instance to the state `on_failure` (Zart's vocabulary): once, and without the
+/// workflow's timeouts except `kill`. The instance ends as failed in any case.
 void go_through_on_failure(StepContext& step, const Error& error);
 
-/// The instance has ended and lives again: its run begins in the state `at`. `how` is for the
-/// history. The caller that it had was informed of its end, and is not informed again; the
-/// workflow's own `retries` begin anew.
+/// Starts a new run of an ended instance in the state `at`. `how` is for the history. The
+/// instance's caller got the result at the first end and gets no other; the workflow's `retries`
+/// are counted from this run.
 void revive(StepContext& step, std::string_view how, StateIndex at);
 
-/// Notes what a manual retry would begin with: the state that the failure comes from, and the data
-/// that it found. The first one counts where a failure is settled already.
+/// Records where a manual retry would start: the state that failed, and the data with which it was
+/// entered. If the instance already has an error or awaits another run, an existing record stays.
 void note_failure(StepContext& step);
 void note_failure(StepContext& step, const LazyJson& found);
 void forget_failure(Instance& instance);

@@ -1,5 +1,6 @@
-// StepContext: one call of step(), as the units of the engine share it, and the moves that all of
-// them make: record, raise, go to a state, end. Private to the engine; engine.cc implements it.
+// StepContext: the state of one call of step(), shared by the sources of the engine, and the
+// operations that they share: record, raise, go to a state, end. Private to the engine; engine.cc
+// implements it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 
 namespace millrace {
 
-/// What a step works on, and what it has found so far.
+/// The inputs of a step and its result so far.
 struct StepContext {
   const Workflow& workflow;
   Instance& instance;
@@ -30,55 +31,57 @@ struct StepContext {
   const EngineLimits& limits;
 
   StepResult result = {};
-  bool cancels_at_once = true;  ///< the tasks of children that it cancels are stopped as well
-  size_t variable_bytes = 0;    ///< of the variables that the step has set so far
+  bool cancels_at_once = true;  ///< also stop the tasks of children that the step cancels
+  size_t variable_bytes = 0;    ///< bytes of variables that the step has set so far
 
-  /// The state that the instance is in.
+  /// The current state of the instance.
   const State& state() const;
-  /// A visit of that state. `results` are those of the evaluations that it has asked for.
+  /// Makes a visit of the current state. `results` are the results of the evaluations that it asked
+  /// for.
   Visit visit(std::span<const EvaluationResult> results = {});
 
-  /// Adds a record of the state to the history.
+  /// Adds a record of the current state to the history.
   void record(HistoryKind kind, LazyJson detail = {});
   void record_error(HistoryKind kind, const Error& error);
 };
 
-/// Whether the `retries` of the state, and of the workflow, are asked after an error.
+/// Whether an error may be retried by the `retries` of the state and of the workflow.
 enum class Retries { kNo, kYes };
 
-/// Runs through states until the instance waits, asks for an evaluation, ends or reaches the bound
-/// on a step. `results` are those that the state has waited for.
+/// Runs through states until the instance waits, asks for an evaluation, ends or reaches the limit
+/// of one step. `results` are the results that the current state waited for.
 void proceed(StepContext& step, std::span<const EvaluationResult> results = {});
 
-/// Takes over what a visit has noted, then does what its outcome says.
-void settle(StepContext& step, Visit& visit, const Outcome& outcome);
+/// Adds the effects and records of a visit to the result, then applies its outcome.
+void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome);
 
-/// An error in the present state: its retry policy may have it entered again, before a `catch` is
-/// looked for or because none matches; else the first `catch` that matches decides; else the
-/// instance fails.
+/// Raises an error in the current state. Its retry policy may enter the state again, before a
+/// `catch` is searched or because none matches. Otherwise the first matching `catch` decides, and
+/// without one the instance fails.
 void raise(StepContext& step, Error error, Retries retries = Retries::kYes);
 
-/// Goes to that state, with its first attempt; none: the instance ends.
+/// Goes to that state, at its first attempt; none: the instance ends.
 void go_to(StepContext& step, std::optional<StateIndex> next);
 
-/// The present state begins, at this attempt. Its timeout counts from now, expressions included.
+/// Starts the current state, at the current attempt. Its timeout counts from now and includes the
+/// evaluation of expressions.
 void begin_state(Instance& instance, const StateCommon& common, TimePoint now);
 
-/// Waits until the next attempt of the state or the next run is due.
+/// Makes the instance wait until the next attempt of the state, or the next run, is due.
 void wait_for_attempt(StepContext& step, TimePoint at);
 
-/// Ends the instance, failed by that error unless it has one already.
+/// Ends the instance with `status`, and with that error unless it already has one.
 void fail(StepContext& step, const Error& error, InstanceStatus status = InstanceStatus::kFailed,
           Retries retries = Retries::kYes);
 
-/// Ends the instance, with instance.error if there is one; a failed one may get another run or its
-/// `on_failure` instead.
+/// Ends the instance with `status`, and with instance.error if it has one. A failed instance may
+/// get another run, or enter the state `on_failure`, instead.
 void end(StepContext& step, InstanceStatus status, Retries retries = Retries::kYes);
 
-/// Nothing of the present state is waited for any more; its calls are stopped.
+/// Removes everything that the current state waits for, and stops its calls.
 void clear_waits(StepContext& step);
 
-/// Puts the error into the data, as `.error`.
+/// Writes the error into the data as `.error`.
 void put_error(Instance& instance, const Error& error);
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
-// Stimulus: everything that can happen to one instance. orchestrator/batch finds which instances an
-// event, a timer, a result or a command concerns, and gives each of them its stimulus; step()
-// (engine.h) says what comes of it. A stimulus that is stale (a timer that the instance no longer
-// has, a result that it no longer waits for) changes nothing.
+// Stimulus: an input for one instance; a closed list. orchestrator/batch finds the instances that
+// an event, a timer, a result or a command concerns, and gives each of them its stimulus; step()
+// (engine.h) applies it. A stale stimulus (a timer that the instance no longer has, a result that
+// it no longer waits for) changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -23,105 +23,107 @@
 
 namespace millrace {
 
-// What goes on by itself.
+// Continuation.
 
-/// Go on from a passing phase: a new instance, one that reached the bound on a step, or one that
-/// a restart found there. Without effect while the instance waits.
+/// Continues an instance in a passing phase: a new instance, one that reached the limit of a step,
+/// or one that a restart found in that phase. No effect while the instance waits.
 struct Proceed {};
-/// The results of an Evaluate effect. Ignored unless the instance waits for them in this step.
-struct Resumed {
+/// The results of an Evaluate effect. Ignored unless the instance waits for them at that step
+/// number.
+struct EvaluationDone {
   uint64_t step = 0;
   std::span<const EvaluationResult> results;
 };
 
 // Events and timers.
 
-/// An event that some of the instance's listeners match.
+/// An event that matches some of the instance's listeners.
 struct Matched {
   const Event* event = nullptr;
-  std::vector<size_t> entries;  ///< of the listeners; ascending
-  uint64_t position = 0;        ///< of the event in the stream
+  std::vector<size_t> entries;  ///< entries of the listeners; ascending
+  uint64_t position = 0;        ///< number of the last kept event: the instance listens from there
 };
-/// A timer is due. Ignored unless the instance has just this one.
+/// A due timer. Ignored unless the instance has a timer of that kind and deadline.
 struct Fired {
   TimerKind kind{};
   TimePoint deadline;
 };
-/// Timeouts of the step and of the whole that have passed fire now, before the report that follows.
+/// Fires the timeouts of the calls, the state and the instance that have passed, before a report
+/// that follows is applied.
 struct Overdue {};
 
-// Reports of a call. Each is ignored unless the instance waits for just this attempt of the call,
-// and no timeout that would have ended it has passed.
+// Reports of a call. Each is ignored unless the instance waits for this attempt of the call and no
+// timeout that would have ended the call has passed.
 
-/// The call has ended.
+/// The call ended.
 struct Returned {
   Caller call;
   CallResult result;
-  bool sealed = false;  ///< the instance holds something of a secret from now on
-  /// Of a failure: the Retry-After of the function's service.
+  bool sealed = false;  ///< the instance holds secret data from now on
+  /// For a failure: the Retry-After of the function's service.
   std::optional<Duration> retry_after = {};
 };
-/// A worker has begun with the call.
-struct Begun {
+/// A worker started the call.
+struct CallStarted {
   Caller call;
 };
-/// The worker of the call has missed its heartbeat.
-struct Silent {
+/// The worker of the call missed its heartbeat.
+struct HeartbeatMissed {
   Caller call;
 };
-/// The call has printed something, which goes to the history.
+/// The call printed output, which goes to the history.
 struct Printed {
   Caller call;
   std::string text;
 };
 
-// What an operator does (docs/operating.md).
+// Operations of an operator (docs/operating.md).
 
-/// End it: now, or once the tasks that run have ended. They are not stopped; their results go to
-/// the history alone.
+/// Ends the instance: at once, or when its running tasks have ended. In the second case the tasks
+/// are not stopped, and their results go only to the history.
 struct Cancel {
   Error error;
   bool at_once = true;
 };
-/// Begin nothing new; events and results are still accepted.
+/// Pauses the instance: it starts nothing new, but events and results are still accepted.
 struct Pause {};
-/// Go on after a Pause; the timeouts of the current step count anew.
+/// Resumes a paused instance and restarts the timeouts of the current step.
 struct Resume {};
-/// Services that were paused go on: State::services_resumed.
+/// Paused services were resumed: State::services_resumed.
 struct ServicesResumed {
   const ServiceNames* names = nullptr;  ///< null: all
 };
 
-/// What ends the process again and again is given up: the instance has failed, whatever its states
-/// would make of the error.
+/// Fails an instance of which the process died repeatedly. Its states cannot catch or retry the
+/// error.
 struct Abandon {
   Error error;
 };
 
-// What brings back an instance that has ended; the only stimuli that one takes.
+// Stimuli that start a new run of an ended instance; it accepts no others.
 
-/// The state that failed begins again, with the data that it found.
+/// Starts the failed state again, with the data with which it was entered.
 struct Retry {
-  std::optional<LazyJson> data;  ///< where the instance has not kept it; none: as it ended
-  bool extend = false;           ///< the execution's deadline counts anew
-  bool paused = false;           ///< its workflow is paused: nothing begins before a Resume
+  std::optional<LazyJson> data;  ///< if it has no failed_data; none: its data at the end
+  bool extend = false;           ///< restart the execution timeout
+  bool paused = false;           ///< its workflow is paused: the run starts after a Resume
 };
-/// It is run anew from the beginning.
+/// Starts a new run from the start of the workflow.
 struct Restart {
   bool paused = false;  ///< as in Retry
 };
-/// It is run anew from that state with that data.
+/// Starts a new run in that state with that data.
 struct Rerun {
   StateIndex state = 0;
   LazyJson data;
   bool paused = false;  ///< as in Retry
 };
 
-using Stimulus =
-    std::variant<Matched, Fired, Returned, Begun, Silent, Printed, Overdue, Resumed, Proceed,
-                 Cancel, Pause, Resume, ServicesResumed, Retry, Restart, Rerun, Abandon>;
+using Stimulus = std::variant<Matched, Fired, Returned, CallStarted, HeartbeatMissed, Printed,
+                              Overdue, EvaluationDone, Proceed, Cancel, Pause, Resume,
+                              ServicesResumed, Retry, Restart, Rerun, Abandon>;
 
-/// Whether the stimulus is for an instance that has ended, and for no other.
+/// Whether the stimulus is only for ended instances.
 inline bool revives(const Stimulus& stimulus) {
   return std::holds_alternative<Retry>(stimulus) || std::holds_alternative<Restart>(stimulus) ||
          std::holds_alternative<Rerun>(stimulus);

@@ -22,7 +22,8 @@ bool waits_for_calls(const Instance& instance) {
   return instance.phase == Phase::kWaiting && !instance.calls.empty();
 }
 
-/// The timeout of the state or of the whole that passed first, if one has.
+/// The earliest passed timeout of the state or of the instance, if there is one. At equal deadlines
+/// the execution's comes first.
 std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
   std::optional<Timer> first;
   const auto rank = [](const Timer& timer) {
@@ -36,7 +37,7 @@ std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
   return first;
 }
 
-/// The first deadline of the calls, if it has passed.
+/// The earliest passed deadline of the calls, if there is one.
 std::optional<TimePoint> first_overdue_call(const Instance& instance, TimePoint now) {
   std::optional<TimePoint> first;
   if (instance.paused) return first;
@@ -48,7 +49,7 @@ std::optional<TimePoint> first_overdue_call(const Instance& instance, TimePoint 
   return first;
 }
 
-/// A timeout of the whole has passed: the instance ends.
+/// Ends the instance after one of its timeouts has passed.
 void run_out(StepContext& step, const Error& error, InstanceStatus status) {
   if (step.instance.cancelling) status = InstanceStatus::kCancelled;
   step.record_error(HistoryKind::kRaised, error);
@@ -56,8 +57,8 @@ void run_out(StepContext& step, const Error& error, InstanceStatus status) {
   fail(step, error, status, Retries::kNo);
 }
 
-/// Zart: past its deadline an execution has failed, and `on_failure` has its chance to
-/// clean up. Temporal: it is timed out, and that is all.
+/// In Zart's vocabulary an execution fails at its deadline, and `on_failure` can clean up. In
+/// Temporal's it ends as timed out, without `on_failure`.
 void execution_ran_out(StepContext& step, const Error& error) {
   Instance& instance = step.instance;
   const WorkflowTimeouts& timeouts = step.workflow.timeouts;
@@ -74,17 +75,17 @@ void execution_ran_out(StepContext& step, const Error& error) {
   go_through_on_failure(step, error);
 }
 
-/// Timeouts in their order, then attempts: Zart, one that comes due when a deadline has
-/// passed is not made.
+/// Fires passed timeouts in order, then starts due attempts. As in Zart, an attempt that becomes
+/// due after a deadline has passed is not started.
 void fire_calls(StepContext& step) {
   while (waits_for_calls(step.instance) && fire_overdue(step)) {
   }
   if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
   Visit visit = step.visit();
-  settle(step, visit, step.state().attempts_due(visit));
+  apply_outcome(step, visit, step.state().attempts_due(visit));
 }
 
-/// The next attempt of the state begins.
+/// Starts the next attempt of the state.
 void enter_again(StepContext& step) {
   ++step.instance.attempt;
   ++step.instance.step;
@@ -93,7 +94,7 @@ void enter_again(StepContext& step) {
 
 void fire(StepContext& step, const Timer& timer) {
   const Instance& instance = step.instance;
-  // The history has each entry, also of a state that is left while it evaluates.
+  // The history has a record of each entry, also of a state that is left while it evaluates.
   if (instance.parked && instance.phase == Phase::kEntering) step.record(HistoryKind::kEntered);
   switch (timer.kind) {
     case TimerKind::kStateTimeout:
@@ -103,12 +104,12 @@ void fire(StepContext& step, const Timer& timer) {
     case TimerKind::kDelay: {
       step.record(HistoryKind::kElapsed);
       Visit visit = step.visit();
-      return settle(step, visit, step.state().elapsed(visit));
+      return apply_outcome(step, visit, step.state().elapsed(visit));
     }
     case TimerKind::kRetry:
       if (instance.awaits_run) return begin_next_run(step);
       if (instance.calls.empty()) return enter_again(step);
-      [[fallthrough]];  // format 4 had no timer of its own for calls
+      [[fallthrough]];  // store format 4 had no timer kind for calls
     case TimerKind::kCalls:
       return fire_calls(step);
     case TimerKind::kInterrupt:
@@ -118,7 +119,7 @@ void fire(StepContext& step, const Timer& timer) {
     case TimerKind::kRun:
       return run_out(step,
                      {"millrace.timeout.run",
-                      fmt::format("the run's timeout was {}", format_rfc3339(timer.deadline))},
+                      fmt::format("the run timed out at {}", format_rfc3339(timer.deadline))},
                      InstanceStatus::kTimedOut);
     case TimerKind::kExecution:
       return execution_ran_out(
@@ -148,9 +149,9 @@ void apply(StepContext& step, const Fired& fired) {
     return one.kind == TimerKind::kExecution && one.deadline <= fired.deadline;
   });
   if (execution != timers.end()) {
-    timer = *execution;  // where they fall together, it is first
+    timer = *execution;  // at equal deadlines the execution's timer is first
   } else if (fired.kind == TimerKind::kRetry) {
-    // No attempt begins past a deadline.
+    // No attempt starts after a deadline has passed.
     timer = first_overdue(step.instance, step.now).value_or(timer);
   }
   timers.erase(std::find(timers.begin(), timers.end(), timer));
@@ -177,7 +178,7 @@ bool fire_overdue(StepContext& step) {
     stop_overdue_tasks(step);
   } else {
     Visit visit = step.visit();
-    settle(step, visit, step.state().overdue(visit, *call));
+    apply_outcome(step, visit, step.state().overdue(visit, *call));
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// Timeouts: which timers an instance is given, and what it does when one of them, or a deadline of
-// one of its calls, has passed. Private to the engine.
+// Timeouts: arms the timers of an instance, and applies those that fire and the deadlines of its
+// calls. Private to the engine.
 #pragma once
 
 #include <optional>
@@ -13,24 +13,25 @@ namespace millrace {
 
 struct StepContext;
 
-/// Gives the instance the timer. While it is paused, timers of its step are held and do not count.
+/// Adds the timer to the instance. While the instance is paused, a timer for which
+/// waits_for_resume() is true is held and does not fire.
 void arm(Instance& instance, const Timer& timer);
-/// Gives it a timer that is due when the span is over; nothing without a span.
+/// Adds a timer that is due after the span; does nothing without a span.
 void arm(Instance& instance, TimerKind kind, const std::optional<Span>& span, TimePoint now);
 
-/// Whether a timer of that kind does not count while the instance is paused.
+/// Whether timers of that kind are held while the instance is paused.
 bool waits_for_resume(TimerKind kind);
 
 void apply(StepContext& step, const Fired& fired);
 void apply(StepContext& step, const Overdue& overdue);
 
-/// Fires the timeout that passed first, of those of the calls, of the state and of the whole, but
-/// does not go on from there. False: none has passed.
+/// Fires the earliest passed timeout of the calls, the state and the instance, without continuing
+/// the instance. Returns false if none has passed.
 bool fire_overdue(StepContext& step);
 
-/// Whether the instance waits for that attempt of that call once the timeouts that have passed have
-/// fired: a deadline that would have ended the call comes before any report of it. If they have
-/// changed the instance so that it does not, it goes on.
+/// Fires the timeouts that have passed, then returns whether the instance still waits for that
+/// attempt of that call: a deadline that would have ended the call comes before any report of it.
+/// If the instance no longer waits because of these timeouts, it is continued.
 bool still_waits_for(StepContext& step, const Caller& call);
 
 }  // namespace millrace

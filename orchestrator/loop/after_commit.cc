@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// One overload for each action: a new one does not compile without.
+/// One overload for each action, so that a new action without an overload does not compile.
 struct Perform {
   const AfterCommitParts& parts;
   FollowingTurns& next;
@@ -20,19 +20,18 @@ struct Perform {
   void operator()(StopTask& task) const { parts.tasks.stop(task.task); }
   void operator()(EndedTask& task) const { parts.tasks.forget(task.task); }
   void operator()(StoredReport& report) const {
-    crash_point(CrashPoint::kToldStored);
+    crash_point(CrashPoint::kReportStored);
     report.stored();
   }
   void operator()(Evaluate& asked) const {
     crash_point(CrashPoint::kEvaluating);
     ++next.evaluations;
-    parts.evaluate(
-        std::move(asked.evaluation),
-        [&intake = parts.intake, space = asked.space, id = asked.instance, step = asked.step,
-         results = std::move(asked.before)](EvaluationResult result) mutable {
-          results.push_back(std::move(result));
-          intake.put(EvaluatedInput{space, id, step, std::move(results)});
-        });
+    parts.evaluate(std::move(asked.evaluation),
+                   [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
+                    results = std::move(asked.before)](EvaluationResult result) mutable {
+                     results.push_back(std::move(result));
+                     intake.put(EvaluatedInput{ns, id, step, std::move(results)});
+                   });
     crash_point(CrashPoint::kEvaluationAsked);
   }
   void operator()(Answer& answer) const {

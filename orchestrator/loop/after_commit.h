@@ -1,6 +1,6 @@
-// perform: the one place that performs what a batch asked for (AfterCommit, batch_outcome.h) once
-// it is on disk: messages are sent, tasks handed out and stopped, expressions evaluated, callers
-// answered. Reads nothing of the store: each action has all that it needs. Engine thread only.
+// perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
+// its commit: send messages, hand out and stop tasks, evaluate expressions, answer callers. It does
+// not read the store: each action holds all the data that it needs. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace millrace {
 
 struct AfterCommitParts {
   Outbox& outbox;
-  Tasks& tasks;
+  TaskDispatch& tasks;
   Evaluator& evaluate;
-  Intake& intake;  ///< takes the answers, and gets the results of evaluations
+  Intake& intake;  ///< accepts the answers and the results of evaluations
   EndWaiters& end_waiters;
-  bool sends = false;  ///< the broker may be sent messages; else they wait in the outbox
+  bool sends = false;  ///< messages may be sent to the broker; false: they wait in the outbox
 };
 
-/// What the batch leaves to the turns that follow.
+/// Work that the batch leaves for the next turns.
 struct FollowingTurns {
   std::vector<ContinueInput> continues;
   std::vector<CommandInput> commands;
-  size_t evaluations = 0;  ///< that were begun
+  size_t evaluations = 0;  ///< number of evaluations that were started
 };
 
-/// Performs them in their order.
+/// Performs the actions in their order.
 FollowingTurns perform(const AfterCommitParts& parts, std::vector<AfterCommit> actions);
 
 }  // namespace millrace

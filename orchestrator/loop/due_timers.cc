@@ -41,7 +41,7 @@ void DueTimers::put_back_tick(TimerInput tick) {
   ticks_.push_back(tick);
 }
 
-/// Before the batch in hand changes them.
+/// Called before the current batch changes the ticks.
 void DueTimers::note_ticks() {
   Changes* const changes = changes_.now();
   if (changes != nullptr && !changes->ticks) changes->ticks = ticks_;

@@ -1,6 +1,6 @@
-// DueTimers: which timers are fired when. Those that an event still in the stream may overtake are
-// held back until the stream was read so far; ticks of schedules wait while new work has to. What a
-// batch takes from here comes back if the batch is lost. Engine thread only.
+// DueTimers: decides when due timers are fired. A timer that an event still in the stream may
+// overtake is held until the stream was read up to that time; ticks of schedules wait during
+// backpressure. Changes made for a batch are undone if the batch is lost. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -15,45 +15,46 @@
 
 namespace millrace {
 
-/// Whether it starts something new.
+/// Whether the timer is a tick of a schedule, which starts a new instance.
 bool is_tick(const TimerInput& timer);
 
 class DueTimers {
  public:
-  DueTimers(Waiting& waiting, const BatchCount& batches) : waiting_(waiting), changes_(batches) {}
+  DueTimers(WaitIndex& waiting, const BatchCount& batches) : waiting_(waiting), changes_(batches) {}
 
-  /// Which of those that were put back come with take().
+  /// Which of the timers that were put back take() returns too.
   struct With {
-    bool held = false;   ///< those with a deadline up to then
-    bool ticks = false;  ///< all of them
+    bool held = false;   ///< held timers with a deadline up to `time`
+    bool ticks = false;  ///< all ticks that were put back
   };
-  /// Those that are due by `time`, in the order of their deadlines; what was put back comes before
-  /// or behind them. Each is the caller's: to be fired, or put back.
+  /// Returns the timers that are due by `time`, in the order of their deadlines; held timers come
+  /// before them, and ticks that were put back after them. The caller fires each timer or puts it
+  /// back.
   std::vector<TimerInput> take(TimePoint time, With with);
 
-  /// It waits until the stream was read so far.
+  /// Keeps the timer until the stream was read far enough.
   void hold(TimerInput timer);
-  /// It waits until new work is taken.
+  /// Keeps the tick until new work is accepted again.
   void put_back_tick(TimerInput tick);
 
   bool has_tick_of(WorkflowNumber workflow) const;
 
-  /// Forgets what was put back.
+  /// Forgets all timers that were put back.
   void clear();
-  /// The batch is lost: what was put back is as before. What it took from the wait index is the
-  /// caller's to arm again (Waiting::undo).
+  /// Undoes the changes of a batch that was lost. The caller arms the timers again that the batch
+  /// took from the wait index (WaitIndex::undo).
   void undo();
 
  private:
-  /// What the batch in hand has changed.
+  /// The changes of the current batch.
   struct Changes {
     std::vector<TimerInput> released;              ///< from the front of held_
     size_t newly_held = 0;                         ///< at the end of held_
-    std::optional<std::vector<TimerInput>> ticks;  ///< before it
+    std::optional<std::vector<TimerInput>> ticks;  ///< the ticks before the batch
   };
   void note_ticks();
 
-  Waiting& waiting_;
+  WaitIndex& waiting_;
   std::vector<TimerInput> held_;
   std::vector<TimerInput> ticks_;
   BatchNotes<Changes> changes_;

@@ -26,9 +26,9 @@ void EndWaiters::add(std::vector<EndWaiter> waiters, Duration elapsed) {
 }
 
 Result<bool> EndWaiters::is_active(const View& committed, const EndWaiter& waiter) const {
-  const auto space = catalog_.find_namespace(waiter.space);
-  if (!space) return false;
-  const auto head = TRY(read_living_head(committed, *space, waiter.id));
+  const auto ns = catalog_.find_namespace(waiter.ns);
+  if (!ns) return false;
+  const auto head = TRY(read_live_head(committed, *ns, waiter.id));
   return head && !has_ended(head->status);
 }
 
@@ -49,8 +49,8 @@ void EndWaiters::expire(Duration elapsed) {
     by_instance_.erase(
         std::find_if(begin, end, [&](const auto& one) { return one.second == first; }));
     waiters_.erase(first);
-    waiter.done(
-        fail("wait.timeout", fmt::format("instance {} has not ended yet", to_string(waiter.id))));
+    waiter.done(fail("wait.timeout", fmt::format("instance {} has not ended within the wait",
+                                                 to_string(waiter.id))));
   }
 }
 

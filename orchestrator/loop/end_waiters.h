@@ -1,5 +1,5 @@
-// EndWaiters: the callers that wait for the end of an instance, and how long each waits. Engine
-// thread only.
+// EndWaiters: callers that wait for the end of an instance, with their deadlines. Engine thread
+// only.
 #pragma once
 
 #include <map>
@@ -19,23 +19,23 @@ class EndWaiters {
   EndWaiters(const Environment& environment, const Catalog& catalog)
       : environment_(environment), catalog_(catalog) {}
 
-  /// Answers those at once whose instance has ended, or is not there, as of the last commit. Reads
-  /// a snapshot: a failed read of the batches' transaction would lose the next batch. `elapsed`
-  /// here and below is Clock::elapsed().
+  /// Adds waiters. A waiter whose instance has ended or does not exist, as of the last commit, is
+  /// answered at once. Reads a snapshot: a failed read in the batches' transaction would lose the
+  /// next batch. `elapsed` here and below is Clock::elapsed().
   void add(std::vector<EndWaiter> waiters, Duration elapsed);
-  /// The instance has ended, and that is on disk.
+  /// Answers the waiters of an instance that has ended; the end is on disk.
   void on_end(const InstanceId& id);
-  /// Answers those whose time is over with `wait.timeout`.
+  /// Answers the waiters whose deadline has passed, with `wait.timeout`.
   void expire(Duration elapsed);
-  /// When the next of them is over; nullopt: none waits.
+  /// The next deadline of a waiter; nullopt: there is no waiter.
   std::optional<Duration> next_deadline() const;
-  /// How each that still waits is refused; none waits any more.
+  /// Removes all waiters and returns a function for each that answers it with an error.
   std::vector<Refuse> abandoned();
 
  private:
   using ByDeadline = std::multimap<Duration, EndWaiter>;
 
-  /// Whether its instance has not ended.
+  /// Whether the instance exists and has not ended.
   Result<bool> is_active(const View& committed, const EndWaiter& waiter) const;
 
   const Environment& environment_;

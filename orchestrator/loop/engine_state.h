@@ -1,6 +1,6 @@
-// EngineState: all that the engine's thread holds: the transaction, what memory keeps of the store,
-// and what is to leave. Each member changes with the batch in hand; where that is lost, undo()
-// (lost_batch.h) takes back what it changed. Engine thread only, but for `damages`.
+// EngineState: all objects of the engine thread: the transaction, the caches of the store, and the
+// outgoing messages, tasks and webhooks. Each member changes with the current batch; if that batch
+// is lost, undo() (lost_batch.h) reverts the changes. Engine thread only, except `damages`.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include "orchestrator/memory/wait_index.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
-#include "orchestrator/outgoing/webhooks.h"
+#include "orchestrator/outgoing/webhook_outbox.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
 
@@ -29,11 +29,11 @@ namespace millrace {
 struct EngineOptions {
   DedupeWindow dedupe;
   BatchLimits batch;
-  KeptLimits kept;
+  AckedLimits kept;
   EngineLimits limits;
 };
 
-/// What an engine must be given; all outlive it.
+/// The objects that an engine needs; all outlive it.
 struct EngineParts {
   Environment& environment;
   const Clock& clock;
@@ -42,12 +42,12 @@ struct EngineParts {
   WebhookSender& webhooks;
   DefinitionCache& definitions;
   IdMaker make_id;
-  std::string id_key;       ///< Lookup::id_key
-  BegunTasks& begun_tasks;  ///< kept in step, for queries
+  std::string id_key;           ///< Lookup::id_key
+  StartedTasks& started_tasks;  ///< kept up to date for queries
 };
 
 struct EngineState {
-  /// What the broker and webhooks answer goes to `intake`, which outlives it.
+  /// Results of publishes and of webhooks are put into `intake`, which outlives the object.
   EngineState(EngineParts parts, const EngineOptions& options, Intake& intake);
 
   const Clock& clock;
@@ -55,13 +55,13 @@ struct EngineState {
   Damages damages;
   Transaction tx;
   Catalog catalog;
-  Waiting waiting;
-  Living living;
+  WaitIndex waiting;
+  LiveCounts live;
   Dedupe dedupe;
-  Recent recent;
-  Tasks tasks;
-  Hooks hooks;
-  InHand in_hand;
+  KeptEvents kept_events;
+  TaskDispatch tasks;
+  WebhookOutbox webhook_outbox;
+  CrashNote crash_note;
   Outbox outbox;
   Batch batch;
   DueTimers timers;

@@ -10,10 +10,11 @@
 namespace millrace {
 namespace {
 
-/// Acknowledgements of the broker are no reason for a commit of their own, unless they are many.
+/// Acknowledgements alone wake the engine thread only when there are this many: fewer do not
+/// justify a commit of their own.
 constexpr size_t kManyAcks = Outbox::kWindow / 2;
 
-Error stopping() { return {"stopping", "millrace is stopping; ask again"}; }
+Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 
 }  // namespace
 
@@ -39,7 +40,8 @@ bool Intake::deliver(std::vector<Delivery> deliveries) {
   return true;
 }
 
-/// What the outbox has to know does not wait until there is room for it: it may be what makes room.
+/// Changes of the stream do not wait until there is room for deliveries: they may be what makes
+/// room.
 void Intake::note_changes(const std::vector<Delivery>& deliveries) {
   for (const Delivery& delivery : deliveries) {
     const auto* const opened = std::get_if<StreamOpened>(&delivery);
@@ -57,7 +59,7 @@ void Intake::command(Command command, Done done) {
   if (closed_) {
     refused = stopping();
   } else if (asked_.size() >= limits_.waiting_commands) {
-    refused = {"busy", "too much is waiting; ask again in a second"};
+    refused = {"busy", "too many commands are waiting; try again in a second"};
   } else if (!makes_room(command)) {
     refused = refusal_;
   }
@@ -104,15 +106,15 @@ void Intake::put(EvaluatedInput input) {
 }
 
 void Intake::report(TaskReport report, std::function<void()> stored) {
-  crash_point(CrashPoint::kTold);
+  crash_point(CrashPoint::kReported);
   const std::lock_guard guard(lock_);
   lanes_.tasks.push_back({std::move(report), std::move(stored)});
-  crash_point(CrashPoint::kToldQueued);
+  crash_point(CrashPoint::kReportQueued);
   work_came_.notify_one();
 }
 
 void Intake::put(WebhookResult result) {
-  crash_point(CrashPoint::kDeliveryTold);
+  crash_point(CrashPoint::kDeliveryReported);
   const std::lock_guard guard(lock_);
   lanes_.webhook_results.push_back(std::move(result));
   crash_point(CrashPoint::kDeliveryQueued);

@@ -1,8 +1,8 @@
-// Intake: the one door of the engine's thread. Whatever other threads have for it is put in here,
-// each kind into a lane of its own; the thread takes all lanes once a turn. Putting in never waits,
-// but for events: that is how reading the stream stops while too much is waiting. Acknowledgements
-// and changes of the stream have lanes apart, because they relieve what makes events wait.
-// Any thread; what only the engine's thread may call says so.
+// Intake: the queue of inputs for the engine thread. Other threads put their inputs here, each kind
+// into a lane of its own; the engine thread takes all lanes once in each turn. Putting an input
+// never blocks, except for events: blocking is how reading of the stream stops while too many wait.
+// Acknowledgements and changes of the stream have their own lanes, because they relieve what makes
+// events wait. Any thread; functions for the engine thread only are marked.
 #pragma once
 
 #include <condition_variable>
@@ -24,15 +24,15 @@
 namespace millrace {
 
 struct IntakeLimits {
-  size_t batch_events = 1024;        ///< at most, in one transaction
-  size_t waiting_deliveries = 8192;  ///< before deliver() blocks
-  size_t waiting_commands = 1024;    ///< before command() answers `busy`
+  size_t batch_events = 1024;        ///< maximum in one transaction
+  size_t waiting_deliveries = 8192;  ///< deliver() blocks from this number on
+  size_t waiting_commands = 1024;    ///< command() answers `busy` from this number on
 };
 
-/// Answers with an error.
+/// Answers a waiting caller with an error.
 using Refuse = std::function<void(const Error&)>;
 
-/// Whether it takes things away, and so must work when there is no room.
+/// Whether the command removes or cancels something, and so must work when the store is full.
 bool makes_room(const Command& command);
 
 class Intake final : public DeliverySink, public TaskSink {
@@ -41,73 +41,78 @@ class Intake final : public DeliverySink, public TaskSink {
 
   explicit Intake(IntakeLimits limits = {}) : limits_(limits) {}
 
-  // What comes of the event stream (DeliverySink).
+  // Deliveries of the event stream (DeliverySink).
 
-  /// Blocks while too much is waiting. False: no more is taken.
+  /// Blocks while too many deliveries wait. Returns false if no more are accepted.
   bool deliver(std::vector<Delivery> deliveries) override;
   void opening() override;
 
-  // What never waits.
+  // Inputs that never block.
 
-  /// `done` is called once: at once with why it is refused, by answer(), or after close().
+  /// `done` is called once: at once with the reason if the command is refused, by answer(), or
+  /// after close().
   void command(Command command, Done done);
-  /// The same: error `wait.timeout`, `stopping`, or that of a namespace or an instance that is
-  /// not there.
+  /// Calls `waiter.done` once: when the instance has ended or does not exist, or with error
+  /// `wait.timeout` or `stopping`.
   void wait_for_end(EndWaiter waiter);
-  /// A report of a task (TaskSink).
+  /// Adds a report of a task (TaskSink).
   void report(TaskReport report, std::function<void()> stored) override;
   void put(EvaluatedInput input);
   void put(WebhookResult result);
-  /// What the broker says of a message of the outbox.
+  /// Adds the broker's answer to the publish of an outbox message.
   void acknowledge(uint64_t number, Result<PublishAck> ack);
 
-  /// Why new work has to wait: `busy`, `store.full`.
+  /// The reason why new work must wait, as an error: `busy`, `store.full`; ok: new work is
+  /// accepted.
   Status takes_new_work() const;
-  /// What the engine tries again and again, as set_failure() has it.
+  /// The operation that fails and is retried, as an error, see set_failure(); ok: none fails.
   Status goes_on() const;
-  /// Waits until nothing waits, and nothing is left to do; false: not within `at_most`.
+  /// Blocks until all inputs are processed and nothing is left to do. Returns false after
+  /// `at_most`.
   bool wait_until_quiet(Duration at_most);
 
-  /// From now on deliver() takes no more; what was taken is worked off. For stopping the stream
-  /// before the rest.
+  /// From now on deliver() accepts no more; deliveries that were accepted are processed. Used to
+  /// stop reading the stream before the rest of the server.
   void refuse_deliveries();
-  /// From now on nothing is taken, and sleep() returns false.
+  /// From now on no input is accepted, and sleep() returns false.
   void close();
-  /// After close(): how each that still waits for an answer is refused.
+  /// After close(): returns a function for each caller that still waits, which answers it with an
+  /// error.
   std::vector<Refuse> abandoned();
 
-  // The engine's thread only.
+  // Engine thread only.
 
-  /// New work has to wait; nullopt: it need not.
+  /// Sets the reason why new work must wait; nullopt: it need not.
   void set_refusal(const std::optional<Error>& refusal);
-  /// What it fails at, until the next call.
+  /// Sets the operation that fails and is retried; nullopt: none.
   void set_failure(const std::optional<Error>& failure);
-  /// Takes all that waits; of events as many as still fit into `work`, none while new work waits.
+  /// Takes all waiting inputs. Of events it takes as many as still fit into `work`, and none while
+  /// new work must wait.
   void gather(Work& work);
   bool has_deliveries() const;
   /// Answers a command.
   void answer(uint64_t request, Result<Json> result);
 
   struct Sleep {
-    std::optional<Duration> at_most;  ///< none: until something comes
-    bool through = false;             ///< whatever comes
-    bool at_rest = false;             ///< nothing is left to do by itself
+    std::optional<Duration> at_most;  ///< none: until an input comes
+    bool through = false;             ///< sleep for `at_most` even if an input comes
+    bool at_rest = false;             ///< nothing is left to do without an input
   };
-  /// Waits for something to do. False: it is closed.
+  /// Waits for work. Returns false after close().
   bool sleep(const Sleep& sleep);
 
  private:
-  bool has_work() const;                                       ///< under the lock
-  void note_changes(const std::vector<Delivery>& deliveries);  ///< likewise
+  bool has_work() const;                                       ///< the caller holds `lock_`
+  void note_changes(const std::vector<Delivery>& deliveries);  ///< the caller holds `lock_`
 
   const IntakeLimits limits_;
 
-  mutable std::mutex lock_;  // guards what follows
+  mutable std::mutex lock_;  // guards all members below
   std::condition_variable work_came_;
   std::condition_variable room_came_;
   std::condition_variable quiet_came_;
   std::deque<Delivery> deliveries_;
-  Work lanes_;  ///< all but the deliveries
+  Work lanes_;  ///< all inputs except deliveries
   uint64_t openings_ = 0;
   std::map<uint64_t, Done> asked_;
   uint64_t last_request_ = 0;
@@ -115,7 +120,7 @@ class Intake final : public DeliverySink, public TaskSink {
   std::optional<Error> failure_;
   bool closed_ = false;
   bool refuses_deliveries_ = false;
-  bool working_ = false;  ///< a turn is under way
+  bool working_ = false;  ///< a turn is being processed
   bool at_rest_ = true;
 };
 

@@ -11,13 +11,13 @@
 namespace millrace {
 namespace {
 
-/// Timers of delayed events that the batch armed, or took as due.
+/// Restores the timers of delayed events that the batch armed or took as due.
 Status restore_delayed(EngineState& engine, const std::vector<uint64_t>& numbers) {
   for (const uint64_t number : numbers) {
     const auto read = read_delayed(engine.tx, number);
     if (!read && is_damaged_row(read.error())) continue;
     const auto record = TRY(read);
-    if (record && engine.catalog.has_namespace(record->space)) {
+    if (record && engine.catalog.has_namespace(record->ns)) {
       engine.waiting.arm_delayed(number, record->at);
     } else {
       engine.waiting.disarm_delayed(number);
@@ -26,7 +26,7 @@ Status restore_delayed(EngineState& engine, const std::vector<uint64_t>& numbers
   return {};
 }
 
-/// The same of events that wait in eventsAnd groups.
+/// Restores the timers of events in eventsAnd groups that the batch armed or took as due.
 Status restore_grouped(EngineState& engine, const std::vector<uint64_t>& numbers) {
   for (const uint64_t number : numbers) {
     const auto read = read_grouped(engine.tx, number);
@@ -48,24 +48,24 @@ Status undo(EngineState& engine) {
   TRY(engine.outbox.forget_batch(engine.tx, engine.damages.noting()));
   auto workflows = engine.catalog.undo(engine.tx);
   if (!workflows) return tl::unexpected(workflows.error());
-  engine.living.undo();
+  engine.live.undo();
   engine.dedupe.undo();
   engine.tasks.undo();
-  engine.hooks.undo();
+  engine.webhook_outbox.undo();
   engine.timers.undo();
 
-  const Waiting::Changes changes = engine.waiting.undo();
+  const WaitIndex::Changes changes = engine.waiting.undo();
   workflows->insert(changes.workflows.begin(), changes.workflows.end());
   for (const WorkflowNumber number : *workflows) TRY(restore_workflow(engine, number));
   std::set<std::pair<NamespaceNumber, InstanceId>> instances(changes.instances.begin(),
                                                              changes.instances.end());
-  const auto on_their_way = engine.recent.undo();
-  instances.insert(on_their_way.begin(), on_their_way.end());
-  for (const auto& [space, id] : instances) TRY(restore_instance(engine, space, id));
+  const auto pending_listeners = engine.kept_events.undo();
+  instances.insert(pending_listeners.begin(), pending_listeners.end());
+  for (const auto& [ns, id] : instances) TRY(restore_instance(engine, ns, id));
   TRY(restore_delayed(engine, changes.delayed));
   TRY(restore_grouped(engine, changes.grouped));
   TRY(engine.batch.undo());
-  engine.batches.begin();  // what was taken back is no change of the next one
+  engine.batches.begin();  // so that the undone changes do not belong to the next batch
   return {};
 }
 

@@ -1,5 +1,5 @@
-// A lost batch: one that did not reach the disk. What it changed in memory is taken back. Engine
-// thread only.
+// Undoes a lost batch, which is a batch that did not reach the disk: reverts its changes in memory.
+// Engine thread only.
 #pragma once
 
 #include "base/result.h"
@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Takes back what the batch in hand has changed. Of instances it reads those that the batch
-/// touched; the small lists (names, errands, kept messages) anew. An error is one of the store's:
-/// then all is to be loaded (recovery.h).
+/// Reverts the changes of the current batch. Reads only the instances that the batch loaded again,
+/// and the small lists (names, instance messages, acked messages) completely. Errors: those of the
+/// store; after an error everything must be loaded again (recovery.h).
 Status undo(EngineState& engine);
 
 }  // namespace millrace

@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// A counter of what is counted elsewhere, where it may begin anew.
+/// A counter that follows a total counted elsewhere, which may restart at 0.
 class Followed {
  public:
   explicit Followed(prometheus::Counter& counter) : counter_(counter) {}
@@ -46,17 +46,17 @@ struct Metrics::Series {
   prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
   prometheus::Counter& events = counter("millrace_events_total", "Events read from the stream.");
   prometheus::Counter& unmatched =
-      counter("millrace_events_unmatched_total", "Events that concerned nobody.");
+      counter("millrace_events_unmatched_total", "Events that no listener matched.");
   prometheus::Counter& duplicate =
       counter("millrace_events_duplicate_total", "Events dropped: seen within the window.");
   prometheus::Counter& unreadable =
-      counter("millrace_events_unreadable_total", "Messages that are no valid event.");
+      counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
-  prometheus::Counter& skipped =
-      counter("millrace_starts_skipped_total",
-              "Starts by events and ticks that found an instance of their singular workflow.");
+  prometheus::Counter& skipped = counter(
+      "millrace_starts_skipped_total",
+      "Starts by events and ticks skipped because their singular workflow has a live instance.");
   prometheus::Counter& woken =
-      counter("millrace_instances_woken_total", "Times an event came to a waiting instance.");
+      counter("millrace_instances_woken_total", "Times that an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
     std::array<prometheus::Counter*, 8> all{};
     for (size_t i = 0; i < all.size(); ++i) {
@@ -67,19 +67,19 @@ struct Metrics::Series {
     }
     return all;
   }();
-  prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that came due.");
+  prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that fired.");
   prometheus::Counter& published =
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
-      counter("millrace_dead_letters_total", "Messages handed to the dead letters.");
+      counter("millrace_dead_letters_total", "Messages sent to the dead-letter queue.");
   prometheus::Counter& damaged =
       counter("millrace_instances_damaged_total",
-              "Times that an instance was passed over because its rows are damaged.");
+              "Times that an instance was skipped because its rows are damaged.");
   prometheus::Counter& rows_purged =
-      counter("millrace_rows_purged_total", "Rows erased of namespaces that were deleted.");
+      counter("millrace_rows_purged_total", "Rows of deleted namespaces erased.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
-              "Answers of workers thrown away: their subject names no task, or not its namespace.");
+              "Reports of workers dropped: the subject has no known task or another namespace.");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -93,9 +93,9 @@ struct Metrics::Series {
   std::array<prometheus::Counter*, 3> losses = [this] {
     std::array<prometheus::Counter*, 3> all{};
     for (size_t i = 0; i < all.size(); ++i) {
-      all[i] = &counter("millrace_broker_losses_total",
-                        "Times that the event stream was found without what it should have.",
-                        {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
+      all[i] =
+          &counter("millrace_broker_losses_total", "Times that the event stream had lost messages.",
+                   {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
     }
     return all;
   }();
@@ -106,7 +106,7 @@ struct Metrics::Series {
   prometheus::Histogram& schedule_to_start =
       prometheus::BuildHistogram()
           .Name("millrace_function_schedule_to_start_seconds")
-          .Help("From when a task was handed out until somebody began with it.")
+          .Help("Time from the hand-out of a task to its start by a worker.")
           .Register(registry)
           .Add({}, prometheus::Histogram::BucketBoundaries{0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600});
 
@@ -117,50 +117,51 @@ struct Metrics::Series {
   prometheus::Gauge& outbox =
       gauge("millrace_outbox_in_flight", "Messages sent and not yet acknowledged.");
   prometheus::Gauge& outbox_bytes =
-      gauge("millrace_outbox_bytes", "Bytes of messages that the broker has yet to take.");
+      gauge("millrace_outbox_bytes", "Bytes of messages that the broker has not acknowledged.");
   prometheus::Gauge& refuses =
-      gauge("millrace_refuses_work",
-            "1 while new work has to wait: the outbox or the store is too full.");
-  prometheus::Gauge& fan_out = gauge(
-      "millrace_fan_out_pending", "Instances that an event with many targets has still to reach.");
+      gauge("millrace_refuses_work", "1 while new work must wait because of backpressure.");
+  prometheus::Gauge& fan_out =
+      gauge("millrace_fan_out_pending", "Instances that fan-outs have not reached yet.");
   prometheus::Gauge& damaged_rows =
-      gauge("millrace_damaged_rows", "Damaged rows of the store met since the start.");
+      gauge("millrace_damaged_rows", "Damaged rows of the store found since startup.");
   Followed patterns_over_limit{
       counter("millrace_patterns_over_limit_total",
-              "Times that a pattern on a context attribute ran into its limit and did not match.")};
+              "Times that a pattern on a context attribute reached its limit and did not match.")};
 
-  std::mutex parts_lock;  // guards what follows
+  std::mutex parts_lock;  // guards all members below
   prometheus::Gauge& reads_events =
       gauge("millrace_reads_events", "1 while the event stream is being read.");
   prometheus::Gauge& sends_events =
       gauge("millrace_sends_events", "1 while events can be sent to the broker.");
   prometheus::Gauge& runs_tasks =
-      gauge("millrace_runs_tasks", "1 while tasks are sent to the broker and answers read.");
-  Followed consumers{counter("millrace_event_consumers_total",
-                             "Consumers made to read the event stream: one for each connection.")};
+      gauge("millrace_runs_tasks", "1 while tasks are sent to the broker and reports are read.");
+  Followed consumers{
+      counter("millrace_event_consumers_total",
+              "Consumers created to read the event stream: one for each connection.")};
   Followed consumer_gaps{counter("millrace_event_consumer_gaps_total",
-                                 "Consumers given up because messages got lost on the way.")};
+                                 "Consumers replaced because messages were lost on the way.")};
   Followed read_directly{
       counter("millrace_events_read_directly_total",
               "Messages that no consumer could deliver and that were read without one.")};
   prometheus::Gauge& tasks_unsent =
-      gauge("millrace_tasks_unsent", "Tasks that the broker has not taken yet.");
-  Followed answers{counter("millrace_task_answers_total", "Answers of workers read.")};
+      gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
+  Followed answers{counter("millrace_task_answers_total", "Reports of workers read.")};
   prometheus::Gauge& evaluations_waiting =
       gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
   prometheus::Gauge& evaluations_running =
-      gauge("millrace_evaluations_running", "Evaluations that a jq worker has.");
-  prometheus::Gauge& jq_workers = gauge("millrace_jq_workers", "Worker processes that are ready.");
+      gauge("millrace_evaluations_running", "Evaluations that run in a jq worker.");
+  prometheus::Gauge& jq_workers =
+      gauge("millrace_jq_workers", "jq worker processes that are ready.");
   Followed jq_workers_started{
-      counter("millrace_jq_workers_started_total", "Worker processes started.")};
-  Followed jq_workers_crashed{
-      counter("millrace_jq_workers_crashed_total", "Worker processes that died of a program.")};
+      counter("millrace_jq_workers_started_total", "jq worker processes started.")};
+  Followed jq_workers_crashed{counter("millrace_jq_workers_crashed_total",
+                                      "jq worker processes that died while they ran a program.")};
   Followed jq_worker_start_failures{
       counter("millrace_jq_worker_start_failures_total",
-              "Worker processes that could not be started or died before any work.")};
+              "jq worker processes that could not be started or died before any work.")};
   Followed evaluations_overran{
       counter("millrace_evaluations_overran_total",
-              "Evaluations that ran over their slice and went on on a slow worker.")};
+              "Evaluations that exceeded their time slice and continued on a slow worker.")};
   Followed evaluations_timed_out{
       counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
 };
@@ -204,7 +205,7 @@ void Metrics::count(const BatchCounts& counts) {
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
-  for (const Duration after : counts.begun_after) {
+  for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }
 }

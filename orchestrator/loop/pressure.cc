@@ -13,12 +13,13 @@ const std::optional<Error>& Pressure::measure(Duration elapsed, uint64_t outbox_
   }
   cause_ = full_;
   if (outbox_bytes >= marks_.outbox_bytes) {
-    cause_ = Error{"busy", fmt::format("{} bytes of messages wait for the broker to take them; ask "
-                                       "again later",
-                                       outbox_bytes)};
+    cause_ =
+        Error{"busy", fmt::format("{} bytes of messages wait for the broker's acknowledgement; "
+                                  "try again later",
+                                  outbox_bytes)};
   } else if (evaluations >= marks_.evaluations) {
     cause_ = Error{
-        "busy", fmt::format("{} evaluations wait for a jq worker; ask again later", evaluations)};
+        "busy", fmt::format("{} evaluations wait for a jq worker; try again later", evaluations)};
   }
   return cause_;
 }

@@ -18,14 +18,15 @@ namespace {
 
 constexpr Duration kStoreRetryDelay{500};
 
-/// After an unclean end: turns with one input each, beside those for what was in hand.
+/// After an unclean end: extra turns with one input each, besides those for the inputs of the crash
+/// note.
 constexpr uint64_t kCarefulTurns = 16;
 
-/// Acknowledgements of the broker are no reason for a commit of their own: they wait for the next
-/// one, at most so long, unless they are many.
+/// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
+/// commit, for at most this time, unless they are many.
 constexpr Duration kAckDelay{20};
 
-/// Keeps the first error in `done`, with what it was met at.
+/// Keeps the first error in `done`, prefixed with the operation that failed.
 void note_first(Status& done, std::string_view what, const Status& status) {
   if (!done || status) return;
   const Error& error = status.error();
@@ -47,7 +48,7 @@ Processor::~Processor() { stop(); }
 Status Processor::load() {
   TRY(check_store(engine_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
-  TRY(engine_.in_hand.open(parts_.engine.environment.folder()));
+  TRY(engine_.crash_note.open(parts_.engine.environment.folder()));
   TRY(load_state());
   TRY(learn_from_death());
   loaded_ = true;
@@ -58,33 +59,38 @@ Status Processor::load_state() {
   unfinished_ = TRY(millrace::load(engine_, read_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
-  backlog_ = {.has_steps = true, .has_purges = true};  // the first turn looks
+  backlog_ = {.has_steps = true, .has_purges = true};  // unknown, so the first turn checks
   return {};
 }
 
-/// Where the last process died with a batch in hand, the inputs that were in it are applied one by
-/// one, each noted: what that process dies of, too, is known then, and set aside at the next start.
+/// If the last process died while it applied a batch, the inputs of that batch are applied one by
+/// one, and each is noted first. If this process dies too, the next one knows the input, and moves
+/// it to the dead-letter queue or abandons the instance.
 Status Processor::learn_from_death() {
-  const auto& left = engine_.in_hand.left();
+  const auto& left = engine_.crash_note.left();
   if (!left) return {};
   careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
-  spdlog::warn("the last process died with {} inputs in hand; the next {} are applied one by one",
-               left->inputs, careful_);
-  if (!InHand::is_poison(*left)) return {};
+  spdlog::warn(
+      "the last process died while it applied {} inputs; the next {} are applied one by one",
+      left->inputs, careful_);
+  if (!CrashNote::is_poison(*left)) return {};
   if (left->instance) {
-    const auto& [space, id] = *left->instance;
+    const auto& [ns, id] = *left->instance;
     const TimePoint now = std::max(time_, engine_.clock.now());
-    if (TRY(engine_.batch.set_aside(now, space, id))) {
-      spdlog::error("instance {} is set aside: the process died {} times while it stepped it",
-                    to_string(id), left->deaths);
+    if (TRY(engine_.batch.abandon_instance(now, ns, id))) {
+      spdlog::error(
+          "instance {} is abandoned: the process died {} times while it stepped the instance",
+          to_string(id), left->deaths);
       finish({}, TRY(commit(engine_.batch.finish(now), Limit::kPassed)));
       return {};
     }
   }
   const uint64_t poison = left->sequence;
   applier_.set_poison(poison);
-  spdlog::error("event {} is set aside: the process died {} times while it applied it", poison,
-                left->deaths);
+  spdlog::error(
+      "event {} will be moved to the dead-letter queue: the process died {} times while "
+      "it applied it",
+      poison, left->deaths);
   return {};
 }
 
@@ -98,13 +104,14 @@ void Processor::stop() {
   std::vector<Refuse> left = intake_.abandoned();
   std::vector<Refuse> waiting = end_waiters_.abandoned();
   move_all(waiting, left);
-  const Error stopping{"stopping", "millrace is stopping; ask again"};
+  const Error stopping{"stopping", "millrace is stopping; try again"};
   for (const Refuse& refuse : left) refuse(stopping);
 }
 
 Status Processor::started() const {
   if (loaded_) return {};
-  return fail("starting", fmt::format("{} living instances are read so far", read_.load()));
+  return fail("starting",
+              fmt::format("loading the store: {} live instances read so far", read_.load()));
 }
 
 Status Processor::ready() const {
@@ -125,7 +132,7 @@ void Processor::run() {
     auto wake = next_wake();
     const bool at_rest = engine_.outbox.idle() && wake != Duration(0);
     if (engine_.outbox.in_flight() > 0) wake = std::min(wake.value_or(kAckDelay), kAckDelay);
-    // While the store refuses, only time helps.
+    // While the store refuses commits, inputs cannot help, so only time ends the sleep.
     const bool through = retry_at_.has_value();
     if (!intake_.sleep({.at_most = wake, .through = through, .at_rest = at_rest})) return;
     turn();
@@ -155,10 +162,10 @@ std::optional<Duration> Processor::next_wake() const {
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(*deadline - std::max(time_, engine_.clock.now()));
   }
-  if (const auto due = engine_.hooks.next_due(); due && !resend_at_) {
+  if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
     sooner(*due - std::max(time_, engine_.clock.now()));
   }
-  if (const auto silence = engine_.tasks.next_silence()) sooner(*silence - elapsed);
+  if (const auto silence = engine_.tasks.next_heartbeat_deadline()) sooner(*silence - elapsed);
   if (sends_ && engine_.outbox.retry_at()) sooner(*engine_.outbox.retry_at() - elapsed);
   if (const auto at = pressure_.look_again_at()) sooner(*at - elapsed);
   if (const auto deadline = end_waiters_.next_deadline()) sooner(*deadline - elapsed);
@@ -169,9 +176,9 @@ void Processor::measure_pressure() {
   const bool was_on = pressure_.is_on();
   const std::optional<Error>& cause =
       pressure_.measure(engine_.clock.elapsed(), engine_.outbox.bytes(), evaluating_);
-  if (cause && !was_on) spdlog::warn("new work has to wait: {}", cause->message);
+  if (cause && !was_on) spdlog::warn("new work must wait: {}", cause->message);
   if (!cause && was_on) {
-    spdlog::info("new work is taken again");
+    spdlog::info("new work is accepted again");
     relieved_ = true;
   }
   intake_.set_refusal(cause);
@@ -200,7 +207,7 @@ bool Processor::turn() {
   } else {
     lose_batch(std::move(work), outcome.error());
   }
-  engine_.in_hand.end();
+  engine_.crash_note.end();
   send_backlog();
   const Duration elapsed = engine_.clock.elapsed();
   end_waiters_.add(std::move(waiters), elapsed);
@@ -209,7 +216,8 @@ bool Processor::turn() {
   return true;
 }
 
-/// Before what a batch counts: what is counted as published is seen as under way.
+/// Called before the batch's counters are added, so that a message counted as published is already
+/// seen as in flight.
 void Processor::set_gauges() {
   parts_.metrics.set({.listeners = engine_.waiting.listeners(),
                       .timers = engine_.waiting.timers(),
@@ -222,7 +230,7 @@ void Processor::set_gauges() {
                       .patterns_over_limit = engine_.waiting.patterns_over_limit()});
 }
 
-/// What earlier turns left, and all that waits.
+/// Takes the work that earlier turns left, and all waiting inputs.
 Work Processor::take_work() {
   Work work = std::exchange(left_, {});
   move_all(unfinished_, work.continues);
@@ -232,19 +240,19 @@ Work Processor::take_work() {
   return work;
 }
 
-/// Notes beside the store what is in hand.
+/// Writes the crash note for the work of this turn.
 void Processor::note_work(Work& work) {
   if (careful_ > 0) {
     --careful_;
     keep_first(work);
-    engine_.in_hand.begin_careful(1);
+    engine_.crash_note.begin_careful(1);
   } else {
-    engine_.in_hand.begin(work.size());
+    engine_.crash_note.begin(work.size());
   }
   crash_point(CrashPoint::kGathered);
 }
 
-/// Keeps the first input, leaves the others for the turns that follow.
+/// Keeps the first input and leaves the others for the next turns.
 void Processor::keep_first(Work& work) {
   bool taken = false;
   const auto keep = [&taken](auto& inputs, auto& rest) {
@@ -261,13 +269,13 @@ void Processor::keep_first(Work& work) {
   keep(work.tasks, left_.tasks);
 }
 
-/// Brings the batch to disk, if all of it was applied.
+/// Commits the batch if all of it was applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
   if (pressure_.store_is_full()) {
-    engine_.outbox.drop_kept(engine_.tx);
+    engine_.outbox.drop_acked(engine_.tx);
   } else if (!engine_.tx.write_set().empty()) {
-    engine_.outbox.trim_kept(engine_.tx, time_);
+    engine_.outbox.trim_acked(engine_.tx, time_);
   }
   crash_point(CrashPoint::kFinished);
   TRY(engine_.tx.commit(limit));
@@ -275,7 +283,7 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
   return outcome;
 }
 
-/// The batch is on disk.
+/// Performs the actions of a batch that is on disk.
 void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome outcome) {
   if (!changes.empty()) sends_ = changes.back().opened.has_value();
   backlog_ = outcome.backlog;
@@ -293,39 +301,41 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   parts_.metrics.count(outcome.counts);
 }
 
-/// Sends what commits have left to be sent: messages of the outbox that waited for others or
-/// failed, webhooks that are due, tasks that a start has found or that take files. What cannot be
-/// read stays due, and /readyz says so.
+/// Sends what earlier commits left to be sent: outbox messages that waited for others or failed,
+/// due webhooks, tasks found at startup, and tasks with files. Anything that cannot be read stays
+/// due, and /readyz reports it.
 void Processor::send_backlog() {
   Status sent;
-  // What a lost batch had is taken in again first: a change of the stream may put messages back
-  // that come before those that wait, and an acknowledgement may change what is to be sent.
+  // The acknowledgements and stream changes of a lost batch are applied again first: a stream
+  // change may put back messages that come before the waiting ones, and an acknowledgement may
+  // change what must be sent.
   if (sends_ && left_.acks.empty() && left_.stream_changes.empty()) {
     note_first(sent, "the outbox",
                engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), note_damage_));
   }
-  note_first(sent, "the events for webhooks", engine_.hooks.pump(engine_.tx, time_));
-  // Not before the timers that were due at the start: they may end it.
+  note_first(sent, "the events for webhooks", engine_.webhook_outbox.pump(engine_.tx, time_));
+  // Only after the timers that were due at startup: they may end a task.
   if (fired_) note_first(sent, "the tasks", engine_.tasks.hand_out_due(engine_.tx));
   note_unsent(sent);
 }
 
 // A batch that did not reach the disk.
 
-/// Its commands are refused, the rest is tried again.
+/// Refuses the commands of a lost batch; its other inputs are tried again.
 void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.sync") {
-    spdlog::critical("{}; what is on disk is not known, so this process ends", error.message);
-    engine_.in_hand.end();  // it is the disk's fault
+    spdlog::critical("{}; the state on disk is unknown, so this process stops; a restart recovers",
+                     error.message);
+    engine_.crash_note.end();  // a fault of the disk, not of an input
     std::abort();
   }
-  spdlog::error("a batch could not be written and will be tried again: {}", error.message);
+  spdlog::error("a batch could not be written and is tried again: {}", error.message);
   note_lost(error);
   forget_batch(work);
   if (error.code == "store.full") make_room(work);
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
-  move_all(left_.commands, work.commands);  // what making room has left to do
+  move_all(left_.commands, work.commands);  // the rest of commands that made room
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.evaluated, work.evaluated);
   move_all(left_.tasks, work.tasks);
@@ -334,7 +344,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   retry_at_ = engine_.clock.elapsed() + kStoreRetryDelay;
 }
 
-/// Brings memory back in step with the last commit: what the batch has changed, and no more.
+/// Reverts memory to the last commit: only the changes of the batch, or everything if that fails.
 void Processor::forget_batch(Work& work) {
   const Status undone = undo(engine_);
   if (undone) {
@@ -343,19 +353,20 @@ void Processor::forget_batch(Work& work) {
     work.continues.clear();
     return;
   }
-  spdlog::error("a lost batch could not be undone, all is read anew: {}", undone.error().message);
+  spdlog::error("a lost batch could not be undone, the store is read again: {}",
+                undone.error().message);
   engine_.tx.drop();
-  work.continues.clear();  // found again
+  work.continues.clear();  // load_state() finds them again
   if (const Status loaded = load_state(); !loaded) {
     spdlog::critical("the store cannot be read again: {}", loaded.error().message);
-    engine_.in_hand.end();
+    engine_.crash_note.end();
     std::abort();
   }
 }
 
-/// What takes things away does not wait for room: it is taken out of the lost batch and written
-/// past the soft limit, and what is kept of messages goes. What then is to be sent makes room in
-/// its turn.
+/// Inputs that free space do not wait for space: they are taken out of the lost batch and written
+/// past the soft limit, and the stored acked messages are erased. The messages that can then be
+/// sent free space in turn.
 void Processor::make_room(Work& work) {
   Work room;
   room.acks = std::exchange(work.acks, {});
@@ -368,14 +379,14 @@ void Processor::make_room(Work& work) {
 
   Result<BatchOutcome> outcome = commit(applier_.make_room(room, time_), Limit::kPassed);
   if (outcome) return finish(room.stream_changes, *std::move(outcome));
-  spdlog::error("nor could room be made: {}", outcome.error().message);
+  spdlog::error("no space could be freed in the store: {}", outcome.error().message);
   forget_batch(room);
   move_all(room.commands, work.commands);
   move_all(room.acks, work.acks);
   move_all(room.stream_changes, work.stream_changes);
 }
 
-// What /readyz says.
+// The failures that /readyz reports.
 
 void Processor::note_lost(const std::optional<Error>& error) {
   if (!error && !lost_) return;
@@ -383,13 +394,15 @@ void Processor::note_lost(const std::optional<Error>& error) {
   intake_.set_failure(lost_ ? lost_ : unsent_);
 }
 
-/// What could not be read is tried again, and /readyz says so until it was.
+/// Anything that could not be read is tried again, and /readyz reports the failure until a retry
+/// succeeds.
 void Processor::note_unsent(const Status& sent) {
   resend_at_.reset();
   if (!sent) {
-    spdlog::error("reading failed and is tried again: {}", sent.error().message);
+    spdlog::error("reading messages, webhooks or tasks to send failed and is tried again: {}",
+                  sent.error().message);
     resend_at_ = engine_.clock.elapsed() + kStoreRetryDelay;
-    engine_.tx.drop();  // it is empty, and else would remember the failure
+    engine_.tx.drop();  // it is empty, and would keep the read error otherwise
   }
   if (sent && !unsent_) return;
   unsent_ = sent ? std::nullopt : std::optional(sent.error());

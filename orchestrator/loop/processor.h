@@ -1,6 +1,6 @@
-// Processor: the engine's thread, turn by turn: take the inputs that wait (intake.h), apply them as
-// one batch (work_applier.h), commit it, perform what it asked for (after_commit.h), send what
-// waited for others. Other threads reach it through the intake only.
+// Processor: the engine thread, turn by turn. A turn takes the waiting inputs (intake.h), applies
+// them as one batch (work_applier.h), commits it, performs its actions (after_commit.h), and sends
+// what had to wait. Other threads reach the processor only through the intake.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct ProcessorOptions {
   Marks marks;
 };
 
-/// What it must be given; all outlive it.
+/// The objects that the processor needs; all outlive it.
 struct ProcessorParts {
   EngineParts engine;
   Intake& intake;
@@ -48,32 +48,32 @@ class Processor {
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
 
-  /// Reads the store into memory and makes the default namespace. Afterwards cursor() is where the
-  /// event stream is to go on.
+  /// Reads the store into memory and creates the default namespace. Afterwards cursor() is the
+  /// position at which reading of the event stream must continue.
   Status load();
   const Cursor& cursor() const { return engine_.batch.cursor(); }
 
-  /// Runs turns on a thread of its own until stop(). A store that can no longer be trusted ends the
-  /// process: what is on disk is right, and a restart goes on from there.
+  /// Runs turns on its own thread until stop(). An error after which the store cannot be trusted
+  /// ends the process: the data on disk is correct, and a restart continues from there.
   void start();
-  /// Finishes the turn in hand, answers what still waits with `stopping`, ends the thread.
+  /// Finishes the current turn, answers waiting callers with `stopping`, and ends the thread.
   void stop();
 
-  /// One turn: everything that waits now, as one batch. Returns whether there was anything. For
-  /// the thread, and for tests and the simulation, which have none.
+  /// Runs one turn: all waiting inputs, as one batch. Returns whether there was any work. Called by
+  /// the thread, and directly by tests and the simulation, which have no engine thread.
   bool turn();
 
-  /// How long until turn() has something to do by itself: a timer, a retry, the end of a wait.
+  /// The time until turn() has work without an input: a timer, a retry, the end of a wait.
   std::optional<Duration> next_wake() const;
 
   // Any thread.
 
-  /// Whether load() is done; error `starting` says how far it is.
+  /// Whether load() is done; the error `starting` reports the progress.
   Status started() const;
-  /// Whether the event stream is being read, nothing keeps new work waiting, and nothing fails that
-  /// is tried again: batches that do not reach the disk, reads of what is to be sent.
+  /// Whether the event stream is being read, new work is accepted, and no retried operation fails:
+  /// neither the commit of a batch nor the read of something to be sent.
   Status ready() const;
-  /// What of the store is damaged, as far as it was met.
+  /// The damaged rows that were found so far.
   const Damages& damages() const { return engine_.damages; }
 
  private:
@@ -84,7 +84,7 @@ class Processor {
   void set_gauges();
   bool is_due() const { return next_wake() == Duration(0); }
 
-  // One turn, in this order.
+  // The steps of one turn, in this order.
   Work take_work();
   void note_work(Work& work);
   void keep_first(Work& work);
@@ -92,7 +92,7 @@ class Processor {
   void finish(const std::vector<StreamChange>& changes, BatchOutcome outcome);
   void send_backlog();
 
-  // A batch that did not reach the disk.
+  // After a batch that did not reach the disk.
   void lose_batch(Work work, const Error& error);
   void forget_batch(Work& work);
   void make_room(Work& work);
@@ -109,22 +109,22 @@ class Processor {
   EndWaiters end_waiters_;
 
   // Engine thread only.
-  TimePoint time_;         ///< of the last batch; never goes back
+  TimePoint time_;         ///< engine time of the last batch; never goes back
   size_t evaluating_ = 0;  ///< evaluations under way
-  uint64_t careful_ = 0;   ///< so many inputs are yet to be applied one by one
-  bool sends_ = false;     ///< the stream is open: what it may have lost of ours is known
-  bool fired_ = false;     ///< timers that were due at the start have been fired
-  bool relieved_ = false;  ///< new work is taken again, and a turn has yet to take what waited
-  Backlog backlog_;        ///< as the last batch on disk left it
+  uint64_t careful_ = 0;   ///< number of inputs that must still be applied one by one
+  bool sends_ = false;     ///< the stream is open, so it is known which of our messages it lost
+  bool fired_ = false;     ///< timers that were due at startup have fired
+  bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
+  Backlog backlog_;        ///< of the last batch on disk
   std::vector<ContinueInput> unfinished_;
-  Work left_;                          ///< that an earlier batch had no room for, or was lost with
-  std::optional<Duration> retry_at_;   ///< as Clock::elapsed(); nothing is written before
-  std::optional<Duration> resend_at_;  ///< likewise: what could not be read to be sent is
+  Work left_;                          ///< left by an earlier batch, or by a lost one
+  std::optional<Duration> retry_at_;   ///< as Clock::elapsed(); no batch is written before
+  std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); then failed reads are retried
   std::optional<Error> lost_;          ///< why the last batch is not on disk
-  std::optional<Error> unsent_;        ///< why something could not be read to be sent
+  std::optional<Error> unsent_;        ///< why something to be sent could not be read
 
   std::atomic<bool> loaded_ = false;
-  std::atomic<uint64_t> read_ = 0;  ///< living instances, by load()
+  std::atomic<uint64_t> read_ = 0;  ///< live instances read by load()
   std::thread thread_;
 };
 

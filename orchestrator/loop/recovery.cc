@@ -16,13 +16,14 @@
 namespace millrace {
 namespace {
 
-/// A start logs how far it is each time it has read so many instances: every second, about.
+/// Progress is logged each time this many instances are read, about every second.
 constexpr uint64_t kLogEach = 1'000'000;
 
-/// An instance that waits has two rows at least, the head and the input.
+/// A waiting instance has at least two rows, the head and the input.
 constexpr size_t kRowsOfAWaiter = 2;
 
-/// The engine's time never goes back, so one from a damaged row would stay.
+/// Checks the stored engine time. Engine time never goes back, so a wrong time from a damaged row
+/// would stay.
 Status check_time(const EngineState& engine) {
   constexpr auto kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(100));
   const TimePoint stored = TRY(read_engine_time(engine.tx));
@@ -33,36 +34,36 @@ Status check_time(const EngineState& engine) {
                   format_rfc3339(stored), format_rfc3339(now))));
 }
 
-/// What the newest revision of a workflow listens and waits for.
+/// Loads the listeners and the schedule of a workflow's newest revision.
 Status load_workflow(EngineState& engine, const WorkflowEntry& entry) {
   const WorkflowNumber number = entry.number;
   const auto workflow = TRY(engine.catalog.definition(engine.tx, {number, entry.latest}));
-  TRY(engine.waiting.set_start(engine.catalog.name_of(entry.space), number,
-                               workflow->start.events));
+  TRY(engine.waiting.set_start(engine.catalog.name_of(entry.ns), number, workflow->start.events));
   if (!workflow->start.cron) return {};
   const auto row = TRY(read_schedule(engine.tx, number));
   if (!row) {
-    return tl::unexpected(
-        damaged_schedule(number, fmt::format("it is missing, and workflow \"{}\" has a schedule; "
-                                             "apply it without, then with its schedule",
-                                             entry.id)));
+    return tl::unexpected(damaged_schedule(
+        number, fmt::format("it is missing, and workflow \"{}\" has a schedule; "
+                            "apply the workflow without its schedule, then with it",
+                            entry.id)));
   }
   if (engine.timers.has_tick_of(number)) return {};
   engine.waiting.arm_schedule(number, workflow->start.cron->next(row->from));
   return {};
 }
 
-/// Reads the heads of all living instances. Returns those that are on their way to a wait.
+/// Reads the heads of all live instances. Returns those that may come to listen for events without
+/// another input (may_come_to_listen).
 Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<uint64_t>& read) {
   const OnDamage damaged = engine.damages.noting();
-  std::vector<Instance> on_their_way;
+  std::vector<Instance> pending_listeners;
   read = 0;
   engine.waiting.reserve(engine.tx.about_rows(Table::kLive) / kRowsOfAWaiter);
   size_t orphans = 0;
-  const auto heads = [&](const auto& put) { return each_living(engine.tx, put, damaged); };
+  const auto heads = [&](const auto& put) { return each_live(engine.tx, put, damaged); };
   TRY(read_ahead<Instance>(heads, [&](Instance head) {
-    if (++read % kLogEach == 0) spdlog::info("{} living instances are read", read.load());
-    if (!engine.catalog.has_namespace(head.space)) {
+    if (++read % kLogEach == 0) spdlog::info("{} live instances are read", read.load());
+    if (!engine.catalog.has_namespace(head.ns)) {
       ++orphans;
       return;
     }
@@ -70,16 +71,16 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
       damaged(owned.error());
       return;
     }
-    const Status waits = engine.waiting.update(engine.catalog.name_of(head.space), head);
-    if (!waits) damaged(damaged_instance(head.space, head.id, waits.error().message));
-    engine.living.began(head.revision.workflow);
-    if (is_on_its_way(head)) on_their_way.push_back(std::move(head));
+    const Status waits = engine.waiting.update(engine.catalog.name_of(head.ns), head);
+    if (!waits) damaged(damaged_instance(head.ns, head.id, waits.error().message));
+    engine.live.began(head.revision.workflow);
+    if (may_come_to_listen(head)) pending_listeners.push_back(std::move(head));
   }));
   if (orphans > 0) {
-    spdlog::warn("{} living instances are of namespaces that do not exist; they are skipped",
+    spdlog::warn("{} live instances belong to namespaces that do not exist; they are skipped",
                  orphans);
   }
-  return on_their_way;
+  return pending_listeners;
 }
 
 Status load_numbered_timers(EngineState& engine) {
@@ -87,7 +88,7 @@ Status load_numbered_timers(EngineState& engine) {
   TRY(each_delayed(
       engine.tx,
       [&](uint64_t number, const DelayedRecord& record) {
-        if (!engine.catalog.has_namespace(record.space)) return;
+        if (!engine.catalog.has_namespace(record.ns)) return;
         engine.waiting.arm_delayed(number, record.at);
       },
       damaged));
@@ -101,7 +102,8 @@ Status load_numbered_timers(EngineState& engine) {
 
 Status make_default_namespace(EngineState& engine) {
   if (engine.catalog.find_namespace(kDefaultNamespace)) return {};
-  if (TRY(read_counter(engine.tx, Counter::kNamespace)) > 0) {  // it can't be deleted
+  if (TRY(read_counter(engine.tx, Counter::kNamespace)) >
+      0) {  // the default namespace cannot be deleted
     return tl::unexpected(damaged_row(Table::kNamespaces, kDefaultNamespace, "it is missing"));
   }
   TRY(engine.catalog.create_namespace(engine.tx, std::string(kDefaultNamespace),
@@ -118,32 +120,32 @@ Status check_store(EngineState& engine) {
 }
 
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {
-  engine.tasks.undo();  // no row has which tasks a worker has begun; these notes do
+  engine.tasks.undo();  // which tasks have started is only in memory; undo() restores it
   engine.batches.end();
   engine.waiting.clear();
-  engine.living.clear();
+  engine.live.clear();
   engine.timers.clear();
   const OnDamage damaged = engine.damages.noting();
   TRY(engine.catalog.load(engine.tx));
   TRY(engine.dedupe.load(engine.tx, damaged));
-  TRY(engine.recent.load(engine.tx));
+  TRY(engine.kept_events.load(engine.tx));
   TRY(engine.tasks.load(engine.tx));
-  TRY(engine.hooks.load(engine.tx));
+  TRY(engine.webhook_outbox.load(engine.tx));
   for (const auto& [number, entry] : engine.catalog.workflows()) {
     TRY(engine.damages.pass_over(load_workflow(engine, entry)));
   }
-  const std::vector<Instance> on_their_way = TRY(load_instances(engine, read));
+  const std::vector<Instance> pending_listeners = TRY(load_instances(engine, read));
   std::vector<ContinueInput> unfinished;
-  for (const Instance& head : on_their_way) {
+  for (const Instance& head : pending_listeners) {
     const auto awaited = engine.catalog.awaited(engine.tx, head.revision, head.state);
     if (!awaited && is_damaged_row(awaited.error())) {
       damaged(awaited.error());
       continue;
     }
-    engine.recent.update(head, TRY(awaited));
+    engine.kept_events.update(head, TRY(awaited));
     if (head.phase == Phase::kWaiting) continue;
-    // It stopped between two states, or an evaluation was under way: it goes on from there.
-    unfinished.push_back({head.space, head.id});
+    // It stopped in a passing phase or during an evaluation: it continues from there.
+    unfinished.push_back({head.ns, head.id});
   }
   TRY(load_numbered_timers(engine));
   TRY(make_default_namespace(engine));
@@ -159,22 +161,22 @@ Status restore_workflow(EngineState& engine, WorkflowNumber number) {
   return engine.damages.pass_over(load_workflow(engine, *entry));
 }
 
-Status restore_instance(EngineState& engine, NamespaceNumber space, const InstanceId& id) {
-  const auto read = read_living_head(engine.tx, space, id);
+Status restore_instance(EngineState& engine, NamespaceNumber ns, const InstanceId& id) {
+  const auto read = read_live_head(engine.tx, ns, id);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   const std::optional<Instance> head = read.value_or(std::nullopt);
-  if (!head || !engine.catalog.has_namespace(space)) {
-    engine.recent.forget(id);
-    return engine.waiting.update("", Instance{.id = id, .space = space});
+  if (!head || !engine.catalog.has_namespace(ns)) {
+    engine.kept_events.forget(id);
+    return engine.waiting.update("", Instance{.id = id, .ns = ns});
   }
-  const Status waits = engine.waiting.update(engine.catalog.name_of(space), *head);
-  if (!waits) engine.damages.note(damaged_instance(space, id, waits.error().message));
+  const Status waits = engine.waiting.update(engine.catalog.name_of(ns), *head);
+  if (!waits) engine.damages.note(damaged_instance(ns, id, waits.error().message));
   const auto awaited = engine.catalog.awaited(engine.tx, head->revision, head->state);
   if (!awaited && is_damaged_row(awaited.error())) {
-    engine.recent.forget(id);
+    engine.kept_events.forget(id);
     return {};
   }
-  engine.recent.update(*head, TRY(awaited));
+  engine.kept_events.update(*head, TRY(awaited));
   return {};
 }
 

@@ -1,5 +1,5 @@
-// Recovery: the engine's memory, read from the store: all of it at a start, and one workflow or one
-// instance again where a batch that touched it was lost. Engine thread only.
+// Recovery: builds the engine's memory from the store: all of it at startup, and a single workflow
+// or instance after a lost batch that changed it. Engine thread only.
 #pragma once
 
 #include <atomic>
@@ -13,17 +13,17 @@
 
 namespace millrace {
 
-/// Errors where the store is of another format, or has counters or a time that no process of ours
+/// Checks the store. Fails if it has another format, or counters or an engine time that no process
 /// writes.
 Status check_store(EngineState& engine);
 
-/// Reads all of it, and makes the default namespace where the store is new. Returns the instances
-/// that stopped between two states or with an evaluation under way: they are to go on. `read`
-/// counts the living instances. Errors: those of the store.
+/// Reads the store, and creates the default namespace in a new store. Returns the instances that
+/// stopped in a passing phase or with an evaluation under way: they must be continued. `read`
+/// counts the live instances. Errors: those of the store.
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read);
 
-/// Brings the memory of a workflow, or of an instance, in step with its rows.
+/// Updates the memory of a workflow or an instance from its rows.
 Status restore_workflow(EngineState& engine, WorkflowNumber number);
-Status restore_instance(EngineState& engine, NamespaceNumber space, const InstanceId& id);
+Status restore_instance(EngineState& engine, NamespaceNumber ns, const InstanceId& id);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Work: what one turn of the engine's thread takes off the lanes of the intake (intake.h).
+// Work: the inputs that one turn of the engine thread takes from the intake (intake.h).
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace millrace {
 
 /// A caller that waits for the end of an instance.
 struct EndWaiter {
-  std::string space;
+  std::string ns;
   InstanceId id;
-  Duration at_most;                  ///< for so long from when the engine takes it in
+  Duration at_most;                  ///< from the time at which the engine takes the waiter
   std::function<void(Status)> done;  ///< called once, on any thread
 };
 
@@ -31,16 +31,16 @@ struct Work {
   std::vector<AckInput> acks;
   std::vector<WebhookResult> webhook_results;
   std::vector<StreamChange> stream_changes;
-  std::vector<ContinueInput> continues;  ///< the processor's own
+  std::vector<ContinueInput> continues;  ///< from earlier turns, not from the intake
   std::vector<EndWaiter> waiters;
 
   bool empty() const;
-  /// How many inputs the batch is noted to have: acknowledgements, what became of webhooks and
-  /// changes of the stream step no instance.
+  /// The number of inputs for the crash note. Acknowledgements, webhook results and changes of the
+  /// stream are not counted: they step no instance.
   size_t size() const;
 };
 
-/// Moves all of them behind what is there.
+/// Appends all elements of `from` to `to`, and clears `from`.
 template <class T>
 void move_all(std::vector<T>& from, std::vector<T>& to) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));

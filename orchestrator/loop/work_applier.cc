@@ -11,9 +11,9 @@
 
 namespace millrace {
 
-/// The order of ARCHITECTURE "Order and time": what an earlier batch left, events with timers that
-/// come before them, timers, commands, results. Acknowledgements and what became of webhooks step
-/// no instance.
+/// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that an earlier batch left, events
+/// with the timers that come before them, timers, commands, results. Acknowledgements and webhook
+/// results come first; they step no instance.
 Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {
   using OnAck = Outbox::OnAck;
   const TimePoint now = turn.now;
@@ -35,18 +35,18 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   TRY(apply_acks(work, now, Outbox::OnAck::kErase));
-  engine_.outbox.drop_kept(engine_.tx);
+  engine_.outbox.drop_acked(engine_.tx);
   TRY(apply_commands(work.commands, now));
   TRY(engine_.batch.purge());
   return engine_.batch.finish(now);
 }
 
-/// Acknowledgements count first: those that came before the stream was asked for its state say what
-/// was in it then.
+/// Acknowledgements are applied before stream changes: those that came before the stream was asked
+/// for its state belong to that state.
 Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack) {
   Outbox& outbox = engine_.outbox;
   for (const auto& [number, ack, openings] : work.acks) {
-    TRY(outbox.settle(engine_.tx, number, ack, openings, engine_.clock.elapsed(), on_ack));
+    TRY(outbox.on_ack(engine_.tx, number, ack, openings, engine_.clock.elapsed(), on_ack));
     crash_point(CrashPoint::kAckApplied);
   }
   outbox.end_settling(engine_.tx, engine_.batch.cursor().stream_created, now);
@@ -57,18 +57,18 @@ Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::OnAck on
   return {};
 }
 
-/// What is given up becomes a dead letter.
+/// A webhook event that is given up becomes a dead letter.
 Status WorkApplier::apply_webhook_results(const std::vector<WebhookResult>& results,
                                           TimePoint now) {
   for (const WebhookResult& result : results) {
-    const auto given_up = TRY(engine_.hooks.settle(engine_.tx, result, now));
+    const auto given_up = TRY(engine_.webhook_outbox.on_result(engine_.tx, result, now));
     crash_point(CrashPoint::kDeliveryApplied);
-    if (given_up) TRY(engine_.batch.set_aside(*given_up, result.failure->error));
+    if (given_up) TRY(engine_.batch.give_up_webhook(*given_up, result.failure->error));
   }
   return {};
 }
 
-/// As many as one batch should; the others are left for the next one.
+/// Applies as many deliveries as one batch should; the others are left for the next batch.
 Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left,
                                      const TurnState& turn) {
   auto next = deliveries.begin();
@@ -97,7 +97,7 @@ Status WorkApplier::apply(const Delivery& delivery, const TurnState& turn) {
 
 Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) {
   const TimePoint now = turn.now;
-  // What the stream still holds comes behind this one.
+  // Other events in the stream were stamped later than this one, so no timer is held.
   TRY(fire_until(std::min(event.stamped, now), turn, false));
   caught_up_ = !event.more;
   if (event.sequence == poison_) {
@@ -105,9 +105,9 @@ Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) 
         now, UnreadableInput{.sequence = event.sequence,
                              .stamped = event.stamped,
                              .reason = {std::string(kPoison),
-                                        "the process died again and again while it applied this "
+                                        "the server process died repeatedly while it applied this "
                                         "event"},
-                             .message = event_message(event.space, event.event.event())});
+                             .message = event_message(event.ns, event.event.event())});
   }
   TRY(engine_.batch.apply(now, event));
   crash_point(CrashPoint::kEventApplied);
@@ -119,8 +119,8 @@ bool WorkApplier::is_behind(const Work& left) const {
   return !caught_up_ || !left.deliveries.empty() || intake_.has_deliveries();
 }
 
-/// Fires what is due at `time`; with `hold`, what an event may overtake is held back. Ticks of
-/// schedules wait as long as new work has to: then they come as one (Schedules).
+/// Fires the timers that are due at `time`. With `hold`, a timer that an event may overtake is held
+/// instead. During backpressure ticks of schedules wait; later one start replaces them (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
   for (const TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
@@ -144,14 +144,14 @@ Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, Ti
   return {};
 }
 
-/// Reports, and then tasks that have been silent for too long.
+/// Applies reports, then missed heartbeats.
 Status WorkApplier::apply_tasks(const std::vector<TaskInput>& tasks, TimePoint now) {
   for (const TaskInput& one : tasks) {
     TRY(engine_.batch.apply(now, one));
     crash_point(CrashPoint::kResultApplied);
   }
-  for (const InstanceId& task : engine_.tasks.silent()) {
-    TRY(engine_.batch.apply(now, SilenceInput{task}));
+  for (const InstanceId& task : engine_.tasks.missed_heartbeats()) {
+    TRY(engine_.batch.apply(now, MissedHeartbeatInput{task}));
   }
   return {};
 }

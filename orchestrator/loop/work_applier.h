@@ -1,6 +1,6 @@
-// WorkApplier: makes one batch of the work of a turn: the order in which it is applied, and what
-// depends on how far the event stream was read: which timers an event may still overtake. Engine
-// thread only, but for reads_events().
+// WorkApplier: makes one batch of a turn's work. It determines the order in which inputs are
+// applied, and which timers an event may still overtake, depending on how far the event stream was
+// read. Engine thread only, except reads_events().
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace millrace {
 
-/// What a turn is like.
+/// The state at the beginning of a turn.
 struct TurnState {
   TimePoint now;
   Backlog backlog;
-  bool takes_new_work = true;  ///< else events wait, and so do ticks and what batches have left
+  bool takes_new_work = true;  ///< false: events, ticks and backlog steps wait
   bool store_is_full = false;
 };
 
@@ -27,15 +27,15 @@ class WorkApplier {
  public:
   WorkApplier(EngineState& engine, const Intake& intake) : engine_(engine), intake_(intake) {}
 
-  /// A batch of all of `work` but the events that are too many for one: these go to `left`. The
-  /// caller commits it. Errors: those of the store; the batch is lost then.
+  /// Applies `work` as one batch, except the events that are too many for it, which are moved to
+  /// `left`. The caller commits the batch. Errors: those of the store; then the batch is lost.
   Result<BatchOutcome> apply(Work& work, Work& left, const TurnState& turn);
 
-  /// A batch of what takes things away: acknowledgements, changes of the stream, commands. Errors
-  /// as above.
+  /// Applies a batch of the inputs that free space: acknowledgements, changes of the stream,
+  /// commands. Errors: those of the store; then the batch is lost.
   Result<BatchOutcome> make_room(const Work& work, TimePoint now);
 
-  /// The event of that sequence becomes a dead letter when it comes: the process has died of it.
+  /// Makes the event with that sequence a dead letter when it comes: the process died of it.
   void set_poison(uint64_t sequence) { poison_ = sequence; }
 
   /// Whether the event stream is open. Any thread.
@@ -55,7 +55,7 @@ class WorkApplier {
   EngineState& engine_;
   const Intake& intake_;
   uint64_t poison_ = 0;     ///< 0: none
-  bool caught_up_ = false;  ///< nothing in the stream may still come before now
+  bool caught_up_ = false;  ///< the stream holds no event that came before now
   std::atomic<bool> connected_ = false;
 };
 

@@ -50,7 +50,7 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
   const Changes changes = changes_.take();
   if (!changes.any) return std::set<WorkflowNumber>();
   TRY(load(view));
-  // Numbers of revisions and workflows that never came to be are given again.
+  // Numbers of revisions and workflows that were not committed are assigned again.
   for (const WorkflowNumber workflow : changes.workflows) {
     const WorkflowEntry* const entry = find_workflow(workflow);
     const uint32_t latest = entry != nullptr ? entry->latest : 0;
@@ -66,7 +66,7 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
 Status Catalog::load(const View& view) {
   changes_.take();
   spaces_.clear();
-  space_names_.clear();
+  ns_names_.clear();
   workflows_.clear();
   by_id_.clear();
   settings_.clear();
@@ -74,18 +74,17 @@ Status Catalog::load(const View& view) {
   Status unique;
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
-    if (!space_names_.emplace(record.number, name).second && unique) {
+    if (!ns_names_.emplace(record.number, name).second && unique) {
       unique = tl::unexpected(
           damaged_row(Table::kNamespaces, name,
-                      fmt::format("it has number {}, and so has namespace \"{}\"",
+                      fmt::format("it has number {}, which namespace \"{}\" also has",
                                   static_cast<uint32_t>(record.number), name_of(record.number))));
     }
     const Result<NamespaceSettings> settings = read_settings(record.settings);
     if (!settings) {
       spdlog::error(
-          "the stored settings of namespace \"{}\" can't be read: {}; its calls of services and "
-          "its "
-          "webhooks wait until they are set again",
+          "the stored settings of namespace \"{}\" cannot be read: {}; its service calls "
+          "and webhooks wait until the settings are set again",
           name, settings.error().message);
       unreadable_.insert(record.number);
     } else if (!record.settings.empty()) {
@@ -93,23 +92,23 @@ Status Catalog::load(const View& view) {
     }
   }));
   TRY(unique);
-  // Also of those whose namespace is being erased: its workflows are erased by their numbers.
+  // Includes workflows of namespaces that are being erased: they are erased by their numbers.
   std::map<WorkflowNumber, std::string> numbers;
   TRY(each_workflow(
-      view, [&](NamespaceNumber space, std::string_view id, const WorkflowRecord& record) {
+      view, [&](NamespaceNumber ns, std::string_view id, const WorkflowRecord& record) {
         const auto [known, is_new] = numbers.emplace(record.number, id);
         if (!is_new) {
           unique = tl::unexpected(
-              damaged_workflow(space, id,
-                               fmt::format("it has number {}, and so has workflow \"{}\"",
+              damaged_workflow(ns, id,
+                               fmt::format("it has number {}, which workflow \"{}\" also has",
                                            static_cast<uint32_t>(record.number), known->second)));
           return;
         }
-        if (!has_namespace(space)) return;
+        if (!has_namespace(ns)) return;
         workflows_.emplace(record.number,
-                           WorkflowEntry{record.number, space, std::string(id), record.latest,
+                           WorkflowEntry{record.number, ns, std::string(id), record.latest,
                                          record.paused, record.groups_from});
-        by_id_.emplace(std::pair(space, std::string(id)), record.number);
+        by_id_.emplace(std::pair(ns, std::string(id)), record.number);
       }));
   return unique;
 }
@@ -120,14 +119,14 @@ std::optional<NamespaceNumber> Catalog::find_namespace(std::string_view name) co
   return found->second;
 }
 
-const std::string& Catalog::name_of(NamespaceNumber space) const {
+const std::string& Catalog::name_of(NamespaceNumber ns) const {
   static const std::string deleted = "(deleted)";
-  const auto found = space_names_.find(space);
-  return found == space_names_.end() ? deleted : found->second;
+  const auto found = ns_names_.find(ns);
+  return found == ns_names_.end() ? deleted : found->second;
 }
 
-const WorkflowEntry* Catalog::find_workflow(NamespaceNumber space, std::string_view id) const {
-  const auto found = by_id_.find(std::pair(space, std::string(id)));
+const WorkflowEntry* Catalog::find_workflow(NamespaceNumber ns, std::string_view id) const {
+  const auto found = by_id_.find(std::pair(ns, std::string(id)));
   return found == by_id_.end() ? nullptr : find_workflow(found->second);
 }
 
@@ -138,21 +137,22 @@ const WorkflowEntry* Catalog::find_workflow(WorkflowNumber number) const {
 
 Status Catalog::check_owner(const Instance& head) const {
   const WorkflowEntry* const entry = find_workflow(head.revision.workflow);
-  if (entry == nullptr || entry->space == head.space) return {};
+  if (entry == nullptr || entry->ns == head.ns) return {};
   return tl::unexpected(damaged_instance(
-      head.space, head.id,
+      head.ns, head.id,
       fmt::format("its workflow has number {}, which is \"{}\" in namespace \"{}\"",
-                  static_cast<uint32_t>(entry->number), entry->id, name_of(entry->space))));
+                  static_cast<uint32_t>(entry->number), entry->id, name_of(entry->ns))));
 }
 
 Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Revision revision) {
   auto workflow = TRY(definitions_.find_or_load(view, revision));
-  // Also of one that was loaded before: a query, which does not know whose it is, may have done so.
+  // Checked also for a definition from the cache: a query may have loaded it, and a query does not
+  // know which workflow it belongs to.
   const WorkflowEntry* const entry = find_workflow(revision.workflow);
   if (entry != nullptr && entry->id != workflow->id) {
     return tl::unexpected(damaged_definition(
         revision,
-        fmt::format("it defines \"{}\", and is of workflow \"{}\"", workflow->id, entry->id)));
+        fmt::format("it defines \"{}\" but belongs to workflow \"{}\"", workflow->id, entry->id)));
   }
   return workflow;
 }
@@ -176,99 +176,98 @@ Status Catalog::create_namespace(Transaction& tx, const std::string& name, TimeP
   note_change();
   const uint64_t number = TRY(next_number(tx, Counter::kNamespace));
   write_counter(tx, Counter::kNamespace, number);
-  const auto space = NamespaceNumber(number);
-  write_namespace(tx, name, {.number = space, .created_at = now});
-  spaces_.emplace(name, space);
-  space_names_.emplace(space, name);
+  const auto ns = NamespaceNumber(number);
+  write_namespace(tx, name, {.number = ns, .created_at = now});
+  spaces_.emplace(name, ns);
+  ns_names_.emplace(ns, name);
   return {};
 }
 
-Status Catalog::set_settings(Transaction& tx, NamespaceNumber space, std::string text,
+Status Catalog::set_settings(Transaction& tx, NamespaceNumber ns, std::string text,
                              NamespaceSettings settings) {
   note_change();
-  const std::string& name = name_of(space);
+  const std::string& name = name_of(ns);
   auto record = TRY(read_namespace(tx, name));
   if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
-  settings_[space] = std::move(settings);
-  unreadable_.erase(space);
+  settings_[ns] = std::move(settings);
+  unreadable_.erase(ns);
   return {};
 }
 
-const NamespaceSettings& Catalog::settings(NamespaceNumber space) const {
+const NamespaceSettings& Catalog::settings(NamespaceNumber ns) const {
   static const NamespaceSettings none;
-  const auto found = settings_.find(space);
+  const auto found = settings_.find(ns);
   return found == settings_.end() ? none : found->second;
 }
 
 std::vector<NamespaceNumber> Catalog::namespaces() const {
   std::vector<NamespaceNumber> found;
-  found.reserve(space_names_.size());
-  for (const auto& [number, name] : space_names_) found.push_back(number);
+  found.reserve(ns_names_.size());
+  for (const auto& [number, name] : ns_names_) found.push_back(number);
   return found;
 }
 
-NamespaceNumber Catalog::space_of(NamespaceNumber space, const NamedService& service) const {
-  return service.global ? find_namespace(kDefaultNamespace).value_or(space) : space;
+NamespaceNumber Catalog::ns_of(NamespaceNumber ns, const NamedService& service) const {
+  return service.global ? find_namespace(kDefaultNamespace).value_or(ns) : ns;
 }
 
-const ServiceSetting* Catalog::find_service(NamespaceNumber space,
-                                            const NamedService& service) const {
-  const auto& services = settings(space_of(space, service)).services;
+const ServiceSetting* Catalog::find_service(NamespaceNumber ns, const NamedService& service) const {
+  const auto& services = settings(ns_of(ns, service)).services;
   const auto found = services.find(service.name);
   return found == services.end() ? nullptr : &found->second;
 }
 
-bool Catalog::is_held(NamespaceNumber space, const NamedService& service) const {
-  return settings(space).paused.contains(service.name) || has_unreadable_settings(space) ||
-         has_unreadable_settings(space_of(space, service));
+bool Catalog::is_held(NamespaceNumber ns, const NamedService& service) const {
+  return settings(ns).paused.contains(service.name) || has_unreadable_settings(ns) ||
+         has_unreadable_settings(ns_of(ns, service));
 }
 
-void Catalog::remove_namespace(Transaction& tx, NamespaceNumber space) {
-  const auto found = space_names_.find(space);
-  if (found == space_names_.end()) return;
+void Catalog::remove_namespace(Transaction& tx, NamespaceNumber ns) {
+  const auto found = ns_names_.find(ns);
+  if (found == ns_names_.end()) return;
   erase_namespace(tx, found->second);
   note_change();
   std::erase_if(workflows_, [&](const auto& one) {
-    if (one.second.space != space) return false;
+    if (one.second.ns != ns) return false;
     note_change(one.first);
     return true;
   });
-  std::erase_if(by_id_, [&](const auto& one) { return one.first.first == space; });
-  settings_.erase(space);
-  unreadable_.erase(space);
+  std::erase_if(by_id_, [&](const auto& one) { return one.first.first == ns; });
+  settings_.erase(ns);
+  unreadable_.erase(ns);
   spaces_.erase(found->second);
-  space_names_.erase(found);
+  ns_names_.erase(found);
 }
 
-Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber space, const std::string& text,
+Result<bool> Catalog::apply(Transaction& tx, NamespaceNumber ns, const std::string& text,
                             std::shared_ptr<const Workflow> workflow, TimePoint now) {
-  const WorkflowEntry* const known = find_workflow(space, workflow->id);
+  const WorkflowEntry* const known = find_workflow(ns, workflow->id);
   WorkflowEntry entry;
   if (known != nullptr) {
     entry = *known;
     const auto newest = read_definition(tx, {entry.number, entry.latest});
-    // One that is damaged is replaced by the next.
+    // A damaged newest revision is replaced by the new one.
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest && *newest && (*newest)->text == text) return false;
   } else {
     const uint64_t number = TRY(next_number(tx, Counter::kWorkflow));
     write_counter(tx, Counter::kWorkflow, number);
-    entry = {.number = WorkflowNumber(number), .space = space, .id = workflow->id};
+    entry = {.number = WorkflowNumber(number), .ns = ns, .id = workflow->id};
   }
   note_change(entry.number);
   const Revision revision{entry.number, ++entry.latest};
   write_definition(tx, revision, {.created_at = now, .text = text});
   write(tx, entry);
   definitions_.add(revision, std::move(workflow), text);
-  by_id_[std::pair(space, entry.id)] = entry.number;
+  by_id_[std::pair(ns, entry.id)] = entry.number;
   workflows_[entry.number] = std::move(entry);
   return true;
 }
 
 void Catalog::write(Transaction& tx, const WorkflowEntry& entry) {
-  write_workflow(tx, entry.space, entry.id,
+  write_workflow(tx, entry.ns, entry.id,
                  {.number = entry.number,
                   .latest = entry.latest,
                   .paused = entry.paused,
@@ -296,8 +295,8 @@ void Catalog::remove_workflow(Transaction& tx, WorkflowNumber number) {
   const auto found = workflows_.find(number);
   CHECK(found != workflows_.end());
   note_change(number);
-  erase_workflow(tx, found->second.space, found->second.id);
-  by_id_.erase(std::pair(found->second.space, found->second.id));
+  erase_workflow(tx, found->second.ns, found->second.id);
+  by_id_.erase(std::pair(found->second.ns, found->second.id));
   workflows_.erase(found);
 }
 

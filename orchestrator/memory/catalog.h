@@ -1,7 +1,7 @@
-// Catalog: names and numbers of namespaces and workflows, and what their definitions say. A cache
-// of the store, written through: what changes here is put into the batch's transaction in the same
-// call. A batch that is lost is taken back. Engine thread only, but for the definitions,
-// which it shares with queries.
+// Catalog: names and numbers of namespaces and workflows, their settings and definitions. A
+// write-through cache of the store: each change is put into the batch's transaction by the same
+// call. The changes of a lost batch are undone. Engine thread only, except the definitions, which
+// are shared with queries.
 #pragma once
 
 #include <map>
@@ -22,88 +22,88 @@
 
 namespace millrace {
 
-/// The namespace that there always is.
+/// The namespace that always exists.
 inline constexpr std::string_view kDefaultNamespace = "default";
 
-/// The types of events that an instance may come to wait for, each once.
+/// The types of events that an instance may come to wait for, without repetition.
 using AwaitedTypes = std::vector<std::string>;
 
 struct WorkflowEntry {
   WorkflowNumber number{};
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   std::string id;
   uint32_t latest = 0;
   bool paused = false;
-  uint32_t groups_from = 0;  ///< WorkflowRecord
+  uint32_t groups_from = 0;  ///< see WorkflowRecord
 };
 
 class Catalog {
  public:
-  /// Both outlive it.
+  /// Both arguments outlive the catalog.
   Catalog(DefinitionCache& definitions, const BatchCount& batches)
       : definitions_(definitions), changes_(batches) {}
 
-  /// Reads everything but the definitions, which are loaded when they are asked for.
+  /// Reads everything except the definitions, which are loaded when they are used.
   Status load(const View& view);
 
-  /// The batch in hand is lost: nothing of it is known any more. Returns the workflows that it has
-  /// changed.
+  /// Undoes the changes of a batch that was lost. Returns the workflows that it had changed.
   Result<std::set<WorkflowNumber>> undo(const View& view);
 
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
-  /// `(deleted)`, which is not an identifier, if there is no such namespace: rows of one that was
-  /// deleted may still name its number.
-  const std::string& name_of(NamespaceNumber space) const;
-  /// All of them, ascending.
+  /// The name of the namespace, or `(deleted)`, which is not an identifier, if it does not exist:
+  /// rows of a deleted namespace may still have its number.
+  const std::string& name_of(NamespaceNumber ns) const;
+  /// All namespaces, ascending.
   std::vector<NamespaceNumber> namespaces() const;
-  bool has_namespace(NamespaceNumber space) const { return space_names_.contains(space); }
+  bool has_namespace(NamespaceNumber ns) const { return ns_names_.contains(ns); }
 
-  /// Those of namespaces that exist, in the order of their numbers: a walk has a fixed order.
+  /// The workflows of existing namespaces, ordered by number, so that iteration has a fixed order.
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
-  const WorkflowEntry* find_workflow(NamespaceNumber space, std::string_view id) const;
+  const WorkflowEntry* find_workflow(NamespaceNumber ns, std::string_view id) const;
   const WorkflowEntry* find_workflow(WorkflowNumber number) const;
-  /// Error `store.damaged_row`: the workflow of the instance belongs to another namespace. One that
-  /// was deleted belongs to none.
+  /// Error `store.damaged_row`: the workflow of the instance belongs to another namespace. A
+  /// deleted workflow belongs to no namespace and gives no error.
   Status check_owner(const Instance& head) const;
 
-  /// The definition of a revision. Error `store.corrupt` if it is gone or no longer loads.
+  /// The definition of a revision. Errors as DefinitionCache::find_or_load(); also
+  /// `store.damaged_row` if it defines another workflow.
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
 
-  /// The types of events that an instance in that state may come to wait for, there or further on.
-  /// Errors as `definition`.
+  /// The types of events that an instance in that state may come to wait for, in that state or a
+  /// later one. Errors as definition().
   Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
                                                       StateIndex state);
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
-  /// `text` is what `settings` were read from.
-  Status set_settings(Transaction& tx, NamespaceNumber space, std::string text,
+  /// `text` is the JSON that `settings` were parsed from.
+  Status set_settings(Transaction& tx, NamespaceNumber ns, std::string text,
                       NamespaceSettings settings);
-  const NamespaceSettings& settings(NamespaceNumber space) const;
-  /// In whose settings a service is that a function of that namespace names.
-  NamespaceNumber space_of(NamespaceNumber space, const NamedService& service) const;
-  /// What those say of it; null: nothing.
-  const ServiceSetting* find_service(NamespaceNumber space, const NamedService& service) const;
-  /// Whether its stored settings can't be read, so that settings() has none: where its services
-  /// are, and who is to hear of its instances, is not known until they are set again.
-  bool has_unreadable_settings(NamespaceNumber space) const { return unreadable_.contains(space); }
+  const NamespaceSettings& settings(NamespaceNumber ns) const;
+  /// The namespace whose settings have a service that a function of namespace `ns` names.
+  NamespaceNumber ns_of(NamespaceNumber ns, const NamedService& service) const;
+  /// The settings of a service; null: there are none.
+  const ServiceSetting* find_service(NamespaceNumber ns, const NamedService& service) const;
+  /// Whether the stored settings cannot be read, so that settings() returns none. Until they are
+  /// set again, the targets of its services and its webhooks are not known.
+  bool has_unreadable_settings(NamespaceNumber ns) const { return unreadable_.contains(ns); }
   /// Lookup::is_held
-  bool is_held(NamespaceNumber space, const NamedService& service) const;
-  /// Forgets the namespace with its settings and its workflows, and erases its row: the rows of
-  /// what was in it stay.
-  void remove_namespace(Transaction& tx, NamespaceNumber space);
+  bool is_held(NamespaceNumber ns, const NamedService& service) const;
+  /// Forgets the namespace with its settings and workflows, and erases its own row. The rows that
+  /// belong to it stay.
+  void remove_namespace(Transaction& tx, NamespaceNumber ns);
 
-  /// Adds a revision, unless `text` is the newest one's already. Returns whether it did.
-  Result<bool> apply(Transaction& tx, NamespaceNumber space, const std::string& text,
+  /// Adds a revision, unless `text` equals that of the newest revision. Returns whether it did.
+  Result<bool> apply(Transaction& tx, NamespaceNumber ns, const std::string& text,
                      std::shared_ptr<const Workflow> workflow, TimePoint now);
-  /// The groups of its eventsAnd start are those of the newest revision from now on.
+  /// From now on the groups of the workflow's eventsAnd start are those of the newest revision.
   void renew_groups(Transaction& tx, WorkflowNumber number);
   void pause_workflow(Transaction& tx, WorkflowNumber number, bool paused);
   void remove_workflow(Transaction& tx, WorkflowNumber number);
 
  private:
-  /// What the batch in hand has changed.
+  /// The changes of the current batch.
   struct Changes {
-    bool any = false;  ///< a namespace or its settings, or the workflows:
+    bool any = false;  ///< a namespace, its settings, or a workflow changed
     std::set<WorkflowNumber> workflows;
   };
   void note_change(std::optional<WorkflowNumber> workflow = std::nullopt);
@@ -112,9 +112,9 @@ class Catalog {
   DefinitionCache& definitions_;
   BatchNotes<Changes> changes_;
   std::map<std::string, NamespaceNumber, std::less<>> spaces_;
-  std::map<NamespaceNumber, std::string> space_names_;
-  std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of those that have any
-  std::set<NamespaceNumber> unreadable_;                   ///< those whose settings are not read
+  std::map<NamespaceNumber, std::string> ns_names_;
+  std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of namespaces that have settings
+  std::set<NamespaceNumber> unreadable_;                   ///< namespaces with unreadable settings
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;

@@ -1,5 +1,6 @@
-// Damages: the damaged rows that were met since the start. What owns such a row is set aside and
-// all else goes on; here is told of it. Written by the engine thread, read by any.
+// Damages: the damaged rows that were found since startup. The owner of such a row is skipped, and
+// everything else continues; this object counts and lists the rows. Written by the engine thread,
+// read by any thread.
 #pragma once
 
 #include <cstddef>
@@ -15,38 +16,40 @@ namespace millrace {
 
 class Damages {
  public:
-  /// So many are listed; all are counted.
+  /// This many are listed; all are counted.
   static constexpr size_t kListed = 100;
 
-  /// Takes note of a damaged row, once for each message of an error, and logs it.
+  /// Records a damaged row, once for each error message, and logs it.
   void note(const Error& damage);
-  /// note(), for the walks of the store.
+  /// Returns note() as a function, for walks of the store.
   OnDamage noting() {
     return [this](const Error& damage) { note(damage); };
   }
-  /// Takes note of a damaged row, which then is passed over; any other error is returned.
+  /// Records the error of a damaged row and returns ok; returns any other error.
   Status pass_over(Status status);
-  /// The same of what was read; nullopt where the row is damaged, as where there is none.
+  /// Returns the value that was read; records the error of a damaged row and returns nullopt, as
+  /// for a missing row; returns any other error.
   template <class T>
   Result<std::optional<T>> pass_over(Result<std::optional<T>> read) {
     if (read || !is_damaged_row(read.error())) return read;
     note(read.error());
     return std::optional<T>();
   }
-  /// Takes note of damage for which the whole server is not ready.
+  /// Records damage that makes the whole server not ready.
   void hold(const Error& damage);
 
-  /// What hold() was told first.
+  /// The first error given to hold(); ok: none.
   Status ready() const;
   size_t count() const;
-  /// [message, …], of the first ones.
+  /// [message, …], the first ones.
   Json list() const;
 
  private:
-  /// More than this are counted once for each time that they are met.
+  /// Up to this many messages are recognized when they come again; further ones are counted each
+  /// time.
   static constexpr size_t kKnown = 10'000;
 
-  mutable std::mutex lock_;  // guards what follows
+  mutable std::mutex lock_;  // guards all members below
   std::set<std::string> known_;
   Json listed_ = Json::array();
   size_t count_ = 0;

@@ -7,14 +7,14 @@
 namespace millrace {
 namespace {
 
-/// How many rows go with one event: more than come with one, so that less and less is left after a
-/// quiet time. To know an event for longer than promised does no harm.
+/// How many rows one event may remove: more than one event adds, so that the backlog after a quiet
+/// time shrinks. It does no harm to remember an event longer than promised.
 constexpr size_t kForgottenAtOnce = 16;
 
 }  // namespace
 
-Fingerprint fingerprint_of(std::string_view space, const Event& event) {
-  return fingerprint({space, event.source, event.id});
+Fingerprint fingerprint_of(std::string_view ns, const Event& event) {
+  return fingerprint({ns, event.source, event.id});
 }
 
 size_t Dedupe::Hash::operator()(const Fingerprint& event) const {
@@ -55,7 +55,8 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
   if (batch_.empty()) return {};
   const Row row{time, sequence};
   std::vector<Fingerprint> events;
-  // What is read again after a broker lost its tail may end with the same event.
+  // After the broker lost its newest messages, the events that are read again may end with the same
+  // event.
   if (!rows_.empty() && rows_.back() == row) {
     events = TRY(read_dedupe(tx, time, sequence));
   } else {
@@ -83,7 +84,7 @@ void Dedupe::undo() {
   batch_.clear();
   Undo undo = undo_.take();
   if (undo.has_row && rows_.empty()) {
-    undo.forgotten.pop_back();  // the batch forgot its own row
+    undo.forgotten.pop_back();  // the batch erased its own row
   } else if (undo.has_row) {
     rows_.pop_back();
   }

@@ -1,5 +1,6 @@
-// Dedupe: which events have had an effect lately, by fingerprint of (namespace, source, id). A
-// cache of the store's dedupe rows, one a batch, written through. Engine thread only.
+// Dedupe: the events that had an effect within the deduplication window, by the fingerprint of
+// (namespace, source, id). A write-through cache of the store's deduplication rows, one row for
+// each batch. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +21,10 @@
 
 namespace millrace {
 
-/// What an event is known as.
-Fingerprint fingerprint_of(std::string_view space, const Event& event);
+/// The fingerprint by which a duplicate is recognized.
+Fingerprint fingerprint_of(std::string_view ns, const Event& event);
 
-/// For how long, and of how many events, ids are remembered.
+/// How long, and for how many events, ids are remembered.
 struct DedupeWindow {
   Duration time = defaults::kDedupeWindow;  ///< of broker time
   size_t events = defaults::kDedupeEvents;
@@ -35,23 +36,23 @@ class Dedupe {
 
   Status load(const View& view, const OnDamage& damaged = nullptr);
 
-  /// Forgets what has left the window by this time of the broker.
+  /// Forgets events that have left the window at this broker time.
   Status move_to(Transaction& tx, TimePoint time);
 
   bool seen(const Fingerprint& event) const { return set_.contains(event); }
 
-  /// Remembers an event of the batch in hand that had an effect.
+  /// Remembers an event that had an effect in the current batch.
   void add(const Fingerprint& event);
 
-  /// Writes the batch's row, and erases the oldest ones where there are too many. `time` and
-  /// `sequence` are of the batch's last event.
+  /// Writes the batch's row, and erases the oldest rows if there are more events than the window
+  /// holds. `time` and `sequence` are those of the batch's last event.
   Status end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
-  /// The batch is lost.
+  /// Undoes the changes of a batch that was lost.
   void undo();
 
  private:
-  /// A fingerprint is a good hash already.
+  /// Uses the first bytes of the fingerprint, which is a good hash already.
   struct Hash {
     using is_avalanching = void;
     size_t operator()(const Fingerprint& event) const;
@@ -67,7 +68,7 @@ class Dedupe {
     Row row;
     std::vector<Fingerprint> events;
   };
-  /// What the batch in hand has changed.
+  /// The changes of the current batch.
   struct Undo {
     std::vector<Fingerprint> added;
     std::vector<Forgotten> forgotten;  ///< oldest first

@@ -11,8 +11,8 @@ namespace millrace {
 Result<std::shared_ptr<const Workflow>> DefinitionCache::find_or_load(const View& view,
                                                                       Revision revision) {
   if (auto found = find(revision)) return found;
-  // Outside the lock: no thread waits for another's loading. Two that load the same one at once
-  // each get a definition; the later one stays.
+  // Loads outside the lock, so that no thread waits for another thread's load. If two threads load
+  // the same definition at once, each gets one, and the later one stays in the cache.
   const auto record = TRY(read_definition(view, revision));
   if (!record) return tl::unexpected(damaged_definition(revision, "it is missing"));
   auto loaded = loader_(record->text);

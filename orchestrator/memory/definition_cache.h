@@ -1,6 +1,6 @@
-// DefinitionCache: the definitions that were loaded from the store, one for the whole process: the
-// engine's thread steps instances by them, and queries describe instances by them. What it gives
-// out is immutable and lives as long as its holder wants. Any thread.
+// DefinitionCache: the definitions that were loaded from the store, shared by the whole process:
+// the engine thread steps instances with them, and queries describe instances with them. The
+// definitions are immutable and live as long as a holder of the pointer. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ namespace millrace {
 
 class DefinitionCache {
  public:
-  /// Makes a Workflow of a stored text; it was found right when it was stored. Any thread.
+  /// Makes a Workflow from a stored text; the text was valid when it was stored. Any thread.
   using Loader = std::function<Result<std::shared_ptr<const Workflow>>(std::string_view text)>;
 
-  /// Bytes of text whose definitions stay loaded. One takes several times its text in memory, and
-  /// some milliseconds to load: this is for about twenty thousand of usual size.
+  /// Bytes of text whose definitions stay loaded. A definition takes several times its text in
+  /// memory, and some milliseconds to load. The limit holds about twenty thousand of usual size.
   static constexpr size_t kMostBytes = size_t{32} << 20;
 
   explicit DefinitionCache(Loader loader, size_t most_bytes = kMostBytes)
@@ -33,36 +33,36 @@ class DefinitionCache {
   /// if the row is missing or does not load; `store.*` if it cannot be read.
   Result<std::shared_ptr<const Workflow>> find_or_load(const View& view, Revision revision);
 
-  /// Adds a definition that was loaded from `text` elsewhere, in place of any other of that
+  /// Adds a definition that was loaded from `text` elsewhere, and replaces any other of that
   /// revision.
   void add(Revision revision, std::shared_ptr<const Workflow> workflow, std::string_view text);
 
   /// Forgets the revisions of the workflow that are newer than `latest`: those of a lost batch,
-  /// whose numbers are given again. No view that was committed has shown them.
+  /// whose numbers are assigned again. No committed view has shown them.
   void forget_newer(WorkflowNumber workflow, uint32_t latest);
 
-  /// How many definitions are loaded.
+  /// The number of loaded definitions.
   size_t size() const;
 
  private:
   struct Entry {
     std::shared_ptr<const Workflow> workflow;
-    size_t bytes = 0;  ///< of its text
+    size_t bytes = 0;  ///< size of its text
   };
   using Entries = std::map<Revision, Entry>;
 
   std::shared_ptr<const Workflow> find(Revision revision);
-  /// Under lock_.
+  /// The caller holds lock_.
   void put(Revision revision, Entry entry);
 
   const Loader loader_;
   const size_t most_bytes_;
   mutable std::mutex lock_;
-  // What was asked for lately, and what was asked for before that. When the newer ones fill half of
-  // the bound, the older ones go: so what is in use stays, and no hit costs more than a look-up.
-  Entries newer_;           ///< under lock_
-  Entries older_;           ///< under lock_
-  size_t newer_bytes_ = 0;  ///< under lock_
+  // Recently used definitions, and those used before. When the newer ones exceed half of the limit,
+  // the older ones are dropped. So definitions in use stay, and a hit costs only a look-up.
+  Entries newer_;           ///< guarded by lock_
+  Entries older_;           ///< guarded by lock_
+  size_t newer_bytes_ = 0;  ///< guarded by lock_
 };
 
 }  // namespace millrace

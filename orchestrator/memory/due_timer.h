@@ -1,4 +1,4 @@
-// TimerInput: a timer whose deadline has come, and what it belongs to.
+// TimerInput: a timer whose deadline has passed, and its owner.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace millrace {
 
-/// What a due timer belongs to: a timer of an instance, a delayed event, an event that waits in an
-/// eventsAnd group, the schedule of a workflow, whose tick is the deadline.
+/// A due timer of an instance, of a delayed event, of an event in an eventsAnd group, or of a
+/// workflow's schedule, whose tick is the deadline.
 struct TimerInput {
   struct OfInstance {
-    NamespaceNumber space{};
+    NamespaceNumber ns{};
     InstanceId instance;
     TimerKind kind{};
   };

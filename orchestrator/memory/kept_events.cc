@@ -9,12 +9,12 @@
 namespace millrace {
 namespace {
 
-/// More than one batch keeps, so that less and less is left.
+/// More than one batch adds, so that the number of unneeded events shrinks.
 constexpr size_t kTrimmedAtOnce = 4'096;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 
-/// The listeners of one instance, as a matcher of their own: few, and for this once.
+/// Adds the listeners of one instance to a matcher that is used once; the list is short.
 Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
   for (const Listener& listener : listeners) {
     TRY(matcher.add("", listener.filter, listener.entry));
@@ -24,18 +24,18 @@ Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
 
 }  // namespace
 
-Status Recent::load(const View& view) {
-  on_their_way_.clear();
+Status KeptEvents::load(const View& view) {
+  pending_listeners_.clear();
   awaited_.clear();
   froms_.clear();
   held_.clear();
   kept_.clear();
   known_.clear();
   undo_.take();
-  last_ = TRY(read_counter(view, Counter::kRecent));
-  TRY(each_recent(
+  last_ = TRY(read_counter(view, Counter::kKeptEvents));
+  TRY(each_kept_event(
       view,
-      [&](const RecentPlace& place, const RecentRecord& record) {
+      [&](const KeptEventPlace& place, const KeptEventRecord& record) {
         kept_.push_back({place, record.known_as});
         known_.insert(record.known_as);
       },
@@ -45,76 +45,77 @@ Status Recent::load(const View& view) {
   return {};
 }
 
-bool is_on_its_way(const Instance& instance) {
+bool may_come_to_listen(const Instance& instance) {
   return !has_ended(instance.status) &&
          (instance.phase != Phase::kWaiting || !instance.calls.empty());
 }
 
-void Recent::forget(const InstanceId& instance) {
-  const auto found = on_their_way_.find(instance);
-  if (found == on_their_way_.end()) return;
-  const OnItsWay& one = found->second;
-  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(one.space, instance);
+void KeptEvents::forget(const InstanceId& instance) {
+  const auto found = pending_listeners_.find(instance);
+  if (found == pending_listeners_.end()) return;
+  const PendingListener& one = found->second;
+  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(one.ns, instance);
   froms_.erase(froms_.find(one.from));
   for (const std::string& type : *one.types) {
-    const auto awaited = awaited_.find(std::pair(one.space, type));
+    const auto awaited = awaited_.find(std::pair(one.ns, type));
     if (--awaited->second == 0) awaited_.erase(awaited);
   }
-  on_their_way_.erase(found);
+  pending_listeners_.erase(found);
 }
 
-void Recent::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
+void KeptEvents::update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types) {
   forget(instance.id);
-  if (!is_on_its_way(instance) || types->empty()) return;
-  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(instance.space, instance.id);
+  if (!may_come_to_listen(instance) || types->empty()) return;
+  if (Undo* const undo = undo_.now()) undo->instances.emplace_back(instance.ns, instance.id);
   froms_.insert(instance.listen_from);
-  for (const std::string& type : *types) ++awaited_[std::pair(instance.space, type)];
-  on_their_way_.emplace(instance.id,
-                        OnItsWay{instance.space, instance.listen_from, std::move(types)});
+  for (const std::string& type : *types) ++awaited_[std::pair(instance.ns, type)];
+  pending_listeners_.emplace(instance.id,
+                             PendingListener{instance.ns, instance.listen_from, std::move(types)});
 }
 
-bool Recent::wants(NamespaceNumber space, std::string_view type) const {
+bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
   for (const auto& [number, held] : held_) {
-    if (held.space == space) return true;
+    if (held.ns == ns) return true;
   }
-  return !awaited_.empty() && awaited_.contains(std::pair(space, std::string(type)));
+  return !awaited_.empty() && awaited_.contains(std::pair(ns, std::string(type)));
 }
 
-Result<Recent::Held> Recent::hold(const View& view, uint64_t number) {
+Result<KeptEvents::Held> KeptEvents::hold(const View& view, uint64_t number) {
   const auto kept =
       std::lower_bound(kept_.begin(), kept_.end(), number,
                        [](const Kept& one, uint64_t wanted) { return one.place.number < wanted; });
   if (kept == kept_.end() || kept->place.number != number) {
-    return tl::unexpected(damaged_fan_out(number, "the event that it names is not kept"));
+    return tl::unexpected(damaged_fan_out(number, "the event that it names is not a kept event"));
   }
-  const auto record = TRY(read_recent(view, kept->place));
+  const auto record = TRY(read_kept_event(view, kept->place));
   if (!record) {
-    return tl::unexpected(damaged_fan_out(number, "the event that it names is not there"));
+    return tl::unexpected(damaged_fan_out(number, "the event that it names is missing"));
   }
   Event event = TRY(event_of(kept->place, *record));
-  Held held{kept->place.space, std::make_shared<const Event>(std::move(event))};
+  Held held{kept->place.ns, std::make_shared<const Event>(std::move(event))};
   froms_.insert(number - 1);
   held_.emplace(number, held);
   return held;
 }
 
-void Recent::let_go(uint64_t number) {
+void KeptEvents::let_go(uint64_t number) {
   held_.erase(number);
   froms_.erase(froms_.find(number - 1));
 }
 
-void Recent::keep(Transaction& tx, NamespaceNumber space, const Event& event,
-                  const Fingerprint& known_as) {
+void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
+                      const Fingerprint& known_as) {
   if (Undo* const undo = undo_.now(); undo != nullptr && !undo->last) undo->last = last_;
-  const RecentPlace place{.space = space, .type = type_of(event.type), .number = ++last_};
-  write_counter(tx, Counter::kRecent, last_);
-  write_recent(tx, place, {.known_as = known_as, .event = encode_json_event(event)});
+  const KeptEventPlace place{.ns = ns, .type = type_of(event.type), .number = ++last_};
+  write_counter(tx, Counter::kKeptEvents, last_);
+  write_kept_event(tx, place, {.known_as = known_as, .event = encode_json_event(event)});
   kept_.push_back({place, known_as});
   known_.insert(known_as);
 }
 
-Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance& instance) const {
-  std::optional<RecentMatch> first;
+Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
+                                                       const Instance& instance) const {
+  std::optional<KeptEventMatch> first;
   if (kept_.empty() || kept_.back().place.number <= instance.listen_from) return first;
   NaiveMatcher matcher;
   TRY(listen(matcher, instance.listeners));
@@ -123,15 +124,13 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
 
   std::vector<uint64_t> matched;
   for (const Fingerprint& type : types) {
-    const RecentPlace from{
-        .space = instance.space, .type = type, .number = instance.listen_from + 1};
-    const auto see = [&](uint64_t number, const RecentRecord& record) {
+    const KeptEventPlace from{.ns = instance.ns, .type = type, .number = instance.listen_from + 1};
+    const auto see = [&](uint64_t number, const KeptEventRecord& record) {
       if (first && first->number < number) return false;
       std::shared_ptr<const Event> event;
       if (const auto held = held_.find(number); held != held_.end()) {
         event = held->second.event;
-      } else if (auto decoded =
-                     event_of({.space = from.space, .type = type, .number = number}, record)) {
+      } else if (auto decoded = event_of({.ns = from.ns, .type = type, .number = number}, record)) {
         event = std::make_shared<const Event>(std::move(*decoded));
       } else {
         damages_.note(decoded.error());
@@ -139,25 +138,25 @@ Result<std::optional<RecentMatch>> Recent::find(const View& view, const Instance
       }
       matcher.match("", Attributes(*event), matched);
       if (matched.empty()) return true;
-      first = RecentMatch{number, std::move(event), {matched.begin(), matched.end()}};
+      first = KeptEventMatch{number, std::move(event), {matched.begin(), matched.end()}};
       return false;
     };
-    TRY(each_recent_of_type(view, from, see, damages_.noting()));
+    TRY(each_kept_event_of_type(view, from, see, damages_.noting()));
   }
   return first;
 }
 
-void Recent::trim(Transaction& tx) {
+void KeptEvents::trim(Transaction& tx) {
   for (size_t left = kTrimmedAtOnce; left > 0 && !kept_.empty(); --left) {
     if (!froms_.empty() && kept_.front().place.number > *froms_.begin()) return;
-    erase_recent(tx, kept_.front().place);
+    erase_kept_event(tx, kept_.front().place);
     known_.erase(kept_.front().known_as);
     if (Undo* const undo = undo_.now()) undo->trimmed.push_back(kept_.front());
     kept_.pop_front();
   }
 }
 
-std::vector<std::pair<NamespaceNumber, InstanceId>> Recent::undo() {
+std::vector<std::pair<NamespaceNumber, InstanceId>> KeptEvents::undo() {
   for (const auto& [number, held] : held_) froms_.erase(froms_.find(number - 1));
   held_.clear();
   Undo undo = undo_.take();

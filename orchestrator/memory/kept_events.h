@@ -1,8 +1,8 @@
-// Recent: events that were applied while some instance was on its way to a wait (parked for an
-// evaluation, between two turns, or waiting for its calls) and so could not listen yet. They are
-// kept, numbered in the order of their coming, until nobody is on its way any more that may want
-// them; an instance that begins to listen is offered those behind its `listen_from`. Rows of the
-// store, with a picture in memory of who is on its way and what is kept. Engine thread only.
+// KeptEvents: events that were applied while an instance could not listen for them yet, because it
+// was evaluating, between two turns, or waiting for its calls. Such an event is stored, numbered in
+// order of arrival, until no instance can come to wait for it any more. An instance that starts to
+// listen is offered the kept events after its `listen_from`. The events are rows of the store;
+// memory has their numbers and the instances that may need them. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -29,75 +29,76 @@
 
 namespace millrace {
 
-/// A kept event that an instance was waiting for.
-struct RecentMatch {
+/// A kept event that matches a listener of an instance.
+struct KeptEventMatch {
   uint64_t number = 0;
   std::shared_ptr<const Event> event;
-  std::vector<size_t> entries;  ///< of the instance's listeners, ascending
+  std::vector<size_t> entries;  ///< entries of the instance's listeners, ascending
 };
 
-/// Whether it may come to listen without an event, a timer or a command moving it: it evaluates,
-/// is between two turns, or waits for its calls. A head will do.
-bool is_on_its_way(const Instance& instance);
+/// Whether the instance may start to listen without an event, a timer or a command: it is
+/// evaluating, between two turns, or waiting for its calls. The head of the instance is sufficient.
+bool may_come_to_listen(const Instance& instance);
 
-class Recent {
+class KeptEvents {
  public:
-  Recent(Damages& damages, const BatchCount& batches) : damages_(damages), undo_(batches) {}
+  KeptEvents(Damages& damages, const BatchCount& batches) : damages_(damages), undo_(batches) {}
 
-  /// Reads what is kept; the instances are to be shown by update().
+  /// Reads the kept events. The caller then calls update() for the instances.
   Status load(const View& view);
 
-  /// Notes whether the instance is on its way, and to which types of events it may be.
+  /// Notes whether events must be kept for the instance (may_come_to_listen), and of which types.
   void update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types);
   void forget(const InstanceId& instance);
 
-  /// The number of the newest event that was ever kept: where who is moved now listens from.
+  /// The number of the newest kept event so far: an instance that is stepped now listens from
+  /// there.
   uint64_t last() const { return last_; }
 
-  /// Whether events of that type must be kept: somebody who may come to wait for them is on its
-  /// way, or an event before them is held.
-  bool wants(NamespaceNumber space, std::string_view type) const;
+  /// Whether events of that type must be kept: an instance may come to wait for them, or an earlier
+  /// event of the namespace is held.
+  bool wants(NamespaceNumber ns, std::string_view type) const;
 
-  /// Whether that event is kept: it may have an effect yet, so another sending of it is a
+  /// Whether that event is a kept event. It may still have an effect, so a second copy of it is a
   /// duplicate.
   bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
 
-  void keep(Transaction& tx, NamespaceNumber space, const Event& event,
-            const Fingerprint& known_as);
+  void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as);
 
-  /// Keeps that event and all that follow it in its namespace until it is let go: not all whom it
-  /// concerns have got it. Its place, and the event.
+  /// Holds the kept event, and makes events that follow in its namespace kept events, until
+  /// let_go(): not all instances that it concerns have got it yet. Returns its namespace and the
+  /// event.
   struct Held {
-    NamespaceNumber space{};
+    NamespaceNumber ns{};
     std::shared_ptr<const Event> event;
   };
   Result<Held> hold(const View& view, uint64_t number);
   void let_go(uint64_t number);
 
-  /// The first kept event behind the instance's `listen_from` that one of its listeners matches.
-  Result<std::optional<RecentMatch>> find(const View& view, const Instance& instance) const;
+  /// The first kept event after the instance's `listen_from` that one of its listeners matches.
+  Result<std::optional<KeptEventMatch>> find(const View& view, const Instance& instance) const;
 
-  /// Erases what nobody can want any more, as much as one batch should.
+  /// Erases kept events that no instance can need any more, as many as one batch should.
   void trim(Transaction& tx);
 
-  /// The batch in hand is lost: what is kept is as before. Nothing is held any more, and the
-  /// instances that it returns are to be shown again, or forgotten.
+  /// Undoes the changes of a batch that was lost. No event is held afterwards. The caller must call
+  /// update() or forget() for the instances that it returns.
   std::vector<std::pair<NamespaceNumber, InstanceId>> undo();
 
  private:
-  struct OnItsWay {
-    NamespaceNumber space{};
-    uint64_t from = 0;  ///< where it listens from
+  struct PendingListener {
+    NamespaceNumber ns{};
+    uint64_t from = 0;  ///< its `listen_from`
     std::shared_ptr<const AwaitedTypes> types;
   };
   struct Kept {
-    RecentPlace place;
+    KeptEventPlace place;
     Fingerprint known_as;
   };
 
-  /// What the batch in hand has changed.
+  /// The changes of the current batch.
   struct Undo {
-    std::optional<uint64_t> last;  ///< before it kept anything
+    std::optional<uint64_t> last;  ///< before the batch kept an event; none: it kept none
     std::vector<Kept> trimmed;
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
@@ -105,13 +106,13 @@ class Recent {
   Damages& damages_;
   uint64_t last_ = 0;
   BatchNotes<Undo> undo_;
-  boost::unordered_flat_map<InstanceId, OnItsWay, std::hash<InstanceId>> on_their_way_;
-  /// How many of them may come to wait for a type.
+  boost::unordered_flat_map<InstanceId, PendingListener, std::hash<InstanceId>> pending_listeners_;
+  /// How many of these instances may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
-  std::multiset<uint64_t> froms_;  ///< of all of them, and of what is held
+  std::multiset<uint64_t> froms_;  ///< of these instances, and of held events
   std::map<uint64_t, Held> held_;  ///< by number
   std::deque<Kept> kept_;          ///< by number
-  std::set<Fingerprint> known_;    ///< of all that is kept
+  std::set<Fingerprint> known_;    ///< of all kept events
 };
 
 }  // namespace millrace

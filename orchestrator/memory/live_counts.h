@@ -1,5 +1,5 @@
-// Living: how many instances of each workflow have not ended. A cache of the heads, kept in step
-// where instances begin and end. Engine thread only.
+// LiveCounts: how many instances of each workflow have not ended. A cache of the heads, updated
+// when instances start and end. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace millrace {
 
-class Living {
+class LiveCounts {
  public:
-  explicit Living(const BatchCount& batches) : added_(batches) {}
+  explicit LiveCounts(const BatchCount& batches) : added_(batches) {}
 
   void clear() {
     counts_.clear();
@@ -22,12 +22,12 @@ class Living {
   }
 
   void began(WorkflowNumber workflow) { change(workflow, 1); }
-  /// An instance whose rows were damaged at the start was not counted.
+  /// An instance whose rows were damaged at startup was not counted, so its end is ignored.
   void ended(WorkflowNumber workflow) {
     if (any(workflow)) change(workflow, -1);
   }
 
-  /// The batch in hand is lost.
+  /// Undoes the changes of a batch that was lost.
   void undo() {
     for (const auto& [workflow, by] : added_.take()) add(workflow, -by);
   }

@@ -1,4 +1,4 @@
-// read_ahead: values that are made on a thread of their own while those made before are used here.
+// read_ahead: makes values on a second thread while the calling thread uses the earlier ones.
 #pragma once
 
 #include <condition_variable>
@@ -12,15 +12,15 @@
 
 namespace millrace {
 
-/// Calls make(put) on another thread, which is to call put(T) for each value, and use(T) on this
-/// one for each of them, in their order. At most a few thousand wait in between. Returns what make
-/// returned, behind the last use.
+/// Calls make(put) on another thread; make must call put(T) for each value. Calls use(T) on the
+/// calling thread for each value, in order. At most a few thousand values are buffered. Returns the
+/// result of make, after the last use.
 template <class T, class Make, class Use>
 Status read_ahead(Make make, Use use) {
   constexpr size_t kChunk = 512;
   constexpr size_t kWaitingChunks = 8;
 
-  std::mutex lock;  // guards what follows
+  std::mutex lock;  // guards all variables below
   std::condition_variable changed;
   std::deque<std::vector<T>> full;
   bool made_all = false;
@@ -52,7 +52,7 @@ Status read_ahead(Make make, Use use) {
     }
     return chunk;
   };
-  // The last chunk alone may be empty.
+  // Only the last chunk may be empty.
   for (std::vector<T> chunk = take(); !chunk.empty(); chunk = take()) {
     for (T& value : chunk) use(std::move(value));
   }

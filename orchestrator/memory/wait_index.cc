@@ -8,9 +8,9 @@
 namespace millrace {
 namespace {
 
-// A listener's target in the index is one number: what it belongs to (a workflow's number or a
-// waiter's slot), whether that is an instance, and which entry of it. Sorted, they come out by
-// owner and then by entry.
+// A listener's target in the index is one number: whether it is an instance, its owner (a
+// workflow's number or a waiter's slot), and the entry. Sorted, targets are ordered by owner and
+// then by entry.
 constexpr uint64_t kInstanceBit = uint64_t{1} << 63;
 constexpr uint32_t kEntryBits = 16;
 constexpr uint64_t kEntryMask = (uint64_t{1} << kEntryBits) - 1;
@@ -18,11 +18,12 @@ constexpr uint64_t kOwnerMask = (kInstanceBit >> kEntryBits) - 1;
 
 Result<uint64_t> target(uint32_t owner, size_t entry) {
   if (entry <= kEntryMask) return uint64_t{owner} << kEntryBits | entry;
-  return fail("store.corrupt", fmt::format("event {} of a list of {} at most", entry, kEntryMask));
+  return fail("store.corrupt",
+              fmt::format("event number {} is above the maximum of {}", entry, kEntryMask));
 }
 
-// The key of a timer in the wheel: its kind, then the number of what it is for. For an instance
-// that is its waiter's slot, and the kind is 16 and the TimerKind.
+// The key of a timer in the wheel: the kind, then a number. For a timer of an instance the kind is
+// 16 plus its TimerKind, and the number is the waiter's slot.
 constexpr uint64_t kDelayedTimer = 1;
 constexpr uint64_t kGroupedTimer = 2;
 constexpr uint64_t kScheduleTimer = 3;
@@ -39,7 +40,7 @@ TimerKey schedule(WorkflowNumber workflow) {
 
 }  // namespace
 
-void Waiting::clear() {
+void WaitIndex::clear() {
   changes_.take();
   index_ = std::make_unique<ListenerIndex>();
   wheel_ = Wheel();
@@ -51,21 +52,21 @@ void Waiting::clear() {
   numbered_.clear();
 }
 
-Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
-                          const std::vector<StartEvent>& events) {
+Status WaitIndex::set_start(std::string_view ns_name, WorkflowNumber workflow,
+                            const std::vector<StartEvent>& events) {
   if (Changes* const changes = changes_.now()) changes->workflows.push_back(workflow);
   auto& handles = starts_[static_cast<uint32_t>(workflow)];
   for (const auto handle : handles) index_->remove(handle);
   handles.clear();
   for (size_t entry = 0; entry < events.size(); ++entry) {
     const auto whose = target(static_cast<uint32_t>(workflow), entry);
-    auto handle = whose ? index_->add(space_name, events[entry].filter, *whose)
-                        : tl::unexpected(whose.error());
+    auto handle =
+        whose ? index_->add(ns_name, events[entry].filter, *whose) : tl::unexpected(whose.error());
     if (!handle) {
       for (const auto added : handles) index_->remove(added);
       handles.clear();
       return fail("store.corrupt",
-                  fmt::format("the start of workflow {} can't listen for its event {}: {}",
+                  fmt::format("the start of workflow {} cannot listen for its event {}: {}",
                               static_cast<uint32_t>(workflow), entry, handle.error().message));
     }
     handles.push_back(*handle);
@@ -73,7 +74,7 @@ Status Waiting::set_start(std::string_view space_name, WorkflowNumber workflow,
   return {};
 }
 
-uint32_t Waiting::slot_of(const Instance& head) {
+uint32_t WaitIndex::slot_of(const Instance& head) {
   if (free_.empty()) {
     free_.push_back(static_cast<uint32_t>(waiters_.size()));
     waiters_.emplace_back();
@@ -83,12 +84,12 @@ uint32_t Waiting::slot_of(const Instance& head) {
   const auto [place, is_new] = slots_.insert(slot);
   if (!is_new) return *place;
   free_.pop_back();
-  waiters_[slot].space = head.space;
+  waiters_[slot].ns = head.ns;
   return slot;
 }
 
-/// Ends all that it listens and waits for.
-void Waiting::release(uint32_t slot) {
+/// Removes all listeners and timers of the waiter.
+void WaitIndex::release(uint32_t slot) {
   Waiter& waiter = waiters_[slot];
   if (waiter.listener != kNoListener) index_->remove(waiter.listener);
   wheel_.cancel(waiter.timer);
@@ -101,7 +102,7 @@ void Waiting::release(uint32_t slot) {
   more_.erase(more);
 }
 
-void Waiting::forget(const InstanceId& instance) {
+void WaitIndex::forget(const InstanceId& instance) {
   const auto found = slots_.find(instance);
   if (found == slots_.end()) return;
   const uint32_t slot = *found;
@@ -111,17 +112,17 @@ void Waiting::forget(const InstanceId& instance) {
   free_.push_back(slot);
 }
 
-Status Waiting::update(std::string_view space_name, const Instance& head) {
-  if (Changes* const changes = changes_.now()) changes->instances.emplace_back(head.space, head.id);
+Status WaitIndex::update(std::string_view ns_name, const Instance& head) {
+  if (Changes* const changes = changes_.now()) changes->instances.emplace_back(head.ns, head.id);
   if (head.listeners.empty() && head.timers.empty()) {
     forget(head.id);
     return {};
   }
   const uint32_t slot = slot_of(head);
   release(slot);
-  if (const Status listens = listen(space_name, head, slot); !listens) {
+  if (const Status listens = listen(ns_name, head, slot); !listens) {
     forget(head.id);
-    return fail("store.corrupt", fmt::format("instance {} can't listen: {}", to_string(head.id),
+    return fail("store.corrupt", fmt::format("instance {} cannot listen: {}", to_string(head.id),
                                              listens.error().message));
   }
   Waiter& waiter = waiters_[slot];
@@ -137,11 +138,11 @@ Status Waiting::update(std::string_view space_name, const Instance& head) {
   return {};
 }
 
-Status Waiting::listen(std::string_view space_name, const Instance& head, uint32_t slot) {
+Status WaitIndex::listen(std::string_view ns_name, const Instance& head, uint32_t slot) {
   Waiter& waiter = waiters_[slot];
   for (const Listener& listener : head.listeners) {
     const uint64_t whose = TRY(target(slot, listener.entry));
-    const auto handle = TRY(index_->add(space_name, listener.filter, kInstanceBit | whose));
+    const auto handle = TRY(index_->add(ns_name, listener.filter, kInstanceBit | whose));
     if (waiter.listener == kNoListener) {
       waiter.listener = handle;
     } else {
@@ -151,7 +152,7 @@ Status Waiting::listen(std::string_view space_name, const Instance& head, uint32
   return {};
 }
 
-void Waiting::note(TimerKey key) {
+void WaitIndex::note(TimerKey key) {
   Changes* const changes = changes_.now();
   if (changes == nullptr) return;
   const uint64_t number = number_of(key);
@@ -163,17 +164,17 @@ void Waiting::note(TimerKey key) {
     case kScheduleTimer:
       return changes->workflows.push_back(WorkflowNumber(number));
     default:
-      changes->instances.emplace_back(waiters_[number].space, waiters_[number].id);
+      changes->instances.emplace_back(waiters_[number].ns, waiters_[number].id);
   }
 }
 
-void Waiting::arm_numbered(TimerKey key, TimePoint deadline) {
+void WaitIndex::arm_numbered(TimerKey key, TimePoint deadline) {
   disarm_numbered(key);
   note(key);
   numbered_.emplace(key, wheel_.arm(deadline, key));
 }
 
-void Waiting::disarm_numbered(TimerKey key) {
+void WaitIndex::disarm_numbered(TimerKey key) {
   const auto found = numbered_.find(key);
   if (found == numbered_.end()) return;
   note(key);
@@ -181,27 +182,27 @@ void Waiting::disarm_numbered(TimerKey key) {
   numbered_.erase(found);
 }
 
-void Waiting::arm_delayed(uint64_t number, TimePoint at) {
+void WaitIndex::arm_delayed(uint64_t number, TimePoint at) {
   arm_numbered(key_of(kDelayedTimer, number), at);
 }
-void Waiting::arm_grouped(uint64_t number, TimePoint expires) {
+void WaitIndex::arm_grouped(uint64_t number, TimePoint expires) {
   arm_numbered(key_of(kGroupedTimer, number), expires);
 }
-void Waiting::arm_schedule(WorkflowNumber workflow, TimePoint tick) {
+void WaitIndex::arm_schedule(WorkflowNumber workflow, TimePoint tick) {
   arm_numbered(schedule(workflow), tick);
 }
-void Waiting::disarm_delayed(uint64_t number) { disarm_numbered(key_of(kDelayedTimer, number)); }
-void Waiting::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedTimer, number)); }
+void WaitIndex::disarm_delayed(uint64_t number) { disarm_numbered(key_of(kDelayedTimer, number)); }
+void WaitIndex::disarm_grouped(uint64_t number) { disarm_numbered(key_of(kGroupedTimer, number)); }
 
-void Waiting::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
+void WaitIndex::disarm_schedule(WorkflowNumber workflow) { disarm_numbered(schedule(workflow)); }
 
-bool Waiting::listens(const InstanceId& instance) const {
+bool WaitIndex::listens(const InstanceId& instance) const {
   const auto found = slots_.find(instance);
   return found != slots_.end() && waiters_[*found].listener != kNoListener;
 }
 
-Targets Waiting::match(std::string_view space_name, const Attributes& event) const {
-  index_->match(space_name, event, matched_);
+Targets WaitIndex::match(std::string_view ns_name, const Attributes& event) const {
+  index_->match(ns_name, event, matched_);
   Targets targets;
   uint64_t last_owner = 0;
   bool first = true;
@@ -217,7 +218,7 @@ Targets Waiting::match(std::string_view space_name, const Attributes& event) con
     } else {
       if (!again) {
         const Waiter& waiter = waiters_[owner & kOwnerMask];
-        targets.instances.push_back({.space = waiter.space, .instance = waiter.id});
+        targets.instances.push_back({.ns = waiter.ns, .instance = waiter.id});
       }
       targets.instances.back().entries.push_back(entry);
     }
@@ -227,7 +228,7 @@ Targets Waiting::match(std::string_view space_name, const Attributes& event) con
   return targets;
 }
 
-decltype(TimerInput::owner) Waiting::owner_of(TimerKey key) const {
+decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
   const uint64_t number = number_of(key);
   switch (kind_of(key)) {
     case kDelayedTimer:
@@ -237,22 +238,23 @@ decltype(TimerInput::owner) Waiting::owner_of(TimerKey key) const {
     case kScheduleTimer:
       return TimerInput::OfSchedule{WorkflowNumber(number)};
     default:
-      return TimerInput::OfInstance{.space = waiters_[number].space,
+      return TimerInput::OfInstance{.ns = waiters_[number].ns,
                                     .instance = waiters_[number].id,
                                     .kind = TimerKind(kind_of(key) - kInstanceTimer)};
   }
 }
 
-void Waiting::advance(TimePoint now, std::vector<TimerInput>& due) {
+void WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due) {
   due_.clear();
   wheel_.advance(now, due_);
-  // Slots are as it happens; what comes out is not.
+  // Slot numbers depend on earlier events, so timers of instances are sorted by instance id: the
+  // order must be reproducible.
   std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
     if (a.deadline != b.deadline) return a.deadline < b.deadline;
     if (kind_of(a.key) != kind_of(b.key) || kind_of(a.key) < kInstanceTimer) return a.key < b.key;
     const Waiter& one = waiters_[number_of(a.key)];
     const Waiter& other = waiters_[number_of(b.key)];
-    return std::tie(one.space, one.id) < std::tie(other.space, other.id);
+    return std::tie(one.ns, one.id) < std::tie(other.ns, other.id);
   });
   for (const auto& [deadline, key] : due_) {
     note(key);

@@ -1,6 +1,6 @@
-// Waiting: memory's picture of who waits for what: the listeners of starts and of waiting
-// instances, and every timer. A cache of the store and nothing more: it is built from the heads at
-// start-up and kept in step with each instance that a batch changes. Engine thread only.
+// WaitIndex: the listeners of starts and of waiting instances, and all timers, in memory. It is
+// only a cache of the store: it is built from the heads at startup, and updated with each instance
+// that a batch changes. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -27,49 +27,49 @@
 
 namespace millrace {
 
-/// A start that an event matches, with the entries of it that do (ascending).
+/// A start that an event matches, with the entries of the start that match (ascending).
 struct StartTarget {
   WorkflowNumber workflow{};
   std::vector<size_t> entries;
 };
 /// A waiting instance that an event matches.
 struct InstanceTarget {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId instance;
   std::vector<size_t> entries;
 };
-/// All that one event concerns, in a fixed order: starts by number, then instances by id.
+/// All targets of one event, in a fixed order: starts by number, then instances by id.
 struct Targets {
   std::vector<StartTarget> starts;
   std::vector<InstanceTarget> instances;
 };
 
-class Waiting {
+class WaitIndex {
  public:
-  explicit Waiting(const BatchCount& batches) : changes_(batches) {}
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  explicit WaitIndex(const BatchCount& batches) : changes_(batches) {}
+  WaitIndex(const WaitIndex&) = delete;
+  WaitIndex& operator=(const WaitIndex&) = delete;
 
   /// Forgets everything.
   void clear();
 
-  /// Replaces what the workflow's start listens for; an empty list ends it. Error `store.corrupt`
-  /// where one of the events can't be listened for: nothing is then.
-  Status set_start(std::string_view space_name, WorkflowNumber workflow,
+  /// Replaces the listeners of the workflow's start; an empty list removes them. Error
+  /// `store.corrupt` if a listener cannot be added: then the start has no listeners.
+  Status set_start(std::string_view ns_name, WorkflowNumber workflow,
                    const std::vector<StartEvent>& events);
 
-  /// Makes room for so many instances that wait, which is faster than growing.
+  /// Reserves memory for that many waiting instances, which is faster than growing.
   void reserve(size_t instances) { slots_.reserve(instances); }
 
-  /// Brings listeners and timers of the instance in step with its head. Error `store.corrupt` where
-  /// one of its listeners can't be: the instance then has neither.
-  Status update(std::string_view space_name, const Instance& head);
+  /// Updates the listeners and timers of the instance from its head. Error `store.corrupt` if a
+  /// listener cannot be added: then the instance has no listeners and no timers.
+  Status update(std::string_view ns_name, const Instance& head);
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
-  /// In place of the one that is armed.
+  /// Replaces the armed timer of the workflow.
   void arm_schedule(WorkflowNumber workflow, TimePoint tick);
-  /// For what is gone before its time; nothing happens if none is armed.
+  /// Removes a timer before it fires; does nothing if none is armed.
   void disarm_delayed(uint64_t number);
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
@@ -77,23 +77,24 @@ class Waiting {
   /// Whether the instance listens for events.
   bool listens(const InstanceId& instance) const;
 
-  /// What the batch in hand has changed: instances whose listeners or timers changed or whose
-  /// timers came due, and likewise all else that has a timer here.
+  /// The changes of the current batch: instances whose listeners or timers changed or whose timers
+  /// fired, and the workflows, delayed events and grouped events whose timers changed or fired.
   struct Changes {
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
     std::vector<WorkflowNumber> workflows;
     std::vector<uint64_t> delayed;
     std::vector<uint64_t> grouped;
   };
-  /// It is lost: each of these is to be brought in step with its rows.
+  /// Returns the changes of a batch that was lost; the caller must restore each of them from its
+  /// rows.
   Changes undo() { return changes_.take(); }
 
-  /// All that the event matches.
-  Targets match(std::string_view space_name, const Attributes& event) const;
+  /// The starts and instances that the event matches.
+  Targets match(std::string_view ns_name, const Attributes& event) const;
 
-  /// Timers with a deadline <= now, in the order (deadline, owner).
+  /// Appends the timers with a deadline <= now to `due`, in the order (deadline, owner).
   void advance(TimePoint now, std::vector<TimerInput>& due);
-  /// When to advance next, or a little earlier.
+  /// When advance() must be called next, or a little earlier; nullopt: no timer is armed.
   std::optional<TimePoint> next_deadline() const { return wheel_.next(); }
 
   size_t listeners() const { return index_->size(); }
@@ -103,11 +104,10 @@ class Waiting {
  private:
   static constexpr ListenerIndex::Handle kNoListener{UINT32_MAX};
 
-  /// What is kept of an instance that waits. Most have one listener and one timer; what others have
-  /// besides stands in more_.
+  /// A waiting instance. Most have one listener and one timer; all further ones are in more_.
   struct Waiter {
     InstanceId id;
-    NamespaceNumber space{};
+    NamespaceNumber ns{};
     ListenerIndex::Handle listener = kNoListener;
     Wheel::Handle timer;
   };
@@ -117,7 +117,7 @@ class Waiting {
     std::vector<Wheel::Handle> timers;
   };
 
-  /// Waiters by the id of their instance, as numbers of four bytes.
+  /// Looks up waiters by the id of their instance, and stores them as slot numbers of four bytes.
   struct IdOfSlot {
     using is_transparent = void;
     const std::deque<Waiter>* waiters;
@@ -133,7 +133,7 @@ class Waiting {
   };
 
   uint32_t slot_of(const Instance& head);
-  Status listen(std::string_view space_name, const Instance& head, uint32_t slot);
+  Status listen(std::string_view ns_name, const Instance& head, uint32_t slot);
   void release(uint32_t slot);
   void forget(const InstanceId& instance);
   void note(TimerKey key);
@@ -144,14 +144,14 @@ class Waiting {
   BatchNotes<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
-  std::deque<Waiter> waiters_;  // a vector that grows would hold them twice
+  std::deque<Waiter> waiters_;  // a vector would hold them twice while it grows
   std::vector<uint32_t> free_;
   boost::unordered_flat_map<uint32_t, More> more_;  // by slot
   boost::unordered_flat_set<uint32_t, HashSlot, SameSlot> slots_{0, HashSlot{{&waiters_}},
                                                                  SameSlot{{&waiters_}}};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
   boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
-  mutable std::vector<uint64_t> matched_;  // kept for its capacity
+  mutable std::vector<uint64_t> matched_;  // a member to reuse its capacity
   std::vector<Due> due_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace millrace {
 
-Status Kept::load(const View& view, const OnDamage& damaged) {
-  std::map<uint64_t, uint64_t> openings;  // known to this process alone
+Status AckedMessages::load(const View& view, const OnDamage& damaged) {
+  std::map<uint64_t, uint64_t> openings;  // these are in memory only
   for (const Row& row : rows_) openings.emplace(row.number, row.openings);
   rows_.clear();
   batch_.clear();
@@ -22,7 +22,7 @@ Status Kept::load(const View& view, const OnDamage& damaged) {
       damaged);
 }
 
-void Kept::write(Transaction& tx, int64_t stream_created, TimePoint now) {
+void AckedMessages::write(Transaction& tx, int64_t stream_created, TimePoint now) {
   for (auto& [openings, messages] : std::exchange(batch_, {})) {
     for (const Message& message : messages) bytes_ += message.bytes;
     rows_.push_back({++last_number_, {stream_created, now, std::move(messages)}, openings});
@@ -30,7 +30,7 @@ void Kept::write(Transaction& tx, int64_t stream_created, TimePoint now) {
   }
 }
 
-void Kept::trim(Transaction& tx, TimePoint now) {
+void AckedMessages::trim(Transaction& tx, TimePoint now) {
   size_t erased = 0;
   const auto is_over = [&] {
     return bytes_ > limits_.bytes || rows_.front().record.at + limits_.time <= now;
@@ -38,12 +38,12 @@ void Kept::trim(Transaction& tx, TimePoint now) {
   while (erased < kErasedAtOnce && !rows_.empty() && is_over()) erased += erase_oldest(tx);
 }
 
-void Kept::drop(Transaction& tx) {
+void AckedMessages::drop(Transaction& tx) {
   size_t erased = 0;
   while (erased < kErasedWhenFull && !rows_.empty()) erased += erase_oldest(tx);
 }
 
-size_t Kept::erase_oldest(Transaction& tx) {
+size_t AckedMessages::erase_oldest(Transaction& tx) {
   const Row row = std::move(rows_.front());
   rows_.pop_front();
   for (const Message& message : row.record.messages) {
@@ -54,8 +54,10 @@ size_t Kept::erase_oldest(Transaction& tx) {
   return row.record.messages.size();
 }
 
-std::vector<Kept::Message> Kept::take_behind(Transaction& tx, int64_t stream_created,
-                                             uint64_t sequence, uint64_t openings) {
+std::vector<AckedMessages::Message> AckedMessages::take_behind(Transaction& tx,
+                                                               int64_t stream_created,
+                                                               uint64_t sequence,
+                                                               uint64_t openings) {
   std::vector<Message> taken;
   for (Row& row : rows_) {
     if (row.record.stream_created != stream_created || row.openings >= openings) continue;
@@ -77,7 +79,7 @@ std::vector<Kept::Message> Kept::take_behind(Transaction& tx, int64_t stream_cre
   return taken;
 }
 
-std::vector<uint64_t> Kept::numbers_from(uint64_t number) const {
+std::vector<uint64_t> AckedMessages::numbers_from(uint64_t number) const {
   std::vector<uint64_t> numbers;
   for (const Row& row : rows_) {
     for (const Message& message : row.record.messages) {

@@ -25,7 +25,7 @@ std::string_view type_of_end(InstanceStatus status) {
   }
 }
 
-/// Empty: it is not told.
+/// The event type for a record; empty: the record has no lifecycle event.
 std::string_view type_of(const HistoryRecord& record, const Instance& instance) {
   switch (record.kind) {
     case HistoryKind::kStarted:
@@ -51,15 +51,15 @@ std::string_view type_of(const HistoryRecord& record, const Instance& instance) 
   }
 }
 
-/// Whether the state ran out of time. Where a call returned the same error from its child's state,
-/// the record of that stands before.
+/// Whether the state timed out. If a call returned the same error from its child's state, the
+/// record before this one is about that call.
 bool is_state_timeout(const HistoryRecord& record) {
   return record.kind == HistoryKind::kRaised &&
          record.detail.value().value("code", "") == "direktiv.stateTimeout";
 }
 
 Json data_of(const LifecycleOf& of, const HistoryRecord& record) {
-  Json data{{"namespace", of.space},
+  Json data{{"namespace", of.ns},
             {"workflow", of.workflow},
             {"revision", of.instance.revision.number},
             {"instance", to_string(of.instance.id)},
@@ -78,7 +78,7 @@ Json data_of(const LifecycleOf& of, const HistoryRecord& record) {
   return data;
 }
 
-/// The id of the event by which the record came about; empty: it was no event.
+/// The id of the event that caused the record; empty: no event caused it.
 std::string cause_in(const HistoryRecord& record) {
   if (record.kind == HistoryKind::kWoken) return record.detail.value().value("id", "");
   if (record.kind != HistoryKind::kStarted) return "";
@@ -109,7 +109,7 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
   const std::string id = to_string(instance.id);
   std::vector<Event> events;
   std::string cause;
-  bool step_failed = false;  // an error that a call returns is raised in the same step
+  bool step_failed = false;  // the error of a call is raised again by its state in the same step
   for (size_t i = 0; i < records.size(); ++i) {
     const HistoryRecord& record = records[i];
     if (std::string own = cause_in(record); !own.empty()) cause = std::move(own);
@@ -119,7 +119,7 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
     if (type.empty() || is_again) continue;
     step_failed = step_failed || type == kStepFailed;
     Event event{.id = fmt::format("{}-h{}", id, first + i),
-                .source = fmt::format("/millrace/{}/{}", of.space, of.workflow),
+                .source = fmt::format("/millrace/{}/{}", of.ns, of.workflow),
                 .type = std::string(type),
                 .subject = id,
                 .time = format_rfc3339(record.time)};
@@ -129,7 +129,7 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
     if (!cause.empty()) event.extensions["causationid"] = cause;
     if (!instance.traceparent.empty()) event.extensions["traceparent"] = instance.traceparent;
     if (is_state_timeout(record)) {
-      // As for a call: that time ran out, and that the step failed by it.
+      // As for a call: one event for the timeout, and one for the failed step.
       Event timeout = event;
       timeout.id += "-timedout";
       timeout.type = kStepTimedOut;
@@ -147,7 +147,7 @@ NatsMessage lifecycle_message(const LifecycleOf& of, const Event& event) {
   if (what.starts_with(kOfInstances)) what.erase(0, kOfInstances.size());
   std::replace(what.begin(), what.end(), '.', '-');
   NatsMessage message = encode_nats(event);
-  message.subject = fmt::format("millrace.lifecycle.{}.{}.{}", subject_token(of.space),
+  message.subject = fmt::format("millrace.lifecycle.{}.{}.{}", subject_token(of.ns),
                                 subject_token(of.workflow), what);
   message.headers.emplace_back("Nats-Msg-Id", event.id);
   return message;

@@ -1,5 +1,5 @@
-// Lifecycle: the CloudEvents that tell what happens to instances, for namespaces that ask for them.
-// Each stands for a record of the history. Pure.
+// Lifecycle: the CloudEvents about what happened to instances, for namespaces that enable them.
+// Each event is made from a record of the history. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,29 @@
 
 namespace millrace {
 
-/// Whose history it is.
+/// The instance whose history is published.
 struct LifecycleOf {
-  std::string_view space;
+  std::string_view ns;
   std::string_view workflow;
   const Instance& instance;
 };
 
-/// The events for those of `records` that are told. `first` is the number of the first record in
-/// the instance's history. Types are `millrace.instance.started`, `.completed`, `.failed`,
-/// `.cancelled`, `.timedout`, `.paused`, `.resumed`, `.revived`, `millrace.step.failed`,
-/// `.timedout` and `millrace.retry.scheduled`; the subject is the instance's id, `correlationid`
-/// that of the event which started it or else that id too, `causationid` the id of the event by
-/// which these records came about. Of a sealed instance no text of an error is told.
+/// Makes the lifecycle events for `records`; some kinds of records have none. `first` is the number
+/// of the first record in the instance's history. Types are `millrace.instance.started`,
+/// `.completed`, `.failed`, `.cancelled`, `.timedout`, `.paused`, `.resumed`, `.revived`,
+/// `millrace.step.failed`, `.timedout` and `millrace.retry.scheduled`. The subject is the
+/// instance's id. `correlationid` is that of the event that started the instance, or else the
+/// instance's id. `causationid` is the id of the event that caused these records. Events of a
+/// sealed instance have no error texts.
 std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const HistoryRecord> records,
                                     uint64_t first);
 
-/// All types that these events have.
+/// All types that lifecycle_events() uses.
 std::span<const std::string_view> lifecycle_types();
 
-/// Under `millrace.lifecycle.<space>.<workflow>.<what>`, structured; the last token is the type's
-/// end: `completed`, and `step-failed`, `step-timedout`, `retry-scheduled`.
+/// The message for a lifecycle event, structured, on
+/// `millrace.lifecycle.<space>.<workflow>.<what>`. The last token is the end of the type:
+/// `completed`, or `step-failed`, `step-timedout`, `retry-scheduled`.
 NatsMessage lifecycle_message(const LifecycleOf& of, const Event& event);
 
 }  // namespace millrace

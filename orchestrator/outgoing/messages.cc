@@ -17,11 +17,12 @@ namespace {
 constexpr const char* kMessageId = "Nats-Msg-Id";
 constexpr const char* kTruncated = "Millrace-Truncated";
 
-/// What a dead letter's own headers may take together; the rest is for the bytes as received.
+/// Limits for the headers that a dead letter adds and for those as received; the rest of the
+/// message is for the bytes as received.
 constexpr size_t kMaxDetail = 1024;
 constexpr size_t kMaxKeptHeaders = size_t{8} * 1024;
 
-/// A text as a header's value: printable ASCII, blanks kept, all else percent-encoded.
+/// Encodes a text as a header's value: printable ASCII, with spaces; all else percent-encoded.
 std::string header_value(std::string_view text) {
   std::string value;
   for (const char c : text) {
@@ -44,9 +45,9 @@ bool is_header_value(std::string_view value) {
                      [](char c) { return (c >= ' ' && c < 0x7f) || c == '\t'; });
 }
 
-/// Headers as received, but for those that the broker or its clients read as their own, and those
-/// that cannot be sent again. An empty message with the header Status is taken by clients for one
-/// of the server itself, so whoever reads the dead letters would not see it.
+/// Copies the received headers, except those that the broker or its clients interpret and those
+/// that cannot be sent again. Clients interpret an empty message with the header Status as one of
+/// the server itself, so a reader of the dead-letter queue would not get it.
 void keep_headers(const Headers& received, Headers& headers) {
   size_t size = 0;
   for (const auto& [name, value] : received) {
@@ -60,25 +61,24 @@ void keep_headers(const Headers& received, Headers& headers) {
   }
 }
 
-/// One token of a subject, cut where it is longer than any name that there can be: a namespace that
-/// does not exist may be anything.
+/// One token of a subject, cut at the maximum length of a valid name: a namespace that does not
+/// exist may have any name.
 std::string token(std::string_view text) {
   return text.empty() ? "%" : percent_encode(text.substr(0, kMaxSubjectTail), ".*>");
 }
 
 }  // namespace
 
-NatsMessage event_message(std::string_view space, const Event& event) {
+NatsMessage event_message(std::string_view ns, const Event& event) {
   NatsMessage message = encode_nats(event);
-  message.subject = event_subject(space, event.type);
-  message.headers.emplace_back(kMessageId, to_hex(fingerprint({space, event.source, event.id})));
+  message.subject = event_subject(ns, event.type);
+  message.headers.emplace_back(kMessageId, to_hex(fingerprint({ns, event.source, event.id})));
   return message;
 }
 
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created) {
   NatsMessage message;
-  message.subject =
-      fmt::format("millrace.dlq.{}.{}", token(letter.space), token(letter.reason.code));
+  message.subject = fmt::format("millrace.dlq.{}.{}", token(letter.ns), token(letter.reason.code));
   keep_headers(letter.message.headers, message.headers);
   message.headers.emplace_back("Millrace-Reason", letter.reason.code);
   message.headers.emplace_back("Millrace-Detail",
@@ -100,7 +100,7 @@ NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created
 
 NatsMessage too_large_letter(NatsMessage event, const Error& error) {
   DeadLetter letter{.reason = {"millrace.event.tooLarge", error.message}};
-  letter.space = subject_namespace(event.subject).value_or("default");
+  letter.ns = subject_namespace(event.subject).value_or("default");
   letter.message = std::move(event);
   NatsMessage message = dead_letter_message(letter, 0);
   shorten_letter(message);

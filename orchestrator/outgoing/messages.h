@@ -1,4 +1,4 @@
-// Messages: what millrace sends to the broker, made from values. Pure.
+// Messages: builds the messages that millrace publishes to the broker. Pure.
 #pragma once
 
 #include <string>
@@ -10,24 +10,26 @@
 
 namespace millrace {
 
-/// No message is larger: the broker's default max_payload of 1 MiB less room for its headers.
+/// The maximum size of a message: the broker's default max_payload of 1 MiB, less space for
+/// headers.
 inline constexpr size_t kMaxMessageBytes = size_t{1024 - 16} * 1024;
 
-/// An event for the event stream, structured, under `millrace.events.<space>.<type>`. Its
-/// Nats-Msg-Id is the same for the same (space, source, id), whoever sends it.
-NatsMessage event_message(std::string_view space, const Event& event);
+/// An event for the event stream, structured, on `millrace.events.<space>.<type>`. Its Nats-Msg-Id
+/// depends only on (space, source, id), not on the sender.
+NatsMessage event_message(std::string_view ns, const Event& event);
 
-/// A dead letter under `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
-/// Millrace-Reason, -Detail, -Subject and -Sequence. What is too large to be sent again holds the
-/// head of the bytes, and their number in Millrace-Truncated. `stream_created`, the sequence and
-/// the reason in full make its Nats-Msg-Id: one message may be of no use in several places.
+/// A dead letter on `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
+/// Millrace-Reason, -Detail, -Subject and -Sequence. If the message is too large to be sent again,
+/// the letter has only the start of its bytes, and their number in Millrace-Truncated. Its
+/// Nats-Msg-Id is made from `stream_created`, the sequence, the reason, and the message's subject
+/// and data, because one message may become a dead letter for several reasons.
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
 
-/// The dead letter that takes the place of an event of ours which the broker does not take, as
-/// large as it is: a head of its bytes.
+/// The dead letter that replaces an event of millrace that is too large for the broker; it has the
+/// start of the event's bytes.
 NatsMessage too_large_letter(NatsMessage event, const Error& error);
 
-/// Leaves a quarter of the bytes of a dead letter that is itself too large; false: it has none.
+/// Cuts a dead letter that is too large to a quarter of its bytes. Returns false if it has none.
 bool shorten_letter(NatsMessage& letter);
 
 }  // namespace millrace

@@ -43,14 +43,14 @@ Status Outbox::forget_batch(const View& view, const OnDamage& damaged) {
   return kept_.load(view, damaged);
 }
 
-Status Outbox::settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
+Status Outbox::on_ack(Transaction& tx, uint64_t number, const Result<PublishAck>& ack,
                       uint64_t openings, Duration elapsed, OnAck on_ack) {
   const bool too_large = !ack && ack.error().code == kTooLarge;
   uint64_t letter_bytes = 0;
   if (ack) TRY(was_taken(tx, number, ack->sequence, openings, on_ack));
   if (too_large) letter_bytes = TRY(bury(tx, number, ack.error()));
   const auto found = under_way_.find(number);
-  if (found == under_way_.end()) return {};  // told again
+  if (found == under_way_.end()) return {};  // repeated after a lost batch
   const Message message = found->second;
   under_way_.erase(found);
   if (!ack && !too_large) {
@@ -75,7 +75,7 @@ Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, ui
   Message message;
   if (const auto found = under_way_.find(number); found != under_way_.end()) {
     message = found->second;
-  } else if (const auto record = TRY(read_outbox(tx, number))) {  // told again
+  } else if (const auto record = TRY(read_outbox(tx, number))) {  // repeated after a lost batch
     message = describe(*record);
   }
   if (message.is_event) {
@@ -86,8 +86,9 @@ Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, ui
   return {};
 }
 
-/// What the broker will never take makes place: for a dead letter with the head of its bytes, or
-/// for one with a shorter head, or for nothing. Returns the bytes of what is to be sent instead.
+/// Replaces a message that the broker will never accept: an event by a dead letter with the start
+/// of its bytes, a dead letter by a shorter one, and one without bytes by nothing. Returns the
+/// bytes of the replacement.
 Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& error) {
   auto record = TRY(read_outbox(tx, number));
   if (!record) return uint64_t{0};
@@ -97,7 +98,7 @@ Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& err
     message = too_large_letter(std::move(message), error);
     record->instance.reset();
   } else if (!shorten_letter(message)) {
-    spdlog::error("a dead letter is dropped, nothing of it can be sent: {}", error.message);
+    spdlog::error("a dead letter is dropped, even without data it is too large: {}", error.message);
     erase_outbox(tx, number);
     return uint64_t{0};
   }
@@ -105,7 +106,8 @@ Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& err
   return size_of(*record);
 }
 
-/// It is sent again, unless one that was put back comes before it.
+/// Schedules a failed message again. If a message of the same instance with a lower number was put
+/// back, that one is sent first.
 void Outbox::failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed) {
   if (instance) {
     auto& behind = lines_.at(*instance);
@@ -130,19 +132,19 @@ void Outbox::line_moves_on(const InstanceId& instance) {
 
 void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
                            uint64_t openings) {
-  const std::vector<Kept::Message> lost =
+  const std::vector<AckedMessages::Message> lost =
       kept_.take_behind(tx, stream_created, intact_to, openings);
   if (lost.empty()) return;
   spdlog::warn("{} messages that the broker had acknowledged and lost are sent again", lost.size());
   if (!again_) again_ = Again{.from = lost.front().number};
-  for (const Kept::Message& message : lost) {
+  for (const AckedMessages::Message& message : lost) {
     again_->from = std::min(again_->from, message.number);
     again_->bytes += message.bytes;
   }
 }
 
-/// Takes the rows from that one on anew, in their order. What is not under way goes back to them,
-/// so that nothing of an instance comes before what was put back.
+/// Reads the rows from `number` on again, in their order. Messages that are not in flight are taken
+/// again too, so that no message of an instance overtakes one that was put back.
 void Outbox::look_from(uint64_t number) {
   if (!due_.empty()) number = std::min(number, *due_.begin());
   if (!failed_.empty()) number = std::min(number, *failed_.begin());
@@ -196,7 +198,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
       send(number, std::move(**record));
       continue;
     }
-    Status missing = fail("store.corrupt", "a message of the outbox is gone");
+    Status missing = fail("store.corrupt", "the row of an outbox message is missing");
     if (!record) {  // it is read again
       missing = tl::unexpected(record.error());
       due_.insert(number);
@@ -234,7 +236,7 @@ void Outbox::take(uint64_t number, OutboxRecord record) {
 void Outbox::send(uint64_t number, OutboxRecord record) {
   crash_point(CrashPoint::kSending);
   under_way_.emplace(number, describe(record));
-  publisher_.publish(std::move(record.message), std::bind_front(settled_, number));
+  publisher_.publish(std::move(record.message), std::bind_front(on_published_, number));
 }
 
 }  // namespace millrace

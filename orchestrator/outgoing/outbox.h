@@ -1,9 +1,10 @@
-// Outbox: sends the messages of committed batches. Each is a row until the broker has it; one that
-// was not acknowledged is sent again under the same Nats-Msg-Id, for ever. The events of one
-// instance are sent one after the other, each when the one before it is acknowledged, so whatever
-// fails they arrive in their order; between instances there is none. What the broker acknowledged
-// stays as *kept* for a while, and is sent again if it turns out that the broker lost it. Times are
-// Clock::elapsed(). Engine thread only; acknowledgements come in through settle().
+// Outbox: publishes the messages of committed batches. Each message is a row until the broker has
+// acknowledged it; without an acknowledgement it is sent again under the same Nats-Msg-Id, without
+// limit. The events of one instance are sent one after the other, each after the acknowledgement of
+// the one before, so they arrive in their order whatever fails; messages of different instances
+// have no order. Acked messages stay stored for a while, and are sent again if the broker turns out
+// to have lost them. Times are Clock::elapsed(). Engine thread only; acknowledgements come in
+// through on_ack().
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@
 
 namespace millrace {
 
-/// How much of the outbox a message takes, roughly.
+/// The approximate size of a message in the outbox, in bytes.
 uint64_t size_of(const OutboxRecord& record);
 
 /// A row of the outbox.
@@ -36,75 +37,77 @@ struct NumberedMessage {
 
 class Outbox {
  public:
-  /// How many messages are taken from the store at a time: under way, or waiting for one that is.
+  /// How many messages may be read from the store at a time: in flight, or waiting for one in
+  /// flight.
   static constexpr size_t kWindow = 4096;
-  /// How long to wait before sending again what failed.
+  /// The delay before a failed message is sent again.
   static constexpr Duration kRetryDelay{250};
 
-  /// Is told, on any thread, what became of a message.
-  using Settled = std::function<void(uint64_t number, Result<PublishAck> ack)>;
+  /// Called on any thread with the result of a publish.
+  using OnPublished = std::function<void(uint64_t number, Result<PublishAck> ack)>;
 
-  Outbox(Publisher& publisher, KeptLimits kept, Settled settled)
-      : publisher_(publisher), settled_(std::move(settled)), kept_(kept) {}
+  Outbox(Publisher& publisher, AckedLimits kept, OnPublished on_published)
+      : publisher_(publisher), on_published_(std::move(on_published)), kept_(kept) {}
 
-  /// Whether what the broker has taken is kept, or leaves no room for that.
+  /// Whether an acked message stays stored, or is erased because the store is full.
   enum class OnAck : uint8_t { kKeep, kErase };
 
-  /// Takes in what `settled` told: keeps the row or erases it, notes that it must be sent again, or
-  /// puts a dead letter in the place of what is too large. To be told again when the batch in which
-  /// it was is lost. end_settling() follows before that batch ends.
-  /// `openings`: how often the event stream had begun to be opened when the broker said it.
-  Status settle(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, uint64_t openings,
+  /// Applies a result that OnPublished received. After an acknowledgement it keeps or erases the
+  /// row; after a failure it schedules the message again; a message that is too large is replaced
+  /// by a dead letter. To be called again if the batch is lost. end_settling() must follow in the
+  /// same batch. `openings`: opening attempts of the event stream when the result came.
+  Status on_ack(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, uint64_t openings,
                 Duration elapsed, OnAck on_ack);
   void end_settling(Transaction& tx, int64_t stream_created, TimePoint now) {
     kept_.write(tx, stream_created, now);
   }
 
-  /// Of the event stream that was opened, what it took behind that sequence is lost: once the batch
-  /// is on disk, it is sent again. Not lost is what was acknowledged with at least `openings`: the
-  /// stream had been asked for its state before, and had no way to know of it. To be told again
-  /// when the batch is lost.
+  /// The event stream was opened. Its messages after sequence `intact_to` are lost: acked messages
+  /// among them are sent again once the batch is on disk. Messages acknowledged with at least
+  /// `openings` are not lost: the state was requested before them, so it need not include them.
+  /// To be called again if the batch is lost.
   void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
                      uint64_t openings);
 
-  /// For batches that write something anyway: erases what has been kept for long enough.
-  void trim_kept(Transaction& tx, TimePoint now) { kept_.trim(tx, now); }
-  /// Makes room: erases the oldest of what is kept, which nothing waits for.
-  void drop_kept(Transaction& tx) { kept_.drop(tx); }
+  /// For batches that write something anyway: erases acked messages that were stored for long
+  /// enough.
+  void trim_acked(Transaction& tx, TimePoint now) { kept_.trim(tx, now); }
+  /// Frees space: erases the oldest acked messages, which no other message waits for.
+  void drop_acked(Transaction& tx) { kept_.drop(tx); }
 
-  /// Finds what the store holds of an earlier life.
+  /// Reads the messages that an earlier process left in the store.
   Status load(const View& view, const OnDamage& damaged = nullptr);
-  /// The batch in hand is lost.
+  /// Undoes the changes of a batch that was lost.
   Status forget_batch(const View& view, const OnDamage& damaged = nullptr);
 
-  /// A batch with this message is on disk. If `sends`, it is sent at once unless something waits
-  /// before it; else it is read again when its turn comes.
+  /// The batch with this message is on disk. If `sends`, the message is sent at once unless another
+  /// one must go first; otherwise it is read again in its turn.
   void committed(NumberedMessage message, bool sends);
 
-  /// Sends what is committed and due, as far as the window reaches. What cannot be read is left for
-  /// the next call; the error is the first of those.
+  /// Sends messages that are due, as far as the window allows. Messages that cannot be read are
+  /// left for the next call; the first such error is returned.
   Status pump(const View& view, Duration elapsed, const OnDamage& damaged = nullptr);
 
   /// Whether pump() would send something now.
   bool has_due() const { return again_ || !due_.empty() || (has_more_ && taken() < kWindow); }
-  /// When pump() is to be called again after a failure.
+  /// When pump() must be called again after a failure; nullopt: no message has failed.
   std::optional<Duration> retry_at() const { return retry_at_; }
 
-  /// Whether all is acknowledged.
+  /// Whether all messages are acknowledged.
   bool idle() const { return taken() == 0 && !has_more_ && !again_; }
   size_t in_flight() const { return under_way_.size(); }
-  /// Of the messages that are not acknowledged yet.
+  /// Bytes of the messages that are not acknowledged yet.
   uint64_t bytes() const { return bytes_; }
 
  private:
   struct Message {
-    std::optional<InstanceId> instance;  ///< whose it is
+    std::optional<InstanceId> instance;  ///< the sender; none: no order
     uint64_t bytes = 0;
-    bool is_event = false;  ///< for the event stream
+    bool is_event = false;  ///< whether it goes to the event stream
   };
-  /// What of the kept ones is to be sent again.
+  /// Acked messages to be sent again.
   struct Again {
-    uint64_t from = 0;  ///< the first of their numbers
+    uint64_t from = 0;  ///< the lowest of their numbers
     uint64_t bytes = 0;
   };
 
@@ -121,21 +124,21 @@ class Outbox {
   void send(uint64_t number, OutboxRecord record);
 
   Publisher& publisher_;
-  Settled settled_;
-  Kept kept_;
-  std::optional<Again> again_;  ///< of the batch in hand
+  OnPublished on_published_;
+  AckedMessages kept_;
+  std::optional<Again> again_;  ///< from the current batch
 
-  uint64_t next_ = 1;                      ///< no row below it has yet to be taken
+  uint64_t next_ = 1;                      ///< all rows below it were taken
   bool has_more_ = false;                  ///< there may be rows from next_ on
-  std::vector<uint64_t> no_more_;          ///< rows from next_ on that need not be taken; sorted
-  std::map<uint64_t, Message> under_way_;  ///< by number: sent and not settled
+  std::vector<uint64_t> no_more_;          ///< rows from next_ on that must not be taken; sorted
+  std::map<uint64_t, Message> under_way_;  ///< in flight, by number
   std::set<uint64_t> due_;                 ///< to be sent by the next pump()
   std::set<uint64_t> failed_;              ///< to be sent again at retry_at_
   std::optional<Duration> retry_at_;
-  /// For each instance of which a message is taken: those that come behind it, in order.
+  /// For each instance with a message in flight or due: its further messages, in order.
   std::map<InstanceId, std::deque<uint64_t>> lines_;
-  size_t behind_ = 0;   ///< how many stand in lines_
-  uint64_t bytes_ = 0;  ///< of all rows that are not kept
+  size_t behind_ = 0;   ///< number of messages in lines_
+  uint64_t bytes_ = 0;  ///< of all rows except acked messages
 };
 
 }  // namespace millrace

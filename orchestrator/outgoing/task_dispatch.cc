@@ -14,11 +14,11 @@
 namespace millrace {
 namespace {
 
-/// How many of those that a load has found are handed out between two batches.
+/// How many due tasks are handed out between two batches.
 constexpr size_t kHandedOutAtOnce = 256;
 
-TaskInHand in_hand(const StartTask& task) {
-  return {.space = task.space,
+OpenTask summary_of(const StartTask& task) {
+  return {.ns = task.ns,
           .caller = task.caller,
           .by = task.by,
           .workflow = task.workflow,
@@ -26,32 +26,33 @@ TaskInHand in_hand(const StartTask& task) {
           .sealed = task.sealed};
 }
 
-/// Whether somebody had begun with it.
-Result<bool> has_begun(const View& view, const StartTask& task) {
+/// Whether the call of the task was already started.
+Result<bool> has_started(const View& view, const StartTask& task) {
   if (!task.caller) return false;
-  const auto instance = TRY(read_living(view, task.space, task.caller->instance));
+  const auto instance = TRY(read_live(view, task.ns, task.caller->instance));
   return instance && waits_for(*instance, *task.caller) &&
-         instance->calls[task.caller->index].begun;
+         instance->calls[task.caller->index].started;
 }
 
-/// The deadline of a task that was made a while ago: that of its row may have been renewed since,
-/// and an attempt that a worker has begun has to end by its own timeout.
+/// The current deadline of a task that was created a while ago: its call may have got new deadlines
+/// since, and an attempt that a worker has started must end by its own timeout.
 Result<std::optional<TimePoint>> present_deadline(const View& view, const StartTask& task) {
   if (!task.caller) return task.deadline;
-  const auto instance = TRY(read_living(view, task.space, task.caller->instance));
+  const auto instance = TRY(read_live(view, task.ns, task.caller->instance));
   if (!instance || !waits_for(*instance, *task.caller)) return task.deadline;
   const Call& call = instance->calls[task.caller->index];
   std::optional<TimePoint> deadline = latest_end(*instance, call);
-  const auto& begun_until = call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
-  if (begun_until) deadline = std::min(deadline.value_or(*begun_until), *begun_until);
+  const auto& started_until = call.deadlines[static_cast<size_t>(TimeoutKind::kStartToClose)];
+  if (started_until) deadline = std::min(deadline.value_or(*started_until), *started_until);
   return deadline;
 }
 
-/// The variables that it takes as files, as they are now; one that is not set is an empty file.
+/// Reads the variables that the task gets as files, with their current values; a variable that is
+/// not set is an empty file.
 Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) {
   std::vector<TaskFile> files;
   for (const FunctionFile& file : task.files) {
-    const VariableOwner owner = owner_of(task.space, task.workflow, task.by, file.scope);
+    const VariableOwner owner = owner_of(task.ns, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
     if (!found && is_damaged_row(found.error())) return tl::unexpected(found.error());
     if (!found) {
@@ -65,82 +66,84 @@ Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) 
 
 }  // namespace
 
-Status Tasks::load(const View& view) {
+Status TaskDispatch::load(const View& view) {
   tasks_.clear();
-  silences_.clear();
+  heartbeat_deadlines_.clear();
   due_.clear();
   waiting_.clear();
   Status status;
   size_t orphans = 0;
   const auto see = [&](const StartTask& task) {
-    if (!catalog_.has_namespace(task.space)) {
+    if (!catalog_.has_namespace(task.ns)) {
       ++orphans;
       return;
     }
-    TaskInHand& known = tasks_[task.task] = in_hand(task);
-    known.has_begun = begun_.contains(task.task);
+    OpenTask& known = tasks_[task.task] = summary_of(task);
+    known.has_started = started_.contains(task.task);
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
     if (!task.heartbeat) return;
-    const Result<bool> begun = has_begun(view, task);
-    const bool is_lost = !begun && !is_damaged_row(begun.error());
-    if (is_lost && status) status = tl::unexpected(begun.error());
-    // Whoever works on it gets a new chance: what he told meanwhile nobody heard.
-    if (begun && *begun) listen(task.task, known);
+    const Result<bool> started = has_started(view, task);
+    const bool is_lost = !started && !is_damaged_row(started.error());
+    if (is_lost && status) status = tl::unexpected(started.error());
+    // The worker gets a new heartbeat timeout: its heartbeats during the restart were not received.
+    if (started && *started) listen(task.task, known);
   };
   TRY(each_task(view, see, damages_.noting()));
   if (orphans > 0) {
-    spdlog::warn("{} tasks are of namespaces that do not exist; they are not handed out", orphans);
+    spdlog::warn("{} tasks belong to namespaces that do not exist; they are not handed out",
+                 orphans);
   }
   std::reverse(due_.begin(), due_.end());
   return status;
 }
 
-void Tasks::note(const InstanceId& task) {
+void TaskDispatch::note(const InstanceId& task) {
   auto* const undo = undo_.now();
   if (undo == nullptr) return;
   const auto found = tasks_.find(task);
   undo->emplace_back(task, found == tasks_.end() ? std::nullopt : std::optional(found->second));
 }
 
-void Tasks::undo() {
+void TaskDispatch::undo() {
   const auto undo = undo_.take();
   for (auto one = undo.rbegin(); one != undo.rend(); ++one) {
     const auto& [id, before] = *one;
     const auto found = tasks_.find(id);
-    if (found != tasks_.end() && found->second.silent_at) {
-      silences_.erase({*found->second.silent_at, id});
+    if (found != tasks_.end() && found->second.heartbeat_deadline) {
+      heartbeat_deadlines_.erase({*found->second.heartbeat_deadline, id});
     }
-    if (before && before->has_begun) {
-      begun_.add(id);
+    if (before && before->has_started) {
+      started_.add(id);
     } else {
-      begun_.remove(id);
+      started_.remove(id);
     }
     if (!before) {
       tasks_.erase(id);
       continue;
     }
     tasks_[id] = *before;
-    if (before->silent_at) silences_.emplace(*before->silent_at, id);
+    if (before->heartbeat_deadline) heartbeat_deadlines_.emplace(*before->heartbeat_deadline, id);
   }
 }
 
-void Tasks::begin(Transaction& tx, const StartTask& task) {
+void TaskDispatch::begin(Transaction& tx, const StartTask& task) {
   note(task.task);
   write_task(tx, task);
-  tasks_[task.task] = in_hand(task);
+  tasks_[task.task] = summary_of(task);
 }
 
-void Tasks::end(Transaction& tx, const InstanceId& task) {
+void TaskDispatch::end(Transaction& tx, const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return;
   note(task);
-  if (found->second.silent_at) silences_.erase({*found->second.silent_at, task});
-  if (found->second.has_begun) begun_.remove(task);
+  if (found->second.heartbeat_deadline)
+    heartbeat_deadlines_.erase({*found->second.heartbeat_deadline, task});
+  if (found->second.has_started) started_.remove(task);
   tasks_.erase(found);
   erase_task(tx, task);
 }
 
-std::vector<InstanceId> Tasks::of(const InstanceId& by) const {
+std::vector<InstanceId> TaskDispatch::of(const InstanceId& by) const {
   std::vector<InstanceId> ids;
   for (const auto& [id, task] : tasks_) {
     if (task.by == by) ids.push_back(id);
@@ -149,39 +152,39 @@ std::vector<InstanceId> Tasks::of(const InstanceId& by) const {
   return ids;
 }
 
-const TaskInHand* Tasks::find(const InstanceId& task) const {
+const OpenTask* TaskDispatch::find(const InstanceId& task) const {
   const auto found = tasks_.find(task);
   return found == tasks_.end() ? nullptr : &found->second;
 }
 
-std::optional<Duration> Tasks::heard(const InstanceId& task) {
+std::optional<Duration> TaskDispatch::heard(const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return std::nullopt;
   note(task);
-  if (!std::exchange(found->second.has_begun, true)) begun_.add(task);
+  if (!std::exchange(found->second.has_started, true)) started_.add(task);
   if (found->second.heartbeat) listen(task, found->second);
   const auto since = std::exchange(found->second.handed_out_at, std::nullopt);
   if (!since) return std::nullopt;
   return clock_.elapsed() - *since;
 }
 
-/// It was heard of so long ago.
-void Tasks::listen(const InstanceId& id, TaskInHand& task, Duration ago) {
-  if (task.silent_at) silences_.erase({*task.silent_at, id});
-  task.silent_at = clock_.elapsed() - ago + *task.heartbeat;
-  silences_.emplace(*task.silent_at, id);
+/// Sets the heartbeat deadline of a task whose last heartbeat was `ago` before now.
+void TaskDispatch::listen(const InstanceId& id, OpenTask& task, Duration ago) {
+  if (task.heartbeat_deadline) heartbeat_deadlines_.erase({*task.heartbeat_deadline, id});
+  task.heartbeat_deadline = clock_.elapsed() - ago + *task.heartbeat;
+  heartbeat_deadlines_.emplace(*task.heartbeat_deadline, id);
 }
 
-std::vector<InstanceId> Tasks::silent() {
+std::vector<InstanceId> TaskDispatch::missed_heartbeats() {
   std::vector<InstanceId> found;
   const Duration now = clock_.elapsed();
-  while (!silences_.empty() && silences_.begin()->first <= now) {
-    const InstanceId id = silences_.begin()->second;
+  while (!heartbeat_deadlines_.empty() && heartbeat_deadlines_.begin()->first <= now) {
+    const InstanceId id = heartbeat_deadlines_.begin()->second;
     note(id);
-    silences_.erase(silences_.begin());
-    TaskInHand& task = tasks_.at(id);
-    task.silent_at.reset();
-    const std::optional<Duration> silence = runner_.silence(id);
+    heartbeat_deadlines_.erase(heartbeat_deadlines_.begin());
+    OpenTask& task = tasks_.at(id);
+    task.heartbeat_deadline.reset();
+    const std::optional<Duration> silence = runner_.since_heartbeat(id);
     if (silence && *silence < *task.heartbeat) {
       listen(id, task, *silence);
     } else {
@@ -191,59 +194,59 @@ std::vector<InstanceId> Tasks::silent() {
   return found;
 }
 
-bool Tasks::awaits_look(const InstanceId& task, TimePoint deadline) {
+bool TaskDispatch::awaits_start_check(const InstanceId& task, TimePoint deadline) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end()) return false;
-  TaskInHand& known = found->second;
-  if (known.looked_for == deadline) return !known.is_unbegun;
+  OpenTask& known = found->second;
+  if (known.looked_for == deadline) return !known.is_not_started;
   note(task);
   known.looked_for = deadline;
-  // A task that this process has not handed out has no runner that could be asked.
-  known.is_unbegun = !handed_out_.contains(task) || !runner_.look(task);
-  return !known.is_unbegun;
+  // A task that this process has not handed out has no runner to ask.
+  known.is_not_started = !handed_out_.contains(task) || !runner_.check_started(task);
+  return !known.is_not_started;
 }
 
-void Tasks::looked(const InstanceId& task) {
+void TaskDispatch::start_checked(const InstanceId& task) {
   const auto found = tasks_.find(task);
   if (found == tasks_.end() || !found->second.looked_for) return;
   note(task);
-  found->second.is_unbegun = true;
+  found->second.is_not_started = true;
 }
 
-std::optional<Duration> Tasks::next_silence() const {
-  if (silences_.empty()) return std::nullopt;
-  return silences_.begin()->first;
+std::optional<Duration> TaskDispatch::next_heartbeat_deadline() const {
+  if (heartbeat_deadlines_.empty()) return std::nullopt;
+  return heartbeat_deadlines_.begin()->first;
 }
 
-TaskTarget Tasks::target_of(const StartTask& task) const {
+TaskTarget TaskDispatch::target_of(const StartTask& task) const {
   if (const auto* container = std::get_if<Container>(&task.runs)) return *container;
   const auto& service = std::get<NamedService>(task.runs);
-  const NamespaceNumber space = catalog_.space_of(task.space, service);
-  const ServiceSetting* const setting = catalog_.find_service(task.space, service);
+  const NamespaceNumber ns = catalog_.ns_of(task.ns, service);
+  const ServiceSetting* const setting = catalog_.find_service(task.ns, service);
   if (setting != nullptr && setting->target) return *setting->target;
-  return default_queue(catalog_.name_of(space), service.name);
+  return default_queue(catalog_.name_of(ns), service.name);
 }
 
-bool Tasks::is_paused(const StartTask& task) const {
+bool TaskDispatch::is_paused(const StartTask& task) const {
   const auto* const service = std::get_if<NamedService>(&task.runs);
   if (service == nullptr) return false;
-  return catalog_.is_held(task.space, *service);
+  return catalog_.is_held(task.ns, *service);
 }
 
-void Tasks::resume_all() {
+void TaskDispatch::resume_all() {
   for (const auto& [service, tasks] : std::exchange(waiting_, {})) {
     due_.insert(due_.begin(), tasks.rbegin(), tasks.rend());
   }
 }
 
-void Tasks::resume(NamespaceNumber space, std::string_view service) {
-  const auto found = waiting_.find({space, std::string(service)});
+void TaskDispatch::resume(NamespaceNumber ns, std::string_view service) {
+  const auto found = waiting_.find({ns, std::string(service)});
   if (found == waiting_.end()) return;
   due_.insert(due_.begin(), found->second.rbegin(), found->second.rend());
   waiting_.erase(found);
 }
 
-void Tasks::hand_out(const StartTask& task) {
+void TaskDispatch::hand_out(const StartTask& task) {
   if (!task.files.empty()) {
     due_.insert(due_.begin(), task.task);
   } else if (may_go_out(task)) {
@@ -251,20 +254,20 @@ void Tasks::hand_out(const StartTask& task) {
   }
 }
 
-bool Tasks::may_go_out(const StartTask& task) {
-  if (!tasks_.contains(task.task)) return false;          // it has ended in the same batch
-  if (!catalog_.has_namespace(task.space)) return false;  // a purge ends it
+bool TaskDispatch::may_go_out(const StartTask& task) {
+  if (!tasks_.contains(task.task)) return false;       // it ended in the same batch
+  if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends it
   if (!is_paused(task)) return true;
-  waiting_[{task.space, std::get<NamedService>(task.runs).name}].push_back(task.task);
+  waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
   return false;
 }
 
-void Tasks::run(const StartTask& task, std::vector<TaskFile> files) {
+void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
   crash_point(CrashPoint::kHandingOut);
   runner_.run({.id = task.task,
-               .space = catalog_.name_of(task.space),
+               .ns = catalog_.name_of(task.ns),
                .instance = task.by,
                .state = task.state,
                .function = task.function,
@@ -277,7 +280,7 @@ void Tasks::run(const StartTask& task, std::vector<TaskFile> files) {
   crash_point(CrashPoint::kHandedOut);
 }
 
-Status Tasks::hand_out_due(const View& view) {
+Status TaskDispatch::hand_out_due(const View& view) {
   Status done;
   const size_t most = std::min(kHandedOutAtOnce, due_.size());
   for (size_t i = 0; i < most; ++i) {
@@ -289,7 +292,7 @@ Status Tasks::hand_out_due(const View& view) {
   return done;
 }
 
-Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
+Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
   const auto again = [&](const Error& error) -> Status {
     due_.insert(due_.begin(), id);
     return tl::unexpected(error);
@@ -309,7 +312,7 @@ Status Tasks::hand_out_due(const View& view, const InstanceId& id) {
   return {};
 }
 
-void Tasks::stop(const InstanceId& task) {
+void TaskDispatch::stop(const InstanceId& task) {
   if (handed_out_.erase(task) > 0) runner_.stop(task);
 }
 

@@ -1,6 +1,6 @@
-// Tasks: the work outside that has not ended: whose it is, and when it was last heard of. A cache
-// of the table `tasks`, kept in step by the batches; once one is on disk, what it has started is
-// handed to the runner, and again, under the same id, after a restart. Engine thread only.
+// TaskDispatch: the tasks that have not ended, with their callers and heartbeat deadlines. A cache
+// of the table `tasks`, updated by the batches. A task is handed to its runner once its batch is on
+// disk, and again, under the same id, after a restart. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -21,93 +21,96 @@
 #include "model/effect.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
-#include "orchestrator/outgoing/begun_tasks.h"
+#include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
-/// What is known of a task without reading its row.
-struct TaskInHand {
-  NamespaceNumber space{};
-  std::optional<Caller> caller;  ///< none: nobody waits for it
+/// The data of a task that is needed without reading its row.
+struct OpenTask {
+  NamespaceNumber ns{};
+  std::optional<Caller> caller;  ///< none: no call waits for the task
   InstanceId by;
   WorkflowNumber workflow{};
   std::optional<Duration> heartbeat;
-  std::optional<Duration> handed_out_at;  ///< by this process, as Clock::elapsed(); until begun
-  bool has_begun = false;                 ///< somebody, as far as this process has heard
-  std::optional<Duration> silent_at;      ///< as Clock::elapsed(): unless it is heard of before
-  /// For which schedule-to-start deadline its runner was asked whether somebody has begun with it.
+  std::optional<Duration> handed_out_at;  ///< as Clock::elapsed(); reset by the first report
+  bool has_started = false;               ///< a worker started it, as far as this process knows
+  std::optional<Duration> heartbeat_deadline;  ///< as Clock::elapsed(); none: not watched
+  /// The schedule-to-start deadline for which the runner was asked whether a worker has the task.
   std::optional<TimePoint> looked_for;
-  bool is_unbegun = false;  ///< that answer is there, and it is no
+  bool is_not_started = false;  ///< the runner answered that no worker has it
   bool sealed = false;
 };
 
-class Tasks {
+class TaskDispatch {
  public:
-  /// `begun` is kept in step, for other threads.
-  Tasks(TaskRunner& runner, const Catalog& catalog, const Clock& clock, BegunTasks& begun,
-        Damages& damages, const BatchCount& batches)
+  /// `started` is updated here and read by other threads.
+  TaskDispatch(TaskRunner& runner, const Catalog& catalog, const Clock& clock,
+               StartedTasks& started, Damages& damages, const BatchCount& batches)
       : runner_(runner),
         catalog_(catalog),
         clock_(clock),
-        begun_(begun),
+        started_(started),
         damages_(damages),
         undo_(batches) {}
 
-  /// Reads which there are. Those that this process has not handed out yet are due.
+  /// Reads the tasks. Those that this process has not handed out yet become due.
   Status load(const View& view);
 
-  // While a batch is in hand.
+  // During a batch.
 
   void begin(Transaction& tx, const StartTask& task);
   void end(Transaction& tx, const InstanceId& task);
-  /// Those of an instance. Looks at all that there are.
+  /// The tasks of an instance. Scans all tasks.
   std::vector<InstanceId> of(const InstanceId& by) const;
-  /// null: there is none of that id, or it has ended.
-  const TaskInHand* find(const InstanceId& task) const;
+  /// Returns null if there is no task with that id, or if it has ended.
+  const OpenTask* find(const InstanceId& task) const;
 
-  /// There was a sign of life. The first one: how long it took from when it was handed out.
+  /// Notes a heartbeat or another report. Returns the time from the hand-out to the start if the
+  /// report is the first.
   std::optional<Duration> heard(const InstanceId& task);
-  /// Those that have been silent for too long; each is told once. Their runners are asked before:
-  /// not every sign of life is told.
-  std::vector<InstanceId> silent();
-  /// Whether it is still to be told if somebody has begun with the task, whose schedule-to-start
-  /// deadline has come. Asks its runner the first time.
-  bool awaits_look(const InstanceId& task, TimePoint deadline);
-  /// Nobody has.
-  void looked(const InstanceId& task);
+  /// Returns each task that missed its heartbeat, once. Asks its runner before, because runners
+  /// need not report each heartbeat.
+  std::vector<InstanceId> missed_heartbeats();
+  /// Whether the runner must still answer if a worker has the task, whose schedule-to-start
+  /// deadline has passed. Asks the runner at the first call.
+  bool awaits_start_check(const InstanceId& task, TimePoint deadline);
+  /// Notes the runner's answer that no worker has started the task.
+  void start_checked(const InstanceId& task);
 
-  /// The batch in hand is lost.
+  /// Undoes the changes of a batch that was lost.
   void undo();
 
-  // Once it is on disk.
+  // After the commit.
 
-  /// Hands it to the runner; one that takes variables as files is due instead.
+  /// Hands the task to its runner; a task with variables as files becomes due instead.
   void hand_out(const StartTask& task);
   void stop(const InstanceId& task);
-  /// It has ended by itself.
+  /// Forgets a task that ended without being stopped.
   void forget(const InstanceId& task) { handed_out_.erase(task); }
-  /// Hands out some of those that are due, with the variables that they take as files. One that
-  /// cannot be read stays due behind the others, and the error is the first of those; one whose
-  /// rows are damaged is set aside.
+  /// Hands out some of the due tasks, with the variables that they get as files. A task that cannot
+  /// be read stays due, after the others, and the first such error is returned. A task with damaged
+  /// rows is not handed out.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
-  /// Calls of a service that was paused may go out.
-  void resume(NamespaceNumber space, std::string_view service);
-  /// Settings that could not be read are there again: what waits is looked at anew.
+  /// Releases the calls of a service that was paused.
+  void resume(NamespaceNumber ns, std::string_view service);
+  /// Settings that could not be read are set again: makes all waiting tasks due, so that each is
+  /// checked again.
   void resume_all();
 
-  /// When the next one will have been silent for too long, as Clock::elapsed().
-  std::optional<Duration> next_silence() const;
+  /// The next heartbeat deadline, as Clock::elapsed().
+  std::optional<Duration> next_heartbeat_deadline() const;
   size_t size() const { return tasks_.size(); }
 
  private:
-  void listen(const InstanceId& id, TaskInHand& task, Duration ago = Duration(0));
+  void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
   Status hand_out_due(const View& view, const InstanceId& id);
-  /// Whether it may go out now; one of a paused service waits for that.
+  /// Whether the task may be handed out now; a task of a paused service is queued until it is
+  /// resumed.
   bool may_go_out(const StartTask& task);
   void run(const StartTask& task, std::vector<TaskFile> files);
   TaskTarget target_of(const StartTask& task) const;
@@ -116,16 +119,16 @@ class Tasks {
   TaskRunner& runner_;
   const Catalog& catalog_;
   const Clock& clock_;
-  BegunTasks& begun_;
+  StartedTasks& started_;
   Damages& damages_;
-  boost::unordered_flat_map<InstanceId, TaskInHand, std::hash<InstanceId>> tasks_;
-  std::set<std::pair<Duration, InstanceId>> silences_;
-  std::vector<InstanceId> due_;  ///< the next one last
-  /// Those that wait for their service to go on, in their order.
+  boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
+  std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
+  std::vector<InstanceId> due_;  ///< the next one is last
+  /// Tasks that wait until their service is resumed, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
-  /// What the batch in hand has changed, as it was before; nullopt: it was not there.
-  BatchNotes<std::vector<std::pair<InstanceId, std::optional<TaskInHand>>>> undo_;
+  /// The tasks that the current batch changed, with their values before; nullopt: new.
+  BatchNotes<std::vector<std::pair<InstanceId, std::optional<OpenTask>>>> undo_;
 };
 
 }  // namespace millrace

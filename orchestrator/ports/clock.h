@@ -1,4 +1,4 @@
-// Clock: the port to time. The program has the system's clock, tests and scenarios have a virtual
+// Clock: the port to time. The server uses the system's clock; tests and scenarios use a virtual
 // one.
 #pragma once
 
@@ -8,15 +8,15 @@
 
 namespace millrace {
 
-/// The time of workflows, and the time that waits and retries are counted in.
+/// The wall clock for workflows, and a steady clock for waits and retries.
 class Clock {
  public:
   virtual ~Clock() = default;
 
-  /// The wall clock. Engine time is never less than the last committed one, whatever this says.
+  /// The wall clock. Engine time is never less than the last committed one, even if this goes back.
   virtual TimePoint now() const = 0;
 
-  /// Time since some moment, which goes on evenly whatever is done to the wall clock.
+  /// A steady clock with an arbitrary origin; changes of the wall clock do not affect it.
   virtual Duration elapsed() const {
     return std::chrono::duration_cast<Duration>(
         std::chrono::steady_clock::now().time_since_epoch());

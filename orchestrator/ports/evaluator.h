@@ -1,4 +1,4 @@
-// Evaluator: the port to the workers that run jq and JSON Schema.
+// Evaluator: the port to the jq workers, which run jq programs and check JSON Schemas.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// Runs expressions outside the process (expressions/workers). Any thread; never blocks.
+/// Runs an evaluation outside the process (expressions/workers). Any thread; never blocks.
 using Evaluator =
     std::function<void(Evaluation evaluation, std::function<void(EvaluationResult)> done)>;
 

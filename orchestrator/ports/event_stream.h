@@ -1,4 +1,4 @@
-// What the broker hands in of the event stream: DeliverySink is the port that it calls.
+// Deliveries of the event stream. DeliverySink is the port that the broker calls.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace millrace {
 
-/// An event from the stream.
+/// An event of the stream.
 struct EventInput {
-  std::string space;  ///< name of the namespace, from the subject
+  std::string ns;  ///< name of the namespace, from the subject
   uint64_t sequence = 0;
-  TimePoint stamped;  ///< when the broker took it: what decides between it and a timeout
-  bool more = false;  ///< the stream held more behind it: no timeout may overtake those
+  TimePoint stamped;  ///< the broker's timestamp; decides whether it beats a timeout
+  bool more = false;  ///< the stream held later events: no timeout may overtake them
   EncodedEvent event;
 };
 
-/// A message of the event stream that is no valid event; it goes to the dead letters.
+/// A message of the event stream that is not a valid event; it becomes a dead letter.
 struct UnreadableInput {
   uint64_t sequence = 0;
   TimePoint stamped;
@@ -32,44 +32,45 @@ struct UnreadableInput {
   NatsMessage message;  ///< as received
 };
 
-/// What the broker no longer has of the event stream, though nobody told us.
+/// Messages that the broker lost from the event stream without reporting it.
 struct BrokerLoss {
   enum class Kind {
-    kDropped,  ///< messages were gone before they were read: by the stream's limits, or by hand
-    kTail,     ///< the newest ones, which had been applied, are gone; what comes is in their places
-    kStream,   ///< the stream was made anew; it is read from its first message
+    kDropped,  ///< removed before they were read: by the stream's limits or by hand
+    kTail,     ///< the newest messages, already applied, are gone; sequences repeat
+    kStream,   ///< the stream was created again and is read from its start
   };
   Kind kind{};
-  /// The sequences that are concerned; of kStream the last one that was read, twice.
+  /// The first and last lost sequence; for kStream both are the last sequence that was read.
   uint64_t first = 0;
   uint64_t last = 0;
 
   bool operator==(const BrokerLoss&) const = default;
 };
 
-/// A connection to the event stream is made, or made again; what follows comes from it.
+/// The event stream was opened or reopened; the deliveries that follow come from it.
 struct StreamOpened {
-  Cursor position;              ///< what follows comes behind it; it may be before the last one
-  uint64_t first_sequence = 0;  ///< the oldest message that the stream still has
-  uint64_t last_sequence = 0;   ///< the newest
-  /// What the stream took behind this sequence before, as far as is known, it no longer has.
+  Cursor position;              ///< deliveries come after this; it may be earlier than the last one
+  uint64_t first_sequence = 0;  ///< the oldest message in the stream
+  uint64_t last_sequence = 0;   ///< the newest message in the stream
+  /// Messages stored after this sequence before the opening are lost, as far as is known.
   uint64_t intact_to = std::numeric_limits<uint64_t>::max();
 };
-/// Nothing more waits in the stream: it was empty behind the cursor when the broker was asked.
+/// The stream had no message after the cursor when the broker was asked.
 struct CaughtUp {};
-/// The connection is gone; StreamOpened follows when it is back.
+/// The connection was lost; StreamOpened follows when it is restored.
 struct StreamLost {};
 
-/// What comes out of the event stream, in its order.
+/// An item of the event stream, in stream order.
 using Delivery = std::variant<StreamOpened, CaughtUp, StreamLost, EventInput, UnreadableInput>;
 
 class DeliverySink {
  public:
   virtual ~DeliverySink() = default;
-  /// Blocks while too much is waiting: that is how pulling stops. False: closed, deliver no more.
+  /// Blocks while too many deliveries wait: this stops pulling. Returns false after close: deliver
+  /// no more.
   virtual bool deliver(std::vector<Delivery> deliveries) = 0;
-  /// The state of the stream is about to be asked for, and StreamOpened follows if there is an
-  /// answer: what the broker acknowledges from now on that answer need not have. Never blocks.
+  /// The broker is about to ask for the state of the stream; StreamOpened follows if it gets an
+  /// answer. Messages acknowledged from now on may be missing from that answer. Never blocks.
   virtual void opening() {}
 };
 

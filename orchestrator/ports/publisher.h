@@ -1,4 +1,4 @@
-// Publisher: the port to streams of the broker that messages are put into.
+// Publisher: the port that publishes messages to streams of the broker.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace millrace {
 
 struct PublishAck {
   uint64_t sequence = 0;
-  bool duplicate = false;  ///< the stream had a message of that Nats-Msg-Id in its window
+  bool duplicate = false;  ///< the stream already had a message with that Nats-Msg-Id in its window
 };
 
-/// The error of a message that the broker or its stream will never take, as large as it is.
+/// The error of a message that is too large for the broker or its stream, so that no retry helps.
 inline constexpr std::string_view kTooLarge = "broker.too_large";
 
-/// Puts messages into streams. Any thread; never blocks.
+/// Publishes messages to streams. Any thread; never blocks.
 class Publisher {
  public:
   virtual ~Publisher() = default;
   using Done = std::function<void(Result<PublishAck>)>;
-  /// `done` is called just once, on any thread, this call's included. Messages of one caller are
-  /// sent in the order of the calls; one that failed may or may not have arrived, and sending it
-  /// again under its Nats-Msg-Id is safe. Errors: `broker.unreachable`, `broker.timeout`,
-  /// `broker.too_large`, `broker.refused` (with the broker's words).
+  /// `done` is called exactly once, on any thread, possibly within this call. Messages of one
+  /// caller are sent in the order of the calls. A message whose publish failed may or may not have
+  /// arrived; sending it again under its Nats-Msg-Id is safe. Errors: `broker.unreachable`,
+  /// `broker.timeout`, `broker.too_large`, `broker.refused` (with the broker's message).
   virtual void publish(NatsMessage message, Done done) = 0;
 };
 

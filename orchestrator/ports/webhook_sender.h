@@ -1,4 +1,4 @@
-// WebhookSender: the port to URLs that lifecycle events are sent to.
+// WebhookSender: the port that sends lifecycle events to URLs.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,23 @@
 
 namespace millrace {
 
-/// Why a CloudEvent was not taken by the URL that it was sent to.
+/// Why a URL did not accept a CloudEvent.
 struct WebhookFailure {
   Error error;
-  std::optional<Duration> retry_after;  ///< the receiver says: not before that
-  bool is_final = false;                ///< it is of no use to try again
+  std::optional<Duration> retry_after;  ///< the receiver's Retry-After: no attempt before
+  bool is_final = false;                ///< another attempt would fail too
 };
 
 /// Sends CloudEvents to URLs. Any thread; never blocks.
 class WebhookSender {
  public:
   virtual ~WebhookSender() = default;
-  /// `done` is called just once, on any thread, this call's included; nullopt: it was taken.
+  /// `done` is called exactly once, on any thread, possibly within this call; nullopt: accepted.
   virtual void deliver(const Event& event, const std::string& url, const std::string& token,
                        std::function<void(std::optional<WebhookFailure>)> done) = 0;
 };
 
-/// Where there are no webhooks: takes all.
+/// A sender for servers without webhooks: accepts every event and drops it.
 class NoWebhooks final : public WebhookSender {
  public:
   void deliver(const Event&, const std::string&, const std::string&,

@@ -11,17 +11,17 @@ namespace {
 std::string sentence(const BrokerLoss& loss) {
   switch (loss.kind) {
     case BrokerLoss::Kind::kDropped:
-      return fmt::format("the event stream has dropped messages {} to {} before they were read",
+      return fmt::format("the event stream dropped messages {} to {} before they were read",
                          loss.first, loss.last);
     case BrokerLoss::Kind::kTail:
       return fmt::format(
-          "the broker has lost the end of the event stream: messages {} to {} had been applied and "
-          "are gone, with all that came behind them; what it took since is read from {} on",
+          "the broker lost the end of the event stream: messages {} to {} had been applied and are "
+          "gone, with all messages after them; newer messages are read from sequence {}",
           loss.first, loss.last, loss.first);
     case BrokerLoss::Kind::kStream:
       return fmt::format(
-          "the event stream was made anew: what the old one held behind message {} is lost; the "
-          "new one is read from its first message",
+          "the event stream was created again: everything after message {} of the old stream is "
+          "lost; the new stream is read from its first message",
           loss.last);
   }
   return "";

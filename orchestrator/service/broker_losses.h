@@ -1,5 +1,5 @@
-// BrokerLosses: what the broker was found to have lost since this process began. Each is an error
-// in the log and counted in the metrics; the last ones are shown by `/v1/info`. Any thread.
+// BrokerLosses: the messages that the broker was found to have lost since startup. Each loss is
+// logged as an error and counted in the metrics; `/v1/info` shows the last ones. Any thread.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ class BrokerLosses {
  public:
   static constexpr size_t kShown = 16;
 
-  /// Both outlive it.
+  /// Both arguments outlive the object.
   BrokerLosses(const Clock& clock, Metrics& metrics) : clock_(clock), metrics_(metrics) {}
 
   void add(const BrokerLoss& loss);

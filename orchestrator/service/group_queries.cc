@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// A place in the list of groups: a workflow's id, and the group within it that was shown last.
+/// A position in the list of groups: the workflow's id, and the last group of it that was shown.
 struct GroupCursor {
   std::string workflow;
   std::optional<Fingerprint> behind;
@@ -29,13 +29,13 @@ Result<GroupCursor> parse_cursor(std::string_view text) {
   const auto group = parse_instance_id(text.substr(slash + 1));
   if (slash == std::string_view::npos || !group) {
     return fail("cursor.malformed",
-                "the cursor is not one of this list; give the `next` of the page before");
+                "the cursor does not belong to this list; use the `next` of the page before");
   }
   return GroupCursor{std::string(text.substr(0, slash)), group->bytes};
 }
 
-/// One group: what its events have in common, how many wait for each entry, when the next one
-/// expires.
+/// Describes a group: the attributes that its events share, how many events wait for each entry,
+/// and when the next event expires.
 Result<Json> described(const View& view, std::string_view id, WorkflowNumber workflow,
                        const Start& start, const Fingerprint& group,
                        const std::vector<uint32_t>& waiting) {
@@ -64,10 +64,10 @@ Result<Json> described(const View& view, std::string_view id, WorkflowNumber wor
 
 }  // namespace
 
-Result<Json> Queries::groups(const View& view, std::string_view space, size_t limit,
+Result<Json> Queries::groups(const View& view, std::string_view ns, size_t limit,
                              std::string_view cursor) {
-  // Not by TRY: g++ 12 warns that the map of a failed result is freed.
-  const Result<Workflows> known = workflows_of(view, space);
+  // TRY is not used: with it, g++ 12 warns about freeing the map of a failed result.
+  const Result<Workflows> known = workflows_of(view, ns);
   if (!known) return tl::unexpected(known.error());
   const GroupCursor from = TRY(parse_cursor(cursor));
   Json items = Json::array();

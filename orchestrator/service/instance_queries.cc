@@ -14,13 +14,13 @@
 namespace millrace {
 namespace {
 
-/// `begun`: a worker is known to work on its attempt.
-std::string_view to_string(Call::Status status, bool begun) {
+/// `started`: a worker is known to work on the attempt.
+std::string_view to_string(Call::Status status, bool started) {
   switch (status) {
     case Call::Status::kQueued:
       return "queued";
     case Call::Status::kRunning:
-      return begun ? "running" : "scheduled";
+      return started ? "running" : "scheduled";
     case Call::Status::kBetween:
       return "retrying";
     case Call::Status::kDone:
@@ -31,11 +31,11 @@ std::string_view to_string(Call::Status status, bool begun) {
   return "unknown";
 }
 
-Json to_json(const Instance& instance, const BegunTasks& begun) {
+Json to_json(const Instance& instance, const StartedTasks& started) {
   Json items = Json::array();
   for (const Call& call : instance.calls) {
-    const bool has_begun = call.begun || begun.contains(call.id);
-    Json json{{"status", to_string(call.status, has_begun)}, {"attempt", call.attempt}};
+    const bool has_started = call.started || started.contains(call.id);
+    Json json{{"status", to_string(call.status, has_started)}, {"attempt", call.attempt}};
     if (call.attempt > 0) json[call.outside ? "task" : "instance"] = to_string(call.id);
     if (call.retry_at) json["nextRetryAt"] = format_rfc3339(*call.retry_at);
     if (const auto& last = call.last_error) {
@@ -60,8 +60,8 @@ Json to_json(const Instance& instance, const BegunTasks& begun) {
 Result<Json> Queries::head(const View& view, const Instance& instance) {
   const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));
   if (instance.state >= workflow->states.size()) {
-    return tl::unexpected(
-        damaged_instance(instance.space, instance.id, "it is in a state that its workflow lacks"));
+    return tl::unexpected(damaged_instance(instance.ns, instance.id,
+                                           "it is in a state that its workflow does not have"));
   }
   Json json{{"id", to_string(instance.id)},
             {"workflow", workflow->id},
@@ -82,11 +82,11 @@ Result<Json> Queries::head(const View& view, const Instance& instance) {
   return json;
 }
 
-Result<Json> Queries::instances(const View& view, std::string_view space,
+Result<Json> Queries::instances(const View& view, std::string_view ns,
                                 const InstanceFilter& filter) {
-  const NamespaceNumber number = TRY(find_namespace(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
   std::optional<WorkflowNumber> workflow;
-  if (!filter.workflow.empty()) workflow = TRY(find_workflow(view, space, filter.workflow)).number;
+  if (!filter.workflow.empty()) workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
   std::optional<InstanceId> before;
   if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
 
@@ -110,7 +110,7 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
     return status.has_value();
   };
   const auto see_damaged = [&](const InstanceId& id, const Error& error) {
-    if (workflow || !filter.statuses.empty()) return true;  // which ones they are is not known
+    if (workflow || !filter.statuses.empty()) return true;  // unknown, so a filter excludes them
     if (!page.has_room()) return false;
     page.add(damaged_item(id, error), to_string(id));
     return true;
@@ -120,14 +120,14 @@ Result<Json> Queries::instances(const View& view, std::string_view space,
   return std::move(page).json();
 }
 
-Result<Json> Queries::instance(const View& view, std::string_view space, const InstanceId& id) {
-  const Instance found = TRY(find_instance(view, space, id));
+Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
+  const Instance found = TRY(find_instance(view, ns, id));
   Json json = TRY(head(view, found));
   json["input"] = shown(found.input, found.sealed);
   json["data"] = shown(found.data, found.sealed);
   uint32_t attempt = found.attempt;
   if (!found.calls.empty()) {
-    json["calls"] = to_json(found, begun_);
+    json["calls"] = to_json(found, started_);
     std::optional<TimePoint> next_retry;
     std::optional<TimePoint> deadline = first_deadline(found);
     const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {
@@ -153,8 +153,8 @@ Result<Json> Queries::instance(const View& view, std::string_view space, const I
   return json;
 }
 
-Result<Json> Queries::history(const View& view, std::string_view space, const InstanceId& id) {
-  const Instance found = TRY(find_instance(view, space, id));
+Result<Json> Queries::history(const View& view, std::string_view ns, const InstanceId& id) {
+  const Instance found = TRY(find_instance(view, ns, id));
   Json items = Json::array();
   for (const HistoryRecord& record : TRY(read_history(view, found))) {
     Json json{{"number", items.size() + 1},

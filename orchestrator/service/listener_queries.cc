@@ -1,4 +1,4 @@
-// Queries about what waits for events: starts of workflows and instances.
+// Queries about listeners: of starts and of instances that wait for events.
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
@@ -7,13 +7,13 @@
 
 namespace millrace {
 
-Result<Json> Queries::listeners(const View& view, std::string_view space, size_t limit,
+Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t limit,
                                 std::string_view cursor) {
-  const NamespaceNumber number = TRY(find_namespace(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
   Page page(limit);
   if (cursor.empty()) {
-    // Not by TRY: g++ 12 warns that the map of a failed result is freed.
-    const Result<Workflows> known = workflows_of(view, space);
+    // TRY is not used: with it, g++ 12 warns about freeing the map of a failed result.
+    const Result<Workflows> known = workflows_of(view, ns);
     if (!known) return tl::unexpected(known.error());
     for (const auto& [id, record] : *known) {
       const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));

@@ -18,7 +18,7 @@
 namespace millrace {
 namespace {
 
-/// Gathers the acknowledgements of one call and answers when the last is there.
+/// Collects the acknowledgements of one call and answers after the last one.
 class Gathering {
  public:
   Gathering(size_t count, std::function<void(Result<Accepted>)> done)
@@ -57,19 +57,20 @@ void LocalService::command(Command command, Done done) {
   parts_.intake.command(std::move(command), std::move(done));
 }
 
-void LocalService::wait_for_end(std::string space, InstanceId id, Duration at_most,
+void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
                                 std::function<void(Status)> done) {
-  parts_.intake.wait_for_end({std::move(space), id, at_most, std::move(done)});
+  parts_.intake.wait_for_end({std::move(ns), id, at_most, std::move(done)});
 }
 
-Loaded LocalService::load_definition(std::string_view text, std::string_view space) {
+Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
   LintContext context;
-  if (!space.empty()) context.names_service = named_services(space);
+  if (!ns.empty()) context.names_service = named_services(ns);
   return load_and_lint(text, parts_.check_programs, parts_.check_schemas, context);
 }
 
-/// What the settings say now; null where they cannot be read, so that lint does not guess.
-NamesService LocalService::named_services(std::string_view space) {
+/// The services in the current settings; null if the settings cannot be read, so that lint does not
+/// guess.
+NamesService LocalService::named_services(std::string_view ns) {
   const Result<Snapshot> view = Snapshot::take(parts_.environment);
   if (!view) return nullptr;
   const auto services_of =
@@ -84,7 +85,7 @@ NamesService LocalService::named_services(std::string_view space) {
     for (const auto& [service, target] : settings->services) names.insert(service);
     return names;
   };
-  auto own = services_of(space);
+  auto own = services_of(ns);
   auto global = services_of(kDefaultNamespace);
   if (!own || !global) return nullptr;
   return [own = *std::move(own), global = *std::move(global)](const std::string& service,
@@ -93,9 +94,9 @@ NamesService LocalService::named_services(std::string_view space) {
   };
 }
 
-void LocalService::publish_events(std::string space, std::vector<Event> events,
+void LocalService::publish_events(std::string ns, std::vector<Event> events,
                                   std::function<void(Result<Accepted>)> done) {
-  if (const Status known = check_namespace(space); !known) {
+  if (const Status known = check_namespace(ns); !known) {
     return done(tl::unexpected(known.error()));
   }
   if (events.empty()) return done(Accepted{});
@@ -104,7 +105,7 @@ void LocalService::publish_events(std::string space, std::vector<Event> events,
   }
   auto gathering = std::make_shared<Gathering>(events.size(), std::move(done));
   for (const Event& event : events) {
-    parts_.publisher.publish(event_message(space, event), [gathering](Result<PublishAck> ack) {
+    parts_.publisher.publish(event_message(ns, event), [gathering](Result<PublishAck> ack) {
       gathering->take(std::move(ack));
     });
   }
@@ -115,17 +116,17 @@ Result<Json> LocalService::read(const std::function<Result<Json>(const View& vie
   return query(view);
 }
 
-Status LocalService::check_namespace(std::string_view space) {
+Status LocalService::check_namespace(std::string_view ns) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
-  return parts_.queries.check_namespace(view, space);
+  return parts_.queries.check_namespace(view, ns);
 }
 
 void LocalService::verify(Done done) {
   if (verifies_.exchange(true)) {
-    return done(fail("busy", "the store is being checked; ask again when that is done"));
+    return done(fail("busy", "a check of the store is running; try again when it has ended"));
   }
   const std::lock_guard lock(verify_lock_);
-  if (verifying_.joinable()) verifying_.join();  // it has ended
+  if (verifying_.joinable()) verifying_.join();  // the earlier check has ended
   verifying_ = std::thread([this, done = std::move(done)] {
     name_thread("verify");
     Result<Json> report = check_rows();
@@ -139,7 +140,7 @@ Result<Json> LocalService::check_rows() {
   options.progress = [this](uint64_t, uint64_t) { return !stopping_; };
   constexpr std::string_view kStopping =
       "millrace is stopping; check the data folder once it has ended";
-  // LMDB trusts its pages: reading the rows of damaged ones could end the server.
+  // LMDB trusts its pages: reading the rows of damaged pages could end the server process.
   const PageReport pages = TRY(parts_.environment.check_pages(
       {.most_damages = options.most_findings, .goes_on = [this] { return !stopping_; }}));
   if (pages.is_stopped) return fail("stopping", std::string(kStopping));
@@ -188,46 +189,44 @@ Result<Json> LocalService::namespaces() {
   return read([&](const View& view) { return parts_.queries.namespaces(view); });
 }
 
-Result<Json> LocalService::workflows(std::string_view space) {
-  return read([&](const View& view) { return parts_.queries.workflows(view, space); });
+Result<Json> LocalService::workflows(std::string_view ns) {
+  return read([&](const View& view) { return parts_.queries.workflows(view, ns); });
 }
 
-Result<Json> LocalService::workflow(std::string_view space, std::string_view id) {
-  return read([&](const View& view) { return parts_.queries.workflow(view, space, id); });
+Result<Json> LocalService::workflow(std::string_view ns, std::string_view id) {
+  return read([&](const View& view) { return parts_.queries.workflow(view, ns, id); });
 }
 
-Result<Json> LocalService::revisions(std::string_view space, std::string_view id) {
-  return read([&](const View& view) { return parts_.queries.revisions(view, space, id); });
+Result<Json> LocalService::revisions(std::string_view ns, std::string_view id) {
+  return read([&](const View& view) { return parts_.queries.revisions(view, ns, id); });
 }
 
-Result<Json> LocalService::instances(std::string_view space, const InstanceFilter& filter) {
-  return read([&](const View& view) { return parts_.queries.instances(view, space, filter); });
+Result<Json> LocalService::instances(std::string_view ns, const InstanceFilter& filter) {
+  return read([&](const View& view) { return parts_.queries.instances(view, ns, filter); });
 }
 
-Result<Json> LocalService::instance(std::string_view space, const InstanceId& id) {
-  return read([&](const View& view) { return parts_.queries.instance(view, space, id); });
+Result<Json> LocalService::instance(std::string_view ns, const InstanceId& id) {
+  return read([&](const View& view) { return parts_.queries.instance(view, ns, id); });
 }
 
-Result<Json> LocalService::history(std::string_view space, const InstanceId& id) {
-  return read([&](const View& view) { return parts_.queries.history(view, space, id); });
+Result<Json> LocalService::history(std::string_view ns, const InstanceId& id) {
+  return read([&](const View& view) { return parts_.queries.history(view, ns, id); });
 }
 
-Result<Json> LocalService::listeners(std::string_view space, size_t limit,
-                                     std::string_view cursor) {
-  return read(
-      [&](const View& view) { return parts_.queries.listeners(view, space, limit, cursor); });
+Result<Json> LocalService::listeners(std::string_view ns, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.listeners(view, ns, limit, cursor); });
 }
 
-Result<Json> LocalService::groups(std::string_view space, size_t limit, std::string_view cursor) {
-  return read([&](const View& view) { return parts_.queries.groups(view, space, limit, cursor); });
+Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.groups(view, ns, limit, cursor); });
 }
 
-Result<Json> LocalService::schedules(std::string_view space) {
-  return read([&](const View& view) { return parts_.queries.schedules(view, space); });
+Result<Json> LocalService::schedules(std::string_view ns) {
+  return read([&](const View& view) { return parts_.queries.schedules(view, ns); });
 }
 
-Result<Json> LocalService::schedule(std::string_view space, std::string_view workflow) {
-  return read([&](const View& view) { return parts_.queries.schedule(view, space, workflow); });
+Result<Json> LocalService::schedule(std::string_view ns, std::string_view workflow) {
+  return read([&](const View& view) { return parts_.queries.schedule(view, ns, workflow); });
 }
 
 Result<Json> LocalService::variables(const VariablePlace& place, size_t limit,
@@ -241,22 +240,22 @@ Result<Variable> LocalService::variable(const VariablePlace& place, std::string_
   return parts_.queries.variable(view, place, key);
 }
 
-Result<Json> LocalService::secrets(std::string_view space, size_t limit, std::string_view cursor) {
-  return read([&](const View& view) { return parts_.queries.secrets(view, space, limit, cursor); });
+Result<Json> LocalService::secrets(std::string_view ns, size_t limit, std::string_view cursor) {
+  return read([&](const View& view) { return parts_.queries.secrets(view, ns, limit, cursor); });
 }
 
-Result<Json> LocalService::dead_letters(std::string_view space, size_t limit,
+Result<Json> LocalService::dead_letters(std::string_view ns, size_t limit,
                                         std::string_view cursor) {
   std::optional<NamespaceIdentity> identity;
-  if (is_identifier(space)) {
+  if (is_identifier(ns)) {
     const Snapshot view = TRY(Snapshot::take(parts_.environment));
-    if (const auto record = TRY(read_namespace(view, space))) {
+    if (const auto record = TRY(read_namespace(view, ns))) {
       identity = {.number = record->number, .created_at = record->created_at};
     }
   }
-  Json letters = TRY(parts_.dead_letters(space, identity, limit, cursor));
+  Json letters = TRY(parts_.dead_letters(ns, identity, limit, cursor));
   // An event for a namespace that does not exist becomes a dead letter under that name.
-  if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(space));
+  if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(ns));
   return letters;
 }
 

@@ -1,5 +1,5 @@
-// LocalService: the Service of the millrace in this process. Commands go to the processor, reads to
-// the last commit, events to the publisher. A check of the store has a thread of its own. Any
+// LocalService: the Service of the server in this process. Commands go to the processor, reads use
+// the last commit, and events go to the publisher. A check of the store has its own thread. Any
 // thread.
 #pragma once
 
@@ -21,7 +21,7 @@ namespace millrace {
 
 class LocalService final : public Service {
  public:
-  /// All outlive it.
+  /// All parts outlive the object.
   struct Parts {
     Environment& environment;
     Intake& intake;
@@ -30,49 +30,49 @@ class LocalService final : public Service {
     Publisher& publisher;
     Metrics& metrics;
     const BrokerLosses& losses;
-    std::function<Status()> reads_events;  ///< whether the event stream is being read, or why not
-    std::function<Status()> sends_events;  ///< whether events can be sent, or why not
-    std::function<Status()> runs_tasks;    ///< whether tasks go out and answers come in, or why not
-    std::function<Status()> evaluates;     ///< whether evaluations have a worker, or why not
-    std::function<PartLevels()> levels;    ///< but for what the three above say
+    std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
+    std::function<Status()> sends_events;  ///< ok, or why events cannot be sent
+    std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
+    std::function<Status()> evaluates;     ///< ok, or why evaluations have no worker
+    std::function<PartLevels()> levels;    ///< without reads_events, sends_events and runs_tasks
     ProgramCheck check_programs;
     SchemaCheck check_schemas;
-    /// Reads the dead letters of a namespace from the broker; `identity` is that of the one which
-    /// has the name now.
-    std::function<Result<Json>(std::string_view space,
+    /// Reads the dead letters of a namespace from the broker; `identity` is that of the existing
+    /// namespace with this name; nullopt: there is none.
+    std::function<Result<Json>(std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor)>
         dead_letters;
-    Json info;  ///< what `info` answers, but for `broker`
+    Json info;  ///< the answer of info(), without the parts that change
   };
 
   explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
-  /// Stops a check of the store that is under way.
+  /// Stops a running check of the store.
   ~LocalService() override;
 
   void command(Command command, Done done) override;
-  void wait_for_end(std::string space, InstanceId id, Duration at_most,
+  void wait_for_end(std::string ns, InstanceId id, Duration at_most,
                     std::function<void(Status)> done) override;
-  Loaded load_definition(std::string_view text, std::string_view space) override;
-  void publish_events(std::string space, std::vector<Event> events,
+  Loaded load_definition(std::string_view text, std::string_view ns) override;
+  void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
   Result<Json> namespaces() override;
-  Result<Json> workflows(std::string_view space) override;
-  Result<Json> schedules(std::string_view space) override;
-  Result<Json> schedule(std::string_view space, std::string_view workflow) override;
-  Result<Json> workflow(std::string_view space, std::string_view id) override;
-  Result<Json> revisions(std::string_view space, std::string_view id) override;
-  Result<Json> instances(std::string_view space, const InstanceFilter& filter) override;
-  Result<Json> instance(std::string_view space, const InstanceId& id) override;
-  Result<Json> history(std::string_view space, const InstanceId& id) override;
-  Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) override;
-  Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> workflows(std::string_view ns) override;
+  Result<Json> schedules(std::string_view ns) override;
+  Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
+  Result<Json> workflow(std::string_view ns, std::string_view id) override;
+  Result<Json> revisions(std::string_view ns, std::string_view id) override;
+  Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
+  Result<Json> instance(std::string_view ns, const InstanceId& id) override;
+  Result<Json> history(std::string_view ns, const InstanceId& id) override;
+  Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) override;
+  Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
-  Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) override;
-  Result<Json> dead_letters(std::string_view space, size_t limit, std::string_view cursor) override;
+  Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) override;
+  Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) override;
 
   void verify(Done done) override;
   Status ready() override;
@@ -80,17 +80,17 @@ class LocalService final : public Service {
   std::string metrics() override;
 
  private:
-  NamesService named_services(std::string_view space);
+  NamesService named_services(std::string_view ns);
   /// Runs a query on the last commit.
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
-  Status check_namespace(std::string_view space);
+  Status check_namespace(std::string_view ns);
 
   Result<Json> check_rows();
 
   Parts parts_;
   std::mutex verify_lock_;
-  std::thread verifying_;  ///< under verify_lock_; a thread of its own: it may take minutes
+  std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;
   std::atomic<bool> stopping_ = false;
 };

@@ -1,5 +1,6 @@
-// Page: a list as queries answer it, {"items":[…],"next"}: as many items as were asked for, and the
-// cursor of the page behind it, null on the last page. Any thread, one at a time.
+// Page: a list in the form in which queries return it, {"items":[…],"next"}: at most the requested
+// number of items, and the cursor of the next page, null on the last page. Any thread, one at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +14,18 @@ namespace millrace {
 
 class Page {
  public:
-  /// `limit`: how many items; more than none.
+  /// `limit`: the number of items, at least 1.
   explicit Page(size_t limit) : limit_(limit) {}
 
-  /// Whether another item may be added. If not, there is a page behind this one.
+  /// Whether another item may be added. If not, another page follows this one.
   bool has_room() {
     if (items_.size() < limit_ || !last_) return true;
     next_ = *last_;
     return false;
   }
 
-  /// Adds an item; `cursor` is where a page behind it begins. Without a cursor it never ends a
-  /// page.
+  /// Adds an item; `cursor` is where the page after it begins. A page cannot end at an item without
+  /// a cursor.
   void add(Json item, std::optional<std::string> cursor = std::nullopt) {
     items_.push_back(std::move(item));
     if (cursor) last_ = std::move(cursor);

@@ -7,40 +7,40 @@
 
 namespace millrace {
 
-Result<NamespaceNumber> Queries::find_namespace(const View& view, std::string_view space) {
-  // What is not an identifier names none, and may be too long for a key.
-  if (is_identifier(space)) {
-    if (const auto record = TRY(read_namespace(view, space))) return record->number;
+Result<NamespaceNumber> Queries::find_namespace(const View& view, std::string_view ns) {
+  // A text that is not an identifier names no namespace, and may be too long for a key.
+  if (is_identifier(ns)) {
+    if (const auto record = TRY(read_namespace(view, ns))) return record->number;
   }
-  return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", space));
+  return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", ns));
 }
 
-Status Queries::check_namespace(const View& view, std::string_view space) {
-  TRY(find_namespace(view, space));
+Status Queries::check_namespace(const View& view, std::string_view ns) {
+  TRY(find_namespace(view, ns));
   return {};
 }
 
-Result<Queries::Workflows> Queries::workflows_of(const View& view, std::string_view space) {
+Result<Queries::Workflows> Queries::workflows_of(const View& view, std::string_view ns) {
   Workflows found;
   TRY(each_workflow(
-      view, TRY(find_namespace(view, space)),
+      view, TRY(find_namespace(view, ns)),
       [&](std::string_view id, const WorkflowRecord& record) { found.emplace(id, record); }));
   return found;
 }
 
-Result<WorkflowRecord> Queries::find_workflow(const View& view, std::string_view space,
+Result<WorkflowRecord> Queries::find_workflow(const View& view, std::string_view ns,
                                               std::string_view id) {
-  const NamespaceNumber number = TRY(find_namespace(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
   if (is_identifier(id)) {
     if (const auto record = TRY(read_workflow(view, number, id))) return *record;
   }
-  return tl::unexpected(no_workflow(space, id));
+  return tl::unexpected(no_workflow(ns, id));
 }
 
-Result<Instance> Queries::find_instance(const View& view, std::string_view space,
+Result<Instance> Queries::find_instance(const View& view, std::string_view ns,
                                         const InstanceId& id) {
-  auto found = TRY(read_instance(view, TRY(find_namespace(view, space)), id));
-  if (!found) return tl::unexpected(no_instance(space, id));
+  auto found = TRY(read_instance(view, TRY(find_namespace(view, ns)), id));
+  if (!found) return tl::unexpected(no_instance(ns, id));
   return *std::move(found);
 }
 

@@ -1,5 +1,5 @@
-// Service: all that the gateway may ask of a running millrace. Commands go through the engine and
-// are answered once they are on disk; reads see the last commit. Any thread.
+// Service: everything that the gateway may request from a running server. Commands go through the
+// engine and are answered once they are on disk; reads use the last commit. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace millrace {
 
-/// Which instances a list holds, newest first.
+/// The instances of a list, newest first.
 struct InstanceFilter {
   std::string workflow;                  ///< empty: all
   std::vector<InstanceStatus> statuses;  ///< one of these; empty: all
@@ -30,7 +30,8 @@ struct InstanceFilter {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
-/// What an event's publishing came to: how many the stream took, and how many of them it knew.
+/// The result of publishing events: how many the stream accepted, and how many of them were
+/// duplicates.
 struct Accepted {
   size_t accepted = 0;
   size_t duplicates = 0;
@@ -43,80 +44,79 @@ class Service {
 
   /// Error codes of commands and reads: `namespace.not_found`, `workflow.not_found`,
   /// `instance.not_found`, `namespace.not_empty`, `workflow.has_instances`, `leftovers.none`,
-  /// `leftovers.in_use` (a number is not that of what a deletion left), `start.conflict` (another
-  /// input under the same idempotency key), `busy` (too much is waiting: later again),
-  /// `instance.ended` (nothing can be done about it any more), `instance.living` (it has to end
+  /// `leftovers.in_use` (the number is not that of a leftover), `start.conflict` (another input
+  /// under the same idempotency key), `busy` (too many inputs wait: try again later),
+  /// `instance.ended` (the instance can no longer be changed), `instance.living` (it must end
   /// first), `instance.not_failed`, `instance.deadline_passed`, `instance.no_state`,
-  /// `instance.no_data` (it cannot be retried, or run again from there), `direktiv.mutex` (an
-  /// instance of the singular workflow lives), `schedule.not_found`, `variable.not_found`,
+  /// `instance.no_data` (it cannot be retried, or started again from there), `direktiv.mutex` (the
+  /// singular workflow has a live instance), `schedule.not_found`, `variable.not_found`,
   /// `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
-  /// DeleteInstance {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n},
-  /// of leftovers {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created"},
+  /// DeleteInstance {"id","deleted"}, DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for
+  /// leftovers {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created"},
   /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;
 
-  /// `done` is called once on any thread: when the instance has ended, or is not there; with the
+  /// `done` is called once on any thread: when the instance has ended or does not exist, or with
   /// error `wait.timeout` after `at_most`.
-  virtual void wait_for_end(std::string space, InstanceId id, Duration at_most,
+  virtual void wait_for_end(std::string ns, InstanceId id, Duration at_most,
                             std::function<void(Status)> done) = 0;
 
-  /// Loads and lints a definition (YAML or JSON), its jq programs checked too. Lint knows the
-  /// settings of the namespace `space`; empty: of none. May take some milliseconds.
-  virtual Loaded load_definition(std::string_view text, std::string_view space) = 0;
+  /// Loads and lints a definition (YAML or JSON), including its jq programs. Lint uses the settings
+  /// of the namespace `ns`; empty: no settings. May take some milliseconds.
+  virtual Loaded load_definition(std::string_view text, std::string_view ns) = 0;
 
-  /// Publishes into the event stream; `done` comes when the broker has them all, or with the first
-  /// error (`broker.*`): then sending all again is safe.
-  virtual void publish_events(std::string space, std::vector<Event> events,
+  /// Publishes into the event stream; `done` is called when the broker has acknowledged all events,
+  /// or with the first error (`broker.*`): then it is safe to send all of them again.
+  virtual void publish_events(std::string ns, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 
-  // Reads. Shapes are those of docs/http.md. Of an instance that is sealed {"sealed":true} is told,
-  // and in the places of its data, of texts of errors and of all else that may come from them
-  // "(sealed)".
+  // Reads. The JSON forms are those of docs/http.md. A sealed instance has {"sealed":true}, and
+  // "(sealed)" in place of its data, error texts and everything else that may come from them.
 
   virtual Result<Json> namespaces() = 0;  ///< {"items":[{"name",…}]}
   /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}]}
-  virtual Result<Json> workflows(std::string_view space) = 0;
-  /// The same of one, with {"description","version","states":[{"id","type"}],"definition": the
-  /// text}.
-  virtual Result<Json> workflow(std::string_view space, std::string_view id) = 0;
-  virtual Result<Json> revisions(std::string_view space, std::string_view id) = 0;
-  virtual Result<Json> instances(std::string_view space, const InstanceFilter& filter) = 0;
-  virtual Result<Json> instance(std::string_view space, const InstanceId& id) = 0;
-  virtual Result<Json> history(std::string_view space, const InstanceId& id) = 0;
+  virtual Result<Json> workflows(std::string_view ns) = 0;
+  /// A workflow as in workflows(), with
+  /// {"description","version","states":[{"id","type"}],"definition": the text}.
+  virtual Result<Json> workflow(std::string_view ns, std::string_view id) = 0;
+  virtual Result<Json> revisions(std::string_view ns, std::string_view id) = 0;
+  virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
+  virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
+  virtual Result<Json> history(std::string_view ns, const InstanceId& id) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
-  virtual Result<Json> listeners(std::string_view space, size_t limit, std::string_view cursor) = 0;
+  virtual Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) = 0;
   /// Groups of eventsAnd starts that are not complete:
   /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
   /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
-  virtual Result<Json> groups(std::string_view space, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}]}; a workflow that has no
-  /// cron has neither zone nor nextTick.
-  virtual Result<Json> schedules(std::string_view space) = 0;
-  /// One of them, with {"upcoming":[…]}: its next five ticks. Also `schedule.not_found`.
-  virtual Result<Json> schedule(std::string_view space, std::string_view workflow) = 0;
-  /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the last
-  /// one's key.
+  virtual Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}]}; without a cron there
+  /// is neither zone nor nextTick.
+  virtual Result<Json> schedules(std::string_view ns) = 0;
+  /// One schedule as in schedules(), with {"upcoming":[…]}: its next five ticks. Also error
+  /// `schedule.not_found`.
+  virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;
+  /// {"items":[{"key","size","contentType","sealed"?}],"next"}, by key; the cursor is the key of
+  /// the last item.
   virtual Result<Json> variables(const VariablePlace& place, size_t limit,
                                  std::string_view cursor) = 0;
-  /// Error `variable.sealed`: a sealed instance has set it, and nobody is told it.
+  /// Error `variable.sealed`: a sealed instance has set the variable, so its value is not shown.
   virtual Result<Variable> variable(const VariablePlace& place, std::string_view key) = 0;
-  /// {"items":[{"name"}],"next"}, by name; the cursor is the last one's name.
-  virtual Result<Json> secrets(std::string_view space, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; asks the broker.
-  /// The namespace need not exist where there are dead letters under its name.
-  virtual Result<Json> dead_letters(std::string_view space, size_t limit,
-                                    std::string_view cursor) = 0;
+  /// {"items":[{"name"}],"next"}, by name; the cursor is the name of the last item.
+  virtual Result<Json> secrets(std::string_view ns, size_t limit, std::string_view cursor) = 0;
+  /// {"items":[{"id","reason","detail","time","subject","size","data"}],"next"}; read from the
+  /// broker. The namespace need not exist if there are dead letters under its name.
+  virtual Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) = 0;
 
-  /// Checks every row of the store as the last commit has it: a StoreReport as JSON
-  /// (orchestrator/check). Takes about a second for each 100 000 rows; one at a time, else
-  /// `busy`.
+  /// Checks every row of the store at the last commit; returns a StoreReport as JSON
+  /// (orchestrator/check). Takes about a second for each 100 000 rows. Error `busy` if a check is
+  /// running already.
   virtual void verify(Done done) = 0;
 
-  /// ok when the streams exist and events are taken; else the error says what is waited for.
+  /// ok when the streams exist and events are accepted; otherwise the error says what is missing.
   virtual Status ready() = 0;
   /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]}, …}
   virtual Json info() = 0;

@@ -8,16 +8,16 @@
 namespace millrace {
 namespace {
 
-/// Stands in a sealed instance for what it holds.
+/// Replaces withheld values of a sealed instance.
 constexpr const char* kWithheld = "(sealed)";
 
-/// Members of a record's detail that the engine or a definition has put there, and not the data.
+/// Members of a record's detail that the engine or the definition sets, and not the data.
 constexpr std::array<std::string_view, 18> kOwnWords = {
     "async",    "at",       "attempt", "by",    "code",     "deadLetter",
     "error",    "function", "id",      "index", "instance", "parent",
     "revision", "run",      "status",  "task",  "tick",     "workflow"};
 
-/// When it started, by its id.
+/// The start time of the instance, from its id.
 TimePoint time_of(const InstanceId& id) {
   int64_t millis = 0;
   for (size_t i = 0; i < 6; ++i) millis = millis << 8 | id.bytes[i];

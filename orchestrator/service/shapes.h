@@ -1,4 +1,5 @@
-// Shapes that queries about several nouns share, and what of a sealed instance they withhold. Pure.
+// JSON forms that queries about several nouns share, and what they withhold of a sealed instance.
+// Pure.
 #pragma once
 
 #include <string_view>
@@ -15,24 +16,24 @@ namespace millrace {
 /// The value, or "(sealed)".
 Json shown(const LazyJson& json, bool sealed);
 
-/// `detail` of a sealed instance has "(sealed)" in the place of each member that may come from its
-/// data; what the engine or the definition has put there stays.
+/// Replaces each member of `detail` of a sealed instance that may come from its data by "(sealed)";
+/// members that the engine or the definition has set stay.
 Json shown_detail(Json detail, bool sealed);
 
 /// {"code","msg"}
 Json to_json(const Error& error);
 
-/// {"type","context":{attribute:{"equals"|"pattern": text}}}; of a sealed instance without the
-/// texts.
+/// {"type","context":{attribute:{"equals"|"pattern": text}}}; the texts of a sealed instance are
+/// withheld.
 Json to_json(const EventFilter& filter, bool sealed = false);
 
-/// The word of a definition for that kind of start.
+/// The name of that kind of start in a definition.
 std::string_view to_string(Start::Kind kind);
 
-/// The first deadline of the instance that does not belong to its calls.
+/// The earliest deadline of the instance that does not belong to its calls.
 std::optional<TimePoint> first_deadline(const Instance& instance);
 
-/// What is listed of an instance whose rows are damaged, with the error under "damage".
+/// The list item of an instance with damaged rows; the error is under "damage".
 Json damaged_item(const InstanceId& id, const Error& error);
 
 }  // namespace millrace

@@ -17,7 +17,7 @@ Result<VariableOwner> Queries::owner_of(const View& view, const VariablePlace& p
          return TRY(find_workflow(view, ns, id)).number;
        },
        .check_instance = [&](NamespaceNumber, const InstanceId& id) -> Status {
-         TRY(find_instance(view, place.space, id));
+         TRY(find_instance(view, place.ns, id));
          return {};
        }});
 }
@@ -43,18 +43,17 @@ Result<Variable> Queries::variable(const View& view, const VariablePlace& place,
   auto found = TRY(read_variable(view, name));
   if (!found) return tl::unexpected(no_variable(key));
   if (found->sealed) {
-    return fail(
-        "variable.sealed",
-        fmt::format("variable \"{}\" was set by an instance that holds a secret; it is told "
-                    "to instances only",
-                    key));
+    return fail("variable.sealed",
+                fmt::format("variable \"{}\" was set by an instance that holds a secret; only "
+                            "instances can read it",
+                            key));
   }
   return std::move(*found);
 }
 
-Result<Json> Queries::secrets(const View& view, std::string_view space, size_t limit,
+Result<Json> Queries::secrets(const View& view, std::string_view ns, size_t limit,
                               std::string_view cursor) {
-  const NamespaceNumber number = TRY(find_namespace(view, space));
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
   Page page(limit);
   TRY(each_secret(view, number, cursor, [&](std::string_view name) {
     if (!page.has_room()) return false;

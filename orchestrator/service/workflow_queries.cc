@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-/// The number of ticks that the query about one schedule answers.
+/// The number of ticks that the query of one schedule returns.
 constexpr size_t kUpcoming = 5;
 
-/// The row of a definition. That it is loaded does not say that the row is still there.
+/// Reads the row of a definition. A loaded definition does not imply that its row still exists.
 Result<DefinitionRecord> stored_definition(const View& view, Revision revision) {
   auto stored = TRY(read_definition(view, revision));
   if (!stored) return tl::unexpected(damaged_definition(revision, "it is missing"));
@@ -23,8 +23,8 @@ Result<DefinitionRecord> stored_definition(const View& view, Revision revision) 
 
 }  // namespace
 
-Result<Json> Queries::workflows(const View& view, std::string_view space) {
-  const Workflows known = TRY(workflows_of(view, space));
+Result<Json> Queries::workflows(const View& view, std::string_view ns) {
+  const Workflows known = TRY(workflows_of(view, ns));
   Json items = Json::array();
   for (const auto& [id, record] : known) {
     const Revision revision{record.number, record.latest};
@@ -40,8 +40,8 @@ Result<Json> Queries::workflows(const View& view, std::string_view space) {
   return Json{{"items", std::move(items)}};
 }
 
-Result<Json> Queries::workflow(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id));
+Result<Json> Queries::workflow(const View& view, std::string_view ns, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, id));
   const Revision revision{record.number, record.latest};
   const auto workflow = TRY(definitions_.find_or_load(view, revision));
   const DefinitionRecord stored = TRY(stored_definition(view, revision));
@@ -61,8 +61,8 @@ Result<Json> Queries::workflow(const View& view, std::string_view space, std::st
               {"definition", stored.text}};
 }
 
-Result<Json> Queries::revisions(const View& view, std::string_view space, std::string_view id) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, id));
+Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, id));
   Json items = Json::array();
   TRY(each_definition(
       view, record.number,
@@ -95,8 +95,8 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
   return json;
 }
 
-Result<Json> Queries::schedules(const View& view, std::string_view space) {
-  const Workflows known = TRY(workflows_of(view, space));
+Result<Json> Queries::schedules(const View& view, std::string_view ns) {
+  const Workflows known = TRY(workflows_of(view, ns));
   Json items = Json::array();
   for (const auto& [id, record] : known) {
     Json item = TRY(schedule(view, id, record, 0));
@@ -105,9 +105,8 @@ Result<Json> Queries::schedules(const View& view, std::string_view space) {
   return Json{{"items", std::move(items)}};
 }
 
-Result<Json> Queries::schedule(const View& view, std::string_view space,
-                               std::string_view workflow) {
-  const WorkflowRecord record = TRY(find_workflow(view, space, workflow));
+Result<Json> Queries::schedule(const View& view, std::string_view ns, std::string_view workflow) {
+  const WorkflowRecord record = TRY(find_workflow(view, ns, workflow));
   Json json = TRY(schedule(view, workflow, record, kUpcoming));
   if (json.is_null()) {
     return fail("schedule.not_found", fmt::format("workflow \"{}\" has no schedule", workflow));

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The first key that is past all that begin with `prefix`, which begins with a table's byte.
+/// The first key after all keys that begin with `prefix`. `prefix` begins with a table's byte.
 std::string end_of(std::string prefix) {
   while (prefix.back() == '\xff') prefix.pop_back();
   ++prefix.back();
@@ -36,8 +36,8 @@ KeyRange range_of(Table table, std::string_view prefix, std::string_view from,
 
 }  // namespace
 
-/// The rows of a range as one Snapshot has them, one after the other: those of its layers, merged.
-/// What the upper one says of a key holds.
+/// Iterates over the rows of a range in one Snapshot, merged from its layers. If several layers
+/// have a key, the uppermost one wins.
 class Snapshot::Rows {
  public:
   Rows(const Snapshot& snapshot, KeyRange range, Direction direction)
@@ -51,7 +51,7 @@ class Snapshot::Rows {
     open(layers.active, upper_[0]);
     open(layers.frozen, upper_[1]);
     lmdb_.emplace(layers.lmdb, range_, direction);
-    settle();
+    find_row();
   }
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
@@ -62,12 +62,12 @@ class Snapshot::Rows {
   std::string_view value() const { return value_; }
   void next() {
     pass();
-    settle();
+    find_row();
   }
 
  private:
-  /// Finds the next key, and the uppermost layer that has it; goes on where that says "deleted".
-  void settle() {
+  /// Finds the next key and its row in the uppermost layer that has it. Skips deleted rows.
+  void find_row() {
     for (;; pass()) {
       valid_ = false;
       std::optional<std::string_view> value;
@@ -88,7 +88,7 @@ class Snapshot::Rows {
     }
   }
 
-  /// Moves all layers that stand at the key past it.
+  /// Moves every layer whose cursor is at the current key past that key.
   void pass() {
     const std::string_view passed = key_;
     if (lmdb_->valid() && lmdb_->key() == passed) lmdb_->next();
@@ -116,8 +116,8 @@ Result<Snapshot> Snapshot::take(const Environment& environment) {
 }
 
 bool Snapshot::begin() const {
-  if (!has_begun_) has_begun_ = environment_->overlay_->take(layers_);
-  return has_begun_;
+  if (!has_started_) has_started_ = environment_->overlay_->take(layers_);
+  return has_started_;
 }
 
 bool Snapshot::is_made_to_fail(Table table, std::string_view key) const {
@@ -131,7 +131,7 @@ void Snapshot::release() {
   layers_.active = nullptr;
   layers_.frozen = nullptr;
   layers_.lmdb.release();
-  has_begun_ = false;
+  has_started_ = false;
 }
 
 std::optional<std::string_view> Snapshot::get(Table table, std::string_view key) const {
@@ -159,8 +159,7 @@ Transaction::Transaction(Environment& environment)
     : environment_(environment), committed_(environment) {
   CHECK(!environment.has_writer_.exchange(true), "a second Transaction on {}",
         environment.folder().string());
-  CHECK(!environment.options().read_only, "{} was opened to be read only",
-        environment.folder().string());
+  CHECK(!environment.options().read_only, "{} is open read-only", environment.folder().string());
 }
 
 Transaction::~Transaction() { environment_.has_writer_ = false; }
@@ -179,8 +178,8 @@ void Transaction::scan(Table table, std::string_view prefix, std::string_view fr
   KeyRange left = range_of(table, prefix, from, direction);
   Snapshot::Rows rows(committed_, left, direction);
 
-  // The next entry of the map in what is left of the range. Looked up again only after the visitor
-  // has written: iterators of a map stay good.
+  // The next entry of the map in the rest of the range. It is looked up again only after a write of
+  // the visitor; otherwise the iterator of the map stays valid.
   const auto inside = [&](WriteSet::const_iterator at) {
     if (at == writes_.end()) return at;
     return at->first >= left.low && at->first < left.high ? at : writes_.end();

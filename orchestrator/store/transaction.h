@@ -1,9 +1,9 @@
-// Transaction: the one way to write. A batch's writes gather in a map of absolute key to bytes;
-// reads look there first, then at the last commit; commit() brings the map to disk, whole or not at
-// all (overlay.h). Snapshot: the last commit, read only. Readers take a `const View&` and know
-// neither. An environment has at most one Transaction, used by one thread; a Snapshot may be taken
-// and used on any thread, by one thread at a time. Views that come out never outlive what gave
-// them.
+// Transaction: the only way to write to the store. It collects the writes of a batch in a map of
+// absolute key to bytes. Its reads look in that map first, then at the last commit. commit() writes
+// the map to disk, whole or not at all (overlay.h). Snapshot: a read-only view of the last commit.
+// Code that only reads takes a `const View&`, which may be either. An environment has at most one
+// Transaction, used by one thread. Any thread may take and use a Snapshot, one thread at a time.
+// A string_view that a View returned is valid no longer than that View.
 #pragma once
 
 #include <cstddef>
@@ -19,26 +19,26 @@
 
 namespace millrace {
 
-/// Gets a row of a scan, its key without the table's byte; returns whether to go on. The views hold
-/// during the call.
+/// Receives one row of a scan; `key` is without the table's byte. Returns whether to continue. Both
+/// string_views are valid during the call only.
 using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
 
-/// What rows can be read from. A read that fails (a damaged page) yields nothing and is kept in
-/// status(), so that readers need not look at each answer, but must look once at the end. (LMDB
-/// aborts by itself at some kinds of damage, with a line on standard error.)
+/// A source of rows. A read that fails (a damaged page) returns no row and sets status(). So a
+/// reader need not check each result, but must check status() once at the end. (At some kinds of
+/// damage LMDB itself aborts the process, with a line on standard error.)
 class View {
  public:
   virtual ~View() = default;
 
-  /// The value at `key`. It may be looked at until that key is written or the View moves on (a
-  /// Transaction: commit or drop; a Snapshot: its end).
+  /// The value at `key`. It is valid until that key is written or the View changes its version (a
+  /// Transaction: at commit() or drop(); a Snapshot: at its end).
   virtual std::optional<std::string_view> get(Table table, std::string_view key) const = 0;
 
-  /// Visits the rows whose keys begin with `prefix` in the order of their bytes. Forward begins at
-  /// the first key ≥ `from`, backward at the last key < `from`; an empty `from` begins at the
-  /// end that lies there. The page after the one that stopped at key k therefore is from k + '\0'
-  /// forward, from k backward. The visitor may put and erase in the Transaction that it scans: rows
-  /// written ahead of it are seen.
+  /// Visits the rows whose keys begin with `prefix` in the order of their bytes. A forward scan
+  /// begins at the first key ≥ `from`, a backward scan at the last key < `from`. An empty `from`
+  /// means the first row (forward) or the last row (backward). So after a scan that stopped at key
+  /// k, the next page begins with `from` = k + '\0' (forward) or k (backward). The visitor may put
+  /// and erase in the Transaction that it scans: it also visits rows written ahead of its position.
   virtual void scan(Table table, std::string_view prefix, std::string_view from,
                     Direction direction, const Visitor& visit) const = 0;
 
@@ -47,22 +47,23 @@ class View {
     scan(table, prefix, {}, Direction::kForward, visit);
   }
 
-  /// How many rows a table has, roughly: those of the last commits may be missing.
+  /// The approximate number of rows of a table: rows of the last commits may be missing.
   virtual size_t about_rows(Table table) const = 0;
 
-  /// What opens sealed rows.
+  /// The key that opens sealed rows.
   virtual const Seal& seal() const = 0;
 
-  /// The first error of a read since the View was made or moved on: `store.corrupt`, `store.io`,
-  /// `store.readers`.
+  /// The first error of a read since the View was created or last changed its version:
+  /// `store.corrupt`, `store.io`, `store.readers`.
   virtual const Status& status() const = 0;
 };
 
 class Snapshot final : public View {
  public:
-  /// The last commit, as it stays while this lives. Keep it for one page of an answer: LMDB can use
-  /// no page again that was freed after it was taken, and what was in memory then stays there.
-  /// Error `store.readers` when there are more than 500 at a time.
+  /// A view of the last commit, which does not change while the Snapshot exists. Keep a Snapshot
+  /// for one page of an answer only: until its end, LMDB cannot reuse pages that are freed after
+  /// it was taken, and the memtables of that time stay in memory. Error `store.readers`: there are
+  /// more than 500 at a time.
   static Result<Snapshot> take(const Environment& environment);
 
   std::optional<std::string_view> get(Table table, std::string_view key) const override;
@@ -84,12 +85,12 @@ class Snapshot final : public View {
 
   const Environment* environment_;
   mutable Layers layers_;
-  mutable bool has_begun_ = false;
+  mutable bool has_started_ = false;
 };
 
 class Transaction final : public View {
  public:
-  /// `environment` has no other Transaction, and was not opened to be read only (CHECK).
+  /// `environment` must have no other Transaction and must not be opened read-only (CHECK).
   explicit Transaction(Environment& environment);
   ~Transaction() override;
   Transaction(const Transaction&) = delete;
@@ -109,21 +110,21 @@ class Transaction final : public View {
   /// Deletes the row, if there is one.
   void erase(Table table, std::string_view key);
 
-  /// Writes all entries of a write-set, as if each were put or erased here.
+  /// Writes all entries of a write-set, like put() or erase() for each entry.
   void replay(const WriteSet& writes);
 
-  /// What this batch has written so far.
+  /// The writes of this batch so far.
   const WriteSet& write_set() const { return writes_; }
 
-  /// Brings the batch to disk, synced, and begins the next one on top of it. With nothing written
-  /// it touches no disk, but still moves on to the last commit: end every batch with it or drop().
-  /// Whatever the outcome, the Transaction is empty afterwards; after an error the store is as
+  /// Writes the batch to disk, synced, and begins the next one on top of it. An empty batch writes
+  /// nothing, but still changes the version to the last commit: end every batch with commit() or
+  /// drop(). In every case the Transaction is empty afterwards. After an error the store is as
   /// before the batch and can be read. Errors: `store.full` (the soft limit, the map or the disk),
-  /// `store.io`, `store.corrupt` (a row that this batch read, or one that a checkpoint met), and
-  /// `store.sync`: what is on disk is not known, the process must stop.
+  /// `store.io`, `store.corrupt` (a row that this batch read, or that a checkpoint found), and
+  /// `store.sync`: the state of the disk is unknown, so the process must stop.
   Status commit(Limit limit = Limit::kKept);
 
-  /// Forgets the batch and begins the next one on the last commit.
+  /// Discards the batch and begins the next one on top of the last commit.
   void drop();
 
  private:
@@ -132,7 +133,7 @@ class Transaction final : public View {
   Environment& environment_;
   Snapshot committed_;
   WriteSet writes_;
-  uint64_t changes_ = 0;  ///< moves with each write, so that a scan notices those of its visitor
+  uint64_t changes_ = 0;  ///< counts the writes, so that a scan notices writes of its visitor
 };
 
 }  // namespace millrace

@@ -56,11 +56,12 @@ void Wheel::advance(TimePoint now, std::vector<Due>& due) {
 
   fire_or_link(take(kOverdue));
   for (std::optional<Place> place = first(); place && place->start <= target; place = first()) {
-    // The time stops at the start of every list, so that what is not due yet goes to lower levels.
+    // The time stops at the start of every list, so that timers not due yet move to lower levels.
     time_ = place->start;
     fire_or_link(take(static_cast<uint16_t>(place->level * kSlots + place->digit)));
   }
-  // What is left starts later than this, so it differs from this in the digit that it is listed by.
+  // The remaining lists start after `target`, so their timers still differ from it in the digit
+  // that they are listed by.
   time_ = target;
   std::sort(due.begin() + already, due.end());
 }
@@ -137,7 +138,7 @@ uint32_t Wheel::take(uint16_t list) {
   return std::exchange(heads_[list], kNone);
 }
 
-/// The list whose timers are the first to be due.
+/// The list with the timers that are due first.
 std::optional<Wheel::Place> Wheel::first() const {
   for (size_t word = 0; word < occupied_.size(); ++word) {
     if (occupied_[word] == 0) continue;
@@ -145,7 +146,7 @@ std::optional<Wheel::Place> Wheel::first() const {
     const auto level = static_cast<uint16_t>(list / kSlots);
     const auto digit = static_cast<uint16_t>(list % kSlots);
     const int shift = level * kBits;
-    // The time's digits above this level, this digit, and zeros.
+    // The time's digits above this level, then this digit, then zeros.
     const Tick above = level + 1 < kLevels ? time_ >> (shift + kBits) << (shift + kBits) : 0;
     return Place{level, digit, above | Tick{digit} << shift};
   }

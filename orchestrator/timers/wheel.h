@@ -1,6 +1,6 @@
-// Wheel: all timers of a partition in memory, in a hierarchical timing wheel of 1 ms. Arming and
-// cancelling cost the same whatever the number of timers; 32 bytes each. It is pure: its time is
-// the latest that advance() was given and never goes back. One thread.
+// Wheel: all timers of the server in memory, in a hierarchical timing wheel with a resolution of 1
+// ms. The cost of arming and cancelling does not depend on the number of timers; a timer takes 32
+// bytes. Pure: its time is the latest time given to advance(), and never goes back. One thread.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace millrace {
 
-/// What a timer is for, carried and never looked at, except to order timers of one deadline.
+/// The owner of a timer. The wheel does not interpret it, except to order timers with the same
+/// deadline.
 using TimerKey = uint64_t;
 
 /// A timer that fired.
@@ -28,8 +29,9 @@ struct Due {
 
 class Wheel {
  public:
-  /// Names one armed timer. It goes stale when that fires or is cancelled, and then names nothing
-  /// (its place may be another timer's). A default one names nothing.
+  /// Identifies an armed timer. It becomes stale when the timer fires or is cancelled, and then
+  /// refers to nothing, even if another timer uses the same place. A default handle refers to
+  /// nothing.
   struct Handle {
     uint32_t index = 0;
     uint32_t generation = 0;
@@ -39,33 +41,33 @@ class Wheel {
 
   Wheel();
 
-  /// Any deadline is taken; one that has passed fires with the next advance().
+  /// Arms a timer with any deadline; if the deadline has passed, it fires with the next advance().
   Handle arm(TimePoint deadline, TimerKey key);
 
-  /// Nothing happens if the handle is stale.
+  /// Does nothing if the handle is stale.
   void cancel(Handle handle);
 
-  /// Moves the time to `now`, unless it is past that already, and appends to `due` all timers whose
-  /// deadline the time has reached, in the order of (deadline, key).
+  /// Sets the time to `now`, unless it is later already, and appends all timers whose deadline is
+  /// reached to `due`, in the order (deadline, key).
   void advance(TimePoint now, std::vector<Due>& due);
 
-  /// When to advance next: never later than the earliest deadline, often a little earlier (a far
-  /// deadline is approached in at most eight steps). nullopt: no timer is armed.
+  /// When to call advance() next: never later than the earliest deadline, often a little earlier (a
+  /// far deadline is approached in at most eight steps). nullopt: no timer is armed.
   std::optional<TimePoint> next() const;
 
   size_t size() const { return size_; }
 
  private:
-  // A tick is a millisecond, counted from the least TimePoint so that ticks are unsigned. The time
-  // and a deadline are numbers of eight digits to the base of 256. A timer is in the list of the
-  // highest digit in which its deadline differs from the time, under the deadline's digit there.
-  // So all lists of a level are due before those of the levels above, in the order of their digits.
+  // A tick is a millisecond, counted from the smallest TimePoint so that ticks are unsigned. The
+  // time and a deadline are numbers of eight digits in base 256. A timer is in the list of the
+  // highest digit in which its deadline differs from the time, under the deadline's digit there. So
+  // all lists of a level are due before those of the levels above, in the order of their digits.
   using Tick = uint64_t;
   static constexpr int kBits = 8;
   static constexpr uint16_t kSlots = 1 << kBits;
   static constexpr uint16_t kLevels = 8;
-  static constexpr uint16_t kOverdue = kLevels * kSlots;  ///< the list of deadlines that passed
-  static constexpr uint16_t kFree = kOverdue + 1;         ///< what unused entries are marked with
+  static constexpr uint16_t kOverdue = kLevels * kSlots;  ///< the list of passed deadlines
+  static constexpr uint16_t kFree = kOverdue + 1;         ///< marks unused entries
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kChunk = 4096;
 
@@ -94,14 +96,14 @@ class Wheel {
   uint16_t list_for(Tick deadline) const;
   std::optional<Place> first() const;
 
-  /// In chunks, because a growing vector would hold every timer twice.
+  /// Stored in chunks, because a vector would hold every timer twice while it grows.
   std::vector<std::unique_ptr<Entry[]>> chunks_;
   uint32_t free_ = kNone;
   size_t size_ = 0;
   Tick time_ = 0;
   Tick earliest_overdue_ = 0;  ///< no deadline in the list kOverdue is earlier
   std::array<uint32_t, kOverdue + 1> heads_;
-  std::array<uint64_t, kOverdue / 64> occupied_{};  ///< a bit for each list, but not kOverdue
+  std::array<uint64_t, kOverdue / 64> occupied_{};  ///< one bit for each list except kOverdue
 };
 
 }  // namespace millrace

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Takes the package nats-server of newer Debian suites than this machine's into build/brokers/SUITE,
-# without installing it. Where packages come from is read from this machine's own apt settings; apt
-# checks the signatures of what it gets against Debian's keys. What is there already is kept;
-# --refresh takes all of them anew. `./dev brokers` calls it.
+# Downloads the package nats-server of newer Debian suites than this machine's into
+# build/brokers/SUITE, without installing it. The archive is the one in this machine's apt settings;
+# apt checks the signatures against Debian's keys. A server that is there already is kept; --refresh
+# downloads all of them again. `./dev brokers` calls it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -30,7 +30,7 @@ done
 
 [ -r "$keys" ] || die "$keys cannot be read; install the package debian-archive-keyring"
 
-archive() { # the address of the archive that this machine's main packages come from
+archive() { # prints the URL of the archive for this machine's main packages
   apt-get indextargets --format '$(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
     awk -v release="$release" '$1 == "Debian" && $2 == release && $3 == "main" { print $4; exit }'
 }
@@ -39,7 +39,7 @@ if [ -z "$from" ] && [ "$(id -u)" -eq 0 ]; then
   apt-get update -qq || true
   from=$(archive)
 fi
-[ -n "$from" ] || die "apt knows no archive of Debian $release; run apt-get update, or look at the sources of apt"
+[ -n "$from" ] || die "apt has no archive of Debian $release; run apt-get update, or check the sources of apt"
 
 mkdir -p "$folder/apt/lists/partial" "$folder/apt/archives/partial" "$folder/apt/preferences"
 : >"$folder/apt/sources.list"
@@ -54,7 +54,7 @@ options=(
   -o APT::Sandbox::User=root
 )
 apt-get "${options[@]}" -qq update ||
-  die "the package lists of ${missing[*]} cannot be had from this machine's archive of Debian"
+  die "the package lists of ${missing[*]} cannot be downloaded from $from"
 
 for suite in "${missing[@]}"; do
   rm -rf "$folder/$suite.new"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests that need a broker on several versions of nats-server, and prints what passed and
-# failed of each as a table; what the tests printed is in build/brokers/. `./dev brokers` calls it.
-#   run.sh SERVER… [-- SUITE…]     SERVER: the path of a nats-server; SUITE: a name below, whose value is
-#                                  a test program and which of its tests
-# Ends with 1 if something failed.
+# Runs the tests that need a broker on several versions of nats-server, and prints a table of how many
+# tests passed and failed. The output of the tests is in build/brokers/logs. `./dev brokers` calls it.
+#   run.sh SERVER… [-- SUITE…]     SERVER: the path of a nats-server; SUITE: a name below. The value
+#                                  of the name is a test program and a filter of its tests
+# Exits with 1 if a test failed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,7 +26,7 @@ suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(broker workers integration load crashes crash-points)
 for suite in "${suites[@]}"; do
   [ -n "${programs[$suite]:-}" ] || {
-    echo "run.sh: \"$suite\" is not a suite; there are: ${!programs[*]}" >&2
+    echo "run.sh: \"$suite\" is not a suite; write one of: ${!programs[*]}" >&2
     exit 2
   }
 done
@@ -45,7 +45,7 @@ for server in "${servers[@]}"; do
     read -r program filter <<<"${programs[$suite]}"
     MILLRACE_NATS_SERVER=$server "build/dev/tests/$program" --gtest_filter="$filter" \
       --gtest_output="json:$log.json" >"$log.log" 2>&1 || failed=1
-    # A program that died has written no results.
+    # A program that crashed has written no results.
     cell=$(python3 - "$log.json" <<'TEXT'
 import json, sys
 try:
@@ -69,5 +69,5 @@ printf '%-10s' SERVER
 printf '  %-32s' "${suites[@]}"
 printf '\n'
 printf '%s\n' "${rows[@]}"
-[ "$failed" -eq 0 ] || echo "build/brokers/logs has what the tests printed" >&2
+[ "$failed" -eq 0 ] || echo "the output of the tests is in build/brokers/logs" >&2
 exit "$failed"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tries an image of millrace as it is meant to run: not as root, on a read-only root, without a
-# capability, behind a token. A line for each check; ends with 1 if one fails. `./dev image` calls it.
+# Tests an image of millrace as it runs in production: not as root, with a read-only root file system,
+# without capabilities, with a token. It prints a line for each check and exits with 1 if a check
+# fails. `./dev image` calls it.
 set -euo pipefail
 
 image=${1:?which image?}
@@ -27,7 +28,7 @@ check() { # WHAT COMMAND…
   fi
 }
 
-eventually() { # COMMAND…, for half a minute
+eventually() { # COMMAND…; repeats it until it succeeds, for up to 30 seconds
   local end=$((SECONDS + 30))
   until "$@"; do
     [ "$SECONDS" -lt "$end" ] || return 1
@@ -35,14 +36,14 @@ eventually() { # COMMAND…, for half a minute
   done
 }
 
-# Below the ports that the kernel gives away by itself.
+# A free port below the range of ports that the kernel assigns.
 free_port() {
   local port=$((20000 + RANDOM % 12000))
   while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
   echo "$port"
 }
 
-# The protocol of NATS, as far as it is needed.
+# The parts of the NATS protocol that this script needs.
 
 heard() { grep -q "$1" "$folder/heard"; }
 
@@ -53,16 +54,16 @@ listen() { # SUBJECT
   eventually heard PONG
 }
 
-publish() { # SUBJECT BODY; its PONG says that the server has it
+publish() { # SUBJECT BODY; the PONG confirms that the server has the message
   exec 6<>"/dev/tcp/127.0.0.1/$nats_port"
   printf 'CONNECT {"verbose":false}\r\nPUB %s %d\r\n%s\r\nPING\r\n' "$1" "${#2}" "$2" >&6
   grep -q -m1 PONG <&6
   exec 6>&-
 }
 
-# The container, and what is asked of it from outside.
+# The container, and requests to it from outside.
 
-# Its health is asked for by hand: by itself podman would need systemd for that.
+# The script runs the health check itself: podman would need systemd to run it.
 run() { # OPTION…
   podman run --name "$name" --network host --read-only --read-only-tmpfs=false --cap-drop all \
     --security-opt no-new-privileges --volume "$name:/data" --health-interval disable \
@@ -107,7 +108,7 @@ confined() {
   grep -qE '^NoNewPrivs:\s*1$' "$folder/status"
 }
 
-start_greeter() { # GUEST: one instance, which waits; its id
+start_greeter() { # GUEST; starts an instance that waits, and prints its id
   ask POST /v1/ns/default/workflows/greeter/start -d "{\"guest\": \"$1\"}" |
     sed -n 's/.*"id":"\([^"]*\)".*/\1/p'
 }
@@ -152,11 +153,11 @@ check "refuses to start without a token" refuses_without_token
 check "starts" run_with_token
 check "becomes ready" becomes_ready
 [ "$failures" -eq 0 ] || exit 1
-check "is not root, writes nothing but its volume, has no capability" confined
-check "its healthcheck passes" podman healthcheck run "$name"
-check "answers 401 to who shows no token" refuses_strangers
-# ascii_upcase is evaluated by libjq: so its workers run.
-check "takes a workflow from outside" ask PUT /v1/ns/default/workflows/greeter --data-binary '
+check "is not root, writes only to its volume, has no capability" confined
+check "passes its health check" podman healthcheck run "$name"
+check "answers 401 without a token" refuses_strangers
+# ascii_upcase needs a jq worker: the check fails if jq workers do not run.
+check "accepts a workflow over HTTP" ask PUT /v1/ns/default/workflows/greeter --data-binary '
 id: greeter
 states:
   - id: wait
@@ -166,22 +167,22 @@ states:
   - id: greet
     type: generateEvent
     event: {type: guest.greeted, source: greeter, data: "jq({hello: (.guest | ascii_upcase)})"}'
-check "shows it by its own command line" lists_workflows
+check "lists the workflow with its own command line" lists_workflows
 listen millrace.events.default.guest.greeted
 for guest in ann ben cleo; do waiting=$(start_greeter "$guest"); done
-check "takes an event by HTTP" by_http ann
-check "takes an event by NATS" by_nats ben
-check "publishes what the first made of it" greeted ANN
-check "publishes what the second made of it" greeted BEN
+check "accepts an event over HTTP" by_http ann
+check "accepts an event over NATS" by_nats ben
+check "publishes the event of the first instance" greeted ANN
+check "publishes the event of the second instance" greeted BEN
 check "has an instance that waits" eventually waits "$waiting"
-check "ends on SIGTERM with 0, and nothing left to send" stopped
+check "exits with 0 on SIGTERM, with an empty outbox" stopped
 check "has not logged the token" shows_no_token
 podman rm "$name" >"$folder/removed" 2>&1
 check "starts again on the same volume" run_with_token
 check "becomes ready again" becomes_ready
-check "has the instance that waited" eventually waits "$waiting"
-check "wakes it" by_http cleo
-check "publishes what it made of it" greeted CLEO
-check "ends again" stopped
+check "still has the instance that waits" eventually waits "$waiting"
+check "accepts the event that wakes the instance" by_http cleo
+check "publishes the event of the instance" greeted CLEO
+check "exits with 0 on SIGTERM again" stopped
 
 [ "$failures" -eq 0 ]

@@ -1,5 +1,5 @@
-// What a person or a program asks of a running server, on the real parts: definitions and their
-// revisions, starts, lists, namespaces.
+// The HTTP API and the command line of a running server: definitions and their revisions, starts,
+// lists, namespaces.
 #include <fstream>
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Waits for `go`, then says which text it has.
+/// A workflow that waits for the event `go`; its output has the given text.
 std::string waiter(std::string_view says) {
   return fmt::format(R"(id: waiter
 states:
@@ -44,9 +44,7 @@ class Api : public MillraceTest {
   Folder folder_;
 };
 
-using Definitions = Api;
-
-TEST_F(Definitions, ThatAreWrongAreRefusedWithEveryPlace) {
+TEST_F(Api, ReportsEveryErrorOfADefinition) {
   const std::string path = file("wrong.yaml", R"(id: wrong
 states:
   - id: a
@@ -62,13 +60,14 @@ states:
   EXPECT_THAT(applied.errors, HasSubstr(path + ":8:16: error: "));
   EXPECT_TRUE(millrace_.items("workflows").empty());
 
-  const ProcessEnd linted = millrace_.cli({"lint", path});  // needs no server, says the same
+  // `lint` reports the same without a server.
+  const ProcessEnd linted = millrace_.cli({"lint", path});
   EXPECT_EQ(linted.code, 7);
   EXPECT_EQ(linted.errors + linted.output, applied.errors);
   EXPECT_EQ(millrace_.cli({"lint", "examples/purchase/purchase.yaml"}).code, 0);
 }
 
-TEST_F(Definitions, OfTheSameTextAreNoNewRevision) {
+TEST_F(Api, KeepsTheRevisionOfAnUnchangedDefinition) {
   EXPECT_EQ(millrace_.apply(waiter("one"))["revision"], 1);
   const Json again = millrace_.apply(waiter("one"));
   EXPECT_EQ(again["revision"], 1);
@@ -82,7 +81,7 @@ TEST_F(Definitions, OfTheSameTextAreNoNewRevision) {
   EXPECT_EQ(millrace_.get("workflows/waiter")["revision"], 2);
 }
 
-TEST_F(Definitions, LeaveRunningInstancesOnTheirRevision) {
+TEST_F(Api, KeepsRunningInstancesOnTheirRevision) {
   millrace_.apply(waiter("old"));
   const std::string first = millrace_.start_instance("waiter", Json::object());
   millrace_.apply(waiter("new"));
@@ -96,7 +95,7 @@ TEST_F(Definitions, LeaveRunningInstancesOnTheirRevision) {
   EXPECT_EQ(after["output"]["says"], "new");
 }
 
-TEST_F(Definitions, AreDeletedWithLivingInstancesOnlyIfThoseMayBeCancelled) {
+TEST_F(Api, DeletesAWorkflowWithLiveInstancesOnlyWithCancel) {
   millrace_.apply(waiter("x"));
   const std::string id = millrace_.start_instance("waiter", Json::object());
   const HttpReply refused = millrace_.ask("DELETE", "workflows/waiter");
@@ -111,9 +110,7 @@ TEST_F(Definitions, AreDeletedWithLivingInstancesOnlyIfThoseMayBeCancelled) {
   EXPECT_TRUE(millrace_.items("listeners").empty());
 }
 
-using Starts = Api;
-
-TEST_F(Starts, AnswerWithTheEndWhenAskedToWait) {
+TEST_F(Api, ReturnsTheOutputWhenAStartWaitsForTheEnd) {
   millrace_.apply("id: waiter\nstates:\n  - id: a\n    type: noop\n    transform:\n      out: 1\n");
   const HttpReply ended = start(Json::object(), {}, "?wait=PT30S");
   EXPECT_EQ(ended.status, 200);
@@ -123,7 +120,7 @@ TEST_F(Starts, AnswerWithTheEndWhenAskedToWait) {
             "/v1/ns/default/instances/" + ended.json()["id"].get<std::string>());
 }
 
-TEST_F(Starts, AnswerWithTheIdWhenTheWaitIsOver) {
+TEST_F(Api, ReturnsTheIdWhenTheWaitOfAStartTimesOut) {
   millrace_.apply(waiter("x"));
   const HttpReply waited = start(Json::object(), {}, "?wait=PT0.1S");
   EXPECT_EQ(waited.status, 202);
@@ -132,7 +129,7 @@ TEST_F(Starts, AnswerWithTheIdWhenTheWaitIsOver) {
   EXPECT_EQ(millrace_.cli({"run", "waiter", "--wait", "100ms"}).code, 8);
 }
 
-TEST_F(Starts, TellTheErrorOfAnInstanceThatFailed) {
+TEST_F(Api, ReturnsTheErrorOfAFailedInstance) {
   millrace_.apply(
       "id: waiter\nstates:\n  - id: a\n    type: error\n    error: my.error\n    message: no %s\n"
       "    args: [jq(.what)]\n");
@@ -142,7 +139,7 @@ TEST_F(Starts, TellTheErrorOfAnInstanceThatFailed) {
   EXPECT_THAT(end.errors, HasSubstr("my.error: no tea"));
 }
 
-TEST_F(Starts, WithOneKeyAreOneInstance) {
+TEST_F(Api, StartsOneInstanceForEachIdempotencyKey) {
   millrace_.apply(waiter("x"));
   const Headers key = {{"Idempotency-Key", "order-7"}};
   const HttpReply first = start({{"a", 1}}, key);
@@ -161,15 +158,13 @@ TEST_F(Starts, WithOneKeyAreOneInstance) {
   EXPECT_EQ(millrace_.items("instances").size(), 1U);
 }
 
-TEST_F(Starts, OfWhatThereIsNotAreNotFound) {
+TEST_F(Api, RejectsAStartOfAnUnknownWorkflow) {
   EXPECT_EQ(start(Json::object()).code(), "workflow.not_found");
   EXPECT_EQ(millrace_.cli({"run", "waiter"}).code, 3);
   EXPECT_EQ(millrace_.cli({"-n", "nowhere", "instance", "list"}).code, 3);
 }
 
-using Namespaces = Api;
-
-TEST_F(Namespaces, KeepEventsAndWorkflowsApart) {
+TEST_F(Api, SeparatesEventsAndWorkflowsOfNamespaces) {
   EXPECT_EQ(millrace_.cli({"namespace", "create", "shop"}).code, 0);
   millrace_.apply(waiter("default"));
   millrace_.apply(waiter("shop"), "shop");
@@ -183,7 +178,7 @@ TEST_F(Namespaces, KeepEventsAndWorkflowsApart) {
   EXPECT_EQ(millrace_.instance(id)["status"], "waiting");
   EXPECT_EQ(millrace_.ask("GET", "/v1/ns/shop/instances/" + id).status, 404);
 
-  // The same source and id is another event in another namespace.
+  // In another namespace, the same source and id are not a duplicate.
   EXPECT_EQ(millrace_.ask("POST", "events", kGo).json()["duplicates"], 0);
   millrace_.instance_once(id, "complete");
 
@@ -191,9 +186,7 @@ TEST_F(Namespaces, KeepEventsAndWorkflowsApart) {
   EXPECT_EQ(millrace_.ask("GET", "/v1/ns/shop/instances").code(), "namespace.not_found");
 }
 
-using InstanceList = Api;
-
-TEST_F(InstanceList, IsFilteredAndComesInPagesTheNewestFirst) {
+TEST_F(Api, ListsInstancesInPagesFromTheNewest) {
   millrace_.apply(waiter("x"));
   millrace_.apply("id: quick\nstates:\n  - id: a\n    type: noop\n");
   std::vector<std::string> started;
@@ -215,9 +208,9 @@ TEST_F(InstanceList, IsFilteredAndComesInPagesTheNewestFirst) {
   EXPECT_EQ(millrace_.items("instances?status=waiting").size(), 4U);
   EXPECT_EQ(millrace_.items("instances?workflow=quick&status=waiting").size(), 0U);
   const std::string since = millrace_.instance(started[1])["startedAt"];
-  const size_t recent = millrace_.items("instances?since=" + since).size();
-  EXPECT_GE(recent, 2U);  // others may be of the same millisecond
-  EXPECT_LE(recent, 7U);
+  const size_t started_since = millrace_.items("instances?since=" + since).size();
+  EXPECT_GE(started_since, 2U);  // other instances may have started in the same millisecond
+  EXPECT_LE(started_since, 7U);
   EXPECT_EQ(millrace_.ask("GET", "instances?status=asleep").code(), "request.parameter");
   EXPECT_EQ(millrace_.ask("GET", "instances?limit=0").code(), "request.parameter");
 

@@ -1,10 +1,9 @@
-// The broker stops, dies, hangs, forgets and is cut off while events flow, and millrace neither
-// loses nor repeats anything that the broker still has, says what the broker lost, and never needs
-// a restart. MILLRACE_FAULTS=50 asks for more faults than the suite has time for, MILLRACE_OUTAGE
-// for longer ones (milliseconds), MILLRACE_FAULT=3 for one kind only; MILLRACE_SEED=n repeats the
-// choices of a run.
+// Faults of the broker under load: it stops, is killed, hangs, loses data or loses the connection.
+// millrace neither loses nor repeats an event that the broker still has, reports what the broker
+// lost, and needs no restart. Environment variables: MILLRACE_FAULTS=50 sets the number of faults,
+// MILLRACE_OUTAGE the longest outage in milliseconds, MILLRACE_FAULT=3 selects one kind of fault,
+// MILLRACE_SEED=n repeats the random choices of a run.
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <random>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "broker/pull_window.h"
+#include "tests/integration/environment_number.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One instance an event, which waits for another event of the same key and then tells.
+/// Each event `job.start` starts an instance. It waits for `job.go` with the same key and then
+/// generates `job.done`.
 constexpr const char* kJob = R"(
 id: job
 start:
@@ -46,21 +47,16 @@ states:
         key: jq(.["job.start"].key)
 )";
 
-size_t number_from(const char* variable, size_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoul(text);
-}
-
-/// What was in the event stream at some time, by an ordinary subscriber's eyes.
+/// The events that a NATS subscriber has read from the event stream.
 class Seen {
  public:
-  /// Reads what has come since.
-  void look(const NatsServer& nats) {
+  /// Reads the messages that have come since the last call.
+  void read(const NatsServer& nats) {
     const std::unique_ptr<RawNatsClient> client = nats.client();
     const Json state = client->api("STREAM.INFO.MILLRACE_EVENTS").at("state");
     const uint64_t last = state.at("last_seq");
     if (state.at("messages") == 0 || last < next_) return;
-    const std::string inbox = fmt::format("_VIEW.{}", ++looks_);  // an old consumer may linger
+    const std::string inbox = fmt::format("_VIEW.{}", ++reads_);  // an old consumer may still exist
     client->subscribe(inbox);
     client->api("CONSUMER.CREATE.MILLRACE_EVENTS", {{"stream_name", "MILLRACE_EVENTS"},
                                                     {"config",
@@ -71,19 +67,19 @@ class Seen {
     while (next_ <= last) {
       const std::optional<RawNatsClient::Message> message = client->next();
       ASSERT_TRUE(message) << "message " << next_ << " of " << last << " in the stream";
-      take(message->data);
+      add(message->data);
       next_ = parse_ack_subject(message->reply).value().stream_sequence + 1;
     }
   }
 
-  /// The stream was made anew, or emptied: what was told is gone.
-  void begin_anew() {
-    gone_.merge(here_);
-    go_back();
+  /// The stream was created again or purged: its events are lost.
+  void on_stream_lost() {
+    lost_.merge(present_);
+    on_copy_restored();
   }
-  /// An older copy came back: what it does not have must be told again.
-  void go_back() {
-    here_.clear();
+  /// An older copy of the stream was restored: events that it lacks must be published again.
+  void on_copy_restored() {
+    present_.clear();
     next_ = 1;
   }
 
@@ -91,39 +87,39 @@ class Seen {
   const std::set<std::string>& goes() const { return keys_.at("job.go"); }
   const std::map<std::string, std::set<std::string>>& done() const { return done_; }
 
-  /// For how many keys it was told that they are done, in this stream or in one that is gone.
-  size_t told() const {
-    return gone_.size() + static_cast<size_t>(std::count_if(
-                              here_.begin(), here_.end(),
-                              [&](const std::string& key) { return !gone_.contains(key); }));
+  /// The number of keys with an event `job.done`, in this stream or in a lost one.
+  size_t published() const {
+    return lost_.size() + static_cast<size_t>(std::count_if(
+                              present_.begin(), present_.end(),
+                              [&](const std::string& key) { return !lost_.contains(key); }));
   }
 
-  /// Of those that were started.
+  /// The number of started keys that also have an event `job.go`.
   size_t woken() const {
     return static_cast<size_t>(std::count_if(
         goes().begin(), goes().end(), [&](const auto& key) { return starts().contains(key); }));
   }
 
  private:
-  void take(const std::string& data) {
+  void add(const std::string& data) {
     const Result<Json> event = parse_json(data);
     if (!event || !event->is_object()) return;
     const std::string type = event->at("type");
     const std::string key = event->at("data").at("key");
     if (type == "job.done") {
       done_[key].insert(event->at("id").get<std::string>());
-      here_.insert(key);
+      present_.insert(key);
     } else {
       keys_[type].insert(key);
     }
   }
 
   uint64_t next_ = 1;
-  size_t looks_ = 0;
+  size_t reads_ = 0;
   std::map<std::string, std::set<std::string>> keys_ = {{"job.start", {}}, {"job.go", {}}};
   std::map<std::string, std::set<std::string>> done_;  ///< ids by key
-  std::set<std::string> here_;                         ///< keys that were told in this stream,
-  std::set<std::string> gone_;                         ///< and in those before it
+  std::set<std::string> present_;  ///< keys with an event `job.done` in this stream
+  std::set<std::string> lost_;     ///< keys with such an event in an earlier, lost stream
 };
 
 class BrokerFaults : public testing::Test {
@@ -131,22 +127,26 @@ class BrokerFaults : public testing::Test {
   struct Fault {
     const char* name;
     void (BrokerFaults::*strike)();
-    const char* loss;  ///< its kind in the metrics; empty: the broker loses nothing
+    const char* loss;  ///< the kind of loss in the metrics; empty: the broker loses nothing
   };
   static const std::vector<Fault>& faults() {
     static const std::vector<Fault> all = {
-        {"stopped and started", &BrokerFaults::stop, ""},
-        {"killed and started", &BrokerFaults::kill, ""},
-        {"hangs", &BrokerFaults::hang, ""},
-        {"the connection is cut in the middle of a delivery", &BrokerFaults::cut, ""},
-        {"the connection swallows everything", &BrokerFaults::swallow, ""},
-        {"the connection is dead and does not show it", &BrokerFaults::forget, ""},
-        {"its stream is deleted while it runs", &BrokerFaults::delete_stream, "stream"},
-        {"its stream is deleted while it is stopped", &BrokerFaults::remove_stream, "stream"},
-        {"an older copy comes back", &BrokerFaults::restore, "tail"},
-        {"an older copy comes back unseen", &BrokerFaults::restore_unseen, "tail"},
-        {"the stream is purged unseen", &BrokerFaults::purge_unseen, "dropped"},
-        {"the stream of the dead letters is deleted", &BrokerFaults::delete_dead_letters, ""},
+        {"the broker stops and starts", &BrokerFaults::stop, ""},
+        {"the broker is killed and starts", &BrokerFaults::kill, ""},
+        {"the broker hangs", &BrokerFaults::hang, ""},
+        {"the connection is cut during a delivery", &BrokerFaults::cut, ""},
+        {"the connection drops all bytes", &BrokerFaults::swallow, ""},
+        {"the connection is dead but stays open", &BrokerFaults::forget, ""},
+        {"the event stream is deleted while the broker runs", &BrokerFaults::delete_stream,
+         "stream"},
+        {"the event stream is deleted while the broker is stopped", &BrokerFaults::remove_stream,
+         "stream"},
+        {"an older copy of the streams is restored", &BrokerFaults::restore, "tail"},
+        {"an older copy is restored while millrace is stopped", &BrokerFaults::restore_unseen,
+         "tail"},
+        {"the event stream is purged while millrace is down", &BrokerFaults::purge_unseen,
+         "dropped"},
+        {"the dead-letter queue is deleted", &BrokerFaults::delete_dead_letters, ""},
     };
     return all;
   }
@@ -160,10 +160,10 @@ class BrokerFaults : public testing::Test {
 
   size_t up_to(size_t most) { return random_() % (most + 1); }
 
-  // What flows.
+  // Load.
 
-  /// Some starts, and goes for some that wait; some of both twice. All are in the stream when it
-  /// returns.
+  /// Publishes events `job.start`, and events `job.go` for some keys that wait; some of them twice.
+  /// All are in the stream when it returns.
   void publish(size_t count) {
     for (size_t i = 0; i < count; ++i) {
       if (random_() % 2 == 0 || waiting_.empty()) {
@@ -197,12 +197,12 @@ class BrokerFaults : public testing::Test {
         ++markers_);
   }
 
-  // What is to be.
+  // Expectations.
 
   bool ready() const { return millrace_.ask("GET", "/readyz").status == 200; }
 
   void expect_unready() const {
-    EXPECT_TRUE(eventually([this] { return !ready(); })) << "it says that it reads events";
+    EXPECT_TRUE(eventually([this] { return !ready(); })) << "/readyz still answers 200";
     const HttpReply reply = millrace_.ask("GET", "/readyz");
     EXPECT_TRUE(reply.status == 200 || reply.code().starts_with("broker.")) << reply.body;
   }
@@ -224,21 +224,21 @@ class BrokerFaults : public testing::Test {
     return count;
   }
 
-  /// Each event that is or was in the stream has had its effect, once, and what came of it is there
-  /// to be read.
+  /// Each event that is or was in the stream has had its effect once, and the generated events are
+  /// in the stream.
   void expect_all_applied() {
     expect_effects();
     const size_t woken = seen_.woken();
     EXPECT_TRUE(eventually([&] {
-      seen_.look(nats_);
-      return seen_.told() == woken;
-    })) << seen_.told()
-        << " told instead of " << woken;
+      seen_.read(nats_);
+      return seen_.published() == woken;
+    })) << seen_.published()
+        << " events job.done instead of " << woken;
     for (const auto& [key, ids] : seen_.done()) EXPECT_EQ(ids.size(), 1U) << key;
   }
 
   void expect_effects() {
-    seen_.look(nats_);
+    seen_.read(nats_);
     const size_t started = seen_.starts().size();
     const size_t woken = seen_.woken();
     const auto as_wanted = [&] {
@@ -246,8 +246,8 @@ class BrokerFaults : public testing::Test {
              count("workflow=job&status=running") == 0 && count("workflow=job") == started;
     };
     EXPECT_TRUE(eventually(as_wanted, Duration(60'000)))
-        << count("workflow=job&status=waiting") << " wait instead of " << started - woken << ", "
-        << count("workflow=job") << " were started instead of " << started;
+        << count("workflow=job&status=waiting") << " instances wait instead of " << started - woken
+        << ", " << count("workflow=job") << " were started instead of " << started;
   }
 
   size_t losses(const std::string& kind) const {
@@ -257,7 +257,7 @@ class BrokerFaults : public testing::Test {
     return at == std::string::npos ? 0 : std::stoul(text.substr(at + name.size()));
   }
 
-  // What goes wrong. Each ends with a broker that answers client_.
+  // Faults. After each of them the broker answers client_ again.
 
   void hold() { millrace_.process().wait(Duration(up_to(outage_))); }
 
@@ -320,7 +320,7 @@ class BrokerFaults : public testing::Test {
   void delete_stream() {
     expect_all_applied();
     client_->api("STREAM.DELETE.MILLRACE_EVENTS");
-    seen_.begin_anew();
+    seen_.on_stream_lost();
     EXPECT_TRUE(eventually([&] { return losses("stream") > losses_before_; }));
   }
 
@@ -329,12 +329,13 @@ class BrokerFaults : public testing::Test {
     nats_.process().stop();
     fs::remove_all(nats_.store_of("MILLRACE_EVENTS"));
     come_back();
-    seen_.begin_anew();
+    seen_.on_stream_lost();
     EXPECT_TRUE(eventually([&] { return losses("stream") > losses_before_; }));
   }
 
-  /// What comes after the copy came back takes the sequences of what was applied and is gone. What
-  /// was generated is on its way, or was taken by the broker and is gone as well.
+  /// Copies the streams, then publishes events that the copy does not have. After the copy is
+  /// restored, new events get the sequence numbers of events that were applied and lost. Generated
+  /// events are then in the outbox, or were acknowledged by the broker and lost as well.
   void take_copy_and_go_on() {
     nats_.process().stop();
     fs::remove_all(copy_.path() / "store");
@@ -350,7 +351,7 @@ class BrokerFaults : public testing::Test {
     fs::remove_all(nats_.store());
     fs::copy(copy_.path() / "store", nats_.store(), fs::copy_options::recursive);
     come_back();
-    seen_.go_back();
+    seen_.on_copy_restored();
   }
 
   void restore() {
@@ -372,9 +373,9 @@ class BrokerFaults : public testing::Test {
     expect_all_applied();
     const std::vector<size_t> waiting = waiting_;
     millrace_.kill();
-    publish(1 + up_to(300));  // nobody has seen them, and nobody ever will
+    publish(1 + up_to(300));  // millrace never receives these events
     client_->api("STREAM.PURGE.MILLRACE_EVENTS");
-    seen_.begin_anew();
+    seen_.on_stream_lost();
     waiting_ = waiting;
     publish(1 + up_to(300));
     millrace_.start_ready();
@@ -402,14 +403,14 @@ class BrokerFaults : public testing::Test {
   std::unique_ptr<RawNatsClient> client_;
   Folder copy_;
 
-  std::vector<size_t> waiting_;  ///< keys that were started and not yet woken
+  std::vector<size_t> waiting_;  ///< keys with an event `job.start` and no `job.go` yet
   size_t keys_ = 0;
   size_t markers_ = 0;
   size_t losses_before_ = 0;
   Seen seen_;
 };
 
-TEST_F(BrokerFaults, LoseAndRepeatNothingThatTheBrokerStillHasAndAreNamedWhereItLostSomething) {
+TEST_F(BrokerFaults, LoseAndRepeatNoStoredEventAndAreReportedWhenTheBrokerLosesEvents) {
   const size_t all = number_from("MILLRACE_FAULTS", faults().size());
   for (size_t i = 0; i < all; ++i) {
     const Fault& fault = faults()[number_from("MILLRACE_FAULT", i) % faults().size()];
@@ -430,7 +431,7 @@ TEST_F(BrokerFaults, LoseAndRepeatNothingThatTheBrokerStillHasAndAreNamedWhereIt
       fmt::print("{}\n{}\n", millrace_.process().errors(), millrace_.ask("GET", "/metrics").body);
       return;
     }
-    fmt::print("fault {}: {}: {} started, {} told\n", i, fault.name, seen_.starts().size(),
+    fmt::print("fault {}: {}: {} started, {} done\n", i, fault.name, seen_.starts().size(),
                seen_.done().size());
   }
 }

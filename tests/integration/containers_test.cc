@@ -1,4 +1,4 @@
-// Functions in containers, from the definition to what is left behind, on the real podman.
+// Container functions on a real podman: their files, variables and output, and their removal.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 const std::string kImage = fmt::format("localhost/millrace-test-{}:latest", ::getpid());
 
-/// Containers that any millrace has made.
+/// The ids of the containers that any millrace has created, one a line.
 std::string containers() {
   return podman({"ps", "--all", "--quiet", "--filter", "label=millrace.data"}).output;
 }
@@ -35,7 +35,7 @@ class Containers : public testing::Test {
   MillraceServer millrace_{nats_.url()};
 };
 
-TEST_F(Containers, AnIsolatedOneGetsFilesAndLeavesVariablesAndLines) {
+TEST_F(Containers, GiveAnIsolatedFunctionItsFilesAndStoreItsVariablesAndOutput) {
   millrace_.apply(fmt::format(R"(
 id: report
 functions:
@@ -58,7 +58,7 @@ states:
   const std::string id = millrace_.start_instance("report", Json::object());
   const Json ended = millrace_.instance_once(id, "complete");
   EXPECT_EQ(ended["output"]["return"], (Json{{"n", 7}}));
-  EXPECT_EQ(ended["output"]["var"]["copy"], "aGVsbG8=") << "hello, which is no JSON";
+  EXPECT_EQ(ended["output"]["var"]["copy"], "aGVsbG8=") << "Base64 of hello, which is not JSON";
   std::string printed;
   for (const Json& record : millrace_.history(id)) {
     if (record["kind"] == "output") printed += record["detail"]["text"].get<std::string>();
@@ -67,7 +67,7 @@ states:
   EXPECT_TRUE(eventually([] { return containers().empty(); }));
 }
 
-TEST_F(Containers, AReusableOneIsCalledWithItsFilesAndGoesWithMillrace) {
+TEST_F(Containers, ServeAllCallsOfAReusableFunctionUntilMillraceStops) {
   std::string program;
   for (const char* at = kPerlServer; *at != 0; ++at) {
     program += *at == '\'' ? "'\\''" : std::string(1, *at);
@@ -96,12 +96,12 @@ TEST_F(Containers, AReusableOneIsCalledWithItsFilesAndGoesWithMillrace) {
     EXPECT_EQ(output["var"]["seen"], (Json{{"n", 7}}));
   }
   const std::string kept = containers();
-  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 1) << "one for both";
+  EXPECT_EQ(std::count(kept.begin(), kept.end(), '\n'), 1) << "one container for both instances";
   millrace_.stop();
   EXPECT_EQ(containers(), "");
 }
 
-TEST_F(Containers, WhatRanAtADeathIsRemovedAndTheActionIsMadeAgain) {
+TEST_F(Containers, AreRemovedAfterACrashAndTheActionRunsAgain) {
   millrace_.apply(fmt::format(R"(
 id: slow
 functions:
@@ -118,7 +118,7 @@ states:
   EXPECT_TRUE(eventually([&] { return containers().empty(); }));
 }
 
-TEST_F(Containers, OneThatIsCancelledNowIsKilled) {
+TEST_F(Containers, AreKilledWhenTheInstanceIsCancelledNow) {
   millrace_.apply(fmt::format(R"(
 id: endless
 functions:

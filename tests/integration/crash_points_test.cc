@@ -1,6 +1,6 @@
-// The process dies at each crash point (os/crash_point.h) at its first three passings, in each
-// type of state; or its disk fails at the nth sync. What comes of it after the restart must be what
-// would have come without.
+// The process dies when it passes a crash point (os/crash_point.h) for the first, second or third
+// time, in each type of state; or its disk fails at the nth sync. After the restart, the results
+// must be the same as without a crash.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -28,18 +28,18 @@ using testing::HasSubstr;
 using Variables = std::map<std::string, std::string>;
 
 constexpr int kHits = 3;
-constexpr int kLeastCommits = 6;  ///< one for each instance
+constexpr int kLeastCommits = 6;  ///< at least one commit for each instance
 constexpr int kKilled = 128 + SIGKILL;
 constexpr int kAborted = 128 + SIGABRT;
 constexpr int kFaulted = 128 + SIGSEGV;
 constexpr int kNotStarted = 1;
 
-/// A webhook that takes everything.
-class Hook {
+/// A webhook that accepts all lifecycle events and records their ids.
+class RecordingWebhook {
  public:
   std::string url() const { return peer_.url("/hook"); }
 
-  /// The ids of the events that came, by the instance that they are about.
+  /// The ids of the received events, by instance.
   std::map<std::string, std::set<std::string>> ids() {
     std::map<std::string, std::set<std::string>> found;
     for (const HttpPeer::Request& request : peer_.requests(0)) {
@@ -58,17 +58,17 @@ class EchoWorker {
  public:
   explicit EchoWorker(const NatsServer& nats) : worker_(nats, "millrace.tasks.default.echo") {}
 
-  /// Takes what is there by now, or comes at once.
+  /// Answers all tasks that are in the stream now.
   void work() {
     worker_.ask(R"({"batch":8,"no_wait":true})");
     while (const auto task = worker_.client->next(Duration(1))) {
-      if (task->reply.empty()) continue;  // the end of the request
+      if (task->reply.empty()) continue;  // a status message: the pull request has ended
       ids_[task->data].insert(Worker::header(*task, "Direktiv-ActionID"));
       worker_.answer(*task, task->data);
     }
   }
 
-  /// The action ids that it got, by input.
+  /// The action ids of the tasks, by input.
   const std::map<std::string, std::set<std::string>>& ids() const { return ids_; }
 
  private:
@@ -76,72 +76,77 @@ class EchoWorker {
   std::map<std::string, std::set<std::string>> ids_;
 };
 
-/// The program through one scenario: what its death leaves without an answer is asked again.
-class Walk {
+/// Runs the program through one scenario. Calls that a crash left without an answer are repeated.
+class ScenarioRun {
  public:
-  Walk(const NatsServer& nats, RawNatsClient& client, Hook& hook, const CrashScenario& scenario,
-       const std::filesystem::path& prepared, const Variables& faults)
+  ScenarioRun(const NatsServer& nats, RawNatsClient& client, RecordingWebhook& webhook,
+              const CrashScenario& scenario, const std::filesystem::path& prepared,
+              const Variables& faults)
       : scenario_(scenario),
         client_(client),
         worker_(nats),
-        hook_(hook),
+        webhook_(webhook),
         subscriber_(nats.client()),
         server_(nats.url(), {}, MILLRACE_FAULTS_PROGRAM) {
     client_.api("STREAM.DELETE.MILLRACE_EVENTS");
     client_.api("STREAM.DELETE.MILLRACE_DLQ");
     client_.api("STREAM.DELETE.MILLRACE_TASKS");
     client_.api("STREAM.DELETE.MILLRACE_RESULTS");
-    client_.api("STREAM.DELETE.MILLRACE_OWNER");  // a killed one on another folder is waited for
+    // Otherwise the server waits for the killed owner of another folder.
+    client_.api("STREAM.DELETE.MILLRACE_OWNER");
     subscriber_->subscribe("millrace.events.default.told");
     subscriber_->flush();
     std::filesystem::copy(prepared, server_.data());
     server_.launch(faults);
-    until("it is ready", [&] { return ask("GET", "/readyz").status == 200; });
+    until("/readyz answers 200", [&] { return ask("GET", "/readyz").status == 200; });
   }
 
-  /// All that begins and wakes, one after the other.
+  /// Starts and wakes all instances, and waits until they have ended.
   void drive() {
     for (size_t i = 1; i <= 3; ++i) {
-      for (const std::string& type : scenario_.begins) publish(type, fmt::format("e{}", i));
-      until("it has begun", [&] { return instances().size() == i; });
+      for (const std::string& type : scenario_.start_events) publish(type, fmt::format("e{}", i));
+      until("the instance has started", [&] { return instances().size() == i; });
     }
     for (size_t i = 1; i <= 3; ++i) call(fmt::format("c{}", i));
-    for (const std::string& type : scenario_.wakes) {
+    for (const std::string& type : scenario_.wake_events) {
       for (const char* const key : kKeys) publish(type, key);
     }
-    until("all have ended", [&] {
+    until("all instances have ended", [&] {
       const std::vector<Json> all = instances();
       return std::all_of(all.begin(), all.end(), [](const Json& one) {
         return one.at("status") == "complete" || one.at("status") == "failed";
       });
     });
     if (scenario_.has_webhook) {
-      until("the webhook has heard of all", [&] {
-        const auto heard = hook_.ids();
+      until("the webhook has an event of each instance", [&] {
+        const auto received = webhook_.ids();
         const std::vector<Json> all = instances();
         return std::all_of(all.begin(), all.end(), [&](const Json& one) {
-          return heard.contains(one.at("id").get<std::string>());
+          return received.contains(one.at("id").get<std::string>());
         });
       });
     }
-    if (scenario_.tells) until("all is told", [&] { return told().size() >= std::size(kKeys); });
-  }
-
-  /// What nobody waits for comes in batches of its own, until the process ends.
-  void publish_unmatched_until_it_ends() {
-    for (size_t i = 0; deaths_.empty(); ++i) {
-      CHECK(i < 50'000, "it does not end");
-      publish("other", std::to_string(i));
-      revive();
+    if (scenario_.generates_event) {
+      until("all events are published", [&] { return published().size() >= std::size(kKeys); });
     }
   }
 
-  /// Waits for the death that was asked for, if it has not come yet.
-  void await_death() {
-    until("it ends", [&] { return !deaths_.empty(); });
+  /// Publishes events that match nothing, so that batches change the cursor only, until the process
+  /// ends.
+  void publish_unmatched_until_it_ends() {
+    for (size_t i = 0; deaths_.empty(); ++i) {
+      CHECK(i < 50'000, "the process does not end");
+      publish("other", std::to_string(i));
+      restart_if_dead();
+    }
   }
 
-  /// How it ended by itself, each time that it did.
+  /// Waits until the process has died.
+  void await_death() {
+    until("the process ends", [&] { return !deaths_.empty(); });
+  }
+
+  /// The exit code and the log of each process that died.
   const std::vector<ProcessEnd>& deaths() const { return deaths_; }
 
   void expect_right() {
@@ -155,29 +160,29 @@ class Walk {
       EXPECT_EQ(instance.at("status"), scenario_.status) << instance;
       EXPECT_EQ(instance.value(Json::json_pointer("/error/code"), ""), scenario_.error);
       EXPECT_TRUE(started.emplace(key, expect_history(id)).second) << key << " twice";
-      EXPECT_EQ(calls_.contains(key) ? call(key) : id, id) << "the answer to " << key;
-      EXPECT_EQ(hook_.ids()[id].size(), scenario_.has_webhook ? 1U : 0U) << "ids, however often";
+      EXPECT_EQ(calls_.contains(key) ? call(key) : id, id) << "the call " << key;
+      EXPECT_EQ(webhook_.ids()[id].size(), scenario_.has_webhook ? 1U : 0U) << "webhook event ids";
     }
     EXPECT_EQ(calls_.size(), 3U);
-    expect_told(started);
+    expect_published(started);
     EXPECT_EQ(worker_.ids().size(), scenario_.has_task ? std::size(kKeys) : 0);
     for (const auto& [key, ids] : worker_.ids()) EXPECT_EQ(ids.size(), 1U) << "the task of " << key;
     if (scenario_.children > 0) {
       EXPECT_EQ(items("instances?workflow=child").size(), std::size(kKeys) * scenario_.children);
     }
     EXPECT_TRUE(items("dlq").empty());
-    EXPECT_EQ(instances().size(), std::size(kKeys)) << "asking again began nothing";
+    EXPECT_EQ(instances().size(), std::size(kKeys)) << "the repeated calls started no instance";
   }
 
  private:
-  struct Told {
+  struct PublishedEvent {
     std::string id;
-    TimePoint stamped;
+    TimePoint stamped;  ///< the time of the message in the stream
   };
 
   static constexpr const char* kKeys[] = {"e1", "e2", "e3", "c1", "c2", "c3"};
 
-  void revive() {
+  void restart_if_dead() {
     if (server_.is_running() && listens_) return;
     if (!server_.is_running()) {
       deaths_.push_back(server_.end());
@@ -189,11 +194,11 @@ class Walk {
   template <class Condition>
   void until(std::string_view what, const Condition& condition) {
     const bool came = eventually([&] {
-      revive();
+      restart_if_dead();
       if (scenario_.has_task) worker_.work();
       return condition();
     });
-    CHECK(came, "{}: not so after half a minute: {}\n{}", scenario_.name, what,
+    CHECK(came, "{}: not true after half a minute: {}\n{}", scenario_.name, what,
           server_.process().errors());
   }
 
@@ -221,17 +226,18 @@ class Walk {
     CHECK(ack.contains("seq"), "{}", ack.dump());
   }
 
-  /// Starts the instance of that key, again if need be; all answers to one key must be the same.
+  /// Starts the instance of this key, again after a crash. All calls of one key must return the
+  /// same id.
   std::string call(const std::string& key) {
     HttpReply reply;
-    until("a call is answered", [&] {
+    until("the call is answered", [&] {
       reply = ask("POST", "workflows/work/start", dump_json({{"begin", {{"key", key}}}}),
                   {{"Idempotency-Key", key}});
       return reply.status != 0 && reply.status != 503;
     });
     const auto known = calls_.find(key);
     if (known != calls_.end()) {
-      EXPECT_EQ(reply.status, 200) << "it was begun before";
+      EXPECT_EQ(reply.status, 200) << "the instance was started before";
     } else if (deaths_.empty()) {
       EXPECT_EQ(reply.status, 201);
     }
@@ -240,7 +246,7 @@ class Walk {
     return id;
   }
 
-  /// One start, one end, each state once and in time; returns when it started.
+  /// Expects one start, one end, each state once, and no early end. Returns the time of the start.
   TimePoint expect_history(const std::string& id) {
     std::vector<std::string> entered;
     std::vector<TimePoint> started;
@@ -255,13 +261,13 @@ class Walk {
     EXPECT_EQ(started.size(), 1U);
     EXPECT_EQ(ended.size(), 1U);
     if (started.empty() || ended.empty()) return {};
-    EXPECT_GE(ended[0] - started[0], scenario_.tells ? Duration(0) : scenario_.at_least);
+    EXPECT_GE(ended[0] - started[0], scenario_.generates_event ? Duration(0) : scenario_.at_least);
     return started[0];
   }
 
-  /// The events `told` in the stream, by key.
-  std::multimap<std::string, Told> told() {
-    std::multimap<std::string, Told> found;
+  /// The generated events in the stream, by key.
+  std::multimap<std::string, PublishedEvent> published() {
+    std::multimap<std::string, PublishedEvent> found;
     const Json info = client_.api("STREAM.INFO.MILLRACE_EVENTS");
     const uint64_t last = info.at("state").at("last_seq");
     for (uint64_t sequence = 1; sequence <= last; ++sequence) {
@@ -269,23 +275,23 @@ class Walk {
           client_.api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", sequence}}).at("message");
       if (message.at("subject") != "millrace.events.default.told") continue;
       const Json event = Json::parse(base64_decode(message.at("data").get<std::string>()).value());
-      found.emplace(
-          event.at("data").at("key"),
-          Told{event.at("id"), parse_rfc3339(message.at("time").get<std::string>()).value()});
+      found.emplace(event.at("data").at("key"),
+                    PublishedEvent{event.at("id"),
+                                   parse_rfc3339(message.at("time").get<std::string>()).value()});
     }
     return found;
   }
 
-  /// Each instance told, under one id, and not before its time. The stream drops a message that is
-  /// sent again; a subscriber gets it.
-  void expect_told(const std::map<std::string, TimePoint>& started) {
+  /// Expects one event of each instance, under one id and not early. The stream drops a redelivered
+  /// message; a subscriber receives it.
+  void expect_published(const std::map<std::string, TimePoint>& started) {
     std::map<std::string, std::set<std::string>> ids;
-    for (const auto& [key, told] : told()) {
-      ids[key].insert(told.id);
+    for (const auto& [key, event] : published()) {
+      ids[key].insert(event.id);
       ASSERT_TRUE(started.contains(key)) << key;
-      EXPECT_GE(told.stamped - started.at(key), scenario_.at_least);
+      EXPECT_GE(event.stamped - started.at(key), scenario_.at_least);
     }
-    EXPECT_EQ(ids.size(), scenario_.tells ? std::size(kKeys) : 0);
+    EXPECT_EQ(ids.size(), scenario_.generates_event ? std::size(kKeys) : 0);
     subscriber_->flush();
     while (const auto message = subscriber_->next(Duration(0))) {
       const Json event = Json::parse(message->data);
@@ -297,24 +303,24 @@ class Walk {
   const CrashScenario& scenario_;
   RawNatsClient& client_;
   EchoWorker worker_;
-  Hook& hook_;
+  RecordingWebhook& webhook_;
   std::unique_ptr<RawNatsClient> subscriber_;
   MillraceServer server_;
   bool listens_ = false;
   std::vector<ProcessEnd> deaths_;
-  std::map<std::string, std::string> calls_;  ///< the ids that were answered, by key
+  std::map<std::string, std::string> calls_;  ///< the ids that calls returned, by key
 };
 
-class Faults : public testing::Test {
+class CrashRecovery : public testing::Test {
  protected:
-  /// A folder in which the workflow is stored, and nothing else.
+  /// Prepares a data folder that has the workflow and nothing else.
   void prepare(const CrashScenario& scenario) {
-    MillraceServer server("nats://127.0.0.1:1");  // where nobody is
+    MillraceServer server("nats://127.0.0.1:1");  // no server listens there
     server.start();
     server.apply(scenario.definition);
     if (scenario.has_webhook) {
       const Json settings = {
-          {"webhooks", {{{"url", hook_.url()}, {"types", {"millrace.instance.completed"}}}}}};
+          {"webhooks", {{{"url", webhook_.url()}, {"types", {"millrace.instance.completed"}}}}}};
       CHECK(server.ask("PUT", "/v1/ns/default", dump_json(settings)).status == 200);
     }
     if (!scenario.child.empty()) server.apply(scenario.child);
@@ -326,11 +332,11 @@ class Faults : public testing::Test {
 
   NatsServer nats_;
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
-  Hook hook_;
+  RecordingWebhook webhook_;
   Folder folder_;
 };
 
-/// Each commit is brought into LMDB at once, row by row.
+/// Each commit is followed by a checkpoint of single rows.
 const std::pair<const std::string, std::string> kCheckpointsAtOnce = {"MILLRACE_CHECKPOINT_BYTES",
                                                                       "1"};
 
@@ -338,25 +344,25 @@ Variables crash_at(std::string_view point, int hit) {
   return {{"MILLRACE_CRASH", fmt::format("{}:{}", point, hit)}, kCheckpointsAtOnce};
 }
 
-class CrashPoints : public Faults, public testing::WithParamInterface<CrashScenario> {};
+class CrashPoints : public CrashRecovery, public testing::WithParamInterface<CrashScenario> {};
 
 TEST_P(CrashPoints, LoseAndRepeatNothing) {
   const CrashScenario& scenario = GetParam();
   Campaign campaign("crash points: " + scenario.name,
-                    "each instance once, answers and ids stable, no timer early");
+                    "each instance once, stable answers and ids, no early timer");
   prepare(scenario);
   for (const auto& [point, name] : kCrashPoints) {
     const bool is_passed = kAlways.contains(point) || scenario.also.contains(point);
     for (int hit = 1; hit <= (is_passed ? kHits : 1); ++hit) {
       campaign.run(fmt::format("{}:{}", name, hit), [&, point_name = name] {
-        Walk walk(nats_, *client_, hook_, scenario, prepared(), crash_at(point_name, hit));
-        walk.drive();
+        ScenarioRun run(nats_, *client_, webhook_, scenario, prepared(), crash_at(point_name, hit));
+        run.drive();
         if (is_passed) {
-          walk.await_death();
-          EXPECT_EQ(walk.deaths().at(0).code, kKilled);
+          run.await_death();
+          EXPECT_EQ(run.deaths().at(0).code, kKilled);
         }
-        EXPECT_EQ(walk.deaths().size(), is_passed ? 1U : 0U);
-        walk.expect_right();
+        EXPECT_EQ(run.deaths().size(), is_passed ? 1U : 0U);
+        run.expect_right();
       });
     }
   }
@@ -365,26 +371,28 @@ TEST_P(CrashPoints, LoseAndRepeatNothing) {
 INSTANTIATE_TEST_SUITE_P(Each, CrashPoints, testing::ValuesIn(kScenarios),
                          [](const auto& one) { return one.param.name; });
 
-TEST_F(Faults, ACrashWhileTheCursorIsWrittenAloneReadsTheSameEventsAgain) {
+TEST_F(CrashRecovery, ReadsEventsAgainAfterACrashWhileTheCursorIsWrittenAlone) {
   const CrashScenario& scenario = kScenarios[0];
-  Campaign campaign("crash points: cursor alone", "the same");
+  Campaign campaign("crash points: cursor alone",
+                    "each instance once, stable answers and ids, no early timer");
   prepare(scenario);
   for (int hit = 1; hit <= kHits; ++hit) {
     campaign.run(fmt::format("cursor-alone:{}", hit), [&] {
-      Walk walk(nats_, *client_, hook_, scenario, prepared(), crash_at("cursor-alone", hit));
-      walk.drive();
-      walk.publish_unmatched_until_it_ends();
-      EXPECT_EQ(walk.deaths().at(0).code, kKilled);
-      walk.expect_right();
+      ScenarioRun run(nats_, *client_, webhook_, scenario, prepared(),
+                      crash_at("cursor-alone", hit));
+      run.drive();
+      run.publish_unmatched_until_it_ends();
+      EXPECT_EQ(run.deaths().at(0).code, kKilled);
+      run.expect_right();
     });
   }
 }
 
-class ScheduleCrash : public Faults, public testing::WithParamInterface<const char*> {};
+class ScheduleCrash : public CrashRecovery, public testing::WithParamInterface<const char*> {};
 
-TEST_P(ScheduleCrash, TicksOnceWhateverOfItWasOnDisk) {
+TEST_P(ScheduleCrash, RepeatsNoTickAndFiresNoneEarly) {
   const std::string point = GetParam();
-  Campaign campaign("crash points: schedule, " + point, "no tick twice, none before its time");
+  Campaign campaign("crash points: schedule, " + point, "no tick twice, no early tick");
   prepare({.name = "schedule", .definition = R"(
 id: work
 start: {type: scheduled, cron: "@every 1s"}
@@ -397,7 +405,7 @@ states: [{id: done, type: noop}]
       server.launch(crash_at(point, hit));
       EXPECT_EQ(server.end().code, kKilled);
       server.start();
-      // One more than there can have been before.
+      // Before the crash there were at most `hit` instances; this waits for one more.
       const auto most = static_cast<size_t>(hit);
       EXPECT_TRUE(
           eventually([&] { return server.items("instances?status=complete").size() > most; }));
@@ -405,8 +413,8 @@ states: [{id: done, type: noop}]
       for (const Json& instance : server.items("instances?status=complete")) {
         const Json started = server.history(instance.at("id").get<std::string>()).at(0);
         const std::string tick = started.at("detail").at("tick");
-        EXPECT_TRUE(ticks.insert(tick).second) << tick << " came twice";
-        EXPECT_LE(tick, started.at("time").get<std::string>()) << "it came too early";
+        EXPECT_TRUE(ticks.insert(tick).second) << "two instances of the tick " << tick;
+        EXPECT_LE(tick, started.at("time").get<std::string>()) << "the tick fired early";
       }
       server.kill();
     });
@@ -422,7 +430,7 @@ INSTANTIATE_TEST_SUITE_P(Each, ScheduleCrash,
                            return name;
                          });
 
-TEST_F(Faults, AnEventThatTheProcessDiesOfIsSetAside) {
+TEST_F(CrashRecovery, MovesAPoisonEventToTheDeadLetterQueue) {
   prepare({.name = "poison", .definition = R"(
 id: work
 start: {type: event, event: {type: begin}}
@@ -441,7 +449,8 @@ states: [{id: done, type: noop}]
   server.stop();
   publish("poison");
   publish("good");
-  // Its batch, then twice the event alone.
+  // The first process dies in the batch of both events, the next two in a batch of the poison
+  // alone.
   for (int death = 0; death < 3; ++death) {
     server.launch({{"MILLRACE_CRASH", "event-applied:1:fault"}});
     EXPECT_EQ(server.end().code, kFaulted);
@@ -456,27 +465,27 @@ states: [{id: done, type: noop}]
   EXPECT_EQ(items("dlq")[0].at("reason"), "millrace.poison");
 }
 
-/// A disk fails, and the process ends rather than go on with what it cannot know.
-class FailedDisk : public Faults, public testing::WithParamInterface<const char*> {};
+/// The disk fails: what is on it is unknown, so the process aborts.
+class FailedDisk : public CrashRecovery, public testing::WithParamInterface<const char*> {};
 
-TEST_P(FailedDisk, EndsTheProcessAndTheRestartIsRight) {
+TEST_P(FailedDisk, AbortsTheProcessAndTheRestartLosesNothing) {
   Campaign campaign(fmt::format("failed disk: {}", GetParam()),
-                    "it says so and aborts; then as after a crash");
+                    "an error message and an abort; after the restart, as after a crash");
   for (const CrashScenario& scenario : kScenarios) {
     if (scenario.name != "generateEvent" && scenario.name != "eventAnd") continue;
     prepare(scenario);
     for (int nth = 1; nth <= kLeastCommits; ++nth) {
       const std::string fault = fmt::format("{}:{}", GetParam(), nth);
       campaign.run(scenario.name + " " + fault, [&] {
-        Walk walk(nats_, *client_, hook_, scenario, prepared(),
-                  {{"MILLRACE_FILES", fault}, kCheckpointsAtOnce});
-        walk.drive();
-        walk.await_death();
-        ASSERT_EQ(walk.deaths().size(), 1U);
-        // What fails when the journal is opened keeps it from starting.
-        EXPECT_THAT(walk.deaths().at(0).code, AnyOf(kAborted, kNotStarted));
-        EXPECT_THAT(walk.deaths().at(0).errors, HasSubstr("disk is not known"));
-        walk.expect_right();
+        ScenarioRun run(nats_, *client_, webhook_, scenario, prepared(),
+                        {{"MILLRACE_FILES", fault}, kCheckpointsAtOnce});
+        run.drive();
+        run.await_death();
+        ASSERT_EQ(run.deaths().size(), 1U);
+        // A fault while the journal is opened prevents the start.
+        EXPECT_THAT(run.deaths().at(0).code, AnyOf(kAborted, kNotStarted));
+        EXPECT_THAT(run.deaths().at(0).errors, HasSubstr("disk is unknown"));
+        run.expect_right();
       });
     }
     std::filesystem::remove_all(prepared());

@@ -1,5 +1,5 @@
-// What runs while the process is killed at its crash points: one workflow for each type of state,
-// and which points it passes.
+// Scenarios for crash points: a workflow for each type of state, and the crash points that the
+// process passes while it runs.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@ namespace millrace {
 
 using Points = std::set<CrashPoint>;
 
-/// Passed by every scenario, at least three times: each has events, commands and commits.
+/// Every scenario passes these points at least three times: it has events, commands and commits.
 inline const Points kAlways = {
-    CrashPoint::kPulled,       CrashPoint::kDecoded,       CrashPoint::kDelivered,
-    CrashPoint::kGathered,     CrashPoint::kEventApplied,  CrashPoint::kCommandApplied,
-    CrashPoint::kFinished,     CrashPoint::kWritten,       CrashPoint::kCommitted,
-    CrashPoint::kJournalBegun, CrashPoint::kJournalTurned, CrashPoint::kPagesWritten,
-    CrashPoint::kPagesSynced,  CrashPoint::kRootWritten,   CrashPoint::kCheckpointStep,
-    CrashPoint::kCheckpointed, CrashPoint::kAnswering,     CrashPoint::kAnswered};
+    CrashPoint::kPulled,         CrashPoint::kDecoded,       CrashPoint::kDelivered,
+    CrashPoint::kGathered,       CrashPoint::kEventApplied,  CrashPoint::kCommandApplied,
+    CrashPoint::kFinished,       CrashPoint::kWritten,       CrashPoint::kCommitted,
+    CrashPoint::kJournalStarted, CrashPoint::kJournalTurned, CrashPoint::kPagesWritten,
+    CrashPoint::kPagesSynced,    CrashPoint::kRootWritten,   CrashPoint::kCheckpointStep,
+    CrashPoint::kCheckpointed,   CrashPoint::kAnswering,     CrashPoint::kAnswered};
 inline const Points kTimers = {CrashPoint::kTimerApplied};
 inline const Points kMessages = {CrashPoint::kSending, CrashPoint::kSent, CrashPoint::kAcknowledged,
                                  CrashPoint::kAckQueued, CrashPoint::kAckApplied};
@@ -30,29 +30,30 @@ inline const Points kEvaluations = {CrashPoint::kEvaluating, CrashPoint::kEvalua
                                     CrashPoint::kEvaluated, CrashPoint::kResultQueued,
                                     CrashPoint::kResultApplied};
 
-inline const Points kTasks = {
-    CrashPoint::kHandingOut, CrashPoint::kHandedOut,  CrashPoint::kTaskSent,     CrashPoint::kTold,
-    CrashPoint::kToldQueued, CrashPoint::kToldStored, CrashPoint::kResultApplied};
-inline const Points kWebhooks = {CrashPoint::kDelivering, CrashPoint::kDeliveryTold,
+inline const Points kTasks = {CrashPoint::kHandingOut,   CrashPoint::kHandedOut,
+                              CrashPoint::kTaskSent,     CrashPoint::kReported,
+                              CrashPoint::kReportQueued, CrashPoint::kReportStored,
+                              CrashPoint::kResultApplied};
+inline const Points kWebhooks = {CrashPoint::kDelivering, CrashPoint::kDeliveryReported,
                                  CrashPoint::kDeliveryQueued, CrashPoint::kDeliveryApplied};
 
-/// A workflow `work`, what begins and wakes its instances, and how each of them must end. Three are
-/// begun by events and three by calls with the input that such an event would give.
+/// A workflow `work`, the events that start and wake its instances, and the expected end of each
+/// instance. Events start three instances. Calls with the same input start three more.
 struct CrashScenario {
   std::string name;
   std::string definition;
-  std::vector<std::string> begins = {"begin"};  ///< types of the events that make one start
-  std::vector<std::string> wakes;               ///< and of those that each instance then gets
-  std::vector<std::string> entered;             ///< the states, in order
-  Points also;                                  ///< what it passes beside kAlways
+  std::vector<std::string> start_events = {"begin"};  ///< types of the events of one start
+  std::vector<std::string> wake_events;               ///< types of the events for each instance
+  std::vector<std::string> entered;                   ///< the states, in order
+  Points also;                                        ///< points that it passes beside kAlways
   std::string status = "complete";
-  std::string error;         ///< its code
-  Duration at_least{0};      ///< between its start and its end, or its start and what it tells
-  bool tells = false;        ///< each instance generates one event `told`
-  std::string child;         ///< definition of a workflow `child`
-  size_t children = 0;       ///< that each instance calls
-  bool has_task = false;     ///< each instance has one, of service `echo`
-  bool has_webhook = false;  ///< that hears of each instance's completion
+  std::string error;             ///< the error code of the instance
+  Duration at_least{0};          ///< shortest time from the start to the end or generated event
+  bool generates_event = false;  ///< each instance generates one event
+  std::string child;             ///< definition of a workflow `child`
+  size_t children = 0;           ///< number of subflows of each instance
+  bool has_task = false;         ///< each instance has one task of the service `echo`
+  bool has_webhook = false;      ///< a webhook gets the completion of each instance
 };
 
 inline std::ostream& operator<<(std::ostream& out, const CrashScenario& scenario) {
@@ -76,7 +77,7 @@ inline const CrashScenario kScenarios[] = {
 - {id: a, type: consumeEvent, event: {type: go, context: {key: jq(.begin.key)}}, transition: b}
 - {id: b, type: noop}
 )",
-     .wakes = {"go"},
+     .wake_events = {"go"},
      .entered = {"a", "b"}},
     {.name = "stateTimeout",
      .definition = std::string(kStart) + R"(
@@ -100,7 +101,7 @@ inline const CrashScenario kScenarios[] = {
   transition: b
 - {id: b, type: noop}
 )",
-     .wakes = {"one", "two"},
+     .wake_events = {"one", "two"},
      .entered = {"a", "b"}},
     {.name = "eventXor",
      .definition = std::string(kStart) + R"(
@@ -112,7 +113,7 @@ inline const CrashScenario kScenarios[] = {
 - {id: b, type: noop}
 - {id: c, type: noop}
 )",
-     .wakes = {"two", "one"},
+     .wake_events = {"two", "one"},
      .entered = {"a", "c"}},
     {.name = "variables",
      .definition = std::string(kStart) + R"(
@@ -134,7 +135,7 @@ inline const CrashScenario kScenarios[] = {
 )",
      .entered = {"a"},
      .also = kMessages,
-     .tells = true},
+     .generates_event = true},
     {.name = "generateEventLater",
      .definition = std::string(kStart) + R"(
 - id: a
@@ -146,7 +147,7 @@ inline const CrashScenario kScenarios[] = {
      .also = {CrashPoint::kTimerApplied, CrashPoint::kSending, CrashPoint::kSent,
               CrashPoint::kAcknowledged, CrashPoint::kAckQueued, CrashPoint::kAckApplied},
      .at_least = Duration(150),
-     .tells = true},
+     .generates_event = true},
     {.name = "switch",
      .definition = std::string(kStart) + R"(
 - id: a
@@ -172,7 +173,7 @@ start: {type: eventsAnd, correlate: [key], events: [{type: begin}, {type: second
 states:
 - {id: a, type: noop}
 )",
-     .begins = {"begin", "second"},
+     .start_events = {"begin", "second"},
      .entered = {"a"}},
     {.name = "jqWorker",
      .definition = std::string(kStart) + R"(

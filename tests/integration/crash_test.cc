@@ -1,19 +1,21 @@
-// Kills the server at random moments under load and counts what came of it. MILLRACE_KILLS=30 asks
-// for more kills than the suite has time for; MILLRACE_SEED=n repeats a run's choices.
-#include <cstdlib>
+// Kills the server at random times under load, and counts instances and generated events.
+// Environment variables: MILLRACE_KILLS=30 sets the number of kills, MILLRACE_SEED=n repeats the
+// random choices of a run.
 #include <map>
 #include <random>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "tests/integration/environment_number.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
 namespace {
 
-/// One instance an event, which waits for another event of the same key and then tells.
+/// Each event `job.start` starts an instance. It waits for `job.go` with the same key and then
+/// generates `job.done`.
 constexpr const char* kJob = R"(
 id: job
 start:
@@ -38,7 +40,8 @@ states:
         key: jq(.["job.start"].key)
 )";
 
-/// One that nothing wakes but its timeout.
+/// Each event `late.start` starts an instance. Only its timeout wakes it; it then generates
+/// `job.late`.
 constexpr const char* kLate = R"(
 id: late
 start:
@@ -65,12 +68,8 @@ states:
 
 constexpr Duration kTimeout{300};
 
-size_t number_from(const char* variable, size_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoul(text);
-}
-
-/// Publishes starts, and for each a go after it; some of both twice.
+/// Publishes events `job.start` and `late.start`, and for each `job.start` a later `job.go`; some
+/// of them twice.
 class Load {
  public:
   Load(RawNatsClient& client, std::mt19937_64& random) : client_(client), random_(random) {}
@@ -90,7 +89,7 @@ class Load {
     client_.flush();
   }
 
-  /// Wakes what still waits.
+  /// Publishes the missing events `job.go`.
   void finish() {
     while (!waiting_.empty()) go();
     client_.flush();
@@ -128,15 +127,15 @@ class Load {
   size_t sent_ = 0;
 };
 
-/// What an ordinary subscriber got: the ids of the events by type and key.
+/// The events that a NATS subscriber received: their ids by type and key.
 class Received {
  public:
   explicit Received(std::unique_ptr<RawNatsClient> client) : client_(std::move(client)) {
     client_->subscribe("millrace.events.default.job.>");
   }
 
-  /// Takes what is there by now.
-  void take() {
+  /// Reads the messages that have come since the last call.
+  void read() {
     while (const auto message = client_->next(Duration(2))) {
       const Json event = Json::parse(message->data);
       const std::string type = event.at("type");
@@ -152,7 +151,7 @@ class Received {
   void expect_one_id_a_key() const {
     for (const auto& [type, keys] : ids_) {
       for (const auto& [key, ids] : keys) {
-        EXPECT_EQ(ids.size(), 1U) << type << " of " << key;
+        EXPECT_EQ(ids.size(), 1U) << type << " with key " << key;
       }
     }
   }
@@ -163,9 +162,9 @@ class Received {
   size_t messages_ = 0;
 };
 
-class Crash : public MillraceTest {
+class RandomKills : public MillraceTest {
  protected:
-  /// All instances that fit, page by page.
+  /// All instances that match the query, from all pages.
   std::vector<Json> instances(const std::string& query) const {
     std::vector<Json> all;
     std::string cursor;
@@ -178,7 +177,7 @@ class Crash : public MillraceTest {
     return all;
   }
 
-  /// The timeout was raised, once, and not before the wait was that old.
+  /// Expects that the timeout was raised once and not early.
   void expect_timely(const std::string& id) const {
     std::optional<TimePoint> entered;
     size_t raised = 0;
@@ -195,12 +194,12 @@ class Crash : public MillraceTest {
   }
 };
 
-TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
+TEST_F(RandomKills, LoseAndRepeatNothing) {
   const size_t kills = number_from("MILLRACE_KILLS", 5);
   const size_t seed = number_from("MILLRACE_SEED", std::random_device{}());
   fmt::print("MILLRACE_SEED={} MILLRACE_KILLS={}\n", seed, kills);
   Campaign campaign("random kills under load",
-                    "each job once, told under one id, no timeout early");
+                    "each job once, one event id for each job, no early timeout");
   std::mt19937_64 random(seed);
   const auto up_to = [&](size_t most) { return random() % (most + 1); };
 
@@ -212,14 +211,14 @@ TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
 
   for (size_t kill = 0; kill < kills; ++kill) {
     load.publish(up_to(400));
-    // A random moment: while it starts, while it catches up, while it works on what just came.
+    // A random time: the server starts, catches up, or applies the newest events.
     millrace_.process().wait(Duration(up_to(300)));
     load.publish(up_to(400));
     millrace_.process().wait(Duration(up_to(20)));
     ASSERT_TRUE(millrace_.is_running()) << millrace_.process().errors();
     millrace_.kill();
     load.publish(up_to(200));
-    received.take();
+    received.read();
     millrace_.launch();
     campaign.count();
   }
@@ -231,7 +230,7 @@ TEST_F(Crash, KillsAtRandomMomentsLoseAndRepeatNothing) {
 
   EXPECT_TRUE(eventually(
       [&] {
-        received.take();
+        received.read();
         return received.keys("job.done") >= load.jobs() &&
                received.keys("job.late") >= load.lates();
       },

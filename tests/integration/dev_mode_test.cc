@@ -1,4 +1,4 @@
-// `millrace dev`: a server with a broker of its own that leaves nothing behind.
+// `millrace dev`: a server that starts its own broker and leaves nothing behind.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -37,7 +37,7 @@ class DevMode : public testing::Test {
     })) << dev_->errors();
   }
 
-  /// What stands behind that word in what it prints at its start.
+  /// The text after this word in the output of the start.
   std::string printed(std::string_view word) const {
     const std::string output = dev_->output();
     const size_t at = output.find(word) + word.size();
@@ -60,12 +60,13 @@ class DevMode : public testing::Test {
   std::unique_ptr<Process> dev_;
 };
 
-TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
+TEST_F(DevMode, LoadsAFolderAndReloadsItWhenItChanges) {
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
   write("hello.test.yaml", "scenarios:\n  - {name: x, start: {}, expect: {states: [a]}}\n");
   start();
   EXPECT_THAT(cli({"run", "hello", "--wait"}).output, HasSubstr(R"("says": "one")"));
-  EXPECT_EQ(dev_->errors().find("hello.test.yaml"), std::string::npos) << "it is no workflow";
+  EXPECT_EQ(dev_->errors().find("hello.test.yaml"), std::string::npos)
+      << "a file of scenarios is not a workflow";
 
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "two"));
   EXPECT_TRUE(dev_->error_line("hello is now revision 2"));
@@ -80,7 +81,7 @@ TEST_F(DevMode, LoadsAFolderAndLoadsItAgainWhenItChanges) {
   EXPECT_TRUE(dev_->error_line("other is now revision 1"));
 }
 
-TEST_F(DevMode, NamesTheFilesThatItPassesOverOrCannotRead) {
+TEST_F(DevMode, ReportsTheFilesThatItSkipsOrCannotRead) {
   write("typo.yaml", "id: typo\nstate:\n  - id: a\n    type: noop\n");
   write("upper.yaml", "id: upper\nStates:\n  - id: a\n    type: noop\n");
   write("payload.json", R"({"id": 7})");
@@ -98,7 +99,7 @@ TEST_F(DevMode, NamesTheFilesThatItPassesOverOrCannotRead) {
 }
 
 TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
-  const TcpProxy taken(1);  // which listens
+  const TcpProxy taken(1);  // listens on a port
   const std::string address = fmt::format("127.0.0.1:{}", taken.port());
   const fs::path data = folder_.path() / "data";
   std::ofstream(folder_.path() / "file") << "x";
@@ -129,7 +130,7 @@ TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
   }
 }
 
-TEST_F(DevMode, AsksForTheTokenThatItIsGivenAndSaysHowToShowIt) {
+TEST_F(DevMode, RequiresTheGivenTokenAndPrintsHowToSetIt) {
   const std::string file = (folder_.path() / "token").string();
   std::ofstream(file) << "correct-horse-battery-staple\n";
   start({"--token-file", file});
@@ -138,7 +139,7 @@ TEST_F(DevMode, AsksForTheTokenThatItIsGivenAndSaysHowToShowIt) {
   EXPECT_EQ(cli({"instance", "list", "--token-file", file}).code, 0);
 }
 
-TEST_F(DevMode, ItsBrokerListensOnThePortThatItIsGiven) {
+TEST_F(DevMode, StartsItsBrokerOnTheGivenPort) {
   uint16_t port = 0;
   {
     const NatsServer free_again;
@@ -148,7 +149,7 @@ TEST_F(DevMode, ItsBrokerListensOnThePortThatItIsGiven) {
   EXPECT_THAT(dev_->output(), HasSubstr(fmt::format("NATS at nats://127.0.0.1:{}.", port)));
 }
 
-TEST_F(DevMode, TakesEventsFromAnyNatsClientAtTheAddressThatItPrints) {
+TEST_F(DevMode, AcceptsEventsFromANatsClientAtThePrintedAddress) {
   write("counter.yaml",
         "id: counter\nstart:\n  type: event\n  event:\n    type: count\nstates:\n  - id: a\n"
         "    type: noop\n");
@@ -184,7 +185,7 @@ TEST_F(DevMode, LeavesNoBrokerBehindWhenItIsKilled) {
   EXPECT_TRUE(eventually([&] { return processes_with(temporary_.string()).empty(); }));
 }
 
-TEST_F(DevMode, KeepsDataWhereItIsTold) {
+TEST_F(DevMode, KeepsItsDataInTheGivenFolder) {
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
   const std::string kept = folder_.path() / "kept";
   start({"--keep", kept});

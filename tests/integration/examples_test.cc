@@ -1,5 +1,5 @@
-// Each example does what its README says, command by command, on the real parts; what happened to
-// its instances is the file trace.golden beside it.
+// The commands of each example's README work on a real server and broker. The file trace.golden in
+// the example's folder has the expected history of the instances.
 #include <algorithm>
 #include <sstream>
 
@@ -18,7 +18,7 @@ std::string file_of(const std::string& example, const std::string& name) {
   return fmt::format("examples/{}/{}", example, name);
 }
 
-/// The shell commands of a README, one text a block.
+/// The blocks of shell commands in a README.
 std::vector<std::string> shell_blocks(const std::string& readme) {
   constexpr std::string_view kBegin = "```sh\n";
   std::vector<std::string> blocks;
@@ -33,7 +33,7 @@ std::vector<std::string> shell_blocks(const std::string& readme) {
 
 std::string with(std::string text, std::string_view from, std::string_view to) {
   const size_t at = text.find(from);
-  CHECK(at != std::string::npos, "{} is not in it", from);
+  CHECK(at != std::string::npos, "{} is not in the text", from);
   return text.replace(at, from.size(), to);
 }
 
@@ -48,7 +48,7 @@ class Examples : public MillraceTest {
     millrace_.apply(read_repository_file(file_of(example, file)));
   }
 
-  /// Runs what the README shows, as a person would paste it.
+  /// Runs a block of commands of the README in a shell.
   ProcessEnd paste(const std::string& example, size_t block) {
     std::string commands =
         shell_blocks(read_repository_file(file_of(example, "README.md"))).at(block);
@@ -66,7 +66,7 @@ class Examples : public MillraceTest {
     return end;
   }
 
-  /// The commands of a block one by one, each with the comment behind it.
+  /// The lines of a block: each has a command, and its comment if it has one.
   static std::vector<std::string> shell_lines(const std::string& example, size_t block) {
     std::istringstream text(
         shell_blocks(read_repository_file(file_of(example, "README.md"))).at(block));
@@ -77,11 +77,11 @@ class Examples : public MillraceTest {
     return lines;
   }
 
-  /// Applies the folder of workflows with which a README has the server run.
+  /// Applies the folder of workflows that the README names in its `millrace dev` command.
   void apply_what_the_readme_says(const std::string& example) {
     const std::string readme = read_repository_file(file_of(example, "README.md"));
     constexpr std::string_view kDev = "`millrace dev ";
-    std::string folder = "examples/";  // that of `./dev run`
+    std::string folder = "examples/";  // the folder of `./dev run`
     if (const size_t at = readme.find(std::string(kDev) + "examples/"); at != std::string::npos) {
       const size_t begin = at + kDev.size();
       folder = readme.substr(begin, readme.find('`', begin) - begin);
@@ -92,14 +92,14 @@ class Examples : public MillraceTest {
     ASSERT_EQ(end.code, 0) << end.errors;
   }
 
-  /// The next event of that type that an ordinary subscriber gets.
+  /// The next event of this type that a NATS subscriber receives.
   Json published(const std::string& type) {
     while (const auto message = events_->next()) {
       if (message->subject != "millrace.events.default." + type) continue;
       EXPECT_THAT(message->headers, HasSubstr("application/cloudevents+json"));
       return Json::parse(message->data);
     }
-    ADD_FAILURE() << "no " << type;
+    ADD_FAILURE() << "no event " << type;
     return {};
   }
 
@@ -180,7 +180,7 @@ TEST_F(Examples, PurchaseWaitsForBothEvents) {
   expect_golden(file_of("purchase", "trace.golden"), trace_of(millrace_, {id}));
 }
 
-TEST_F(Examples, ReservationTellsTheGuestWhicheverAnswerComes) {
+TEST_F(Examples, ReservationReturnsTheMessageForEachAnswer) {
   apply_what_the_readme_says("reservation");
   const ProcessEnd end = paste("reservation", 0);
   EXPECT_THAT(end.output, HasSubstr("Welcome, Ada! Your table is number 7."));
@@ -218,11 +218,11 @@ TEST_F(Examples, OrderFanInListsNoInstanceBeforeTheThirdEvent) {
   EXPECT_EQ(Json::parse(run(lines[5]).output)["items"].size(), 2U);
 }
 
-TEST_F(Examples, WorkersMakeAWordLoudAndWithoutOneTheWorkflowCatchesTheError) {
+TEST_F(Examples, WorkersConvertAWordAndTheWorkflowCatchesTheErrorOfAMissingOne) {
   apply_what_the_readme_says("workers");
   const std::vector<std::string> lines = shell_lines("workers", 0);
   ASSERT_EQ(lines.size(), 3U);
-  // The port that `millrace dev` has where it is free; here another server has another one.
+  // The README has the default port of `millrace dev`; this test's server has another port.
   const Process worker({.command = {"bash", "-c",
                                     "exec " + with(with(lines[0], "127.0.0.1:4222",
                                                         fmt::format("127.0.0.1:{}", nats_.port())),
@@ -234,7 +234,7 @@ TEST_F(Examples, WorkersMakeAWordLoudAndWithoutOneTheWorkflowCatchesTheError) {
   }
 }
 
-TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {
+TEST_F(Examples, OrderFanInStartsWhenAllThreeEventsOfOneOrderHaveCome) {
   apply("order-fan-in", "order-ready.yaml");
   apply("order-fan-in", "order-pickup.yaml");
   paste("order-fan-in", 0);
@@ -247,7 +247,7 @@ TEST_F(Examples, OrderFanInStartsOnceAllThreeEventsOfOneOrderAreIn) {
                 trace_of(millrace_, {ready.at("id"), pickup.at("id")}));
 }
 
-TEST_F(Examples, CheckedOrderSaysWhatIsWrongWithAnOrder) {
+TEST_F(Examples, CheckedOrderReportsTheMistakeInAnOrder) {
   apply("checked-order", "checked-order.yaml");
   paste("checked-order", 0);
   EXPECT_EQ(published("order.accepted")["data"], (Json{{"order", "AT-7"}}));
@@ -261,7 +261,7 @@ TEST_F(Examples, CheckedOrderSaysWhatIsWrongWithAnOrder) {
   expect_golden(file_of("checked-order", "trace.golden"), trace_of(millrace_, ids));
 }
 
-TEST_F(Examples, MorningDigestIsStartedByTheClockOrByHand) {
+TEST_F(Examples, MorningDigestStartsByScheduleOrByHand) {
   apply("morning-digest", "morning-digest.yaml");
   const ProcessEnd end = paste("morning-digest", 0);
   EXPECT_THAT(end.output, HasSubstr("CRON_TZ=Europe/Vienna 0 7 * * mon-fri"));
@@ -270,7 +270,7 @@ TEST_F(Examples, MorningDigestIsStartedByTheClockOrByHand) {
   expect_golden(file_of("morning-digest", "trace.golden"), trace_of(millrace_, {ended.at("id")}));
 }
 
-TEST_F(Examples, ExchangeRateIsKeptByOneWorkflowAndReadByAnother) {
+TEST_F(Examples, ExchangeRateIsStoredByOneWorkflowAndReadByAnother) {
   apply("exchange-rate", "keep-rate.yaml");
   apply("exchange-rate", "quote.yaml");
   const std::string early = millrace_.start_instance("quote", {{"amount", 1000}});

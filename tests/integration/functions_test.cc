@@ -1,4 +1,4 @@
-// Functions on real parts: workers in Node on a real broker, services over HTTP and NATS.
+// Functions on a real server and broker: workers in Node, services over HTTP and NATS.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 class Functions : public MillraceTest {
  protected:
-  /// A worker that does each task as the next of the modes says (worker.mjs).
+  /// Starts a worker. The nth mode says what it does with the nth task (worker.mjs).
   void work(std::vector<std::string> modes, std::string_view service = "charge") {
     std::vector<std::string> command = {"node", "tests/integration/worker.mjs",
                                         fmt::format("127.0.0.1:{}", nats_.port()),
@@ -25,7 +25,8 @@ class Functions : public MillraceTest {
     workers_.push_back(std::make_unique<Process>(ProcessSettings{.command = command}));
   }
 
-  /// Starts an instance of a workflow with one action, with these keys beside its function.
+  /// Starts an instance of a workflow with one action. The arguments are more keys of the action
+  /// and of the function.
   std::string start(std::string_view action = "", std::string_view function = "") {
     millrace_.apply(fmt::format(R"(
 id: order
@@ -49,13 +50,13 @@ states:
   std::vector<std::unique_ptr<Process>> workers_;
 };
 
-TEST_F(Functions, AWorkerTakesATaskAndItsAnswerIsReturned) {
+TEST_F(Functions, ReturnTheResultOfAWorker) {
   work({"answer"});
   const Json ended = millrace_.instance_once(start(), "complete");
   EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 1}}));
 }
 
-TEST_F(Functions, HeartbeatsCarryALongTaskWhileASilentOneTimesOutAndIsRetried) {
+TEST_F(Functions, RunAsLongAsHeartbeatsComeAndAreRetriedWhenOneIsMissed) {
   work({"silent", "heartbeat"});
   const std::string id = start(
       ", startToCloseTimeout: 1m, heartbeatTimeout: 1s, "
@@ -66,7 +67,7 @@ TEST_F(Functions, HeartbeatsCarryALongTaskWhileASilentOneTimesOutAndIsRetried) {
                                      "called", "returned", "ended"));
 }
 
-TEST_F(Functions, WhatAKilledWorkerHadGoesToAnotherOne) {
+TEST_F(Functions, AreRetriedByAnotherWorkerAfterAWorkerDies) {
   work({"die"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   workers_[0]->wait(seconds(20));
@@ -75,13 +76,13 @@ TEST_F(Functions, WhatAKilledWorkerHadGoesToAnotherOne) {
   EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, AWorkerThatSaysNothingHasBegunAllTheSame) {
+TEST_F(Functions, StartWhenAWorkerTakesTheTaskWithoutAHeartbeat) {
   work({"mute", "answer"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, AnswersThatLookLikeAStatusOfTheServerStopNoOthers) {
+TEST_F(Functions, IgnoreResultsThatLookLikeAServerStatus) {
   const auto forge = [&, client = nats_.client()] {
     for (const char* const status : {"503", "404 No Messages", "409 Consumer Deleted"}) {
       client->publish_with_status("millrace.results.default.forged", status, "", "");
@@ -100,7 +101,7 @@ TEST_F(Functions, AnswersThatLookLikeAStatusOfTheServerStopNoOthers) {
   EXPECT_EQ(millrace_.ask("GET", "/readyz").status, 200);
 }
 
-TEST_F(Functions, WhereTasksCannotBeSentReadyzSaysWhy) {
+TEST_F(Functions, MakeReadyzReportThatTasksCannotBeSent) {
   millrace_.stop();
   const std::unique_ptr<RawNatsClient> client = nats_.client();
   client->api("STREAM.DELETE.MILLRACE_TASKS");
@@ -119,62 +120,62 @@ TEST_F(Functions, WhereTasksCannotBeSentReadyzSaysWhy) {
             std::string::npos);
 }
 
-TEST_F(Functions, OfTwoAnswersTheFirstCounts) {
+TEST_F(Functions, ReturnTheFirstOfTwoResults) {
   work({"twice"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "first");
 }
 
-TEST_F(Functions, ALateAnswerIsOfNoUse) {
+TEST_F(Functions, IgnoreALateResult) {
   work({"late", "answer"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 3s}");
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, AnAnswerThatNoMessageHoldsCostsItsWorkerTheConnectionAndTheAttempt) {
+TEST_F(Functions, RetryTheAttemptOfAWorkerWhoseResultExceedsMaxPayload) {
   work({"large", "oversized"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"].get<std::string>().size(),
             900'000u);
   const std::string next = millrace_.start_instance("order", Json::object());
-  EXPECT_TRUE(workers_[0]->wait(seconds(20))) << "the server has cut it off";
+  EXPECT_TRUE(workers_[0]->wait(seconds(20))) << "the broker has closed the connection";
   work({"answer"});
   EXPECT_EQ(millrace_.instance_once(next, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, BytesThatAreNoJsonAreReturnedInBase64) {
+TEST_F(Functions, ReturnAResultThatIsNotJsonAsBase64) {
   work({"garbage"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "w7/Dvns=");
 }
 
-TEST_F(Functions, AnErrorIsTheFunctionsAndOneWithoutACodeIsToldAsThat) {
+TEST_F(Functions, FailWithTheErrorOfTheWorkerOrReportItsInvalidCode) {
   work({"error", "nonsense"});
   const Json declined = millrace_.instance_once(start(), "failed");
-  EXPECT_EQ(declined["error"], (Json{{"code", "card.declined"}, {"msg", "as told"}}));
+  EXPECT_EQ(declined["error"], (Json{{"code", "card.declined"}, {"msg", "as requested"}}));
   const Json nonsense =
       millrace_.instance_once(millrace_.start_instance("order", Json::object()), "failed");
   EXPECT_EQ(nonsense["error"]["code"].get<std::string>().rfind("millrace.function.", 0), 0u);
 }
 
-TEST_F(Functions, WhereThereIsNoWorkerItIsToldInTime) {
+TEST_F(Functions, TimeOutWithoutAWorker) {
   const std::string id = start(", scheduleToStartTimeout: 1s, startToCloseTimeout: 1m");
   EXPECT_EQ(millrace_.instance_once(id, "failed")["error"]["code"],
             "millrace.timeout.scheduleToStart");
 }
 
-TEST_F(Functions, AnAnswerThatComesWhileMillraceIsDownIsTakenWhenItIsBack) {
+TEST_F(Functions, AcceptAResultThatArrivesWhileMillraceIsDown) {
   work({"late"});
   const std::string id = start();
   RawNatsClient listener(nats_.port());
   listener.subscribe("$JS.ACK.MILLRACE_TASKS.>");
   listener.subscribe("millrace.results.>");
-  ASSERT_TRUE(listener.next()) << "the worker has begun";
+  ASSERT_TRUE(listener.next()) << "the first heartbeat";
   millrace_.kill();
-  ASSERT_TRUE(listener.next()) << "and answers";
+  ASSERT_TRUE(listener.next()) << "the result";
   millrace_.start_ready();
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], "late");
 }
 
-TEST_F(Functions, AServiceOverNatsAnswersARequest) {
+TEST_F(Functions, CallANatsServiceByARequest) {
   millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "shop.charge"}}})");
   RawNatsClient service(nats_.port());
   service.subscribe("shop.charge");
@@ -191,14 +192,14 @@ TEST_F(Functions, AServiceOverNatsAnswersARequest) {
 
 class HttpFunctions : public Functions {
  protected:
-  /// A service at which the n-th request is done as the n-th handler says, the last one again and
-  /// again.
+  /// Starts a service. The nth handler answers the nth request; the last handler answers all later
+  /// requests.
   std::unique_ptr<HttpPeer> serve(std::vector<HttpPeer::Handler> handlers) {
     auto peer = std::make_unique<HttpPeer>(
         [this, handlers = std::move(handlers)](const HttpPeer::Request& request,
                                                HttpPeer::Connection& connection) {
           if (request.method != "POST") return connection.answer(200);
-          return handlers[std::min(asked_++, handlers.size() - 1)](request, connection);
+          return handlers[std::min(requests_++, handlers.size() - 1)](request, connection);
         });
     const Json settings = {{"services", {{"charge", {{"url", peer->url("/pay")}}}}}};
     EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
@@ -219,10 +220,10 @@ class HttpFunctions : public Functions {
     return false;
   }
 
-  std::atomic<size_t> asked_ = 0;
+  std::atomic<size_t> requests_ = 0;
 };
 
-TEST_F(HttpFunctions, AServiceGetsTheInputAndSaysWhatIsReturned) {
+TEST_F(HttpFunctions, SendTheInputAndReturnTheResponse) {
   const auto peer = serve({answering(200, R"({"paid":true})")});
   const std::string id = start();
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"paid", true}}));
@@ -233,7 +234,7 @@ TEST_F(HttpFunctions, AServiceGetsTheInputAndSaysWhatIsReturned) {
   EXPECT_EQ(request.header("Direktiv-Step"), "pay");
 }
 
-TEST_F(HttpFunctions, OneThatFailsClosesEarlyAndHangsIsAskedAgain) {
+TEST_F(HttpFunctions, AreRetriedAfterAnErrorStatusAClosedConnectionAndATimeout) {
   const auto peer = serve({answering(500, "oops"), close_early, hang, answering(200, "1")});
   const std::string id =
       start(", startToCloseTimeout: 1s, retries: {initialInterval: 50ms, backoffCoefficient: 1.0}");
@@ -246,13 +247,13 @@ TEST_F(HttpFunctions, OneThatFailsClosesEarlyAndHangsIsAskedAgain) {
   }
   EXPECT_THAT(codes, ElementsAre("millrace.function.status", "millrace.function.unavailable",
                                  "millrace.timeout.startToClose"));
-  // The one that hung was told that nobody waits any more.
+  // After the timeout, millrace cancels the request that hung.
   const auto requests = peer->requests(5);
   EXPECT_TRUE(std::any_of(requests.begin(), requests.end(),
                           [](const auto& request) { return request.method == "DELETE"; }));
 }
 
-TEST_F(HttpFunctions, AnErrorHeaderIsTheFunctionsErrorWhateverTheStatus) {
+TEST_F(HttpFunctions, FailWithTheErrorHeaderWhateverTheStatus) {
   const auto peer = serve({answering(
       200, "{}",
       {{"Direktiv-ErrorCode", "card.declined"}, {"Direktiv-ErrorMessage", "no money"}})});
@@ -260,13 +261,13 @@ TEST_F(HttpFunctions, AnErrorHeaderIsTheFunctionsErrorWhateverTheStatus) {
             (Json{{"code", "card.declined"}, {"msg", "no money"}}));
 }
 
-TEST_F(HttpFunctions, AnAnswerThatIsTooLargeIsAnError) {
+TEST_F(HttpFunctions, FailWhenTheResponseIsTooLarge) {
   const auto peer = serve({answering(200, std::string(size_t{5} << 20, 'x'))});
   EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
             "millrace.function.tooLarge");
 }
 
-TEST_F(HttpFunctions, ACallInFlightIsMadeAgainUnderItsIdAfterADeath) {
+TEST_F(HttpFunctions, RepeatACallWithTheSameIdAfterACrash) {
   const auto peer = serve({hang, answering(200, "1")});
   const std::string id = start();
   const std::string first = peer->requests(1)[0].header("Direktiv-ActionID");
@@ -276,21 +277,21 @@ TEST_F(HttpFunctions, ACallInFlightIsMadeAgainUnderItsIdAfterADeath) {
   EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
 }
 
-TEST_F(HttpFunctions, AWebhookThatShookHandsGetsWhatHappens) {
-  HttpPeer hook(take_as_webhook);
+TEST_F(HttpFunctions, PublishLifecycleEventsToAWebhookAfterItsHandshake) {
+  HttpPeer webhook(take_as_webhook);
   const Json settings = {
-      {"webhooks", {{{"url", hook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
+      {"webhooks", {{{"url", webhook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
   EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
   work({"answer"});
   millrace_.instance_once(start(), "complete");
-  const auto requests = hook.requests(3);
+  const auto requests = webhook.requests(3);
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[0].method, "OPTIONS");
   EXPECT_EQ(requests[1].header("ce-type"), "millrace.instance.started");
   EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
 }
 
-TEST_F(Functions, ThatNobodyOffersIsUnavailable) {
+TEST_F(Functions, FailAsUnavailableWhenNoServiceAnswers) {
   millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "nobody"}}})");
   EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
             "millrace.function.unavailable");

@@ -1,4 +1,5 @@
-// A whole millrace that gets hostile events by NATS and by HTTP, and what comes of them.
+// HostileEvents: a server that receives hostile events over NATS and HTTP, and helpers to publish
+// them and to read instances and dead letters.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ inline std::string header_block(const Headers& headers) {
   return block;
 }
 
-/// `{"k0":0,"k1":0,…}` of about so many bytes.
+/// `{"k":0,"k0":0,"k1":0,…}` of about this size.
 inline std::string many_keys(size_t bytes) {
   std::string text = "{\"k\":0";
   for (size_t i = 0; text.size() < bytes; ++i) text += fmt::format(",\"k{}\":0", i);
@@ -40,7 +41,7 @@ class HostileEvents : public testing::Test {
  protected:
   void SetUp() override { millrace_.start_ready(); }
 
-  /// The workflow `keeper` starts with every event of that type and has it for its input.
+  /// Applies the workflow `keeper`: each event of this type starts an instance and is its input.
   void keep(std::string_view type) {
     const Json definition = {{"id", "keeper"},
                              {"start", {{"type", "event"}, {"event", {{"type", type}}}}},
@@ -59,7 +60,7 @@ class HostileEvents : public testing::Test {
     return millrace_.ask("POST", "events", body, headers);
   }
 
-  /// The reasons of all dead letters, once there are so many.
+  /// Waits for this number of dead letters, and returns the reasons of all.
   std::vector<std::string> letters(size_t count) {
     const auto listed = [&] { return millrace_.items("dlq?limit=1000"); };
     EXPECT_TRUE(eventually([&] { return listed().size() >= count; })) << listed().size();
@@ -77,6 +78,7 @@ class HostileEvents : public testing::Test {
     return all;
   }
 
+  /// Expects that the server still applies valid events.
   void expect_well() {
     millrace_.apply(
         "id: well\nstart: {type: event, event: {type: well}}\nstates: "

@@ -1,6 +1,6 @@
-// Events that mean harm, or that nobody would think of, against the whole program through both of
-// its doors: each has an outcome with a name, and a good event works afterwards. What is no event
-// at all is the table of malformed_events_test.cc.
+// Malicious and unusual events, sent to the whole program over NATS and HTTP. Each of them is
+// accepted, or rejected with an error code, and valid events work afterwards. Messages that are not
+// events are in malformed_events_test.cc.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST_F(HostileEvents, OfOneByteTooManyAreRefusedAndTheLargestAreTaken) {
+TEST_F(HostileEvents, AreRejectedOneByteAboveTheSizeLimit) {
   millrace_.apply(
       "id: counter\nstart: {type: event, event: {type: t}}\nstates: "
       "[{id: done, type: noop}]\n");
@@ -25,7 +25,7 @@ TEST_F(HostileEvents, OfOneByteTooManyAreRefusedAndTheLargestAreTaken) {
     const std::string around = event("t", id, R"(,"data":"")");
     return event("t", id, fmt::format(R"(,"data":"{}")", std::string(size - around.size(), 'x')));
   };
-  const auto body_of_size = [](size_t size) {  // with the headers it is as large as that
+  const auto body_of_size = [](size_t size) {  // headers and body together have this size
     size_t headers = 0;
     for (const auto& [name, value] : binary({})) headers += name.size() + value.size();
     return std::string(size - headers, 'x');
@@ -50,24 +50,24 @@ TEST_F(HostileEvents, OfOneByteTooManyAreRefusedAndTheLargestAreTaken) {
   expect_well();
 }
 
-TEST_F(HostileEvents, WithMoreKeysThanAnyoneNeedsCostTimeAndNothingElse) {
+TEST_F(HostileEvents, AreAcceptedWithManyKeysUpToTheSizeLimit) {
   keep("keys");
   publish(event("keys", "1", R"(,"data":)" + many_keys(1'000'000)));
   publish(
       many_keys(1'000'000),
       {{"ce-specversion", "1.0"}, {"ce-id", "2"}, {"ce-source", "/hostile"}, {"ce-type", "keys"}});
   const std::string keys = many_keys(1'000'000);
-  publish(event("keys", "3", "," + keys.substr(1, keys.size() - 2)));  // as attributes
+  publish(event("keys", "3", "," + keys.substr(1, keys.size() - 2)));  // as context attributes
   EXPECT_EQ(post(event("keys", "4", R"(,"data":)" + many_keys(1'000'000))).status, 202);
   EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 4));
 
-  const std::string million = many_keys(11'000'000);
-  EXPECT_EQ(post(event("keys", "5", R"(,"data":)" + million)).code(), "event.too_large");
+  const std::string too_large = many_keys(11'000'000);
+  EXPECT_EQ(post(event("keys", "5", R"(,"data":)" + too_large)).code(), "event.too_large");
   EXPECT_EQ(millrace_.items("dlq").size(), 0U);
   expect_well();
 }
 
-TEST_F(HostileEvents, ThatAreOddButRightAreTakenAsTheyAre) {
+TEST_F(HostileEvents, AreAcceptedUnchangedWhenTheyAreUnusualButValid) {
   keep("odd");
   const struct {
     const char* name;
@@ -75,10 +75,10 @@ TEST_F(HostileEvents, ThatAreOddButRightAreTakenAsTheyAre) {
     std::string body;
     const char* payload;
   } rows[] = {
-      {"a NUL that is escaped", {}, R"("data":"a\u0000b")", R"("a\u0000b")"},
-      {"a key twice", {}, R"("data":{"a":1,"a":2})", R"({"a":2})"},
+      {"an escaped NUL", {}, R"("data":"a\u0000b")", R"("a\u0000b")"},
+      {"a repeated key", {}, R"("data":{"a":1,"a":2})", R"({"a":2})"},
       {"a number that a double cannot hold", {}, R"("data":9007199254740993)", "9007199254740993"},
-      {"a pair of surrogates", {}, R"("data":"\ud83d\ude00")", R"("😀")"},
+      {"a surrogate pair", {}, R"("data":"\ud83d\ude00")", R"("😀")"},
       {"a noncharacter in the data", {}, R"("data":"\uffff")", R"("\uffff")"},
       {"no data", {}, R"("data":null)", "null"},
       {"data without a content type", {}, R"("data":"1e400")", R"("1e400")"},
@@ -101,24 +101,24 @@ TEST_F(HostileEvents, ThatAreOddButRightAreTakenAsTheyAre) {
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(HostileEvents, ForANamespaceThatDoesNotExistCanBeReadAsItsDeadLetters) {
+TEST_F(HostileEvents, BecomeReadableDeadLettersOfAnUnknownNamespace) {
   publish(event("t", "1"), {}, "millrace.events.nowhere.t");
   publish(event("t", "2"), {}, "millrace.events.no%20where.t");
-  for (const char* space : {"nowhere", "no%20where"}) {
-    const std::string path = fmt::format("/v1/ns/{}/dlq", space);
-    ASSERT_TRUE(eventually([&] { return millrace_.ask("GET", path).status == 200; })) << space;
+  for (const char* ns : {"nowhere", "no%20where"}) {
+    const std::string path = fmt::format("/v1/ns/{}/dlq", ns);
+    ASSERT_TRUE(eventually([&] { return millrace_.ask("GET", path).status == 200; })) << ns;
     const Json letters = millrace_.ask("GET", path).json()["items"];
-    ASSERT_EQ(letters.size(), 1U) << space;
-    EXPECT_EQ(letters[0]["reason"], "namespace.not_found") << space;
+    ASSERT_EQ(letters.size(), 1U) << ns;
+    EXPECT_EQ(letters[0]["reason"], "namespace.not_found") << ns;
   }
   EXPECT_EQ(millrace_.ask("GET", "/v1/ns/nobody/dlq").code(), "namespace.not_found");
   EXPECT_EQ(millrace_.ask("GET", "/v1/ns/nowhere/dlq?cursor=x").status, 400);
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(HostileEvents, KeepTheDigitsOfTheirIntegersOnEveryTransport) {
-  // What every event is passed on as: a generated one with a part of the data, evaluated by libjq
-  // and by the fast lane, through a variable.
+TEST_F(HostileEvents, KeepAllDigitsOfTheirIntegersOnEveryTransport) {
+  // `relay` stores the data in a variable, computed by a jq worker, and generates an event with a
+  // part of the data, computed by the fast lane.
   millrace_.apply(R"(
 id: relay
 start: {type: event, event: {type: odd}}
@@ -190,14 +190,14 @@ states:
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(HostileEvents, NestToTheLimitAndNotPastIt) {
+TEST_F(HostileEvents, AreRejectedWhenTheyNestBeyondTheLimit) {
   keep("deep");
-  publish(event("deep", "1", R"(,"data":)" + nested(127)));  // in the event's own object
+  publish(event("deep", "1", R"(,"data":)" + nested(127)));  // the event itself is one more level
   publish(event("deep", "2", R"(,"data":)" + nested(128)));
   publish(nested(100'000), {{"ce-specversion", "1.0"},
                             {"ce-id", "3"},
                             {"ce-source", "/hostile"},
-                            {"ce-type", "deep"}});  // bytes, and no JSON of ours
+                            {"ce-type", "deep"}});  // without a content type the data are bytes
   EXPECT_EQ(letters(1), std::vector<std::string>{"event.depth"});
   ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 2));
   const std::vector<Json> kept = inputs("keeper");
@@ -207,7 +207,7 @@ TEST_F(HostileEvents, NestToTheLimitAndNotPastIt) {
   expect_well();
 }
 
-TEST_F(HostileEvents, OfTypesThatAreNoSubjectsAreRoutedByTheirType) {
+TEST_F(HostileEvents, AreRoutedByATypeThatIsNotASubject) {
   const std::vector<std::string> types = {"two words",
                                           "*",
                                           ">",
@@ -246,12 +246,12 @@ TEST_F(HostileEvents, OfTypesThatAreNoSubjectsAreRoutedByTheirType) {
     ASSERT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", number));
   }
   EXPECT_TRUE(millrace_.items("dlq").empty());
-  EXPECT_TRUE(client_->api("STREAM.INFO.MILLRACE_EVENTS").contains("state")) << "nobody deleted it";
+  EXPECT_TRUE(client_->api("STREAM.INFO.MILLRACE_EVENTS").contains("state")) << "the stream exists";
   expect_well();
 }
 
-TEST_F(HostileEvents, OnSubjectsThatCannotBeSentAgainAreSetAside) {
-  const std::string bytes(2'000, '\xff');  // percent-encoded they would be past any line
+TEST_F(HostileEvents, BecomeDeadLettersWhenTheirSubjectCannotBePublishedAgain) {
+  const std::string bytes(2'000, '\xff');  // too long for a protocol line when percent-encoded
   publish(event("t", "1"), {}, "millrace.events." + bytes + ".t");
   publish("no event", {}, "millrace.events." + bytes + ".t");
   publish("no event", {}, "millrace.events.%zz.t");
@@ -261,7 +261,7 @@ TEST_F(HostileEvents, OnSubjectsThatCannotBeSentAgainAreSetAside) {
   expect_well();
 }
 
-TEST_F(HostileEvents, ThatComeAThousandTimesAcrossARestartCountOnce) {
+TEST_F(HostileEvents, CountOnceWhenTheyComeAThousandTimesAcrossARestart) {
   keep("again");
   const auto send = [&](size_t count) {
     for (size_t i = 0; i + 1 < count; ++i) client_->publish(kHostileSubject, event("again", "1"));
@@ -278,7 +278,7 @@ TEST_F(HostileEvents, ThatComeAThousandTimesAcrossARestartCountOnce) {
   EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 2));
 }
 
-TEST_F(HostileEvents, InEveryOrderMakeTheSameGroup) {
+TEST_F(HostileEvents, CompleteAGroupInEveryOrder) {
   millrace_.apply(R"(
 id: five
 start:
@@ -315,7 +315,7 @@ states:
   EXPECT_EQ(inputs("five").size(), orders);
 }
 
-TEST_F(HostileEvents, InABatchWithOneBadEntryAreRefusedTogether) {
+TEST_F(HostileEvents, AreRejectedTogetherWhenOneEntryOfTheirBatchIsInvalid) {
   keep("batch");
   const Headers batch = {{"content-type", "application/cloudevents-batch+json"}};
   const auto of = [](const std::string& second) {
@@ -344,7 +344,7 @@ TEST_F(HostileEvents, InABatchWithOneBadEntryAreRefusedTogether) {
   EXPECT_EQ(post("{}", batch).code(), "event.not_array");
   publish(of("{}"), batch);
   EXPECT_EQ(letters(1), std::vector<std::string>{"event.unsupported_format"});
-  EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty()) << "none was taken";
+  EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty()) << "no entry was accepted";
 
   const HttpReply taken = post(of(event("batch", "2")), batch);
   EXPECT_EQ(taken.status, 202) << taken.body;
@@ -352,7 +352,7 @@ TEST_F(HostileEvents, InABatchWithOneBadEntryAreRefusedTogether) {
   EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 3));
 }
 
-TEST_F(HostileEvents, ThatLookLikeAStatusOfTheServerStopNothing) {
+TEST_F(HostileEvents, StopNothingWhenTheyLookLikeAServerStatus) {
   constexpr const char* kStatuses[] = {"503",
                                        "503 No Responders",
                                        "100 Idle Heartbeat",
@@ -377,7 +377,7 @@ TEST_F(HostileEvents, ThatLookLikeAStatusOfTheServerStopNothing) {
   EXPECT_TRUE(millrace_.has_instances("workflow=well&status=complete", 3));
 }
 
-TEST_F(HostileEvents, CannotSmuggleHeaders) {
+TEST_F(HostileEvents, CannotInjectHeaders) {
   keep("t");
   const auto ask = [&](std::string_view header) {
     RawClient client(millrace_.port());
@@ -412,7 +412,7 @@ TEST_F(HostileEvents, CannotSmuggleHeaders) {
   }
   EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty());
 
-  // What NATS itself would act on is an event's text here, or a header that millrace does not know.
+  // Headers that NATS interprets are part of an attribute's text here, or unknown to millrace.
   publish("", {{"ce-specversion", "1.0"},
                {"ce-id", "a\\r\\nNats-Msg-Id: 1"},
                {"ce-source", "/s"},

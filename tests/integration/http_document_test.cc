@@ -1,4 +1,4 @@
-// The lines of docs/http.md work as they stand there, one after the other.
+// The commands in docs/http.md work, run in their order.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-/// All blocks of shell commands of a document, in their order.
+/// The text of all blocks of shell commands in a document.
 std::string shell_blocks(const std::string& path) {
   std::istringstream lines(read_repository_file(path));
   std::string script;
@@ -27,7 +27,7 @@ std::string shell_blocks(const std::string& path) {
 
 class HttpDocument : public MillraceTest {
  protected:
-  /// Runs it in a folder of its own, where a refusal ends curl with an error.
+  /// Runs a script in its own folder. An error status makes curl exit with an error.
   ProcessEnd run(const std::string& script) const {
     std::ofstream(folder_.path() / ".curlrc")
         << "fail-with-body\nsilent\nshow-error\nnoproxy = *\n";
@@ -39,20 +39,20 @@ class HttpDocument : public MillraceTest {
   Folder folder_;
 };
 
-TEST_F(HttpDocument, HasWorkingLines) {
+TEST_F(HttpDocument, HasCommandsThatWork) {
   const ProcessEnd end = run(shell_blocks("docs/http.md"));
   EXPECT_EQ(end.code, 0) << end.errors.substr(end.errors.size() -
                                               std::min<size_t>(500, end.errors.size()))
                          << end.output;
 }
 
-TEST_F(HttpDocument, IsRightAboutWhatIsRefused) {
+TEST_F(HttpDocument, FailsOnACommandThatTheServerRejects) {
   const ProcessEnd end = run("curl -X DELETE \"$MILLRACE/v1/ns/nowhere\"");
   EXPECT_EQ(end.code, 22);
   EXPECT_THAT(end.output, testing::HasSubstr("namespace.not_found"));
 }
 
-TEST_F(HttpDocument, HasALineForEachCallOfOneInstance) {
+TEST_F(HttpDocument, HasACommandForEachVerbOfAnInstance) {
   const std::string text = read_repository_file("docs/http.md");
   for (const char* const verb : {"cancel", "pause", "resume", "retry", "restart", "rerun"}) {
     EXPECT_NE(text.find(std::string("instances/$ID/") + verb), std::string::npos) << verb;
@@ -60,7 +60,7 @@ TEST_F(HttpDocument, HasALineForEachCallOfOneInstance) {
   }
 }
 
-TEST_F(HttpDocument, KnowsThatTheCommandLineEndsWithSixWhereTheStatusDoesNotFit) {
+TEST_F(HttpDocument, AgreesWithTheCommandLineOnAVerbThatTheStatusForbids) {
   millrace_.apply("id: done\nstates: [{id: a, type: noop}]\n");
   const std::string id = millrace_.start_instance("done", Json::object());
   millrace_.instance_once(id, "complete");

@@ -1,13 +1,13 @@
-// Workflows whose jq never ends, crashes or grows, beside workflows that want to go on.
+// jq programs that never end, crash or need too much memory do not disturb other workflows.
 //
-// The tests of slow transforms take little time in the suite. By hand, with 200 instances of 3 s:
-// MILLRACE_SLOW_WORKFLOWS=20 MILLRACE_SLOW_INSTANCES=10 MILLRACE_SLOW_MS=3000.
-#include <cstdlib>
+// The tests of slow transforms are short by default. These environment variables set 200 instances
+// of 3 s: MILLRACE_SLOW_WORKFLOWS=20 MILLRACE_SLOW_INSTANCES=10 MILLRACE_SLOW_MS=3000.
 #include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "tests/integration/environment_number.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Ends whatever its jq does, with the code that came of it.
+/// A workflow that catches the error of its jq program and enters a state for its code.
 std::string caught(std::string_view id, std::string_view program) {
   return fmt::format(R"(
 id: {0}
@@ -41,7 +41,7 @@ states:
                      id, program);
 }
 
-/// Needs a worker before and after an event.
+/// A workflow that needs a jq worker before and after it waits for an event.
 constexpr const char* kGood = R"(
 id: good
 start:
@@ -88,8 +88,8 @@ class Isolation : public testing::Test {
     client_->publish(fmt::format("millrace.events.default.{}", type), event_text(type, key));
   }
 
-  /// A hundred instances of `good`, from their start to their end.
-  void run_good_ones() {
+  /// Runs a hundred instances of `good` from start to end.
+  void run_good_instances() {
     millrace().apply(kGood);
     for (int i = 0; i < 100; ++i) publish("good.start", fmt::format("k{}", i));
     for (int i = 0; i < 100; ++i) publish("good.go", fmt::format("K{}", i));
@@ -97,8 +97,8 @@ class Isolation : public testing::Test {
     EXPECT_TRUE(millrace().has_instances("workflow=good&status=complete", 100));
   }
 
-  /// The states that it entered.
-  std::vector<std::string> way_of(const std::string& id) {
+  /// The states that the instance entered.
+  std::vector<std::string> states_entered(const std::string& id) {
     std::vector<std::string> states;
     for (const Json& record : millrace().history(id)) {
       if (record.at("kind") == "entered") states.push_back(record.at("state"));
@@ -111,7 +111,7 @@ class Isolation : public testing::Test {
   std::unique_ptr<MillraceServer> millrace_;
 };
 
-TEST_F(Isolation, EachBadProgramIsCaughtWithItsCodeAndOthersGoOn) {
+TEST_F(Isolation, CatchesEachFaultyProgramByItsErrorCodeWhileOthersRun) {
   start("PT2S");
   struct Row {
     const char* id;
@@ -125,7 +125,7 @@ TEST_F(Isolation, EachBadProgramIsCaughtWithItsCodeAndOthersGoOn) {
     {"aborts", "jq(1e18 | todate)", "crashed"},
     {"divides", "jq(-9223372036854775808 % -1)", "crashed"},
     {"halts", "jq(halt)", "crashed"},
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no bound on memory there
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // no memory limit there
     {"grows", "jq([] | .[1e9] = 1)", "grew"},
 #endif
   };
@@ -134,14 +134,15 @@ TEST_F(Isolation, EachBadProgramIsCaughtWithItsCodeAndOthersGoOn) {
     millrace().apply(caught(row.id, row.program));
     ids[row.id] = millrace().start_instance(row.id, {{"n", 1}});
   }
-  run_good_ones();
+  run_good_instances();
   for (const Row& row : rows) {
     millrace().instance_once(ids[row.id], "complete");
-    EXPECT_THAT(way_of(ids[row.id]), testing::ElementsAre("evaluate", row.ends_in)) << row.id;
+    EXPECT_THAT(states_entered(ids[row.id]), testing::ElementsAre("evaluate", row.ends_in))
+        << row.id;
   }
 }
 
-TEST_F(Isolation, NothingOfTheEnvironmentOrTheDiskIsSeen) {
+TEST_F(Isolation, HidesTheEnvironmentAndTheDisk) {
   start("PT10S");
   const std::string looks =
       R"(jq([env, $ENV, env.MILLRACE_TEST_SECRET, [inputs], input_filename, get_search_list]))";
@@ -156,24 +157,19 @@ TEST_F(Isolation, NothingOfTheEnvironmentOrTheDiskIsSeen) {
   }
 }
 
-TEST_F(Isolation, TwoThatNeverEndDoNotHoldUpAThird) {
+TEST_F(Isolation, RunsOthersBesideTwoProgramsThatNeverEnd) {
   start("PT24H");
   std::vector<std::string> looping;
   for (const char* id : {"one", "two"}) {
     millrace().apply(caught(id, "jq(last(range(1e18)))"));
     looping.push_back(millrace().start_instance(id, {{"n", 1}}));
   }
-  run_good_ones();
+  run_good_instances();
   for (const std::string& id : looping) EXPECT_EQ(millrace().instance(id).at("status"), "running");
-  millrace().stop();  // and nothing is left of them
+  millrace().stop();  // expects that no process is left
 }
 
-size_t number_from(const char* variable, size_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoul(text);
-}
-
-/// Computes for about so long between its start and its wait.
+/// A workflow that computes for about this time between its start and its wait.
 std::string slow_workflow(size_t number, size_t milliseconds) {
   constexpr size_t kStepsAMillisecond = 3'000;
   return fmt::format(R"(
@@ -204,7 +200,7 @@ class SlowTransform : public Isolation {
   void SetUp() override {
     start("PT30S");
     for (size_t i = 0; i < workflows_; ++i) millrace().apply(slow_workflow(i, milliseconds_));
-    // Each start with the event that its instance will wait for right behind it.
+    // The event that an instance waits for is published directly after the event that starts it.
     for (size_t k = 0; k < instances_; ++k) {
       for (size_t i = 0; i < workflows_; ++i) {
         publish(fmt::format("slow{}.start", i), fmt::format("k{}", k));
@@ -233,9 +229,9 @@ class SlowTransform : public Isolation {
   const size_t milliseconds_ = number_from("MILLRACE_SLOW_MS", 300);
 };
 
-TEST_F(SlowTransform, MissesNoEventThatComesMeanwhile) { expect_all_complete(); }
+TEST_F(SlowTransform, MissesNoEventThatComesBeforeItEnds) { expect_all_complete(); }
 
-TEST_F(SlowTransform, MissesNoEventThatComesMeanwhileAndAKill) {
+TEST_F(SlowTransform, MissesNoEventWhenTheServerIsKilledBeforeItEnds) {
   ASSERT_TRUE(eventually([&] { return count("") == all() && count("status=complete") > 0; },
                          Duration(120'000)));
   millrace().kill();

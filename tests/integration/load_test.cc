@@ -1,5 +1,6 @@
-// Many lifecycles at once through the whole program and a real broker: each generated event comes
-// once, and nothing is worth a warning.
+// Many lifecycles at once on a real server and broker: each generated event is published once, and
+// the log has no warning.
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -30,8 +31,8 @@ states:
 
 class Load : public MillraceTest {
  protected:
-  /// An event that starts the lifecycle of this number, and the one that it waits for.
-  void begin(size_t number) {
+  /// Publishes the event that starts the lifecycle of this number, and the one that it waits for.
+  void start(size_t number) {
     for (const char* const type : {"placed", "paid"}) {
       client_->publish(
           fmt::format("millrace.events.default.{}", type),
@@ -44,39 +45,39 @@ class Load : public MillraceTest {
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
 };
 
-TEST_F(Load, ComesOutOnceForEachLifecycleAndWithoutAWarning) {
+TEST_F(Load, CausesOneGeneratedEventForEachLifecycleAndNoWarning) {
   const char* const wanted = std::getenv("MILLRACE_LIFECYCLES");
   const size_t count = wanted == nullptr ? 4'000 : std::stoul(wanted);
   constexpr size_t kInFlight = 512;
   millrace_.apply(kLoadOrder);
   client_->subscribe("millrace.events.default.shipped");
   std::map<std::string, int> shipped;
-  size_t begun = 0;
+  size_t started = 0;
   while (shipped.size() < count) {
-    while (begun < count && begun < shipped.size() + kInFlight) begin(begun++);
+    while (started < count && started < shipped.size() + kInFlight) start(started++);
     client_->flush();
     const std::optional<RawNatsClient::Message> message = client_->next(kLongEnough);
-    ASSERT_TRUE(message) << shipped.size() << " of " << count << " came";
-    const auto seen = [&](const RawNatsClient::Message& one) {
+    ASSERT_TRUE(message) << "received " << shipped.size() << " of " << count;
+    const auto add = [&](const RawNatsClient::Message& one) {
       ++shipped[parse_json(one.data)->at("data").get<std::string>()];
     };
-    seen(*message);
-    while (const auto next = client_->next(Duration(0))) seen(*next);
+    add(*message);
+    while (const auto next = client_->next(Duration(0))) add(*next);
   }
   EXPECT_TRUE(eventually([&] {
     return millrace_.ask("GET", "/metrics").body.find("\nmillrace_outbox_in_flight 0\n") !=
            std::string::npos;
   }));
-  client_->flush();  // what was acknowledged has been delivered to subscribers before
+  client_->flush();  // an acknowledged message has been sent to the subscriber before
   while (const auto next = client_->next(Duration(0))) {
     ++shipped[parse_json(next->data)->at("data").get<std::string>()];
   }
   size_t twice = 0;
   for (const auto& [order, times] : shipped) twice += times > 1;
-  EXPECT_EQ(twice, 0u) << "of " << count << " generated events";
-  // That of a new data folder shows that a warning would be seen.
+  EXPECT_EQ(twice, 0u) << "repeated, of " << count << " generated events";
+  // The warning of a new data folder shows that the log has warnings.
   EXPECT_THAT(complaints_in(millrace_.process().errors()),
-              ElementsAre(HasSubstr("warning a key for secrets was made")));
+              ElementsAre(HasSubstr("warning generated the secret key")));
 }
 
 }  // namespace

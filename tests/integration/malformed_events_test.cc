@@ -1,5 +1,5 @@
-// What is no event is set aside with the reason and harms nobody: every row of the codec's table,
-// on the real stream.
+// A message that is not a valid event becomes a dead letter with the reason, and valid events are
+// applied. Every row of the codec's table of malformed events is sent through a real stream.
 #include "tests/unit/cloudevents/malformed_events.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::string valid_event(size_t number) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"valid"}})", number);
 }
 
-/// The bytes that an item of the list shows.
+/// The bytes of a dead letter as the API shows them.
 std::string bytes_of(const Json& item) {
   const std::string data = item.at("data");
   return item.at("encoding") == "base64" ? base64_decode(data).value_or("") : data;
@@ -43,7 +43,7 @@ class MalformedEvents : public MillraceTest {
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
 };
 
-TEST_F(MalformedEvents, BecomeDeadLettersWithTheirBytesWhileTheOthersAreApplied) {
+TEST_F(MalformedEvents, BecomeDeadLettersWhileValidEventsAreApplied) {
   millrace_.apply(kMalformedCounter);
   const std::unique_ptr<RawNatsClient> letters = nats_.client();
   letters->subscribe("millrace.dlq.>");
@@ -89,7 +89,7 @@ TEST_F(MalformedEvents, BecomeDeadLettersWithTheirBytesWhileTheOthersAreApplied)
   EXPECT_TRUE(millrace_.is_running());
 }
 
-TEST_F(MalformedEvents, AreRefusedOverHttpWithTheSameCode) {
+TEST_F(MalformedEvents, AreRejectedOverHttpWithTheSameErrorCode) {
   for (const MalformedEvent& row : malformed_events()) {
     const HttpReply reply = millrace_.ask("POST", "events", row.body, row.headers);
     EXPECT_TRUE(reply.status == 400 || reply.status == 415) << row.name << ": " << reply.status;
@@ -98,7 +98,7 @@ TEST_F(MalformedEvents, AreRefusedOverHttpWithTheSameCode) {
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(MalformedEvents, OfASubjectOrNamespaceThatThereIsNotAreSetAsideToo) {
+TEST_F(MalformedEvents, BecomeDeadLettersWhenTheirSubjectOrNamespaceIsUnknown) {
   client_->publish("millrace.events.default", valid_event(1));
   client_->publish("millrace.events.nowhere.valid", valid_event(2));
   client_->flush();
@@ -106,7 +106,7 @@ TEST_F(MalformedEvents, OfASubjectOrNamespaceThatThereIsNotAreSetAsideToo) {
   EXPECT_EQ(millrace_.items("dlq").front()["reason"], "event.subject");
   EXPECT_EQ(millrace_.items("dlq").size(), 1U);
 
-  // Their namespace need not exist for them to be read.
+  // Dead letters can be read although their namespace does not exist.
   const std::vector<Json> letters = millrace_.items("/v1/ns/nowhere/dlq");
   ASSERT_EQ(letters.size(), 1U);
   EXPECT_EQ(letters.front()["reason"], "namespace.not_found");

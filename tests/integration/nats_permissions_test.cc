@@ -1,5 +1,5 @@
-// The permissions of docs/nats.md are enough, for millrace and for a worker, and give a worker no
-// more than is said there.
+// The permissions in docs/nats.md are sufficient for millrace, a worker and a publisher, and give a
+// worker nothing more than the document says.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// The server's configuration that the document shows.
+/// The configuration of the NATS server in the document.
 std::string documented_permissions() {
   const std::string text = read_repository_file("docs/nats.md");
   const std::string begin = "```conf\n";
@@ -60,7 +60,7 @@ class NatsPermissions : public testing::Test {
                            {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}}};
 };
 
-TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
+TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   const auto shop = client_as("shop");
   shop->subscribe("millrace.events.shop.paid");
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
@@ -68,12 +68,12 @@ TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
   QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
   worker.client().subscribe("millrace.stops.*");
   ASSERT_TRUE(worker.do_one("1"));
-  EXPECT_TRUE(shop->next(kLongEnough)) << "the event that the workflow sends";
+  EXPECT_TRUE(shop->next(kLongEnough)) << "the generated event";
   EXPECT_TRUE(eventually(
       [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 1; }));
   EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
 
-  millrace_.kill();  // the next one has to make room for its consumers, and ask the owner
+  millrace_.kill();  // the next process must delete old consumers and ask for the owner
   millrace_.start_ready();
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
@@ -90,7 +90,7 @@ TEST_F(NatsPermissions, AreEnoughForMillraceAWorkerAndAPublisher) {
   millrace_.stop();
 }
 
-TEST_F(NatsPermissions, GiveAWorkerNothingOfOthers) {
+TEST_F(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {
   const auto worker = client_as("charge");
   for (const char* const subject :
        {"millrace.results.0.other.x", "millrace.owner", "millrace.events.shop.ordered",

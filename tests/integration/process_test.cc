@@ -1,4 +1,4 @@
-// The process itself: how it starts, is killed, starts again and stops, with and without a broker.
+// The process of a server: start, kill, restart and stop, with and without a broker.
 #include <csignal>
 
 #include <gmock/gmock.h>
@@ -10,9 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-using ProcessTest = MillraceTest;
+using ServerProcess = MillraceTest;
 
-TEST_F(ProcessTest, StartsAgainOnTheSameDataAfterAKillAndStopsCleanly) {
+TEST_F(ServerProcess, KeepsWorkflowsAndInstancesAcrossAKill) {
   const std::string text = read_repository_file("examples/purchase/purchase.yaml");
   millrace_.apply(text);
   const std::string id = millrace_.start_instance("purchase", {{"customerId", "c-1"}});
@@ -24,27 +24,27 @@ TEST_F(ProcessTest, StartsAgainOnTheSameDataAfterAKillAndStopsCleanly) {
   millrace_.stop();
 }
 
-TEST_F(ProcessTest, StopsOnSigintToo) {
+TEST_F(ServerProcess, StopsOnSigint) {
   millrace_.process().signal(SIGINT);
   EXPECT_EQ(millrace_.process().wait(), 0);
   EXPECT_TRUE(millrace_.process().group_ends());
 }
 
-TEST_F(ProcessTest, StopsWithoutAWarning) {
+TEST_F(ServerProcess, StopsOnSigtermWithoutAWarning) {
   millrace_.process().signal(SIGTERM);
   EXPECT_EQ(millrace_.process().wait(), 0);
-  // That of a new data folder shows that one would be seen.
+  // The warning of a new data folder shows that the log has warnings.
   EXPECT_THAT(complaints_in(millrace_.process().errors()),
-              testing::ElementsAre(HasSubstr("warning a key for secrets was made")));
+              testing::ElementsAre(HasSubstr("warning generated the secret key")));
 }
 
-TEST_F(ProcessTest, StopsOnSighupTooWhereThereIsNoTokenToReadAgain) {
+TEST_F(ServerProcess, StopsOnSighupWithoutATokenFile) {
   millrace_.process().signal(SIGHUP);
   EXPECT_EQ(millrace_.process().wait(), 0);
   EXPECT_TRUE(millrace_.process().group_ends());
 }
 
-TEST_F(ProcessTest, StopsAlthoughARequestStillWaits) {
+TEST_F(ServerProcess, StopsWhileARequestWaits) {
   millrace_.apply(read_repository_file("examples/purchase/purchase.yaml"));
   RawClient waiting(millrace_.port());
   waiting.send(
@@ -58,14 +58,14 @@ TEST_F(ProcessTest, StopsAlthoughARequestStillWaits) {
   EXPECT_EQ(reply->code(), "stopping");
 }
 
-TEST_F(ProcessTest, RefusesDataThatAnotherProcessHas) {
+TEST_F(ServerProcess, RefusesADataFolderThatAnotherProcessHasOpen) {
   const ProcessEnd second = run_process({.command = millrace_.command()});
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.errors, HasSubstr("store."));
   EXPECT_TRUE(millrace_.is_running());
 }
 
-TEST(ProcessWithoutBroker, IsNotStartedWithFewerDescriptorsThanItNeeds) {
+TEST(MillraceProgram, DoesNotStartWithTooFewFileDescriptors) {
   for (const std::string verb : {"serve --data /nowhere", "dev"}) {
     const ProcessEnd end = run_process(
         {.command = {"/bin/sh", "-c", "ulimit -n 64; exec " + millrace_program() + " " + verb}});
@@ -75,7 +75,7 @@ TEST(ProcessWithoutBroker, IsNotStartedWithFewerDescriptorsThanItNeeds) {
   }
 }
 
-TEST(ProcessWithoutBroker, TakesNoInputThatCannotBeReadForAnEmptyOne) {
+TEST(MillraceProgram, RejectsStandardInputThatItCannotRead) {
   for (const std::string verb : {"lint -", "variable set key -", "secret set key"}) {
     const ProcessEnd end = run_process(
         {.command = {"/bin/sh", "-c", "exec " + millrace_program() + " " + verb + " < /"}});
@@ -84,7 +84,7 @@ TEST(ProcessWithoutBroker, TakesNoInputThatCannotBeReadForAnEmptyOne) {
   }
 }
 
-TEST(ProcessWithoutBroker, BecomesReadyWhenNatsComes) {
+TEST(MillraceProgram, BecomesReadyWhenTheBrokerStarts) {
   NatsServer nats;
   nats.process().stop();
   MillraceServer millrace(nats.url());
@@ -99,7 +99,7 @@ TEST(ProcessWithoutBroker, BecomesReadyWhenNatsComes) {
   millrace.stop();
 }
 
-TEST(ProcessWithoutBroker, StopsWithoutIt) {
+TEST(MillraceProgram, StopsWhileTheBrokerIsDown) {
   NatsServer nats;
   nats.process().stop();
   MillraceServer millrace(nats.url());
@@ -107,7 +107,7 @@ TEST(ProcessWithoutBroker, StopsWithoutIt) {
   millrace.stop();
 }
 
-TEST_F(ProcessTest, LivesThroughACrashOfTheBroker) {
+TEST_F(ServerProcess, SurvivesACrashOfTheBroker) {
   millrace_.apply(read_repository_file("examples/guest-booking/guest-booking.yaml"));
   const std::string id = millrace_.start_instance("guest-booking", {{"customerId", "c-1"}});
   const auto ready = [&] { return millrace_.ask("GET", "/readyz").status; };
@@ -123,11 +123,11 @@ TEST_F(ProcessTest, LivesThroughACrashOfTheBroker) {
 
   ASSERT_TRUE(nats_.process().start_again());
   EXPECT_TRUE(eventually([&] { return ready() == 200; }));
-  EXPECT_EQ(millrace_.ask("POST", "events", booking).status, 202);  // it is ready for this
+  EXPECT_EQ(millrace_.ask("POST", "events", booking).status, 202);
   millrace_.instance_once(id, "complete");
 }
 
-TEST_F(ProcessTest, SendsWhatItGeneratedWhileTheBrokerWasAwayOnceItIsBack) {
+TEST_F(ServerProcess, PublishesGeneratedEventsWhenTheBrokerIsBack) {
   millrace_.apply(read_repository_file("examples/reservation/reservation.yaml"));
   nats_.process().kill();
   const std::string id = millrace_.start_instance("reservation", {{"guestName", "Ada"}});
@@ -142,7 +142,7 @@ TEST_F(ProcessTest, SendsWhatItGeneratedWhileTheBrokerWasAwayOnceItIsBack) {
   }));
 }
 
-TEST(ProcessWithASmallBroker, MakesDeadLettersOfWhatIsTooLargeForItAndGoesOn) {
+TEST(MillraceProgram, MovesEventsThatAreTooLargeForTheBrokerToTheDeadLetterQueue) {
   NatsServer nats("max_payload: 8KB");
   MillraceServer millrace(nats.url());
   millrace.start_ready();

@@ -1,5 +1,5 @@
-// What was begun before a stop goes on after the start: waits, timers, delayed events, what has
-// been seen already.
+// A restart continues what the last process left: waits, timers, delayed events, groups, and the
+// deduplication window.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Waits for `go` with its own key, at most that long.
+/// A workflow that waits for the event `go` with its key until the timeout.
 std::string waiter(std::string_view timeout) {
   return fmt::format(R"(
 id: waiter
@@ -64,7 +64,7 @@ class Restart : public MillraceTest {
     ASSERT_TRUE(eventually([&] { return now() > deadline; }));
   }
 
-  /// Whether the instance caught its timeout, by its history.
+  /// Whether the history says that the instance caught its timeout.
   bool timed_out(const std::string& id) {
     for (const Json& record : millrace_.history(id)) {
       if (record.at("kind") == "caught") return true;
@@ -73,7 +73,7 @@ class Restart : public MillraceTest {
   }
 };
 
-TEST_F(Restart, AWaitingInstanceIsWoken) {
+TEST_F(Restart, ResumesAWaitThatAnEventCompletes) {
   millrace_.apply(waiter("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const std::string other = millrace_.start_instance("waiter", {{"key", "other"}});
@@ -85,7 +85,7 @@ TEST_F(Restart, AWaitingInstanceIsWoken) {
   EXPECT_EQ(millrace_.instance(other)["status"], "waiting");
 }
 
-TEST_F(Restart, AnEventThatWasPublishedMeanwhileWakes) {
+TEST_F(Restart, AppliesAnEventThatWasPublishedWhileTheServerWasDown) {
   millrace_.apply(waiter("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   millrace_.kill();
@@ -94,7 +94,7 @@ TEST_F(Restart, AnEventThatWasPublishedMeanwhileWakes) {
   millrace_.instance_once(id, "complete");
 }
 
-TEST_F(Restart, ATimerThatCameDueMeanwhileFires) {
+TEST_F(Restart, FiresATimerThatCameDueWhileTheServerWasDown) {
   millrace_.apply(waiter("PT1S"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const TimePoint deadline = deadline_of(id);
@@ -105,8 +105,8 @@ TEST_F(Restart, ATimerThatCameDueMeanwhileFires) {
   EXPECT_TRUE(timed_out(id));
 }
 
-TEST_F(Restart, AnEventStampedBeforeTheDeadlineWinsOverTheTimeoutThatCameDueMeanwhile) {
-  for (const char* const timeout : {"PT1S", "PT5S", "PT20S"}) {  // as long as this machine needs
+TEST_F(Restart, PrefersAnEventStampedBeforeTheDeadlineToTheTimeout) {
+  for (const char* const timeout : {"PT1S", "PT5S", "PT20S"}) {  // longer on a slow machine
     millrace_.apply(waiter(timeout));
     const std::string in_time = millrace_.start_instance("waiter", {{"key", timeout}});
     const std::string late = millrace_.start_instance("waiter", {{"key", "late"}});
@@ -129,7 +129,7 @@ TEST_F(Restart, AnEventStampedBeforeTheDeadlineWinsOverTheTimeoutThatCameDueMean
   FAIL() << "no event was published in time";
 }
 
-TEST_F(Restart, ADelayedEventGoesOutOnceAndNotBeforeItsTime) {
+TEST_F(Restart, PublishesADelayedEventOnceAndNotEarly) {
   millrace_.apply(R"(
 id: reminder
 states:
@@ -142,12 +142,12 @@ states:
 )");
   const std::unique_ptr<RawNatsClient> events = nats_.client();
   events->subscribe("millrace.events.default.reminder");
-  const TimePoint begun = now();
+  const TimePoint started = now();
   const std::string id = millrace_.start_instance("reminder", Json::object());
   millrace_.kill();
   millrace_.start_ready();
   ASSERT_TRUE(events->next());
-  EXPECT_GE(now() - begun, Duration(1000));
+  EXPECT_GE(now() - started, Duration(1000));
   millrace_.kill();
   millrace_.start_ready();
   millrace_.apply(kCounter);
@@ -157,7 +157,7 @@ states:
   EXPECT_EQ(info["state"]["subjects"]["millrace.events.default.reminder"], 1) << info;
 }
 
-TEST_F(Restart, AnEventThatComesAgainCountsOnce) {
+TEST_F(Restart, IgnoresADuplicate) {
   millrace_.apply(kCounter);
   publish("count", "1");
   ASSERT_TRUE(millrace_.has_instances("workflow=counter", 1));
@@ -168,11 +168,11 @@ TEST_F(Restart, AnEventThatComesAgainCountsOnce) {
   publish("count", "1");
   publish("count", "2");
   ASSERT_TRUE(millrace_.has_instances("workflow=counter&status=complete", 2));
-  publish("count", "3");  // what came before it was applied before it
+  publish("count", "3");  // all earlier events are applied before it
   ASSERT_TRUE(millrace_.has_instances("workflow=counter", 3));
 }
 
-TEST_F(Restart, HalfAGroupOfEventsIsKept) {
+TEST_F(Restart, KeepsTheEventsOfAnIncompleteGroup) {
   millrace_.apply(read_repository_file("examples/order-fan-in/order-ready.yaml"));
   const auto send = [&](std::string_view type, std::string_view source) {
     const Json ack = nats_.client()->publish_acked(

@@ -1,4 +1,4 @@
-// `millrace test` as it is run: the program, its jq workers, files on the disk.
+// `millrace test`: the whole program with its jq workers and files on disk.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -18,7 +18,7 @@ using testing::Not;
 class Scenarios : public testing::Test {
  protected:
   void SetUp() override { fs::create_directory(temporary_); }
-  /// The stores and their folders are gone.
+  /// Expects that no store and no folder is left.
   void TearDown() override { EXPECT_TRUE(fs::is_empty(temporary_)); }
 
   ProcessEnd test(std::vector<std::string> arguments) const {
@@ -33,7 +33,7 @@ class Scenarios : public testing::Test {
     return path.string();
   }
 
-  /// A workflow that says hello, by a program that only a jq worker can evaluate.
+  /// Writes a workflow with a program that only a jq worker can evaluate, and two scenarios.
   void write_hello() const {
     write("shop/hello.yaml",
           "id: hello\nstates:\n  - {id: a, type: noop, transform: "
@@ -48,7 +48,7 @@ class Scenarios : public testing::Test {
   fs::path temporary_ = folder_.path() / "tmp";
 };
 
-TEST_F(Scenarios, OfTheFiveDocumentsComeTrue) {
+TEST_F(Scenarios, PassForTheFiveDocuments) {
   const ProcessEnd end = test({"tests/documents"});
   EXPECT_EQ(end.code, 0) << end.output << end.errors;
   for (const char* name : {"steep", "temporal", "stevora", "direktiv", "zart"}) {
@@ -57,7 +57,7 @@ TEST_F(Scenarios, OfTheFiveDocumentsComeTrue) {
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
-TEST_F(Scenarios, OfTheExamplesComeTrue) {
+TEST_F(Scenarios, PassForTheExamples) {
   const ProcessEnd end = test({"examples"});
   EXPECT_EQ(end.code, 0) << end.output << end.errors;
   EXPECT_EQ(end.errors, "");
@@ -68,7 +68,7 @@ TEST_F(Scenarios, OfTheExamplesComeTrue) {
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
-TEST_F(Scenarios, OfTheDocumentsSamplesComeTrue) {
+TEST_F(Scenarios, PassForTheSamplesOfTheDocumentation) {
   const ProcessEnd end = test({"docs/samples", "tests/corpus/direktiv"});
   EXPECT_EQ(end.code, 0) << end.output << end.errors;
   EXPECT_EQ(end.errors, "");
@@ -77,19 +77,19 @@ TEST_F(Scenarios, OfTheDocumentsSamplesComeTrue) {
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
-TEST_F(Scenarios, FailWithWhatWasWantedAndWhatCame) {
+TEST_F(Scenarios, FailWithTheExpectedAndTheActualValue) {
   write_hello();
   const ProcessEnd end = test({(folder_.path() / "shop").string()});
   EXPECT_EQ(end.code, 9) << end.errors;
   EXPECT_THAT(end.output, HasSubstr("hello.test.yaml: says it ("));
   EXPECT_THAT(end.output, HasSubstr("FAILED "));
   EXPECT_THAT(end.output,
-              HasSubstr("shop/hello.test.yaml:3:62: scenarios[1].expect.output.says[1]: wanted "
+              HasSubstr("shop/hello.test.yaml:3:62: scenarios[1].expect.output.says[1]: expected "
                         "\"C\", got \"B\"\n"));
   EXPECT_THAT(end.output, HasSubstr("2 scenarios in 1 file: 1 passed, 1 FAILED ("));
 }
 
-TEST_F(Scenarios, CanBeChosenByName) {
+TEST_F(Scenarios, CanBeSelectedByName) {
   write_hello();
   const std::string folder = folder_.path().string();
   const ProcessEnd end = test({folder, "--only", "says"});
@@ -98,18 +98,18 @@ TEST_F(Scenarios, CanBeChosenByName) {
   EXPECT_EQ(test({folder, "--only", "whispers"}).code, 3);
 }
 
-TEST_F(Scenarios, AreReportedAsJUnitDoes) {
+TEST_F(Scenarios, AreReportedInTheFormatOfJUnit) {
   write_hello();
   write("shop/wrong.test.yaml", "workflows: [hello.yaml]\nscenarios: 5\n");
   const ProcessEnd end = test({folder_.path().string(), "-o", "junit"});
-  EXPECT_EQ(end.code, 7) << "a wrong file is worse than a failure";
+  EXPECT_EQ(end.code, 7) << "the exit code of an invalid file takes precedence over a failure";
   EXPECT_TRUE(end.output.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites "))
       << end.output;
   EXPECT_THAT(end.output, HasSubstr("tests=\"3\" failures=\"1\" errors=\"1\""));
   EXPECT_THAT(end.output, HasSubstr("wrong.test.yaml:2:12: error: scenarios: "));
 }
 
-TEST_F(Scenarios, AreToldWhatIsWrongWithTheirFilesAndTheOthersArePlayed) {
+TEST_F(Scenarios, RunAlthoughOtherFilesHaveErrors) {
   write_hello();
   write("broken.yaml", "id: broken\nstates:\n  - {id: a, type: noop, transform: 'jq(. |)'}\n");
   write("broken.test.yaml", "scenarios:\n  - {name: x, start: {}, expect: {status: done}}\n");
@@ -117,7 +117,7 @@ TEST_F(Scenarios, AreToldWhatIsWrongWithTheirFilesAndTheOthersArePlayed) {
   EXPECT_EQ(end.code, 7);
   EXPECT_THAT(end.output, HasSubstr("broken.yaml:3:"));
   EXPECT_THAT(end.output, HasSubstr("broken.test.yaml:2:43: error: scenarios[0].expect.status: "));
-  EXPECT_THAT(end.output, HasSubstr("1 scenario in 2 files: 1 passed, 1 file wrong ("));
+  EXPECT_THAT(end.output, HasSubstr("1 scenario in 2 files: 1 passed, 1 file with errors ("));
 }
 
 TEST_F(Scenarios, LeaveNothingBehindWhenTheyAreInterrupted) {
@@ -134,7 +134,7 @@ TEST_F(Scenarios, LeaveNothingBehindWhenTheyAreInterrupted) {
   EXPECT_TRUE(process.group_ends());
 }
 
-TEST_F(Scenarios, ThatAreNotThereAreNoSuccess) {
+TEST_F(Scenarios, FailWhenNoneIsFound) {
   EXPECT_EQ(test({(folder_.path() / "nowhere").string()}).code, 3);
   EXPECT_EQ(test({temporary_.string()}).code, 3);
   EXPECT_EQ(test({"examples", "-o", "table"}).code, 2);

@@ -1,5 +1,5 @@
-// Secrets of the whole program: where they can be read, which is nowhere, and the key that they
-// are sealed with.
+// Secrets in the whole program: no output, file or message has them in plain text; the key that
+// seals them.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,8 @@ class SecretsTest : public testing::Test {
     std::ofstream(path) << std::string(64, digit) << "\n";
     return path;
   }
-  /// Starts with the key in that file; empty: as it is without.
+  /// Starts with the key in this file, or without the option if `key_file` is empty. Returns
+  /// whether the server listens.
   bool starts_with(const std::string& key_file) {
     std::map<std::string, std::string> environment;
     if (!key_file.empty()) environment["MILLRACE_SECRET_KEY_FILE"] = key_file;
@@ -36,7 +37,7 @@ class SecretsTest : public testing::Test {
   MillraceServer millrace_{nats_.url()};
 };
 
-TEST_F(SecretsTest, CanBeReadNowhere) {
+TEST_F(SecretsTest, AreExposedNowhere) {
   millrace_.start();
   EXPECT_EQ(millrace_.cli({"secret", "set", "token"}, std::string(kValue) + "\n").code, 0);
   EXPECT_EQ(millrace_.ask("PUT", "secrets/other", kValue).status, 201);
@@ -56,21 +57,21 @@ TEST_F(SecretsTest, CanBeReadNowhere) {
   EXPECT_THAT(leaks_of(millrace_, kValue), IsEmpty());
 
   EXPECT_EQ(millrace_.ask("PUT", "variables/open", kValue).status, 200);
-  EXPECT_THAT(leaks_of(millrace_, kValue), Not(IsEmpty())) << "or nothing is ever found";
+  EXPECT_THAT(leaks_of(millrace_, kValue), Not(IsEmpty())) << "leaks_of() finds plain text";
 }
 
-TEST_F(SecretsTest, AreSealedWithAKeyThatIsMadeWhereNoneIsGiven) {
+TEST_F(SecretsTest, AreSealedWithAGeneratedKeyByDefault) {
   ASSERT_TRUE(starts_with(""));
-  EXPECT_TRUE(millrace_.process().error_line("a key for secrets was made").has_value());
+  EXPECT_TRUE(millrace_.process().error_line("generated the secret key").has_value());
   struct stat key {};
   ASSERT_EQ(::stat((millrace_.data() / "secret-key").c_str(), &key), 0);
   EXPECT_EQ(key.st_mode & 0777, 0600U);
   millrace_.stop();
   ASSERT_TRUE(starts_with(""));
-  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("was made"))) << "it is there by now";
+  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("was made"))) << "the key exists already";
 }
 
-TEST_F(SecretsTest, AreOpenedByTheirOwnKeyOnly) {
+TEST_F(SecretsTest, AreDecryptedWithTheirOwnKeyOnly) {
   const std::string right = write_key("right", 'a');
   const std::string wrong = write_key("wrong", 'b');
   ASSERT_TRUE(starts_with(right));

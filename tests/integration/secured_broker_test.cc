@@ -1,5 +1,5 @@
-// A broker that asks for certificates and a login: millrace gets in by the variables of the nats
-// command line or by the URL, and shows the password to nobody.
+// A broker that requires TLS and a login. millrace reads both from the variables of the nats
+// command line or from the URL, and never shows the password.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// A certificate for 127.0.0.1 that vouches for itself, good for a server and for a client.
+/// A self-signed certificate for 127.0.0.1, for a server and for a client.
 class Certificate {
  public:
   Certificate() {
@@ -54,7 +54,7 @@ void expect_work(MillraceServer& millrace, std::string_view id) {
   EXPECT_THAT(millrace.process().errors(), Not(HasSubstr("open-sesame")));
 }
 
-TEST(SecuredBroker, LetsInWhoKnowsItsCertificateAndThePassword) {
+TEST(SecuredBroker, AcceptsAPasswordOverTls) {
   const Certificate certificate;
   const NatsServer nats(certificate.configuration() + kLogin);
   MillraceServer by_variables(
@@ -67,7 +67,7 @@ TEST(SecuredBroker, LetsInWhoKnowsItsCertificateAndThePassword) {
   expect_work(by_url, "2");
 }
 
-TEST(SecuredBroker, LetsInWhoHasACertificate) {
+TEST(SecuredBroker, AcceptsAClientCertificate) {
   const Certificate certificate;
   const NatsServer nats(certificate.configuration(
       fmt::format(", ca_file: \"{}\", verify: true", certificate.file())));
@@ -77,7 +77,7 @@ TEST(SecuredBroker, LetsInWhoHasACertificate) {
   expect_work(millrace, "1");
 }
 
-/// Starts it, waits until `/readyz` has that text and expects it in the log too.
+/// Starts the server, and expects this text in `/readyz`, in the log and in `millrace status`.
 void expect_not_ready(MillraceServer& millrace, const std::string& why) {
   millrace.start();
   const auto detail = [&] { return millrace.ask("GET", "/readyz").body; };
@@ -92,15 +92,15 @@ void expect_not_ready(MillraceServer& millrace, const std::string& why) {
   millrace.stop();
 }
 
-TEST(SecuredBroker, SaysThatItRefusesALogin) {
+TEST(SecuredBroker, IsReportedWhenItRefusesTheLogin) {
   const NatsServer nats(kLogin);
-  MillraceServer stranger(nats.url());
-  expect_not_ready(stranger, "refused the login (Authorization Violation)");
+  MillraceServer without_login(nats.url());
+  expect_not_ready(without_login, "refused the login (Authorization Violation)");
   MillraceServer wrong(nats.url(), {{"NATS_USER", "ann"}, {"NATS_PASSWORD", "open-sesame2"}});
   expect_not_ready(wrong, "refused the login (Authorization Violation)");
 }
 
-TEST(SecuredBroker, SaysThatACertificateIsNotTrusted) {
+TEST(SecuredBroker, IsReportedWhenItsCertificateIsNotTrusted) {
   const Certificate certificate;
   const Certificate other;
   const NatsServer nats(certificate.configuration());
@@ -108,17 +108,17 @@ TEST(SecuredBroker, SaysThatACertificateIsNotTrusted) {
   expect_not_ready(millrace, fmt::format("TLS with NATS at {} failed (", tls_url(nats)));
 }
 
-TEST(SecuredBroker, IsToldFromOneThatIsNotThere) {
+TEST(SecuredBroker, IsDistinguishedFromAnUnreachableBroker) {
   std::string url;
   { url = NatsServer().url(); }
-  MillraceServer nobody(url);
-  expect_not_ready(nobody,
+  MillraceServer unreachable(url);
+  expect_not_ready(unreachable,
                    fmt::format("no NATS server can be reached at {} (Connection refused)", url));
   MillraceServer unknown("nats://no-such-host.invalid:4222");
   expect_not_ready(unknown, "of nats://no-such-host.invalid:4222 is unknown (");
 }
 
-TEST(SecuredBroker, NamesThePermissionThatIsMissing) {
+TEST(SecuredBroker, IsReportedWithTheMissingPermission) {
   const NatsServer nats(R"(authorization { users: [{
     user: ann, password: open-sesame,
     permissions: {publish: ["millrace.>"], subscribe: ["_INBOX.>", "millrace.owner.*"]}

@@ -1,5 +1,5 @@
-// Two servers on one NATS account: one of them owns the streams, the other one does not start, or
-// takes over where the owner is silent.
+// Two servers on one NATS account: one of them owns the streams. The other one does not start, or
+// takes over if the owner does not respond.
 #include <csignal>
 #include <filesystem>
 
@@ -22,7 +22,7 @@ constexpr const char* kWork =
 
 class StreamOwnership : public testing::Test {
  protected:
-  /// Starts an instance whose task a worker does.
+  /// Runs an instance with a task for a worker.
   void expect_work(MillraceServer& millrace) {
     millrace.apply(kWork);
     const std::string id = millrace.start_instance("work", Json::object());
@@ -46,13 +46,13 @@ class StreamOwnership : public testing::Test {
   MillraceServer second_{nats_.url()};
 };
 
-TEST_F(StreamOwnership, AServerWithAnotherFolderIsRefusedByTheNameOfTheOwner) {
+TEST_F(StreamOwnership, ExcludesAServerWithAnotherDataFolder) {
   first_.start_ready();
   expect_refused(second_, first_, first_.process().pid());
   expect_work(first_);
 }
 
-TEST_F(StreamOwnership, AServerOnACopyOfTheFolderIsRefusedToo) {
+TEST_F(StreamOwnership, ExcludesAServerOnACopyOfTheDataFolder) {
   first_.start_ready();
   first_.apply(kWork);
   first_.stop();
@@ -63,7 +63,7 @@ TEST_F(StreamOwnership, AServerOnACopyOfTheFolderIsRefusedToo) {
   expect_work(first_);
 }
 
-TEST_F(StreamOwnership, ASilentOwnerIsReplacedAndStopsWhenItIsBack) {
+TEST_F(StreamOwnership, PassesFromAnUnresponsiveOwnerWhichThenStops) {
   first_.start_ready();
   first_.process().signal(SIGSTOP);
   second_.start_ready();
@@ -78,15 +78,15 @@ TEST_F(StreamOwnership, ASilentOwnerIsReplacedAndStopsWhenItIsBack) {
   expect_work(second_);
 }
 
-TEST_F(StreamOwnership, TheSameFolderGoesOnAtOnceAfterACrash) {
+TEST_F(StreamOwnership, StaysWithTheDataFolderAfterACrash) {
   first_.start_ready();
   first_.kill();
   first_.start_ready();
-  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("it is replaced"))) << "it did not wait";
+  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("it is replaced"))) << "the server waited";
   expect_work(first_);
 }
 
-TEST_F(StreamOwnership, AnotherFolderGoesOnAtOnceAfterAStop) {
+TEST_F(StreamOwnership, PassesToAnotherDataFolderAfterAStop) {
   first_.start_ready();
   first_.stop();
   second_.start_ready();
@@ -94,7 +94,7 @@ TEST_F(StreamOwnership, AnotherFolderGoesOnAtOnceAfterAStop) {
   expect_work(second_);
 }
 
-TEST_F(StreamOwnership, AServerThatIsToldToTakesTheStreamsOver) {
+TEST_F(StreamOwnership, PassesToAServerWithTheOptionTakeOver) {
   first_.start_ready();
   second_.set_arguments({"--take-over"});
   second_.start_ready();
@@ -104,7 +104,7 @@ TEST_F(StreamOwnership, AServerThatIsToldToTakesTheStreamsOver) {
   expect_work(second_);
 }
 
-TEST_F(StreamOwnership, IsKeptWhereTheBrokerForgetsIt) {
+TEST_F(StreamOwnership, IsRestoredWhenTheBrokerLosesIt) {
   first_.start_ready();
   const auto client = nats_.client();
   client->api("STREAM.DELETE.MILLRACE_OWNER");

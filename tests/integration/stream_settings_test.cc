@@ -1,4 +1,4 @@
-// How the streams are called and made: prefixes, limits, a domain of JetStream.
+// Settings of the streams: prefix, limits, JetStream domain.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Started by an event, asks the worker of a service, tells of it by an event.
+/// An event starts the workflow. It calls a service of a worker and generates an event.
 constexpr const char* kSettingsOrder = R"(id: order
 functions:
   - {id: charge, type: knative-namespace, service: charge}
@@ -29,7 +29,7 @@ std::string ordered(std::string_view id) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"ordered"}})", id);
 }
 
-TEST(StreamSettings, TwoPrefixesLiveSideBySideOnOneBroker) {
+TEST(StreamSettings, SeparateTwoPrefixesOnOneBroker) {
   const NatsServer nats;
   MillraceServer first(nats.url());
   MillraceServer second(nats.url(), {{"MILLRACE_STREAM_PREFIX", "orders"}});
@@ -53,7 +53,7 @@ TEST(StreamSettings, TwoPrefixesLiveSideBySideOnOneBroker) {
     EXPECT_EQ(paid->subject, fmt::format("{}.events.default.paid", prefix));
     EXPECT_THAT(paid->data, HasSubstr(fmt::format(R"("by":"{}")", prefix)));
   }
-  // What only one of them has is the other's neither as an event nor as a dead letter.
+  // A message of one prefix is neither an event nor a dead letter of the other.
   client->publish_acked("orders.events.default.bad", "", "no event");
   EXPECT_TRUE(eventually([&] { return second.items("dlq").size() == 1; }));
   EXPECT_EQ(second.items("dlq")[0]["subject"], "orders.events.default.bad");
@@ -63,7 +63,7 @@ TEST(StreamSettings, TwoPrefixesLiveSideBySideOnOneBroker) {
   EXPECT_EQ(info["streams"]["events"]["name"], "ORDERS_EVENTS");
 }
 
-TEST(StreamSettings, CountWhereAStreamIsMadeAndAreWarnedOfWhereItIsThere) {
+TEST(StreamSettings, ApplyToANewStreamAndCauseAWarningForAnExistingOne) {
   const NatsServer nats;
   MillraceServer millrace(nats.url());
   const std::map<std::string, std::string> hours = {{"MILLRACE_EVENTS_MAX_AGE", "2h"},
@@ -81,7 +81,7 @@ TEST(StreamSettings, CountWhereAStreamIsMadeAndAreWarnedOfWhereItIsThere) {
   EXPECT_EQ(config("MILLRACE_EVENTS")["discard"], "old");
   EXPECT_EQ(config("MILLRACE_DLQ")["max_bytes"], -1);
   EXPECT_TRUE(eventually([&] { return config("MILLRACE_TASKS").contains("discard"); }));
-  EXPECT_EQ(config("MILLRACE_TASKS")["discard"], "new") << "a task that is not done stays";
+  EXPECT_EQ(config("MILLRACE_TASKS")["discard"], "new") << "a full stream keeps pending tasks";
   const Json info = millrace.get("/v1/info")["streams"];
   EXPECT_EQ(info["events"]["maxAgeSeconds"], 7200);
   EXPECT_EQ(info["events"]["maxBytes"], 1 << 30);
@@ -89,13 +89,14 @@ TEST(StreamSettings, CountWhereAStreamIsMadeAndAreWarnedOfWhereItIsThere) {
   millrace.stop();
 
   millrace.start_ready();
-  EXPECT_EQ(config("MILLRACE_EVENTS")["max_age"], 7'200'000'000'000) << "it is left as it is";
+  EXPECT_EQ(config("MILLRACE_EVENTS")["max_age"], 7'200'000'000'000)
+      << "an existing stream is not changed";
   EXPECT_TRUE(
       millrace.process().error_line("stream MILLRACE_EVENTS has max_bytes 1073741824 "
                                     "instead of -1"));
 }
 
-TEST(StreamSettings, ThatAreWrongEndTheStartWithTheirNames) {
+TEST(StreamSettings, PreventTheStartWhenTheyAreInvalid) {
   const NatsServer nats;
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
       {{"--stream-prefix", "Orders"}, "the stream prefix \"Orders\" is not 1 to 32"},
@@ -113,7 +114,7 @@ TEST(StreamSettings, ThatAreWrongEndTheStartWithTheirNames) {
   }
 }
 
-TEST(StreamSettings, TheDomainSaysWhichJetStreamIsAsked) {
+TEST(StreamSettings, SelectTheJetStreamDomain) {
   const Folder store;
   const NatsServer nats(
       fmt::format("jetstream {{ store_dir: \"{}\", domain: hub }}\n", store.path().string()));
@@ -126,10 +127,10 @@ TEST(StreamSettings, TheDomainSaysWhichJetStreamIsAsked) {
   millrace.only_instance_once("order", "complete");
   EXPECT_EQ(millrace.get("/v1/info")["streams"]["domain"], "hub");
 
-  MillraceServer astray(nats.url(), {{"MILLRACE_JS_DOMAIN", "spoke"}});
-  astray.start();
-  EXPECT_TRUE(astray.process().error_line("$JS.spoke.API."));
-  EXPECT_EQ(astray.ask("GET", "/readyz").status, 503);
+  MillraceServer other_domain(nats.url(), {{"MILLRACE_JS_DOMAIN", "spoke"}});
+  other_domain.start();
+  EXPECT_TRUE(other_domain.process().error_line("$JS.spoke.API."));
+  EXPECT_EQ(other_domain.ask("GET", "/readyz").status, 503);
 }
 
 }  // namespace

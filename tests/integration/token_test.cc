@@ -1,4 +1,4 @@
-// The token of the whole program: what it refuses without one, and whom it lets in with one.
+// The token file of a server: calls that it refuses without the token and accepts with it.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -28,7 +28,7 @@ class TokenFileTest : public testing::Test {
         file(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   }
 
-  /// Runs a server that cannot start, or one that a test must not leave behind.
+  /// Runs a server that must not start, and waits for its end.
   ProcessEnd serve(const std::vector<std::string>& arguments) {
     std::vector<std::string> command = {millrace_program(), "serve",
                                         "--data",           (folder_.path() / "data").string(),
@@ -42,14 +42,14 @@ class TokenFileTest : public testing::Test {
   MillraceServer millrace_{nats_.url(), {{"MILLRACE_TOKEN_FILE", file()}}};
 };
 
-TEST_F(TokenFileTest, IsNeededToListenBeyondLoopback) {
+TEST_F(TokenFileTest, IsRequiredToListenBeyondLoopback) {
   const ProcessEnd end = serve({"--listen", "0.0.0.0:0"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.errors, HasSubstr("[gateway.refused_address]"));
   EXPECT_THAT(end.errors, HasSubstr("--token-file"));
 }
 
-TEST_F(TokenFileTest, MustHoldAToken) {
+TEST_F(TokenFileTest, MustContainAToken) {
   for (const char* none : {"", "too-short", "no token is made of words"}) {
     write(none);
     const ProcessEnd end = serve({"--listen", "127.0.0.1:0", "--token-file", file()});
@@ -62,7 +62,7 @@ TEST_F(TokenFileTest, MustHoldAToken) {
   EXPECT_THAT(end.errors, HasSubstr("[token.unreadable]"));
 }
 
-TEST_F(TokenFileTest, LetsInWhoShowsItAndIsShownToNobody) {
+TEST_F(TokenFileTest, AuthorizesCallsAndIsNeverShown) {
   millrace_.start_ready();
   EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("every user")));
   EXPECT_EQ(millrace_.ask("GET", "instances").status, 401);
@@ -76,13 +76,13 @@ TEST_F(TokenFileTest, LetsInWhoShowsItAndIsShownToNobody) {
   const ProcessEnd run = millrace_.cli({"run", "greet", "--wait", "30s", "--token-file", file()});
   EXPECT_EQ(run.code, 0) << run.errors;
 
-  const Headers known = {{"Authorization", fmt::format("Bearer {}", kToken)}};
-  EXPECT_THAT(millrace_.ask("GET", "/v1/info", "", known).body, Not(HasSubstr(kToken)));
+  const Headers authorized = {{"Authorization", fmt::format("Bearer {}", kToken)}};
+  EXPECT_THAT(millrace_.ask("GET", "/v1/info", "", authorized).body, Not(HasSubstr(kToken)));
   EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr(kToken)));
   millrace_.stop();
 }
 
-TEST_F(TokenFileTest, IsReadAgainWhenSighupComes) {
+TEST_F(TokenFileTest, IsReadAgainOnSighup) {
   millrace_.start_ready();
   const auto status_with = [this](const std::string& token) {
     return millrace_
@@ -97,11 +97,11 @@ TEST_F(TokenFileTest, IsReadAgainWhenSighupComes) {
 
   write("broken");
   millrace_.process().signal(SIGHUP);
-  EXPECT_TRUE(millrace_.process().error_line("the token stays as it was").has_value());
+  EXPECT_TRUE(millrace_.process().error_line("the previous token stays valid").has_value());
   EXPECT_EQ(status_with("another-token-altogether"), 200);
 }
 
-TEST_F(TokenFileTest, OughtToBeForItsOwnerOnly) {
+TEST_F(TokenFileTest, CausesAWarningWhenEveryUserCanReadIt) {
   std::filesystem::permissions(file(), std::filesystem::perms::others_read,
                                std::filesystem::perm_options::add);
   millrace_.start();

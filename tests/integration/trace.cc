@@ -66,7 +66,7 @@ void expect_golden(const std::string& path, const std::string& actual) {
     std::ofstream(path, std::ios::binary) << actual;
   }
   EXPECT_EQ(actual, read_repository_file(path))
-      << path << " says otherwise; UPDATE_GOLDEN=1 writes it anew";
+      << path << " differs; UPDATE_GOLDEN=1 writes it again";
 }
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// Traces: what happened to instances as a text that is the same in every run, for comparing with
-// the file beside an example. Ids become `id-1`, `id-2`, … in the order of their appearance, times
-// become `TIME`.
+// Traces: the history of instances as a text that is the same in every run, for a comparison with
+// the file trace.golden of an example. Ids become `id-1`, `id-2`, … in the order of their
+// appearance, times become `TIME`.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace millrace {
 
-/// One paragraph an instance: how it ended, then its history, a line a record.
+/// One paragraph for each instance: its status and output, then its history, one line a record.
 std::string trace_of(const MillraceServer& millrace, const std::vector<std::string>& instances);
 
-/// Compares with the file; with UPDATE_GOLDEN=1 in the environment writes it instead.
+/// Expects that the file has this text. With UPDATE_GOLDEN=1 in the environment it writes the file.
 void expect_golden(const std::string& path, const std::string& actual);
 
 }  // namespace millrace

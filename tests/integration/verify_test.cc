@@ -1,4 +1,4 @@
-// `millrace verify`: of a folder that no server has, and of one that a server has open.
+// `millrace verify`, with and without a server that has the data folder open.
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -36,14 +36,14 @@ class Verify : public MillraceTest {
   }
 };
 
-TEST_F(Verify, AsksTheServerThatHasTheFolderAndReadsOneThatNoServerHas) {
+TEST_F(Verify, ChecksTheFolderOfARunningAndOfAStoppedServer) {
   millrace_.apply(kWait);
   millrace_.start_instance("wait", {{"n", 1}});
   const ProcessEnd running = verify();
   EXPECT_EQ(running.code, 0) << running.errors;
   EXPECT_EQ(report_of(running)["sound"], true);
   EXPECT_EQ(report_of(running)["rows"]["live"], 2);
-  EXPECT_EQ(millrace_.cli({"verify", "-o", "json"}).code, 0) << "without a folder, too";
+  EXPECT_EQ(millrace_.cli({"verify", "-o", "json"}).code, 0) << "without --data";
 
   millrace_.stop();
   const ProcessEnd stopped = verify();
@@ -52,7 +52,7 @@ TEST_F(Verify, AsksTheServerThatHasTheFolderAndReadsOneThatNoServerHas) {
   EXPECT_THAT(stopped.errors, HasSubstr("rows checked, 0 findings"));
 }
 
-TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
+TEST_F(Verify, ExitsWithOneOnAFinding) {
   millrace_.apply(kWait);
   const std::string id = millrace_.start_instance("wait", Json::object());
   millrace_.stop();
@@ -63,7 +63,7 @@ TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
     ASSERT_TRUE(tx.commit());
   };
   change([&](Transaction& tx) {
-    const auto one = read_living(tx, NamespaceNumber(1), *parse_instance_id(id)).value();
+    const auto one = read_live(tx, NamespaceNumber(1), *parse_instance_id(id)).value();
     Instance stuck = *one;
     stuck.listeners.clear();
     write_instance(tx, stuck, {});
@@ -82,20 +82,20 @@ TEST_F(Verify, EndsWithOneWhereSomethingDoesNotFit) {
   EXPECT_THAT(table.errors, HasSubstr("1 finding\n"));
 }
 
-// As releases did that erased no rows: the names of a namespace and of a workflow go, nothing else.
-TEST_F(Verify, EndsWithZeroOnceTheDeletionsOfAnEarlierReleaseAreFinished) {
+// Earlier releases did not erase rows: a deletion removed only the name of a namespace or workflow.
+TEST_F(Verify, ExitsWithZeroAfterTheLeftoversOfAnEarlierReleaseAreDeleted) {
   constexpr const char* kDone = "id: done\nstates: [{id: a, type: noop}]\n";
   ASSERT_EQ(millrace_.cli({"namespace", "create", "a"}).code, 0);
-  for (const char* const space : {"default", "a"}) {
-    millrace_.apply(kDone, space);
-    ASSERT_EQ(millrace_.cli({"-n", space, "run", "done", "--wait"}).code, 0);
+  for (const char* const ns : {"default", "a"}) {
+    millrace_.apply(kDone, ns);
+    ASSERT_EQ(millrace_.cli({"-n", ns, "run", "done", "--wait"}).code, 0);
   }
   millrace_.stop();
   {
     const auto environment = Environment::open(millrace_.data()).value();
     Transaction tx(*environment);
     erase_namespace(tx, "a");
-    for (const uint32_t space : {1, 2}) erase_workflow(tx, NamespaceNumber(space), "done");
+    for (const uint32_t ns : {1, 2}) erase_workflow(tx, NamespaceNumber(ns), "done");
     ASSERT_TRUE(tx.commit());
   }
   const ProcessEnd before = verify();
@@ -108,8 +108,9 @@ TEST_F(Verify, EndsWithZeroOnceTheDeletionsOfAnEarlierReleaseAreFinished) {
   EXPECT_EQ(erased.code, 0) << erased.errors;
   const ProcessEnd kept = millrace_.cli({"workflow", "delete", "1", "--leftovers"});
   EXPECT_EQ(kept.code, 0) << kept.errors;
-  EXPECT_EQ(millrace_.cli({"workflow", "delete", "1", "--leftovers"}).code, 3) << "done already";
-  EXPECT_EQ(millrace_.cli({"namespace", "delete", "1", "--leftovers"}).code, 3) << "`default`";
+  EXPECT_EQ(millrace_.cli({"workflow", "delete", "1", "--leftovers"}).code, 3) << "already deleted";
+  EXPECT_EQ(millrace_.cli({"namespace", "delete", "1", "--leftovers"}).code, 3)
+      << "the namespace default exists";
   EXPECT_TRUE(eventually([&] { return verify().code == 0; }));
   EXPECT_EQ(millrace_.items("instances").size(), 1U);
   millrace_.stop();
@@ -121,7 +122,7 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The pages of data.mdb that were ever written: they begin with their number.
+/// The pages of data.mdb that were written at some time: they begin with their number.
 std::vector<size_t> written_pages(const std::filesystem::path& file) {
   constexpr size_t kPage = 4'096;
   const std::string bytes = bytes_of(file);
@@ -134,7 +135,7 @@ std::vector<size_t> written_pages(const std::filesystem::path& file) {
   return pages;
 }
 
-/// A page of data.mdb as it is, and damaged in one way after the other.
+/// Damages a page of data.mdb in one of several ways; the destructor restores the page.
 class DamagedPage {
  public:
   static constexpr size_t kBytes = 4'096;
@@ -170,10 +171,10 @@ class DamagedPage {
   const std::string whole_;
 };
 
-TEST_F(Verify, EndsWithAFindingWhateverPageIsDamagedAndTheServerRefusesToStart) {
+TEST_F(Verify, FindsEveryDamagedPageAndTheServerRefusesToStart) {
   millrace_.apply(kWait);
   for (int i = 0; i < 40; ++i) millrace_.start_instance("wait", {{"n", std::string(500, 'x')}});
-  millrace_.stop();  // everything is in data.mdb then
+  millrace_.stop();  // after that, data.mdb has all rows
   const std::filesystem::path file = millrace_.data() / "data.mdb";
   size_t found = 0;
   for (const size_t page : written_pages(file)) {
@@ -181,7 +182,8 @@ TEST_F(Verify, EndsWithAFindingWhateverPageIsDamagedAndTheServerRefusesToStart) 
     for (size_t way = 0; way < DamagedPage::kWays; ++way) {
       SCOPED_TRACE(fmt::format("page {}, way {}", page, way));
       damaged.damage(way);
-      if (PageCheck::open(file)->run().count == 0) continue;  // nothing reads the page, or the byte
+      if (PageCheck::open(file)->run().count == 0)
+        continue;  // the check does not read the damaged byte
       const ProcessEnd end = verify();
       const Json report = report_of(end);
       EXPECT_EQ(end.code, 1) << end.errors;
@@ -201,7 +203,7 @@ TEST_F(Verify, EndsWithAFindingWhateverPageIsDamagedAndTheServerRefusesToStart) 
   millrace_.stop();
 }
 
-TEST_F(Verify, OfARunningServerFindsADamagedPageAndTheServerLives) {
+TEST_F(Verify, FindsADamagedPageWhileTheServerRuns) {
   millrace_.apply(kWait);
   for (int i = 0; i < 40; ++i) millrace_.start_instance("wait", {{"n", std::string(500, 'x')}});
   millrace_.stop();
@@ -209,7 +211,7 @@ TEST_F(Verify, OfARunningServerFindsADamagedPageAndTheServerLives) {
   const std::filesystem::path file = millrace_.data() / "data.mdb";
   size_t found = 0;
   for (const size_t page : written_pages(file)) {
-    if (page < 2) continue;  // a damaged meta page misleads the server at its next commit
+    if (page < 2) continue;  // with a damaged meta page the next commit would be wrong
     const DamagedPage damaged(file, page);
     damaged.damage(page % DamagedPage::kWays);
     if (PageCheck::open(file)->run().count == 0) continue;
@@ -223,25 +225,25 @@ TEST_F(Verify, OfARunningServerFindsADamagedPageAndTheServerLives) {
   millrace_.stop();
 }
 
-TEST_F(Verify, NamesTheFolderWhereThereIsNoStore) {
+TEST_F(Verify, NamesAFolderWithoutAStore) {
   const Folder folder;
   const ProcessEnd end = millrace_.cli({"verify", "--data", folder.path().string()});
   EXPECT_EQ(end.code, 3) << end.errors;
   EXPECT_THAT(end.errors, HasSubstr(folder.path().string()));
 }
 
-TEST_F(Verify, SaysSoonThatTheServerWhichHasTheFolderDoesNotAnswer) {
+TEST_F(Verify, ReportsAServerThatDoesNotAnswer) {
   millrace_.process().signal(SIGSTOP);
   const ProcessEnd end = verify();
   millrace_.process().signal(SIGCONT);
   EXPECT_EQ(end.code, 5) << end.errors;
-  EXPECT_THAT(end.errors, HasSubstr("its server is asked for the check"));
+  EXPECT_THAT(end.errors, HasSubstr("asking its server for the check"));
   EXPECT_THAT(end.errors, HasSubstr("did not answer within 5 s"));
   EXPECT_THAT(end.errors, HasSubstr("kill -CONT"));
   millrace_.stop();
 }
 
-TEST_F(Verify, DoesNotTakeTheWordOfAServerThatHasAnotherFolder) {
+TEST_F(Verify, RejectsTheReportOfAServerWithAnotherFolder) {
   const NatsServer others_nats;
   MillraceServer other(others_nats.url());
   other.start();

@@ -1,5 +1,5 @@
-// A worker for tests: worker.mjs host:port subject MODE… does each task that it takes as the next
-// mode says, the last one again and again.
+// A worker for tests: worker.mjs host:port subject MODE… The nth mode says what it does with the
+// nth task; the last mode also applies to all later tasks.
 import { connect } from "node:net";
 const [server, subject, ...modes] = process.argv.slice(2);
 const [host, port] = server.split(":");
@@ -14,7 +14,7 @@ function publish(to, body = "", headers = "", reply = "") {
 }
 const ask = () => publish(`$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.${consumer}`,
                           '{"batch":1,"expires":2000000000}', "", inbox);
-const fail = code => `Direktiv-ErrorCode: ${code}\r\nDirektiv-ErrorMessage: as told\r\n`;
+const fail = code => `Direktiv-ErrorCode: ${code}\r\nDirektiv-ErrorMessage: as requested\r\n`;
 
 const acts = {
   answer: t => t.done(JSON.stringify({ attempt: t.attempt })),
@@ -48,7 +48,7 @@ function take(reply, head, body) {
   ask();
 }
 nats.write('CONNECT {"verbose":false,"headers":true}\r\n' + `SUB ${inbox} 1\r\n`, ask);
-setInterval(ask, 1000);  // before the consumer is made nobody answers
+setInterval(ask, 1000);  // until millrace has created the consumer, there is no answer
 let received = "";
 nats.on("data", data => {
   received += data;

@@ -19,7 +19,7 @@ const Function* Definition::function(const std::string& id) const {
   return nullptr;
 }
 
-// For a person.
+// Text for a reader.
 
 static std::string what_happens(const Step& s) {
   const std::string pick = "#" + std::to_string(s.pick);
@@ -68,7 +68,7 @@ std::string describe(const Case& c) {
   return s;
 }
 
-// What a loader takes.
+// Whether a loader accepts the definition.
 
 bool valid(const Definition& d) {
   if (d.states.empty()) return false;

@@ -1,4 +1,4 @@
-// A test case: a workflow in the terms of the policies, and what happens to an instance of it.
+// A test case: a workflow with its policies, and the steps that happen to an instance of it.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace millrace::reference {
 
 enum class Vocabulary { kDirektiv, kSteep, kTemporal, kStevora, kZart };
 
-// A retry policy as it is written: a field that is absent takes the vocabulary's own default.
+// A retry policy as it is written. An absent field has the default of the vocabulary.
 struct Retry {
   explicit Retry(Vocabulary v = Vocabulary::kSteep) : vocabulary(v) {}
   Vocabulary vocabulary;
-  std::optional<int> attempts;  // in the vocabulary's own count
+  std::optional<int> attempts;  // as the vocabulary counts them
   std::optional<Ms> delay;
   std::optional<double> factor;
   std::optional<Ms> max_delay;
@@ -52,8 +52,8 @@ struct Catch {
 
 enum class Kind { kAction, kParallel, kForeach, kWait, kDelay, kNoop, kError, kBranch };
 
-// Every state's transform adds its id to the list .seen, so the data say which states have ended,
-// in their order.
+// The transform of each state adds its id to the list .seen, so the data show which states have
+// ended, in their order.
 struct State {
   std::string id;
   Kind kind = Kind::kNoop;
@@ -62,19 +62,19 @@ struct State {
   Ms duration = 0;              // delay
   std::string error_code;       // error
   std::string condition;        // branch (switch): a path such as .return.again
-  std::string branch_to;        // where it is true
-  // action, noop: a path such as .return.bad; where it is true, the jq of the action's input, or of
-  // the transform, fails.
+  std::string branch_to;        // the transition if it is true
+  // action, noop: a path such as .return.bad. If it is true, the jq of the input of the action, or
+  // of the transform, fails.
   std::string check;
-  std::optional<Ms> timeout;   // direktiv's, of the whole state
-  std::optional<Retry> retry;  // at the level of the state
+  std::optional<Ms> timeout;   // direktiv: timeout of the state
+  std::optional<Retry> retry;  // of the state
   std::vector<Catch> catches;
   std::string to;  // "" ends the workflow
 };
 
 struct Definition {
   std::vector<Function> functions;
-  std::vector<State> states;  // the first one is where it starts
+  std::vector<State> states;  // the first one is the start
   std::optional<Vocabulary> defaults;
   std::optional<Retry> retry;         // runs
   std::optional<Ms> interrupt, kill;  // direktiv
@@ -86,12 +86,12 @@ struct Definition {
   const Function* function(const std::string& id) const;
 };
 
-inline const char* const kEventType = "go";  // the type of the one event that waits are for
+inline const char* const kEventType = "go";  // the event type of all waits
 
-// What happens.
+// The steps.
 
-// Steps do not name moments or tasks but how to find them, so a case keeps its sense when steps
-// before it are dropped.
+// A step describes how to find its time or task, so a case stays valid when earlier steps are
+// dropped.
 struct Step {
   enum class Kind {
     kAdvance,      // by `ms`
@@ -113,8 +113,8 @@ struct Step {
   int pick = 0;
   Outcome outcome;
   Verb verb = Verb::kCancel;
-  // The process is killed as soon as what comes of this is on disk, and starts again at once. For
-  // all but the last four.
+  // The process is killed after the commit of this step, and starts again at once. For all kinds
+  // but the last four.
   bool then_killed = false;
 };
 
@@ -128,7 +128,7 @@ struct Case {
 std::string describe(const Step& step);
 std::string describe(const Case& c);
 
-// True where a loader must take the definition: all transitions lead somewhere, Temporal's keys are
+// Whether a loader must accept the definition: all transitions have a target, Temporal's keys are
 // complete, …
 bool valid(const Definition& d);
 

@@ -14,7 +14,7 @@ std::string number(double x) {
   return s.str();
 }
 
-// The line for a policy. `vocabulary` stands where the keys alone leave it open.
+// The line of a policy, with `vocabulary` if the keys alone leave it open.
 std::string policy_line(const Retry& r) {
   std::string s;
   const auto add = [&s](const std::string& key, const std::string& value) {
@@ -51,7 +51,7 @@ std::string policy_line(const Retry& r) {
       if (!r.codes.empty()) add("nonRetryableErrors", Json(r.codes).dump());
       if (s.empty()) add("vocabulary", "temporal");
       break;
-    case Vocabulary::kStevora:  // bare numbers of milliseconds
+    case Vocabulary::kStevora:  // milliseconds without a unit
       if (r.attempts) add("maxAttempts", std::to_string(*r.attempts));
       if (r.delay) add("backoffMs", std::to_string(*r.delay));
       add_factor("backoffMultiplier");

@@ -9,9 +9,9 @@
 
 namespace millrace::reference {
 
-// How the definition is written where the documents leave it open.
+// The parts of the definition that the documents leave open.
 struct Rendering {
-  // the body of a function whose tasks go to workers outside
+  // the body of a function of workers
   std::vector<std::pair<std::string, std::string>> function = {{"type", "reusable"},
                                                                {"image", "test/worker"}};
 };

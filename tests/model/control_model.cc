@@ -25,8 +25,7 @@ bool is_true(Json value, const std::string& at) {
 
 // Time.
 
-// Everything that happens by itself, with its moment. `held_back_too`: also what a pause or the
-// broker holds back.
+// All timed actions with their times. `held_back_too`: also those that a pause or the broker holds.
 std::vector<Model::Due> Model::dues(bool held_back_too) {
   std::vector<Due> all;
   if (phase_ == Phase::kEnded) return all;
@@ -35,14 +34,14 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
     if (at && *at >= 0) all.push_back({*at, rank, what, std::move(fire)});
   };
 
-  // While the broker is away it may hold an event that came before any of these.
+  // An unreachable broker may hold an event that came before these.
   const bool held_by_broker =
       away_ && !held_back_too && waits_for_event() && !has(Fault::kWaitTimesOutWhileAway);
   if (held_by_broker) return all;
 
-  // Of the execution and the run. A pause does not hold these back.
+  // Of the execution and the run. A pause does not hold them.
   add(run_limits_doubt_, 0, "",
-      [this] { doubt("whether the limits of the run count anew after a manual retry"); });
+      [this] { doubt("whether the limits of the run restart after a manual retry"); });
   if (!in_on_failure_)
     add(execution_deadline_, 0, "execution timeout", [this] { execution_expired(); });
   if (phase_ == Phase::kLive) {
@@ -63,7 +62,7 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   if (phase_ == Phase::kBetweenRuns) {
     add(next_run_at_.low, 9, "next run", [this] {
       if (next_run_at_.low != next_run_at_.high)
-        doubt("the subject does not show when the next run begins");
+        doubt("the subject does not show when the next run starts");
       runs_of_policy_++;
       begin_run(definition_.states.front().id, input_);
     });
@@ -106,11 +105,10 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   return all;
 }
 
-// Does all that is due at this moment, one thing after the other. A deadline is compared before
-// anything new begins.
-void Model::settle() {
+// Runs all due actions one after the other. A deadline is compared before anything new starts.
+void Model::run_until_idle() {
   for (int things = 0; !dead_ && undecided_.empty(); things++) {
-    if (things > 1000) doubt("it goes on without an end at one moment");
+    if (things > 1000) doubt("the actions of one time do not end");
     std::vector<Due> due = dues(false);
     std::erase_if(due, [this](const Due& d) { return d.at > now_; });
     if (due.empty()) return;
@@ -121,22 +119,21 @@ void Model::settle() {
     });
     for (const Due& other : due) {
       if (!deadline(due[0]) || other.rank == due[0].rank) continue;
-      if (due[0].rank == 0) continue;  // the execution's is first
+      if (due[0].rank == 0) continue;  // the deadline of the execution is first
       if (due[0].rank == 1 && !deadline(other)) continue;
       if (due[0].rank == 2 && !deadline(other)) continue;
-      if (due[0].rank >= 4 && !deadline(other))
-        continue;  // a retry that comes due too late does not run
+      if (due[0].rank >= 4 && !deadline(other)) continue;  // a late retry does not run
       doubt("several things are due at " + std::to_string(now_) + " ms and their order is open");
     }
     if (phase_ == Phase::kLive && deadline(due[0]) && !held_answers_.empty())
-      doubt("a deadline passes while an answer is held back");
+      doubt("a deadline passes while an answer is held");
     for (const Due& other : due)
       if (deadline(due[0]) && other.rank == kRankOfDelay && other.at < due[0].at)
-        doubt("a deadline passed behind the end of a delay, and nothing could be done between");
+        doubt("a deadline passed after the end of a delay while the process was dead");
     if (deadline(due[0]) && away_ && pending_ && current().kind == Kind::kWait)
-      doubt("whether a wait that a pause keeps from beginning waits for the broker");
+      doubt("whether a wait that a pause holds waits for the broker");
     if (!undecided_.empty()) return;
-    if (!on_its_way()) kept_events_.clear();
+    if (!may_come_to_wait()) kept_events_.clear();
     count(due[0].what);
     due[0].fire();
   }
@@ -146,7 +143,7 @@ void Model::advance_to(Ms to) {
   while (const auto next = next_due()) {
     if (*next > to) break;
     now_ = std::max(now_, *next);
-    settle();
+    run_until_idle();
     if (!undecided_.empty()) break;
   }
   now_ = to;
@@ -183,7 +180,7 @@ void Model::begin(const Definition& definition, const std::string&, const Json& 
   runs_of_policy_ = 1;
   if (const auto time = execution_time()) execution_deadline_ = now_ + *time;
   begin_run(definition_.states.front().id, input_);
-  settle();
+  run_until_idle();
 }
 
 std::optional<Ms> Model::execution_time() const {
@@ -194,7 +191,7 @@ void Model::set_run_deadlines() {
   const auto after = [this](std::optional<Ms> time) {
     return time ? std::optional<Ms>(now_ + *time) : std::nullopt;
   };
-  run_deadline_ = after(definition_.run);  // its default is the execution's, which is first anyway
+  run_deadline_ = after(definition_.run);  // its default is that of the execution, which is first
   kill_at_ = after(definition_.kill);
   interrupt_at_ = after(definition_.interrupt);
   run_limits_doubt_.reset();
@@ -220,7 +217,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   held_event_.reset();
   state_ = id;
   data_ = data;
-  if (paused()) {  // a run or a retry that was asked for in a pause begins when it ends
+  if (paused()) {  // a run or retry of a pause starts at its end
     pending_ = id, pending_data_ = data, pending_by_retry_ = by_retry;
     if (!(has(Fault::kRetryIgnoresPausedWorkflow) && by_retry && !paused_)) return;
   }
@@ -229,7 +226,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   last_entry_[id] = data;
   first_entry_.emplace(id, data);
   entry_number_[id] = ++entries_;
-  // A definition may go round without ever waiting for anything.
+  // A definition may loop without a wait.
   if (std::exchange(entered_at_, now_) != now_) entries_at_once_ = 0;
   if (++entries_at_once_ > 100) return doubt("states follow each other without an end");
   state_attempt_ = 1;
@@ -252,7 +249,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
     case Kind::kNoop:
       leave();
       break;
-    case Kind::kError:  // only the first one has an effect; it does not end the run
+    case Kind::kError:  // only the first one has an effect, and the run continues
       if (!error_state_) {
         error_state_ = Error{s.error_code, "", false, false};
         error_state_id_ = id;
@@ -291,7 +288,7 @@ void Model::start_calls() {
       offer(calls_[i]);
       continue;
     }
-    // No error, and the result is null. With mode or it neither succeeds nor fails.
+    // The result is null without an error. In mode or it is neither a success nor a failure.
     calls_[i].at = At::kDone;
     calls_[i].skipped = true;
     count("skipped action");
@@ -300,7 +297,7 @@ void Model::start_calls() {
   if (std::all_of(calls_.begin(), calls_.end(), done)) leave();
 }
 
-// The state has what it wanted.
+// The state has succeeded.
 void Model::leave() {
   const State& s = current();
   if (!calls_.empty() || s.kind == Kind::kForeach) {

@@ -1,10 +1,10 @@
 // The reference model of retries, timeouts and operator control.
 //
-// It holds one instance of one workflow. Time is a number; what is due is computed anew from
-// explicit moments each time (`dues`), so there are no timers to arm or to forget. It is a Subject,
-// so it can also play the engine. control_model.cc has time, runs and states;
-// control_model_calls.cc the calls and their failures; control_model_commands.cc what comes from
-// outside; control_model_observation.cc what it shows.
+// It holds one instance of one workflow. Time is a number. The due actions are computed from stored
+// times each time (`dues`), so there are no timers to set or to forget. The model is a Subject, so
+// it can also replace the engine. control_model.cc has time, runs and states;
+// control_model_calls.cc the calls and their failures; control_model_commands.cc events, commands,
+// the process and the broker; control_model_observation.cc the observation.
 #pragma once
 
 #include <deque>
@@ -21,41 +21,41 @@
 
 namespace millrace::reference {
 
-// Faults that an engine may have. The model has them only so that the random test can be tested.
+// Faults of an engine. The model has them so that the random test can be tested.
 enum class Fault {
   kLateAnswerCounts,      // an answer after its deadline counts
-  kDeadCallMadeAgain,     // a call whose deadline passed while the process was dead is made again
-  kRetryBeginsLastState,  // manual retry begins the state where the instance ended, not the failed
+  kDeadCallMadeAgain,     // a call that expired while the process was dead is repeated
+  kRetryBeginsLastState,  // manual retry starts the state where the instance ended, not the failed
                           // one
   kRetryWithFirstData,    // … with the data of the state's first entry
   kRetryKeepsError,       // … with the .error of the failure in the data
-  kRunsStayUsedUp,        // manual retry and restart do not begin the workflow's policy anew
+  kRunsStayUsedUp,        // manual retry and restart do not restart the policy of the workflow
   kZartRetriesWaitTimeout,  // zart's policy retries the timeout of an event wait
   kInterruptIsRetried,      // the workflow's policy retries an uncaught interrupt
   kPerAttemptStays,  // after a manual retry, later entries and runs have per-attempt timeouts too
   kRetryIgnoresPausedWorkflow,
   kResumeForgetsHeartbeat,
-  kStartBeginsWaitAnew,    // a restart of the process begins the wait before a retry from its start
+  kStartBeginsWaitAnew,    // a restart of the process restarts the wait before a retry
   kDoubleAnswerCounts,     // an answer given twice counts for the next attempt
-  kDeadlineIsRenewed,      // schedule_to_close is fresh at each attempt
-  kCatchBeforePolicy,      // catch is asked before every policy
-  kInterruptTwice,         // the interrupt comes again after it was caught
-  kRetryKeepsAttempts,     // manual retry goes on with the attempt count
+  kDeadlineIsRenewed,      // schedule_to_close restarts at each attempt
+  kCatchBeforePolicy,      // a catch applies before every policy
+  kInterruptTwice,         // the interrupt fires again after it was caught
+  kRetryKeepsAttempts,     // manual retry continues the count of attempts
   kPauseHoldsNothing,      // step timers fire in a pause
-  kResumeKeepsDeadlines,   // the current step has no fresh deadlines after a pause
-  kResumeRenewsExecution,  // but the execution's has
-  kRestartKeepsDeadline,   // restart and rerun go on with the execution's old deadline
-  kRerunWithLastData,      // rerun takes the data the instance ended with
+  kResumeKeepsDeadlines,   // a resume does not restart the deadlines of the step
+  kResumeRenewsExecution,  // a resume restarts the deadline of the execution
+  kRestartKeepsDeadline,   // restart and rerun keep the old deadline of the execution
+  kRerunWithLastData,      // rerun uses the final data of the instance
   kFinalTimeoutIsRetried,  // schedule_to_start and schedule_to_close are retried
-  kWaitTimesOutWhileAway,  // a wait's timeout fires while the broker is away
+  kWaitTimesOutWhileAway,  // the timeout of a wait fires while the broker is away
   kLast,
 };
 
 class Model : public Subject {
  public:
   Model() = default;
-  // A model that plays an engine, perhaps one with faults: it draws each jitter and chooses by the
-  // seed, which is not 0.
+  // A model that replaces an engine, perhaps with faults. It chooses each jitter and each open
+  // result by the seed, which is not 0.
   Model(std::set<Fault> faults, uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
   void begin(const Definition& definition, const std::string& yaml, const Json& input) override;
@@ -80,22 +80,23 @@ class Model : public Subject {
   bool paused() const { return paused_ || workflow_paused_; }
   bool ended() const { return phase_ == Phase::kEnded; }
   bool waits_for_event() const;
-  bool on_its_way() const;
+  bool may_come_to_wait() const;
   bool may_wait() const;
-  std::optional<Ms> next_due();  // when something happens next by itself
-  std::vector<Ms> moments();     // all moments stored, also those that are held back
+  std::optional<Ms> next_due();  // the time of the next due action
+  std::vector<Ms> moments();     // all stored times, also held ones
   std::optional<Reply> would(Verb verb,
-                             const std::string& state) const;  // none: the documents do not say
-  void adopt(const Observation& subject);  // takes over what the model knows only within bounds
+                             const std::string& state) const;  // none: the documents leave it open
+  void adopt(
+      const Observation& subject);  // takes over values that the model knows only as intervals
   const std::string& undecided() const {
     return undecided_;
-  }  // why the documents do not decide what comes next
-  // How often each thing has happened, so that a test can tell what it has come to.
+  }  // why the documents do not decide the next result
+  // How often each thing has happened, so that a test knows what it has covered.
   const std::map<std::string, int>& happened() const { return happened_; }
 
  private:
   enum class Phase { kLive, kBetweenRuns, kEnded };
-  // resting: before the next attempt; answered: while paused, so it is not applied yet
+  // resting: before the next attempt; answered: an answer in a pause, not applied yet
   enum class At { kResting, kOffered, kTaken, kAnswered, kDone, kFailed };
 
   struct Call {
@@ -109,21 +110,21 @@ class Model : public Subject {
     Interval retry_at;
     Json result;
     Error error;
-    std::optional<Ms> doubt;  // per attempt: when it expires if it counts from handing out
+    std::optional<Ms> doubt;  // per attempt: its deadline if it counts from handing out
     Ms rests_since = 0;
     bool skipped = false;
   };
 
   struct Due {
     Ms at;
-    int rank;  // of deadlines that fall together: the wider is first; 9 and above are wake-ups
-    const char* what;  // for happened(); "" where it is counted elsewhere
+    int rank;  // the order of deadlines of one time: the wider is first; 9 and above are wake-ups
+    const char* what;  // for count(); "" if it is counted elsewhere
     std::function<void()> fire;
   };
 
   // time
   std::vector<Due> dues(bool held_back_too);
-  void settle();
+  void run_until_idle();
   // states
   void begin_run(const std::string& state, const Json& data);
   void enter(const std::string& state, const Json& data, bool by_retry = false);
@@ -138,8 +139,7 @@ class Model : public Subject {
   void apply(Call& call, const Outcome& outcome);
   void call_failed(Call& call, const Error& error);
   void branch_failed(Call& call, const Error& error);
-  void state_failed(
-      Error error);  // of the whole state; asks the state's own policy where it has no action
+  void state_failed(Error error);  // of the state; applies the policy of a state without actions
   // ends
   void raise(const Error& error);
   void run_failed(const Error& raised);
@@ -176,13 +176,13 @@ class Model : public Subject {
   Phase phase_ = Phase::kEnded;
   std::string status_, code_, message_, failed_state_;  // of an ended instance
   int run_ = 0;
-  int64_t runs_of_policy_ = 0;  // runs that the workflow's policy has counted
-  bool rerun_ = false;          // this run did not begin at the first state
+  int64_t runs_of_policy_ = 0;  // runs that the policy of the workflow has counted
+  bool rerun_ = false;          // this run did not start at the first state
   Interval next_run_at_;
   std::optional<Ms> execution_deadline_, run_deadline_, kill_at_, interrupt_at_;
   std::optional<Ms> run_limits_doubt_;  // after a manual retry
   bool in_on_failure_ = false, on_failure_done_ = false;
-  std::optional<Error> error_state_;  // the first error state's error of this run
+  std::optional<Error> error_state_;  // the error of the first error state of this run
   std::string error_state_id_;
   std::string caught_before_error_;  // the state whose catch leads to the error state just entered
 
@@ -190,18 +190,18 @@ class Model : public Subject {
   Json data_;
   std::vector<Call> calls_;
   int serial_ = 0, offered_ = 0;
-  bool per_attempt_ = false;  // the state was begun by a manual retry
+  bool per_attempt_ = false;  // a manual retry started the state
   std::optional<Ms> state_deadline_, wake_at_;
-  int state_attempt_ = 0;    // of a wait with its own policy
-  Interval state_retry_at_;  // … before its next attempt
+  int state_attempt_ = 0;    // of a wait with a policy
+  Interval state_retry_at_;  // the time of its next attempt
   std::map<std::string, Json> last_entry_, first_entry_;
   std::map<std::string, int> entry_number_;  // of the last entry
-  std::map<std::string, bool> acted_;        // … whether it came as far as to wait or to act
+  std::map<std::string, bool> acted_;        // whether it came to a wait or a call
   int entries_ = 0, entries_at_once_ = 0;
   Ms entered_at_ = -1;
-  bool error_before_retry_ = false;  // an error state was passed before the state retried
+  bool error_before_retry_ = false;  // an error state was passed before the retried state
 
-  std::optional<std::string> pending_;  // a state to begin when nothing is paused any more
+  std::optional<std::string> pending_;  // a state to start at the end of the pause
   Json pending_data_;
   bool pending_by_retry_ = false;
   struct HeldAnswer {
@@ -209,11 +209,11 @@ class Model : public Subject {
     Outcome outcome;
     Ms at = 0;
   };
-  std::vector<HeldAnswer> held_answers_;  // taken while paused, applied on resume
-  std::optional<Ms> held_at_;             // of the one that is being applied
+  std::vector<HeldAnswer> held_answers_;  // accepted in a pause, applied on resume
+  std::optional<Ms> held_at_;             // of the answer that is being applied
   std::optional<Json> held_event_;
-  std::deque<Json> kept_events_;  // that came on the way to a wait
-  bool passed_event_ = false;  // one has come that nobody waited for, in this life of the process
+  std::deque<Json> kept_events_;  // that came before a wait
+  bool passed_event_ = false;     // an event without a wait came to this process
 
   bool data_known_ = true, run_known_ = true;  // of an ended instance
 

@@ -19,7 +19,7 @@ void Model::offer(Call& c) {
     if (limit == Limit::kScheduleToStart) c.deadlines[limit] = now_ + bound.time;
     if (limit != Limit::kScheduleToClose) continue;
     if (per_attempt_)
-      c.doubt = now_ + bound.time;  // its countdown is per attempt, from the take
+      c.doubt = now_ + bound.time;  // it counts per attempt, from the take
     else if (first || has(Fault::kDeadlineIsRenewed))
       c.deadlines[limit] = now_ + bound.time;
   }
@@ -41,7 +41,7 @@ void Model::take(const std::string& handle) {
       }
     }
   }
-  settle();
+  run_until_idle();
 }
 
 void Model::heartbeat(const std::string& handle) {
@@ -61,7 +61,7 @@ void Model::expire(Call& c, Limit limit) {
   end("cancelled", "");
 }
 
-// All that is due comes before this, so the answer of a call that is still taken is in time.
+// All due actions come before this, so the answer of an open call is in time.
 void Model::answer(const std::string& handle, const Outcome& outcome) {
   for (Call& c : calls_) {
     const bool earlier = c.attempt > 1 && std::to_string(c.serial) != handle &&
@@ -72,10 +72,10 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
                         (has(Fault::kDoubleAnswerCounts) && !c.error.timeout);
     if (counts && (earlier || stale) && !paused()) {  // a fault
       apply(c, outcome);
-      return settle();
+      return run_until_idle();
     }
     if (std::to_string(c.serial) != handle || c.at != At::kTaken) continue;
-    if (phase_ == Phase::kEnded) {  // it was cancelled: the result goes to history
+    if (phase_ == Phase::kEnded) {  // after a cancel the result is recorded in the history
       std::erase_if(calls_, [&](const Call& x) { return x.serial == c.serial; });
       return;
     }
@@ -87,7 +87,7 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
     apply(c, outcome);
     break;
   }
-  settle();
+  run_until_idle();
 }
 
 void Model::apply(Call& c, const Outcome& outcome) {
@@ -103,7 +103,7 @@ void Model::apply(Call& c, const Outcome& outcome) {
 void Model::call_failed(Call& c, const Error& error) {
   c.error = error;
   const auto policy = policy_of(definition_, current(), *c.action);
-  // With mode or it is not the state that fails.
+  // In mode or the state does not fail.
   const bool is_caught = !current().any && caught(error.code);
   if (!policy || !retries(*policy, error, is_caught) ||
       (has(Fault::kCatchBeforePolicy) && is_caught))
@@ -118,8 +118,7 @@ void Model::call_failed(Call& c, const Error& error) {
     return branch_failed(c, used_up(*policy, error, state_, c.attempt));
   }
 
-  if (held_at_ && *held_at_ != now_ && wait.high > 0)
-    doubt("the wait after an answer that was held back");
+  if (held_at_ && *held_at_ != now_ && wait.high > 0) doubt("the wait after a held answer");
   count(std::string("attempt after a failure by ") + name_of(policy->vocabulary));
   c.at = At::kResting;
   c.retry_at = moment(wait);
@@ -169,15 +168,15 @@ void Model::state_failed(Error error) {
 }
 
 void Model::raise(const Error& error) {
-  // More members are not compared. Behind an error state, or after the execution's deadline, it may
-  // be the error that the instance ends with, where nothing catches this one.
+  // Further members are not compared. After an error state or the deadline of the execution, it may
+  // be the error with which the instance ends, if this one is not caught.
   data_["error"] = {{"code", error.code}};
   const bool open = (error_state_ || in_on_failure_) && !caught(error.code);
   if (open) data_["error"] = {{"$any", true}};
   for (const Catch& c : current().catches) {
     if (!glob_matches(c.pattern, error.code)) continue;
     count("catch");
-    // The clean-up behind an error state is no failure of its own.
+    // A failure of the clean-up after an error state is not a failure of the run.
     const State* const next = c.to.empty() ? nullptr : definition_.find(c.to);
     if (!error_state_ && next && next->kind == Kind::kError) caught_before_error_ = state_;
     go(c.to);
@@ -187,7 +186,7 @@ void Model::raise(const Error& error) {
   run_failed(error);
 }
 
-// The first error state's error is that of the run, whatever fails behind it.
+// The error of the first error state is that of the run, even if a later state fails.
 void Model::run_failed(const Error& raised) {
   if (in_on_failure_) return end("failed", first_code("millrace.timeout.execution"));
   const bool interrupt = raised.code == "direktiv.cancels.timeout";
@@ -197,11 +196,11 @@ void Model::run_failed(const Error& raised) {
   if (definition_.retry && (!interrupt || has(Fault::kInterruptIsRetried))) {
     const Policy policy = read_policy(*definition_.retry);
     Error asked = error;
-    asked.final = false;  // that is said of the policy of an action
+    asked.final = false;  // `final` is about the policy of an action
     if (retries(policy, asked, false)) {
       if (policy.attempts == kUnlimited || runs_of_policy_ < policy.attempts) {
-        if (rerun_) doubt("the run after one that was begun with rerun");
-        if (held_at_ && *held_at_ != now_) doubt("the wait after an answer that was held back");
+        if (rerun_) doubt("the run after a rerun");
+        if (held_at_ && *held_at_ != now_) doubt("the wait after a held answer");
         const Interval next = moment(wait_after(policy, runs_of_policy_));
         if (execution_deadline_ && next.high >= *execution_deadline_)
           doubt("the next run would come after the execution's deadline");
@@ -248,7 +247,7 @@ void Model::end(const std::string& status, const std::string& code, const std::s
   paused_ = false;
 }
 
-// A deadline of the whole. Behind an error state it is open whether its error and its state stay.
+// A deadline of the execution. After an error state it is open whether error and state stay.
 void Model::run_out(const std::string& status, std::string code) {
   const bool settled = phase_ == Phase::kBetweenRuns || in_on_failure_;
   if (!settled && !error_state_) failed_state_ = state_;

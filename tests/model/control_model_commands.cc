@@ -1,4 +1,4 @@
-// What comes from outside: events, commands, and what happens to the process and the broker.
+// Events, commands, and changes of the process and the broker.
 #include <algorithm>
 #include <utility>
 
@@ -21,8 +21,8 @@ bool Model::waits_for_event() const {
          state_retry_at_.low < 0 && !held_event_;
 }
 
-// Whether events are kept for a wait that it may come to.
-bool Model::on_its_way() const {
+// Whether events are kept for a later wait of the instance.
+bool Model::may_come_to_wait() const {
   return phase_ == Phase::kLive && (pending_ || held_event_ || !calls_.empty());
 }
 
@@ -31,11 +31,11 @@ bool Model::may_wait() const {
                      [](const State& s) { return s.kind == Kind::kWait; });
 }
 
-// An event that nobody waits for is gone, unless it is on its way there.
+// An event without a wait is dropped, unless the instance may come to wait for it.
 void Model::send_event(const std::string& type, const Json& payload) {
   if (type != kEventType) return;
   if (!waits_for_event()) {
-    if (on_its_way()) {
+    if (may_come_to_wait()) {
       kept_events_.push_back(payload);
     } else {
       passed_event_ = true;
@@ -43,14 +43,14 @@ void Model::send_event(const std::string& type, const Json& payload) {
     return;
   }
   if (paused())
-    held_event_ = payload;  // taken, and applied on resume
+    held_event_ = payload;  // accepted, and applied on resume
   else
     succeed_wait(payload);
-  settle();
+  run_until_idle();
 }
 
-// What a worker has is let finish, and then it is cancelled; whether its deadlines, and those of
-// the whole, end that before is open.
+// A task that a worker has may finish, and then the instance is cancelled. Whether a deadline of
+// the task or of the execution ends it before is open.
 std::string Model::status_after_cancel() const {
   const auto has_passed = [this](std::optional<Ms> at) { return at && *at <= now_; };
   bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) || has_passed(kill_at_);
@@ -69,7 +69,7 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
   const bool live = phase_ != Phase::kEnded;
   const bool temporary =
       running_after_cancel() || (!held_answers_.empty() && verb != Verb::kResume);
-  if (verb == Verb::kPauseWorkflow) {  // which of two pauses a resume ends is open
+  if (verb == Verb::kPauseWorkflow) {  // the effect of a resume after two pauses is open
     return paused_ || workflow_paused_ ? std::nullopt : std::optional(Reply::kAccepted);
   }
   if (verb == Verb::kResumeWorkflow && workflow_paused_) return Reply::kAccepted;
@@ -77,7 +77,7 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
   const auto past = [this](std::optional<Ms> at) { return at && *at <= now_; };
   switch (verb) {
     case Verb::kCancel:
-      if (status_ == "cancelled" && !live) return std::nullopt;  // again: is that a mistake?
+      if (status_ == "cancelled" && !live) return std::nullopt;  // open: a second cancel
       return live ? Reply::kAccepted : Reply::kConflict;
     case Verb::kPause:
       if (!live) return Reply::kConflict;
@@ -108,9 +108,10 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
       if (live || !keeps) return std::nullopt;
       for (const Action& a : s->actions) {
         const auto policy = policy_of(definition_, *s, a);
-        if (policy && policy->attempts == 0) return std::nullopt;  // it was skipped: did it act?
+        if (policy && policy->attempts == 0)
+          return std::nullopt;  // open: whether a skipped action counts as a call
       }
-      // The data of states that neither waited nor acted need not be kept.
+      // The data of states without a wait or a call need not be kept.
       if (last_entry_.count(state) && !acted_.at(state)) return std::nullopt;
       return last_entry_.count(state) ? Reply::kAccepted : Reply::kConflict;
     }
@@ -122,14 +123,14 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
 Reply Model::command(Verb verb, const std::string& state) {
   const auto reply = would(verb, state);
   if (!reply) {
-    doubt("what this command does now");
+    doubt("the effect of this command");
     return Reply::kOther;
   }
   if (*reply != Reply::kAccepted) return *reply;
   passed_event_ = false;
   const bool was_paused = paused();
   switch (verb) {
-    case Verb::kCancel: {  // a running action finishes; one that nobody has taken may be over
+    case Verb::kCancel: {  // a running action finishes, one without a worker may end
       std::vector<Call> running = calls_;
       std::erase_if(running,
                     [](const Call& c) { return c.at != At::kTaken && c.at != At::kOffered; });
@@ -168,12 +169,11 @@ Reply Model::command(Verb verb, const std::string& state) {
     }
   }
   if (was_paused && !paused() && phase_ == Phase::kLive) resume_current();
-  settle();
+  run_until_idle();
   return Reply::kAccepted;
 }
 
-// What was held back happens; then the current step has fresh deadlines, those of the execution go
-// on.
+// Runs the held actions and restarts the deadlines of the step. Those of the execution continue.
 void Model::resume_current() {
   if (pending_) {
     const std::string id = *pending_;
@@ -208,8 +208,8 @@ void Model::resume_current() {
   }
 }
 
-// Whether run timeout, interrupt and kill go on or count anew in the same run is open: before the
-// first of both nothing of it is seen.
+// It is open whether run timeout, interrupt and kill continue or restart in the same run. Until the
+// earlier of both there is no difference.
 void Model::doubt_run_limits() {
   const auto note = [this](std::optional<Ms>& going_on, std::optional<Ms> time) {
     const std::optional<Ms> anew = time ? std::optional<Ms>(now_ + *time) : std::nullopt;
@@ -222,8 +222,7 @@ void Model::doubt_run_limits() {
   note(interrupt_at_, definition_.interrupt);
 }
 
-// The failed state again, with the data of its last entry; everything that counts attempts begins
-// anew.
+// Enters the failed state again with the data of its last entry. All counts of attempts restart.
 void Model::retry(bool extend) {
   const std::string id = has(Fault::kRetryBeginsLastState) ? state_ : failed_state_;
   Json data = last_entry_.at(id);
@@ -251,7 +250,7 @@ void Model::start_process() {
   dead_ = false;
   for (Call& c : calls_) {
     if (phase_ != Phase::kLive) break;
-    // What a worker has said of itself meanwhile could not be heard: its silence counts from now.
+    // Heartbeats of a worker did not reach the dead process: its heartbeat timeout restarts.
     const auto silence = c.deadlines.find(Limit::kHeartbeat);
     if (silence != c.deadlines.end())
       silence->second = now_ + bounds_of(definition_, *c.action)[Limit::kHeartbeat].time;
@@ -268,17 +267,17 @@ void Model::start_process() {
     }
   }
   const int entries = entries_;
-  settle();
-  // What the stream is read again from is not said.
+  run_until_idle();
+  // The documents do not define from where the stream is read again.
   if (passed_event_ && entries_ != entries && may_wait())
-    doubt("whether an event that nobody waited for is read again for a wait that begins now");
+    doubt("whether an event without a wait is read again for a wait that starts now");
 }
 
 void Model::broker_away() { away_ = true; }
 
 void Model::broker_back() {
   away_ = false;
-  settle();
+  run_until_idle();
 }
 
 }  // namespace millrace::reference

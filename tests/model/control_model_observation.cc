@@ -1,4 +1,4 @@
-// What the model shows, and what it takes over from the subject.
+// The observation of the model, and the values that it takes over from the subject.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ bool has_ended(const std::string& status) {
 
 }  // namespace
 
-// As an engine, the model shows one of what would be right.
+// A model that replaces an engine shows one of the right values.
 void Model::choose() {
   for (std::string* text : {&failed_state_, &status_, &code_}) {
     std::vector<std::string> all(1);
@@ -53,7 +53,7 @@ Observation Model::observe() {
   for (const Due& d : dues(true))
     if (d.rank < 9) deadlines.push_back(d.at);
   if (!paused()) o.deadline = deadlines;
-  // An answer that ends the instance may do so in the pause.
+  // An answer that ends the instance may end it in the pause.
   if (!workflow_paused_ && held_answers_.empty()) o.paused = paused_;
   if (phase_ == Phase::kBetweenRuns) {
     o.status = paused() ? "paused|waiting|pending" : "waiting";
@@ -85,8 +85,8 @@ Observation Model::observe() {
   return o;
 }
 
-// Takes over from the subject what the documents leave to it within bounds. Call it after both were
-// compared.
+// Takes over values of the subject that the documents define only as intervals. Call it after the
+// comparison.
 void Model::adopt(const Observation& subject) {
   const auto narrow = [&](Interval& mine) {
     if (mine.low == mine.high || !subject.next_retry_at) return;
@@ -100,7 +100,8 @@ void Model::adopt(const Observation& subject) {
     if (theirs && one_of(*theirs, mine)) mine = *theirs;
   };
   if (!held_answers_.empty() && subject.status && has_ended(*subject.status)) {
-    // With them it has ended: that is no new work, so it need not wait for the resume.
+    // The held answers have ended the instance. That is no new work, so it need not wait for the
+    // resume.
     paused_ = false;
     const bool workflow_paused = std::exchange(workflow_paused_, false);
     resume_current();

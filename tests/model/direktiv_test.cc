@@ -1,47 +1,47 @@
-// The rows, formulas and examples of Direktiv's manual, calculated by hand.
+// The tables, formulas and examples of Direktiv's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {
 namespace {
 
-TEST(Direktiv, MaxAttemptsAreRetries) {
+TEST(Direktiv, CountsMaxAttemptsAsRetries) {
   World w(workflow({action("a", direktiv(2, 3 * s, {"*"}, 2))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 3 * s, 9 * s}));
   EXPECT_EQ(w.code(), "direktiv.retries.exceeded");
 }
-TEST(Direktiv, ExceededCanBeCaught) {
+TEST(Direktiv, LetsExceededRetriesBeCaught) {
   World w(workflow(
       {caught(action("a", direktiv(1, 0)), {"direktiv.retries.*"}, "c"), delay("c", 1 * s)}));
   w.fail(), w.fail();
   EXPECT_EQ(w.at(), "c");
   EXPECT_EQ(w.data()["error"]["code"], "direktiv.retries.exceeded");
 }
-TEST(Direktiv, OnlyAnUncaughtFailureIsRetried) {
+TEST(Direktiv, RetriesOnlyAnUncaughtFailure) {
   World w(workflow({caught(action("a", direktiv(3, 0)), {"busy"}, "c"), delay("c", 1 * s)}));
   w.fail("gone");
   EXPECT_EQ(w.calls(), 2);
   w.fail("busy");
   EXPECT_EQ(w.at(), "c");
 }
-TEST(Direktiv, CodesAreSearched) {
+TEST(Direktiv, SearchesTheErrorCodeForEachPattern) {
   World w(workflow({action("a", direktiv(3, 0, {"us"}))}));
   w.fail("busy");
   EXPECT_EQ(w.calls(), 2);
   w.fail("gone");
   EXPECT_EQ(w.code(), "gone");
 }
-TEST(Direktiv, CatchIsAGlobInOrder) {
+TEST(Direktiv, CatchesByGlobsInOrder) {
   State a = action("a");
   a.catches = {{"bus", "x"}, {"b*", "y"}, {"*", "x"}};
   World w(workflow({a, delay("x", 1 * s), delay("y", 1 * s)}));
   w.fail("busy");
   EXPECT_EQ(w.at(), "y");
-  EXPECT_EQ(w.seen(), Json::array());  // the state's transform is not applied
+  EXPECT_EQ(w.seen(), Json::array());  // the transform of the state is not applied
   EXPECT_TRUE(glob_matches("b?sy", "busy"));
   EXPECT_FALSE(glob_matches("busy", "busybody"));
   EXPECT_TRUE(glob_matches("millrace.timeout.*", "millrace.timeout.run"));
 }
-TEST(Direktiv, StateTimeoutBoundsTheRetries) {
+TEST(Direktiv, BoundsRetriesByTheStateTimeout) {
   State a = caught(action("a", steep(-1, 4 * s)), {"direktiv.stateTimeout"}, "c");
   a.timeout = 10 * s;
   World w(workflow({a, delay("c", 1 * s)}));
@@ -50,7 +50,7 @@ TEST(Direktiv, StateTimeoutBoundsTheRetries) {
   EXPECT_EQ(w.at(), "c");
   EXPECT_EQ(w.calls(), 3);
 }
-TEST(Direktiv, StateTimeoutOfAnActionIsNotRetried) {
+TEST(Direktiv, DoesNotRetryAStateTimeoutOfAnAction) {
   State a = action("a", steep(5, 0));
   a.timeout = 10 * s;
   World w(workflow({a}));
@@ -59,13 +59,13 @@ TEST(Direktiv, StateTimeoutOfAnActionIsNotRetried) {
   EXPECT_EQ(w.code(), "direktiv.stateTimeout");
   Definition d = workflow({a});
   d.retry = steep(2, 0);
-  World runs(d);  // the run has failed, and another one follows it
+  World runs(d);  // the run has failed and another follows
   runs.take(), runs.to(10 * s);
   EXPECT_EQ(*runs.observe().run, 2);
   runs.take(), runs.to(20 * s);
   EXPECT_EQ(runs.code(), "direktiv.stateTimeout");
 }
-TEST(Direktiv, AWaitIsTriedAgainWithAFreshTimeout) {
+TEST(Direktiv, RetriesAWaitWithAFullTimeout) {
   World w(workflow({wait("a", 10 * s, direktiv(1, 5 * s, {"stateTimeout"}))}));
   w.to(10 * s);
   EXPECT_EQ(w.retry_at(), 15 * s);
@@ -75,12 +75,12 @@ TEST(Direktiv, AWaitIsTriedAgainWithAFreshTimeout) {
   u.to(25 * s);
   EXPECT_EQ(u.code(), "direktiv.retries.exceeded");
 }
-TEST(Direktiv, AnEventAtTheDeadlineIsTooLate) {
+TEST(Direktiv, RejectsAnEventAtTheDeadline) {
   World w(workflow({wait("a", 10 * s)}));
   w.to(10 * s), w.event();
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Direktiv, InterruptIsCaughtOnceAndKillIsNot) {
+TEST(Direktiv, LetsAnInterruptBeCaughtOnceAndAKillNever) {
   Definition d =
       workflow({caught(action("a"), {"direktiv.cancels.*"}, "c"), caught(action("c"), {"*"}, "a")});
   d.interrupt = 10 * s;
@@ -94,7 +94,7 @@ TEST(Direktiv, InterruptIsCaughtOnceAndKillIsNot) {
   w.to(30 * s);
   EXPECT_EQ(w.status(), "timedout");
 }
-TEST(Direktiv, AnUncaughtInterruptFailsWithoutARetry) {
+TEST(Direktiv, FailsOnAnUncaughtInterruptWithoutARetry) {
   Definition d = workflow({action("a", steep(5, 0))});
   d.interrupt = 10 * s;
   d.retry = steep(5, 0);
@@ -104,7 +104,7 @@ TEST(Direktiv, AnUncaughtInterruptFailsWithoutARetry) {
   EXPECT_EQ(w.code(), "direktiv.cancels.timeout");
   EXPECT_EQ(w.calls(), 1);
 }
-TEST(Direktiv, InterruptCountsFromTheRun) {
+TEST(Direktiv, CountsAnInterruptFromTheStartOfTheRun) {
   Definition d = workflow({action("a")});
   d.interrupt = 10 * s;
   d.retry = steep(2, 5 * s);
@@ -116,7 +116,7 @@ TEST(Direktiv, InterruptCountsFromTheRun) {
   w.to(21 * s);
   EXPECT_EQ(w.code(), "direktiv.cancels.timeout");
 }
-TEST(Direktiv, ErrorStateGoesOnAndFailsAtTheEnd) {
+TEST(Direktiv, ContinuesAfterAnErrorStateAndFailsAtTheEnd) {
   State e = state("e", Kind::kError, "undo");
   e.error_code = "x.failed";
   World w(workflow({caught(action("a"), {"*"}, "e"), e, action("undo")}));
@@ -131,7 +131,7 @@ TEST(Direktiv, ErrorStateGoesOnAndFailsAtTheEnd) {
   EXPECT_EQ(w.at(), "a");
   EXPECT_EQ(w.seen(), Json::array());
 }
-TEST(Direktiv, AFailureOfTheCleanUpChangesNothing) {
+TEST(Direktiv, KeepsTheErrorWhenTheCleanUpFails) {
   State e = state("e", Kind::kError, "undo");
   e.error_code = "x.failed";
   World w(workflow({caught(action("a"), {"*"}, "e"), e, action("undo")}));
@@ -141,9 +141,9 @@ TEST(Direktiv, AFailureOfTheCleanUpChangesNothing) {
   World entered(workflow({action("a", {}, {}, "e"), e, action("undo")}));
   entered.ok(), entered.fail("gone");
   EXPECT_EQ(entered.code(), "x.failed");
-  EXPECT_EQ(*entered.observe().failed_state, "e");  // no catch led to it
+  EXPECT_EQ(*entered.observe().failed_state, "e");  // no catch led to the error state
 }
-TEST(Direktiv, ParallelAnd) {
+TEST(Direktiv, WaitsForAllActionsOfAParallelAnd) {
   World w(workflow({parallel("a", false, {call(), call()})}));
   w.ok({{"k", 2}}, 1);
   EXPECT_FALSE(w.ended());
@@ -153,7 +153,7 @@ TEST(Direktiv, ParallelAnd) {
   f.fail("busy", 1);
   EXPECT_EQ(f.code(), "busy");
 }
-TEST(Direktiv, ParallelOr) {
+TEST(Direktiv, EndsAParallelOrWithTheFirstResult) {
   World w(workflow({parallel("a", true, {call(), call()})}));
   w.fail("busy", 0);
   EXPECT_FALSE(w.ended());
@@ -163,7 +163,7 @@ TEST(Direktiv, ParallelOr) {
   f.fail(), f.fail();
   EXPECT_EQ(f.code(), "direktiv.parallel.allFailed");
 }
-TEST(Direktiv, Foreach) {
+TEST(Direktiv, CountsTheAttemptsOfAForeachPerItem) {
   State a = state("a", Kind::kForeach);
   a.actions = {call()};
   a.retry = steep(2, 1 * s);

@@ -1,6 +1,6 @@
 // Random cases, played on the reference model and on the engine side by side.
-// MILLRACE_MODEL_SEEDS=20000 MILLRACE_MODEL_FIRST=1 play others than the suite does; then it goes
-// on behind a difference, and says in the end what the cases came to.
+// MILLRACE_MODEL_SEEDS=20000 MILLRACE_MODEL_FIRST=1 play other cases than the suite. Then the test
+// continues after a difference, and prints the counts of the cases at its end.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -22,7 +22,7 @@ void print(std::ostream& out, const char* title, const std::map<std::string, int
   for (const auto& [what, times] : counts) out << "  " << times << "\t" << what << "\n";
 }
 
-TEST(Engine, DoesWhatTheModelSays) {
+TEST(EngineAndModel, AgreeOnRandomCases) {
   const bool by_hand = std::getenv("MILLRACE_MODEL_SEEDS") != nullptr;
   const Explored all =
       explore(play_on_engine, {.from = number_of("MILLRACE_MODEL_FIRST", 1),
@@ -37,7 +37,7 @@ TEST(Engine, DoesWhatTheModelSays) {
     print(std::cout, "undecided, where the play ends early", all.undecided);
     print(std::cout, "compared", all.counts);
   }
-  EXPECT_LT(all.ended_early(), 1 + all.cases / 25);  // the others say something to their end
+  EXPECT_LT(all.ended_early(), 1 + all.cases / 25);  // nearly all cases are played to their end
 }
 
 }  // namespace

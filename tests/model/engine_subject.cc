@@ -11,7 +11,7 @@
 namespace millrace::reference {
 namespace {
 
-/// What the programs of the cases (case_yaml.cc) do, by their texts.
+/// Defines the jq programs of the cases (case_yaml.cc) by their texts.
 void define_programs(TestEvaluator& evaluator, const Definition& definition) {
   const auto member = [](const Json& value, const char* name) {
     return value.is_object() && value.contains(name) ? value[name] : Json();
@@ -46,31 +46,31 @@ void define_programs(TestEvaluator& evaluator, const Definition& definition) {
 }
 
 Command command_of(Verb verb, const InstanceId& instance, const std::string& state) {
-  const std::string space = "default";
+  const std::string ns = "default";
   switch (verb) {
     case Verb::kCancel:
-      return CancelInstance{space, instance};
+      return CancelInstance{ns, instance};
     case Verb::kPause:
-      return PauseInstance{space, instance};
+      return PauseInstance{ns, instance};
     case Verb::kResume:
-      return ResumeInstance{space, instance};
+      return ResumeInstance{ns, instance};
     case Verb::kPauseWorkflow:
-      return PauseWorkflow{.space = space, .id = "control"};
+      return PauseWorkflow{.ns = ns, .id = "control"};
     case Verb::kResumeWorkflow:
-      return PauseWorkflow{.space = space, .id = "control", .paused = false};
+      return PauseWorkflow{.ns = ns, .id = "control", .paused = false};
     case Verb::kRetry:
-      return RetryInstance{space, instance};
+      return RetryInstance{ns, instance};
     case Verb::kRetryExtend:
-      return RetryInstance{space, instance, true};
+      return RetryInstance{ns, instance, true};
     case Verb::kRestart:
-      return RestartInstance{space, instance};
+      return RestartInstance{ns, instance};
     case Verb::kRerun:
       break;
   }
-  return RerunInstance{space, instance, state};
+  return RerunInstance{ns, instance, state};
 }
 
-/// As gateway/problem.cc tells it over HTTP.
+/// Maps an error to the answer of gateway/problem.cc over HTTP.
 Reply reply_of(const Result<Json>& answer) {
   if (answer) return Reply::kAccepted;
   const std::string& code = answer.error().code;
@@ -92,9 +92,9 @@ void EngineSubject::begin(const Definition& definition, const std::string& yaml,
     broken_ = "the definition is refused: " + render_text(loaded.findings, "case");
     return;
   }
-  world_.must(ApplyWorkflow{.space = "default", .text = yaml, .workflow = loaded.workflow});
+  world_.must(ApplyWorkflow{.ns = "default", .text = yaml, .workflow = loaded.workflow});
   id_ = world_.start("control", input)["id"];
-  world_.settle();
+  world_.run_until_idle();
 }
 
 void EngineSubject::advance_to(Ms now) {
@@ -134,7 +134,7 @@ void EngineSubject::take(const std::string& handle) {
   report(handle, TaskStarted{});
 }
 
-void EngineSubject::heartbeat(const std::string& handle) { report(handle, TaskAlive{}); }
+void EngineSubject::heartbeat(const std::string& handle) { report(handle, TaskHeartbeat{}); }
 
 void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
   TaskEnded ended;
@@ -167,12 +167,12 @@ Reply EngineSubject::command(Verb verb, const std::string& state) {
   return answer->has_value() ? reply_of(**answer) : Reply::kOther;
 }
 
-/// Until nothing moves any more; or the process dies behind the next commit.
+/// Runs until idle, or kills the process after the next commit.
 void EngineSubject::finish() {
   if (std::exchange(dies_, false)) {
     world_.crash_after_commit();
   } else {
-    world_.settle();
+    world_.run_until_idle();
   }
 }
 
@@ -181,32 +181,31 @@ void EngineSubject::kill() {
   if (broken_.empty() && world_.alive()) world_.crash();
 }
 
-/// The first turn comes before anything is heard of the broker, as it does where a connection takes
-/// its time. What is handed out again and is over by then was past its end: its call is made once
-/// more for nothing.
+/// The first turn comes before the connection to the broker, as with a slow connection. A task that
+/// is handed out again and is over after that turn was repeated in vain.
 void EngineSubject::start_process() {
   if (!broken_.empty() || world_.alive()) return;
   world_.recover();
   const size_t before = world_.functions.handed_out().size();
   world_.processor().turn();
-  world_.settle();
+  world_.run_until_idle();
   std::set<std::string> open;
   for (const TaskView& task : tasks()) open.insert(task.handle);
   const std::vector<InstanceId>& handed_out = world_.functions.handed_out();
   for (size_t i = before; i < handed_out.size(); ++i) {
     if (open.contains(to_string(handed_out[i]))) continue;
-    broken_ = "a call is made again although it is over";
+    broken_ = "a call is repeated although it is over";
   }
 }
 
 void EngineSubject::broker_away() {
   world_.broker.disconnect();
-  world_.settle();
+  world_.run_until_idle();
 }
 
 void EngineSubject::broker_back() {
   world_.broker.reconnect();
-  world_.settle();
+  world_.run_until_idle();
 }
 
 Observation EngineSubject::observe() {

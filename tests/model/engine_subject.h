@@ -1,6 +1,6 @@
-// EngineSubject: the engine as the reference model sees it: a processor on a real store, with the
-// broker's and the workers' twins, on a virtual clock (tests/simulation/world.h). It reads the
-// workflow as YAML and knows nothing of the model. One thread.
+// EngineSubject: the engine as a Subject: a processor on a real store, with replacements of the
+// broker and the workers, on a virtual clock (tests/simulation/world.h). It reads the workflow as
+// YAML and does not know the model. One thread.
 #pragma once
 
 #include <set>
@@ -14,7 +14,7 @@ namespace millrace::reference {
 
 class EngineSubject final : public Subject {
  public:
-  /// How a function is written whose tasks workers take from the work queue.
+  /// The body of a function whose tasks workers take from the work queue.
   static Rendering rendering() {
     return {.function = {{"type", "knative-namespace"}, {"service", "work"}}};
   }
@@ -42,17 +42,17 @@ class EngineSubject final : public Subject {
 
   World world_;
   TimePoint begin_ = world_.clock.now();
-  /// Shown as the status, so that it is a difference: the definition is refused, or something is
-  /// done that no field of an observation tells of.
+  /// An error that no field of an observation shows, such as a refused definition. It is shown as
+  /// the status, so that it is a difference.
   std::string broken_;
   std::string id_;
   std::set<std::string> taken_;
   int events_ = 0;
-  bool dies_ = false;  ///< as soon as what comes next is on disk
+  bool dies_ = false;  ///< after the next commit
 };
 
-/// Plays the case on a fresh model and a fresh engine. What the check of the store finds at the end
-/// of a life of the process (tests/support/store_check.h) is a difference as well.
+/// Plays the case on a new model and a new engine. A finding of the store check at the end of a
+/// process (tests/support/store_check.h) is a difference as well.
 Played play_on_engine(const Case& c);
 
 }  // namespace millrace::reference

@@ -1,6 +1,5 @@
-// Sequences that an engine with a fault has shown to differ from the model, as the shrinker left
-// them. Each is played on the model and on the engine of today, which must agree to the end; what
-// the fault was about is expected in words as well.
+// Shrunk cases in which a fault of the engine once showed. Each is played on the model and on the
+// engine, which must agree to the end. The expected result is also written out.
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_subject.h"
@@ -44,7 +43,7 @@ Case a_case(std::vector<State> states, std::vector<Step> steps) {
   return c;
 }
 
-/// What the engine shows in the end.
+/// The observation of the engine at the end.
 Observation play_to_the_end(const Case& c) {
   const Played played = play_on_engine(c);
   EXPECT_FALSE(played.differs()) << report(c, played, EngineSubject::rendering());
@@ -52,14 +51,14 @@ Observation play_to_the_end(const Case& c) {
   return played.subject;
 }
 
-TEST(FaultsFound, ACallWhoseDeadlinePassedWhileTheProcessWasDeadWasMadeAgain) {  // seed 8
+TEST(EngineAndModel, AgreeOnACallThatExpiresWhileTheProcessIsDead) {  // seed 8
   const std::vector<Timeout> deadline = {
       {.key = "deadline", .time = 8000, .error_on_timeout = true}};
   const Case c = a_case({action("a", deadline)}, {kill(), pass(8000), start_process()});
   EXPECT_EQ(play_to_the_end(c).error_code, "millrace.timeout.scheduleToClose");
 }
 
-TEST(FaultsFound, ARetryBehindOnFailureBeganTheCleanUpAgain) {  // seed 18
+TEST(EngineAndModel, AgreeOnARetryAfterOnFailure) {  // seed 18
   State rescue;
   rescue.id = "rescue", rescue.kind = Kind::kDelay, rescue.duration = 14000;
   Case c = a_case({action("a"), rescue}, {pass(20000), command(Verb::kRetryExtend)});
@@ -68,7 +67,7 @@ TEST(FaultsFound, ARetryBehindOnFailureBeganTheCleanUpAgain) {  // seed 18
   EXPECT_EQ(play_to_the_end(c).state, "a");
 }
 
-TEST(FaultsFound, ARetryBehindAnErrorStateBeganTheCleanUpAgain) {
+TEST(EngineAndModel, AgreeOnARetryAfterAnErrorState) {
   State a = action("a");
   a.catches = {{.pattern = "*", .to = "e"}};
   State e;
@@ -78,7 +77,7 @@ TEST(FaultsFound, ARetryBehindAnErrorStateBeganTheCleanUpAgain) {
   EXPECT_EQ(play_to_the_end(c).state, "a");
 }
 
-TEST(FaultsFound, ARetryInALoopHadTheDataOfAnEarlierVisit) {  // seed 2127
+TEST(EngineAndModel, AgreeOnTheDataOfARetryInALoop) {  // seed 2127
   State a = action("a");
   a.check = ".return.bad";
   a.to = "more";
@@ -88,11 +87,11 @@ TEST(FaultsFound, ARetryInALoopHadTheDataOfAnEarlierVisit) {  // seed 2127
   const Case c =
       a_case({a, more}, {take(), answer({{"again", true}, {"bad", true}}), command(Verb::kRetry)});
   const Observation end = play_to_the_end(c);
-  EXPECT_EQ(end.status, "failed");  // as on its last visit
+  EXPECT_EQ(end.status, "failed");  // as on the last entry
   EXPECT_EQ(end.calls, 1);
 }
 
-TEST(FaultsFound, RunsThatWereUsedUpBeforeARestartStayedUsedUp) {  // seed 302
+TEST(EngineAndModel, AgreeOnTheRunsAfterARestart) {  // seed 302
   const std::vector<Timeout> deadline = {
       {.key = "deadline", .time = 1000, .error_on_timeout = true}};
   Case c = a_case({action("a", deadline)},
@@ -103,21 +102,21 @@ TEST(FaultsFound, RunsThatWereUsedUpBeforeARestartStayedUsedUp) {  // seed 302
   EXPECT_EQ(end.next_retry_at, (Interval{7000, 7000}));
 }
 
-TEST(FaultsFound, AnInterruptThatNothingCaughtWasTriedAgain) {  // seed 94
+TEST(EngineAndModel, AgreeOnAnUncaughtInterrupt) {  // seed 94
   Case c = a_case({action("a")}, {pass(1000)});
   c.definition.retry = steep(3, 1000);
   c.definition.interrupt = 1000;
   EXPECT_EQ(play_to_the_end(c).error_code, "direktiv.cancels.timeout");
 }
 
-TEST(FaultsFound, TheRunBehindAManualRetryHadATimeoutPerAttempt) {  // seed 5
+TEST(EngineAndModel, AgreeOnTheTimeoutOfTheRunAfterARetry) {  // seed 5
   const std::vector<Timeout> timeout = {{.key = "timeout", .time = 3000}};
   Case c = a_case({action("a", timeout, steep(2, 1000))},
                   {pass(3000), command(Verb::kRetry),           //
                    take(), fail(), pass(1000), take(), fail(),  // both attempts of the retry
                    pass(1000), take(), fail(), pass(1000),      // the next run, from 5 s on
                    pass(2000)});
-  Retry runs(Vocabulary::kZart);  // takes no timeout, so the retry finds it as new
+  Retry runs(Vocabulary::kZart);  // does not retry a timeout, so no run is used before the retry
   runs.attempts = 3, runs.delay = 1000;
   c.definition.retry = runs;
   const Observation end = play_to_the_end(c);
@@ -125,7 +124,7 @@ TEST(FaultsFound, TheRunBehindAManualRetryHadATimeoutPerAttempt) {  // seed 5
   EXPECT_EQ(end.error_code, "millrace.timeout.scheduleToClose");
 }
 
-TEST(FaultsFound, ATaskOfACancelledInstanceThatFellSilentStayedInTheStore) {  // seed 483
+TEST(EngineAndModel, AgreeOnAMissedHeartbeatAfterACancel) {  // seed 483
   const std::vector<Timeout> silence = {
       {.key = "maxInactivity", .time = 768, .error_on_timeout = true}};
   const Case c = a_case({action("a", silence)}, {take(), command(Verb::kCancel), pass(847)});

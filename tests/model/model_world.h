@@ -1,5 +1,4 @@
-// How the tests of the model are written: short names for definitions, and a model that is driven
-// by hand.
+// Helpers of the tests of the model: short names for definitions, and a model that a test drives.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +119,7 @@ class World : public Model {
   bool open() { return !tasks().empty(); }
   int attempt() { return tasks().at(0).attempt; }
 
-  // Fails each call at once, as often as `most`; when the calls were made.
+  // Fails each call at once, at most `most` times; returns the times of the calls.
   Times fail_all(int most = 100, const std::string& code = "busy") {
     Times made;
     while (!ended()) {

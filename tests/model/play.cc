@@ -55,7 +55,7 @@ bool same_tasks(std::vector<TaskView> a, std::vector<TaskView> b) {
                     });
 }
 
-// Does it, and where the process is to die of it has that start again.
+// Runs a step. If the process dies after it, restarts the process.
 template <class Act>
 void with_death(bool then_killed, Subject& x, const Act& act) {
   if (then_killed) x.kill_after_commit();
@@ -142,7 +142,7 @@ bool Player::compare(const std::string& after) {
   }
   played_.model = model_.observe();
   if (!subject_) {
-    // Alone, it takes the longest wait and the first of several texts.
+    // Without a subject the model takes the longest wait and the first of several texts.
     Observation first = played_.model;
     if (first.next_retry_at) first.next_retry_at->low = first.next_retry_at->high;
     for (auto* text : {&first.status, &first.failed_state, &first.error_code})
@@ -193,7 +193,7 @@ std::vector<TaskView> Player::tasks(bool taken) {
   return all;
 }
 
-// Those that were taken and are over now: an answer comes too late, or for the second time.
+// Tasks that were taken and are over: an answer is late, or is a second answer.
 std::vector<TaskView> Player::over() {
   const auto open = model_.tasks();
   std::vector<TaskView> all;
@@ -303,7 +303,7 @@ bool Player::step(const Step& s) {
       with_death(killed, model_, [&](Subject& x) { mine = x.command(s.verb, state); });
       if (both_know()) {
         with_death(killed, *subject_, [&](Subject& x) { theirs = x.command(s.verb, state); });
-        // One that has died does not answer.
+        // A process that has died does not answer.
         if (!killed && mine != theirs && model_.undecided().empty()) {
           played_.model = model_.observe();
           played_.subject = subject_->observe();

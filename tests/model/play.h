@@ -1,4 +1,4 @@
-// Plays a case on the model and on a subject, and tells where they differ.
+// Plays a case on the model and on a subject, and reports where they differ.
 #pragma once
 
 #include <functional>
@@ -15,31 +15,31 @@
 namespace millrace::reference {
 
 struct PlayOptions {
-  bool look_just_before = true;   // also compare one millisecond before each thing that is due
+  bool look_just_before = true;   // also compare one millisecond before each due action
   bool compare_deadline = false;  // the documents do not say which deadline an instance shows
   bool compare_messages = true;
-  int most_moments = 400;  // of one step; more makes the case undecided
+  int most_moments = 400;  // of one step; more make the case undecided
   Rendering rendering;
 };
 
 struct Played {
   std::string difference;             // empty = none
   std::string undecided;              // why the play ended early without a difference
-  std::vector<std::string> trace;     // what was done, with its moments
-  std::map<std::string, int> counts;  // what was done and happened, each compared
+  std::vector<std::string> trace;     // the steps with their times
+  std::map<std::string, int> counts;  // counts of compared steps and actions
   Observation model, subject;         // at the end
   bool differs() const { return !difference.empty(); }
 };
 
-// The fields in which the subject does not show what the model says; empty = none.
+// The fields in which the subject differs from the model; empty = none.
 std::string difference(const Observation& model, const Observation& subject,
                        const PlayOptions& options = {});
 
-// `expected` may have {"$any": true} for anything; of a member "error" only the members it has are
-// compared.
+// {"$any": true} in `expected` matches anything. Of a member "error" only the members of `expected`
+// are compared.
 bool matches(const Json& expected, const Json& actual);
 
-// Takes one step after the other; the generator uses it without a subject.
+// Runs one step after the other. The generator uses it without a subject.
 class Player {
  public:
   Player(const Case& c, Model& model, Subject* subject, PlayOptions options = {});
@@ -47,7 +47,7 @@ class Player {
   Played played() const;
 
  private:
-  // Whether the subject is to do it too: not where the documents do not say what comes of it.
+  // Whether the subject runs the step as well: not if the documents leave the result open.
   bool both_know() const { return subject_ && model_.undecided().empty(); }
   bool compare(const std::string& after);
   void count(const std::string& what) { played_.counts[what]++; }
@@ -61,17 +61,17 @@ class Player {
   PlayOptions options_;
   const Definition& definition_;
   Played played_;
-  std::vector<TaskView> taken_;                 // all that were ever taken, as the model names them
-  std::map<std::string, std::string> handles_;  // the model's → the subject's
+  std::vector<TaskView> taken_;  // all tasks that were taken, by the handles of the model
+  std::map<std::string, std::string> handles_;  // handles of the model → handles of the subject
 };
 
 Played play(const Case& c, Model& model, Subject& subject, const PlayOptions& options = {});
 
-// What many cases came to.
+// The results of many cases.
 struct Explored {
   int cases = 0, differing = 0;
-  std::map<std::string, int> undecided;  // why cases ended early, and how many
-  std::map<std::string, int> kinds;      // of the differences
+  std::map<std::string, int> undecided;  // reasons and counts of early ends
+  std::map<std::string, int> kinds;      // kinds and counts of differences
   std::map<std::string, int> counts;     // Played::counts of all
   std::vector<std::string> reports;      // of the shrunk first case of each kind
   int ended_early() const;
@@ -80,17 +80,17 @@ struct Explored {
 struct ExploreOptions {
   uint64_t from = 1;
   int count = 500;
-  int most_reports = 1;   // it stops behind the last of them
-  int most_tries = 3000;  // of shrinking one
+  int most_reports = 1;   // it stops after the last of them
+  int most_tries = 3000;  // to shrink a case
   Rendering rendering;
 };
 
-// Plays the cases of `count` seeds, and shrinks those that differ: as long as they differ in the
-// same way.
+// Plays the cases of `count` seeds, and shrinks each case that differs while it differs in the same
+// way.
 Explored explore(const std::function<Played(const Case&)>& play,
                  const ExploreOptions& options = {});
 
-// The way in which the two sides differ: the fields, or the command that was answered otherwise.
+// The kind of a difference: the fields, or the command with another answer.
 std::string kind_of(const Played& played);
 
 std::string print(const Observation& observation);

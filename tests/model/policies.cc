@@ -119,8 +119,8 @@ Bounds bounds_of(const Definition& d, const Action& a) {
     if (key == "timeout" && !t.per_attempt)
       add(Limit::kScheduleToClose, t, "scheduleToClose", true);
   }
-  // Temporal's default of start-to-close is schedule-to-close: as that one's deadline is never
-  // later, the default never decides and is left out.
+  // Temporal's default of start-to-close is schedule-to-close. The deadline of schedule-to-close is
+  // never later, so the default never decides and is left out.
   return b;
 }
 

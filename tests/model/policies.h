@@ -31,8 +31,8 @@ struct Error {
   std::string code;
   std::string message;  // empty = not known
   bool timeout = false;
-  bool final = false;             // no policy is asked, neither the state's nor the workflow's
-  std::string status = "failed";  // of the instance if nothing catches it
+  bool final = false;             // no policy of the state or the workflow applies
+  std::string status = "failed";  // of the instance if it is not caught
 };
 
 const char* name_of(Vocabulary vocabulary);
@@ -40,7 +40,7 @@ Policy read_policy(const Retry& written);
 Interval wait_after(const Policy& policy,
                     int64_t attempt);  // the wait after attempt n, with its jitter
 bool retries(const Policy& policy, const Error& error,
-             bool caught);  // is the error one that it tries again
+             bool caught);  // whether the policy retries the error
 Error used_up(const Policy& policy, const Error& last, const std::string& state, int64_t attempts);
 
 enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat };
@@ -48,7 +48,7 @@ enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat
 struct Bound {
   std::string key;  // as it is written
   Ms time = 0;
-  Error error;           // that its expiry raises
+  Error error;           // the error at its expiry
   bool cancels = false;  // steep without errorOnTimeout: the instance ends cancelled
 };
 
@@ -58,7 +58,7 @@ std::optional<Policy> policy_of(const Definition& d, const State& s,
                                 const Action& a);  // the nearest policy wins
 bool glob_matches(const std::string& pattern, const std::string& text);
 
-// Whether the text is one of the alternatives, which have `|` between them.
+// Whether the text is one of the alternatives, which `|` separates.
 bool one_of(const std::string& text, const std::string& alternatives);
 
 }  // namespace millrace::reference

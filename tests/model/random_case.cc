@@ -25,7 +25,7 @@ Outcome random_outcome(Random& r, bool ok) {
   return o;
 }
 
-// A step that does something in the model's present state.
+// A step that has an effect in the current state of the model.
 Step random_step(Random& r, Model& m) {
   using K = Step::Kind;
   std::vector<std::pair<Step, int>> all;
@@ -92,7 +92,7 @@ Step random_step(Random& r, Model& m) {
   return all.back().first;
 }
 
-// Some sequences that seldom come together by chance.
+// Sequences that are rare by chance.
 std::vector<Step> random_sequence(Random& r) {
   using K = Step::Kind;
   const auto plain = [](K kind) {
@@ -125,14 +125,14 @@ std::vector<Step> random_sequence(Random& r) {
     case 1:  // a deadline passes while the process is dead
       return {plain(K::kTake), plain(K::kKill), near(r.of<Ms>({0, 1})), plain(K::kStartProcess),
               near(0)};
-    case 2:  // an answer at and behind its deadline
+    case 2:  // an answer at and after its deadline
       return {plain(K::kTake), near(0), answer(K::kAnswerLate, true), near(0)};
     case 3:  // an answer twice
       return {plain(K::kTake), answer(K::kAnswer, false), answer(K::kAnswerLate, true), near(0)};
     case 4:  // a wait before a retry while the process is dead
       return {plain(K::kTake), answer(K::kAnswer, false), plain(K::kKill),
               moment,          plain(K::kStartProcess),   near(0)};
-    case 5:  // it fails, and an operator begins it again while the workflow is paused
+    case 5:  // a failure, and a retry while the workflow is paused
       return {near(0),
               near(0),
               near(0),
@@ -142,7 +142,7 @@ std::vector<Step> random_sequence(Random& r) {
               near(0),
               command(Verb::kResumeWorkflow),
               near(0)};
-    case 6: {  // it fails, and an operator begins it again; perhaps in several runs
+    case 6: {  // a failure and a retry, perhaps in several runs
       const Verb verb = r.of({Verb::kRetry, Verb::kRetryExtend, Verb::kRestart, Verb::kRerun});
       std::vector<Step> steps = {near(0), near(0), near(0), near(0), command(verb)};
       for (int runs = r.of({1, 1, 2}); runs > 0; runs--)
@@ -150,7 +150,7 @@ std::vector<Step> random_sequence(Random& r) {
           steps.push_back(step);
       return steps;
     }
-    default:  // several visits of a loop, and then a failure
+    default:  // several entries of a loop, and then a failure
       Step again = answer(K::kAnswer, true);
       again.outcome.result["again"] = true;
       Step event = answer(K::kEvent, true);
@@ -160,7 +160,7 @@ std::vector<Step> random_sequence(Random& r) {
   }
 }
 
-// They fail, an operator begins them again, and they fail on into the next run.
+// Failures, a retry by an operator, and failures until the next run.
 std::vector<Step> random_sequence_of_runs(Random& r) {
   using K = Step::Kind;
   const auto add = [](std::vector<Step>& steps, K kind) -> Step& {
@@ -186,7 +186,7 @@ Case make_case(uint64_t seed) {
   Random r(seed);
   Case c;
   c.seed = seed;
-  const bool of_runs = seed % 8 == 5;  // what else seldom comes together
+  const bool of_runs = seed % 8 == 5;  // rare combinations
   do c.definition = of_runs ? random_definition_of_runs(r) : random_definition(r);
   while (!valid(c.definition));
   c.input = {{"seen", Json::array()}, {"items", {1, 2}}};
@@ -209,7 +209,7 @@ Case make_case(uint64_t seed) {
       if (player->played().trace.size() != before) c.steps.push_back(step);
       continue;
     }
-    // The documents do not decide what comes of this step: play again without it.
+    // The documents leave the result of this step open: play again without it.
     player.reset();
     model = Model();
     player = std::make_unique<Player>(c, model, nullptr);

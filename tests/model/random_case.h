@@ -1,4 +1,4 @@
-// Random cases: a definition, and steps that do something in the state that the model is in.
+// Random cases: a definition, and steps that have an effect in the current state of the model.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace millrace::reference {
 
-// The same seed makes the same case on every machine.
+// The same seed gives the same case on every machine.
 Case make_case(uint64_t seed);
 
 }  // namespace millrace::reference

@@ -1,4 +1,4 @@
-// The random cases are tested: the model plays the engine, with and without faults.
+// Tests of the random cases: the model replaces the engine, with and without faults.
 #include <gtest/gtest.h>
 
 #include "tests/model/play.h"
@@ -13,12 +13,12 @@ Played play_model(const Case& c, std::set<Fault> faults, uint64_t seed) {
   return play(c, model, engine);
 }
 
-TEST(Random, TheSameSeedMakesTheSameCase) {
+TEST(RandomCases, AreTheSameForTheSameSeed) {
   for (uint64_t seed = 1; seed <= 50; seed++)
     EXPECT_EQ(describe(make_case(seed)), describe(make_case(seed)));
 }
 
-TEST(Random, AnEngineWithoutFaultsShowsNoDifference) {
+TEST(RandomCases, ShowNoDifferenceWithoutAFault) {
   int undecided = 0;
   for (uint64_t seed = 1; seed <= 1500; seed++) {
     const Case c = make_case(seed);
@@ -26,10 +26,10 @@ TEST(Random, AnEngineWithoutFaultsShowsNoDifference) {
     ASSERT_FALSE(p.differs()) << report(c, p);
     undecided += !p.undecided.empty();
   }
-  EXPECT_LT(undecided, 60);  // a case says something nearly always
+  EXPECT_LT(undecided, 60);  // nearly all cases are decided
 }
 
-TEST(Random, ExploreReportsTheShrunkCase) {
+TEST(RandomCases, AreShrunkBeforeTheyAreReported) {
   const Explored good = explore([](const Case& c) { return play_model(c, {}, 1); }, {.count = 50});
   EXPECT_EQ(good.differing, 0);
   EXPECT_EQ(good.cases, 50);
@@ -44,9 +44,9 @@ TEST(Random, ExploreReportsTheShrunkCase) {
   EXPECT_NE(text.find("  0 ms: start"), std::string::npos) << text;
 }
 
-class FaultTest : public testing::TestWithParam<int> {};
+class PlantedFault : public testing::TestWithParam<int> {};
 
-TEST_P(FaultTest, IsFoundAndShrunk) {
+TEST_P(PlantedFault, IsFoundAndShrunk) {
   const std::set<Fault> faults = {static_cast<Fault>(GetParam())};
   const auto fails = [&](const Case& c) { return play_model(c, faults, 1).differs(); };
   for (uint64_t seed = 1; seed <= 4000; seed++) {
@@ -61,10 +61,10 @@ TEST_P(FaultTest, IsFoundAndShrunk) {
   FAIL() << "not found in 4000 cases";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::Range(0, static_cast<int>(Fault::kLast)));
+INSTANTIATE_TEST_SUITE_P(All, PlantedFault, testing::Range(0, static_cast<int>(Fault::kLast)));
 
-// What the generator must reach, or it tests nothing there.
-TEST(Random, Corners) {
+// The generator must reach these commands, errors and ends, or they are not tested.
+TEST(RandomCases, ReachEachCommandErrorAndEnd) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 1500; seed++) {
     const Case c = make_case(seed);
@@ -131,7 +131,7 @@ TEST(Random, Corners) {
     EXPECT_GE(seen[what], 8) << what;
 }
 
-TEST(Play, DataAreComparedExceptForWhatIsOpen) {
+TEST(Player, ComparesDataExceptForOpenFields) {
   EXPECT_TRUE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "x"}, {"msg", "y"}}}}));
   EXPECT_FALSE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "z"}}}}));
   EXPECT_FALSE(matches(Json::object(), {{"error", {{"code", "x"}}}}));
@@ -148,7 +148,7 @@ TEST(Play, DataAreComparedExceptForWhatIsOpen) {
   EXPECT_NE(difference(model, subject), "");
 }
 
-TEST(Yaml, EachVocabulary) {
+TEST(CaseYaml, WritesEachVocabulary) {
   Case c;
   c.definition.functions = {{"f", {}, {}}};
   State a;

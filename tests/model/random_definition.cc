@@ -94,11 +94,11 @@ Action random_action(Random& r, const Definition& d, bool jitter) {
   return a;
 }
 
-/// What of a definition its states depend on.
+/// The parts of a definition on which its states depend.
 struct Shape {
-  int count = 0;         // of its states, but for those that come behind them
-  bool handler = false;  // there is a state "clean" for catches
-  bool loop = false;     // the last one may lead back
+  int count = 0;         // of its states, without handlers
+  bool handler = false;  // whether there is a state "clean" for catches
+  bool loop = false;     // whether the last state may lead back
 };
 
 void add_catches(Random& r, State& s, bool check, bool handler) {
@@ -108,7 +108,7 @@ void add_catches(Random& r, State& s, bool check, bool handler) {
         {r.text({"*", "*", "busy", "millrace.timeout.*", "direktiv.*", "b?sy",
                  "direktiv.retries.exceeded", "direktiv.stateTimeout", "direktiv.cancels.timeout"}),
          handler && r.chance(80) ? "clean" : s.to});
-  // A check fails at once, so what catches it must not lead back to it.
+  // A check fails at once, so its catch must not lead back to it.
   if (check)
     for (Catch& c : s.catches) c.to = handler ? "clean" : "";
 }
@@ -133,7 +133,7 @@ State random_state(Random& r, const Definition& d, int i, const Shape& shape) {
     s.retry = random_policy(r, s.kind == Kind::kWait || s.kind == Kind::kAction);
   if (s.kind == Kind::kWait && s.retry && s.retry->vocabulary == Vocabulary::kSteep &&
       *s.retry->attempts == 0)
-    s.retry->attempts = 2;  // what skipping a wait is, is open
+    s.retry->attempts = 2;  // the effect of a skipped wait is open
   if (i + 1 < shape.count)
     s.to = std::string(1, static_cast<char>('a' + i + 1));
   else if (shape.loop)
@@ -144,7 +144,7 @@ State random_state(Random& r, const Definition& d, int i, const Shape& shape) {
   return s;
 }
 
-// It goes back to a state that takes time or needs somebody outside, so it never spins.
+// Leads back to a state that needs time or a worker, so that the loop does not spin.
 void add_loop(Random& r, Definition& d, bool returns) {
   State s;
   s.id = "more";
@@ -223,7 +223,7 @@ void add_timeouts(Random& r, Definition& d) {
     default:
       break;
   }
-  // An event wait whose deadline is the execution's.
+  // A wait for an event whose deadline is that of the execution.
   State& first = d.states.front();
   if (first.kind == Kind::kWait && first.timeout && r.chance(20)) {
     if (d.timeout) d.timeout = first.timeout;
@@ -285,7 +285,7 @@ Definition random_definition_of_runs(Random& r) {
   s.actions = {{.function = "f", .retry = attempts, .timeouts = {all}}};
   d.states = {s};
   d.retry = random_policy(r, true);
-  if (r.chance(60)) d.retry = Retry(Vocabulary::kZart);  // it takes no timeout
+  if (r.chance(60)) d.retry = Retry(Vocabulary::kZart);  // it does not retry a timeout
   d.retry->attempts = r.of({2, 3, 3});
   if (!d.retry->delay) d.retry->delay = 1000;
   return d;

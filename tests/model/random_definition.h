@@ -1,4 +1,4 @@
-// Random definitions, within what a loader takes and the model knows.
+// Random definitions that a loader accepts and the model knows.
 #pragma once
 
 #include "tests/model/case.h"
@@ -6,8 +6,8 @@
 
 namespace millrace::reference {
 
-// Odd milliseconds, so that two deadlines seldom fall together where the documents do not say which
-// is first.
+// Odd milliseconds, so that two deadlines rarely have one time, where the documents do not define
+// the order.
 Ms time_of_step(Random& r);
 
 Definition random_definition(Random& r);

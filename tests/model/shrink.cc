@@ -20,7 +20,7 @@ void drop_state(Definition& d, size_t i) {
   if (d.on_failure == id) d.on_failure = "";
 }
 
-// All that is a little simpler than `c`, the biggest cuts first.
+// All slightly simpler cases, the largest cuts first.
 std::vector<Case> simpler(const Case& c) {
   std::vector<Case> all;
   const auto with = [&](auto&& change) {
@@ -61,7 +61,7 @@ std::vector<Case> simpler(const Case& c) {
         all_of_it.erase(all_of_it.begin() + static_cast<ptrdiff_t>(k));
       });
   }
-  // Policies and timeouts, wherever they stand.
+  // Policies and timeouts on all levels.
   const auto each_holder = [](Case& x, auto&& visit) {
     for (Function& f : x.definition.functions) visit(f.retry, f.timeouts);
     for (State& s : x.definition.states)

@@ -7,7 +7,7 @@
 
 namespace millrace::reference {
 
-// The smallest case that is found by single simplifications and for which `still_fails` is true.
+// The smallest case that single simplifications reach and for which `still_fails` is true.
 Case shrink(Case c, const std::function<bool(const Case&)>& still_fails, int most_tries = 3000);
 
 }  // namespace millrace::reference

@@ -1,45 +1,45 @@
-// The rows, formulas and examples of Steep's manual, calculated by hand.
+// The tables, formulas and examples of Steep's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {
 namespace {
 
-TEST(Steep, SixDelays) {
+TEST(Steep, MultipliesTheDelayUpToItsMaximum) {
   EXPECT_EQ(waits(steep(7, 1 * s, 2, 10 * s), 6),
             (Times{1 * s, 2 * s, 4 * s, 8 * s, 10 * s, 10 * s}));
 }
-TEST(Steep, ExampleOfFiveAttempts) {
+TEST(Steep, MakesTheFiveAttemptsOfItsExample) {
   World w(workflow({action("a", steep(5, 1 * s, 2, 10 * s))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 1 * s, 3 * s, 7 * s, 15 * s}));
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.code(), "busy");  // the last error
 }
-TEST(Steep, DefaultIsOneAttempt) {
+TEST(Steep, MakesOneAttemptByDefault) {
   World w(workflow({action("a", policy(Vocabulary::kSteep, {}))}));
   EXPECT_EQ(w.fail_all(), (Times{0}));
 }
-TEST(Steep, DelayDefaultsToNothing) {
+TEST(Steep, RetriesAtOnceByDefault) {
   World w(workflow({action("a", policy(Vocabulary::kSteep, 3))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 0, 0}));
 }
-TEST(Steep, NoBackoffByDefault) {
+TEST(Steep, KeepsTheDelayConstantByDefault) {
   EXPECT_EQ(waits(steep(9, 3 * s), 3), (Times{3 * s, 3 * s, 3 * s}));
 }
-TEST(Steep, MaxDelayOnlyAppliesToABackoff) {
+TEST(Steep, LimitsTheDelayOnlyWithABackoff) {
   EXPECT_EQ(waits(steep(9, 20 * s, 1, 10 * s), 2), (Times{20 * s, 20 * s}));
 }
-TEST(Steep, MinusOneIsUnlimited) {
+TEST(Steep, RetriesWithoutALimitForMinusOne) {
   World w(workflow({action("a", steep(-1, 1 * s))}));
   EXPECT_EQ(w.fail_all(60).size(), 61u);
   EXPECT_FALSE(w.ended());
 }
-TEST(Steep, ZeroSkips) {
+TEST(Steep, SkipsAnActionForZeroAttempts) {
   World w(workflow({action("a", steep(0, 1 * s), {}, "b"), delay("b", 1 * s)}));
   EXPECT_EQ(w.calls(), 0);
   EXPECT_EQ(w.at(), "b");
   EXPECT_TRUE(w.data().at("return").is_null());
 }
-TEST(Steep, ExampleOfTimeoutsSilenceCancels) {
+TEST(Steep, CancelsOnInactivityAsInItsExample) {
   World w(
       workflow({caught(action("a", steep(3, 0),
                               {limit("maxInactivity", 5 * min), limit("deadline", 1 * h, true)}),
@@ -54,7 +54,7 @@ TEST(Steep, ExampleOfTimeoutsSilenceCancels) {
   EXPECT_EQ(w.calls(), 1);
   EXPECT_EQ(w.retry(), Reply::kConflict);
 }
-TEST(Steep, ExampleOfTimeoutsDeadlineIsAnError) {
+TEST(Steep, RaisesAnErrorAtTheDeadlineAsInItsExample) {
   World w(
       workflow({caught(action("a", steep(3, 0),
                               {limit("maxInactivity", 5 * min), limit("deadline", 1 * h, true)}),
@@ -67,7 +67,7 @@ TEST(Steep, ExampleOfTimeoutsDeadlineIsAnError) {
   EXPECT_EQ(w.data()["error"]["code"], "millrace.timeout.scheduleToClose");
   EXPECT_EQ(w.calls(), 1);  // the deadline is final
 }
-TEST(Steep, ErrorsOfInactivityAndRuntimeAreRetried) {
+TEST(Steep, RetriesErrorsOfInactivityAndRuntime) {
   for (const char* key : {"maxInactivity", "maxRuntime"}) {
     World w(workflow({action("a", steep(2, 2 * s), {limit(key, 10 * s, true)})}));
     w.to(3 * s), w.take();
@@ -81,7 +81,7 @@ TEST(Steep, ErrorsOfInactivityAndRuntimeAreRetried) {
               std::string("millrace.timeout.") + (key[3] == 'I' ? "heartbeat" : "startToClose"));
   }
 }
-TEST(Steep, PolicyIsAskedBeforeCatch) {
+TEST(Steep, AppliesThePolicyBeforeACatch) {
   World w(workflow({caught(action("a", steep(2, 1 * s)), {"*"}, "c"), delay("c", 1 * s)}));
   w.fail();
   EXPECT_EQ(w.status(), "waiting");

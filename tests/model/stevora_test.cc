@@ -1,10 +1,10 @@
-// The rows, formulas and examples of Stevora's manual, calculated by hand.
+// The tables, formulas and examples of Stevora's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {
 namespace {
 
-TEST(Stevora, DefaultsAndJitter) {
+TEST(Stevora, HasDefaultsAndJitter) {
   const Policy p = read_policy(stevora());
   EXPECT_EQ(p.attempts, 3);
   EXPECT_EQ(wait_after(p, 1), (Interval{750, 1000}));
@@ -15,7 +15,7 @@ TEST(Stevora, DefaultsAndJitter) {
   EXPECT_EQ(wait_after(read_policy(stevora(5, 2000, 3)), 3), (Interval{13'500, 18'000}));
   EXPECT_EQ(wait_after(read_policy(stevora({}, 101)), 1), (Interval{75, 101}));  // floored
 }
-TEST(Stevora, FailureFlow) {
+TEST(Stevora, FailsWithItsMessageAfterThreeAttempts) {
   World x(workflow({action("send", stevora())}));
   x.fail("busy");
   EXPECT_EQ(x.status(), "waiting");
@@ -26,7 +26,7 @@ TEST(Stevora, FailureFlow) {
   EXPECT_EQ(x.code(), "busy");
   EXPECT_EQ(*x.observe().error_message, "Step 'send' failed after 3 attempts: it is busy");
 }
-TEST(Stevora, JitterIsTakenFromTheSubject) {
+TEST(Stevora, TakesTheJitterFromTheSubject) {
   World w(workflow({action("a", stevora())}));
   w.fail();
   Observation o;
@@ -37,7 +37,7 @@ TEST(Stevora, JitterIsTakenFromTheSubject) {
   w.to(801);
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Stevora, ManualRetryBeginsThePolicyAnew) {
+TEST(Stevora, StartsItsPolicyAgainOnAManualRetry) {
   World w(workflow({action("a", stevora(2))}));
   w.fail_all();
   EXPECT_EQ(w.calls(), 2);
@@ -47,7 +47,7 @@ TEST(Stevora, ManualRetryBeginsThePolicyAnew) {
   EXPECT_EQ(w.calls(), 4);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Stevora, AsADefaultOfTheWorkflow) {
+TEST(Stevora, CanBeTheDefaultOfAWorkflow) {
   Definition d = workflow({action("a")});
   d.defaults = Vocabulary::kStevora;
   World w(d);

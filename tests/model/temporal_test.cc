@@ -1,10 +1,10 @@
-// The rows, formulas and examples of Temporal's manual, calculated by hand.
+// The tables, formulas and examples of Temporal's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {
 namespace {
 
-TEST(Temporal, Defaults) {
+TEST(Temporal, HasDefaults) {
   const Policy p = read_policy(temporal());
   EXPECT_EQ(p.attempts, kUnlimited);
   EXPECT_EQ(p.delay, 1 * s);
@@ -13,14 +13,14 @@ TEST(Temporal, Defaults) {
   EXPECT_EQ(waits(temporal(), 8),
             (Times{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 100 * s}));
 }
-TEST(Temporal, MaximumIntervalIsAHundredTimesTheInitial) {
+TEST(Temporal, LimitsTheIntervalToAHundredTimesTheInitial) {
   EXPECT_EQ(read_policy(temporal({}, 500)).max_delay, 50 * s);
   EXPECT_EQ(waits(temporal({}, 4 * s, {}, 3 * s), 1), (Times{3 * s}));
 }
-TEST(Temporal, CoefficientOne) {
+TEST(Temporal, KeepsTheIntervalConstantForACoefficientOfOne) {
   EXPECT_EQ(waits(temporal({}, {}, 1.0), 3), (Times{1 * s, 1 * s, 1 * s}));
 }
-TEST(Temporal, MaximumAttempts) {
+TEST(Temporal, CountsTheFirstAttemptInMaximumAttempts) {
   EXPECT_EQ(read_policy(temporal(0)).attempts, kUnlimited);
   World one(workflow({action("a", temporal(1))}));
   EXPECT_EQ(one.fail_all(), (Times{0}));
@@ -29,7 +29,7 @@ TEST(Temporal, MaximumAttempts) {
   EXPECT_EQ(three.fail_all(), (Times{0, 1 * s, 3 * s}));
   EXPECT_EQ(three.code(), "busy");
 }
-TEST(Temporal, NonRetryableErrorsAreExact) {
+TEST(Temporal, MatchesNonRetryableErrorsExactly) {
   World w(workflow({action("a", temporal(5, {}, {}, {}, {"bus", "gone"}))}));
   w.fail("busy");
   EXPECT_EQ(w.status(), "waiting");
@@ -37,18 +37,18 @@ TEST(Temporal, NonRetryableErrorsAreExact) {
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.code(), "gone");
 }
-TEST(Temporal, TenYears) {
+TEST(Temporal, EndsRetriesAfterTenYears) {
   const Ms year = 365 * day + 6 * h;
   World w(workflow({action("a", temporal(0, 4 * year, 1.0, 4 * year))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 4 * year, 8 * year}));
   EXPECT_EQ(w.code(), "busy");
 }
-TEST(Temporal, KeysWithoutAPolicyHaveItsDefault) {
+TEST(Temporal, GivesItsDefaultPolicyToAnActionWithItsTimeout) {
   World w(workflow({action("a", {}, {limit("startToCloseTimeout", 10 * s)})}));
   w.take(), w.to(10 * s);
   EXPECT_EQ(w.retry_at(), 11 * s);
 }
-TEST(Temporal, ScheduleToStartIsOfEachTaskAndNeverRetried) {
+TEST(Temporal, AppliesScheduleToStartToEachTaskAndNeverRetriesIt) {
   World w(workflow(
       {action("a", temporal(5),
               {limit("scheduleToStartTimeout", 5 * s), limit("startToCloseTimeout", 1 * h)})}));
@@ -62,7 +62,7 @@ TEST(Temporal, ScheduleToStartIsOfEachTaskAndNeverRetried) {
   EXPECT_EQ(w.code(), "millrace.timeout.scheduleToStart");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, StartToCloseIsOfEachAttempt) {
+TEST(Temporal, AppliesStartToCloseToEachAttempt) {
   World w(workflow({action("a", temporal(3), {limit("startToCloseTimeout", 5 * s)})}));
   w.to(60 * s);
   EXPECT_FALSE(w.ended());  // it counts from the take
@@ -73,7 +73,7 @@ TEST(Temporal, StartToCloseIsOfEachAttempt) {
   w.to(72 * s - 1), w.ok();
   EXPECT_EQ(w.status(), "complete");
 }
-TEST(Temporal, ScheduleToCloseSpansAttemptsAndWaits) {
+TEST(Temporal, AppliesScheduleToCloseToAllAttemptsAndWaits) {
   World w(
       workflow({action("a", temporal(0, 10 * s, 1.0), {limit("scheduleToCloseTimeout", 25 * s)})}));
   w.to(1 * s), w.fail();
@@ -85,7 +85,7 @@ TEST(Temporal, ScheduleToCloseSpansAttemptsAndWaits) {
   EXPECT_EQ(w.code(), "millrace.timeout.scheduleToClose");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, HeartbeatIsRetried) {
+TEST(Temporal, RetriesAMissedHeartbeat) {
   World w(
       workflow({action("a", temporal(2),
                        {limit("startToCloseTimeout", 1 * h), limit("heartbeatTimeout", 10 * s)})}));
@@ -96,7 +96,7 @@ TEST(Temporal, HeartbeatIsRetried) {
   w.to(40 * s), w.take(), w.to(50 * s);
   EXPECT_EQ(w.code(), "millrace.timeout.heartbeat");
 }
-TEST(Temporal, ExecutionTimeoutIncludesTheRuns) {
+TEST(Temporal, AppliesTheExecutionTimeoutToAllRuns) {
   Definition d = workflow({action("a")});
   d.retry = temporal(0, 4 * s, 1.0);
   d.execution = 10 * s;
@@ -109,7 +109,7 @@ TEST(Temporal, ExecutionTimeoutIncludesTheRuns) {
   EXPECT_EQ(w.code(), "millrace.timeout.execution");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, RunTimeoutEndsTheExecution) {
+TEST(Temporal, EndsTheExecutionAtTheRunTimeout) {
   Definition d = workflow({action("a")});
   d.retry = temporal(0);
   d.run = 10 * s;
@@ -117,19 +117,19 @@ TEST(Temporal, RunTimeoutEndsTheExecution) {
   w.to(4 * s), w.fail();
   w.to(5 * s);
   w.to(15 * s - 1);
-  EXPECT_FALSE(w.ended());  // run 2 has its own
+  EXPECT_FALSE(w.ended());  // run 2 has its own timeout
   w.to(15 * s);
   EXPECT_EQ(w.status(), "timedout");
   EXPECT_EQ(w.code(), "millrace.timeout.run");
   w.to(1 * h);
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, AWorkflowHasNoPolicyByDefault) {
+TEST(Temporal, GivesAWorkflowNoPolicyByDefault) {
   World w(workflow({action("a", temporal(1))}));
   w.fail();
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Temporal, RunsBeginAtTheFirstStateWithTheInput) {
+TEST(Temporal, StartsEachRunAtTheFirstStateWithTheInput) {
   Definition d = workflow({action("a", {}, {}, "b"), action("b")});
   d.retry = temporal(3);
   World w(d);

@@ -1,10 +1,11 @@
-// The rows, formulas and examples of Zart's manual, calculated by hand.
+// The tables, formulas and examples of Zart's manual, calculated by hand.
 #include "tests/model/model_world.h"
 
 namespace millrace::reference {
 namespace {
 
-TEST(Zart, GlobalScope) {  // first attempt at 10:21:30 → deadline 10:26:30
+// The first attempt at 10:21:30 makes the deadline 10:26:30.
+TEST(Zart, AppliesATimeoutToAllAttemptsByDefault) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("timeout", 5 * min)})}));
   w.take(), w.to(30 * s), w.fail();
   w.to(31 * s), w.take();
@@ -15,7 +16,7 @@ TEST(Zart, GlobalScope) {  // first attempt at 10:21:30 → deadline 10:26:30
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Zart, PerAttemptScope) {
+TEST(Zart, AppliesATimeoutToEachAttemptOnRequest) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("timeout", 30 * s, false, true)})}));
   for (int n = 0; n < 2; n++) w.take(), w.to(w.now() + 29 * s), w.fail(), w.to(w.now() + 1 * s);
   EXPECT_EQ(w.now(), 60 * s);
@@ -24,7 +25,7 @@ TEST(Zart, PerAttemptScope) {
   w.ok();
   EXPECT_EQ(w.status(), "complete");
 }
-TEST(Zart, OutcomeTableTimeoutIsTerminal) {
+TEST(Zart, FailsOnATimeoutWithoutARetry) {
   for (const bool per_attempt : {false, true}) {
     World w(
         workflow({action("a", zart(3, 1 * s), {limit("timeout", 30 * s, false, per_attempt)})}));
@@ -33,25 +34,25 @@ TEST(Zart, OutcomeTableTimeoutIsTerminal) {
     EXPECT_EQ(w.calls(), 1);
   }
 }
-TEST(Zart, OutcomeTableRetriesExhausted) {
+TEST(Zart, FailsWhenItsRetriesAreExhausted) {
   World w(workflow({action("a", zart(3, 1 * s))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 1 * s, 2 * s}));
   EXPECT_EQ(w.code(), "direktiv.retries.exceeded");
-  EXPECT_EQ(*w.observe().error_message, "busy");  // is in the text
+  EXPECT_EQ(*w.observe().error_message, "busy");  // the message contains the last error
 }
-TEST(Zart, ItsPolicyRetriesNoTimeoutOfAnotherSystem) {
+TEST(Zart, DoesNotRetryATimeoutOfAnotherVocabulary) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("startToCloseTimeout", 30 * s)})}));
   w.take(), w.to(30 * s);
   EXPECT_EQ(w.code(), "millrace.timeout.startToClose");
 }
-TEST(Zart, RetryAfterTheDeadlineDoesNotRun) {
+TEST(Zart, DoesNotRetryAtOrAfterTheDeadline) {
   const Definition d = workflow({action("a", zart(3, 10 * s), {limit("timeout", 15 * s)})});
   World live(d);
   live.to(8 * s), live.fail();
   live.to(15 * s);
   EXPECT_EQ(live.code(), "millrace.timeout.scheduleToClose");
   EXPECT_EQ(live.calls(), 1);
-  World dead(d);  // due at 11 s, the deadline passes too before the process is there again
+  World dead(d);  // due at 11 s; the deadline passes before the restart
   dead.to(1 * s), dead.fail();
   dead.kill(), dead.to(20 * s), dead.start_process();
   EXPECT_EQ(dead.code(), "millrace.timeout.scheduleToClose");
@@ -62,7 +63,7 @@ TEST(Zart, RetryAfterTheDeadlineDoesNotRun) {
   EXPECT_EQ(same.calls(), 1);
   EXPECT_TRUE(same.ended());
 }
-TEST(Zart, HierarchyOfDeadlines) {
+TEST(Zart, EndsEachStateAtTheExecutionTimeout) {
   const auto failed_at_30m = [](State x) {
     Definition d = workflow({std::move(x)});
     d.timeout = 30 * min;
@@ -81,7 +82,7 @@ TEST(Zart, HierarchyOfDeadlines) {
   failed_at_30m(wait("a", 7 * day));
   failed_at_30m(wait("a"));
 }
-TEST(Zart, OnFailureRunsOnceAndThenItIsFailed) {
+TEST(Zart, RunsOnFailureOnceAndThenFails) {
   Definition d = workflow({action("a"), action("refund")});
   d.timeout = 30 * min;
   d.on_failure = "refund";
@@ -89,7 +90,7 @@ TEST(Zart, OnFailureRunsOnceAndThenItIsFailed) {
   w.take(), w.to(30 * min);
   EXPECT_EQ(w.at(), "refund");
   EXPECT_EQ(w.data()["error"]["code"], "millrace.timeout.execution");
-  w.to(5 * h);  // outside the exceeded deadline
+  w.to(5 * h);  // after the deadline
   EXPECT_FALSE(w.ended());
   w.ok();
   EXPECT_EQ(w.status(), "failed");
@@ -101,7 +102,7 @@ TEST(Zart, OnFailureRunsOnceAndThenItIsFailed) {
   EXPECT_FALSE(w.data().contains("error"));
   EXPECT_FALSE(w.data().contains("return"));
 }
-TEST(Zart, OnFailureIsBoundedByItsOwnTimeouts) {
+TEST(Zart, BoundsOnFailureByItsOwnTimeouts) {
   Definition d = workflow({action("a"), action("refund", {}, {limit("timeout", 10 * s)})});
   d.timeout = 30 * s;
   d.on_failure = "refund";
@@ -110,7 +111,7 @@ TEST(Zart, OnFailureIsBoundedByItsOwnTimeouts) {
   w.take(), w.to(40 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, OnFailureIsNotForOtherFailures) {
+TEST(Zart, DoesNotRunOnFailureForOtherFailures) {
   Definition d = workflow({action("a"), action("refund")});
   d.timeout = 30 * s;
   d.on_failure = "refund";
@@ -119,7 +120,7 @@ TEST(Zart, OnFailureIsNotForOtherFailures) {
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.calls(), 1);
 }
-TEST(Zart, TimeoutOfTheExecutionIsNotRetried) {
+TEST(Zart, DoesNotRetryAnExecutionTimeout) {
   Definition d = workflow({action("a")});
   d.timeout = 30 * s;
   d.retry = temporal(0);
@@ -128,7 +129,7 @@ TEST(Zart, TimeoutOfTheExecutionIsNotRetried) {
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.calls(), 1);
 }
-TEST(Zart, EventWait) {
+TEST(Zart, WaitsForAnEventUntilItsTimeout) {
   World w(workflow({wait("a", 7 * day)}));
   w.to(7 * day - 1);
   EXPECT_EQ(w.status(), "waiting");
@@ -142,7 +143,7 @@ TEST(Zart, EventWait) {
   EXPECT_EQ(forever.status(), "complete");
   EXPECT_EQ(forever.data()["go"], (Json{{"e", 1}}));
 }
-TEST(Zart, ItsPolicyDoesNotRetryAWait) {
+TEST(Zart, DoesNotRetryAWait) {
   World w(workflow({wait("a", 10 * s, zart(3, 1 * s))}));
   w.to(10 * s);
   EXPECT_EQ(w.status(), "failed");
@@ -153,7 +154,7 @@ TEST(Zart, ItsPolicyDoesNotRetryAWait) {
   runs.to(10 * s);
   EXPECT_EQ(runs.status(), "failed");
 }
-TEST(Zart, CancelOfWhatWaitsIsAtOnce) {
+TEST(Zart, CancelsAWaitAtOnce) {
   for (const State& x : {wait("a"), delay("a", 1 * h)}) {
     World w(workflow({x}));
     EXPECT_EQ(w.command(Verb::kCancel), Reply::kAccepted);
@@ -168,7 +169,7 @@ TEST(Zart, CancelOfWhatWaitsIsAtOnce) {
   between.to(1 * h);
   EXPECT_EQ(between.calls(), 1);
 }
-TEST(Zart, CancelLetsARunningStepFinish) {
+TEST(Zart, LetsARunningStepFinishOnCancel) {
   World w(workflow({action("a", {}, {}, "b"), action("b")}));
   w.take();
   const std::string handle = w.tasks()[0].handle;
@@ -179,7 +180,7 @@ TEST(Zart, CancelLetsARunningStepFinish) {
   EXPECT_EQ(w.calls(), 1);
   EXPECT_FALSE(w.data().contains("return"));
 }
-TEST(Zart, AdminRetryHasAFreshBudgetPerAttempt) {
+TEST(Zart, GivesEachAttemptOfAnAdminRetryItsFullTimeout) {
   World w(workflow({action("a", zart(3, 10 * s), {limit("timeout", 30 * s)}, "b"), action("b")}));
   w.take(), w.to(30 * s);
   EXPECT_EQ(w.status(), "failed");
@@ -193,22 +194,22 @@ TEST(Zart, AdminRetryHasAFreshBudgetPerAttempt) {
   w.to(1 * h + 65 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, TheRunAfterAnAdminRetryHasAGlobalDeadlineAgain) {
+TEST(Zart, AppliesATimeoutToAllAttemptsAgainInTheRunAfterAnAdminRetry) {
   Definition d = workflow({action("a", zart(2, 20 * s), {limit("timeout", 30 * s)})});
   d.retry = steep(2, 5 * s);
   World w(d);
-  w.take(), w.to(30 * s);  // final for the action; the workflow's policy has a run follow
+  w.take(), w.to(30 * s);  // final for the action; the policy of the workflow starts a run
   w.to(35 * s), w.take(), w.to(65 * s);
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.retry(), Reply::kAccepted);
   w.fail(), w.to(85 * s), w.fail();
-  w.to(90 * s);  // the policy of the workflow began anew: a run follows
+  w.to(90 * s);  // the policy of the workflow restarted, so a run follows
   EXPECT_EQ(*w.observe().run, 3);
   w.to(95 * s), w.fail(), w.to(115 * s), w.take();
   w.to(120 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, RestartAndRerunHaveFreshDeadlines) {
+TEST(Zart, RestartsItsDeadlinesOnRestartAndRerun) {
   for (const Verb verb : {Verb::kRestart, Verb::kRerun}) {
     Definition d = workflow({action("a", {}, {limit("timeout", 30 * s)})});
     d.timeout = 1 * min;

@@ -14,17 +14,17 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
+TEST(Cancel, LetsARunningTaskFinishAndRecordsItsResultInTheHistoryOnly) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   EXPECT_EQ(world.must(CancelInstance{"default", key(id)})["cancelled"], true);
   EXPECT_EQ(world.status(id), "waiting");
   world.restart();
   world.functions.answer(world.functions.tasks()[0].id, "done");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
   EXPECT_FALSE(world.instance(id)["output"].contains("return"));
@@ -33,7 +33,7 @@ TEST(Cancel, ATaskThatRunsFinishesAndItsResultIsToldInTheHistoryAlone) {
                           "cancelled pay", "returned pay", "ended pay"));
 }
 
-TEST(Cancel, ATaskThatOverrunsItsTimeoutIsStoppedAfterAll) {
+TEST(Cancel, StopsATaskThatExceedsItsTimeout) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -50,7 +50,7 @@ states:
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
 }
 
-TEST(Cancel, ATaskThatFallsSilentIsStoppedAndLeavesNothing) {
+TEST(Cancel, StopsATaskThatMissesItsHeartbeatAndErasesIt) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -61,7 +61,7 @@ states:
 )");
   const InstanceId task = world.functions.tasks()[0].id;
   world.intake().report({task, TaskStarted{}}, nullptr);
-  world.settle();
+  world.run_until_idle();
   world.must(CancelInstance{"default", key(id)});
   world.run_for(seconds(59));
   EXPECT_EQ(world.status(id), "waiting");
@@ -71,7 +71,7 @@ states:
   for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("tasks/")) << key;
 }
 
-TEST(Cancel, GoesDownToASubflowWhoseTaskFinishesAsWell) {
+TEST(Cancel, ReachesASubflowAndLetsItsTaskFinish) {
   World world;
   world.apply(kOperatorOrder);
   world.apply(R"(
@@ -83,28 +83,28 @@ states:
 )");
   const std::string parent = world.start("parent")["id"];
   world.publish("paid", "1", 5);
-  world.settle();
+  world.run_until_idle();
   world.must(CancelInstance{"default", key(parent)});
   const std::string child = world.instances()[1]["id"];
   EXPECT_EQ(world.status(parent), "cancelled");
   EXPECT_EQ(world.status(child), "waiting");
   EXPECT_THAT(world.functions.stopped(), testing::IsEmpty());
   world.functions.answer(world.functions.tasks()[0].id, 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.status(child), "cancelled");
 }
 
-TEST(Cancel, NowDoesNotWaitForIt) {
+TEST(Cancel, StopsARunningTaskAtOnceWithNow) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);
-  world.settle();
+  world.run_until_idle();
   world.must(CancelInstance{"default", key(id), true});
   EXPECT_EQ(world.status(id), "cancelled");
   EXPECT_THAT(world.functions.stopped(), ElementsAre(world.functions.tasks()[0].id));
 }
 
-TEST(Cancel, AnInstanceThatAwaitedItsNextRunAwaitsNoneAfterwards) {
+TEST(Cancel, EndsAnInstanceThatWaitsForItsNextRun) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order

@@ -1,4 +1,4 @@
-// An order that calls one function outside, with what a test adds to the call.
+// A workflow that calls one service, with further keys of its call.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// Calls `charge` once, with these further keys of the action.
+/// A workflow that calls `charge` once, with further keys of the action and the state.
 inline std::string order(std::string_view action = "", std::string_view state = "") {
   return fmt::format(R"(
 id: order
@@ -27,8 +27,8 @@ states:
 }
 
 inline void fail(World& world, const InstanceId& task, std::string code) {
-  world.functions.tell({task, TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
-  world.settle();
+  world.functions.report({task, TaskEnded{.result = tl::unexpected(Error{std::move(code), "no"})}});
+  world.run_until_idle();
 }
 
 }  // namespace millrace

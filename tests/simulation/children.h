@@ -1,4 +1,4 @@
-// What became of the instances of a workflow that others call.
+// The instances of a workflow that other workflows call.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-inline std::vector<Json> of(World& world, std::string_view workflow) {
+inline std::vector<Json> instances_of(World& world, std::string_view workflow) {
   std::vector<Json> found;
   for (Json& one : world.instances()) {
     if (one["workflow"] == workflow) found.push_back(std::move(one));
@@ -22,7 +22,7 @@ inline std::vector<Json> of(World& world, std::string_view workflow) {
 
 inline std::vector<std::string> statuses(World& world, std::string_view workflow) {
   std::vector<std::string> found;
-  for (const Json& one : of(world, workflow)) found.push_back(one["status"]);
+  for (const Json& one : instances_of(world, workflow)) found.push_back(one["status"]);
   return found;
 }
 

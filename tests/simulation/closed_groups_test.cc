@@ -1,4 +1,4 @@
-// Groups of an eventsAnd start that a new revision closes: their events become dead letters.
+// Groups of an eventsAnd start that a new revision closes. Their events become dead letters.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(ClosedGroups, BecomeDeadLettersInStepsWhileNewOnesGather) {
+TEST(ClosedGroups, BecomeDeadLettersInSeveralBatchesWhileNewGroupsFill) {
   constexpr int kEvents = 2'500;
   for (const bool restarts : {false, true}) {
     World world;
@@ -32,19 +32,19 @@ states:
     for (int i = 0; i < kEvents; ++i) {
       world.publish("one", fmt::format("old-{}", i), i, {{"key", std::to_string(i % 10)}});
     }
-    world.settle();
+    world.run_until_idle();
     const Answered applied = world.command(World::application(groups("three")));
     world.step();
     ASSERT_TRUE(applied->has_value() && **applied);
     ASSERT_TRUE(is_purging(world));
     if (restarts) world.restart();
-    // These are of the new groups, though older ones of the same key are yet to be closed.
+    // These events belong to the new groups, while older groups of the same key are not closed yet.
     world.publish("one", "new-1", "x", {{"key", "1"}});
     world.publish("two", "new-2", "x", {{"key", "1"}});
-    world.settle();
+    world.run_until_idle();
     EXPECT_THAT(world.instances(), IsEmpty());
     world.publish("three", "new-3", "y", {{"key", "1"}});
-    world.settle_publishes();
+    world.answer_publishes();
     ASSERT_THAT(world.instances(), SizeIs(1));
     EXPECT_EQ(world.instances()[0]["input"], (Json{{"one", "x"}, {"three", "y"}}));
     EXPECT_THAT(world.dead_letters(), SizeIs(kEvents));
@@ -53,7 +53,7 @@ states:
   }
 }
 
-TEST(ClosedGroups, LetEventsGoWhoseLifespanEndsMeanwhile) {
+TEST(ClosedGroups, DropEventsWhoseLifespanEndsDuringTheClosing) {
   World world;
   const auto groups = [](std::string_view third) {
     return fmt::format(R"(
@@ -66,12 +66,12 @@ states:
   };
   world.apply(groups("two"));
   for (int i = 0; i < 2'500; ++i) world.publish("one", std::to_string(i), i);
-  world.settle();
+  world.run_until_idle();
   world.command(World::application(groups("three")));
   world.step();
   ASSERT_TRUE(is_purging(world));
   world.clock.advance(std::chrono::minutes(2));
-  world.settle_publishes();
+  world.answer_publishes();
   EXPECT_EQ(world.metric("millrace_timers"), 0);
   for (const auto& [key, value] : world.rows()) EXPECT_FALSE(key.starts_with("groups/"));
 }

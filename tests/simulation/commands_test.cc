@@ -1,8 +1,9 @@
-// Commands and waits for an end, through the whole core.
+// Commands, queries and waits for an end, through the whole engine.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/answer_code.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -31,32 +32,27 @@ InstanceId id_in(const Json& started) {
   return *parse_instance_id(started["id"].get<std::string>());
 }
 
-std::string code(const Answered& answered) {
-  if (!answered->has_value()) return "not answered";
-  return **answered ? "ok" : (**answered).error().code;
-}
-
-TEST(Commands, AreAnsweredOnceTheyAreOnDisk) {
+TEST(Commands, AreAnsweredAfterTheirCommit) {
   World world;
   world.apply(kWaitsForPaid);
   const auto before = world.rows();
-  const Answered answered = world.command(StartInstance{.space = "default", .workflow = "waits"});
-  EXPECT_EQ(code(answered), "not answered");
+  const Answered answered = world.command(StartInstance{.ns = "default", .workflow = "waits"});
+  EXPECT_EQ(answer_code(answered), "not answered");
   world.crash_after_commit();
-  EXPECT_EQ(code(answered), "not answered") << "it died before";
+  EXPECT_EQ(answer_code(answered), "not answered") << "the process died before the answer";
   world.recover();
-  world.settle();
-  EXPECT_EQ(code(answered), "not answered");
-  EXPECT_THAT(world.instances(), SizeIs(1)) << "and yet was carried out";
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(answered), "not answered");
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "the command was committed";
 
-  const Answered lost = world.command(StartInstance{.space = "default", .workflow = "waits"});
+  const Answered lost = world.command(StartInstance{.ns = "default", .workflow = "waits"});
   world.restart();
-  world.settle();
-  EXPECT_EQ(code(lost), "not answered");
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(lost), "not answered");
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-TEST(Commands, AskForWhatThereIs) {
+TEST(Commands, RefuseUnknownNamespacesAndWorkflows) {
   World world;
   world.apply(kOneState);
   const struct {
@@ -64,23 +60,23 @@ TEST(Commands, AskForWhatThereIs) {
     const char* code;
   } rows[] = {
       {World::application(kOneState, "nowhere"), "namespace.not_found"},
-      {StartInstance{.space = "nowhere", .workflow = "one"}, "namespace.not_found"},
-      {StartInstance{.space = "default", .workflow = "two"}, "workflow.not_found"},
-      {DeleteWorkflow{.space = "nowhere", .id = "one"}, "namespace.not_found"},
-      {DeleteWorkflow{.space = "default", .id = "two"}, "workflow.not_found"},
+      {StartInstance{.ns = "nowhere", .workflow = "one"}, "namespace.not_found"},
+      {StartInstance{.ns = "default", .workflow = "two"}, "workflow.not_found"},
+      {DeleteWorkflow{.ns = "nowhere", .id = "one"}, "namespace.not_found"},
+      {DeleteWorkflow{.ns = "default", .id = "two"}, "workflow.not_found"},
       {DeleteNamespace{.name = "nowhere"}, "namespace.not_found"},
       {DeleteNamespace{.name = "default", .cancel = true}, "namespace.not_empty"},
   };
   const auto before = world.rows();
   for (const auto& row : rows) {
     const Answered answered = world.command(row.command);
-    world.settle();
-    EXPECT_EQ(code(answered), row.code);
+    world.run_until_idle();
+    EXPECT_EQ(answer_code(answered), row.code);
   }
   EXPECT_EQ(world.rows(), before) << "a refused command writes nothing";
 }
 
-TEST(Namespaces, AreMadeOnce) {
+TEST(Commands, CreateANamespaceOnce) {
   World world;
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", true}}));
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", false}}));
@@ -89,7 +85,7 @@ TEST(Namespaces, AreMadeOnce) {
   EXPECT_EQ(world.must(CreateNamespace{.name = "default"})["created"], false);
 }
 
-TEST(Revisions, AreMadeOfEachNewText) {
+TEST(Revisions, AreCreatedForEachChangedText) {
   World world;
   const auto answer = [](int revision, bool changed) {
     return Json{{"id", "one"}, {"revision", revision}, {"changed", changed}};
@@ -100,14 +96,14 @@ TEST(Revisions, AreMadeOfEachNewText) {
   EXPECT_EQ(world.apply(other), answer(2, true));
   world.restart();
   EXPECT_EQ(world.apply(other), answer(2, false));
-  EXPECT_EQ(world.apply(kOneState), answer(3, true)) << "an older text is the newest again";
+  EXPECT_EQ(world.apply(kOneState), answer(3, true)) << "an older text becomes a new revision";
 }
 
-TEST(Revisions, AreForNewInstancesAndTheOldOnesFinishOnTheirOwn) {
+TEST(Revisions, ApplyToNewInstancesOnly) {
   World world;
   world.apply(kWaitsForPaid);
   world.publish("begin", "1");
-  world.settle();
+  world.run_until_idle();
   world.apply(R"(
 id: waits
 start: {type: event, event: {type: begin-anew}}
@@ -118,7 +114,7 @@ states:
   world.publish("begin", "2");
   world.publish("begin-anew", "3");
   world.publish("go", "4");
-  world.settle();
+  world.run_until_idle();
   const auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
   EXPECT_EQ(instances[0]["revision"], 1);
@@ -128,29 +124,29 @@ states:
   for (const Json& instance : instances) EXPECT_EQ(instance["status"], "complete");
 }
 
-TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) {
+TEST(Deletion, RefusesAWorkflowWithLiveInstancesUnlessItMayCancelThem) {
   World world;
   world.apply(kWaitsForPaid);
   world.publish("begin", "1");
   world.publish("begin", "2");
   world.publish("go", "3");
   world.publish("begin", "4");
-  world.settle();
-  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
-  world.settle();
-  EXPECT_EQ(code(refused), "workflow.has_instances");
+  world.run_until_idle();
+  const Answered refused = world.command(DeleteWorkflow{.ns = "default", .id = "waits"});
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(refused), "workflow.has_instances");
   EXPECT_EQ(world.metric("millrace_listeners"), 2);
 
-  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+  EXPECT_EQ(world.must(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true}),
             (Json{{"cancelled", 1}}));
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
   world.restart();
   world.publish("begin", "5");
   world.publish("go", "6");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
   const auto instances = world.instances();
-  ASSERT_THAT(instances, SizeIs(3)) << "what was there can still be looked at";
+  ASSERT_THAT(instances, SizeIs(3)) << "the instances stay readable";
   EXPECT_EQ(instances[0]["status"], "complete");
   EXPECT_EQ(instances[2]["status"], "cancelled");
   EXPECT_EQ(instances[2]["workflow"], "waits");
@@ -158,30 +154,30 @@ TEST(Deletion, OfAWorkflowWithLivingInstancesIsRefusedUnlessTheyMayBeCancelled) 
   EXPECT_THAT(world.history(instances[2]["id"]),
               ElementsAre("started", "entered wait", "cancelled wait", "ended wait"));
 
-  EXPECT_EQ(world.apply(kWaitsForPaid)["revision"], 1) << "another one of the same name";
+  EXPECT_EQ(world.apply(kWaitsForPaid)["revision"], 1) << "a new workflow with the same id";
 }
 
-TEST(Deletion, OfManyInstancesLetsOthersThroughMeanwhile) {
+TEST(Deletion, LetsOtherCommandsThroughWhileItCancelsManyInstances) {
   World world;
   world.apply(kWaitsForPaid);
   world.apply(kOneState);
   for (int i = 0; i < 600; ++i) world.publish("begin", fmt::format("{}", i));
-  world.settle();
+  world.run_until_idle();
   const Answered deleted =
-      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
+      world.command(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true});
   world.step();
-  EXPECT_EQ(code(deleted), "not answered");
-  const Answered other = world.command(StartInstance{.space = "default", .workflow = "one"});
+  EXPECT_EQ(answer_code(deleted), "not answered");
+  const Answered other = world.command(StartInstance{.ns = "default", .workflow = "one"});
   world.step();
-  EXPECT_EQ(code(deleted), "not answered");
-  EXPECT_EQ(code(other), "ok");
-  world.settle();
-  ASSERT_EQ(code(deleted), "ok");
+  EXPECT_EQ(answer_code(deleted), "not answered");
+  EXPECT_EQ(answer_code(other), "ok");
+  world.run_until_idle();
+  ASSERT_EQ(answer_code(deleted), "ok");
   EXPECT_EQ(***deleted, (Json{{"cancelled", 600}}));
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
 }
 
-TEST(Cancel, EndsAnInstanceWhereverItIs) {
+TEST(Cancel, EndsAWaitingAndAnEvaluatingInstance) {
   World world;
   world.apply(kWaitsForPaid);
   world.apply("id: thinks\nstates: [{id: think, type: noop, transform: jq(think)}]");
@@ -190,99 +186,99 @@ TEST(Cancel, EndsAnInstanceWhereverItIs) {
   for (const char* workflow : {"waits", "thinks"}) {
     const Json started = world.start(workflow);
     const InstanceId id = id_in(started);
-    EXPECT_EQ(world.must(CancelInstance{.space = "default", .instance = id}),
+    EXPECT_EQ(world.must(CancelInstance{.ns = "default", .instance = id}),
               (Json{{"id", started["id"]}, {"cancelled", true}}));
     EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
     EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.cancels.api");
-    const Answered again = world.command(CancelInstance{.space = "default", .instance = id});
-    world.settle();
-    EXPECT_EQ(code(again), "instance.ended");
+    const Answered again = world.command(CancelInstance{.ns = "default", .instance = id});
+    world.run_until_idle();
+    EXPECT_EQ(answer_code(again), "instance.ended");
     EXPECT_THAT((**again).error().message,
                 testing::HasSubstr("has ended already, its status is cancelled: it cannot be "
                                    "cancelled; `restart` runs it again, `delete` removes it"));
   }
   world.evaluator.release();
   world.publish("go", "1");
-  world.settle();
+  world.run_until_idle();
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "cancelled");
 }
 
-TEST(Cancel, AndDeletionSayWhatTheyCannotDo) {
+TEST(Commands, NameTheReasonWhenAnInstanceCannotBeCancelledOrDeleted) {
   World world;
   world.apply(kWaitsForPaid);
   world.apply(kOneState);
   const InstanceId ended = id_in(world.start("one"));
-  const InstanceId living = id_in(world.start("waits"));
+  const InstanceId live = id_in(world.start("waits"));
   const struct {
     Command command;
     const char* code;
   } rows[] = {
-      {CancelInstance{.space = "default", .instance = ended}, "instance.ended"},
-      {CancelInstance{.space = "nowhere", .instance = living}, "namespace.not_found"},
-      {CancelInstance{.space = "default", .instance = {}}, "instance.not_found"},
-      {DeleteInstance{.space = "default", .instance = living}, "instance.living"},
-      {DeleteInstance{.space = "default", .instance = {}}, "instance.not_found"},
+      {CancelInstance{.ns = "default", .instance = ended}, "instance.ended"},
+      {CancelInstance{.ns = "nowhere", .instance = live}, "namespace.not_found"},
+      {CancelInstance{.ns = "default", .instance = {}}, "instance.not_found"},
+      {DeleteInstance{.ns = "default", .instance = live}, "instance.living"},
+      {DeleteInstance{.ns = "default", .instance = {}}, "instance.not_found"},
   };
   for (const auto& row : rows) {
     const Answered answered = world.command(row.command);
-    world.settle();
-    EXPECT_EQ(code(answered), row.code);
+    world.run_until_idle();
+    EXPECT_EQ(answer_code(answered), row.code);
   }
-  EXPECT_EQ(world.instance(to_string(living))["status"], "waiting");
+  EXPECT_EQ(world.instance(to_string(live))["status"], "waiting");
 }
 
-TEST(Deletion, OfAnInstanceLeavesNothingOfIt) {
+TEST(Deletion, RemovesAllRowsOfAnInstance) {
   World world;
   world.apply(kOneState);
   const auto before = world.rows();
   const Json started = world.start("one", Json::object(), "key");
-  world.must(DeleteInstance{.space = "default", .instance = id_in(started)});
+  world.must(DeleteInstance{.ns = "default", .instance = id_in(started)});
   for (const auto& [key, value] : world.rows()) {
     EXPECT_TRUE(before.contains(key) || key.starts_with("meta/")) << key;
   }
   EXPECT_EQ(world.start("one", Json::object(), "key")["created"], true);
 }
 
-TEST(Deletion, SeesWhatItsOwnBatchDidBefore) {
+TEST(Deletion, SeesEarlierInputsOfItsOwnBatch) {
   World world;
   world.apply(kWaitsForPaid);
   world.publish("begin", "1");
-  world.settle();
+  world.run_until_idle();
   world.publish("go", "2");
   world.publish("begin", "3");
   world.broker.pump();
-  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
+  const Answered refused = world.command(DeleteWorkflow{.ns = "default", .id = "waits"});
   const Answered cancelled =
-      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
-  const Answered gone = world.command(StartInstance{.space = "default", .workflow = "waits"});
-  world.settle();
-  EXPECT_EQ(code(refused), "workflow.has_instances");
-  ASSERT_EQ(code(cancelled), "ok");
+      world.command(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true});
+  const Answered gone = world.command(StartInstance{.ns = "default", .workflow = "waits"});
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(refused), "workflow.has_instances");
+  ASSERT_EQ(answer_code(cancelled), "ok");
   EXPECT_EQ(***cancelled, (Json{{"cancelled", 1}}));
-  EXPECT_EQ(code(gone), "workflow.not_found");
+  EXPECT_EQ(answer_code(gone), "workflow.not_found");
 }
 
-TEST(Deletion, OfANamespaceTakesItsWorkflowsWithIt) {
+TEST(Deletion, RemovesTheWorkflowsOfANamespace) {
   World world;
   world.must(CreateNamespace{.name = "a"});
   world.apply(kWaitsForPaid, "a");
   world.apply(kOneState, "a");
-  world.must(StartInstance{.space = "a", .workflow = "waits"});
+  world.must(StartInstance{.ns = "a", .workflow = "waits"});
   const Answered refused = world.command(DeleteNamespace{.name = "a"});
-  world.settle();
-  EXPECT_EQ(code(refused), "namespace.not_empty");
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(refused), "namespace.not_empty");
   EXPECT_EQ(world.must(DeleteNamespace{.name = "a", .cancel = true}), (Json{{"cancelled", 1}}));
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
-  const Answered gone = world.command(StartInstance{.space = "a", .workflow = "waits"});
-  world.settle();
-  EXPECT_EQ(code(gone), "workflow.not_found") << "the new one is empty";
+  const Answered gone = world.command(StartInstance{.ns = "a", .workflow = "waits"});
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(gone), "workflow.not_found") << "the new namespace is empty";
 }
 
-TEST(Deletion, OfANamespaceTakesItsDelayedEventsWithIt) {
+TEST(Deletion, RemovesTheDelayedEventsOfANamespace) {
   for (const bool restarted : {false, true}) {
     World world;
     world.must(CreateNamespace{.name = "a"});
@@ -292,7 +288,7 @@ states:
 - {id: remind, type: generateEvent, delay: PT1H, event: {type: reminder, source: /r}}
 )",
                 "a");
-    world.must(StartInstance{.space = "a", .workflow = "reminds"});
+    world.must(StartInstance{.ns = "a", .workflow = "reminds"});
     EXPECT_EQ(world.metric("millrace_timers"), 1);
     world.must(DeleteNamespace{.name = "a"});
     EXPECT_EQ(world.metric("millrace_timers"), 0);
@@ -303,7 +299,7 @@ states:
   }
 }
 
-TEST(Queries, OfOneInstanceReadNoOtherNamesThanItsOwn) {
+TEST(Queries, ReadOneInstanceWithoutScanningAllNames) {
   bool reads_all = false;
   WorldOptions options;
   options.store.fails_read = [&](Table table, std::string_view key) {
@@ -318,12 +314,12 @@ TEST(Queries, OfOneInstanceReadNoOtherNamesThanItsOwn) {
   EXPECT_EQ(world.instance(id)["workflow"], "waits");
   EXPECT_THAT(world.history(id), SizeIs(testing::Gt(0)));
   world.publish("go", "1");
-  world.settle();
-  EXPECT_EQ(code(ended), "ok");
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(ended), "ok");
   EXPECT_FALSE(reads_all);
 }
 
-TEST(Queries, ByANameThatIsTooLongForAKeyFindNothing) {
+TEST(Queries, FindNothingForANameThatIsTooLongForAKey) {
   World world;
   const Snapshot view = *Snapshot::take(world.environment());
   const std::string name(1'000, 'a');
@@ -331,7 +327,7 @@ TEST(Queries, ByANameThatIsTooLongForAKeyFindNothing) {
   EXPECT_EQ(world.queries().workflow(view, "default", name).error().code, "workflow.not_found");
 }
 
-TEST(StartByCall, GivesAnInstanceOnceUnderItsKey) {
+TEST(StartByCall, CreatesOneInstanceForAnIdempotencyKey) {
   World world;
   world.apply(kOneState);
   const Json input = {{"n", 1}};
@@ -343,29 +339,30 @@ TEST(StartByCall, GivesAnInstanceOnceUnderItsKey) {
   EXPECT_EQ(world.start("one", input, "key"), again);
 
   const Answered other = world.command(StartInstance{
-      .space = "default", .workflow = "one", .input = {{"n", 2}}, .idempotency_key = "key"});
-  world.settle();
-  EXPECT_EQ(code(other), "start.conflict");
+      .ns = "default", .workflow = "one", .input = {{"n", 2}}, .idempotency_key = "key"});
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(other), "start.conflict");
 
   EXPECT_EQ(world.start("one", input, "other key")["created"], true);
   EXPECT_EQ(world.start("one", input)["created"], true);
-  EXPECT_EQ(world.start("one", input)["created"], true) << "without a key each is one of its own";
+  EXPECT_EQ(world.start("one", input)["created"], true)
+      << "without a key each call creates an instance";
   EXPECT_THAT(world.instances(), SizeIs(4));
 }
 
-TEST(StartByCall, GivesOneInstanceToTwoCallsOfOneBatch) {
+TEST(StartByCall, CreatesOneInstanceForTwoCallsOfOneBatch) {
   World world;
   world.apply(kOneState);
-  const StartInstance start{.space = "default", .workflow = "one", .idempotency_key = "key"};
+  const StartInstance start{.ns = "default", .workflow = "one", .idempotency_key = "key"};
   const Answered first = world.command(start);
   const Answered second = world.command(start);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ((***first)["created"], true);
   EXPECT_EQ((***second)["created"], false);
   EXPECT_EQ((***first)["id"], (***second)["id"]);
 }
 
-TEST(StartByCall, TakesAnyJsonForInput) {
+TEST(StartByCall, AcceptsAnyJsonAsInput) {
   World world;
   world.apply(kOneState);
   EXPECT_EQ(world.instance(world.start("one", Json{{"a", 1}})["id"])["output"], (Json{{"a", 1}}));
@@ -373,38 +370,38 @@ TEST(StartByCall, TakesAnyJsonForInput) {
             (Json{{"input", {1, 2}}}));
 }
 
-TEST(WaitForEnd, IsAnsweredWithTheInstanceWhenItHasEnded) {
+TEST(WaitForEnd, ReturnsTheInstanceWhenItHasEnded) {
   World world;
   world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   const Answered first = world.wait_for_end(started["id"], seconds(10));
   const Answered second = world.wait_for_end(started["id"], seconds(10));
   world.run_for(seconds(9));
-  EXPECT_EQ(code(first), "not answered");
+  EXPECT_EQ(answer_code(first), "not answered");
   world.publish("go", "1", 5);
-  world.settle();
-  ASSERT_EQ(code(first), "ok");
+  world.run_until_idle();
+  ASSERT_EQ(answer_code(first), "ok");
   EXPECT_EQ((***first)["output"], (Json{{"go", 5}}));
   EXPECT_EQ(***first, world.instance(started["id"]));
   EXPECT_EQ(***second, ***first);
 
   const Answered late = world.wait_for_end(started["id"], seconds(10));
-  world.settle();
-  EXPECT_EQ(***late, ***first) << "it had ended before";
+  world.run_until_idle();
+  EXPECT_EQ(***late, ***first) << "the instance had ended before";
 }
 
-TEST(WaitForEnd, SeesAnEndInTheBatchThatItCameWith) {
+TEST(WaitForEnd, SeesAnEndInItsOwnBatch) {
   World world;
   world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   world.publish("go", "1", 5);
   world.broker.pump();
   const Answered answered = world.wait_for_end(started["id"], seconds(10));
-  world.settle();
-  EXPECT_EQ(code(answered), "ok");
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(answered), "ok");
 }
 
-TEST(WaitForEnd, EndsForEachWaiterAtItsOwnTime) {
+TEST(WaitForEnd, TimesOutForEachCallerSeparately) {
   World world;
   world.apply(kWaitsForPaid);
   std::vector<Answered> waits;
@@ -414,26 +411,26 @@ TEST(WaitForEnd, EndsForEachWaiterAtItsOwnTime) {
     waits.push_back(world.wait_for_end((i % 2 == 0 ? first : second)["id"], seconds(10 * i)));
   }
   world.run_for(seconds(25));
-  EXPECT_EQ(code(waits[0]), "wait.timeout");
-  EXPECT_EQ(code(waits[1]), "wait.timeout");
-  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(code(waits[i]), "not answered");
+  EXPECT_EQ(answer_code(waits[0]), "wait.timeout");
+  EXPECT_EQ(answer_code(waits[1]), "wait.timeout");
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(answer_code(waits[i]), "not answered");
   world.publish("go", "1");
-  world.settle();
-  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(code(waits[i]), "ok");
+  world.run_until_idle();
+  for (size_t i = 2; i < 5; ++i) EXPECT_EQ(answer_code(waits[i]), "ok");
 }
 
-TEST(WaitForEnd, RunsOutOfTime) {
+TEST(WaitForEnd, TimesOut) {
   World world;
   world.apply(kWaitsForPaid);
   const Json started = world.start("waits");
   const Answered answered = world.wait_for_end(started["id"], seconds(10));
   world.run_for(Duration(9'999));
-  EXPECT_EQ(code(answered), "not answered");
+  EXPECT_EQ(answer_code(answered), "not answered");
   world.run_for(Duration(1));
-  EXPECT_EQ(code(answered), "wait.timeout");
+  EXPECT_EQ(answer_code(answered), "wait.timeout");
 }
 
-TEST(WaitForEnd, CountsItsTimeWhateverIsDoneToTheWallClock) {
+TEST(WaitForEnd, IgnoresJumpsOfTheWallClock) {
   for (const Duration jump : {Duration(-hours(1)), Duration(hours(1))}) {
     for (const bool before : {false, true}) {
       World world;
@@ -441,21 +438,21 @@ TEST(WaitForEnd, CountsItsTimeWhateverIsDoneToTheWallClock) {
       const Json started = world.start("waits");
       if (before) world.clock.jump(jump);
       const Answered answered = world.wait_for_end(started["id"], seconds(10));
-      world.settle();
+      world.run_until_idle();
       if (!before) world.clock.jump(jump);
       world.run_for(Duration(9'999));
-      EXPECT_EQ(code(answered), "not answered") << jump.count() << before;
+      EXPECT_EQ(answer_code(answered), "not answered") << jump.count() << before;
       world.run_for(Duration(1));
-      EXPECT_EQ(code(answered), "wait.timeout") << jump.count() << before;
+      EXPECT_EQ(answer_code(answered), "wait.timeout") << jump.count() << before;
     }
   }
 }
 
-TEST(WaitForEnd, KnowsOfNoInstanceThatThereIsNot) {
+TEST(WaitForEnd, RefusesAnUnknownInstance) {
   World world;
   const Answered answered = world.wait_for_end("0190b5a4-7c1e-7f2a-8000-0123456789ab", seconds(10));
-  world.settle();
-  EXPECT_EQ(code(answered), "instance.not_found");
+  world.run_until_idle();
+  EXPECT_EQ(answer_code(answered), "instance.not_found");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// DamageTrial: what is done with a damaged store, and what must come of it.
+// DamageTrial: runs an engine on a damaged store and checks its behaviour.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@
 
 namespace millrace {
 
-/// What is done with a damaged store, and what must come of it. A complaint is told to `complain`;
-/// what would end the process ends this one.
+/// Runs an engine on a damaged store and checks its behaviour. complain() collects the failures. A
+/// fault that ends the engine ends this process.
 class DamageTrial {
  public:
-  /// `has_canary`: the damage is not one of what the canary needs.
+  /// `has_canary`: the damage is not to the rows of the canary workflow.
   DamageTrial(World& world, const std::vector<std::string>& ids, bool has_canary = true)
       : world_(world), ids_(ids), has_canary_(has_canary) {}
 
@@ -29,30 +29,30 @@ class DamageTrial {
     if (!begin()) return complaints_;
     world_.evaluator.release();
     world_.broker.reconnect();
-    hear_canary("first");
+    check_canary("first");
     for (const char* const type :
          {"go", "left", "right", "heads", "tails", "grown", "one", "two", "flood"}) {
       world_.publish(type, fmt::format("{}-later", type), Json{{"d", 1}}, {{"n", "7"}});
-      world_.settle();
+      world_.run_until_idle();
     }
     ask();
     answer_tasks();
     world_.run_for(std::chrono::hours(4));
-    hear_canary("second");
+    check_canary("second");
     command_all();
     world_.run_for(std::chrono::hours(30));
-    hear_canary("third");
+    check_canary("third");
     world_.crash();
     if (!begin()) return complaints_;
     ask();
     world_.run_for(std::chrono::hours(1));
-    hear_canary("fourth");
-    for (const char* const space : {"other", "dying"}) {
-      ask(DeleteNamespace{.name = space, .cancel = true});
+    check_canary("fourth");
+    for (const char* const ns : {"other", "dying"}) {
+      ask(DeleteNamespace{.name = ns, .cancel = true});
     }
-    ask(DeleteWorkflow{.space = "default", .id = "both", .cancel = true});
+    ask(DeleteWorkflow{.ns = "default", .id = "both", .cancel = true});
     world_.run_for(std::chrono::minutes(1));
-    hear_canary("last");
+    check_canary("last");
     world_.crash();
     return complaints_;
   }
@@ -60,28 +60,29 @@ class DamageTrial {
  private:
   void complain(const std::string& text) { complaints_ += text + "\n"; }
 
-  /// A start that is refused says which row is damaged, and what to do.
+  /// The error of a refused start must name the damaged row and the action.
   bool begin() {
-    const Status begun = world_.try_recover();
-    if (begun) return true;
-    const std::string& message = begun.error().message;
+    const Status started = world_.try_recover();
+    if (started) return true;
+    const std::string& message = started.error().message;
     const bool names = message.find("millrace verify") != std::string::npos ||
-                       begun.error().code == "store.version" || begun.error().code == "store.key";
-    if (!begun.error().code.starts_with("store.") || !names) {
-      complain(fmt::format("refuses to start with {}: {}", begun.error().code, message));
+                       started.error().code == "store.version" ||
+                       started.error().code == "store.key";
+    if (!started.error().code.starts_with("store.") || !names) {
+      complain(fmt::format("refuses to start with {}: {}", started.error().code, message));
     }
     return false;
   }
 
-  /// Whether one that has nothing to do with the damage is started and woken.
-  void hear_canary(std::string_view which) {
-    if (!has_canary_) return world_.settle();
+  /// Checks that an instance without damage is started and woken.
+  void check_canary(std::string_view which) {
+    if (!has_canary_) return world_.run_until_idle();
     const double before = ended();
     world_.publish("canary", fmt::format("canary-{}", which));
-    world_.settle();
+    world_.run_until_idle();
     world_.run_for(std::chrono::seconds(2));
     world_.publish("sing", fmt::format("sing-{}", which));
-    world_.settle();
+    world_.run_until_idle();
     world_.run_for(std::chrono::seconds(2));
     if (ended() > before) return;
     const Status ready = world_.processor().ready();
@@ -94,34 +95,34 @@ class DamageTrial {
   }
 
   template <class T>
-  void look(std::string_view what, const Result<T>& answer) {
+  void check_answer(std::string_view what, const Result<T>& answer) {
     if (answer) return;
     const std::string& code = answer.error().code;
     if (code.find('.') == std::string::npos) complain(fmt::format("{}: {}", what, code));
   }
 
-  /// Everything that can be asked for.
+  /// Runs every query.
   void ask() {
     const Snapshot view = *Snapshot::take(world_.environment());
     Queries& queries = world_.queries();
-    for (const char* const space : {"default", "other"}) {
-      look("namespaces", queries.namespaces(view));
-      look("workflows", queries.workflows(view, space));
-      look("instances", queries.instances(view, space, {.limit = 100}));
-      look("listeners", queries.listeners(view, space, 100, ""));
-      look("schedules", queries.schedules(view, space));
-      look("groups", queries.groups(view, space, 100, ""));
-      look("variables", queries.variables(view, {.space = space}, 100, ""));
-      look("secrets", queries.secrets(view, space, 100, ""));
+    for (const char* const ns : {"default", "other"}) {
+      check_answer("namespaces", queries.namespaces(view));
+      check_answer("workflows", queries.workflows(view, ns));
+      check_answer("instances", queries.instances(view, ns, {.limit = 100}));
+      check_answer("listeners", queries.listeners(view, ns, 100, ""));
+      check_answer("schedules", queries.schedules(view, ns));
+      check_answer("groups", queries.groups(view, ns, 100, ""));
+      check_answer("variables", queries.variables(view, {.ns = ns}, 100, ""));
+      check_answer("secrets", queries.secrets(view, ns, 100, ""));
       for (const char* const id : {"pair", "consume", "ticks"}) {
-        look("workflow", queries.workflow(view, space, id));
-        look("schedule", queries.schedule(view, space, id));
-        look("revisions", queries.revisions(view, space, id));
+        check_answer("workflow", queries.workflow(view, ns, id));
+        check_answer("schedule", queries.schedule(view, ns, id));
+        check_answer("revisions", queries.revisions(view, ns, id));
       }
     }
     for (const std::string& id : ids_) {
-      look("instance", queries.instance(view, "default", *parse_instance_id(id)));
-      look("history", queries.history(view, "default", *parse_instance_id(id)));
+      check_answer("instance", queries.instance(view, "default", *parse_instance_id(id)));
+      check_answer("history", queries.history(view, "default", *parse_instance_id(id)));
     }
   }
 
@@ -129,20 +130,20 @@ class DamageTrial {
     const std::vector<Task> tasks = world_.functions.tasks();
     for (size_t i = 0; i < tasks.size(); ++i) {
       if (i % 3 == 2) continue;
-      world_.functions.tell({tasks[i].id, TaskStarted{}});
+      world_.functions.report({tasks[i].id, TaskStarted{}});
       if (i % 3 == 1) {
         world_.functions.answer(tasks[i].id, {{"done", i}});
       }
-      world_.settle();
+      world_.run_until_idle();
     }
   }
 
   void ask(Command command) {
     const Answered answered = world_.command(std::move(command));
-    world_.settle();
+    world_.run_until_idle();
     if (!*answered) world_.run_for(std::chrono::seconds(2));
     if (!*answered) return complain("a command is not answered");
-    look("command", **answered);
+    check_answer("command", **answered);
   }
 
   void command_all() {
@@ -167,12 +168,10 @@ class DamageTrial {
       if (i % 5 == 0) ask(DeleteInstance{"default", id});
     }
     for (const char* const workflow : {"consume", "quick", "order", "parent"}) {
-      ask(PauseWorkflow{.space = "default", .id = workflow});
-      ask(PauseWorkflow{.space = "default", .id = workflow, .paused = false});
-      ask(StartInstance{.space = "default",
-                        .workflow = workflow,
-                        .input = {{"n", "7"}},
-                        .idempotency_key = "key"});
+      ask(PauseWorkflow{.ns = "default", .id = workflow});
+      ask(PauseWorkflow{.ns = "default", .id = workflow, .paused = false});
+      ask(StartInstance{
+          .ns = "default", .workflow = workflow, .input = {{"n", "7"}}, .idempotency_key = "key"});
     }
     ask(TriggerSchedule{"default", "ticks"});
     ask(PauseService{"default", "charge"});

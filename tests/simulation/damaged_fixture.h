@@ -1,4 +1,4 @@
-// What tests of one damaged row share: a world whose store is changed between two processes.
+// Shared by the tests of one damaged row: a world whose store a test changes between two processes.
 #pragma once
 
 #include <chrono>
@@ -40,33 +40,33 @@ inline std::string part_of(const std::string& instance, Part part) {
          static_cast<char>(part);
 }
 
-/// Makes the input of an instance something else than JSON.
+/// Replaces the input of an instance by bytes that are not JSON.
 inline std::function<void(Transaction& tx)> damage_to_input(const std::string& id) {
   return [id](Transaction& tx) { tx.put(Table::kLive, part_of(id, Part::kInput), "{"); };
 }
 
 class Damaged : public testing::Test {
  protected:
-  /// Ends the process, changes its store and begins anew.
+  /// Ends the process, changes its store and restarts.
   void damage(const std::function<void(Transaction& tx)>& change) {
     world.crash();
-    world.checks_store = false;  // which finds the damage
+    world.checks_store = false;  // the check would find the damage
     world.change_store(change);
     world.recover();
-    world.settle();
+    world.run_until_idle();
   }
 
-  /// Changes the head of a living instance.
+  /// Changes the head of a live instance.
   void damage_head(const std::string& id, const std::function<void(Instance& instance)>& change) {
     damage([&](Transaction& tx) {
-      auto instance = read_living(tx, NamespaceNumber(1), *parse_instance_id(id));
+      auto instance = read_live(tx, NamespaceNumber(1), *parse_instance_id(id));
       ASSERT_TRUE(instance && *instance);
       change(**instance);
       write_instance(tx, **instance, {});
     });
   }
 
-  /// Of two instances of that workflow that wait for `go` the one is damaged and the other ends.
+  /// Damages one of two instances that wait for `go`. It stops, and the other ends.
   void expect_only_the_damaged_one_stands_still(
       const char* workflow, const std::string& name,
       const std::function<void(const std::string& id)>& do_damage, const std::string& what) {
@@ -74,7 +74,7 @@ class Damaged : public testing::Test {
     const std::string damaged = world.start(name)["id"];
     const std::string other = world.start(name)["id"];
     world.publish("left", "left");
-    world.settle();
+    world.run_until_idle();
     do_damage(damaged);
     world.publish("go", "go");
     world.run_for(std::chrono::minutes(2));
@@ -86,15 +86,15 @@ class Damaged : public testing::Test {
                                        testing::HasSubstr(damaged), testing::HasSubstr(what),
                                        testing::HasSubstr("millrace verify")));
     EXPECT_THAT(world.history(other).back(), testing::HasSubstr("ended"));
-    // A command about it is refused; others are carried out.
+    // A command about the damaged instance is refused. Other commands are run.
     const Answered asked = world.command(CancelInstance{"default", *parse_instance_id(damaged)});
-    const Answered started = world.command(StartInstance{.space = "default", .workflow = name});
-    world.settle();
+    const Answered started = world.command(StartInstance{.ns = "default", .workflow = name});
+    world.run_until_idle();
     ASSERT_TRUE(asked->has_value() && started->has_value());
     EXPECT_EQ((**asked).error().code, kDamagedRow);
     EXPECT_TRUE((**started).has_value());
     world.restart();
-    world.settle();
+    world.run_until_idle();
     EXPECT_EQ(world.instance(other)["status"], "complete");
   }
 

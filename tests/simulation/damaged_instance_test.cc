@@ -1,5 +1,5 @@
-// A damaged row of an instance: the instance stands still and is named, all others go on, and it
-// can be removed. Other rows are in damaged_row_test.cc, every kind of damage to every row in
+// A damaged row of an instance: the instance stops and is reported, all others continue, and an
+// operator can remove it. Other rows are in damaged_row_test.cc, all kinds of damage to all rows in
 // damaged_store_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 using DamagedInstance = Damaged;
 
-TEST_F(DamagedInstance, AnInstanceInAStateThatItsWorkflowLacksStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItsWorkflowLacksItsState) {
   expect_only_the_damaged_one_stands_still(
       kWaitsThenRests, "waits",
       [&](const std::string& id) {
@@ -27,7 +27,7 @@ TEST_F(DamagedInstance, AnInstanceInAStateThatItsWorkflowLacksStandsStill) {
       "it is in state 99");
 }
 
-TEST_F(DamagedInstance, AnInstanceThatListensInAStateOfAnotherTypeStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItsStateHasNoListeners) {
   expect_only_the_damaged_one_stands_still(
       kWaitsThenRests, "waits",
       [&](const std::string& id) {
@@ -36,7 +36,7 @@ TEST_F(DamagedInstance, AnInstanceThatListensInAStateOfAnotherTypeStandsStill) {
       "state \\\"rest\\\" of type delay has 0");
 }
 
-TEST_F(DamagedInstance, AnInstanceWithoutItsSlotsStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItsSlotsAreMissing) {
   expect_only_the_damaged_one_stands_still(
       kBoth, "both",
       [&](const std::string& id) {
@@ -45,7 +45,7 @@ TEST_F(DamagedInstance, AnInstanceWithoutItsSlotsStandsStill) {
       "it has slots for 0 events");
 }
 
-TEST_F(DamagedInstance, AnInstanceWhoseSlotsAreNotJsonStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItsSlotsAreNotJson) {
   expect_only_the_damaged_one_stands_still(
       kBoth, "both",
       [&](const std::string& id) {
@@ -57,7 +57,7 @@ TEST_F(DamagedInstance, AnInstanceWhoseSlotsAreNotJsonStandsStill) {
       "slots");
 }
 
-TEST_F(DamagedInstance, AnInstanceThatListensForAnEntryThatIsNotThereStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItListensForAnEntryThatDoesNotExist) {
   expect_only_the_damaged_one_stands_still(
       kEither, "either",
       [&](const std::string& id) {
@@ -66,7 +66,7 @@ TEST_F(DamagedInstance, AnInstanceThatListensForAnEntryThatIsNotThereStandsStill
       "it listens for event 7");
 }
 
-TEST_F(DamagedInstance, AnInstanceWhoseDataIsNotJsonStandsStill) {
+TEST_F(DamagedInstance, StopsWhenItsDataIsNotJson) {
   expect_only_the_damaged_one_stands_still(
       kWaitsThenRests, "waits",
       [&](const std::string& id) {
@@ -75,7 +75,7 @@ TEST_F(DamagedInstance, AnInstanceWhoseDataIsNotJsonStandsStill) {
       "it is not JSON");
 }
 
-TEST_F(DamagedInstance, AnInstanceWithATimerBeforeItsStartOrFarAheadStandsStill) {
+TEST_F(DamagedInstance, StopsWhenATimerIsBeforeItsStartOrFarAhead) {
   world.apply("id: rests\nstates:\n- {id: rest, type: delay, duration: PT1M}\n");
   const std::string id = world.start("rests")["id"];
   for (const int64_t millis : {int64_t{-1}, int64_t{100'000'000'000'000}}) {
@@ -86,7 +86,7 @@ TEST_F(DamagedInstance, AnInstanceWithATimerBeforeItsStartOrFarAheadStandsStill)
   }
 }
 
-TEST_F(DamagedInstance, AHeadOfAnotherInstanceIsNotTakenForTheOwn) {
+TEST_F(DamagedInstance, StopsWhenItHasTheHeadOfAnotherInstance) {
   world.apply(kWaitsThenRests);
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("waits")["id"];
@@ -101,16 +101,16 @@ TEST_F(DamagedInstance, AHeadOfAnotherInstanceIsNotTakenForTheOwn) {
               HasSubstr("it is the head of another instance"));
 }
 
-TEST_F(DamagedInstance, AnInstanceIsRemovedByAnOperator) {
+TEST_F(DamagedInstance, IsRemovedByAnOperator) {
   world.apply(kWaitsThenRests);
   const std::string id = world.must(
-      StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
+      StartInstance{.ns = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
   const std::string sound = world.start("waits")["id"];
-  world.must(PutVariable{.place = {.space = "default", .instance = *parse_instance_id(id)},
+  world.must(PutVariable{.place = {.ns = "default", .instance = *parse_instance_id(id)},
                          .key = "k",
                          .value = {.bytes = "v"}});
   damage(damage_to_input(id));
-  const DeleteInstance remove{.space = "default", .instance = *parse_instance_id(id)};
+  const DeleteInstance remove{.ns = "default", .instance = *parse_instance_id(id)};
   const Error refused = world.refusal(remove);
   EXPECT_EQ(refused.code, kDamagedRow);
   EXPECT_THAT(refused.message, HasSubstr("`millrace instance delete " + id + " --damaged`"));
@@ -120,9 +120,9 @@ TEST_F(DamagedInstance, AnInstanceIsRemovedByAnOperator) {
   EXPECT_EQ(world.must(damaged)["deleted"], true);
   EXPECT_EQ(world.refusal(damaged).code, "instance.not_found");
   EXPECT_EQ(world.must(StartInstance{
-                .space = "default", .workflow = "waits", .idempotency_key = "once"})["created"],
+                .ns = "default", .workflow = "waits", .idempotency_key = "once"})["created"],
             true);
-  world.checks_store = true;  // nothing of it is left
+  world.checks_store = true;  // no row of it is left
   world.restart();
   world.publish("go", "go");
   world.run_for(minutes(2));
@@ -130,22 +130,21 @@ TEST_F(DamagedInstance, AnInstanceIsRemovedByAnOperator) {
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, AnInstanceWithoutAHeadIsRemovedByAnOperator) {
+TEST_F(DamagedInstance, IsRemovedByAnOperatorWhenItHasNoHead) {
   world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   damage([&](Transaction& tx) { tx.erase(Table::kLive, part_of(id, Part::kHead)); });
-  const DeleteInstance remove{
-      .space = "default", .instance = *parse_instance_id(id), .damaged = true};
+  const DeleteInstance remove{.ns = "default", .instance = *parse_instance_id(id), .damaged = true};
   EXPECT_EQ(world.must(remove)["deleted"], true);
   EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
 }
 
-/// Puts another id into the record of a head, as one flipped byte does.
+/// Changes the id in the record of a head, as one flipped byte does.
 std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
                                                   NamespaceNumber number = NamespaceNumber(1)) {
   return [id, number](Transaction& tx) {
     const InstanceId key = *parse_instance_id(id);
-    auto head = read_living_head(tx, number, key);
+    auto head = read_live_head(tx, number, key);
     ASSERT_TRUE(head && *head);
     (*head)->id.bytes[15] ^= 1;
     tx.put(Table::kLive, rows::instance_prefix(number, key) + static_cast<char>(Part::kHead),
@@ -153,17 +152,16 @@ std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
   };
 }
 
-TEST_F(DamagedInstance, AnInstanceWithAnotherIdInItsHeadIsRemovedWithItsHistory) {
+TEST_F(DamagedInstance, IsRemovedWithItsHistoryWhenItsHeadHasAnotherId) {
   world.apply(kWaitsThenRests);
   const std::string id = world.must(
-      StartInstance{.space = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
+      StartInstance{.ns = "default", .workflow = "waits", .idempotency_key = "once"})["id"];
   const std::string sound = world.start("waits")["id"];
   damage(damage_to_id(id));
-  EXPECT_EQ(
-      world.must(DeleteInstance{
-          .space = "default", .instance = *parse_instance_id(id), .damaged = true})["deleted"],
-      true);
-  world.checks_store = true;  // nothing of it is left
+  EXPECT_EQ(world.must(DeleteInstance{
+                .ns = "default", .instance = *parse_instance_id(id), .damaged = true})["deleted"],
+            true);
+  world.checks_store = true;  // no row of it is left
   world.restart();
   world.publish("go", "go");
   world.run_for(minutes(2));
@@ -171,7 +169,7 @@ TEST_F(DamagedInstance, AnInstanceWithAnotherIdInItsHeadIsRemovedWithItsHistory)
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, ARemovedInstanceWithTheHeadOfAnotherLeavesThatOneItsHistory) {
+TEST_F(DamagedInstance, LeavesTheHistoryOfTheInstanceWhoseHeadItHad) {
   world.apply(kWaitsThenRests);
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("waits")["id"];
@@ -181,44 +179,44 @@ TEST_F(DamagedInstance, ARemovedInstanceWithTheHeadOfAnotherLeavesThatOneItsHist
   });
   const std::vector<std::string> before = world.history(one);
   world.must(
-      DeleteInstance{.space = "default", .instance = *parse_instance_id(other), .damaged = true});
+      DeleteInstance{.ns = "default", .instance = *parse_instance_id(other), .damaged = true});
   EXPECT_EQ(world.history(one), before);
 }
 
-TEST_F(DamagedInstance, InstancesWithAnotherIdInTheirHeadGoWithTheirWorkflowAndTheirNamespace) {
+TEST_F(DamagedInstance, IsRemovedWithItsWorkflowAndItsNamespaceWhenItsHeadHasAnotherId) {
   world.must(CreateNamespace{.name = "shop"});
   world.apply(kWaitsThenRests);
   world.apply(kBoth);
   world.apply(kWaitsThenRests, "shop");
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("both")["id"];
-  const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
+  const std::string two = world.must(StartInstance{.ns = "shop", .workflow = "waits"})["id"];
   damage([&](Transaction& tx) {
     damage_to_id(one)(tx);
     damage_to_id(two, NamespaceNumber(2))(tx);
   });
-  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+  EXPECT_EQ(world.must(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true}),
             (Json{{"cancelled", 1}}));
   world.must(DeleteNamespace{.name = "shop", .cancel = true});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(other)["status"], "waiting");
   world.checks_store = true;
   world.restart();
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, ASoundInstanceIsNotRemovedAsADamagedOne) {
+TEST_F(DamagedInstance, IsNotRemovedAsDamagedWhenItIsSound) {
   world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   EXPECT_EQ(world
                 .refusal(DeleteInstance{
-                    .space = "default", .instance = *parse_instance_id(id), .damaged = true})
+                    .ns = "default", .instance = *parse_instance_id(id), .damaged = true})
                 .code,
             "instance.living");
   EXPECT_EQ(world.instance(id)["status"], "waiting");
 }
 
-TEST_F(DamagedInstance, TheCallerOfARemovedInstanceGetsAnError) {
+TEST_F(DamagedInstance, ReturnsAnErrorToItsCallerWhenItIsRemoved) {
   world.apply(kWaitsThenRests);
   world.apply(R"(
 id: calls
@@ -231,46 +229,46 @@ states:
 - {id: caught, type: noop}
 )");
   const std::string caller = world.start("calls")["id"];
-  world.settle();
+  world.run_until_idle();
   const std::string child = world.instance(caller)["calls"][0]["instance"];
   damage(damage_to_input(child));
   world.must(
-      DeleteInstance{.space = "default", .instance = *parse_instance_id(child), .damaged = true});
-  world.settle();
+      DeleteInstance{.ns = "default", .instance = *parse_instance_id(child), .damaged = true});
+  world.run_until_idle();
   EXPECT_EQ(world.instance(caller)["status"], "complete");
   EXPECT_EQ(world.instance(caller)["state"], "caught");
 }
 
-TEST_F(DamagedInstance, InstancesGoWithTheirWorkflowAndTheirNamespace) {
+TEST_F(DamagedInstance, IsRemovedWithItsWorkflowAndItsNamespace) {
   world.must(CreateNamespace{.name = "shop"});
   world.apply(kWaitsThenRests);
   world.apply(kWaitsThenRests, "shop");
   const std::string one = world.start("waits")["id"];
   world.start("waits");
-  const std::string two = world.must(StartInstance{.space = "shop", .workflow = "waits"})["id"];
+  const std::string two = world.must(StartInstance{.ns = "shop", .workflow = "waits"})["id"];
   damage([&](Transaction& tx) {
     damage_to_input(one)(tx);
     const std::string key = rows::instance_prefix(NamespaceNumber(2), *parse_instance_id(two));
     tx.put(Table::kLive, key + static_cast<char>(Part::kInput), "{");
   });
-  EXPECT_EQ(world.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+  EXPECT_EQ(world.must(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true}),
             (Json{{"cancelled", 2}}));
   EXPECT_EQ(world.must(DeleteNamespace{.name = "shop", .cancel = true}), (Json{{"cancelled", 1}}));
-  world.settle();
+  world.run_until_idle();
   world.checks_store = true;
   world.restart();
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, AnInstanceOfAWorkflowOfAnotherNamespaceStandsStillAndHoldsUpNoDeletion) {
+TEST_F(DamagedInstance, StopsWhenItsWorkflowIsOfAnotherNamespaceAndBlocksNoDeletion) {
   world.must(CreateNamespace{.name = "shop"});
   world.must(CreateNamespace{.name = "other"});
   world.apply(kWaitsThenRests, "shop");
   world.apply(kWaitsThenRests, "other");
-  world.must(StartInstance{.space = "shop", .workflow = "waits"});
-  const std::string id = world.must(StartInstance{.space = "other", .workflow = "waits"})["id"];
+  world.must(StartInstance{.ns = "shop", .workflow = "waits"});
+  const std::string id = world.must(StartInstance{.ns = "other", .workflow = "waits"})["id"];
   damage([&](Transaction& tx) {
-    auto head = read_living(tx, NamespaceNumber(3), *parse_instance_id(id));
+    auto head = read_live(tx, NamespaceNumber(3), *parse_instance_id(id));
     ASSERT_TRUE(head && *head);
     (*head)->revision.workflow = WorkflowNumber(1);
     write_instance(tx, **head, {});

@@ -1,6 +1,6 @@
-// A damaged row that is not of an instance: what owns it is set aside and named, all else goes on;
-// or the start is refused. Rows of instances are in damaged_instance_test.cc, every kind of damage
-// to every row in damaged_store_test.cc.
+// A damaged row that is not of an instance: its owner stops and is reported, and everything else
+// continues, or the start is refused. Rows of instances are in damaged_instance_test.cc, all kinds
+// of damage to all rows in damaged_store_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 using DamagedRow = Damaged;
 
-TEST_F(DamagedRow, AVariableIsAnErrorThatAWorkflowCanCatch) {
+TEST_F(DamagedRow, RaisesACatchableErrorForAVariable) {
   world.apply(R"(
 id: reads
 states:
@@ -37,16 +37,16 @@ states:
   catch: [{error: millrace.store.damaged, transition: caught}]
 - {id: caught, type: noop}
 )");
-  world.must(PutVariable{.place = {.space = "default"}, .key = "k", .value = {.bytes = "v"}});
+  world.must(PutVariable{.place = {.ns = "default"}, .key = "k", .value = {.bytes = "v"}});
   const std::string id = world.start("reads")["id"];
   damage([&](Transaction& tx) { tx.put(Table::kVariables, std::string("\0\0\0\1\2k", 6), "x"); });
   world.publish("go", "go");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["status"], "complete");
   EXPECT_EQ(world.instance(id)["state"], "caught");
 }
 
-TEST_F(DamagedRow, AnEventForAWebhookIsSetAsideAndTheNextOneIsSent) {
+TEST_F(DamagedRow, StopsOneWebhookDeliveryAndNoOther) {
   world.receivers.answer = [](const Event&) {
     return WebhookFailure{.error = {"webhook.refused", "away"}};
   };
@@ -55,21 +55,21 @@ TEST_F(DamagedRow, AnEventForAWebhookIsSetAsideAndTheNextOneIsSent) {
   world.apply("id: quick\nstates:\n- {id: done, type: noop}\n");
   world.start("quick");
   damage([&](Transaction& tx) {
-    auto hook = read_hook(tx, 1);
-    ASSERT_TRUE(hook && *hook);
-    (*hook)->event = "{";
-    write_hook(tx, 1, **hook);
+    auto webhook = read_webhook(tx, 1);
+    ASSERT_TRUE(webhook && *webhook);
+    (*webhook)->event = "{";
+    write_webhook(tx, 1, **webhook);
   });
   world.receivers.answer = nullptr;
   world.receivers.seen.clear();
   world.run_for(hours(1));
-  EXPECT_EQ(world.receivers.seen.size(), 1U) << "that of the end of the instance";
-  EXPECT_TRUE(world.processor().ready()) << "it is not tried again";
+  EXPECT_EQ(world.receivers.seen.size(), 1U) << "the event of the end of the instance";
+  EXPECT_TRUE(world.processor().ready()) << "the damaged event is not retried";
   EXPECT_THAT(dump_json(world.processor().damages().list()),
               HasSubstr("row 1 of table hooks is damaged: its event does not decode"));
 }
 
-TEST_F(DamagedRow, ADelayedEventIsSetAside) {
+TEST_F(DamagedRow, StopsOneDelayedEventAndNoOther) {
   world.apply(R"(
 id: reminds
 states:
@@ -89,13 +89,13 @@ states:
               HasSubstr("row 1 of table delayed is damaged"));
 }
 
-TEST_F(DamagedRow, ADefinitionIsReplacedByTheNextThatIsApplied) {
+TEST_F(DamagedRow, IsReplacedWhenTheDefinitionIsAppliedAgain) {
   world.apply(kWaitsThenRests);
   damage([&](Transaction& tx) {
     write_definition(tx, {WorkflowNumber(1), 1}, {.text = "id: other"});
   });
-  const Answered started = world.command(StartInstance{.space = "default", .workflow = "waits"});
-  world.settle();
+  const Answered started = world.command(StartInstance{.ns = "default", .workflow = "waits"});
+  world.run_until_idle();
   ASSERT_TRUE(started->has_value());
   EXPECT_EQ((**started).error().code, kDamagedRow);
   world.apply(kWaitsThenRests);
@@ -103,11 +103,11 @@ TEST_F(DamagedRow, ADefinitionIsReplacedByTheNextThatIsApplied) {
   EXPECT_EQ(world.instance(id)["revision"], 2);
 }
 
-TEST_F(DamagedRow, AMissingNamespaceKeepsAllThatWasInItAndIsToldByReadyz) {
+TEST_F(DamagedRow, KeepsTheDataOfAMissingNamespaceAndIsReportedByReadyz) {
   world.must(CreateNamespace{.name = "shop"});
   world.apply(kWaitsThenRests, "shop");
-  world.must(StartInstance{.space = "shop", .workflow = "waits"});
-  world.must(PutVariable{.place = {.space = "shop"}, .key = "k", .value = {.bytes = "v"}});
+  world.must(StartInstance{.ns = "shop", .workflow = "waits"});
+  world.must(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "v"}});
   const auto before = world.rows();
   std::string lost;
   damage([&](Transaction& tx) {
@@ -125,11 +125,11 @@ TEST_F(DamagedRow, AMissingNamespaceKeepsAllThatWasInItAndIsToldByReadyz) {
   EXPECT_TRUE(world.processor().ready());
 }
 
-TEST_F(DamagedRow, APurgeErasesNothingThatIsAlive) {
+TEST_F(DamagedRow, DoesNotMakeAPurgeEraseLiveRows) {
   world.must(CreateNamespace{.name = "shop"});
   world.apply(kWaitsThenRests);
   world.apply(kWaitsThenRests, "shop");
-  world.must(StartInstance{.space = "shop", .workflow = "waits"});
+  world.must(StartInstance{.ns = "shop", .workflow = "waits"});
   world.start("waits");
   world.apply(R"(
 id: pair
@@ -138,7 +138,7 @@ states:
 - {id: done, type: noop}
 )");
   world.publish("one", "one");
-  world.settle();
+  world.run_until_idle();
   const auto before = world.rows();
   damage([&](Transaction& tx) {
     for (const uint64_t number : {1, 2}) {
@@ -147,7 +147,7 @@ states:
     }
     write_purge(tx, {.kind = Purge::Kind::kGroups,
                      .number = 3,
-                     .record = {.space = "default", .workflow = "pair", .up_to = 1'000}});
+                     .record = {.ns = "default", .workflow = "pair", .up_to = 1'000}});
   });
   world.run_for(hours(1));
   const auto after = world.rows();
@@ -159,11 +159,11 @@ states:
   EXPECT_GE(world.processor().damages().count(), 5U);
 }
 
-/// Puts an errand into the store that no instance made.
-std::function<void(Transaction& tx)> planted(Errand errand) {
-  return [errand = std::move(errand)](Transaction& tx) {
+/// Puts an instance message into the store that no instance sent.
+std::function<void(Transaction& tx)> planted(InstanceMessage message) {
+  return [message = std::move(message)](Transaction& tx) {
     write_counter(tx, Counter::kInbox, 1);
-    write_inbox(tx, 1, {.errand = errand, .listen_from = 0});
+    write_inbox(tx, 1, {.message = message, .listen_from = 0});
   };
 }
 
@@ -174,23 +174,23 @@ states:
 - {id: call, type: action, action: {function: child}}
 )";
 
-TEST_F(DamagedRow, AnErrandThatCancelsAnInstanceWhichIsNotAChildIsNotedAndDoesNothing) {
+TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAnInstanceThatIsNotAChild) {
   world.apply(kWaitsThenRests);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
-  damage(planted(CancelChild{.space = NamespaceNumber(1), .child = id}));
+  damage(planted(CancelChild{.ns = NamespaceNumber(1), .child = id}));
   EXPECT_EQ(world.instance(to_string(id))["status"], "waiting");
   EXPECT_THAT(dump_json(world.processor().damages().list()),
               AllOf(HasSubstr("row 1 of table inbox is damaged"), HasSubstr(to_string(id))));
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 1);
 }
 
-TEST_F(DamagedRow, AnErrandThatCancelsAChildForWhichItsCallerWaitsIsNotedAndDoesNothing) {
+TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAChildThatItsCallerWaitsFor) {
   world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
   const std::string child = world.instances().at(1)["id"];
   ASSERT_NE(child, caller);
-  damage(planted(CancelChild{.space = NamespaceNumber(1), .child = *parse_instance_id(child)}));
+  damage(planted(CancelChild{.ns = NamespaceNumber(1), .child = *parse_instance_id(child)}));
   EXPECT_EQ(world.instance(child)["status"], "waiting");
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 1);
   world.publish("go", "go");
@@ -198,7 +198,7 @@ TEST_F(DamagedRow, AnErrandThatCancelsAChildForWhichItsCallerWaitsIsNotedAndDoes
   EXPECT_EQ(world.instance(caller)["status"], "complete");
 }
 
-TEST_F(DamagedRow, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing) {
+TEST_F(DamagedRow, StartsNoChildUnderAnotherIdThanThatOfItsCall) {
   world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
@@ -208,7 +208,7 @@ TEST_F(DamagedRow, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing
   InstanceId other = *parse_instance_id(caller);
   other.bytes.back() ^= 1;
   damage(planted(StartChild{
-      .space = NamespaceNumber(1),
+      .ns = NamespaceNumber(1),
       .child = other,
       .workflow = "waits",
       .input = LazyJson::object({}),
@@ -218,7 +218,7 @@ TEST_F(DamagedRow, AnErrandThatStartsAChildUnderAnotherIdThanItsCallsDoesNothing
   EXPECT_EQ(world.instances().size(), 2U);
 }
 
-TEST_F(DamagedRow, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
+TEST_F(DamagedRow, ShowsAnErrorWithItsInvalidUtf8Replaced) {
   world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
@@ -226,7 +226,7 @@ TEST_F(DamagedRow, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
                                        *parse_instance_id(caller));
   ASSERT_TRUE(head && *head);
   damage(planted(ReturnResult{
-      .space = NamespaceNumber(1),
+      .ns = NamespaceNumber(1),
       .to = {.instance = (*head)->id, .entered = (*head)->entered, .index = 0, .attempt = 1},
       .result = tl::unexpected(Error{"broken", "caf\xe9"})}));
   EXPECT_EQ(world.instance(caller)["status"], "failed");
@@ -234,7 +234,7 @@ TEST_F(DamagedRow, AnErrorThatIsNotUtf8IsShownWithoutTheBytesThatAreNot) {
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);
 }
 
-TEST_F(DamagedRow, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {
+TEST_F(DamagedRow, StopsAnInvalidMessageAndLaterMessagesAreSent) {
   const std::pair<const char*, NatsMessage> messages[] = {
       {"a header's value with a line break",
        {.subject = "millrace.lifecycle.default.x.y", .headers = {{"A", "b\r\nC: d"}}, .data = ""}},
@@ -255,14 +255,14 @@ TEST_F(DamagedRow, AMessageThatNoBrokerCanBeSentIsNotedAndThoseBehindItGoOut) {
       write_outbox(tx, last + 2, {.instance = id, .message = sound});
       write_counter(tx, Counter::kOutbox, last + 2);
     });
-    world.settle_publishes();
+    world.answer_publishes();
     ASSERT_FALSE(world.broker.others().empty()) << what;
     EXPECT_EQ(world.broker.others().back().message.data, what);
     EXPECT_EQ(world.metric("millrace_damaged_rows"), ++noted) << what;
   }
 }
 
-/// With what the start is refused on a store that was changed so.
+/// The error that refuses the start on a store with that change.
 Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   World world;
   world.apply(kWaitsThenRests);
@@ -270,11 +270,11 @@ Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   world.crash();
   world.checks_store = false;
   world.change_store(change);
-  const Status begun = world.try_recover();
-  return begun ? Error{"begun", ""} : begun.error();
+  const Status started = world.try_recover();
+  return started ? Error{"begun", ""} : started.error();
 }
 
-TEST(DamagedStart, IsRefusedWhereNumbersWouldBeGivenTwiceOrRunOut) {
+TEST(ProcessStart, IsRefusedWhenNumbersWouldRepeatOrRunOut) {
   for (const uint64_t last : {uint64_t{0}, uint64_t{1} << 56, ~uint64_t{0}}) {
     const Error error =
         refusal_of([&](Transaction& tx) { write_counter(tx, Counter::kHistory, last); });
@@ -284,7 +284,7 @@ TEST(DamagedStart, IsRefusedWhereNumbersWouldBeGivenTwiceOrRunOut) {
   }
 }
 
-TEST(DamagedStart, IsRefusedWhereTheTimeIsNotOneThatWas) {
+TEST(ProcessStart, IsRefusedWhenTheStoredTimeIsImpossible) {
   for (const int64_t time : {int64_t{1} << 60, int64_t{-1}, int64_t{100'000'000'000'000}}) {
     const Error error =
         refusal_of([&](Transaction& tx) { write_engine_time(tx, from_millis(time)); });
@@ -293,20 +293,20 @@ TEST(DamagedStart, IsRefusedWhereTheTimeIsNotOneThatWas) {
   }
 }
 
-TEST(DamagedStart, IsRefusedWhereTwoNamespacesHaveOneNumber) {
+TEST(ProcessStart, IsRefusedWhenTwoNamespacesHaveOneNumber) {
   const Error error = refusal_of(
       [&](Transaction& tx) { write_namespace(tx, "twin", {.number = NamespaceNumber(1)}); });
   EXPECT_EQ(error.code, kDamagedRow);
   EXPECT_THAT(error.message, HasSubstr("row twin of table namespaces is damaged"));
 }
 
-// The purge of a deleted namespace erases what its workflows' numbers name.
-TEST(DamagedStart, IsRefusedWhereAWorkflowHasTheNumberOfOneInADeletedNamespace) {
+// The purge of a deleted namespace erases the rows with the numbers of its workflows.
+TEST(ProcessStart, IsRefusedWhenTwoWorkflowsHaveOneNumber) {
   const Error error = refusal_of([&](Transaction& tx) {
     write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
   });
   EXPECT_EQ(error.code, kDamagedRow);
-  EXPECT_THAT(error.message, HasSubstr("it has number 1, and so has workflow \"waits\""));
+  EXPECT_THAT(error.message, HasSubstr("it has number 1, which workflow \"waits\" also has"));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// A store with something of every kind in it, of which one row is damaged, as a fault of the disk
-// or of a copy leaves it, with the right seal: the server starts on it or refuses to with an error
-// that names the row, and whatever then comes, it neither dies nor stops serving what is whole.
-// Each case runs in a process of its own.
+// A store with rows of every kind, one of which is damaged with a valid seal, as a fault of the
+// disk or of a copy leaves it. The server starts, or refuses to start with an error that names the
+// row. After that it neither dies nor stops serving sound instances. Each case runs in a process of
+// its own.
 //
-// MILLRACE_CASES=N runs N cases (0: all of them), MILLRACE_SEED chooses others, MILLRACE_CASE="…"
-// runs the one of that name in this process.
+// MILLRACE_CASES=N runs N cases (0: all), MILLRACE_SEED chooses other cases, and
+// MILLRACE_CASE="…" runs the case of that name in this process.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -29,34 +29,34 @@ namespace {
 
 class DamagedStore : public testing::Test {
  protected:
-  /// What came of the damage, in this process, which is good for nothing else then.
+  /// Runs the damage in this process, which cannot run another; returns the complaints.
   static std::string try_out(DyingStore& base, const RowDamage& damage) {
     World& world = base.world();
     do_damage(world, base.rows(), damage);
     return DamageTrial(world, base.ids(), !is_of_canary(base.rows()[damage.row])).run();
   }
 
-  /// It is the first workflow.
+  /// Whether the row belongs to the canary, which is the first workflow.
   static bool is_of_canary(const DyingStore::Row& row) {
     const std::string definition = rows::workflow_prefix(WorkflowNumber(1));
     return (row.table == Table::kDefinitions && row.key.starts_with(definition)) ||
            (row.table == Table::kWorkflows && row.key.ends_with("canary"));
   }
 
-  /// The same in a process of its own; empty: all was right.
-  std::string try_apart(DyingStore& base, const RowDamage& damage) const {
-    return run_apart(base, [&] { return try_out(base, damage); });
+  /// Runs the damage in a process of its own; returns the complaints.
+  std::string try_in_process(DyingStore& base, const RowDamage& damage) const {
+    return run_in_process(base, [&] { return try_out(base, damage); });
   }
 
-  /// What `attempt` says in a process of its own, with a copy of the store.
-  std::string run_apart(DyingStore& base, const std::function<std::string()>& attempt) const {
+  /// Runs `attempt` in a process of its own with a copy of the store; returns its complaints.
+  std::string run_in_process(DyingStore& base, const std::function<std::string()>& attempt) const {
     const std::filesystem::path folder = where_.path() / "case";
     std::filesystem::remove_all(folder);
     const std::filesystem::path said = where_.path() / "said";
     std::filesystem::remove(said);
     const pid_t child = ::fork();
     if (child == 0) {
-      ::alarm(20);  // what hangs is ended
+      ::alarm(20);  // ends a process that hangs
       [[maybe_unused]] const auto* const file = std::freopen(said.c_str(), "w", stderr);
       base.world().copy_store_to(folder);
       const std::string complaints = attempt();
@@ -73,11 +73,11 @@ class DamagedStore : public testing::Test {
     return text.str();
   }
 
-  /// One of each row, then another one of each, and so on: rows are not chosen by their length.
+  /// Sorts the damages in rounds of one damage for each row, so that long rows are not preferred.
   static std::vector<RowDamage> in_turns(std::vector<RowDamage> damages, std::mt19937_64& random) {
     std::shuffle(damages.begin(), damages.end(), random);
     std::map<size_t, size_t> seen;
-    std::vector<std::pair<size_t, size_t>> order;  // how many of its row come before it, its place
+    std::vector<std::pair<size_t, size_t>> order;  // the round, and the index of the damage
     for (size_t i = 0; i < damages.size(); ++i) order.emplace_back(seen[damages[i].row]++, i);
     std::sort(order.begin(), order.end());
     std::vector<RowDamage> sorted;
@@ -93,7 +93,7 @@ class DamagedStore : public testing::Test {
   Folder where_{std::filesystem::is_directory("/dev/shm/") ? "/dev/shm/" : testing::TempDir()};
 };
 
-TEST_F(DamagedStore, EndsNoProcessAndStopsNothingThatIsWhole) {
+TEST_F(DamagedStore, NeverEndsTheProcessAndStopsNoSoundInstance) {
   DyingStore base;
   std::vector<RowDamage> damages = RowDamages(base.rows()).take();
   if (const char* const only = std::getenv("MILLRACE_CASE"); only != nullptr) {
@@ -110,9 +110,9 @@ TEST_F(DamagedStore, EndsNoProcessAndStopsNothingThatIsWhole) {
   damages = in_turns(std::move(damages), random);
   const size_t wanted = from_environment("MILLRACE_CASES", 150);
   if (wanted != 0) damages.resize(std::min(damages.size(), wanted));
-  Campaign campaign("damaged rows", "no death, no standstill, a named error");
+  Campaign campaign("damaged rows", "no crash, sound instances continue, a named error");
   for (const RowDamage& damage : damages) {
-    campaign.run(damage.what, [&] { EXPECT_EQ(try_apart(base, damage), ""); });
+    campaign.run(damage.what, [&] { EXPECT_EQ(try_in_process(base, damage), ""); });
   }
 }
 
@@ -121,8 +121,8 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Damages a page of data.mdb as `random` has it: where LMDB has its own numbers, or the whole
-/// of it. `older` are the bytes of an earlier file.
+/// Damages a random page of data.mdb: numbers of LMDB, or the whole page. `older` has the bytes of
+/// an earlier file.
 void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& random) {
   constexpr size_t kPage = 4096;
   const size_t pages = bytes.size() / kPage;
@@ -161,28 +161,28 @@ void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& 
   }
 }
 
-TEST_F(DamagedStore, WithADamagedPageStartsOrRefusesToAndNeverHangs) {
+TEST_F(DamagedStore, StartsOrIsRefusedWithADamagedPageAndNeverHangs) {
   DyingStore base;
   const size_t cases = from_environment("MILLRACE_CASES", 60);
-  Campaign campaign("damaged pages", "no death, no hang, a named error");
+  Campaign campaign("damaged pages", "no crash, no hang, a named error");
   for (size_t i = 0; i < (cases == 0 ? 5'000 : cases); ++i) {
     const auto attempt = [&]() -> std::string {
       std::mt19937_64 random(from_environment("MILLRACE_SEED", 1) * 1'000'000 + i);
       const std::filesystem::path file = where_.path() / "case" / "data.mdb";
       const std::string older = bytes_of(file);
-      // Closed, it has everything in data.mdb.
-      if (!Environment::open(where_.path() / "case")) return "the whole one does not open";
+      // A close writes everything to data.mdb.
+      if (!Environment::open(where_.path() / "case")) return "the sound store does not open";
       std::string bytes = bytes_of(file);
       damage_page(bytes, older, random);
       std::ofstream(file, std::ios::binary) << bytes;
       return DamageTrial(base.world(), base.ids()).run();
     };
     campaign.run(fmt::format("damaged page {}", i),
-                 [&] { EXPECT_EQ(run_apart(base, attempt), "") << "case " << i; });
+                 [&] { EXPECT_EQ(run_in_process(base, attempt), "") << "case " << i; });
   }
 }
 
-TEST_F(DamagedStore, HasNothingToSayOfAWholeOne) {
+TEST_F(DamagedStore, CausesNoComplaintWithoutDamage) {
   DyingStore base;
   base.world().copy_store_to(where_.path() / "case");
   EXPECT_EQ(DamageTrial(base.world(), base.ids()).run(), "");

@@ -1,5 +1,5 @@
-// Deadlines and what comes too late: answers past a deadline, a process that was down when one
-// passed, a broker that is away. Only waits for events may be held back by the stream.
+// Deadlines: late answers, a process that was down at a deadline, and an unreachable broker. Only
+// waits for events are held until the stream is read.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-/// A workflow with one call of `charge`: further keys of the action, the state and the workflow.
+/// A workflow with one call of `charge`, with further keys of the action, the state and the
+/// workflow.
 std::string order(std::string_view action, std::string_view state = "",
                   std::string_view workflow = "") {
   return fmt::format(R"(
@@ -38,7 +39,7 @@ states:
                      workflow, action, state);
 }
 
-/// One way to bound a call, and how the instance ends when a minute has passed.
+/// A limit of one minute for a call, and the status of the instance after it.
 struct Bound {
   std::string definition;
   std::string status;
@@ -59,10 +60,10 @@ std::vector<Bound> bounds() {
   };
 }
 
-/// The attempt has begun by then.
+/// Reports the start of the attempt.
 void begin(World& world) {
-  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
-  world.settle();
+  world.functions.report({world.functions.tasks()[0].id, TaskStarted{}});
+  world.run_until_idle();
 }
 
 void expect_too_late(World& world, const std::string& id, const Bound& bound) {
@@ -72,7 +73,7 @@ void expect_too_late(World& world, const std::string& id, const Bound& bound) {
   EXPECT_THAT(world.history(id), Not(Contains("entered ship"))) << bound.definition;
 }
 
-TEST(Deadlines, ACallWhoseDeadlinePassedWhileTheProcessWasDownIsNotMadeAgain) {
+TEST(Deadlines, PreventACallThatExpiredWhileTheProcessWasDown) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
@@ -80,17 +81,17 @@ TEST(Deadlines, ACallWhoseDeadlinePassedWhileTheProcessWasDownIsNotMadeAgain) {
     world.crash();
     world.functions.be_replaced();
     world.clock.advance(minutes(2));
-    world.broker.disconnect();  // the stream opens later than the first turn
+    world.broker.disconnect();  // the stream opens after the first turn
     world.recover();
-    world.settle();
+    world.run_until_idle();
     world.broker.reconnect();
-    world.settle();
+    world.run_until_idle();
     EXPECT_THAT(world.functions.tasks(), IsEmpty()) << bound.definition;
     expect_too_late(world, id, bound);
   }
 }
 
-TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
+TEST(Deadlines, RejectALateAnswer) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
@@ -99,11 +100,11 @@ TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
     world.clock.advance(minutes(1));
     world.broker.disconnect();
     world.recover();
-    // It is there before the first turn.
+    // The answer comes before the first turn.
     TaskEnded ended{.result = "1"};
     ended.variables.push_back({VariableScope::kNamespace, "receipt", {"application/json", "17"}});
-    world.functions.tell({world.functions.tasks()[0].id, ended});
-    world.settle();
+    world.functions.report({world.functions.tasks()[0].id, ended});
+    world.run_until_idle();
     expect_too_late(world, id, bound);
     const auto rows = world.rows();
     EXPECT_TRUE(std::none_of(rows.begin(), rows.end(), [](const auto& row) {
@@ -112,20 +113,20 @@ TEST(Deadlines, AnAnswerThatComesPastOneIsOfNoUse) {
   }
 }
 
-TEST(Deadlines, AnAnswerJustBeforeOneCounts) {
+TEST(Deadlines, AcceptAnAnswerOneMillisecondBefore) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
     begin(world);
     world.run_for(minutes(1) - Duration(1));
     world.functions.answer(world.functions.tasks()[0].id, 1);
-    world.settle();
+    world.run_until_idle();
     EXPECT_EQ(world.instance(id)["status"], "complete") << bound.definition;
     EXPECT_EQ(world.instance(id)["output"]["return"], 1) << bound.definition;
   }
 }
 
-TEST(Deadlines, OfCallsPassWithTheBrokerAway) {
+TEST(Deadlines, EndCallsWhileTheBrokerIsUnreachable) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
@@ -133,27 +134,27 @@ TEST(Deadlines, OfCallsPassWithTheBrokerAway) {
     world.broker.disconnect();
     world.run_for(minutes(1));
     world.functions.answer(world.functions.tasks()[0].id, 1);
-    world.settle();
+    world.run_until_idle();
     expect_too_late(world, id, bound);
   }
 }
 
-TEST(Deadlines, ACallIsTriedAgainWithTheBrokerAway) {
+TEST(Deadlines, AllowARetryOfACallWhileTheBrokerIsUnreachable) {
   World world;
   const std::string id =
       world.apply_order(order(", startToCloseTimeout: 1m, retries: {initialInterval: 10s}"));
   world.broker.disconnect();
-  world.settle();
-  world.functions.tell(
+  world.run_until_idle();
+  world.functions.report(
       {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(seconds(10));
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   world.functions.answer(world.functions.tasks()[1].id, 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["status"], "complete");
 }
 
-TEST(Deadlines, AWaitForAnEventIsStillHeldBackByTheStream) {
+TEST(Deadlines, HoldAWaitForAnEventUntilTheStreamIsRead) {
   for (const char* const bound :
        {"workflowExecutionTimeout: 1m", "timeouts: {kill: 1m}", "workflowRunTimeout: 1m", "x"}) {
     World world;
@@ -175,12 +176,12 @@ states:
     world.run_for(minutes(2));
     EXPECT_EQ(world.instance(id)["status"], "waiting") << bound;
     world.broker.reconnect();
-    world.settle();
+    world.run_until_idle();
     EXPECT_EQ(world.instance(id)["status"], "complete") << bound;
   }
 }
 
-TEST(Deadlines, AnEventInTimeLeadsToNoCallPastTheDeadline) {
+TEST(Deadlines, PreventACallAfterAnEventThatCameInTime) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -197,34 +198,34 @@ states:
   world.publish("other", "2");
   world.run_for(minutes(2));
   world.broker.reconnect();
-  // One message at a time: the kill is still held back when the event is taken.
+  // One message at a time: the kill is still held when the event is applied.
   while (world.step(1)) {
   }
   EXPECT_THAT(world.functions.tasks(), IsEmpty());
   EXPECT_EQ(world.instance(id)["status"], "timedout");
 }
 
-TEST(Deadlines, ARetryThatWasDueBeforeADeadlineIsNotMadeBehindIt) {
+TEST(Deadlines, PreventARetryThatWasDueBeforeThem) {
   for (const char* const bound : {"", "  timeout: 1m"}) {
     World world;
     const std::string id = world.apply_order(order(std::string_view(bound).empty()
                                                        ? ", timeout: 1m, retry: 'fixed(5, 10s)'"
                                                        : ", retry: 'fixed(5, 10s)'",
                                                    bound));
-    world.functions.tell(
+    world.functions.report(
         {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
-    world.settle();
+    world.run_until_idle();
     world.crash();
     world.clock.advance(minutes(2));
     world.recover();
-    world.settle();
+    world.run_until_idle();
     EXPECT_THAT(world.functions.tasks(), SizeIs(1)) << bound;
     const std::vector<std::string> history = world.history(id);
     EXPECT_EQ(std::count(history.begin(), history.end(), "called pay"), 1) << bound;
   }
 }
 
-TEST(Deadlines, AStateThatIsTriedAgainIsNotEnteredPastTheExecutionsDeadline) {
+TEST(Deadlines, PreventARetryOfAStateAfterTheExecutionTimeout) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -240,13 +241,13 @@ states:
   world.crash();
   world.clock.advance(minutes(2));
   world.recover();
-  world.settle();
+  world.run_until_idle();
   const std::vector<std::string> history = world.history(id);
   EXPECT_EQ(std::count(history.begin(), history.end(), "entered wait"), 1);
   EXPECT_EQ(world.instance(id)["status"], "timedout");
 }
 
-TEST(Deadlines, OfTwoCallsTheEarlierOneDecidesAfterARestart) {
+TEST(Deadlines, ExpireInTheirOrderAfterARestart) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -260,13 +261,13 @@ states:
   - {function: a, startToCloseTimeout: 1m, retries: {maximumAttempts: 1}}
 )");
   for (const Task& task : std::vector<Task>(world.functions.tasks())) {
-    world.functions.tell({task.id, TaskStarted{}});
+    world.functions.report({task.id, TaskStarted{}});
   }
-  world.settle();
+  world.run_until_idle();
   world.crash();
   world.clock.advance(hours(1));
   world.recover();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
 }
 

@@ -1,4 +1,4 @@
-// Definitions of a namespace that is to be deleted, and what is left of it in the store.
+// Definitions of a namespace that a test deletes, and the rows that it leaves in the store.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ inline std::string job(std::string_view id, std::string_view more = "") {
   return fmt::format("id: {}\nstates:\n- {{id: done, type: noop}}\n{}", id, more);
 }
 
-/// The keys of the rows that tell what there is: not the counters, nor what has been sent.
+/// The keys of all rows except counters, messages and fingerprints.
 inline std::vector<std::string> keys(const World& world) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : world.rows()) {

@@ -1,6 +1,6 @@
-// The disk is full from its nth write on, or LMDB's map from its nth page on, for n up to 300: new
-// work is refused, reads and deletes go on, and once there is room all is as if there always had
-// been, but for what was refused.
+// The disk is full from its nth write on, or the map of LMDB from its nth page on, for n up to 300.
+// New work is refused, and reads and deletes succeed. When there is room again, all accepted work
+// is complete.
 #include <map>
 #include <set>
 
@@ -38,7 +38,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
-/// A world at work, which notes what it was asked and what it answered.
+/// A world at work. It records the accepted and the refused jobs.
 class Work {
  public:
   explicit Work(uint64_t reserved_pages = kReservedPages)
@@ -48,7 +48,7 @@ class Work {
     world.start("spare");
   }
 
-  /// A job that an event begins and one that a command does, and what wakes them.
+  /// Starts a job by an event and one by a command, and sends the events that wake them.
   void round() {
     ++rounds_;
     const std::string by_event = fmt::format("e{}", rounds_);
@@ -56,10 +56,10 @@ class Work {
     publish("begin", by_event);
     jobs_.insert(by_event);
     const Answered answered = world.command(
-        StartInstance{.space = "default",
+        StartInstance{.ns = "default",
                       .workflow = "job",
                       .input = {{"begin", {{"key", by_call}, {"more", std::string(500, 'x')}}}}});
-    world.run_for(milliseconds(600));  // past the retry of a batch that was lost
+    world.run_for(milliseconds(600));  // until after the retry of a lost batch
     ASSERT_TRUE(answered->has_value());
     if (**answered) {
       jobs_.insert(by_call);
@@ -72,7 +72,7 @@ class Work {
     world.run_for(milliseconds(600));
   }
 
-  /// How many were refused.
+  /// The number of refused jobs.
   size_t refused() const { return refused_; }
 
   std::string code_of(Command command) {
@@ -82,36 +82,36 @@ class Work {
     return **answered ? "ok" : (**answered).error().code;
   }
   std::string delete_spare() {
-    return code_of(DeleteWorkflow{.space = "default", .id = "spare", .cancel = true});
+    return code_of(DeleteWorkflow{.ns = "default", .id = "spare", .cancel = true});
   }
 
-  /// What was taken on is there and can be looked at.
+  /// Expects that the accepted jobs are readable.
   void expect_readable() {
     for (const Json& instance : world.instances()) {
       EXPECT_FALSE(world.history(instance["id"]).empty());
     }
   }
 
-  /// Each job that was not refused has run once, and told of it under one id.
+  /// Expects that each accepted job ran once and published its event under one id.
   void expect_right() {
     world.run_for(seconds(2));
-    world.settle_publishes();
+    world.answer_publishes();
     std::multiset<std::string> complete;
     for (const Json& instance : world.instances()) {
       if (!instance["input"].contains("begin")) {
-        EXPECT_EQ(instance["status"], "cancelled") << "the spare one";
+        EXPECT_EQ(instance["status"], "cancelled") << "the spare instance";
         continue;
       }
       EXPECT_EQ(instance["status"], "complete");
       complete.insert(instance["input"]["begin"]["key"]);
     }
     EXPECT_EQ(complete, std::multiset<std::string>(jobs_.begin(), jobs_.end()));
-    std::map<std::string, std::set<std::string>> told;
+    std::map<std::string, std::set<std::string>> published;
     for (const Event& event : world.events("told")) {
-      told[Json::parse(*event.data)["key"]].insert(event.id);
+      published[Json::parse(*event.data)["key"]].insert(event.id);
     }
-    EXPECT_EQ(told.size(), jobs_.size());
-    for (const auto& [key, ids] : told) EXPECT_EQ(ids.size(), 1U) << key;
+    EXPECT_EQ(published.size(), jobs_.size());
+    for (const auto& [key, ids] : published) EXPECT_EQ(ids.size(), 1U) << key;
     EXPECT_TRUE(world.dead_letters().empty());
   }
 
@@ -141,7 +141,7 @@ TEST_P(DiskFull, RefusesNewWorkOnlyAndLosesNothing) {
   const FileFault fault = GetParam();
   const bool has_reserve = fault == FileFault::kFull;
   Campaign campaign(fmt::format("disk full: {}", name_of(fault)),
-                    "refused with store.full, reads and deletes go on, nothing lost or doubled");
+                    "refused with store.full, reads and deletes succeed, nothing lost or repeated");
   for (uint64_t nth = 1; nth <= kMost; ++nth) {
     campaign.run(fmt::format("from write {} on", nth), [&] {
       Work work(has_reserve ? kReservedPages : 0);
@@ -150,7 +150,7 @@ TEST_P(DiskFull, RefusesNewWorkOnlyAndLosesNothing) {
       for (int i = 0; i < kRoundsWhenFull; ++i) work.round();
       EXPECT_GT(work.refused(), 0U);
       work.expect_readable();
-      // Without the reserve to delete may have to wait for room, too.
+      // Without the reserve, a deletion may have to wait for room.
       const std::string deleted = work.delete_spare();
       EXPECT_THAT(deleted, AnyOf("ok", has_reserve ? "ok" : "store.full"));
       FileFaults::disarm();
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DiskFull,
 
 TEST(MapFull, RefusesNewWorkOnlyAndLosesNothing) {
   Campaign campaign("map full",
-                    "refused with store.full, reads and deletes go on, nothing lost or doubled");
+                    "refused with store.full, reads and deletes succeed, nothing lost or repeated");
   for (uint64_t pages = 1; pages <= kMost; ++pages) {
     campaign.run(fmt::format("{} pages are left", pages), [&] {
       Work work;

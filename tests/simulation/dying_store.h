@@ -1,5 +1,5 @@
-// DyingStore: the rows of a world that has died with something of every kind under way, and that
-// world as it is begun anew.
+// DyingStore: the rows of a world whose process died while it had rows of every kind, and that
+// world for a restart.
 #pragma once
 
 #include <chrono>
@@ -160,12 +160,12 @@ states:
 
 inline WorldOptions world_options() {
   WorldOptions options;
-  options.processor.engine.batch = {.woken = 4, .woken_later = 1, .errands = 1};
+  options.processor.engine.batch = {.woken = 4, .woken_later = 1, .messages = 1};
   options.processor.engine.kept = {.time = std::chrono::hours(1)};
   return options;
 }
 
-/// A world that has died with something of every kind under way.
+/// A world whose process died while it had rows of every kind.
 class DyingStore {
  public:
   DyingStore() {
@@ -176,12 +176,12 @@ class DyingStore {
             R"({"lifecycle": true, "webhooks": [{"url": "http://away", "types": ["*ended", "*failed"]}]})")});
     world_.must(PutSecret{"default", "token", "open sesame"});
     const Variable value{.content_type = "text/plain", .bytes = "v"};
-    world_.must(PutVariable{.place = {.space = "default"}, .key = "k", .value = value});
+    world_.must(PutVariable{.place = {.ns = "default"}, .key = "k", .value = value});
     for (const char* const text : kWorkflows) world_.apply(text);
-    world_.must(PutVariable{
-        .place = {.space = "default", .workflow = "consume"}, .key = "w", .value = value});
+    world_.must(
+        PutVariable{.place = {.ns = "default", .workflow = "consume"}, .key = "w", .value = value});
     const std::string consumer = start("consume", "key");
-    world_.must(PutVariable{.place = {.space = "default", .instance = *parse_instance_id(consumer)},
+    world_.must(PutVariable{.place = {.ns = "default", .instance = *parse_instance_id(consumer)},
                             .key = "i",
                             .value = value});
     start("both");
@@ -194,7 +194,7 @@ class DyingStore {
     fail_task(broken);
     start("loop");
     world_.functions.answer(task_of("many"), {{"part", 1}});
-    world_.settle();
+    world_.run_until_idle();
     start("parent");
     start("parent");
     start("secretive");
@@ -208,32 +208,32 @@ class DyingStore {
     world_.must(PauseInstance{"default", *parse_instance_id(start("both"))});
     world_.publish("one", "one-1", Json{{"o", 1}}, {{"n", "7"}});
     world_.publish("two", "two-1", Json{{"o", 1}}, {{"n", "8"}});
-    world_.settle();
-    // A workflow that was deleted and left an instance behind.
+    world_.run_until_idle();
+    // A deleted workflow with an ended instance.
     world_.apply("id: gone\nstates:\n- {id: done, type: noop}\n");
     start("gone");
-    world_.must(DeleteWorkflow{.space = "default", .id = "gone"});
+    world_.must(DeleteWorkflow{.ns = "default", .id = "gone"});
     world_.must(CreateNamespace{.name = "other"});
     world_.apply(kWorkflows[1], "other");
-    world_.must(StartInstance{.space = "other", .workflow = "consume", .input = {{"n", "1"}}});
+    world_.must(StartInstance{.ns = "other", .workflow = "consume", .input = {{"n", "1"}}});
     world_.must(CreateNamespace{.name = "dying"});
     world_.apply(kWorkflows[4], "dying");
     for (int i = 0; i < 3; ++i) {
-      world_.must(StartInstance{.space = "dying", .workflow = "sleeper", .input = {{"n", "1"}}});
+      world_.must(StartInstance{.ns = "dying", .workflow = "sleeper", .input = {{"n", "1"}}});
     }
     for (int i = 0; i < 6; ++i) start("crowd");
-    // From here on nothing comes to an end any more.
+    // No work ends after this line.
     world_.evaluator.hold();
     start("thinks");
     world_.publish("go", "kept", Json{{"k", 1}}, {{"n", "nobody's"}});
-    world_.settle();
+    world_.run_until_idle();
     world_.broker.disconnect();
     start("breaks");
-    world_.settle();
+    world_.run_until_idle();
     world_.broker.reconnect();
     world_.publish("flood", "flood-1");
     for (int i = 0; i < 2; ++i) world_.step(1);
-    world_.command(StartInstance{.space = "default", .workflow = "parent", .input = {{"n", "1"}}});
+    world_.command(StartInstance{.ns = "default", .workflow = "parent", .input = {{"n", "1"}}});
     world_.command(DeleteNamespace{.name = "dying", .cancel = true});
     world_.broker.disconnect();
     world_.crash_after_commit();
@@ -244,7 +244,7 @@ class DyingStore {
   struct Row {
     Table table{};
     std::string key;
-    std::string value;  ///< opened
+    std::string value;  ///< decrypted
     bool sealed = false;
   };
 
@@ -252,7 +252,7 @@ class DyingStore {
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& ids() const { return ids_; }
 
-  /// Leaves a process whose world goes on from here, with a copy of the store.
+  /// Defines the evaluator and the receivers of the world.
   static void define(World& world) {
     world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
     world.receivers.answer = [](const Event&) {
@@ -280,10 +280,10 @@ class DyingStore {
   void fail_task(const std::string& instance) {
     for (const Task& task : world_.functions.tasks()) {
       if (to_string(task.instance) != instance) continue;
-      world_.functions.tell(
+      world_.functions.report(
           {task.id, TaskEnded{.result = tl::unexpected(Error{"some.error", "no"})}});
     }
-    world_.settle();
+    world_.run_until_idle();
   }
 
   void read_rows() {

@@ -1,4 +1,4 @@
-// How the events of an eventsAnd start are put together.
+// How an eventsAnd start correlates its events.
 #include <algorithm>
 #include <numeric>
 
@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// After that the broker takes a message again that it has.
+/// After this time the broker stores a duplicate again.
 constexpr std::chrono::minutes kBrokersWindow{2};
 
 constexpr const char* kPairs = R"(
@@ -28,23 +28,23 @@ states:
 - {id: done, type: noop}
 )";
 
-TEST(StartByEventsAnd, PutsTogetherWhatBelongsTogether) {
+TEST(StartByEventsAnd, CorrelatesEventsByTheirAttributes) {
   World world;
   world.apply(kPairs);
   world.publish("paid", "1", "p1", {{"order", "A"}});
   world.publish("packed", "2", "k1", {{"order", "B"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), IsEmpty());
 
   world.publish("packed", "3", "k2", {{"order", "A"}});
-  world.settle();
+  world.run_until_idle();
   auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(1));
   EXPECT_EQ(instances[0]["input"], (Json{{"paid", "p1"}, {"packed", "k2"}}));
 
   world.restart();
   world.publish("paid", "4", "p2", {{"order", "B"}});
-  world.settle();
+  world.run_until_idle();
   instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
   EXPECT_EQ(instances[1]["input"], (Json{{"paid", "p2"}, {"packed", "k1"}}));
@@ -55,29 +55,29 @@ TEST(StartByEventsAnd, ComparesCorrelatedValuesInTheirCanonicalForm) {
   world.apply(kPairs);
   world.publish("paid", "1", 1, {{"order", 7}});
   world.publish("packed", "2", 2, {{"order", "7"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-TEST(StartByEventsAnd, PassesOverAnEventWithoutACorrelatedAttribute) {
+TEST(StartByEventsAnd, IgnoresAnEventWithoutACorrelatedAttribute) {
   World world;
   world.apply(kPairs);
   world.publish("paid", "1", 1);
   world.publish("packed", "2", 2);
   world.publish("packed", "3", 3, {{"order", ""}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), IsEmpty());
   EXPECT_THAT(world.dead_letters(), IsEmpty());
 
-  // It had no effect, so the same event with the attribute is no duplicate.
+  // The event had no effect, so the same event with the attribute is not a duplicate.
   world.clock.advance(kBrokersWindow);
   world.publish("paid", "1", 1, {{"order", ""}});
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"paid", 1}, {"packed", 3}}));
 }
 
-TEST(StartByEventsAnd, StartsTwoOfTwoPairsInWhateverOrderTheyCome) {
+TEST(StartByEventsAnd, StartsTwoInstancesFromTwoPairsInAnyOrder) {
   std::string order = "AABB";
   do {
     World world;
@@ -89,16 +89,16 @@ TEST(StartByEventsAnd, StartsTwoOfTwoPairsInWhateverOrderTheyCome) {
       world.publish(first ? "paid" : "packed", std::to_string(i), first ? ++paid : ++packed,
                     {{"order", "1"}});
     }
-    world.settle();
+    world.run_until_idle();
     const auto instances = world.instances();
     ASSERT_THAT(instances, SizeIs(2)) << order;
-    // First in, first out: none is overwritten, none is used twice.
+    // First in, first out: no event is overwritten or used twice.
     EXPECT_EQ(instances[0]["input"], (Json{{"paid", 1}, {"packed", 1}})) << order;
     EXPECT_EQ(instances[1]["input"], (Json{{"paid", 2}, {"packed", 2}})) << order;
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST(StartByEventsAnd, StartsOneOfFiveEventsInEachOfTheirOrders) {
+TEST(StartByEventsAnd, StartsOneInstanceFromFiveEventsInAnyOrder) {
   World world;
   world.apply(R"(
 id: five
@@ -119,7 +119,7 @@ states:
     }
     ++round;
   } while (std::next_permutation(order.begin(), order.end()));
-  world.settle();
+  world.run_until_idle();
 
   const auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(120));
@@ -127,11 +127,11 @@ states:
     EXPECT_EQ(instance["input"], (Json{{"e0", 0}, {"e1", 1}, {"e2", 2}, {"e3", 3}, {"e4", 4}}));
   }
   for (const auto& [key, value] : world.rows()) {
-    EXPECT_FALSE(key.starts_with("groups/")) << "nothing waits any more";
+    EXPECT_FALSE(key.starts_with("groups/")) << "no event waits";
   }
 }
 
-TEST(StartByEventsAnd, HoldsAnArrayWhereTwoEntriesHaveOneType) {
+TEST(StartByEventsAnd, PassesAnArrayWhenTwoEntriesHaveOneType) {
   World world;
   world.apply(R"(
 id: twins
@@ -143,18 +143,18 @@ states:
 )");
   for (int i = 1; i <= 4; ++i) world.publish("t", std::to_string(i), i);
   world.publish("u", "u1", "u");
-  world.settle();
+  world.run_until_idle();
   auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(1)) << "one event fills one entry";
   EXPECT_EQ(instances[0]["input"], (Json{{"t", {1, 2}}, {"u", "u"}}));
   world.publish("u", "u2", "v");
-  world.settle();
+  world.run_until_idle();
   instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
   EXPECT_EQ(instances[1]["input"], (Json{{"t", {3, 4}}, {"u", "v"}}));
 }
 
-TEST(StartByEventsAnd, LetsAnEventGoAtTheEndOfItsLifespan) {
+TEST(StartByEventsAnd, DropsAnEventAtTheEndOfItsLifespan) {
   World world;
   world.apply(R"(
 id: short
@@ -168,29 +168,29 @@ states:
   world.publish("a", "1", 1);
   world.run_for(std::chrono::seconds(9));
   world.publish("a", "2", 2);
-  world.run_for(std::chrono::seconds(1));  // the first is gone, the second has nine seconds left
+  world.run_for(std::chrono::seconds(1));  // the first expires, the second has nine seconds left
   world.restart();
   world.run_for(std::chrono::seconds(8));
   world.publish("b", "3", 3);
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"a", 2}, {"b", 3}}));
 
   world.publish("b", "4", 4);
   world.run_for(std::chrono::seconds(10));
   world.publish("a", "5", 5);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-/// The page of groups behind the cursor.
+/// The page of groups after the cursor.
 Json groups_of(World& world, size_t limit = 10, std::string_view cursor = "") {
   const Result<Snapshot> view = Snapshot::take(world.environment());
   if (!view) return nullptr;
   return world.queries().groups(*view, "default", limit, cursor).value_or(nullptr);
 }
 
-TEST(StartByEventsAnd, CountsEventsThatLackAnAttributeOfCorrelateOrExpire) {
+TEST(StartByEventsAnd, CountsUncorrelatedAndExpiredEvents) {
   World world;
   world.apply(R"(
 id: short
@@ -204,7 +204,7 @@ states:
 )");
   world.publish("a", "1", 1);
   world.publish("a", "2", 1, {{"order", "o-1"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_group_events_uncorrelated_total"), 1);
   EXPECT_EQ(world.metric("millrace_group_events_expired_total"), 0);
   world.run_for(std::chrono::seconds(10));
@@ -212,7 +212,7 @@ states:
   EXPECT_THAT(groups_of(world)["items"], IsEmpty());
 }
 
-TEST(StartByEventsAnd, ListsGroupsThatAreNotComplete) {
+TEST(StartByEventsAnd, ListsIncompleteGroups) {
   World world;
   world.apply(kPairs);
   world.apply(R"(
@@ -229,11 +229,11 @@ states:
   world.publish("paid", "2", 1, {{"order", "o-1"}});
   world.publish("packed", "3", 1, {{"order", "o-2"}});
   world.publish("a", "4", 1);
-  world.settle();
+  world.run_until_idle();
 
   std::vector<Json> items;
   Json cursor = "";
-  do {  // a page of one at a time
+  do {  // pages of one item
     const Json page = groups_of(world, 1, cursor.get<std::string>());
     for (const Json& item : page["items"]) items.push_back(item);
     cursor = page["next"];
@@ -256,7 +256,7 @@ states:
                             {"expiresAt", format_rfc3339(begin + std::chrono::seconds(10))}}));
 }
 
-TEST(StartByEventsAnd, RefusesACursorThatIsNotOne) {
+TEST(StartByEventsAnd, RefusesAMalformedCursor) {
   World world;
   const Result<Snapshot> view = Snapshot::take(world.environment());
   ASSERT_TRUE(view);
@@ -265,7 +265,7 @@ TEST(StartByEventsAnd, RefusesACursorThatIsNotOne) {
   EXPECT_EQ(page.error().code, "cursor.malformed");
 }
 
-TEST(StartByEventsAnd, CountsAnEventThatCameBeforeTheEndOfALifespanHoweverLateItIsRead) {
+TEST(StartByEventsAnd, AcceptsAnEventThatCameInTimeAndIsReadLate) {
   World world;
   world.apply(R"(
 id: short
@@ -277,18 +277,18 @@ states:
 - {id: done, type: noop}
 )");
   world.publish("a", "1", 1);
-  world.settle();
+  world.run_until_idle();
   world.crash();
   world.clock.advance(std::chrono::seconds(5));
   world.publish("b", "2", 2);
   world.clock.advance(std::chrono::hours(1));
   world.recover();
-  world.processor().turn();  // it runs, and has yet to reach the broker
-  world.settle();
+  world.processor().turn();  // before the connection to the broker
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-TEST(StartByEventsAnd, KeepsNoTimersOfEventsThatHaveStarted) {
+TEST(StartByEventsAnd, RemovesTheTimersOfUsedEvents) {
   World world;
   world.apply(R"(
 id: short
@@ -300,18 +300,18 @@ states:
 - {id: done, type: noop}
 )");
   world.publish("a", "1", 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_timers"), 1);
   world.publish("b", "2", 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST(StartByEventsAnd, KeepsItsGroupsWhenANewRevisionAsksForTheSameEvents) {
+TEST(StartByEventsAnd, KeepsItsGroupsWhenANewRevisionHasTheSameEvents) {
   World world;
   world.apply(kPairs);
   world.publish("paid", "1", 1, {{"order", "A"}});
-  world.settle();
+  world.run_until_idle();
   const Json answer = world.apply(R"(
 id: pairs
 start:
@@ -324,14 +324,14 @@ states:
 )");
   EXPECT_EQ(answer, (Json{{"id", "pairs"}, {"revision", 2}, {"changed", true}}));
   world.publish("packed", "2", 2, {{"order", "A"}});
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(world.instances()[0]["revision"], 2);
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"paid", 1}, {"packed", 2}}));
   EXPECT_THAT(world.dead_letters(), IsEmpty());
 }
 
-TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionAsksForOthers) {
+TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionHasOtherEvents) {
   const struct {
     const char* what;
     const char* start;
@@ -353,7 +353,7 @@ TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionAsksForOthers) {
     world.publish("paid", "1", 1, {{"order", "A"}});
     world.publish("paid", "2", 2, {{"order", "A"}});
     world.publish("packed", "3", 3, {{"order", "B"}});
-    world.settle();
+    world.run_until_idle();
     world.apply(fmt::format("id: pairs\nstart: {}\nstates: [{{id: done, type: noop}}]", row.start));
     EXPECT_THAT(world.dead_letters(),
                 ElementsAre("start.group_closed", "start.group_closed", "start.group_closed"))
@@ -361,12 +361,12 @@ TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionAsksForOthers) {
     EXPECT_EQ(world.metric("millrace_group_events_closed_total"), 3) << row.what;
     world.restart();
     world.publish("packed", "4", 4, {{"order", "A"}, {"customer", "A"}});
-    world.settle();
+    world.run_until_idle();
     EXPECT_THAT(world.instances(), IsEmpty()) << row.what;
   }
 }
 
-TEST(StartByEventsAnd, TellsOfAnEventThatTwoClosedStartsHadOnceForEach) {
+TEST(StartByEventsAnd, WritesADeadLetterForEachClosedStartOfAnEvent) {
   World world;
   for (const char* id : {"one", "two"}) {
     world.apply(
@@ -375,9 +375,9 @@ TEST(StartByEventsAnd, TellsOfAnEventThatTwoClosedStartsHadOnceForEach) {
                     id));
   }
   world.publish("a", "1", 1);
-  world.settle();
-  world.must(DeleteWorkflow{.space = "default", .id = "one"});
-  world.must(DeleteWorkflow{.space = "default", .id = "two"});
+  world.run_until_idle();
+  world.must(DeleteWorkflow{.ns = "default", .id = "one"});
+  world.must(DeleteWorkflow{.ns = "default", .id = "two"});
   EXPECT_THAT(world.dead_letters(), SizeIs(2));
 }
 

@@ -1,5 +1,5 @@
-// Events that wake more instances than one batch may: what happens meanwhile, and what a crash
-// leaves.
+// Fan-outs: an event that matches more instances than one batch may wake, with other inputs and
+// crashes between its batches.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ size_t count(World& world, std::string_view status) {
   return static_cast<size_t>(std::count(all.begin(), all.end(), status));
 }
 
-TEST(FanOut, WakesEachOnceInSeveralBatches) {
+TEST(FanOut, WakesEachInstanceOnceInSeveralBatches) {
   World world(small_batches());
   world.apply(kBell);
   for (int i = 0; i < 10; ++i) world.start("bell");
@@ -64,7 +64,7 @@ TEST(FanOut, WakesEachOnceInSeveralBatches) {
   EXPECT_EQ(count(world, "complete"), 2U);
   world.step();
   EXPECT_EQ(count(world, "complete"), 4U);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(values(world, "status"), Each("complete"));
   for (const Json& instance : world.instances()) {
     EXPECT_EQ(instance["output"], (Json{{"bell", 7}}));
@@ -76,7 +76,7 @@ TEST(FanOut, WakesEachOnceInSeveralBatches) {
   }
 }
 
-TEST(FanOut, LetsOtherEventsThroughMeanwhile) {
+TEST(FanOut, LetsOtherEventsThrough) {
   World world(small_batches());
   world.apply(kBell);
   world.apply("id: other\nstates: [{id: wait, type: consumeEvent, event: {type: other}}]");
@@ -90,7 +90,7 @@ TEST(FanOut, LetsOtherEventsThroughMeanwhile) {
   EXPECT_EQ(count(world, "waiting"), 8U);
 }
 
-TEST(FanOut, IsGoneOnWithAfterACrashInAnyBatch) {
+TEST(FanOut, ContinuesAfterACrashInAnyBatch) {
   for (int batches = 0; batches < 7; ++batches) {
     SCOPED_TRACE(batches);
     World world(small_batches());
@@ -99,7 +99,7 @@ TEST(FanOut, IsGoneOnWithAfterACrashInAnyBatch) {
     world.publish("bell", "1");
     for (int i = 0; i < batches; ++i) world.step();
     world.restart();
-    world.settle();
+    world.run_until_idle();
     EXPECT_THAT(values(world, "state"), Each("second"));
     for (const Json& instance : world.instances()) {
       EXPECT_THAT(world.history(instance["id"]),
@@ -108,35 +108,35 @@ TEST(FanOut, IsGoneOnWithAfterACrashInAnyBatch) {
   }
 }
 
-TEST(FanOut, GivesEachItsEventsInTheirOrder) {
+TEST(FanOut, DeliversEventsInTheirOrder) {
   World world(small_batches());
   world.apply(kTwoBells);
   for (int i = 0; i < 10; ++i) world.start("two-bells");
-  world.publish("echo", "0", 0);  // nobody listens for it yet
+  world.publish("echo", "0", 0);  // no instance listens for it yet
   world.publish("bell", "1", 1);
   world.publish("echo", "2", 2);
   world.publish("bell", "3", 3);
-  world.settle();
+  world.run_until_idle();
   for (const Json& instance : world.instances()) {
     EXPECT_EQ(instance["output"], (Json{{"bell", 1}, {"echo", 2}}));
   }
 }
 
-TEST(FanOut, LeavesOutWhoBeganToListenBehindTheEvent) {
+TEST(FanOut, SkipsInstancesThatStartedToListenLater) {
   World world(small_batches());
   world.apply(kBell);
   for (int i = 0; i < 10; ++i) world.start("bell");
   world.publish("bell", "1");
   world.step();
-  const Answered late = world.command(StartInstance{.space = "default", .workflow = "bell"});
+  const Answered late = world.command(StartInstance{.ns = "default", .workflow = "bell"});
   world.step();
-  world.restart();  // whom it concerns is found anew
-  world.settle();
+  world.restart();  // the matching instances are found again
+  world.run_until_idle();
   EXPECT_EQ(count(world, "complete"), 10U);
   EXPECT_EQ(world.instance((**late)->at("id"))["status"], "waiting");
 }
 
-TEST(FanOut, BeatsATimeoutThatComesBeforeItsTurn) {
+TEST(FanOut, WinsOverATimeoutAfterTheEvent) {
   World world(small_batches());
   world.apply(kPatience);
   for (int i = 0; i < 10; ++i) world.start("patience");
@@ -144,34 +144,34 @@ TEST(FanOut, BeatsATimeoutThatComesBeforeItsTurn) {
   world.publish("bell", "1");
   world.step();
   world.clock.advance(seconds(5));
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(values(world, "state"), Each("wait")) << "the event came before the deadline";
 }
 
-TEST(FanOut, PassesOverWhoIsCancelledMeanwhile) {
+TEST(FanOut, SkipsCancelledInstances) {
   World world(small_batches());
   world.apply(kBell);
   for (int i = 0; i < 10; ++i) world.start("bell");
   world.publish("bell", "1");
   world.step();
-  world.must(DeleteWorkflow{.space = "default", .id = "bell", .cancel = true});
+  world.must(DeleteWorkflow{.ns = "default", .id = "bell", .cancel = true});
   EXPECT_EQ(count(world, "waiting"), 0U);
   EXPECT_GE(count(world, "cancelled"), 6U);
 }
 
-TEST(FanOut, DropsAnotherSendingOfTheEventWhileItIsUnderWay) {
+TEST(FanOut, DropsADuplicateOfItsEvent) {
   World world(small_batches());
   world.apply(kTwoBells);
   for (int i = 0; i < 10; ++i) world.start("two-bells");
   world.publish("bell", "1");
   world.step();
-  world.clock.advance(std::chrono::minutes(3));  // the broker has forgotten it
+  world.clock.advance(std::chrono::minutes(3));  // after the duplicate window of the broker
   world.publish("bell", "1");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_events_duplicate_total"), 1);
 }
 
-TEST(FullBatch, LeavesTheEventsBehindItForTheNextOne) {
+TEST(FanOut, LeavesLaterEventsToTheNextBatchWhenABatchIsFull) {
   World world(small_batches());
   world.apply(kBell);
   world.apply(kPatience);

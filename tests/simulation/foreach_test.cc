@@ -1,4 +1,4 @@
-// States that call many subflows: parallel and foreach.
+// States with many calls: parallel and foreach.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-/// Calls what the test likes, for each of `items`.
+/// Calls the subflow `item` for each of `items`, with further keys of the state.
 std::string each(std::string_view rest) {
   return fmt::format(R"(
 id: each
@@ -34,7 +34,7 @@ Json numbers(size_t count) {
   return items;
 }
 
-TEST(Parallel, OrCancelsTheSlowest) {
+TEST(Subflow, IsCancelledWhenAnotherActionOfAParallelOrSucceeds) {
   World world;
   world.apply(R"(
 id: race
@@ -53,7 +53,7 @@ states:
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST(Foreach, AThousandChildrenThatAllWaitAtOnce) {
+TEST(Foreach, RunsAThousandSubflowsAtOnce) {
   World world;
   world.apply(each(""));
   world.apply(
@@ -65,7 +65,7 @@ TEST(Foreach, AThousandChildrenThatAllWaitAtOnce) {
                   {{"n", static_cast<int32_t>(i - 1)}});
     if (i == 500) world.restart();
   }
-  world.settle();
+  world.run_until_idle();
   const Json ended = world.instance(loop["id"]);
   ASSERT_EQ(ended["status"], "complete");
   ASSERT_EQ(ended["output"]["return"].size(), 1000u);
@@ -74,7 +74,7 @@ TEST(Foreach, AThousandChildrenThatAllWaitAtOnce) {
   }
 }
 
-TEST(Foreach, AThousandChildrenSixteenAtATime) {
+TEST(Foreach, RunsSixteenOfAThousandSubflowsAtATime) {
   World world;
   world.apply(each("  concurrency: 16\n"));
   world.apply("id: item\nstates: [{id: s, type: delay, duration: PT1S}]\n");
@@ -90,8 +90,8 @@ TEST(Foreach, AThousandChildrenSixteenAtATime) {
   EXPECT_EQ(count(world, "item", "complete"), 1000u);
 }
 
-TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
-  World world({.processor = {.engine = {.batch = {.errands = 7}}}});
+TEST(Foreach, LosesNothingWhenTheProcessDiesAtEveryTurn) {
+  World world({.processor = {.engine = {.batch = {.messages = 7}}}});
   world.apply(each(""));
   world.apply(
       "id: item\nstates: [{id: s, type: consumeEvent, event: {type: go, context: {n: jq(.n)}}}]\n");
@@ -107,38 +107,38 @@ TEST(Foreach, IsKilledInTheMiddleAtEveryTurnAndLosesNothing) {
     }
     if (i < 20) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
   }
-  world.settle();
-  const Json loop = of(world, "each")[0];
+  world.run_until_idle();
+  const Json loop = instances_of(world, "each")[0];
   EXPECT_EQ(loop["status"], "waiting");
   EXPECT_EQ(count(world, "item", "complete"), 20u)
-      << "each of those events came when its child had been called, or later";
+      << "each of the events came after the call of its subflow";
   for (int i = 20; i < 60; ++i) world.publish("go", fmt::format("e{}", i), i, {{"n", i}});
-  world.settle();
-  EXPECT_THAT(of(world, "item"), SizeIs(60)) << "none is started twice";
+  world.run_until_idle();
+  EXPECT_THAT(instances_of(world, "item"), SizeIs(60)) << "no subflow is started twice";
   const Json ended = world.instance(loop["id"]);
   ASSERT_EQ(ended["status"], "complete");
   for (size_t i = 0; i < 60; ++i) EXPECT_EQ(ended["output"]["return"][i]["go"], i);
-  EXPECT_EQ(world.rows_of("inbox"), 0u) << "an errand is left";
+  EXPECT_EQ(world.rows_of("inbox"), 0u) << "an instance message is left";
 }
 
-TEST(Foreach, IsCancelledWhileItsChildrenAreStillStarting) {
-  World world({.processor = {.engine = {.batch = {.errands = 10}}}});
+TEST(Foreach, StartsNoMoreSubflowsAfterACancel) {
+  World world({.processor = {.engine = {.batch = {.messages = 10}}}});
   world.apply(each("  timeout: PT5S\n"));
   world.apply("id: item\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
   const auto started =
       world.command(StartInstance{"default", "each", {{"items", numbers(100)}}, ""});
   world.step();
   world.step();
-  EXPECT_LT(of(world, "item").size(), 100u);
-  const std::string loop = of(world, "each")[0]["id"];
+  EXPECT_LT(instances_of(world, "item").size(), 100u);
+  const std::string loop = instances_of(world, "each")[0]["id"];
   const auto cancelled = world.command(CancelInstance{"default", *parse_instance_id(loop)});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(count(world, "item", "waiting"), 0u);
-  EXPECT_LT(of(world, "item").size(), 100u) << "those that nobody waits for do not start";
+  EXPECT_LT(instances_of(world, "item").size(), 100u) << "the other subflows do not start";
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
 }
 
-TEST(Foreach, TheFirstFailureCancelsTheRest) {
+TEST(Foreach, CancelsTheOtherSubflowsAtTheFirstFailure) {
   World world;
   world.apply(each(""));
   world.apply(R"(
@@ -149,13 +149,13 @@ states:
 )");
   const Json loop = world.start("each", {{"items", numbers(50)}});
   world.publish("go", "1", nullptr, {{"n", 17}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(loop["id"])["error"],
             (Json{{"code", "item.broken"}, {"msg", "item 17"}}));
   EXPECT_EQ(count(world, "item", "cancelled"), 49u);
 }
 
-TEST(Foreach, RefusesMoreElementsThanARowEachAllows) {
+TEST(Foreach, RefusesMoreThanTenThousandElements) {
   World world;
   world.apply(each(""));
   const Json loop = world.start("each", {{"items", numbers(10'001)}});

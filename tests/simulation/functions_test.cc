@@ -1,5 +1,4 @@
-// Functions outside: tasks that are handed out, reported on, timed out, stopped and handed out
-// again.
+// Calls of functions: tasks that are handed out, answered, timed out, stopped and handed out again.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,13 +17,13 @@ using testing::SizeIs;
 
 constexpr std::string_view kRetryTwice = ", retries: {max_attempts: 2, delay: PT10S, codes: ['*']}";
 
-TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
+TEST(FunctionCall, HandsOutATaskWithItsInputAndTarget) {
   World world;
   world.apply(order());
   const std::string id = world.start_order({{"amount", 7}});
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   const Task& task = world.functions.tasks()[0];
-  EXPECT_EQ(task.space, "default");
+  EXPECT_EQ(task.ns, "default");
   EXPECT_EQ(to_string(task.instance), id);
   EXPECT_EQ(task.state, "pay");
   EXPECT_EQ(task.function, "charge");
@@ -34,7 +33,7 @@ TEST(Functions, ATaskIsHandedOutWithAllThatItTakes) {
   EXPECT_EQ(world.instance(id)["calls"][0]["task"], to_string(task.id));
 }
 
-/// The id of the first task of a world with that key.
+/// The id of the first task in a world with that key.
 InstanceId first_task(const std::string& key) {
   World world({.id_key = key});
   world.apply(order());
@@ -42,39 +41,39 @@ InstanceId first_task(const std::string& key) {
   return world.functions.tasks()[0].id;
 }
 
-TEST(Functions, TheIdOfATaskIsKeyedSoThatOthersCannotComputeIt) {
+TEST(FunctionCall, DerivesTaskIdsFromASecretKey) {
   const InstanceId one = first_task("one");
-  EXPECT_EQ(one, first_task("one")) << "the same key, the same call, the same id";
+  EXPECT_EQ(one, first_task("one")) << "the same key and the same call give the same id";
   for (const std::string other : {"two", ""}) {
     const InstanceId task = first_task(other);
     EXPECT_TRUE(std::equal(one.bytes.begin(), one.bytes.begin() + 8, task.bytes.begin()))
-        << "ids sort by time and by the place of their call";
+        << "ids sort by time and by the index of their call";
     EXPECT_FALSE(std::equal(one.bytes.begin() + 8, one.bytes.end(), task.bytes.begin() + 8));
   }
 }
 
-TEST(Functions, ItsAnswerIsReturned) {
+TEST(FunctionCall, ReturnsTheResultOfItsTask) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
   world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"return": {"paid": true}})"));
   EXPECT_THAT(world.history(id), ElementsAre("started", "entered pay", "called pay", "returned pay",
                                              "entered ship", "ended ship"));
   EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
-TEST(Functions, AnAnswerThatIsNoJsonIsReturnedInBase64) {
+TEST(FunctionCall, ReturnsAResultThatIsNotJsonInBase64) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
-  world.functions.tell({world.functions.tasks()[0].id, TaskEnded{.result = "hello\n"}});
-  world.settle();
+  world.functions.report({world.functions.tasks()[0].id, TaskEnded{.result = "hello\n"}});
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["output"]["return"], "aGVsbG8K");
 }
 
-TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
+TEST(FunctionCall, IgnoresASecondAnswerAndAnAnswerToAnUnknownTask) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
@@ -85,20 +84,20 @@ TEST(Functions, WhatIsToldTwiceOrOfNobodyIsOfNoUse) {
   }
   world.intake().report({InstanceId{}, TaskEnded{.result = "3"}}, [&] { ++stored; });
   EXPECT_EQ(stored, 0);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(stored, 3);
   EXPECT_EQ(world.instance(id)["output"]["return"], 1);
 }
 
-TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
+TEST(FunctionCall, IgnoresAnAnswerOfAnotherNamespace) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
   const InstanceId task = world.functions.tasks()[0].id;
-  const auto answer = [&](std::string space, std::string result) {
-    world.functions.tell(
-        {.task = task, .what = TaskEnded{.result = std::move(result)}, .space = std::move(space)});
-    world.settle();
+  const auto answer = [&](std::string ns, std::string result) {
+    world.functions.report(
+        {.task = task, .what = TaskEnded{.result = std::move(result)}, .ns = std::move(ns)});
+    world.run_until_idle();
   };
   answer("evil", R"("forged")");
   EXPECT_EQ(world.instance(id)["status"], "waiting");
@@ -109,7 +108,7 @@ TEST(Functions, AnAnswerThatIsGivenForAnotherNamespaceIsThrownAway) {
   EXPECT_EQ(world.metric("millrace_answers_stray_total"), 1);
 }
 
-TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
+TEST(FunctionCall, HandsOutAnOpenTaskAgainUnderItsIdAfterACrash) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
@@ -117,16 +116,16 @@ TEST(Functions, ATaskInFlightIsHandedOutAgainUnderItsIdAfterADeath) {
   world.crash();
   world.functions.be_replaced();
   world.recover();
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   EXPECT_EQ(world.functions.tasks()[0].id, task);
   EXPECT_EQ(world.functions.tasks()[0].input, "{}");
   world.functions.answer(task, 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["status"], "complete");
 }
 
-TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
+TEST(FunctionCall, RetriesAFailedAttemptUnderAnotherTaskId) {
   World world;
   world.apply(order(kRetryTwice));
   const std::string id = world.start_order();
@@ -137,22 +136,22 @@ TEST(Functions, AFailedAttemptIsMadeAgainUnderAnotherId) {
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   EXPECT_EQ(world.functions.tasks()[1].attempt, 2u);
   EXPECT_NE(world.functions.tasks()[1].id, world.functions.tasks()[0].id);
-  // The first one comes late.
+  // The first answer comes late.
   world.functions.answer(world.functions.tasks()[0].id, "late");
   world.functions.answer(world.functions.tasks()[1].id, "in time");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["output"]["return"], "in time");
 }
 
-/// The service is busy and says for how long.
+/// Reports that the service is busy, with a Retry-After.
 void refuse(World& world, const InstanceId& task, Duration retry_after) {
   TaskEnded ended{.result = tl::unexpected(Error{"busy", "no"})};
   ended.retry_after = retry_after;
-  world.functions.tell({task, std::move(ended)});
-  world.settle();
+  world.functions.report({task, std::move(ended)});
+  world.run_until_idle();
 }
 
-TEST(Functions, RetryAfterDelaysTheNextAttempt) {
+TEST(FunctionCall, DelaysTheNextAttemptByRetryAfter) {
   World world;
   world.apply(order(kRetryTwice));
   const std::string id = world.start_order();
@@ -165,12 +164,12 @@ TEST(Functions, RetryAfterDelaysTheNextAttempt) {
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   refuse(world, world.functions.tasks()[1].id, seconds(1));
   world.run_for(milliseconds(9'999));
-  EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << "the policy's wait is longer";
+  EXPECT_THAT(world.functions.tasks(), SizeIs(2)) << "the wait of the policy is longer";
   world.run_for(milliseconds(1));
   EXPECT_THAT(world.functions.tasks(), SizeIs(3));
 }
 
-TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
+TEST(FunctionCall, TimesOutByScheduleToCloseDuringRetryAfter) {
   World world;
   world.apply(
       order(", scheduleToCloseTimeout: 1m, retries: {maximumAttempts: 0, initialInterval: 1s}"));
@@ -181,7 +180,7 @@ TEST(Functions, ScheduleToCloseEndsAWaitForRetryAfter) {
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
 }
 
-TEST(Functions, ATaskSaysHowLongItsAttemptMayRunAlsoAfterADeath) {
+TEST(FunctionCall, GivesATaskTheDeadlineOfItsAttemptAlsoAfterACrash) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   world.apply(order(", startToCloseTimeout: 10m"));
@@ -193,12 +192,12 @@ TEST(Functions, ATaskSaysHowLongItsAttemptMayRunAlsoAfterADeath) {
   world.crash();
   world.functions.be_replaced();
   world.recover();
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   EXPECT_EQ(world.functions.tasks()[0].deadline, end);
 }
 
-TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
+TEST(FunctionCall, StopsItsTaskWhenTheStateTimesOut) {
   World world;
   world.apply(
       order("", "  timeout: PT1M\n  catch: [{error: direktiv.stateTimeout, transition: ship}]\n"));
@@ -209,7 +208,7 @@ TEST(Functions, AStateThatTimesOutHasItsTaskStopped) {
   EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
-TEST(Functions, OneThatNobodyWaitsForIsForgottenWhenItEnds) {
+TEST(FunctionCall, ErasesAnAsyncTaskWhenItEnds) {
   World world;
   world.apply(order("", "  async: true\n"));
   const std::string id = world.start_order();
@@ -217,11 +216,11 @@ TEST(Functions, OneThatNobodyWaitsForIsForgottenWhenItEnds) {
   EXPECT_EQ(world.rows_of("tasks"), 1u);
   world.restart();
   world.functions.answer(world.functions.tasks()[0].id, 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
-TEST(Functions, WhatAFunctionLeavesBecomesVariablesTogetherWithItsAnswer) {
+TEST(FunctionCall, StoresTheVariablesOfItsTaskTogetherWithTheResult) {
   World world;
   world.apply(R"(
 id: order
@@ -237,12 +236,12 @@ states:
   TaskEnded ended{.result = "{}"};
   ended.variables.push_back({VariableScope::kWorkflow, "receipt", {"application/json", "17"}});
   ended.variables.push_back({VariableScope::kInstance, "mine", {"application/json", "\"x\""}});
-  world.functions.tell({world.functions.tasks()[0].id, ended});
-  world.settle();
+  world.functions.report({world.functions.tasks()[0].id, ended});
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["output"]["var"], Json::parse(R"({"receipt": 17, "mine": "x"})"));
 }
 
-TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
+TEST(FunctionCall, ShowsItsStatusDeadlineAndNextRetry) {
   World world;
   world.functions.act("charge", {{.begins = seconds(5), .takes = std::nullopt}});
   world.apply(
@@ -253,7 +252,7 @@ TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
   Json shown = world.instance(id);
   EXPECT_EQ(shown["attempt"], 1);
   EXPECT_EQ(shown["deadline"], format_rfc3339(from + seconds(10)));
-  EXPECT_EQ(shown["calls"][0]["status"], "scheduled") << "nobody has taken it";
+  EXPECT_EQ(shown["calls"][0]["status"], "scheduled") << "no worker has taken it";
   world.run_for(seconds(5));
   shown = world.instance(id);
   EXPECT_EQ(shown["calls"][0]["status"], "running");
@@ -266,7 +265,7 @@ TEST(Functions, AnInstanceShowsWhatItsActionWaitsFor) {
   EXPECT_EQ(world.instance(id)["attempt"], 2);
 }
 
-TEST(Functions, ACallThatWaitsForItsRetryShowsItsLastError) {
+TEST(FunctionCall, ShowsItsLastErrorUntilItSucceeds) {
   World world;
   world.apply(order(kRetryTwice));
   const std::string id = world.start_order();
@@ -280,22 +279,22 @@ TEST(Functions, ACallThatWaitsForItsRetryShowsItsLastError) {
   world.run_for(seconds(10));
   call = world.instance(id)["calls"][0];
   EXPECT_EQ(call["status"], "scheduled");
-  EXPECT_EQ(call["lastError"]["code"], "down") << "until the call has succeeded";
+  EXPECT_EQ(call["lastError"]["code"], "down") << "the error is shown until the call succeeds";
 }
 
-TEST(Functions, TheLastErrorOfACallIsNoLongerThanAKibibyte) {
+TEST(FunctionCall, TruncatesItsLastErrorToOneKibibyte) {
   World world;
   world.apply(order(kRetryTwice));
   const std::string id = world.start_order();
-  world.functions.tell(
+  world.functions.report(
       {world.functions.tasks()[0].id,
        TaskEnded{.result = tl::unexpected(Error{"down", std::string(5'000, 'x')})}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(id)["calls"][0]["lastError"]["message"],
             std::string(kMostCallFailureBytes, 'x') + "...");
 }
 
-TEST(Functions, HowLongATaskWaitedForSomebodyIsMeasured) {
+TEST(FunctionCall, MeasuresHowLongItsTaskWaitsForAWorker) {
   World world;
   world.functions.act("charge", {{.begins = seconds(3), .takes = std::nullopt}});
   world.apply(order());
@@ -305,7 +304,7 @@ TEST(Functions, HowLongATaskWaitedForSomebodyIsMeasured) {
   EXPECT_EQ(world.metric("millrace_function_schedule_to_start_seconds_sum"), 3);
 }
 
-TEST(Functions, OfAForeachNoMoreThanSixteenAreUnderWayAtOnce) {
+TEST(Foreach, RunsAtMostSixteenTasksAtOnce) {
   World world;
   world.apply(R"(
 id: order
@@ -320,7 +319,7 @@ states:
   EXPECT_THAT(world.functions.tasks(), SizeIs(16));
   for (size_t i = 0; i < 40; ++i) {
     world.functions.answer(world.functions.tasks()[i].id, i);
-    world.settle();
+    world.run_until_idle();
   }
   EXPECT_EQ(world.instance(id)["output"]["return"][39], 39);
 }

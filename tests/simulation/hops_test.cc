@@ -1,4 +1,4 @@
-// Workflows that set each other off without end.
+// Hops: workflows that start or wake each other without end.
 #include "model/hops.h"
 
 #include <gmock/gmock.h>
@@ -25,14 +25,15 @@ TEST(Hops, StopAWorkflowThatStartsItself) {
   World world;
   world.apply(kSelf);
   world.publish("again", "1");
-  world.settle();
-  EXPECT_THAT(world.instances(), SizeIs(kMaxHops + 1)) << "one by the outside, the rest by itself";
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(kMaxHops + 1))
+      << "one by the published event, the others by generated events";
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.limits.hops"));
   const Json last = world.history_items(world.instances().back()["id"]);
   EXPECT_EQ(last[2]["detail"]["deadLetter"], "millrace.limits.hops");
   world.publish("again", "2");
-  world.settle();
-  EXPECT_THAT(world.instances(), SizeIs(2 * (kMaxHops + 1))) << "a new chain is a new count";
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(2 * (kMaxHops + 1))) << "a new chain has a new count";
 }
 
 TEST(Hops, StopTwoInstancesThatWakeEachOther) {
@@ -52,13 +53,13 @@ states:
   world.start("ping");
   world.start("pong");
   world.publish("ping", "1");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.limits.hops"));
   EXPECT_EQ(world.metric("millrace_instances_woken_total"), kMaxHops + 1);
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "waiting");
 }
 
-TEST(Hops, OfAGroupAreThoseOfItsFarthestEvent) {
+TEST(Hops, TakeTheHighestCountOfAGroup) {
   World world;
   world.apply(R"(
 id: both
@@ -68,11 +69,11 @@ states:
 )");
   world.publish("again", "1");
   for (uint32_t i = 0; i < kMaxHops + 20; ++i) world.publish("other", std::to_string(i));
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.limits.hops"));
 }
 
-TEST(Hops, AreForgottenOverADelay) {
+TEST(Hops, AreResetByADelay) {
   for (const char* definition : {R"(
 id: hourly
 start: {type: event, event: {type: again}}
@@ -107,7 +108,7 @@ states:
   Event event{.id = "1", .source = "/", .type = "again"};
   event.extensions[std::string(kHopsAttribute)] = static_cast<int32_t>(kMaxHops);
   world.publish(event);
-  world.settle();
+  world.run_until_idle();
   world.restart();
   world.run_for(std::chrono::seconds(9));
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.limits.hops"));

@@ -1,5 +1,5 @@
-// What deletions by earlier releases have left in the store, and namespaces whose row is lost: kept
-// and named until an operator says what they are.
+// Rows that deletions by earlier releases left in the store, and namespaces whose row is lost. They
+// are kept and reported until an operator deletes them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,9 +17,9 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// The names go, and the rows stay.
-void delete_names(Transaction& tx, const std::string& space) {
-  const auto record = read_namespace(tx, space);
+/// Erases the rows with the names, and keeps all others.
+void delete_names(Transaction& tx, const std::string& ns) {
+  const auto record = read_namespace(tx, ns);
   ASSERT_TRUE(record && *record);
   std::vector<std::string> ids;
   const Status walked =
@@ -32,12 +32,12 @@ void delete_names(Transaction& tx, const std::string& space) {
   ASSERT_TRUE(each_retired(
       tx, [&](WorkflowNumber workflow, NamespaceNumber) { retired.push_back(workflow); }));
   for (const WorkflowNumber workflow : retired) erase_retired(tx, workflow);
-  erase_namespace(tx, space);
+  erase_namespace(tx, ns);
 }
 
-/// A store as a release left it that erased no rows when it deleted a namespace, and noted no
-/// deletion of a workflow: with namespace 2, `a`, and of `default` a workflow that has instances
-/// and one that has none.
+/// A store of an earlier release, which erased no rows of a deleted namespace and did not record
+/// the deletion of a workflow. Deleted are namespace 2, `a`, and two workflows of `default`: one
+/// with instances and one without.
 class Leftovers : public testing::Test {
  protected:
   Leftovers() {
@@ -50,8 +50,8 @@ class Leftovers : public testing::Test {
     world.apply(job("job"), "a");
     for (const char* const id : {"job", "calls"}) {
       for (int i = 0; i < 2; ++i) {
-        world.must(StartInstance{
-            .space = "a", .workflow = id, .idempotency_key = fmt::format("key-{}", i)});
+        world.must(
+            StartInstance{.ns = "a", .workflow = id, .idempotency_key = fmt::format("key-{}", i)});
       }
     }
     world.crash();
@@ -64,18 +64,18 @@ class Leftovers : public testing::Test {
     world.functions.be_replaced();
     world.checks_store = false;
     world.recover();
-    world.settle();
+    world.run_until_idle();
   }
 
   std::string damages() { return dump_json(world.processor().damages().list()); }
   Json finish(const std::string& workflow) {
-    return world.must(DeleteWorkflow{.space = "default", .id = workflow, .leftovers = true});
+    return world.must(DeleteWorkflow{.ns = "default", .id = workflow, .leftovers = true});
   }
 
   World world;
 };
 
-TEST_F(Leftovers, AreKeptAndNamedUntilAnOperatorSaysThatTheyAre) {
+TEST_F(Leftovers, AreKeptAndReportedUntilAnOperatorDeletesThem) {
   const auto filled = keys(world);
   world.run_for(hours(1));
   world.restart();
@@ -85,7 +85,7 @@ TEST_F(Leftovers, AreKeptAndNamedUntilAnOperatorSaysThatTheyAre) {
                                         HasSubstr("`millrace workflow delete 3 --leftovers`")));
 }
 
-TEST_F(Leftovers, OfANamespaceAreErasedAcrossARestart) {
+TEST_F(Leftovers, AreErasedForANamespaceAcrossARestart) {
   const auto asked = [&] { return world.command(DeleteNamespace{.name = "2", .leftovers = true}); };
   const Answered erased = asked();
   world.step();
@@ -94,22 +94,22 @@ TEST_F(Leftovers, OfANamespaceAreErasedAcrossARestart) {
   ASSERT_TRUE(is_purging(world));
   const Answered again = asked();
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_FALSE(is_purging(world));
   for (const auto& [key, value] : world.rows()) {
     EXPECT_FALSE(key.starts_with(std::string("ended/\0\0\0\2", 10))) << key;
     EXPECT_FALSE(key.starts_with("tasks/")) << key;
   }
-  EXPECT_THAT(world.instances(), SizeIs(2)) << "those of `default` stay";
+  EXPECT_THAT(world.instances(), SizeIs(2)) << "the instances of `default` stay";
   EXPECT_THAT(world.metric("millrace_rows_purged_total"), Gt(4));
 }
 
-TEST_F(Leftovers, AreAllGoneOnceEachIsNamed) {
+TEST_F(Leftovers, AreGoneWhenAnOperatorHasDeletedEach) {
   world.must(DeleteNamespace{.name = "2", .leftovers = true});
-  EXPECT_EQ(finish("2"), (Json{{"number", 2}, {"kept", true}})) << "an instance ended by it";
+  EXPECT_EQ(finish("2"), (Json{{"number", 2}, {"kept", true}})) << "it has an ended instance";
   EXPECT_EQ(finish("3"), (Json{{"number", 3}, {"kept", false}}));
   EXPECT_EQ(finish("5"), (Json{{"number", 5}, {"kept", false}})) << "`waits` of namespace 2";
-  EXPECT_EQ(world.refusal(DeleteWorkflow{.space = "default", .id = "2", .leftovers = true}).code,
+  EXPECT_EQ(world.refusal(DeleteWorkflow{.ns = "default", .id = "2", .leftovers = true}).code,
             "leftovers.none");
   world.checks_store = true;
   world.restart();
@@ -117,7 +117,7 @@ TEST_F(Leftovers, AreAllGoneOnceEachIsNamed) {
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "complete");
 }
 
-TEST_F(Leftovers, AreNotWhatIsInUse) {
+TEST_F(Leftovers, DoNotIncludeRowsInUse) {
   const auto none = [&](const std::string& number) {
     return world.refusal(DeleteNamespace{.name = number, .leftovers = true});
   };
@@ -125,8 +125,8 @@ TEST_F(Leftovers, AreNotWhatIsInUse) {
   for (const char* const number : {"1", "0", "3", "a", "-1", "4294967298"}) {
     EXPECT_EQ(none(number).code, "leftovers.none") << number;
   }
-  const auto workflow = [&](const std::string& space, const std::string& number) {
-    return world.refusal(DeleteWorkflow{.space = space, .id = number, .leftovers = true});
+  const auto workflow = [&](const std::string& ns, const std::string& number) {
+    return world.refusal(DeleteWorkflow{.ns = ns, .id = number, .leftovers = true});
   };
   EXPECT_EQ(workflow("default", "1").code, "leftovers.none");
   EXPECT_EQ(workflow("default", "7").code, "leftovers.none");
@@ -137,24 +137,24 @@ TEST_F(Leftovers, AreNotWhatIsInUse) {
   EXPECT_THAT(workflow("b", "2").message, HasSubstr("-n default"));
 }
 
-TEST(LostNamespace, IsNoLeftoverWhateverIsInIt) {
+TEST(LostNamespace, IsNotALeftoverWhenItHasContents) {
   const std::pair<const char*, std::function<void(World&)>> cases[] = {
       {"workflows", [](World& world) { world.apply(job("job"), "a"); }},
       {"variables",
        [](World& world) {
-         world.must(PutVariable{.place = {.space = "a"}, .key = "k", .value = {.bytes = "v"}});
+         world.must(PutVariable{.place = {.ns = "a"}, .key = "k", .value = {.bytes = "v"}});
        }},
       {"secrets",
-       [](World& world) { world.must(PutSecret{.space = "a", .name = "s", .value = "v"}); }},
+       [](World& world) { world.must(PutSecret{.ns = "a", .name = "s", .value = "v"}); }},
       {"workflows that were deleted",
        [](World& world) {
          world.apply(job("job"), "a");
-         world.must(DeleteWorkflow{.space = "a", .id = "job"});
+         world.must(DeleteWorkflow{.ns = "a", .id = "job"});
        }},
-      {"living instances",
+      {"live instances",
        [](World& world) {
          world.apply(kWaitsInDeleted, "a");
-         world.must(StartInstance{.space = "a", .workflow = "waits"});
+         world.must(StartInstance{.ns = "a", .workflow = "waits"});
          world.crash();
          world.change_store(
              [](Transaction& tx) { erase_workflow(tx, NamespaceNumber(2), "waits"); });
@@ -178,17 +178,17 @@ TEST(LostNamespace, IsNoLeftoverWhateverIsInIt) {
   }
 }
 
-TEST(LostNamespace, IsNotErasedByAPurgeAsLongAsAnInstanceOfItsWorkflowsLives) {
+TEST(LostNamespace, IsNotErasedByAPurgeWhileItHasALiveInstance) {
   World world;
   world.must(CreateNamespace{.name = "a"});
   world.apply(kWaitsInDeleted, "a");
-  world.must(StartInstance{.space = "a", .workflow = "waits"});
+  world.must(StartInstance{.ns = "a", .workflow = "waits"});
   const auto filled = keys(world);
   world.checks_store = false;
   world.crash();
   world.change_store([](Transaction& tx) {
     erase_namespace(tx, "a");
-    write_purge(tx, {.kind = Purge::Kind::kNamespace, .number = 2, .record = {.space = "a"}});
+    write_purge(tx, {.kind = Purge::Kind::kNamespace, .number = 2, .record = {.ns = "a"}});
   });
   world.recover();
   world.run_for(hours(1));

@@ -1,5 +1,5 @@
-// A batch that does not reach the disk leaves nothing behind in memory, and costs no more than what
-// it has touched.
+// A lost batch, which does not reach the disk, leaves nothing in memory. Its recovery reads only
+// what it has loaded.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -25,8 +25,8 @@ using testing::SizeIs;
 
 /// Which commits fail.
 struct Losses {
-  uint64_t nth = 0;     ///< counted from 1; 0: none
-  bool always = false;  ///< all of them
+  uint64_t nth = 0;     ///< counted from 1; 0: no commit
+  bool always = false;  ///< every commit
   uint64_t commits = 0;
 
   bool strikes() { return ++commits == nth || always; }
@@ -38,7 +38,7 @@ WorldOptions with(Losses& losses) {
   return options;
 }
 
-/// Asks until it is done: the commands of a lost batch are refused.
+/// Repeats the command until it succeeds: the commands of a lost batch are refused.
 void insist(World& world, const std::function<Command()>& make) {
   for (int i = 0; i < 3; ++i) {
     const Answered answered = world.command(make());
@@ -47,29 +47,29 @@ void insist(World& world, const std::function<Command()>& make) {
     ASSERT_TRUE(answered->has_value());
     ASSERT_EQ((**answered).error().code, "store.io") << (**answered).error().message;
   }
-  FAIL() << "it is refused again and again";
+  FAIL() << "the command is refused again and again";
 }
 
-void apply_text(World& world, const std::string& text, const std::string& space = "default") {
-  insist(world, [&] { return World::application(text, space); });
+void apply_text(World& world, const std::string& text, const std::string& ns = "default") {
+  insist(world, [&] { return World::application(text, ns); });
 }
 
-void start_in(World& world, const std::string& workflow, const std::string& space = "default") {
+void start_in(World& world, const std::string& workflow, const std::string& ns = "default") {
   insist(world, [&] {
-    return StartInstance{.space = space,
+    return StartInstance{.ns = ns,
                          .workflow = workflow,
                          .input = {{"items", {1, 2, 3}}},
                          .idempotency_key = workflow};
   });
 }
 
-/// What memory says of the store.
+/// The counts of the caches in memory.
 std::vector<double> levels(const World& world) {
   return {world.metric("millrace_listeners"), world.metric("millrace_timers"),
           world.metric("millrace_tasks")};
 }
 
-/// A life with something of every kind in it; what came of it.
+/// Runs work of every kind; returns its results.
 std::vector<std::string> live(World& world) {
   world.functions.act("charge", {{.heartbeat = seconds(1), .takes = seconds(20)}});
   for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds}) {
@@ -85,7 +85,7 @@ std::vector<std::string> live(World& world) {
   world.publish("one", "one-2");
   world.run_for(minutes(11));
   world.publish("go", "go-1");
-  world.publish("begin", "begin-0", 0);  // again
+  world.publish("begin", "begin-0", 0);  // a duplicate
   world.run_for(seconds(2));
   insist(world, [] { return CreateNamespace{.name = "a"}; });
   apply_text(world, kReminds, "a");
@@ -97,7 +97,7 @@ std::vector<std::string> live(World& world) {
   const std::vector<double> before = levels(world);
   world.restart();
   world.run_for(seconds(1));
-  EXPECT_EQ(levels(world), before) << "memory says what the store does";
+  EXPECT_EQ(levels(world), before) << "the caches differ from the store";
   world.run_for(hours(1));
 
   std::vector<std::string> lines;
@@ -114,10 +114,10 @@ std::vector<std::string> live(World& world) {
   return lines;
 }
 
-TEST(LostBatch, LeavesNothingBehindWhicheverItIs) {
+TEST(LostBatch, LeavesNothingInMemory) {
   Losses none;
   World untroubled(with(none));
-  none.commits = 0;  // those that make the store do not count
+  none.commits = 0;  // the commits that create the store do not count
   const std::vector<std::string> expected = live(untroubled);
   ASSERT_THAT(expected, SizeIs(Gt(15)));
   ASSERT_THAT(none.commits, Gt(30));
@@ -129,9 +129,9 @@ TEST(LostBatch, LeavesNothingBehindWhicheverItIs) {
   }
 }
 
-TEST(LostBatch, ReadsNoInstanceThatItHasNotTouched) {
+TEST(LostBatch, ReadsOnlyTheInstancesThatItLoaded) {
   Losses losses;
-  std::set<std::string> read;  // keys, and those that walks begin at
+  std::set<std::string> read;  // keys of reads, and first keys of scans
   WorldOptions options = with(losses);
   options.store.fails_read = [&](Table table, std::string_view key) {
     if (table == Table::kLive) read.emplace(key);
@@ -140,15 +140,15 @@ TEST(LostBatch, ReadsNoInstanceThatItHasNotTouched) {
   World world(options);
   world.apply(kWaits);
   world.apply("id: rests\nstates:\n- {id: rest, type: consumeEvent, event: {type: never}}\n");
-  std::vector<std::string> untouched;  // before, between and behind those that are touched
+  std::vector<std::string> not_loaded;  // before, between and after the loaded instances
   const auto leave_one = [&] {
     const auto id = *parse_instance_id(world.start("rests")["id"].get<std::string>());
-    untouched.push_back(rows::instance_prefix(NamespaceNumber(1), id));
+    not_loaded.push_back(rows::instance_prefix(NamespaceNumber(1), id));
   };
   leave_one();
   for (int i = 0; i < 20; ++i) {
     world.publish("begin", std::to_string(i), i);
-    world.settle();
+    world.run_until_idle();
     if (i % 10 == 9) leave_one();
   }
   read.clear();
@@ -159,11 +159,11 @@ TEST(LostBatch, ReadsNoInstanceThatItHasNotTouched) {
   EXPECT_EQ(world.processor().ready().error().code, "store.io");
   losses.always = false;
   world.run_for(seconds(1));
-  EXPECT_THAT(read, SizeIs(Gt(20))) << "else this shows nothing";
+  EXPECT_THAT(read, SizeIs(Gt(20))) << "the test needs reads";
   for (const std::string& key : read) {
-    // A walk of all, or of a namespace, begins at a key that names no instance.
-    EXPECT_GE(key.size(), untouched[0].size());
-    for (const std::string& prefix : untouched) EXPECT_FALSE(key.starts_with(prefix));
+    // A scan of all instances, or of a namespace, starts at a key without an instance.
+    EXPECT_GE(key.size(), not_loaded[0].size());
+    for (const std::string& prefix : not_loaded) EXPECT_FALSE(key.starts_with(prefix));
   }
   EXPECT_TRUE(world.processor().ready());
   size_t complete = 0;
@@ -171,18 +171,18 @@ TEST(LostBatch, ReadsNoInstanceThatItHasNotTouched) {
   EXPECT_EQ(complete, 20U);
 }
 
-TEST(LostBatch, DoesNotForgetWhichStreamIsRead) {
+TEST(LostBatch, KeepsTheStreamOfTheCursor) {
   const auto cursor_after = [](bool loses) {
     Losses losses;
     World world(with(losses));
     world.apply(kWaits);
     world.publish("begin", "1");
-    world.settle();
-    world.broker.make_anew();
+    world.run_until_idle();
+    world.broker.recreate_stream();
     world.broker.reconnect();
     world.run_for(seconds(1));
-    world.publish("nothing", "2");  // without effect: the cursor moves in memory alone
-    world.settle();
+    world.publish("nothing", "2");  // without effect: the cursor moves in memory only
+    world.run_until_idle();
     losses.nth = loses ? losses.commits + 1 : 0;
     world.publish("begin", "3");
     world.run_for(seconds(2));
@@ -194,7 +194,7 @@ TEST(LostBatch, DoesNotForgetWhichStreamIsRead) {
   EXPECT_EQ(found.sequence, expected.sequence);
 }
 
-TEST(LostBatch, LeavesNoDefinitionBehind) {
+TEST(LostBatch, LeavesNoDefinitionInTheCache) {
   Losses losses;
   World world(with(losses));
   world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
@@ -211,17 +211,17 @@ states:
   world.apply(workflow("first"));
   losses.nth = losses.commits + 1;
   const Answered lost = world.command(World::application(workflow("lost")));
-  const Answered also = world.command(StartInstance{.space = "default", .workflow = "thinks"});
+  const Answered also = world.command(StartInstance{.ns = "default", .workflow = "thinks"});
   world.run_for(seconds(1));
   ASSERT_TRUE(lost->has_value() && !**lost && also->has_value() && !**also);
 
   EXPECT_EQ(world.apply(workflow("second"))["revision"], 2);
   const std::string id = world.start("thinks")["id"];
   world.publish("second", "1", "while it thinks");
-  world.settle();
+  world.run_until_idle();
   world.evaluator.release();
-  world.settle();
-  EXPECT_EQ(world.instance(id)["status"], "complete") << "the event was kept for it";
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(id)["status"], "complete") << "the event was kept";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An order whose instances an operator acts on.
+// A workflow whose instances an operator cancels, pauses and retries.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ states:
 - {id: ship, type: noop}
 )";
 
-/// The id of an instance that waits.
+/// Parses the id of an instance.
 inline InstanceId key(const std::string& id) { return *parse_instance_id(id); }
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// An operator pauses instances, workflows and services, and has them go on.
+// An operator pauses and resumes instances, workflows and services.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,15 +14,15 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-TEST(Pause, AnEventThatWakesIsTakenAndAppliedOnResume) {
+TEST(Pause, AcceptsAnEventAndAppliesItOnResume) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   EXPECT_EQ(world.must(PauseInstance{"default", key(id)})["paused"], true);
   EXPECT_EQ(world.status(id), "paused");
   world.publish("paid", "1", 5);
-  world.settle();
+  world.run_until_idle();
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.status(id), "paused");
   EXPECT_THAT(world.functions.tasks(), SizeIs(0));
   EXPECT_EQ(world.must(ResumeInstance{"default", key(id)})["resumed"], true);
@@ -30,7 +30,7 @@ TEST(Pause, AnEventThatWakesIsTakenAndAppliedOnResume) {
   EXPECT_EQ(world.functions.tasks()[0].input, "5");
 }
 
-TEST(Pause, NoTimerOfAStepFiresAndTheTimeoutCountsAnewOnResume) {
+TEST(Pause, StopsTheTimersOfAStepAndRestartsTheTimeoutOnResume) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.run_for(minutes(50));
@@ -44,7 +44,7 @@ TEST(Pause, NoTimerOfAStepFiresAndTheTimeoutCountsAnewOnResume) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "direktiv.stateTimeout");
 }
 
-TEST(Pause, ADelayIsOverOnResumeWhereItsTimeHasCome) {
+TEST(Pause, EndsAnElapsedDelayOnResume) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -60,7 +60,7 @@ states:
   EXPECT_EQ(world.status(id), "complete");
 }
 
-TEST(Pause, AResultIsTakenAndNoOtherAttemptIsMade) {
+TEST(Pause, AcceptsAResultAndStartsNoOtherAttempt) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -72,7 +72,7 @@ states:
   action: {function: charge, retries: {max_attempts: 3, delay: PT1S, codes: ['*']}}
 )");
   world.must(PauseInstance{"default", key(id)});
-  world.functions.tell(
+  world.functions.report(
       {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
@@ -81,7 +81,7 @@ states:
   EXPECT_THAT(world.functions.tasks(), SizeIs(2));
 }
 
-TEST(Pause, TheExecutionsDeadlineGoesOn) {
+TEST(Pause, DoesNotStopTheExecutionTimeout) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -94,50 +94,49 @@ states:
   EXPECT_EQ(world.status(id), "timedout");
 }
 
-TEST(Pause, OfAWorkflowHoldsItsInstancesAndThoseThatStartMeanwhile) {
+TEST(Pause, HoldsLiveAndNewInstancesOfAWorkflow) {
   World world;
   world.apply(kOperatorOrder);
   for (int i = 0; i < 600; ++i) world.start("order");
-  const Json paused = world.must(PauseWorkflow{.space = "default", .id = "order"});
+  const Json paused = world.must(PauseWorkflow{.ns = "default", .id = "order"});
   EXPECT_EQ(paused["changed"], 600);
   const std::string later = world.start("order")["id"];
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.status(later), "paused");
   EXPECT_THAT(world.history(later), ElementsAre("started", "paused wait"));
   world.restart();
-  const Json resumed =
-      world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  const Json resumed = world.must(PauseWorkflow{.ns = "default", .id = "order", .paused = false});
   EXPECT_EQ(resumed["changed"], 601);
   EXPECT_EQ(world.status(later), "waiting");
 }
 
-TEST(Pause, OfAWorkflowWithMoreInstancesThanOneBatchLooksAt) {
+TEST(Pause, ReachesMoreInstancesThanOneBatchScans) {
   World world;
   world.apply(kOperatorOrder);
   world.apply("id: other\nstates:\n- {id: wait, type: delay, duration: PT1H}\n");
-  // Between the two of them are more than are looked at in one go.
+  // Between the two are more instances than one batch scans.
   const std::string first = world.start("order")["id"];
   for (int i = 0; i < 10'500; ++i) {
-    world.command(StartInstance{.space = "default", .workflow = "other"});
-    if (i % 500 == 0) world.settle();
+    world.command(StartInstance{.ns = "default", .workflow = "other"});
+    if (i % 500 == 0) world.run_until_idle();
   }
   const std::string last = world.start("order")["id"];
-  EXPECT_EQ(world.must(PauseWorkflow{.space = "default", .id = "order"})["changed"], 2);
+  EXPECT_EQ(world.must(PauseWorkflow{.ns = "default", .id = "order"})["changed"], 2);
   EXPECT_EQ(world.status(first), "paused");
   EXPECT_EQ(world.status(last), "paused");
 }
 
-TEST(Pause, OfAWorkflowThatIsToGoOnMeanwhileIsGivenUp) {
+TEST(Pause, IsReplacedByALaterResumeOfTheWorkflow) {
   for (const bool paused : {true, false}) {
     World world;
     world.apply(kOperatorOrder);
     for (int i = 0; i < 600; ++i) world.start("order");
-    if (!paused) world.must(PauseWorkflow{.space = "default", .id = "order"});
+    if (!paused) world.must(PauseWorkflow{.ns = "default", .id = "order"});
     const Answered first =
-        world.command(PauseWorkflow{.space = "default", .id = "order", .paused = paused});
+        world.command(PauseWorkflow{.ns = "default", .id = "order", .paused = paused});
     const Answered second =
-        world.command(PauseWorkflow{.space = "default", .id = "order", .paused = !paused});
-    world.settle();
+        world.command(PauseWorkflow{.ns = "default", .id = "order", .paused = !paused});
+    world.run_until_idle();
     ASSERT_TRUE(first->has_value() && second->has_value());
     EXPECT_EQ((**first).value()["paused"], !paused);
     EXPECT_EQ((**second).value()["paused"], !paused);
@@ -147,7 +146,7 @@ TEST(Pause, OfAWorkflowThatIsToGoOnMeanwhileIsGivenUp) {
   }
 }
 
-TEST(Pause, OfAScheduledWorkflowHoldsWhatItsTicksStart) {
+TEST(Pause, HoldsInstancesThatAScheduleStarts) {
   World world;
   world.apply(R"(
 id: order
@@ -155,15 +154,15 @@ start: {type: scheduled, cron: '@hourly'}
 states:
 - {id: a, type: noop}
 )");
-  world.must(PauseWorkflow{.space = "default", .id = "order"});
+  world.must(PauseWorkflow{.ns = "default", .id = "order"});
   world.run_for(hours(1));
   ASSERT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(world.instances()[0]["status"], "paused");
-  world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  world.must(PauseWorkflow{.ns = "default", .id = "order", .paused = false});
   EXPECT_EQ(world.instances()[0]["status"], "complete");
 }
 
-TEST(Pause, OfAServiceQueuesItsCallsUp) {
+TEST(Pause, QueuesTheCallsOfAService) {
   World world;
   world.apply(R"(
 id: order
@@ -172,25 +171,25 @@ functions:
 states:
 - {id: pay, type: action, action: {function: charge}}
 )");
-  world.must(PauseService{.space = "default", .name = "charge"});
+  world.must(PauseService{.ns = "default", .name = "charge"});
   for (int i = 0; i < 5; ++i) world.start("order");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.functions.tasks(), SizeIs(0));
   world.restart();
   world.start("order");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.functions.tasks(), SizeIs(0));
-  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
-  world.settle();
+  world.must(PauseService{.ns = "default", .name = "charge", .paused = false});
+  world.run_until_idle();
   EXPECT_THAT(world.functions.tasks(), SizeIs(6));
 }
 
-TEST(Pause, OfAServiceThatNothingNamesIsRefused) {
+TEST(Pause, IsRefusedForAnUnknownService) {
   World world;
   const auto pause = [&](const char* name, bool paused = true) {
     const Answered answer =
-        world.command(PauseService{.space = "default", .name = name, .paused = paused});
-    world.settle();
+        world.command(PauseService{.ns = "default", .name = name, .paused = paused});
+    world.run_until_idle();
     return (*answer)->has_value() ? "" : (*answer)->error().code;
   };
   EXPECT_EQ(pause("charge"), "function.not_found");
@@ -213,13 +212,13 @@ states:
     EXPECT_EQ(pause(unknown), "function.not_found") << unknown;
     EXPECT_EQ(pause(unknown, false), "function.not_found") << unknown;
   }
-  // What is paused can be resumed, whoever has stopped naming it.
-  world.must(DeleteWorkflow{.space = "default", .id = "order", .cancel = true});
+  // A paused service can be resumed, even if no workflow names it any more.
+  world.must(DeleteWorkflow{.ns = "default", .id = "order", .cancel = true});
   EXPECT_EQ(pause("charge", false), "");
   EXPECT_EQ(pause("charge", false), "function.not_found");
 }
 
-TEST(Pause, OfAWorkflowIsSeenInListsOfIt) {
+TEST(Pause, IsShownInListsOfWorkflowsAndSchedules) {
   World world;
   world.apply("id: order\nstates: [{id: done, type: noop}]\n");
   world.apply(
@@ -235,12 +234,12 @@ TEST(Pause, OfAWorkflowIsSeenInListsOfIt) {
     return std::pair(one["paused"].get<bool>(), schedules[0]["paused"].get<bool>());
   };
   EXPECT_EQ(paused(), std::pair(false, false));
-  world.must(PauseWorkflow{.space = "default", .id = "order"});
+  world.must(PauseWorkflow{.ns = "default", .id = "order"});
   EXPECT_EQ(paused(), std::pair(true, false));
   world.restart();
-  world.must(PauseWorkflow{.space = "default", .id = "report"});
+  world.must(PauseWorkflow{.ns = "default", .id = "report"});
   EXPECT_EQ(paused(), std::pair(true, true));
-  world.must(PauseWorkflow{.space = "default", .id = "order", .paused = false});
+  world.must(PauseWorkflow{.ns = "default", .id = "order", .paused = false});
   EXPECT_EQ(paused(), std::pair(false, true));
 }
 

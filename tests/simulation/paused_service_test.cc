@@ -1,5 +1,4 @@
-// A service that is paused: what counts meanwhile for the calls that it holds back, and what counts
-// from its resume.
+// A paused service: which timeouts of its calls stop, continue or restart on resume.
 #include <string>
 #include <string_view>
 
@@ -17,7 +16,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::SizeIs;
 
-/// Calls `charge` once, with these further keys of the action, under these keys of the workflow.
+/// A workflow that calls `charge` once, with further keys of the action and the workflow.
 std::string order(std::string_view action, std::string_view workflow = "") {
   return fmt::format(R"(
 id: order
@@ -32,11 +31,11 @@ states:
 
 constexpr std::string_view kMinuteToStart = "scheduleToStartTimeout: 1m, startToCloseTimeout: 1h";
 
-void pause(World& world) { world.must(PauseService{.space = "default", .name = "charge"}); }
+void pause(World& world) { world.must(PauseService{.ns = "default", .name = "charge"}); }
 
 void resume(World& world) {
-  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
-  world.settle();
+  world.must(PauseService{.ns = "default", .name = "charge", .paused = false});
+  world.run_until_idle();
 }
 
 std::string code(World& world, const std::string& id) {
@@ -44,7 +43,7 @@ std::string code(World& world, const std::string& id) {
   return instance.contains("error") ? instance["error"]["code"].get<std::string>() : "none";
 }
 
-TEST(PausedService, ACallThatItHoldsBackDoesNotRunOutOfScheduleToStart) {
+TEST(PausedService, StopsScheduleToStartOfItsCalls) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);
@@ -55,11 +54,11 @@ TEST(PausedService, ACallThatItHoldsBackDoesNotRunOutOfScheduleToStart) {
   resume(world);
   ASSERT_THAT(world.functions.tasks(), SizeIs(1));
   world.functions.answer(world.functions.tasks()[0].id, 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.status(id), "complete");
 }
 
-TEST(PausedService, ItsResumeGivesTheWholeScheduleToStartAnew) {
+TEST(PausedService, RestartsScheduleToStartOnResume) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}, {.begins = std::nullopt}});
   world.apply(order(kMinuteToStart));
@@ -77,7 +76,7 @@ TEST(PausedService, ItsResumeGivesTheWholeScheduleToStartAnew) {
   EXPECT_EQ(code(world, within), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, ScheduleToCloseOfACallThatHasNotBegunCountsFromTheResumeToo) {
+TEST(PausedService, RestartsScheduleToCloseOfAnUnstartedCallOnResume) {
   World world;
   world.apply(order("scheduleToCloseTimeout: 1m"));
   pause(world);
@@ -93,17 +92,17 @@ TEST(PausedService, ScheduleToCloseOfACallThatHasNotBegunCountsFromTheResumeToo)
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
 
-TEST(PausedService, TheTimeoutsOfACallThatHasBegunGoOn) {
+TEST(PausedService, DoesNotStopTheTimeoutsOfAStartedCall) {
   World world;
   world.apply(order("scheduleToCloseTimeout: 1m"));
   const std::string id = world.start_order();
-  world.functions.tell({world.functions.tasks()[0].id, TaskStarted{}});
+  world.functions.report({world.functions.tasks()[0].id, TaskStarted{}});
   pause(world);
   world.run_for(minutes(1));
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
 
-TEST(PausedService, AWorkerThatBeginsMeanwhileHasTheWholeScheduleToClose) {
+TEST(PausedService, GivesTheFullScheduleToCloseToACallThatStartsDuringThePause) {
   World world;
   world.functions.act("charge", {{.begins = minutes(30), .answers = false}});
   world.apply(order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
@@ -115,7 +114,7 @@ TEST(PausedService, AWorkerThatBeginsMeanwhileHasTheWholeScheduleToClose) {
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
 
-TEST(PausedService, TheTimeoutsOfTheStateAndOfTheWholeGoOn) {
+TEST(PausedService, DoesNotStopTheTimeoutsOfTheWorkflow) {
   World world;
   world.apply(order(kMinuteToStart, "timeouts: {kill: PT1H}"));
   pause(world);
@@ -126,7 +125,7 @@ TEST(PausedService, TheTimeoutsOfTheStateAndOfTheWholeGoOn) {
   EXPECT_EQ(world.status(id), "timedout");
 }
 
-TEST(PausedService, ARestartChangesNothingOfThat) {
+TEST(PausedService, HoldsItsCallsOverARestart) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);
@@ -137,21 +136,21 @@ TEST(PausedService, ARestartChangesNothingOfThat) {
   world.recover();
   world.run_for(hours(1));
   EXPECT_EQ(world.status(id), "waiting");
-  world.must(PauseService{.space = "default", .name = "charge", .paused = false});
+  world.must(PauseService{.ns = "default", .name = "charge", .paused = false});
   world.restart();
   world.run_for(seconds(59));
   EXPECT_EQ(world.status(id), "waiting");
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
 }
 
-TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
+TEST(PausedService, HoldsBackARetry) {
   World world;
   world.apply(
       order("scheduleToStartTimeout: 1m, startToCloseTimeout: 1h, "
             "retries: {max_attempts: 2, delay: PT10S, codes: ['*']}"));
   const std::string id = world.start_order();
   pause(world);
-  world.functions.tell(
+  world.functions.report(
       {world.functions.tasks()[0].id, TaskEnded{.result = tl::unexpected(Error{"down", ""})}});
   world.run_for(hours(1));
   EXPECT_EQ(world.status(id), "waiting");
@@ -159,7 +158,7 @@ TEST(PausedService, AnAttemptThatComesDueMeanwhileIsHeldBackAsTheFirstOne) {
   EXPECT_THAT(world.functions.tasks(), SizeIs(2));
 }
 
-TEST(PausedService, SettingsThatNoLongerPauseItResumeIt) {
+TEST(PausedService, IsResumedBySettingsThatNoLongerPauseIt) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}});
   world.apply(order(kMinuteToStart));
@@ -174,7 +173,7 @@ TEST(PausedService, SettingsThatNoLongerPauseItResumeIt) {
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, OtherServicesOfTheSameStateAreTimedOut) {
+TEST(PausedService, DoesNotStopTheTimeoutsOfOtherServices) {
   World world;
   world.functions.act("ship", {{.begins = std::nullopt}});
   world.apply(R"(
@@ -197,7 +196,7 @@ states:
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, AResumeReachesMoreInstancesThanOneBatchSteps) {
+TEST(PausedService, ResumesMoreInstancesThanOneBatchSteps) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);

@@ -1,4 +1,4 @@
-// The process died with something in hand: what a restart makes of the note that it left.
+// Poison: what a restart does with the crash note of processes that died.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,27 +25,27 @@ class Poison : public testing::Test {
  protected:
   Poison() { world.apply(kStarts); }
 
-  /// It dies, `times` in a row, each time with that in hand; and comes back.
+  /// The process dies `times` times, each time with that crash note, and restarts.
   void die_with_event(uint64_t sequence, int times, std::optional<InstanceId> stepped = {}) {
-    die(times, [&](InHand& note) {
+    die(times, [&](CrashNote& note) {
       note.take_event(sequence);
       if (stepped) note.stepping({NamespaceNumber(1), *stepped});
     });
   }
   void die_with_instance(const InstanceId& id, int times) {
-    die(times, [&](InHand& note) { note.take_instance({NamespaceNumber(1), id}); });
+    die(times, [&](CrashNote& note) { note.take_instance({NamespaceNumber(1), id}); });
   }
-  void die(int times, const std::function<void(InHand&)>& take) {
+  void die(int times, const std::function<void(CrashNote&)>& take) {
     const auto folder = world.environment().folder();
     world.crash();
     for (int i = 0; i < times; ++i) {
-      InHand note;
+      CrashNote note;
       ASSERT_TRUE(note.open(folder));
       note.begin_careful(1);
       take(note);
     }
     world.recover();
-    world.settle();
+    world.run_until_idle();
   }
   uint64_t next_sequence() { return world.processor().cursor().sequence + 1; }
   InstanceId first() {
@@ -55,17 +55,17 @@ class Poison : public testing::Test {
   World world;
 };
 
-TEST_F(Poison, IsAnEventThatWasAloneInHandSixTimes) {
+TEST_F(Poison, IsAnEventOfWhichTheProcessDiedSixTimes) {
   const uint64_t poison = next_sequence();
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
   die_with_event(poison, 6);
   EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.poison"));
-  ASSERT_THAT(world.instances(), SizeIs(1)) << "the other event starts its own";
+  ASSERT_THAT(world.instances(), SizeIs(1)) << "the other event starts its instance";
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"begin", 2}}));
 }
 
-TEST_F(Poison, IsNotAnEventThatWasInHandWhenSomebodyKilledUs) {
+TEST_F(Poison, IsNotAnEventOfWhichTheProcessDiedFiveTimes) {
   const uint64_t suspect = next_sequence();
   world.publish("begin", "1", 1);
   die_with_event(suspect, 5);
@@ -74,48 +74,48 @@ TEST_F(Poison, IsNotAnEventThatWasInHandWhenSomebodyKilledUs) {
   const uint64_t other = next_sequence();
   world.publish("begin", "2", 2);
   die_with_event(other, 5);
-  EXPECT_THAT(world.dead_letters(), IsEmpty()) << "two different ones are no pattern";
+  EXPECT_THAT(world.dead_letters(), IsEmpty()) << "the counts of two events are separate";
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Poison, IsTheInstanceIfOneWasBeingSteppedForTheEvent) {
+TEST_F(Poison, IsTheInstanceThatWasSteppedForTheEvent) {
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
-  world.settle();
+  world.run_until_idle();
   const uint64_t suspect = next_sequence();
   world.publish("go", "3", 3);
   die_with_event(suspect, 6, first());
   EXPECT_THAT(world.dead_letters(), IsEmpty());
-  EXPECT_EQ(world.instances()[0]["status"], "failed") << "no catch takes it";
+  EXPECT_EQ(world.instances()[0]["status"], "failed") << "no catch applies";
   EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
   EXPECT_EQ(world.instances()[1]["status"], "complete") << "the others get the event";
 }
 
-TEST_F(Poison, IsAnInstanceWhoseOwnInputsWereInHandSixTimes) {
+TEST_F(Poison, IsAnInstanceOfWhichTheProcessDiedSixTimes) {
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
-  world.settle();
+  world.run_until_idle();
   die_with_instance(first(), 6);
   EXPECT_EQ(world.instances()[0]["error"]["code"], "millrace.poison");
   EXPECT_EQ(world.instances()[1]["status"], "waiting");
 }
 
-TEST_F(Poison, IsForgottenWhenTheProcessEndsOtherwise) {
+TEST_F(Poison, IsForgottenWhenTheProcessEndsForAnotherReason) {
   world.publish("begin", "1", 1);
-  world.settle();
+  world.run_until_idle();
   die_with_instance(first(), 5);
   world.restart();
-  world.settle();
+  world.run_until_idle();
   die_with_instance(first(), 5);
   EXPECT_EQ(world.instances()[0]["status"], "waiting");
 }
 
-TEST_F(Poison, IsLookedForOneInputAtATime) {
+TEST_F(Poison, IsSearchedForOneInputAtATime) {
   for (int i = 0; i < 5; ++i) world.publish("begin", std::to_string(i));
   const auto folder = world.environment().folder();
   world.crash();
   {
-    InHand note;
+    CrashNote note;
     ASSERT_TRUE(note.open(folder));
     note.begin(5);
   }
@@ -123,12 +123,12 @@ TEST_F(Poison, IsLookedForOneInputAtATime) {
   const uint64_t before = world.processor().cursor().sequence;
   while (world.processor().cursor().sequence == before) world.step();
   EXPECT_EQ(world.processor().cursor().sequence, before + 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(5));
-  for (int i = 0; i < 100; ++i) {  // and not for ever
+  for (int i = 0; i < 100; ++i) {  // the search ends
     world.publish("nobody", "x" + std::to_string(i));
   }
-  world.settle();
+  world.run_until_idle();
   world.publish("begin", "6");
   world.publish("begin", "7");
   world.step();

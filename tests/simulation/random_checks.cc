@@ -1,4 +1,4 @@
-// What must hold in the simulation, whatever happened.
+// The checks of the random simulation.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -21,7 +21,7 @@ TimePoint time_of(const Json& record) { return *parse_rfc3339(record["time"].get
 void Simulation::check() {
   const auto before = world_.rows();
   check_caches();
-  EXPECT_EQ(world_.rows(), before) << "to start again changes nothing";
+  EXPECT_EQ(world_.rows(), before) << "a restart changed rows";
   check_the_end_of_the_stream();
   check_starts();
   check_instances();
@@ -29,10 +29,10 @@ void Simulation::check() {
   check_ticks();
 }
 
-void Simulation::look_at_the_stream() {
+void Simulation::read_stream() {
   const auto& events = world_.broker.events();
-  for (; looked_at_ < events.size(); ++looked_at_) {
-    const Result<Event> event = decode_nats(events[looked_at_].message);
+  for (; read_events_ < events.size(); ++read_events_) {
+    const Result<Event> event = decode_nats(events[read_events_].message);
     if (!event || event->source == "/outside") continue;
     if (!appeared_.emplace(event->id, appeared_.size()).second) continue;
     if (event->type != "echoed") continue;
@@ -67,10 +67,10 @@ void Simulation::check_the_end_of_the_stream() {
   }
   EXPECT_EQ(letters.size(), dead_) << "dead letters";
   for (const auto& [key, value] : world_.rows()) {
-    EXPECT_FALSE(key.starts_with("outbox/")) << "something was never sent";
-    EXPECT_FALSE(key.starts_with("delayed/")) << "something was never sent";
-    EXPECT_FALSE(key.starts_with("recent/")) << "something is kept for nobody";
-    EXPECT_FALSE(key.starts_with("inbox/")) << "an errand is left";
+    EXPECT_FALSE(key.starts_with("outbox/")) << "a message was not sent";
+    EXPECT_FALSE(key.starts_with("delayed/")) << "a message was not sent";
+    EXPECT_FALSE(key.starts_with("recent/")) << "a kept event is left";
+    EXPECT_FALSE(key.starts_with("inbox/")) << "an instance message is left";
   }
 }
 
@@ -153,7 +153,7 @@ void Simulation::check_instances() {
     if (instance["workflow"] == "order") check_order(instance, story, history);
   }
   for (const auto& [id, place] : appeared_) {
-    EXPECT_TRUE(generated.contains(id)) << "sent by nobody: " << id;
+    EXPECT_TRUE(generated.contains(id)) << "no instance generated it: " << id;
   }
 }
 
@@ -200,7 +200,7 @@ void Simulation::check_ticks() {
         << Json(seen).dump() << "\nof\n"
         << Json(all).dump();
     if (watch["id"] == first_watch_) {
-      EXPECT_EQ(seen.size(), all.size()) << "from the first on";
+      EXPECT_EQ(seen.size(), all.size()) << "from the first tick on";
     }
     EXPECT_EQ(watch["status"], "waiting");
   }
@@ -210,7 +210,7 @@ void Simulation::check_caches() {
   const double listeners = world_.metric("millrace_listeners");
   const double timers = world_.metric("millrace_timers");
   world_.restart();
-  world_.settle();
+  world_.run_until_idle();
   EXPECT_EQ(world_.metric("millrace_listeners"), listeners);
   EXPECT_EQ(world_.metric("millrace_timers"), timers);
 }

@@ -1,4 +1,4 @@
-// What happens in the simulation: events, commands, the passing of time, and faults.
+// The steps of the random simulation: events, commands, time and faults.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::hours;
 
-/// Waits for the payment of its own order, and tells of it in three events, one of them before.
+/// Waits for the payment of its order. Publishes one event before and two after it.
 constexpr const char* kOrder = R"(
 id: order
 start: {type: event, event: {type: order.placed}}
@@ -43,7 +43,7 @@ states:
   event: {type: order.late, source: /order, data: 'jq({order: .["order.placed"].order})'}
 )";
 
-/// Starts once of both events of an order.
+/// Starts once both events of an order have come.
 constexpr const char* kPair = R"(
 id: pair
 start:
@@ -56,7 +56,7 @@ states:
   event: {type: paired, source: /pair, data: 'jq({order: .paid.order})'}
 )";
 
-/// The same, but not for ever.
+/// Starts once both events of an order have come within 30 seconds.
 constexpr const char* kShortPair = R"(
 id: short-pair
 start:
@@ -68,7 +68,7 @@ states:
 - {id: done, type: noop}
 )";
 
-/// Answers to what an order generates, after a delay and with another.
+/// Starts by an event that an order generates. Waits, and publishes a delayed event.
 constexpr const char* kEcho = R"(
 id: echo
 start: {type: event, event: {type: order.done}}
@@ -80,14 +80,14 @@ states:
   event: {type: echoed, source: /echo, data: 'jq({order: .["order.done"].order})'}
 )";
 
-/// Takes one tick after the other, thinking between them, and never ends.
+/// Waits for one tick after the other, with an evaluation after each, and never ends.
 constexpr const char* kWatch = R"(
 id: watch
 states:
 - {id: wait, type: consumeEvent, event: {type: tick}, transform: jq(collect), transition: wait}
 )";
 
-/// Has the three parts of an order made, two at a time.
+/// Calls a subflow for each of the three parts of an order, two at a time.
 constexpr const char* kMake = R"(
 id: make
 start: {type: event, event: {type: order.placed}}
@@ -122,18 +122,18 @@ Simulation::Simulation(uint64_t seed)
 
 BatchLimits Simulation::batch_limits(uint64_t seed) {
   if (seed % 2 == 0) return {};
-  return {.woken = 2, .woken_later = 1, .errands = 1};
+  return {.woken = 2, .woken_later = 1, .messages = 1};
 }
 
 void Simulation::run(int steps) {
   world_.broker.decide_fates([this](const NatsMessage&) { return fate(); });
   for (int i = 0; i < steps; ++i) {
     step();
-    look_at_the_stream();
+    read_stream();
   }
 }
 
-void Simulation::come_to_rest() {
+void Simulation::run_to_rest() {
   world_.broker.decide_fates({});
   world_.broker.reconnect();
   world_.crash();
@@ -142,13 +142,13 @@ void Simulation::come_to_rest() {
   world_.evaluator.release();
   for (const Event& event : due_) world_.publish(event);
   due_.clear();
-  world_.settle();
+  world_.run_until_idle();
   check_caches();
   world_.run_for(hours(1) + jumped_back_);
-  // What is kept of messages is erased by the batches that come after its time.
+  // Later batches erase acked messages after their time.
   for (int i = 0; i < 8; ++i) world_.must(CreateNamespace{.name = fmt::format("after-{}", i)});
   engine_time_ = std::max(engine_time_, world_.clock.now());
-  look_at_the_stream();
+  read_stream();
 }
 
 void Simulation::step() {
@@ -194,7 +194,7 @@ void Simulation::step() {
     case 25:
       return command();
     default:
-      if (one_in(3)) return something_goes_wrong();
+      if (one_in(3)) return inject_fault();
       world_.step(1 + below(64));
       engine_time_ = std::max(engine_time_, world_.clock.now());
   }
@@ -205,7 +205,7 @@ void Simulation::turn() {
   world_.processor().turn();
 }
 
-void Simulation::something_goes_wrong() {
+void Simulation::inject_fault() {
   switch (below(10)) {
     case 0:
       world_.broker.disconnect();
@@ -239,8 +239,8 @@ void Simulation::something_goes_wrong() {
 void Simulation::crash(bool after_commit) {
   engine_time_ = std::max(engine_time_, world_.clock.now());
   EnvironmentOptions store;
-  // Sometimes there is no room until the next time. Sometimes what is committed comes into LMDB
-  // at once, or a little of it.
+  // Sometimes the store is full until the next crash. Sometimes checkpoints are frequent, so that
+  // LMDB gets committed rows early.
   if (one_in(6)) store.soft_limit_bytes = world_.stored_bytes() - 1 + below(3) * 8'192;
   if (one_in(2)) store.checkpoint_bytes = below(100'000);
   after_commit ? world_.crash_after_commit() : world_.crash();
@@ -312,17 +312,17 @@ void Simulation::publish_nonsense() {
 void Simulation::command() {
   switch (below(4)) {
     case 0:
-      world_.command(StartInstance{.space = "default", .workflow = "watch"});
+      world_.command(StartInstance{.ns = "default", .workflow = "watch"});
       return;
     case 1:
-      // Asked for again by who did not hear the answer.
-      world_.command(StartInstance{.space = "default",
+      // A caller that did not get the answer repeats its command.
+      world_.command(StartInstance{.ns = "default",
                                    .workflow = "watch",
                                    .input = Json::object(),
                                    .idempotency_key = "first"});
       return;
     case 2: {
-      // A new revision that starts as the one before did.
+      // A new revision with the same start.
       const std::string text = kDefinitions[below(std::size(kDefinitions))];
       world_.command(World::application(text + fmt::format("# revision {}\n", ++revisions_)));
       return;

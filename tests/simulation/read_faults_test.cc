@@ -1,5 +1,5 @@
-// The nth read of the store fails, or all reads of one table do for a while: what they were for is
-// done once they succeed again, and /readyz tells of it until then.
+// The nth read of the store fails, or all reads of one table fail for a time. The work is done when
+// the reads succeed again, and /readyz reports the fault until then.
 #include <optional>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-constexpr const char* kTellsOnce = R"(
+constexpr const char* kPublishesThenCalls = R"(
 id: tells
 functions:
 - id: charge
@@ -31,7 +31,7 @@ states:
 /// Which reads fail.
 struct Faults {
   std::optional<uint64_t> nth;  ///< counted from 1
-  std::optional<Table> table;   ///< all of this one
+  std::optional<Table> table;   ///< every read of this table
   uint64_t reads = 0;
 
   bool strikes(Table of) {
@@ -40,7 +40,7 @@ struct Faults {
   }
 };
 
-/// A world in which reads may fail, with the workflow and all that it needs.
+/// A world in which reads may fail, with the workflow and its variable.
 struct Started {
   static WorldOptions options(Faults& faults) {
     WorldOptions options;
@@ -55,10 +55,10 @@ struct Started {
         .name = "default",
         .settings = Json::parse(
             R"({"webhooks": [{"url": "http://hook", "types": ["millrace.instance.started"]}]})")});
-    world.must(PutVariable{.place = {.space = "default"},
+    world.must(PutVariable{.place = {.ns = "default"},
                            .key = "prices",
                            .value = {.content_type = "text/plain", .bytes = "cheap"}});
-    world.apply(kTellsOnce);
+    world.apply(kPublishesThenCalls);
     faults.reads = 0;
   }
 
@@ -75,7 +75,7 @@ struct Started {
     EXPECT_TRUE(ready) << ready.error().message;
   }
 
-  /// Starts one and lets it run, while the reads of that table fail; what /readyz says then.
+  /// Runs `begin` and some steps while the reads of that table fail; returns the answer of /readyz.
   std::string while_failing(Table table, const std::function<void()>& begin) {
     faults.table = table;
     begin();
@@ -92,16 +92,16 @@ struct Started {
 
 class ReadFaults : public testing::Test, protected Started {};
 
-TEST_F(ReadFaults, OfAVariableKeepTheTaskBackAndHandItNoEmptyFile) {
+TEST_F(ReadFaults, HoldBackATaskWhoseVariableCannotBeRead) {
   const std::string ready = while_failing(Table::kVariables, [&] {
-    world.command(StartInstance{.space = "default", .workflow = "tells"});
+    world.command(StartInstance{.ns = "default", .workflow = "tells"});
   });
   EXPECT_THAT(ready, HasSubstr("reading variable prices: a read of variables was made to fail"));
   expect_all_done();
 }
 
-TEST_F(ReadFaults, OfATaskKeepItDue) {
-  // Its own row; that of the instance whose call has its deadlines; the variable it takes.
+TEST_F(ReadFaults, KeepATaskDue) {
+  // The row of the task; the instance with the deadlines of the call; the variable in its files.
   const std::pair<Table, const char*> cases[] = {
       {Table::kTasks, "store.io: the tasks: a read of tasks was made to fail"},
       {Table::kLive, "store.io: the tasks: a read of live was made to fail"},
@@ -113,31 +113,31 @@ TEST_F(ReadFaults, OfATaskKeepItDue) {
     one.world.broker.disconnect();
     one.world.start("tells");
     one.world.functions.be_replaced();
-    one.world.restart();  // so that it is due, and read from its row
+    one.world.restart();  // the task is due again, and is read from its row
     EXPECT_EQ(one.while_failing(table, [&] { one.world.broker.reconnect(); }), says);
     one.expect_all_done();
   }
 }
 
-TEST_F(ReadFaults, OfAWebhooksEventKeepItDue) {
-  const std::string ready = while_failing(Table::kHooks, [&] {
-    world.command(StartInstance{.space = "default", .workflow = "tells"});
+TEST_F(ReadFaults, KeepAWebhookDeliveryDue) {
+  const std::string ready = while_failing(Table::kWebhooks, [&] {
+    world.command(StartInstance{.ns = "default", .workflow = "tells"});
   });
   EXPECT_EQ(ready, "store.io: the events for webhooks: a read of hooks was made to fail");
   expect_all_done();
 }
 
-TEST_F(ReadFaults, OfTheOutboxKeepItsMessagesInTheirOrder) {
+TEST_F(ReadFaults, KeepTheOrderOfTheOutbox) {
   world.broker.disconnect();
   world.start("tells");
-  world.restart();  // so that they are read from their rows
+  world.restart();  // the messages are read from their rows
   const std::string ready = while_failing(Table::kOutbox, [&] { world.broker.reconnect(); });
   EXPECT_EQ(ready, "store.io: the outbox: a read of outbox was made to fail");
-  world.settle_publishes();
+  world.answer_publishes();
   EXPECT_THAT(world.events("told"), SizeIs(2));
 }
 
-TEST_F(ReadFaults, OfAnInstanceWhoseEndIsWaitedForLoseNoOtherWork) {
+TEST_F(ReadFaults, FailAWaitForAnEndAndNoOtherWork) {
   const Json started = world.start("tells");
   world.run_for(seconds(1));
   faults.table = Table::kLive;
@@ -148,7 +148,7 @@ TEST_F(ReadFaults, OfAnInstanceWhoseEndIsWaitedForLoseNoOtherWork) {
   ASSERT_FALSE(**waited);
   EXPECT_EQ((**waited).error().code, "store.io");
   const Answered created = world.command(CreateNamespace{.name = "other"});
-  world.settle();
+  world.run_until_idle();
   ASSERT_TRUE(created->has_value());
   EXPECT_TRUE(**created) << (**created).error().message;
 }
@@ -162,24 +162,24 @@ TEST(EveryReadFault, LosesNothing) {
       return faults.strikes(table);
     };
     World world(options);
-    world.must(PutVariable{.place = {.space = "default"},
+    world.must(PutVariable{.place = {.ns = "default"},
                            .key = "prices",
                            .value = {.content_type = "text/plain", .bytes = "cheap"}});
-    world.apply(kTellsOnce);
+    world.apply(kPublishesThenCalls);
     faults.reads = 0;
     faults.nth = nth;
     const Answered started = world.command(
-        StartInstance{.space = "default", .workflow = "tells", .idempotency_key = "key"});
+        StartInstance{.ns = "default", .workflow = "tells", .idempotency_key = "key"});
     world.run_for(seconds(3));
     ASSERT_TRUE(started->has_value()) << nth;
-    if (!**started) {  // it was refused, with the batch that it was in
+    if (!**started) {  // the command was refused with its lost batch
       EXPECT_EQ((**started).error().code, "store.io") << nth;
       world.start("tells", Json::object(), "key");
       world.run_for(seconds(3));
     }
     most = std::max(most, faults.reads);
-    faults.nth.reset();  // what checks the store at the end reads as well
-    ASSERT_LT(nth, 1'000U) << "it reads on and on";
+    faults.nth.reset();  // the check at the end also reads
+    ASSERT_LT(nth, 1'000U) << "the number of reads does not end";
     ASSERT_THAT(world.functions.tasks(), SizeIs(1)) << nth;
     EXPECT_EQ(world.functions.tasks()[0].files.at(0).bytes, "cheap") << nth;
     EXPECT_THAT(world.events("told"), SizeIs(2)) << nth;
@@ -188,9 +188,9 @@ TEST(EveryReadFault, LosesNothing) {
   EXPECT_GT(most, 10U);
 }
 
-/// The same of those that a process makes which comes after another: it finds tasks, messages and
-/// a webhook's event in the store.
-TEST(EveryReadFault, BehindARestartLosesNothing) {
+// The nth read of a restarted process fails. It finds tasks, messages and an event for a webhook in
+// the store.
+TEST(EveryReadFault, LosesNothingAfterARestart) {
   uint64_t most = 1;
   for (uint64_t nth = 1; nth <= most; ++nth) {
     Started one;
@@ -202,15 +202,15 @@ TEST(EveryReadFault, BehindARestartLosesNothing) {
     world.receivers = {};
     world.crash();
     one.faults = {.nth = nth};
-    if (const Status begun = world.try_recover(); !begun) {
-      EXPECT_EQ(begun.error().code, "store.io") << nth;
+    if (const Status started = world.try_recover(); !started) {
+      EXPECT_EQ(started.error().code, "store.io") << nth;
       world.recover();
     }
     world.broker.reconnect();
     world.run_for(std::chrono::minutes(1));
     most = std::max(most, one.faults.reads);
     one.faults.nth.reset();
-    ASSERT_LT(nth, 2'000U) << "it reads on and on";
+    ASSERT_LT(nth, 2'000U) << "the number of reads does not end";
     one.expect_all_done();
     if (testing::Test::HasFailure()) FAIL() << "read " << nth << " failed";
   }

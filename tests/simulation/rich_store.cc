@@ -142,32 +142,32 @@ RichStore::RichStore() {
   world.must(CancelInstance{"default", *parse_instance_id(cancelled)});
   const std::string paused = world.start("naps")["id"];
   world.must(PauseInstance{"default", *parse_instance_id(paused)});
-  world.must(StartInstance{.space = "shop", .workflow = "waits", .input = Json::object()});
-  // A second order waits for its next attempt, and a third one's call is done.
+  world.must(StartInstance{.ns = "shop", .workflow = "waits", .input = Json::object()});
+  // A second order waits for its next attempt. The call of a third has ended.
   world.start("order");
-  world.functions.tell({world.functions.tasks().back().id,
-                        TaskEnded{.result = tl::unexpected(Error{"down", "no"})}});
-  world.settle();
+  world.functions.report({world.functions.tasks().back().id,
+                          TaskEnded{.result = tl::unexpected(Error{"down", "no"})}});
+  world.run_until_idle();
   world.start("order");
   world.functions.answer(world.functions.tasks().back().id, {{"paid", true}});
-  world.settle();
+  world.run_until_idle();
   for (const char* const workflow : {"picks", "timed", "again", "ships", "shifts"}) {
     start(world, workflow, "");
   }
   world.publish("one", "1", Json(1));
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
-  world.settle();
+  world.run_until_idle();
   world.evaluator.hold();
   start(world, "parks", "");
   world.publish("kept", "3", Json(3));
-  world.settle();
+  world.run_until_idle();
   for (const auto& [key, value] : world.rows()) tables_.insert(key.substr(0, key.find('/')));
   for (const Json& one : world.instances()) {
     if (one["workflow"] == "child")
       ids_.emplace("child", *parse_instance_id(one["id"].get<std::string>()));
   }
   const std::filesystem::path from = world.environment().folder();
-  world.crash();  // which checks the store
+  world.crash();  // also checks the store
   std::filesystem::copy(from, folder_.path(), std::filesystem::copy_options::recursive);
 }
 

@@ -1,5 +1,4 @@
-// RichStore: a folder with a store that has rows of all kinds, written by a whole engine, for tests
-// that damage it.
+// RichStore: a store with rows of all kinds, which an engine wrote. Tests damage copies of it.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +18,7 @@ states:
 - {id: nap, type: delay, duration: PT10H}
 )";
 
-/// A workflow that starts with a pair of events of one key.
+/// A workflow that a pair of events with one key starts.
 inline constexpr const char* kPairs = R"(
 id: pairs
 start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
@@ -27,7 +26,7 @@ states:
 - {id: a, type: noop}
 )";
 
-/// A folder with a store that has rows of all kinds, made once.
+/// A folder with a store that has rows of all kinds. It is written once.
 class RichStore {
  public:
   static RichStore& instance() {
@@ -36,7 +35,7 @@ class RichStore {
   }
 
   const std::filesystem::path& folder() const { return folder_.path(); }
-  /// The instance that was started first of that workflow.
+  /// The first instance of that workflow.
   InstanceId id(const std::string& workflow) const { return ids_.at(workflow); }
   const std::set<std::string>& tables() const { return tables_; }
 

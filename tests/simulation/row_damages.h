@@ -1,5 +1,5 @@
-// RowDamages: all damages that are done to a row of a DyingStore: whatever field stands at a place
-// of its bytes, it gets values of its kind.
+// RowDamages: all damages to the rows of a DyingStore. Each place of a row gets other values, as if
+// a field of each kind were there.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +20,14 @@
 
 namespace millrace {
 
-/// One row as it is to stand in the store.
+/// A damage of one row.
 struct RowDamage {
   std::string what;
   size_t row = 0;
-  bool drops = false;                ///< the row
-  std::string key;                   ///< under which the value stands then,
-  std::string value;                 ///< and which one that is
-  std::optional<size_t> other = {};  ///< the row that gets this one's value
+  bool drops = false;                ///< whether the row is erased
+  std::string key;                   ///< the key of the row after the damage
+  std::string value;                 ///< its value after the damage
+  std::optional<size_t> other = {};  ///< the row that gets the value of this row
 };
 
 inline std::string hex(std::string_view bytes) {
@@ -36,7 +36,7 @@ inline std::string hex(std::string_view bytes) {
   return out;
 }
 
-/// All damages of a row: whatever field stands at a place of it, it gets values of its kind.
+/// All damages to all rows: each place gets other values, as if a field of each kind were there.
 class RowDamages {
  public:
   explicit RowDamages(const std::vector<DyingStore::Row>& rows) : rows_(rows) {
@@ -72,7 +72,7 @@ class RowDamages {
     add_swap();
   }
 
-  /// As if a varint stood there.
+  /// Replaces the varint at that place by others.
   void add_varints(size_t at) {
     const std::string& value = rows_[row_].value;
     size_t end = at;
@@ -88,7 +88,7 @@ class RowDamages {
     }
   }
 
-  /// As if a length and its bytes stood there.
+  /// Replaces the text at that place by others.
   void add_text(size_t at) {
     const std::string& value = rows_[row_].value;
     Reader reader(std::string_view(value).substr(at));

@@ -1,5 +1,4 @@
-// How the clock starts instances, through the whole core. The world begins
-// at 2021-09-01T12:00Z, a Wednesday.
+// Schedules, through the whole engine. The world starts at 2021-09-01T12:00Z, a Wednesday.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ constexpr const char* kHourly = "30 * * * *";
 
 class Schedule : public testing::Test {
  protected:
-  /// The ticks that came, oldest first.
+  /// The ticks of all instances, oldest first.
   std::vector<std::string> ticks() {
     std::vector<std::string> all;
     for (const Json& instance : world.instances()) {
@@ -45,7 +44,7 @@ class Schedule : public testing::Test {
 
   Error refused(Command command) {
     const Answered answered = world.command(std::move(command));
-    world.settle();
+    world.run_until_idle();
     return (*answered)->error();
   }
 
@@ -64,7 +63,7 @@ TEST_F(Schedule, StartsAnInstanceAtEachTick) {
             (Json{{"by", "schedule"}, {"tick", "2021-09-01T12:30:00.000Z"}, {"revision", 1}}));
 }
 
-TEST_F(Schedule, IsNeverEarly) {
+TEST_F(Schedule, NeverTicksEarly) {
   world.apply(scheduled(kHourly));
   world.run_for(minutes(30) - Duration(1));
   EXPECT_THAT(ticks(), IsEmpty());
@@ -72,14 +71,14 @@ TEST_F(Schedule, IsNeverEarly) {
   EXPECT_THAT(ticks(), SizeIs(1));
 }
 
-TEST_F(Schedule, WithoutACronNeverTicks) {
+TEST_F(Schedule, NeverTicksWithoutACron) {
   world.apply("id: report\nstart: {type: scheduled}\nstates:\n- {id: a, type: noop}\n");
   world.run_for(days(400));
   EXPECT_THAT(ticks(), IsEmpty());
   EXPECT_EQ(schedule(), (Json{{"workflow", "report"}, {"paused", false}}));
 }
 
-TEST_F(Schedule, OfAWorkflowThatIsCalledGoesOn) {
+TEST_F(Schedule, ContinuesAfterAStartByCall) {
   world.apply(scheduled(kHourly));
   const Json called = world.start("report", {{"n", 1}});
   EXPECT_EQ(world.instance(called["id"])["input"], (Json{{"n", 1}}));
@@ -87,7 +86,7 @@ TEST_F(Schedule, OfAWorkflowThatIsCalledGoesOn) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Schedule, OfEveryKeepsItsBeat) {
+TEST_F(Schedule, KeepsTheIntervalOfEvery) {
   world.apply(scheduled("@every 10m"));
   world.run_for(minutes(25));
   world.crash();
@@ -98,43 +97,43 @@ TEST_F(Schedule, OfEveryKeepsItsBeat) {
                                    "2021-09-01T13:00"));
 }
 
-TEST_F(Schedule, ThatWasMissedForDaysTicksOnce) {
+TEST_F(Schedule, TicksOnceForAllMissedTicks) {
   world.apply(scheduled("0 6 * * *"));
   world.run_for(days(1));
   world.crash();
   world.clock.advance(days(3));
   world.recover();
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ticks(), ElementsAre("2021-09-02T06:00", "2021-09-03T06:00"));
   EXPECT_EQ(schedule()["nextTick"], "2021-09-06T06:00:00.000Z");
   world.run_for(days(1));
   EXPECT_THAT(ticks(), ElementsAre("2021-09-02T06:00", "2021-09-03T06:00", "2021-09-06T06:00"));
 }
 
-TEST_F(Schedule, GoesOnAfterARestartBetweenTicks) {
+TEST_F(Schedule, ContinuesAfterARestartBetweenTicks) {
   world.apply(scheduled(kHourly));
   world.run_for(minutes(40));
   world.restart();
-  world.settle();
-  EXPECT_THAT(ticks(), SizeIs(1)) << "what came does not come again";
+  world.run_until_idle();
+  EXPECT_THAT(ticks(), SizeIs(1)) << "a tick does not fire again";
   world.run_for(hours(1));
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:30", "2021-09-01T13:30"));
 }
 
-TEST_F(Schedule, TicksOnceWhateverOfItWasOnDiskWhenTheProcessDied) {
+TEST_F(Schedule, TicksOnceWhenTheProcessDiesAtATick) {
   world.apply(scheduled(kHourly));
-  world.settle();
+  world.run_until_idle();
   world.clock.advance(minutes(31));
-  world.crash();  // nothing of it
+  world.crash();  // before the commit
   world.recover();
   world.clock.advance(minutes(29));
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:30"));
 
   world.clock.advance(minutes(31));
-  world.crash_after_commit();  // the tick, and not yet what the instance does
+  world.crash_after_commit();  // after the commit of the tick
   world.recover();
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:30", "2021-09-01T13:30"));
   EXPECT_EQ(world.instances()[1]["status"], "complete");
 }
@@ -147,21 +146,21 @@ TEST_F(Schedule, DoesNotTickTwiceWhenTheClockIsSetBack) {
   EXPECT_THAT(ticks(), SizeIs(1));
   world.restart();
   world.run_for(hours(1));
-  EXPECT_THAT(ticks(), SizeIs(1)) << "engine time stands until the clock has caught up";
+  EXPECT_THAT(ticks(), SizeIs(1)) << "engine time stops until the clock has caught up";
   world.run_for(hours(2));
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:30", "2021-09-01T13:30"));
 }
 
 TEST_F(Schedule, TicksOnceWhenTheClockIsSetForward) {
   world.apply(scheduled(kHourly));
-  world.settle();
+  world.run_until_idle();
   world.clock.jump(days(30));
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:30"));
   EXPECT_EQ(schedule()["nextTick"], "2021-10-01T12:30:00.000Z");
 }
 
-TEST_F(Schedule, ThatIsReplacedCountsFromThen) {
+TEST_F(Schedule, CountsFromTheRevisionThatChangesIt) {
   world.apply(scheduled("0 13 * * *"));
   world.run_for(minutes(30));
   world.apply(scheduled("45 12 * * *"));
@@ -169,7 +168,7 @@ TEST_F(Schedule, ThatIsReplacedCountsFromThen) {
   EXPECT_THAT(ticks(), ElementsAre("2021-09-01T12:45"));
   world.apply(scheduled("15 12 * * *"));
   world.run_for(hours(1));
-  EXPECT_THAT(ticks(), SizeIs(1)) << "that of today was before it";
+  EXPECT_THAT(ticks(), SizeIs(1)) << "the tick of today was before the revision";
   world.apply("id: report\nstates:\n- {id: a, type: noop}\n");
   world.run_for(days(3));
   world.restart();
@@ -177,7 +176,7 @@ TEST_F(Schedule, ThatIsReplacedCountsFromThen) {
   EXPECT_THAT(ticks(), SizeIs(1));
 }
 
-TEST_F(Schedule, ThatDoesNotChangeWithARevisionGoesOnAsItWas) {
+TEST_F(Schedule, ContinuesWhenARevisionDoesNotChangeIt) {
   world.apply(scheduled("@every 1h"));
   world.run_for(minutes(45));
   world.apply(scheduled("@every 1h", "description: the same\n"));
@@ -189,7 +188,7 @@ TEST_F(Schedule, ThatDoesNotChangeWithARevisionGoesOnAsItWas) {
 TEST_F(Schedule, EndsWithItsWorkflow) {
   world.apply(scheduled(kHourly));
   world.run_for(minutes(45));
-  world.must(DeleteWorkflow{.space = "default", .id = "report", .cancel = true});
+  world.must(DeleteWorkflow{.ns = "default", .id = "report", .cancel = true});
   world.run_for(days(2));
   world.restart();
   world.run_for(days(2));
@@ -213,7 +212,7 @@ TEST_F(Schedule, EndsWithItsNamespace) {
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST_F(Schedule, WaitsWithOneTickWhileNewWorkHasTo) {
+TEST_F(Schedule, HoldsOneTickDuringBackpressure) {
   World busy({.processor = {.marks = {.evaluations = 1}}});
   busy.evaluator.define("think", [](const Json& input) { return QueryResult(input); });
   busy.apply("id: slow\nstates:\n- {id: a, type: noop, transform: jq(think)}\n");
@@ -229,14 +228,14 @@ TEST_F(Schedule, WaitsWithOneTickWhileNewWorkHasTo) {
   EXPECT_EQ(busy.metric("millrace_instances_started_total"), 3);
 }
 
-TEST_F(Schedule, TicksWhileTheBrokerIsAway) {
+TEST_F(Schedule, TicksWhileTheBrokerIsUnreachable) {
   world.apply(scheduled(kHourly));
   world.broker.stop();
   world.run_for(hours(1));
   EXPECT_THAT(ticks(), SizeIs(1));
 }
 
-TEST_F(Schedule, OfManyWorkflowsTicksForEachOfThem) {
+TEST_F(Schedule, TicksForEachOfManyWorkflows) {
   for (int i = 0; i < 100; ++i) {
     world.apply(
         fmt::format("id: w{:02}\nstart: {{type: scheduled, cron: '0 * * * *'}}\n"
@@ -250,7 +249,7 @@ TEST_F(Schedule, OfManyWorkflowsTicksForEachOfThem) {
   EXPECT_EQ(instances[199]["workflow"], "w99");
 }
 
-TEST_F(Schedule, TellsItsTicks) {
+TEST_F(Schedule, ShowsItsTicks) {
   world.apply(scheduled("CRON_TZ=Europe/Vienna 30 6 * * *"));
   world.apply("id: other\nstates:\n- {id: a, type: noop}\n");
   world.run_for(days(1));
@@ -269,7 +268,7 @@ TEST_F(Schedule, TellsItsTicks) {
   EXPECT_EQ(world.queries().schedule(view, "default", "none").error().code, "workflow.not_found");
 }
 
-TEST_F(Schedule, IsTriggeredBesideItsTicks) {
+TEST_F(Schedule, StartsAnInstanceOnATrigger) {
   world.apply(scheduled(kHourly));
   const Json triggered = world.must(TriggerSchedule{"default", "report"});
   EXPECT_EQ(world.history_items(triggered["id"])[0]["detail"],

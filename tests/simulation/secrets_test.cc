@@ -1,5 +1,5 @@
-// Secrets, and instances that hold something of one, through the whole core: it is in no file and
-// in no answer, and yet there for those who need it.
+// Secrets and sealed instances, through the whole engine: the value is in no file and in no answer,
+// and actions can read it.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -59,14 +59,14 @@ states:
 
 InstanceId parsed_id(const std::string& text) { return *parse_instance_id(text); }
 
-/// Seals a living instance, as an action that brings it a secret does.
+/// Seals a live instance, as an action with secrets does.
 void seal(World& world, const std::string& id) {
   const auto folder = world.environment().folder();
   world.crash();
   {
     const auto environment = *Environment::open(folder);
     Transaction tx(*environment);
-    auto instance = *read_living(tx, NamespaceNumber(1), parsed_id(id));
+    auto instance = *read_live(tx, NamespaceNumber(1), parsed_id(id));
     instance->sealed = true;
     write_instance(tx, *instance, {});
     ASSERT_TRUE(tx.commit());
@@ -74,7 +74,7 @@ void seal(World& world, const std::string& id) {
   world.recover();
 }
 
-/// All that anybody can read: the files, and what is answered of the namespace.
+/// The places of the value in all files and in all answers about the namespace.
 std::vector<std::string> leaks_of(World& world) {
   std::vector<std::string> leaks = leaks_in_folder(world.environment().folder(), kValue);
   const auto look = [&](std::string_view name, const Result<Json>& answer) {
@@ -89,37 +89,37 @@ std::vector<std::string> leaks_of(World& world) {
     const InstanceId id = parsed_id(one["id"]);
     look("instance", queries.instance(view, "default", id));
     look("history", queries.history(view, "default", id));
-    look("variables", queries.variables(view, {.space = "default", .instance = id}, 1000, ""));
+    look("variables", queries.variables(view, {.ns = "default", .instance = id}, 1000, ""));
   }
   look("listeners", queries.listeners(view, "default", 1000, ""));
-  look("variables", queries.variables(view, {.space = "default"}, 1000, ""));
+  look("variables", queries.variables(view, {.ns = "default"}, 1000, ""));
   look("secrets", queries.secrets(view, "default", 1000, ""));
   return leaks;
 }
 
-/// Sends what kUsesIt waits for.
-void give(World& world) {
+/// Sends the event that kUsesIt waits for, with the value.
+void send_secret(World& world) {
   world.publish("go", "1", kValue);
-  world.settle();
+  world.run_until_idle();
 }
 
-class Sealed : public testing::Test {
+class SealedInstance : public testing::Test {
  protected:
-  Sealed() {
+  SealedInstance() {
     world.apply(kUsesIt);
     world.apply(kReadsIt);
     id = world.start("uses", {{"known", "to all"}})["id"];
   }
-  void give_it() { give(world); }
+  void send_it() { send_secret(world); }
 
   World world;
   std::string id;
 };
 
-TEST_F(Sealed, InstancesTellNothingOfWhatTheyHold) {
+TEST_F(SealedInstance, ShowsNoneOfItsData) {
   seal(world, id);
-  give_it();
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while it waits";
+  send_it();
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while the instance waits";
   const Json waits = world.instance(id);
   EXPECT_EQ(waits["sealed"], true);
   EXPECT_EQ(waits["status"], "waiting");
@@ -127,36 +127,36 @@ TEST_F(Sealed, InstancesTellNothingOfWhatTheyHold) {
   EXPECT_EQ(waits["data"], "(sealed)");
   EXPECT_EQ(waits["error"], (Json{{"code", "some.error"}, {"msg", "(sealed)"}}));
 
-  // What it has sent is what its author meant to send.
-  world.settle_publishes();
+  // An event that the workflow publishes has the value.
+  world.answer_publishes();
   ASSERT_THAT(world.events("told"), SizeIs(1));
   EXPECT_EQ(world.events("told")[0].data, fmt::format("\"{}\"", kValue));
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while what was sent is kept";
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while the acked messages are kept";
 
   world.restart();
   world.publish({.id = "2", .source = "s", .type = "one", .subject = kValue});
-  world.settle();
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while it holds what it has got so far";
+  world.run_until_idle();
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while the instance has the first event";
   world.publish("two", "3");
-  world.settle();
+  world.run_until_idle();
   const Json ended = world.instance(id);
   EXPECT_EQ(ended["status"], "failed");
   EXPECT_EQ(ended["output"], "(sealed)");
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "and has ended";
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the instance has ended";
 
   world.restart();
   world.run_for(hours(1));
-  world.settle_publishes();
+  world.answer_publishes();
   ASSERT_THAT(world.events("told.later"), SizeIs(1));
   EXPECT_EQ(world.events("told.later")[0].data, fmt::format("\"{}\"", kValue));
   EXPECT_THAT(leaks_of(world), IsEmpty());
-  world.must(DeleteInstance{.space = "default", .instance = parsed_id(id)});
+  world.must(DeleteInstance{.ns = "default", .instance = parsed_id(id)});
   EXPECT_THAT(leaks_of(world), IsEmpty());
 }
 
-TEST_F(Sealed, HistoryTellsWhatHappenedAndNotWhatWith) {
+TEST_F(SealedInstance, ShowsItsHistoryWithoutValues) {
   seal(world, id);
-  give_it();
+  send_it();
   Json details;
   for (Json item : world.history_items(id)) {
     Json& detail = item["detail"];
@@ -177,35 +177,35 @@ TEST_F(Sealed, HistoryTellsWhatHappenedAndNotWhatWith) {
             {"fixed", {{{"code", "some.error"}, {"msg", no}}}}}));
 }
 
-TEST_F(Sealed, InstancesSealTheVariablesThatTheySetAndThoseSealWhoReadsThem) {
+TEST_F(SealedInstance, SealsTheVariablesThatItSetsAndTheirReaders) {
   seal(world, id);
-  give_it();
+  send_it();
   const Snapshot view = *Snapshot::take(world.environment());
-  const VariablePlace space{.space = "default"};
-  EXPECT_EQ(world.queries().variable(view, space, "kept").error().code, "variable.sealed");
-  EXPECT_EQ((*world.queries().variables(view, space, 10, ""))["items"][0]["sealed"], true);
+  const VariablePlace ns{.ns = "default"};
+  EXPECT_EQ(world.queries().variable(view, ns, "kept").error().code, "variable.sealed");
+  EXPECT_EQ((*world.queries().variables(view, ns, 10, ""))["items"][0]["sealed"], true);
 
   const std::string reader = world.start("reads")["id"];
   EXPECT_EQ(world.instance(reader)["sealed"], true);
   EXPECT_THAT(leaks_of(world), IsEmpty());
   {
     const Snapshot later = *Snapshot::take(world.environment());
-    const auto read = *read_living(later, NamespaceNumber(1), parsed_id(reader));
+    const auto read = *read_live(later, NamespaceNumber(1), parsed_id(reader));
     EXPECT_EQ(read->data.value()["var"]["kept"], kValue);
   }
-  world.must(PutVariable{space, "kept", {.content_type = "text/plain", .bytes = "known"}});
+  world.must(PutVariable{ns, "kept", {.content_type = "text/plain", .bytes = "known"}});
   const Snapshot after = *Snapshot::take(world.environment());
-  EXPECT_TRUE(world.queries().variable(after, space, "kept")) << "it is another value now";
+  EXPECT_TRUE(world.queries().variable(after, ns, "kept")) << "the new value is not sealed";
 }
 
-TEST_F(Sealed, InstancesAreFewAndOthersAreReadAsEver) {
-  give_it();
-  EXPECT_THAT(leaks_of(world), Not(IsEmpty())) << "or these tests would find nothing anywhere";
+TEST_F(SealedInstance, LeavesOtherInstancesReadable) {
+  send_it();
+  EXPECT_THAT(leaks_of(world), Not(IsEmpty())) << "an instance that is not sealed shows the value";
   EXPECT_FALSE(world.instance(id).contains("sealed"));
   EXPECT_EQ(world.instance(id)["data"]["go"], kValue);
 }
 
-TEST(Secrets, OfAnActionReachItsChildAndNoFileLogOrAnswer) {
+TEST(Secrets, ReachTheSubflowOfAnActionAndNoFileLogOrAnswer) {
   World world;
   world.apply(kUsesIt);
   world.apply(R"(
@@ -222,25 +222,25 @@ states:
 )");
   world.must(PutSecret{"default", "token", kValue});
   const std::string caller = world.start("caller")["id"];
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "its input is kept for a second attempt";
-  EXPECT_FALSE(world.instance(caller).contains("sealed")) << "it has nothing of it in its data";
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "while the input is kept for a second attempt";
+  EXPECT_FALSE(world.instance(caller).contains("sealed")) << "the data of the caller has no secret";
   const Json child = world.instances().back();
   EXPECT_EQ(child["workflow"], "uses");
   EXPECT_EQ(child["sealed"], true);
   world.restart();
-  give(world);
+  send_secret(world);
   EXPECT_THAT(leaks_of(world), IsEmpty());
   for (const char* type : {"one", "two"}) {
     world.publish({.id = type, .source = "s", .type = type, .subject = kValue});
-    world.settle();
+    world.run_until_idle();
   }
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "its error comes back";
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the error of the subflow";
   EXPECT_EQ(world.instance(caller)["sealed"], true);
   world.run_for(seconds(60));
-  EXPECT_THAT(leaks_of(world), IsEmpty()) << "and it is tried again";
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the retry";
 }
 
-TEST(Secrets, ThatAreMissingAreAnErrorOfTheAction) {
+TEST(Secrets, RaiseAnErrorOfTheActionWhenTheyAreMissing) {
   World world;
   world.apply(R"(
 id: caller
@@ -253,7 +253,7 @@ states:
             (Json{{"code", "direktiv.secrets.notFound"}, {"msg", "there is no secret \"token\""}}));
 }
 
-TEST(Secrets, AreKeptAndListedByNameOnly) {
+TEST(Secrets, AreShownByNameOnly) {
   World world;
   world.must(CreateNamespace{.name = "other"});
   const auto answer = [](bool created) { return Json{{"name", "token"}, {"created", created}}; };
@@ -262,9 +262,9 @@ TEST(Secrets, AreKeptAndListedByNameOnly) {
   EXPECT_EQ(world.must(PutSecret{"other", "token", kValue}), answer(true));
   EXPECT_THAT(leaks_of(world), IsEmpty());
   world.restart();
-  const auto read = [&](NamespaceNumber space) {
+  const auto read = [&](NamespaceNumber ns) {
     const Snapshot view = *Snapshot::take(world.environment());
-    return *read_secret(view, space, "token");
+    return *read_secret(view, ns, "token");
   };
   EXPECT_EQ(read(NamespaceNumber(1)), kValue);
   EXPECT_EQ(read(NamespaceNumber(2)), kValue);
@@ -275,7 +275,7 @@ TEST(Secrets, AreKeptAndListedByNameOnly) {
 
   const Answered gone = world.command(DeleteSecret{"default", "token"});
   const Answered nowhere = world.command(PutSecret{"nowhere", "token", kValue});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ((**gone).error().code, "secret.not_found");
   EXPECT_EQ((**nowhere).error().code, "namespace.not_found");
   EXPECT_THAT(leaks_of(world), IsEmpty());

@@ -1,4 +1,4 @@
-// Retries and timeouts that the settings of a namespace give to calls of its services.
+// Settings of services in a namespace: URLs, retries and timeouts of their calls.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::SizeIs;
 
-TEST(ServiceSettings, AServiceOfTheSettingsIsWhereTheySayItIs) {
+TEST(ServiceSettings, SetTheUrlOfAService) {
   World world;
   world.must(CreateNamespace{
       .name = "default",
@@ -22,14 +22,14 @@ TEST(ServiceSettings, AServiceOfTheSettingsIsWhereTheySayItIs) {
   world.start_order();
   world.restart();
   world.start("order");
-  world.settle();
+  world.run_until_idle();
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   for (const Task& task : world.functions.tasks()) {
     EXPECT_EQ(task.target, TaskTarget(HttpService{"http://127.0.0.1:9/pay"}));
   }
 }
 
-TEST(ServiceSettings, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
+TEST(ServiceSettings, AreRefusedWithTheirPlaceWhenTheyAreInvalid) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {R"({"url": "ftp://x"})", "services.a.url: "},
       {R"({"url": 3})", "services.a.url: "},
@@ -48,21 +48,21 @@ TEST(ServiceSettings, SettingsThatCannotBeUsedAreRefusedWithTheirPlace) {
   for (const auto& [service, message] : rows) {
     const Json settings = {{"services", {{"a", Json::parse(service)}}}};
     const Answered answer = world.command(CreateNamespace{.name = "default", .settings = settings});
-    world.settle();
+    world.run_until_idle();
     ASSERT_FALSE((**answer).has_value()) << service;
     EXPECT_EQ((**answer).error().code, "settings.invalid");
     EXPECT_THAT((**answer).error().message, testing::StartsWith(message)) << service;
   }
 }
 
-/// Has the service `charge` those settings, beside what else the namespace has.
+/// Sets the service `charge`, with other settings of the namespace.
 void set_service(World& world, std::string_view service, std::string_view others = "") {
   world.must(CreateNamespace{.name = "default",
                              .settings = Json::parse(fmt::format(
                                  R"({{"services": {{"charge": {}}}{}}})", service, others))});
 }
 
-/// How many attempts are made of an action that always fails, all within an hour.
+/// The number of attempts, within an hour, of an action that always fails.
 size_t attempts_of(World& world, const std::string& yaml) {
   world.apply(yaml);
   const size_t before = world.functions.tasks().size();
@@ -92,13 +92,15 @@ TEST(ServicePolicies, AreReadInEveryVocabulary) {
   }
 }
 
-TEST(ServicePolicies, CountWhereNothingNearerHasOne) {
+TEST(ServicePolicies, ApplyWhenNothingNearerHasAPolicy) {
   World world;
   set_service(world, R"({"retries": {"max_attempts": 3, "codes": ["*"]}})",
               R"(, "defaults": "stevora")");
-  EXPECT_EQ(attempts_of(world, order()), 4u) << "before the namespace's defaults";
+  EXPECT_EQ(attempts_of(world, order()), 4u)
+      << "the policy overrides the defaults of the namespace";
   EXPECT_EQ(attempts_of(world, order(", retries: {max_attempts: 1, codes: ['*']}")), 2u);
-  EXPECT_EQ(attempts_of(world, order() + "defaults: direktiv\n"), 1u) << "behind the workflow's";
+  EXPECT_EQ(attempts_of(world, order() + "defaults: direktiv\n"), 1u)
+      << "the defaults of the workflow override the policy";
   EXPECT_EQ(attempts_of(world, R"(
 id: order
 functions:
@@ -107,7 +109,7 @@ states:
 - {id: pay, type: action, action: {function: charge}}
 )"),
             5u)
-      << "behind the function's";
+      << "the policy of the function overrides that of the service";
   EXPECT_EQ(attempts_of(world, R"(
 id: order
 functions:
@@ -116,10 +118,10 @@ states:
 - {id: pay, type: action, action: {function: charge}}
 )"),
             4u)
-      << "of a global service in the namespace default";
+      << "the policy applies to a global service";
 }
 
-TEST(ServicePolicies, TimeoutsCountKeyByKey) {
+TEST(ServicePolicies, MergeTimeoutsKeyByKey) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
@@ -138,7 +140,7 @@ TEST(ServicePolicies, TimeoutsCountKeyByKey) {
   EXPECT_EQ(world.instance(other)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, ATimeoutOfOneScopeGivesWayToOneOfTheOther) {
+TEST(ServicePolicies, YieldToATimeoutOfAnotherScope) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"timeout": "10s"})");
@@ -150,7 +152,7 @@ TEST(ServicePolicies, ATimeoutOfOneScopeGivesWayToOneOfTheOther) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, ATimeoutThatTheSettingsNoLongerHaveIsFinal) {
+TEST(ServicePolicies, EndACallByATimeoutThatTheyNoLongerHave) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"startToCloseTimeout": "1m", "retries": {"maximumAttempts": 5}})");
@@ -163,7 +165,7 @@ TEST(ServicePolicies, ATimeoutThatTheSettingsNoLongerHaveIsFinal) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, AServiceMayHaveThemAndStayWithItsWorkers) {
+TEST(ServicePolicies, ApplyToAServiceOfWorkers) {
   World world;
   set_service(world, R"j({"retries": "fixed(2, 1s)"})j");
   world.apply(order());
@@ -172,7 +174,7 @@ TEST(ServicePolicies, AServiceMayHaveThemAndStayWithItsWorkers) {
             TaskTarget(WorkQueue{"millrace.tasks.default.charge"}));
 }
 
-TEST(ServiceSettings, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
+TEST(ServiceSettings, GiveTheDefaultsOfTheNamespaceToCallsWithoutAPolicy) {
   World world;
   world.must(
       CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});
@@ -186,7 +188,7 @@ TEST(ServiceSettings, TheDefaultsOfTheNamespaceAreTheirsThatHaveNoPolicy) {
   EXPECT_EQ(world.instance(id)["error"]["msg"], "Step 'pay' failed after 3 attempts: no");
 }
 
-TEST(ServiceSettings, AWorkflowThatNamesItsDefaultsHasNotThoseOfTheNamespace) {
+TEST(ServiceSettings, DoNotOverrideTheDefaultsOfAWorkflow) {
   World world;
   world.must(
       CreateNamespace{.name = "default", .settings = Json::parse(R"({"defaults": "stevora"})")});

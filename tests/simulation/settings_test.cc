@@ -1,5 +1,5 @@
-// Settings of a namespace that a later release, or damage, has made unreadable: nothing is sent by
-// them to a wrong place, and nothing is lost.
+// Settings of a namespace that a later release or damage has made unreadable: nothing is sent to a
+// wrong place, and nothing is lost. Warnings about settings without an effect.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ states:
 - {id: tax, type: action, async: true, action: {function: tax}}
 )";
 
-TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
+TEST(ServiceSettings, HoldBackTasksAndWebhooksWhileTheyAreUnreadable) {
   for (const char* const text : {R"({"services": 5})", "{", R"({"later": true})"}) {
     World world;
     world.must(CreateNamespace{.name = "default", .settings = Json::parse(kSettings)});
@@ -71,7 +71,7 @@ TEST(UnreadableSettings, HoldBackWhatWouldGoByThemUntilTheyAreSetAgain) {
   }
 }
 
-TEST(SettingsWarnings, SayWhatIsValidAndNeverHappens) {
+TEST(SettingsWarnings, ReportValidSettingsWithoutAnEffect) {
   World world;
   const Json settings = Json::parse(R"json({
     "services": {
@@ -110,17 +110,18 @@ TEST(SettingsWarnings, SayWhatIsValidAndNeverHappens) {
                     HasSubstr("webhooks[0].retries.delay: 5 without a unit"),
                     HasSubstr("webhooks[1].retries: 5 without a unit"),
                     HasSubstr("webhooks[0].types[0]: no event has the type "
-                              "\"millrace.instance.complete\", so none is sent for it; did you "
-                              "mean \"millrace.instance.completed\"?\n"),
-                    HasSubstr("webhooks[0].types[2]: no event has the type \"order.paid\", so none "
-                              "is sent for it; write one of millrace.instance.started, ")));
+                              "\"millrace.instance.complete\", so the webhook sends none for it; "
+                              "did you mean \"millrace.instance.completed\"?\n"),
+                    HasSubstr("webhooks[0].types[2]: no event has the type \"order.paid\", so the "
+                              "webhook sends none for it; write one of "
+                              "millrace.instance.started, ")));
   EXPECT_THAT(answer.at("warnings"), SizeIs(10)) << said;
   const Snapshot view = *Snapshot::take(world.environment());
   EXPECT_EQ(world.queries().namespaces(view).value()["items"][0]["settingsWarnings"],
             answer.at("warnings"));
 }
 
-TEST(SettingsWarnings, AreNotThereForSettingsThatDoWhatTheySay) {
+TEST(SettingsWarnings, AreAbsentForEffectiveSettings) {
   World world;
   const Json answer = world.must(CreateNamespace{
       .name = "default",

@@ -1,4 +1,4 @@
-// Workflows of which one instance may live at a time, through the whole core.
+// Singular workflows, which have at most one live instance, through the whole engine.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,13 +26,13 @@ class Singular : public testing::Test {
  protected:
   std::string call(const std::string& key = "") {
     const Answered answered = world.command(StartInstance{
-        .space = "default", .workflow = "one", .input = Json::object(), .idempotency_key = key});
-    world.settle();
+        .ns = "default", .workflow = "one", .input = Json::object(), .idempotency_key = key});
+    world.run_until_idle();
     return **answered ? (**answered)->at("id").get<std::string>() : (**answered).error().code;
   }
   void go() {
     world.publish("go", fmt::format("go-{}", ++gone_));
-    world.settle();
+    world.run_until_idle();
   }
   double skipped() { return world.metric("millrace_starts_skipped_total"); }
 
@@ -40,64 +40,64 @@ class Singular : public testing::Test {
   int gone_ = 0;
 };
 
-TEST_F(Singular, RefusesACallWhileAnInstanceHasNotEnded) {
+TEST_F(Singular, RefusesACallWhileAnInstanceIsLive) {
   world.apply(one(kByCall));
   EXPECT_THAT(call(), SizeIs(36));
   EXPECT_EQ(call(), "direktiv.mutex");
   go();
   EXPECT_THAT(call(), SizeIs(36));
-  EXPECT_THAT(world.instances(), SizeIs(2)) << "what is refused leaves nothing";
-  EXPECT_EQ(skipped(), 0) << "the caller was told";
+  EXPECT_THAT(world.instances(), SizeIs(2)) << "a refused start leaves no instance";
+  EXPECT_EQ(skipped(), 0) << "a refused call is not a skipped start";
 }
 
-TEST_F(Singular, AnswersAKeyThatHasStartedTheInstance) {
+TEST_F(Singular, ReturnsTheInstanceOfAnIdempotencyKey) {
   world.apply(one(kByCall));
   const std::string id = call("k");
   EXPECT_EQ(call("k"), id);
   EXPECT_EQ(call("other"), "direktiv.mutex");
   go();
-  EXPECT_EQ(call("k"), id) << "though it has ended";
-  EXPECT_NE(call("other"), id) << "a refusal is not kept under its key";
+  EXPECT_EQ(call("k"), id) << "the key returns an ended instance";
+  EXPECT_NE(call("other"), id) << "a refusal is not stored under the key";
 }
 
-TEST_F(Singular, IsFreeHoweverTheInstanceEnds) {
+TEST_F(Singular, AllowsACallAfterACancel) {
   world.apply(one(kByCall));
   const InstanceId id = parse_instance_id(call()).value();
   world.must(CancelInstance{"default", id});
   EXPECT_THAT(call(), SizeIs(36));
 }
 
-TEST_F(Singular, SkipsTheEventsThatComeWhileAnInstanceLives) {
+TEST_F(Singular, SkipsEventsWhileAnInstanceIsLive) {
   world.apply(one(kByEvent));
   for (const char* id : {"1", "2", "3"}) world.publish("begin", id);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(skipped(), 2);
   go();
-  EXPECT_THAT(world.instances(), SizeIs(1)) << "they do not wait";
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "skipped events do not wait";
   world.publish("begin", "4");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Singular, DoesNotTakeASkippedEventThatComesAgain) {
+TEST_F(Singular, DropsADuplicateOfASkippedEvent) {
   world.apply(one(kByEvent));
   world.publish("begin", "1");
   world.publish("begin", "2");
-  world.settle();
+  world.run_until_idle();
   go();
-  world.clock.advance(minutes(3));  // the broker takes it again, we know it still
+  world.clock.advance(minutes(3));  // the broker stores the duplicate, the engine drops it
   world.publish("begin", "2");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-TEST_F(Singular, UsesUpTheEventsOfAGroup) {
+TEST_F(Singular, UsesUpTheEventsOfASkippedGroup) {
   world.apply(one("{type: eventsAnd, correlate: [order], events: [{type: a}, {type: b}]}"));
   const auto pair = [&](const std::string& order) {
     world.publish("a", "a" + order, nullptr, {{"order", order}});
     world.publish("b", "b" + order, nullptr, {{"order", order}});
-    world.settle();
+    world.run_until_idle();
   };
   pair("1");
   pair("2");
@@ -110,30 +110,30 @@ TEST_F(Singular, UsesUpTheEventsOfAGroup) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Singular, SkipsTheTicksThatComeWhileAnInstanceLives) {
+TEST_F(Singular, SkipsTicksWhileAnInstanceIsLive) {
   world.apply(one("{type: scheduled, cron: '@hourly'}"));
   world.run_for(hours(3));
   EXPECT_THAT(world.instances(), SizeIs(1));
   EXPECT_EQ(skipped(), 2);
   const Answered triggered = world.command(TriggerSchedule{"default", "one"});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ((**triggered).error().code, "direktiv.mutex");
   go();
   world.run_for(hours(1));
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Singular, IsKnownAfterARestart) {
+TEST_F(Singular, AppliesAfterARestart) {
   world.apply(one(kByCall));
   call();
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(call(), "direktiv.mutex");
   go();
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(call(), SizeIs(36));
-  world.must(DeleteWorkflow{.space = "default", .id = "one", .cancel = true});
+  world.must(DeleteWorkflow{.ns = "default", .id = "one", .cancel = true});
   world.apply(one(kByCall));
   EXPECT_THAT(call(), SizeIs(36));
 }
@@ -145,7 +145,7 @@ TEST_F(Singular, CountsInstancesOfOlderRevisions) {
   world.apply(one(kByCall));
   EXPECT_EQ(call(), "direktiv.mutex");
   go();
-  EXPECT_THAT(call(), SizeIs(36)) << "both have ended";
+  EXPECT_THAT(call(), SizeIs(36)) << "both instances have ended";
 }
 
 TEST_F(Singular, CountsOnlyItsOwnInstances) {

@@ -1,4 +1,4 @@
-// How events start instances, through the whole core.
+// Starts by events, and duplicates, through the whole engine.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// After that the broker takes a message again that it has.
+/// After this time the broker stores a duplicate again.
 constexpr std::chrono::minutes kBrokersWindow{2};
 
 constexpr const char* kOnOrder = R"(
@@ -22,7 +22,7 @@ states:
 - {id: done, type: noop}
 )";
 
-TEST(StartByEvent, MakesOneInstanceForEachEventThatMatches) {
+TEST(StartByEvent, CreatesOneInstanceForEachMatchingEvent) {
   World world;
   world.apply(kOnOrder);
   world.publish("order.placed", "1", {{"n", 1}}, {{"region", "eu-west"}});
@@ -30,7 +30,7 @@ TEST(StartByEvent, MakesOneInstanceForEachEventThatMatches) {
   world.publish("order.placed", "3", {{"n", 3}});
   world.publish("order.paid", "4", {{"n", 4}}, {{"region", "eu-west"}});
   world.publish("order.placed", "5", {{"n", 5}}, {{"region", "eu-north"}});
-  world.settle();
+  world.run_until_idle();
 
   const auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
@@ -44,7 +44,7 @@ TEST(StartByEvent, MakesOneInstanceForEachEventThatMatches) {
                   {"event", {{"type", "order.placed"}, {"source", "/test"}, {"id", "1"}}}}));
 }
 
-TEST(StartByEvent, HandsOverTheWholeEventWhereItIsCaptured) {
+TEST(StartByEvent, PassesTheWholeEventWhenItIsCaptured) {
   World world;
   world.apply(R"(
 id: whole
@@ -53,14 +53,14 @@ states:
 - {id: done, type: noop}
 )");
   world.publish("t", "7", {{"n", 1}}, {{"region", "eu"}});
-  world.settle();
+  world.run_until_idle();
   const Json input = world.instances().at(0)["input"]["t"];
   EXPECT_EQ(input["id"], "7");
   EXPECT_EQ(input["region"], "eu");
   EXPECT_EQ(input["data"], (Json{{"n", 1}}));
 }
 
-TEST(StartByEventsXor, TakesTheFirstEntryThatMatches) {
+TEST(StartByEvent, UsesTheFirstMatchingEntryOfEventsXor) {
   World world;
   world.apply(R"(
 id: either
@@ -73,11 +73,11 @@ start:
 states:
 - {id: done, type: noop}
 )");
-  world.publish("a", "1", 1, {{"kind", "x"}});  // both entries: one instance, by the first
+  world.publish("a", "1", 1, {{"kind", "x"}});  // matches two entries: one instance, by the first
   world.publish("a", "2", 2);
   world.publish("b", "3", 3);
   world.publish("c", "4", 4);
-  world.settle();
+  world.run_until_idle();
   const auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(3));
   EXPECT_EQ(instances[0]["input"], (Json{{"a", 1}}));
@@ -85,7 +85,7 @@ states:
   EXPECT_EQ(instances[2]["input"], (Json{{"b", 3}}));
 }
 
-TEST(Events, GoToEveryStartAndEveryInstanceThatTheyMatch) {
+TEST(Events, ReachEachStartAndInstanceThatTheyMatch) {
   World world;
   for (const char* id : {"first", "second"}) {
     world.apply(
@@ -94,7 +94,7 @@ TEST(Events, GoToEveryStartAndEveryInstanceThatTheyMatch) {
                     id));
   }
   world.publish("t", "1", 1);
-  world.settle();
+  world.run_until_idle();
   auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
   for (const Json& instance : instances) {
@@ -102,7 +102,7 @@ TEST(Events, GoToEveryStartAndEveryInstanceThatTheyMatch) {
   }
 
   world.publish("t", "2", 2);
-  world.settle();
+  world.run_until_idle();
   instances = world.instances();
   ASSERT_THAT(instances, SizeIs(4));
   EXPECT_EQ(instances[0]["status"], "complete");
@@ -112,33 +112,33 @@ TEST(Events, GoToEveryStartAndEveryInstanceThatTheyMatch) {
   EXPECT_EQ(instances[3]["status"], "waiting");
 }
 
-TEST(Events, OfAnotherNamespaceConcernNobodyHere) {
+TEST(Events, StayWithinTheirNamespace) {
   World world;
   world.apply(kOnOrder);
   world.must(CreateNamespace{.name = "other"});
   Event event{.id = "1", .source = "/test", .type = "order.placed"};
   event.extensions["region"] = "eu-west";
   world.publish(event, "other");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), IsEmpty());
   EXPECT_THAT(world.dead_letters(), IsEmpty());
 }
 
-TEST(Events, OfANamespaceThatThereIsNotAreDeadLetters) {
+TEST(Events, BecomeDeadLettersWhenTheirNamespaceDoesNotExist) {
   World world;
   world.apply(kOnOrder);
   Event event{.id = "1", .source = "/test", .type = "order.placed"};
   world.publish(event, "nowhere");
   event.extensions["region"] = "eu-west";
   world.publish(event);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.dead_letters(), ElementsAre("namespace.not_found"));
   EXPECT_EQ(world.broker.others().at(0).message.subject,
             "millrace.dlq.nowhere.namespace%2Enot_found");
-  EXPECT_THAT(world.instances(), SizeIs(1)) << "what stands behind it is read";
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "the next event is read";
 }
 
-TEST(Events, ThatCannotBeReadAreDeadLettersAndTheStreamGoesOn) {
+TEST(Events, BecomeDeadLettersWhenTheyCannotBeRead) {
   World world;
   world.apply(kOnOrder);
   world.broker.inject({.subject = "millrace.events.default.t", .data = "no event"});
@@ -147,7 +147,7 @@ TEST(Events, ThatCannotBeReadAreDeadLettersAndTheStreamGoesOn) {
                        .data = "{}"});
   world.broker.inject({.subject = "millrace.events.", .data = "{}"});
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.dead_letters(), SizeIs(3));
   EXPECT_EQ(world.metric("millrace_events_unreadable_total"), 3);
   EXPECT_THAT(world.instances(), SizeIs(1));
@@ -157,22 +157,22 @@ TEST(Events, ThatCannotBeReadAreDeadLettersAndTheStreamGoesOn) {
 TEST(Duplicates, AreDroppedWhenTheFirstHadAnEffect) {
   World world;
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
-  world.apply(kOnOrder);  // only now would it have concerned anybody
+  world.run_until_idle();
+  world.apply(kOnOrder);  // the first event had no effect
   world.clock.advance(kBrokersWindow);
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 
   world.restart();
   world.clock.advance(kBrokersWindow);
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
   world.publish("order.placed", "2", 2, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST(Duplicates, OfAnotherNamespaceOrSourceAreNone) {
+TEST(Duplicates, HaveTheSameNamespaceAndSource) {
   World world;
   world.apply(kOnOrder);
   world.must(CreateNamespace{.name = "other"});
@@ -183,22 +183,22 @@ TEST(Duplicates, OfAnotherNamespaceOrSourceAreNone) {
   world.publish(event, "other");
   event.source = "/elsewhere";
   world.publish(event);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_instances_started_total"), 3);
 }
 
-TEST(Duplicates, AreTakenAgainWhenTheWindowIsOver) {
+TEST(Duplicates, AreAppliedAgainAfterTheDeduplicationWindow) {
   World world;
   world.apply(kOnOrder);
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   world.clock.advance(std::chrono::minutes(10));
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
   world.clock.advance(kBrokersWindow);
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 

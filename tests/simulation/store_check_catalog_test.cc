@@ -1,5 +1,5 @@
-// The store check finds damage under its code. The catalog: namespaces, workflows, revisions,
-// schedules, groups.
+// The store check reports damage to the catalog: namespaces, workflows, revisions, schedules,
+// groups.
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -17,19 +17,19 @@ namespace millrace {
 namespace {
 
 const Plant kCatalogPlants[] = {
-    {"two namespaces of one number",
+    {"two namespaces with one number",
      {"number.twice"},
      [](Transaction& tx) { write_namespace(tx, "twin", {.number = kShop}); }},
-    {"a namespace that was deleted alone: its workflows, instances and webhooks are left",
+    {"a missing row of a namespace that has workflows, instances and webhooks",
      {"namespace.missing"},
      [](Transaction& tx) { tx.erase(Table::kNamespaces, "shop"); }},
     {"a task of a deleted namespace",
      {"namespace.missing"},
      [](Transaction& tx) {
        write_counter(tx, Counter::kNamespace, 3);
-       write_task(tx, {.space = NamespaceNumber(3), .task = kNobody, .by = kNobody});
+       write_task(tx, {.ns = NamespaceNumber(3), .task = kUnknownId, .by = kUnknownId});
      }},
-    {"an instance that has ended in a deleted namespace",
+    {"an ended instance of a deleted namespace",
      {"namespace.missing", "workflow.missing"},
      [](Transaction& tx) {
        const InstanceId id = id_of("fails");
@@ -37,7 +37,7 @@ const Plant kCatalogPlants[] = {
        erase_with_history(tx, *instance);
        tx.erase(Table::kWorkflows, workflow_key("fails"));
        Instance moved = *instance;
-       moved.space = NamespaceNumber(3);
+       moved.ns = NamespaceNumber(3);
        moved.history_count = 2;
        moved.idempotency_key.clear();
        moved.failed_data.reset();
@@ -47,13 +47,13 @@ const Plant kCatalogPlants[] = {
        moved.last_history = number;
        write_history(
            tx, number,
-           {.space = moved.space,
+           {.ns = moved.ns,
             .instance = id,
             .records = {{.time = moved.started_at, .kind = HistoryKind::kStarted},
                         {.time = moved.started_at, .kind = HistoryKind::kEnded, .state = "a"}}});
        write_instance(tx, moved, {.input = true, .data = true});
      }},
-    {"no namespace `default`",
+    {"a missing namespace `default`",
      {"namespace.missing"},
      [](Transaction& tx) { tx.erase(Table::kNamespaces, "default"); }},
     {"settings that cannot be read",
@@ -61,13 +61,13 @@ const Plant kCatalogPlants[] = {
      [](Transaction& tx) {
        write_namespace(tx, "shop", {.number = kShop, .settings = R"({"paused": 7})"});
      }},
-    {"a workflow without its row",
+    {"a missing row of a workflow",
      {"workflow.missing"},
      [](Transaction& tx) { tx.erase(Table::kWorkflows, workflow_key("naps")); }},
-    {"a definition that is gone",
+    {"a missing definition",
      {"definition.missing"},
      [](Transaction& tx) { tx.erase(Table::kDefinitions, definition_key(tx, "child", 1)); }},
-    {"a revision behind the newest",
+    {"a revision after the newest",
      {"definition.unknown"},
      [](Transaction& tx) {
        tx.put(Table::kDefinitions, definition_key(tx, "naps", 2),
@@ -78,7 +78,7 @@ const Plant kCatalogPlants[] = {
      [](Transaction& tx) {
        write_definition(tx, {number_of(tx, "naps"), 1}, {.text = "nonsense"});
      }},
-    {"a definition of another id",
+    {"a definition with another id",
      {"definition.unloadable"},
      [](Transaction& tx) {
        write_definition(tx, {number_of(tx, "fails"), 1},
@@ -88,7 +88,7 @@ const Plant kCatalogPlants[] = {
      {"instance.missing"},
      [](Transaction& tx) {
        const VariableOwner owner{
-           .scope = VariableScope::kInstance, .space = kDefault, .instance = kNobody};
+           .scope = VariableScope::kInstance, .ns = kDefault, .instance = kUnknownId};
        write_variable(tx, {owner, "v"}, {"text/plain", "x"});
      }},
     {
@@ -101,21 +101,21 @@ const Plant kCatalogPlants[] = {
      [](Transaction& tx) {
        tx.put(Table::kGroups, first(tx, Table::kGroups, "\x01").first, encode_counts({2, 0}));
      }},
-    {"a waiting event that its number does not find",
+    {"a waiting event without its number",
      {"group.event"},
      [](Transaction& tx) { tx.erase(Table::kGroups, first(tx, Table::kGroups, "\x03").first); }},
-    {"a waiting event that is gone",
+    {"a missing waiting event",
      {"group.number", "group.counts"},
      [](Transaction& tx) { tx.erase(Table::kGroups, first(tx, Table::kGroups, "\x02").first); }},
-    {"a schedule without its row",
+    {"a missing row of a schedule",
      {"schedule.missing"},
      [](Transaction& tx) { tx.erase(Table::kSchedules, first(tx, Table::kSchedules).first); }},
-    {"a schedule of a workflow that has none",
+    {"a schedule of a workflow without a schedule",
      {"schedule.unknown"},
      [](Transaction& tx) {
        write_schedule(tx, number_of(tx, "naps"), {.from = read_engine_time(tx).value()});
      }},
-    {"a waiting event that waits for ever",
+    {"a waiting event without a lifespan",
      {"group.event"},
      [](Transaction& tx) {
        edit<GroupedRecord>(tx, Table::kGroups, first(tx, Table::kGroups, "\x02").first,
@@ -124,7 +124,7 @@ const Plant kCatalogPlants[] = {
      }},
 };
 
-TEST(StoreCheckCatalog, FindsEachDamageUnderItsCode) { expect_each_found(kCatalogPlants); }
+TEST(StoreCheck, FindsDamageToTheCatalog) { expect_each_found(kCatalogPlants); }
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// The store check finds damage under its code. Instances with their calls, tasks, errands and
-// history.
+// The store check reports damage to instances and their calls, tasks, messages and history.
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/call_rows.h"
@@ -20,8 +19,8 @@ using std::chrono::hours;
 const Plant kInstancePlants[] = {
     {"a head of another instance",
      {"instance.key"},
-     [](Transaction& tx) { edit_head(tx, "both", [](Instance& head) { head.id = kNobody; }); }},
-    {"an instance that lives and has ended",
+     [](Transaction& tx) { edit_head(tx, "both", [](Instance& head) { head.id = kUnknownId; }); }},
+    {"an instance that is both live and ended",
      {"instance.twice", "history.order"},
      [](Transaction& tx) {
        edit_head(tx, "both", [&](Instance head) {
@@ -50,28 +49,28 @@ const Plant kInstancePlants[] = {
     {"a state that its workflow does not have",
      {"instance.state"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.state = 7; }); }},
-    {"a record of a state that does not exist",
+    {"a history record of an unknown state",
      {"instance.state"},
      [](Transaction& tx) {
        edit_history(tx, "naps", [](HistoryRow& row) { row.records.back().state = "nowhere"; });
      }},
-    {"a failed state without the data that its head tells of",
+    {"a failed state without the data that its head mentions",
      {"instance.parts"},
      [](Transaction& tx) {
        tx.erase(Table::kEnded, key_of(id_of("fails"), Part::kFailedData));
        edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
             [](Instance& head) { head.failed_data = LazyJson(Json::object()); });
      }},
-    {"data of a failed state that its head does not tell of",
+    {"data of a failed state that its head does not mention",
      {"instance.parts"},
      [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("both"), Part::kFailedData), "{}"); }},
     {"an instance without its input",
      {"instance.parts"},
      [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("naps"), Part::kInput)); }},
-    {"a call that is missing",
+    {"a missing call",
      {"instance.parts", "instance.caller"},
      [](Transaction& tx) { tx.erase(Table::kLive, call_key(id_of("parent"), 1)); }},
-    {"an ended instance whose data is nowhere",
+    {"an ended instance without its data",
      {"instance.parts"},
      [](Transaction& tx) {
        const std::string key = key_of(id_of("keeps"), Part::kData);
@@ -92,7 +91,7 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        edit_head(tx, "waits", [](Instance& head) { head.timers.push_back(head.timers.front()); });
      }},
-    {"a call's deadline without a timer",
+    {"a deadline of a call without a timer",
      {"instance.timers"},
      [](Transaction& tx) {
        edit_call(tx, "parent", [](Call& call) { call.deadlines[0] = *call.first_at; });
@@ -102,7 +101,7 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        edit_head(tx, "waits", [](Instance& head) { head.listeners[0].filter.type = "other"; });
      }},
-    {"a listener for an event that has come",
+    {"a listener of an entry that has its event",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "both", [](Instance& head) {
@@ -110,18 +109,18 @@ const Plant kInstancePlants[] = {
          head.listeners.back().entry = 0;
        });
      }},
-    {"a sealed row of an instance that is not",
+    {"a sealed row of an instance that is not sealed",
      {"idempotency.instance", "instance.seal"},
      [](Transaction& tx) {
        rows::put(tx, Table::kLive, key_of(id_of("naps"), Part::kInput), "{}", true);
      }},
-    {"an idempotency key that is forgotten",
+    {"a missing idempotency key",
      {"instance.idempotency"},
      [](Transaction& tx) {
        tx.erase(Table::kIdempotency,
                 rows::workflow_prefix(number_of(tx, "naps")).append("key of naps"));
      }},
-    {"a child of another attempt",
+    {"a subflow of another attempt",
      {"instance.caller", "call.child"},
      [](Transaction& tx) {
        edit_head(tx, "child", [](Instance& head) { ++head.caller->attempt; });
@@ -131,46 +130,46 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        edit_call(tx, "parent", [](Call& call) { call.retry_at = call.first_at; });
      }},
-    {"a task that is gone",
+    {"a missing task",
      {"call.task"},
      [](Transaction& tx) {
-       const InstanceId task = read_living(tx, kDefault, id_of("order")).value()->calls.front().id;
+       const InstanceId task = read_live(tx, kDefault, id_of("order")).value()->calls.front().id;
        erase_task(tx, task);
      }},
-    {"a child that is gone",
+    {"a missing subflow",
      {"call.child"},
      [](Transaction& tx) {
-       const auto child = read_living(tx, kDefault, id_of("child")).value();
+       const auto child = read_live(tx, kDefault, id_of("child")).value();
        for (const Part part : {Part::kHead, Part::kInput, Part::kData}) {
          tx.erase(Table::kLive, key_of(child->id, part));
        }
        erase_with_history(tx, *child);
      }},
-    {"a task that nothing waits for",
+    {"a task without a call",
      {"task.caller"},
      [](Transaction& tx) {
-       const InstanceId id = read_living(tx, kDefault, id_of("order")).value()->calls.front().id;
+       const InstanceId id = read_live(tx, kDefault, id_of("order")).value()->calls.front().id;
        StartTask task = *read_task(tx, id).value();
-       task.task = kNobody;
+       task.task = kUnknownId;
        write_task(tx, task);
      }},
-    {"an errand that starts a child which lives",
+    {"an instance message that starts a live subflow",
      {"errand.twice"},
      [](Transaction& tx) {
        write_counter(tx, Counter::kInbox, 1);
        write_inbox(tx, 1,
-                   {.errand = StartChild{.space = kDefault,
-                                         .child = id_of("child"),
-                                         .workflow = "child",
-                                         .by = id_of("parent")}});
+                   {.message = StartChild{.ns = kDefault,
+                                          .child = id_of("child"),
+                                          .workflow = "child",
+                                          .by = id_of("parent")}});
      }},
-    {"a history row that is gone",
+    {"a missing history row",
      {"history.missing"},
      [](Transaction& tx) { tx.erase(Table::kHistory, rows::key_of(last_history(tx, "naps"))); }},
     {"a history row of another instance",
      {"history.owner"},
      [](Transaction& tx) {
-       edit_history(tx, "naps", [](HistoryRow& row) { row.instance = kNobody; });
+       edit_history(tx, "naps", [](HistoryRow& row) { row.instance = kUnknownId; });
      }},
     {"a history that goes back in time",
      {"history.order"},
@@ -179,7 +178,7 @@ const Plant kInstancePlants[] = {
          row.records.back().time = row.records.front().time - hours(1);
        });
      }},
-    {"a history that runs in a circle",
+    {"a history with a cycle",
      {"history.order"},
      [](Transaction& tx) {
        const uint64_t number = last_history(tx, "naps");
@@ -194,24 +193,24 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);
-       write_history(tx, number, {.space = kDefault, .instance = kNobody});
+       write_history(tx, number, {.ns = kDefault, .instance = kUnknownId});
      }},
-    // Numbers and names of a head.
-    {"a way out that no state has",
+    // Numbers and names in a head.
+    {"an unknown exit of a state",
      {"instance.state"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.exit = 99; }); }},
-    {"a state that failed and does not exist",
+    {"an unknown failed state",
      {"instance.state"},
      [](Transaction& tx) {
        edit_head(tx, "naps", [](Instance& head) { head.failed_state = "nowhere"; });
      }},
-    {"a flag of `on_failure` in a workflow without it",
+    {"the flag of `on_failure` in a workflow without it",
      {"instance.status"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.failing = true; }); }},
-    {"a policy that counts from a later run",
+    {"a retry policy that counts from a later run",
      {"row.value"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.first_run = 9; }); }},
-    {"a run of which the history tells nothing",
+    {"a run that the history does not have",
      {"row.value"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.run = 5; }); }},
     {"more transitions than steps",
@@ -224,7 +223,7 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        edit_head(tx, "shifts", [](Instance& head) { head.transitions = 0; });
      }},
-    {"an execution that begins next year",
+    {"an execution that starts next year",
      {"row.time"},
      [](Transaction& tx) {
        edit_head(tx, "naps", [](Instance& head) { head.execution_from += hours(9'000); });
@@ -251,7 +250,7 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) { edit_call(tx, "ships", [](Call& call) { call.deadlines = {}; }); }},
 };
 
-TEST(StoreCheckInstances, FindsEachDamageUnderItsCode) { expect_each_found(kInstancePlants); }
+TEST(StoreCheck, FindsDamageToInstances) { expect_each_found(kInstancePlants); }
 
 }  // namespace
 

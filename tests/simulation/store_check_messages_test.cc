@@ -1,5 +1,5 @@
-// The store check finds damage under its code. Messages: the outbox, what was sent, events that are
-// kept or delayed, webhooks, fingerprints.
+// The store check reports damage to messages: the outbox, acked messages, kept and delayed events,
+// webhooks, fingerprints.
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/event_rows.h"
@@ -16,13 +16,13 @@ namespace {
 using std::chrono::hours;
 
 const Plant kMessagePlants[] = {
-    {"a message that was sent and is not in the outbox",
+    {"an acked message that is not in the outbox",
      {"sent.message"},
      [](Transaction& tx) {
        const auto sent = decode_sent(first(tx, Table::kSent).second).value();
        erase_outbox(tx, sent.messages.front().number);
      }},
-    {"a message that was sent twice",
+    {"a message that was acked twice",
      {"sent.message"},
      [](Transaction& tx) {
        write_sent(tx, 1'000, decode_sent(first(tx, Table::kSent).second).value());
@@ -30,28 +30,28 @@ const Plant kMessagePlants[] = {
     {"a kept event under another type",
      {"recent.place"},
      [](Transaction& tx) {
-       auto [key, value] = first(tx, Table::kRecent);
-       tx.erase(Table::kRecent, key);
+       auto [key, value] = first(tx, Table::kKeptEvents);
+       tx.erase(Table::kKeptEvents, key);
        key[4] = static_cast<char>(key[4] ^ 1);
-       tx.put(Table::kRecent, key, value);
+       tx.put(Table::kKeptEvents, key, value);
      }},
-    {"a fan-out of an event that is not kept",
+    {"a fan-out without its kept event",
      {"fanout.event"},
      [](Transaction& tx) {
-       write_counter(tx, Counter::kRecent, 100);
+       write_counter(tx, Counter::kKeptEvents, 100);
        write_fan_out(tx, 100);
      }},
     {"an idempotency key of an instance that does not exist",
      {"idempotency.instance"},
      [](Transaction& tx) {
-       write_idempotency(tx, number_of(tx, "naps"), "another", {.instance = kNobody});
+       write_idempotency(tx, number_of(tx, "naps"), "another", {.instance = kUnknownId});
      }},
-    {"a message to a subject that is not millrace's",
+    {"a message to a subject of another program",
      {"row.value"},
      [](Transaction& tx) {
        add_message(tx, {.message = {.subject = "orders.new", .headers = {{"Nats-Msg-Id", "1"}}}});
      }},
-    {"an event under the id of another one",
+    {"an event under the id of another event",
      {"row.value"},
      [](Transaction& tx) {
        edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
@@ -64,17 +64,17 @@ const Plant kMessagePlants[] = {
        edit_message(tx, sent_message(tx).number,
                     [](OutboxRecord& record) { record.message.subject += ".more"; });
      }},
-    {"a sent message without a sequence",
+    {"an acked message without a sequence",
      {"row.value"},
      [](Transaction& tx) {
        edit_sent(tx, [](SentRecord& record) { record.messages[0].sequence = 0; });
      }},
-    {"a sent message of another size",
+    {"an acked message of another size",
      {"sent.message"},
      [](Transaction& tx) {
        edit_sent(tx, [](SentRecord& record) { record.messages[0].bytes += 1; });
      }},
-    {"a sent message that is not an event",
+    {"an acked message that is not an event",
      {"sent.message"},
      [](Transaction& tx) {
        const OutboxRecord letter{.message = {.subject = "millrace.dlq.default.x",
@@ -85,7 +85,7 @@ const Plant kMessagePlants[] = {
              {.number = number, .sequence = 99, .bytes = letter.message.subject.size()});
        });
      }},
-    {"messages that were sent before those that were sent before them",
+    {"acked messages with a time before that of earlier ones",
      {"row.value"},
      [](Transaction& tx) {
        SentRecord record = decode_sent(first(tx, Table::kSent).second).value();
@@ -96,29 +96,29 @@ const Plant kMessagePlants[] = {
        record.messages[0].number = number;
        write_sent(tx, 1'000'000, record);
      }},
-    {"a delayed event of another namespace than its instance",
+    {"a delayed event of another namespace",
      {"row.value"},
      [](Transaction& tx) {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
-                           encode, [](DelayedRecord& record) { record.space = kShop; });
+                           encode, [](DelayedRecord& record) { record.ns = kShop; });
      }},
-    {"a delayed event of another instance than its own",
+    {"a delayed event of another instance",
      {"row.value"},
      [](Transaction& tx) {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
-                           encode, [](DelayedRecord& record) { record.instance = kNobody; });
+                           encode, [](DelayedRecord& record) { record.instance = kUnknownId; });
      }},
-    {"a webhook's event of another namespace",
+    {"an event for a webhook of another namespace",
      {"row.value"},
      [](Transaction& tx) {
-       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
-                        [](HookRecord& record) { record.space = kDefault; });
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) { record.ns = kDefault; });
      }},
-    {"a webhook's event for what is not a URL of HTTP",
+    {"an event for a webhook whose URL is not an HTTP URL",
      {"row.value"},
      [](Transaction& tx) {
-       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
-                        [](HookRecord& record) { record.url = "gopher://hook"; });
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) { record.url = "gopher://hook"; });
      }},
     {"an idempotency key with the fingerprint of another input",
      {"idempotency.instance"},
@@ -126,7 +126,7 @@ const Plant kMessagePlants[] = {
        write_idempotency(tx, number_of(tx, "naps"), "key of naps",
                          {.instance = id_of("naps"), .input = {1}});
      }},
-    {"a fingerprint under no sequence",
+    {"a fingerprint without a sequence",
      {"row.key"},
      [](Transaction& tx) {
        const auto [key, value] = first(tx, Table::kDedupe);
@@ -134,7 +134,7 @@ const Plant kMessagePlants[] = {
      }},
 };
 
-TEST(StoreCheckMessages, FindsEachDamageUnderItsCode) { expect_each_found(kMessagePlants); }
+TEST(StoreCheck, FindsDamageToMessages) { expect_each_found(kMessagePlants); }
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The store check finds damage under its code. Rows by themselves: keys, records, seals, times; and
-// the rows of meta.
+// The store check reports damage to single rows: keys, records, seals and times, and the rows of
+// meta.
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -23,32 +23,32 @@ const Plant kRowPlants[] = {
     {"a format of 0",
      {"store.format"},
      [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{0})); }},
-    {"a format that had no tasks and no webhooks, with rows of both",
+    {"an old format without tasks and webhooks, with rows of both",
      {"row.value"},
      [](Transaction& tx) { tx.put(Table::kMeta, "format", rows::key_of(uint64_t{4})); }},
     {"a key of three bytes",
      {"row.key"},
      [](Transaction& tx) { tx.put(Table::kOutbox, "abc", "x"); }},
-    {"an instance's part that does not exist",
+    {"an unknown part of an instance",
      {"row.key"},
      [](Transaction& tx) {
        tx.put(Table::kLive, rows::instance_prefix(kDefault, id_of("naps")) + "\x07", "x");
      }},
-    {"a row in a tree that is not used",
+    {"a row in an unused tree",
      {"row.key"},
      [](Transaction& tx) { tx.put(Table::kDeadLetters, "k", "x"); }},
-    {"a byte behind a record",
+    {"a byte after a record",
      {"row.record"},
      [](Transaction& tx) {
        const auto [key, value] = first(tx, Table::kSchedules);
        tx.put(Table::kSchedules, key, value + "x");
      }},
-    {"a head of a status that does not exist",
+    {"a head with an unknown status",
      {"row.record"},
      [](Transaction& tx) {
        edit_head(tx, "naps", [](Instance& head) { head.status = static_cast<InstanceStatus>(50); });
      }},
-    {"a dedupe row that was cut",
+    {"a truncated dedupe row",
      {"row.record"},
      [](Transaction& tx) {
        const auto [key, value] = first(tx, Table::kDedupe);
@@ -67,17 +67,17 @@ const Plant kRowPlants[] = {
     {"an input that is not JSON",
      {"row.json"},
      [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("naps"), Part::kInput), "{"); }},
-    {"a delayed event that is none",
+    {"a delayed event that is not an event",
      {"row.event"},
      [](Transaction& tx) {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
                            encode, [](DelayedRecord& record) { record.event = "{}"; });
      }},
-    {"a webhook's event without an attempt",
+    {"an event for a webhook without an attempt",
      {"row.value"},
      [](Transaction& tx) {
-       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
-                        [](HookRecord& record) { record.attempt = 0; });
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) { record.attempt = 0; });
      }},
     {"a schedule that counts from next year",
      {"row.time"},
@@ -86,26 +86,26 @@ const Plant kRowPlants[] = {
                             decode_schedule, encode,
                             [](ScheduleRecord& record) { record.from += hours(9'000); });
      }},
-    {"a purge of a kind that does not exist",
+    {"a purge of an unknown kind",
      {"row.key"},
      [](Transaction& tx) {
        write_purge(tx, {Purge::Kind(3), 1, {}});
      }},
-    {"a purge of a namespace that exists",
+    {"a purge of an existing namespace",
      {"row.value"},
      [](Transaction& tx) {
-       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.ns = "shop"}});
      }},
-    {"a purge up to an event that is yet to come",
+    {"a purge up to a future event",
      {"counter.behind", "purge.target"},
      [](Transaction& tx) {
        const auto pairs = static_cast<uint64_t>(number_of(tx, "pairs"));
-       write_purge(tx, {Purge::Kind::kGroups, pairs, {.space = "default", .up_to = 99}});
+       write_purge(tx, {Purge::Kind::kGroups, pairs, {.ns = "default", .up_to = 99}});
      }},
-    {"a deleted workflow of the number of another one",
+    {"a deleted workflow with the number of another",
      {"number.twice"},
      [](Transaction& tx) { write_retired(tx, number_of(tx, "naps"), kDefault); }},
-    {"a deleted workflow of no namespace",
+    {"a deleted workflow without a namespace",
      {"row.record"},
      [](Transaction& tx) {
        tx.put(Table::kMeta, "retired/" + rows::workflow_prefix(WorkflowNumber(1)), "x");
@@ -113,44 +113,44 @@ const Plant kRowPlants[] = {
     {"an unknown key of meta",
      {"meta.unknown"},
      [](Transaction& tx) { tx.put(Table::kMeta, "counter/z", rows::key_of(uint64_t{1})); }},
-    {"an id of the store that was cut",
+    {"a truncated id of the store",
      {"row.record"},
      [](Transaction& tx) { tx.put(Table::kMeta, "store", "\1cut"); }},
-    {"no row by which the key is known",
+    {"a missing row for the check of the key",
      {"meta.missing"},
      [](Transaction& tx) { tx.erase(Table::kMeta, "seal"); }},
-    {"no time", {"meta.missing"}, [](Transaction& tx) { tx.erase(Table::kMeta, "time"); }},
+    {"a missing time", {"meta.missing"}, [](Transaction& tx) { tx.erase(Table::kMeta, "time"); }},
     {"a counter that was set back",
      {"counter.behind"},
      [](Transaction& tx) { write_counter(tx, Counter::kHistory, 1); }},
-    {"a counter that has no number left to give",
+    {"a counter without a free number",
      {"row.value"},
      [](Transaction& tx) { write_counter(tx, Counter::kHistory, kMostNumber); }},
-    {"acknowledgements under a number that no row can have",
+    {"acknowledgements under an invalid number",
      {"row.key"},
      [](Transaction& tx) {
        tx.put(Table::kSent, rows::key_of(kMostNumber + 1), first(tx, Table::kSent).second);
      }},
-    {"fingerprints of a time behind the year 9999, in a store without a time",
+    {"fingerprints of a time after the year 9999 in a store without a time",
      {"meta.missing", "row.time"},
      [](Transaction& tx) {
        tx.erase(Table::kMeta, "time");
        tx.put(Table::kDedupe, rows::key_of(uint64_t{1} << 62).append(rows::key_of(uint64_t{1})),
               first(tx, Table::kDedupe).second);
      }},
-    {"a head whose end is not that of its history",
+    {"a head with another end than its history",
      {"instance.status"},
      [](Transaction& tx) {
        edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
             [](Instance& head) { *head.ended_at -= Duration(1); });
      }},
-    {"a head whose status is not that with which its history ends",
+    {"a head with another status than its history",
      {"instance.status"},
      [](Transaction& tx) {
        edit(tx, Table::kEnded, key_of(id_of("fails"), Part::kHead), decode_head, encode_head,
             [](Instance& head) { head.status = InstanceStatus::kCancelled; });
      }},
-    {"a head whose start is not that of its history",
+    {"a head with another start than its history",
      {"instance.status"},
      [](Transaction& tx) {
        edit_head(tx, "both", [](Instance& head) {
@@ -167,56 +167,56 @@ const Plant kRowPlants[] = {
     {"a URL of a webhook that is not UTF-8",
      {"row.value"},
      [](Transaction& tx) {
-       edit<HookRecord>(tx, Table::kHooks, first(tx, Table::kHooks).first, decode_hook, encode,
-                        [](HookRecord& record) { record.url += '\xff'; });
+       edit<WebhookRecord>(tx, Table::kWebhooks, first(tx, Table::kWebhooks).first, decode_webhook,
+                           encode, [](WebhookRecord& record) { record.url += '\xff'; });
      }},
-    // Meta.
-    {"a purge of the history of an instance that exists",
+    // Rows of meta.
+    {"a purge of the history of an existing instance",
      {"purge.target"},
      [](Transaction& tx) {
        write_purge(tx, {Purge::Kind::kHistory, last_history(tx, "naps"), {}});
      }},
-    {"a purge of a history row that is not there",
+    {"a purge of a missing history row",
      {"purge.target"},
      [](Transaction& tx) {
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);
        write_purge(tx, {Purge::Kind::kHistory, number, {}});
      }},
-    {"a purge of the groups that a workflow has",
+    {"a purge of the current groups of a workflow",
      {"purge.target"},
      [](Transaction& tx) {
        write_purge(tx, {Purge::Kind::kGroups,
                         static_cast<uint64_t>(number_of(tx, "pairs")),
-                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+                        {.ns = "default", .workflow = "pairs", .up_to = 1}});
      }},
     {"a purge of groups under another name",
      {"purge.target"},
      [](Transaction& tx) {
        write_purge(tx, {Purge::Kind::kGroups,
                         static_cast<uint64_t>(number_of(tx, "naps")),
-                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+                        {.ns = "default", .workflow = "pairs", .up_to = 1}});
      }},
-    {"a counter from which there is no next number",
+    {"a counter without a next number",
      {"row.value"},
      [](Transaction& tx) { write_counter(tx, Counter::kHistory, UINT64_MAX); }},
-    {"a counter of workflows that has more than 32 bits",
+    {"a counter of workflows with more than 32 bits",
      {"row.value"},
      [](Transaction& tx) { write_counter(tx, Counter::kWorkflow, uint64_t{1} << 32); }},
-    {"a time behind the year 9999",
+    {"a time after the year 9999",
      {"row.value"},
      [](Transaction& tx) { tx.put(Table::kMeta, "time", rows::key_of(uint64_t{1} << 60)); }},
-    {"no cursor in a store that has taken events",
+    {"a missing cursor in a store that has applied events",
      {"meta.missing"},
      [](Transaction& tx) { tx.erase(Table::kMeta, "cursor"); }},
-    {"a cursor at an event of the far future",
+    {"a cursor at an event in the far future",
      {"row.time"},
      [](Transaction& tx) {
        Cursor cursor = *read_cursor(tx);
        cursor.stamped = from_millis(int64_t{1} << 47);
        write_cursor(tx, cursor);
      }},
-    {"a definition of a workflow that was never deleted and does not exist",
+    {"a definition of an unknown workflow",
      {"workflow.missing"},
      [](Transaction& tx) {
        const uint64_t number = *read_counter(tx, Counter::kWorkflow) + 1;
@@ -226,7 +226,7 @@ const Plant kRowPlants[] = {
      }},
 };
 
-TEST(StoreCheckRows, FindsEachDamageUnderItsCode) { expect_each_found(kRowPlants); }
+TEST(StoreCheck, FindsDamageToRows) { expect_each_found(kRowPlants); }
 
 }  // namespace
 

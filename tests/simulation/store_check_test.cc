@@ -1,5 +1,5 @@
-// The store check: what a deletion has yet to erase is sound, each code is planted by a test and
-// documented, and a report says where, what, and what to do. The damages are in the files
+// The store check: rows that a deletion has yet to erase are sound, each code has a test and is
+// documented, and a finding has the place, the damage and the action. The damages are in the files
 // store_check_*_test.cc, whole folders in store_folder_test.cc.
 #include "orchestrator/check/store_check.h"
 
@@ -29,32 +29,32 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// What a deletion leaves behind until all of it is erased.
+/// Rows that a deletion leaves until all of them are erased.
 const Plant kLegal[] = {
-    {"a deleted namespace of which nothing is erased yet",
+    {"a deleted namespace before the first step of its purge",
      {},
      [](Transaction& tx) {
        tx.erase(Table::kNamespaces, "shop");
-       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.ns = "shop"}});
      }},
-    {"a deleted namespace of which some is erased",
+    {"a deleted namespace after some steps of its purge",
      {},
      [](Transaction& tx) {
        tx.erase(Table::kNamespaces, "shop");
-       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
-       const auto [key, row] = first(tx, Table::kWorkflows, rows::space_prefix(kShop));
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.ns = "shop"}});
+       const auto [key, row] = first(tx, Table::kWorkflows, rows::ns_prefix(kShop));
        PurgeBudget budget;
        ASSERT_TRUE(purge_workflow(tx, decode_workflow(row)->number, budget));
-       tx.erase(Table::kLive, first(tx, Table::kLive, rows::space_prefix(kShop)).first);
+       tx.erase(Table::kLive, first(tx, Table::kLive, rows::ns_prefix(kShop)).first);
      }},
-    {"a deleted namespace with a workflow that was deleted before",
+    {"a deleted namespace with a workflow that was deleted earlier",
      {},
      [](Transaction& tx) {
-       const auto [key, row] = first(tx, Table::kWorkflows, rows::space_prefix(kShop));
+       const auto [key, row] = first(tx, Table::kWorkflows, rows::ns_prefix(kShop));
        tx.erase(Table::kWorkflows, key);
        tx.erase(Table::kNamespaces, "shop");
        write_retired(tx, decode_workflow(row)->number, kShop);
-       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.space = "shop"}});
+       write_purge(tx, {Purge::Kind::kNamespace, static_cast<uint64_t>(kShop), {.ns = "shop"}});
      }},
     {"the history of a deleted instance",
      {},
@@ -71,7 +71,7 @@ const Plant kLegal[] = {
        write_retired(tx, pairs, kDefault);
        write_purge(tx, {Purge::Kind::kGroups, static_cast<uint64_t>(pairs), {.up_to = 1}});
      }},
-    {"a group of which some is closed, of a start that has changed",
+    {"a partly closed group of a changed start",
      {},
      [](Transaction& tx) {
        const WorkflowNumber pairs = number_of(tx, "pairs");
@@ -79,12 +79,12 @@ const Plant kLegal[] = {
                             [](WorkflowRecord& record) { record.groups_from = record.latest; });
        write_purge(tx, {Purge::Kind::kGroups,
                         static_cast<uint64_t>(pairs),
-                        {.space = "default", .workflow = "pairs", .up_to = 1}});
+                        {.ns = "default", .workflow = "pairs", .up_to = 1}});
        tx.erase(Table::kGroups, first(tx, Table::kGroups, "\x01").first);
      }},
 };
 
-TEST(StoreCheck, TakesWhatADeletionHasYetToErase) {
+TEST(StoreCheck, AcceptsRowsThatADeletionHasYetToErase) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
@@ -98,25 +98,26 @@ TEST(StoreCheck, TakesWhatADeletionHasYetToErase) {
   }
 }
 
-TEST(StoreCheck, TakesGroupsOfALaterRevision) {
+TEST(StoreCheck, AcceptsGroupsOfALaterRevision) {
   World world;
   const std::string pairs = kPairs;
   world.apply(pairs);
   world.publish("left", "1", Json(1), {{"key", std::string("k")}});
-  world.settle();
+  world.run_until_idle();
   std::string changed = pairs;
   changed.replace(changed.find("right"), 5, "other");
   world.apply(changed);
   world.publish("left", "2", Json(2), {{"key", std::string("k")}});
-  world.settle();
+  world.run_until_idle();
   const auto view = Snapshot::take(world.environment()).value();
   EXPECT_EQ(read_workflow(view, kDefault, "pairs").value()->groups_from, 2U);
-}  // whose end checks the store
+}  // the end of the world checks the store
 
 // The report.
 
-TEST(StoreCheck, EachCodeIsPlantedByATest) {
-  Codes planted = {"store.damaged", "store.key", "note.damaged", "tree.missing"};  // as folders
+TEST(StoreCheck, HasATestForEachCode) {
+  Codes planted = {"store.damaged", "store.key", "note.damaged",
+                   "tree.missing"};  // codes of folders
   for (const auto plants :
        {row_plants(), catalog_plants(), instance_plants(), wait_plants(), message_plants()}) {
     for (const Plant& plant : plants) planted.insert(plant.codes.begin(), plant.codes.end());
@@ -126,7 +127,7 @@ TEST(StoreCheck, EachCodeIsPlantedByATest) {
   }
 }
 
-TEST(StoreCheck, EachCodeIsInTheDocument) {
+TEST(StoreCheck, DocumentsEachCode) {
   std::ifstream file("docs/store-check.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   for (const StoreFaultKind& kind : fault_kinds()) {
@@ -134,7 +135,7 @@ TEST(StoreCheck, EachCodeIsInTheDocument) {
   }
 }
 
-TEST(StoreCheck, KeepsSoManyFindingsAndCountsTheOthers) {
+TEST(StoreCheck, LimitsTheFindingsAndCountsTheOthers) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
@@ -147,7 +148,7 @@ TEST(StoreCheck, KeepsSoManyFindingsAndCountsTheOthers) {
   EXPECT_EQ(to_json(report)["codes"], (Json{{"row.key", 26}}));
 }
 
-TEST(StoreCheck, TellsWhereWhatAndWhatToDo) {
+TEST(StoreCheck, ReportsThePlaceTheDamageAndTheAction) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
@@ -166,7 +167,7 @@ TEST(StoreCheck, TellsWhereWhatAndWhatToDo) {
   EXPECT_FALSE(item["action"].get<std::string>().empty());
 }
 
-TEST(StoreCheck, TellsWhichByteOfARecordIsWrong) {
+TEST(StoreCheck, ReportsTheWrongByteOfARecord) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
@@ -182,7 +183,7 @@ TEST(StoreCheck, TellsWhichByteOfARecordIsWrong) {
   EXPECT_THAT(report.findings[0].found, HasSubstr("at byte "));
 }
 
-TEST(StoreCheck, FindsEachTreeThatIsMissing) {
+TEST(StoreCheck, FindsEachMissingTree) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   const Transaction tx(*environment);
@@ -197,22 +198,22 @@ TEST(StoreCheck, FindsEachTreeThatIsMissing) {
   }
 }
 
-TEST(StoreCheck, StopsWhereItIsToldTo) {
+TEST(StoreCheck, StopsOnRequest) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
   for (uint64_t i = 0; i < 10'000; ++i) write_secret(tx, kDefault, fmt::format("s{}", i), "x");
   StoreCheckOptions options = test_check_options();
-  std::vector<uint64_t> told;
+  std::vector<uint64_t> reported;
   options.progress = [&](uint64_t rows, uint64_t of) {
-    told.push_back(rows);
+    reported.push_back(rows);
     EXPECT_GE(of, rows);
     return false;
   };
   const auto report = check_store(tx, options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, "check.stopped");
-  EXPECT_THAT(told, ElementsAre(4096U));
+  EXPECT_THAT(reported, ElementsAre(4096U));
 }
 }  // namespace
 }  // namespace millrace

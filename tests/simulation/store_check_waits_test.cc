@@ -1,4 +1,4 @@
-// The store check finds damage under its code. What living instances wait for.
+// The store check reports damage to the listeners and timers of live instances.
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/head_rows.h"
@@ -12,67 +12,67 @@ namespace {
 using std::chrono::hours;
 
 const Plant kWaitPlants[] = {
-    {"a waiting eventAnd without its slots",
+    {"an eventAnd state without its slots",
      {"instance.parts"},
      [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("both"), Part::kSlots)); }},
-    {"a listener of an entry that its state does not have",
+    {"a listener of an unknown entry",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks", [](Instance& head) { head.listeners[0].entry = 7; });
      }},
-    {"two listeners with each other's entry",
+    {"two listeners with swapped entries",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks", [](Instance& head) {
          std::swap(head.listeners[0].entry, head.listeners[1].entry);
        });
      }},
-    {"an eventXor that listens for one event less",
+    {"an eventXor state with a missing listener",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks", [](Instance& head) { head.listeners.pop_back(); });
      }},
-    {"an eventXor that listens for one event twice",
+    {"an eventXor state with a duplicate listener",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks",
                  [](Instance& head) { head.listeners.push_back(head.listeners.front()); });
      }},
-    {"a listener that compares no attribute",
+    {"a listener without its attributes",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks", [](Instance& head) { head.listeners[0].filter.predicates.clear(); });
      }},
-    {"a listener that compares an attribute with another text",
+    {"a listener with another text of an attribute",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks",
                  [](Instance& head) { head.listeners[0].filter.predicates[0].text = "2"; });
      }},
-    {"a listener with a pattern that is not a regular expression",
+    {"a listener with an invalid regular expression",
      {"instance.listeners"},
      [](Transaction& tx) {
        edit_head(tx, "picks",
                  [](Instance& head) { head.listeners[1].filter.predicates[0].text = "("; });
      }},
-    {"no timer of the state's timeout",
+    {"a missing timer of the state timeout",
      {"instance.timers"},
      [](Transaction& tx) { edit_head(tx, "waits", [](Instance& head) { head.timers.clear(); }); }},
-    {"a state timeout that is over before it began",
+    {"a state timeout before its start",
      {"instance.timers"},
      [](Transaction& tx) {
        edit_head(tx, "waits", [](Instance& head) { head.timers[0].deadline = from_millis(-1); });
      }},
-    {"no timer of the interrupt",
+    {"a missing timer of the interrupt",
      {"instance.timers"},
      [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kInterrupt); }},
-    {"no timer of the kill",
+    {"a missing timer of the kill",
      {"instance.timers"},
      [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kKill); }},
-    {"no timer of the run",
+    {"a missing timer of the run",
      {"instance.timers"},
      [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kRun); }},
-    {"no timer of the execution",
+    {"a missing timer of the execution",
      {"instance.timers"},
      [](Transaction& tx) { drop_timer(tx, "timed", TimerKind::kExecution); }},
     {"a timer of the kill in the year 5138",
@@ -91,18 +91,18 @@ const Plant kWaitPlants[] = {
          head.timers.push_back({TimerKind::kKill, head.started_at + hours(1)});
        });
      }},
-    {"a delay that is over at once",
+    {"a delay that ends at once",
      {"instance.timers"},
      [](Transaction& tx) {
        edit_head(tx, "naps", [](Instance& head) { head.timers[0].deadline = head.started_at; });
      }},
-    {"a delay that is over in the year 5138",
+    {"a delay that ends in the year 5138",
      {"instance.timers"},
      [](Transaction& tx) {
        edit_head(tx, "naps",
                  [](Instance& head) { head.timers[0].deadline = from_millis(99'999'999'999'999); });
      }},
-    {"a retry at another time than the history tells",
+    {"a retry at another time than in the history",
      {"instance.timers"},
      [](Transaction& tx) {
        edit_head(tx, "again", [](Instance& head) { head.timers[0].deadline += hours(1); });
@@ -112,16 +112,16 @@ const Plant kWaitPlants[] = {
      [](Transaction& tx) {
        edit_head(tx, "again", [](Instance& head) { head.awaits_run = false; });
      }},
-    {"data that is found where no state is left",
+    {"data of a left state in an instance that left none",
      {"instance.parts"},
      [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("naps"), Part::kFoundData), "{}"); }},
     {"an instance without its data",
      {"instance.parts"},
      [](Transaction& tx) { tx.erase(Table::kLive, key_of(id_of("shifts"), Part::kData)); }},
-    {"an instance with other data than it entered its state with",
+    {"an instance with other data than at the entry of its state",
      {"instance.parts"},
      [](Transaction& tx) { tx.put(Table::kLive, key_of(id_of("shifts"), Part::kData), "{}"); }},
-    {"a part that is not sealed, of an instance that is",
+    {"an unsealed part of a sealed instance",
      {"instance.seal"},
      [](Transaction& tx) {
        const std::string head = key_of(id_of("naps"), Part::kHead);
@@ -131,7 +131,7 @@ const Plant kWaitPlants[] = {
      }},
 };
 
-TEST(StoreCheckWaits, FindsEachDamageUnderItsCode) { expect_each_found(kWaitPlants); }
+TEST(StoreCheck, FindsDamageToWaits) { expect_each_found(kWaitPlants); }
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// What tests of the store check share: damage that is planted in a RichStore, and the codes under
-// which it is to be found.
+// Shared by the tests of the store check: damage to a RichStore, and the codes of the findings.
 #pragma once
 
 #include <set>
@@ -39,7 +38,7 @@ inline std::string lines_of(const StoreReport& report) {
   return lines;
 }
 
-// What is planted.
+// Damage.
 
 inline constexpr auto kDefault = NamespaceNumber(1);
 inline constexpr auto kShop = NamespaceNumber(2);
@@ -56,7 +55,7 @@ inline std::string call_key(const InstanceId& id, uint32_t index) {
   return key.take();
 }
 
-/// The first row of a table whose key begins so.
+/// The first row of a table whose key has that prefix.
 inline std::pair<std::string, std::string> first(const View& view, Table table,
                                                  const std::string& prefix = "") {
   std::pair<std::string, std::string> row;
@@ -68,7 +67,7 @@ inline std::pair<std::string, std::string> first(const View& view, Table table,
   return row;
 }
 
-/// Changes a record in its row, sealed or not.
+/// Changes the record of a row. A sealed row stays sealed.
 template <class T, class Change>
 void edit(Transaction& tx, Table table, const std::string& key,
           Result<T> (*decode)(std::string_view), std::string (*encode_it)(const T&),
@@ -98,7 +97,7 @@ inline void erase_with_history(Transaction& tx, const Instance& instance) {
 }
 
 inline uint64_t last_history(const View& view, const std::string& workflow) {
-  return read_living(view, kDefault, id_of(workflow)).value()->last_history;
+  return read_live(view, kDefault, id_of(workflow)).value()->last_history;
 }
 template <class Change>
 void edit_history(Transaction& tx, const std::string& workflow, const Change& change) {
@@ -107,7 +106,7 @@ void edit_history(Transaction& tx, const std::string& workflow, const Change& ch
 }
 
 inline std::string workflow_key(const std::string& id) {
-  return rows::space_prefix(kDefault).append(id);
+  return rows::ns_prefix(kDefault).append(id);
 }
 inline WorkflowNumber number_of(const View& view, const std::string& workflow) {
   return decode_workflow(*view.get(Table::kWorkflows, workflow_key(workflow)))->number;
@@ -129,11 +128,11 @@ inline void drop_timer(Transaction& tx, const std::string& workflow, TimerKind k
 /// The task of the instance's first call.
 template <class Change>
 void edit_task(Transaction& tx, const std::string& workflow, const Change& change) {
-  const auto call = read_living(tx, kDefault, id_of(workflow)).value()->calls.at(0);
+  const auto call = read_live(tx, kDefault, id_of(workflow)).value()->calls.at(0);
   edit<StartTask>(tx, Table::kTasks, rows::key_of(call.id), decode_task, encode, change);
 }
 
-/// The first message that the broker has.
+/// The first acked message.
 inline SentRecord::Message sent_message(const View& view) {
   return decode_sent(first(view, Table::kSent).second)->messages.at(0);
 }
@@ -147,7 +146,7 @@ template <class Change>
 void edit_message(Transaction& tx, uint64_t number, const Change& change) {
   edit<OutboxRecord>(tx, Table::kOutbox, rows::key_of(number), decode_outbox, encode, change);
 }
-/// Adds one; returns its number.
+/// Adds a message to the outbox; returns its number.
 inline uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
   const uint64_t number = *read_counter(tx, Counter::kOutbox) + 1;
   write_counter(tx, Counter::kOutbox, number);
@@ -155,19 +154,19 @@ inline uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
   return number;
 }
 
-/// Damage, and the codes under which it is found.
+/// Damage, and the codes of its findings.
 struct Plant {
   const char* name;
   Codes codes;
   void (*damage)(Transaction& tx);
 };
 
-inline constexpr InstanceId kNobody{{9, 9, 9}};
+inline constexpr InstanceId kUnknownId{{9, 9, 9}};
 
-/// Plants each damage alone, and expects that a check finds it under its codes and no others.
+/// Plants each damage alone, and expects that a check reports exactly its codes.
 void expect_each_found(std::span<const Plant> plants);
 
-// The damages of each file of tests.
+// The damages of each test file.
 
 std::span<const Plant> row_plants();
 std::span<const Plant> catalog_plants();

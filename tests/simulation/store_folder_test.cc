@@ -1,4 +1,4 @@
-// The store check on whole folders: what is sound, whose files are damaged, in use, or of another
+// The store check on whole folders: sound ones, and ones that are damaged, in use, or have another
 // key or format.
 #include <algorithm>
 #include <filesystem>
@@ -47,7 +47,7 @@ class StoreFolder : public testing::Test {
   Folder folder;
 };
 
-TEST_F(StoreFolder, OfAllKindsOfRowsIsSound) {
+TEST_F(StoreFolder, IsSoundWithAllKindsOfRows) {
   for (const char* const table :
        {"meta", "namespaces", "workflows", "definitions", "live", "ended", "history", "groups",
         "delayed", "outbox", "sent", "dedupe", "recent", "idempotency", "variables", "secrets",
@@ -71,31 +71,31 @@ TEST_F(StoreFolder, IsNotChangedByACheck) {
   for (const char* const file : kFiles) EXPECT_EQ(bytes(file) == before[file], true) << file;
 }
 
-TEST_F(StoreFolder, WithoutItsKeyIsCheckedAsFarAsItCanBeRead) {
+TEST_F(StoreFolder, IsCheckedWithoutItsKeyExceptForSealedRows) {
   std::filesystem::remove(folder.path() / "secret-key");
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(report->sound()) << lines_of(*report);
-  EXPECT_GE(report->unreadable, 3U);  // the secret, and two sealed calls at least
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "no key is made";
+  EXPECT_GE(report->unreadable, 3U);  // at least the secret and two sealed calls
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "the check creates no key";
 }
 
-TEST_F(StoreFolder, WithAnotherKeyIsAFinding) {
+TEST_F(StoreFolder, IsDamagedWithAnotherKey) {
   write("other-key", std::string(64, 'b'));
   EXPECT_EQ(codes(folder.path() / "other-key"), Codes{"store.key"});
 }
 
-TEST_F(StoreFolder, ThatWasCutShortIsAFinding) {
+TEST_F(StoreFolder, IsDamagedWhenItsDataFileIsTruncated) {
   std::filesystem::resize_file(folder.path() / "data.mdb", 8192);
   EXPECT_EQ(codes(), Codes{"store.damaged"});
 }
 
-TEST_F(StoreFolder, WhoseDataFileWasEmptiedIsAFinding) {
+TEST_F(StoreFolder, IsDamagedWhenItsDataFileIsEmpty) {
   {
     const auto environment = Environment::open(folder.path());
     ASSERT_TRUE(environment);
     Transaction tx(**environment);
-    for (int i = 0; i < 3; ++i) {  // both journals begin anew
+    for (int i = 0; i < 3; ++i) {  // until both journals are new
       tx.put(Table::kMeta, "key", "value");
       ASSERT_TRUE(tx.commit());
       ASSERT_TRUE((*environment)->checkpoint());
@@ -108,8 +108,8 @@ TEST_F(StoreFolder, WhoseDataFileWasEmptiedIsAFinding) {
   EXPECT_THAT(lines_of(*report), HasSubstr("data.mdb was emptied, removed or replaced"));
 }
 
-TEST_F(StoreFolder, WhoseJournalIsDamagedIsAFinding) {
-  for (const char* const file : {"journal-0", "journal-1"}) {  // one of them is in use
+TEST_F(StoreFolder, IsDamagedWhenAJournalIsDamaged) {
+  for (const char* const file : {"journal-0", "journal-1"}) {  // one of the two is in use
     std::string journal = bytes(file);
     for (size_t at = 4096; at < std::min<size_t>(journal.size(), 4200); ++at) journal[at] = '!';
     write(file, journal);
@@ -117,23 +117,23 @@ TEST_F(StoreFolder, WhoseJournalIsDamagedIsAFinding) {
   EXPECT_EQ(codes(), Codes{"store.damaged"});
 }
 
-TEST_F(StoreFolder, WhoseNoteIsRubbishIsAFinding) {
+TEST_F(StoreFolder, IsDamagedWhenItsCrashNoteIsInvalid) {
   write("in-hand", "inputs and outputs");
   EXPECT_EQ(codes(), Codes{"note.damaged"});
 }
 
-TEST_F(StoreFolder, WithANoteOfABatchInHandIsSound) {
+TEST_F(StoreFolder, IsSoundWithACrashNote) {
   std::string note = "inputs 3 deaths 1 event 17 crashed";
   note.resize(127, ' ');
   write("in-hand", note + "\n");
-  EXPECT_EQ(codes(), Codes{"note.damaged"}) << "`crashed` stands at the end of the line";
+  EXPECT_EQ(codes(), Codes{"note.damaged"}) << "`crashed` must be at the end of the line";
   note = "inputs 3 deaths 1 event 17";
   note.resize(120, ' ');
   write("in-hand", note + "crashed\n");
   EXPECT_THAT(codes(), IsEmpty());
 }
 
-TEST_F(StoreFolder, ThatIsInUseIsRefused) {
+TEST_F(StoreFolder, IsRefusedWhileItIsInUse) {
   const auto open = Environment::open(folder.path(), {.checkpoints_at_close = false});
   ASSERT_TRUE(open);
   const auto report = check();
@@ -141,7 +141,7 @@ TEST_F(StoreFolder, ThatIsInUseIsRefused) {
   EXPECT_EQ(report.error().code, "store.locked");
 }
 
-TEST_F(StoreFolder, OfANewerFormatIsRefused) {
+TEST_F(StoreFolder, IsRefusedWhenItsFormatIsNewer) {
   {
     const auto open = Environment::open(folder.path(), {.checkpoints_at_close = false}).value();
     Transaction tx(*open);
@@ -153,7 +153,7 @@ TEST_F(StoreFolder, OfANewerFormatIsRefused) {
   EXPECT_EQ(report.error().code, "store.version");
 }
 
-TEST(EmptyFolder, IsRefused) {
+TEST(StoreCheck, RefusesAnEmptyFolder) {
   const Folder folder;
   const auto report = check_folder(folder.path(), {}, test_check_options());
   ASSERT_FALSE(report);

@@ -1,8 +1,9 @@
-// What happens when the store is full, and when there is room again.
+// A full store, and a store that has room again.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/answer_code.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -24,13 +25,13 @@ states:
   event: {type: go}
 )";
 
-constexpr const char* kTellsWhenFull = R"(
+constexpr const char* kPublishesWhenFull = R"(
 id: tells
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t}}
 )";
 
-constexpr const char* kTellsTwice = R"(
+constexpr const char* kPublishesTwice = R"(
 id: tells-twice
 states:
 - {id: one, type: generateEvent, event: {type: told, source: /t}, transition: two}
@@ -43,23 +44,18 @@ states:
 - {id: wait, type: delay, duration: PT1H}
 )";
 
-std::string code(const Answered& answered) {
-  if (!answered->has_value()) return "not answered";
-  return **answered ? "ok" : (**answered).error().code;
-}
-
 class StoreFull : public testing::Test {
  protected:
-  /// From now on nothing more fits.
+  /// Fills the store.
   void fill() {
-    world.settle();
+    world.run_until_idle();
     reopen(world.stored_bytes() - 1);
   }
   void reopen(uint64_t limit) {
     world.crash();
     world.options().store.soft_limit_bytes = limit;
     world.recover();
-    world.settle();
+    world.run_until_idle();
   }
   void make_room() { reopen(std::numeric_limits<uint64_t>::max()); }
 
@@ -72,20 +68,20 @@ TEST_F(StoreFull, RefusesCommandsAndWritesNothing) {
   const auto before = world.rows();
   const Answered answers[] = {
       world.command(CreateNamespace{.name = "a"}),
-      world.command(World::application(kTellsWhenFull)),
-      world.command(StartInstance{.space = "default", .workflow = "waits"}),
+      world.command(World::application(kPublishesWhenFull)),
+      world.command(StartInstance{.ns = "default", .workflow = "waits"}),
   };
   world.run_for(seconds(2));
-  for (const Answered& answered : answers) EXPECT_EQ(code(answered), "store.full");
+  for (const Answered& answered : answers) EXPECT_EQ(answer_code(answered), "store.full");
   EXPECT_EQ(world.rows(), before);
 
   make_room();
   EXPECT_EQ(world.start("waits")["created"], true);
-  EXPECT_EQ(world.apply(kTellsWhenFull)["revision"], 1) << "of the refused one nothing is left";
+  EXPECT_EQ(world.apply(kPublishesWhenFull)["revision"], 1) << "the refused command left nothing";
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
 }
 
-TEST_F(StoreFull, LosesNoEventAndTakesNoneTwice) {
+TEST_F(StoreFull, LosesNoEventAndAppliesNoneTwice) {
   world.apply(kWaits);
   world.publish("begin", "1", 1);
   fill();
@@ -107,74 +103,73 @@ TEST_F(StoreFull, LosesNoEventAndTakesNoneTwice) {
   EXPECT_EQ(world.metric("millrace_listeners"), 2);
 }
 
-TEST_F(StoreFull, GoesOnByItselfWhenWhatWaitsToBeSentIsSent) {
-  world.apply(kTellsWhenFull);
+TEST_F(StoreFull, EndsByItselfWhenTheOutboxIsSent) {
+  world.apply(kPublishesWhenFull);
   world.apply(kWaits);
   world.broker.disconnect();
   for (int i = 0; i < 8; ++i) world.start("tells", {{"much", std::string(50'000, 'x')}});
   fill();
   world.run_for(seconds(2));
-  EXPECT_EQ(code(world.command(CreateNamespace{.name = "a"})), "store.full");
+  EXPECT_EQ(answer_code(world.command(CreateNamespace{.name = "a"})), "store.full");
   world.publish("begin", "1", 1);
   world.broker.reconnect();
   world.run_for(seconds(10));
   EXPECT_THAT(world.events("told"), SizeIs(8));
-  EXPECT_THAT(world.instances(), SizeIs(9)) << "the event that waited has started its instance";
+  EXPECT_THAT(world.instances(), SizeIs(9)) << "the waiting event has started its instance";
   EXPECT_EQ(world.must(CreateNamespace{.name = "a"})["created"], true);
 }
 
-TEST_F(StoreFull, SendsWhatWaitsThoughEachBatchIsLostMeanwhile) {
+TEST_F(StoreFull, SendsTheOutboxWhileEachBatchIsLost) {
   world.apply(kDelays);
-  world.apply(kTellsTwice);
+  world.apply(kPublishesTwice);
   const Json delayed = world.start("delays");
   world.broker.disconnect();
   for (int i = 0; i < 8; ++i) world.start("tells-twice", {{"much", std::string(50'000, 'x')}});
   fill();
-  world.run_for(hours(2));  // the end of the delay finds no room, again and again
+  world.run_for(hours(2));  // the end of the delay finds no room at each attempt
   world.broker.reconnect();
   world.run_for(seconds(30));
   EXPECT_THAT(world.events("told"), SizeIs(16));
   EXPECT_EQ(world.instance(delayed["id"])["status"], "complete");
 }
 
-TEST_F(StoreFull, StillDeletesAndCancels) {
+TEST_F(StoreFull, AllowsDeletionsAndCancels) {
   world.apply(kWaits);
   const Json started = world.start("waits");
   fill();
-  const Answered refused = world.command(DeleteWorkflow{.space = "default", .id = "waits"});
-  const Answered also_refused =
-      world.command(StartInstance{.space = "default", .workflow = "waits"});
+  const Answered refused = world.command(DeleteWorkflow{.ns = "default", .id = "waits"});
+  const Answered also_refused = world.command(StartInstance{.ns = "default", .workflow = "waits"});
   world.run_for(seconds(1));
-  EXPECT_EQ(code(refused), "workflow.has_instances") << "for its own reason";
-  EXPECT_EQ(code(also_refused), "store.full");
+  EXPECT_EQ(answer_code(refused), "workflow.has_instances") << "the reason of the deletion itself";
+  EXPECT_EQ(answer_code(also_refused), "store.full");
 
   const Answered deleted =
-      world.command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true});
+      world.command(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true});
   const Answered waiting = world.wait_for_end(started["id"], hours(1));
   world.run_for(seconds(1));
-  EXPECT_EQ(code(deleted), "ok");
-  ASSERT_EQ(code(waiting), "ok");
+  EXPECT_EQ(answer_code(deleted), "ok");
+  ASSERT_EQ(answer_code(waiting), "ok");
   EXPECT_EQ((***waiting)["status"], "cancelled");
   EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
 }
 
-TEST_F(StoreFull, StillTellsOfEndsAndOfTimeRunOut) {
+TEST_F(StoreFull, AnswersWaitsForAnEnd) {
   world.apply(kWaits);
-  world.apply(kTellsWhenFull);
+  world.apply(kPublishesWhenFull);
   const Json waits = world.start("waits");
-  const Json told = world.start("tells");
+  const Json publisher = world.start("tells");
   fill();
-  world.publish("begin", "1", 1);  // what cannot be written waits before them
+  world.publish("begin", "1", 1);  // an event that cannot be committed waits before them
   const Answered timeout = world.wait_for_end(waits["id"], seconds(5));
-  const Answered ended = world.wait_for_end(told["id"], seconds(5));
+  const Answered ended = world.wait_for_end(publisher["id"], seconds(5));
   world.run_for(seconds(4));
-  EXPECT_EQ(code(ended), "ok");
-  EXPECT_EQ(code(timeout), "not answered");
+  EXPECT_EQ(answer_code(ended), "ok");
+  EXPECT_EQ(answer_code(timeout), "not answered");
   world.run_for(seconds(2));
-  EXPECT_EQ(code(timeout), "wait.timeout");
+  EXPECT_EQ(answer_code(timeout), "wait.timeout");
 }
 
-TEST_F(StoreFull, FiresTimersWhenThereIsRoom) {
+TEST_F(StoreFull, FiresTimersWhenThereIsRoomAgain) {
   world.apply(kWaits);
   const Json started = world.start("waits");
   fill();

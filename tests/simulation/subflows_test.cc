@@ -36,12 +36,12 @@ states:
   event: {type: paid, context: {order: jq(.order)}}
 )";
 
-TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
+TEST(Subflow, RunsAsAnInstanceAndReturnsItsOutput) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
-  const std::vector<Json> charges = of(world, "charge");
+  const std::vector<Json> charges = instances_of(world, "charge");
   ASSERT_THAT(charges, SizeIs(1));
   EXPECT_EQ(charges[0]["parent"], order["id"]);
   EXPECT_EQ(charges[0]["input"], (Json{{"order", "A"}}));
@@ -49,7 +49,7 @@ TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
       world.instance(order["id"])["calls"],
       (Json::array({{{"instance", charges[0]["id"]}, {"status", "running"}, {"attempt", 1}}})));
   world.publish("paid", "1", 5, {{"order", "A"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(order["id"])["output"],
             (Json{{"order", "A"}, {"return", {{"order", "A"}, {"paid", 5}}}}));
   EXPECT_THAT(world.history(order["id"]),
@@ -58,19 +58,19 @@ TEST(Subflow, IsAnInstanceOfItsOwnAndItsOutputComesBack) {
   EXPECT_EQ(world.history_items(charges[0]["id"])[0]["detail"]["parent"], order["id"]);
 }
 
-TEST(Subflow, ItsErrorIsTheCallersWithCodeAndMessage) {
+TEST(Subflow, ReturnsItsErrorToTheCaller) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.run_for(hours(1));
-  const Json child = of(world, "charge")[0];
+  const Json child = instances_of(world, "charge")[0];
   EXPECT_EQ(child["error"]["code"], "direktiv.stateTimeout");
   EXPECT_EQ(world.instance(order["id"])["status"], "failed");
   EXPECT_EQ(world.instance(order["id"])["error"], child["error"]);
 }
 
-TEST(Subflow, AnErrorStateReachesTheCallerOnceItsCleanUpHasEnded) {
+TEST(Subflow, ReturnsTheErrorOfAnErrorStateAfterTheCleanUp) {
   World world;
   world.apply(R"(
 id: charge
@@ -88,7 +88,7 @@ states:
             (Json{{"code", "card.declined"}, {"msg", "no A"}}));
 }
 
-TEST(Subflow, AMissingOneIsAnErrorOfTheCaller) {
+TEST(Subflow, RaisesAnErrorOfTheCallerWhenItDoesNotExist) {
   World world;
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
@@ -96,7 +96,7 @@ TEST(Subflow, AMissingOneIsAnErrorOfTheCaller) {
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.subflow.notExist");
 }
 
-TEST(Subflow, AMissingOneThatIsDetachedHurtsNobody) {
+TEST(Subflow, RaisesNoErrorWhenItIsDetachedAndDoesNotExist) {
   World world;
   world.apply(R"(
 id: teller
@@ -108,7 +108,7 @@ states:
   EXPECT_EQ(world.instance(teller["id"])["status"], "complete");
 }
 
-TEST(Subflow, ADetachedOneOutlivesItsStarter) {
+TEST(Subflow, OutlivesItsCallerWhenItIsDetached) {
   World world;
   world.apply(R"(
 id: teller
@@ -120,7 +120,7 @@ states:
   world.apply("id: slow\nstates:\n- {id: sleep, type: delay, duration: PT1M}\n");
   const Json teller = world.start("teller");
   world.must(CancelInstance{"default", *parse_instance_id(teller["id"].get<std::string>())});
-  const Json slow = of(world, "slow")[0];
+  const Json slow = instances_of(world, "slow")[0];
   EXPECT_EQ(slow["status"], "waiting");
   EXPECT_FALSE(slow.contains("parent"));
   EXPECT_EQ(world.history_items(slow["id"])[0]["detail"]["parent"], teller["id"]);
@@ -128,7 +128,7 @@ states:
   EXPECT_EQ(world.instance(slow["id"])["status"], "complete");
 }
 
-TEST(Subflow, CancelGoesDownToTheLastDescendant) {
+TEST(Subflow, IsCancelledWithItsCallerAtAnyDepth) {
   World world;
   const auto caller = [](std::string_view id, std::string_view callee) {
     return fmt::format(
@@ -144,23 +144,23 @@ TEST(Subflow, CancelGoesDownToTheLastDescendant) {
   world.must(CancelInstance{"default", *parse_instance_id(top["id"].get<std::string>())});
   EXPECT_THAT(statuses(world, "b"), ElementsAre("cancelled"));
   EXPECT_THAT(statuses(world, "c"), ElementsAre("cancelled"));
-  EXPECT_EQ(of(world, "c")[0]["error"]["code"], "direktiv.cancels.parent");
+  EXPECT_EQ(instances_of(world, "c")[0]["error"]["code"], "direktiv.cancels.parent");
   EXPECT_EQ(world.metric("millrace_listeners"), 0);
 }
 
-TEST(Subflow, ACancelledChildIsAnErrorOfItsCaller) {
+TEST(Subflow, ReturnsAnErrorWhenItIsCancelled) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
-  const std::string child = of(world, "charge")[0]["id"];
+  const std::string child = instances_of(world, "charge")[0]["id"];
   world.must(CancelInstance{"default", *parse_instance_id(child)});
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.cancels.api");
 }
 
-TEST(Subflow, AChildThatFailsAfterItsParentWasCancelledChangesNothing) {
-  // The child fails and the parent is cancelled in the same batch, so the child's error is under
-  // way when there is nobody left to take it.
+TEST(Subflow, ChangesNothingWhenItFailsAfterACancelOfItsCaller) {
+  // The subflow fails and its caller is cancelled in the same batch, so the error comes to an ended
+  // caller.
   World world;
   world.apply(R"(
 id: charge
@@ -172,22 +172,22 @@ states:
   world.publish("paid", "1", 5);
   const auto cancelled =
       world.command(CancelInstance{"default", *parse_instance_id(order["id"].get<std::string>())});
-  world.settle();
+  world.run_until_idle();
   ASSERT_TRUE(*cancelled);
   EXPECT_THAT(statuses(world, "charge"), ElementsAre("failed"));
   const std::string status = world.instance(order["id"])["status"];
   EXPECT_TRUE(status == "failed" || status == "cancelled") << status;
-  // And the other way round: it is cancelled first.
+  // The other order: the caller is cancelled first.
   const Json second = world.start("order", {{"order", "B"}});
   world.must(CancelInstance{"default", *parse_instance_id(second["id"].get<std::string>())});
   const auto before = world.history(second["id"]);
   world.publish("paid", "2", 6);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.history(second["id"]), before);
   EXPECT_EQ(world.instance(second["id"])["status"], "cancelled");
 }
 
-TEST(Subflow, MayBeNestedTwentyDeepAndNoDeeper) {
+TEST(Subflow, IsNestedAtMostTwentyDeep) {
   World world;
   world.apply(R"(
 id: deeper
@@ -196,11 +196,11 @@ states:
 - {id: dive, type: action, action: {function: again}}
 )");
   const Json top = world.start("deeper");
-  EXPECT_THAT(of(world, "deeper"), SizeIs(21));
+  EXPECT_THAT(instances_of(world, "deeper"), SizeIs(21));
   EXPECT_EQ(world.instance(top["id"])["error"]["code"], "direktiv.limits.depth");
 }
 
-TEST(Subflow, AChainOfDetachedOnesThatNeverWaitsComesToAnEnd) {
+TEST(Subflow, EndsAnEndlessChainOfDetachedCalls) {
   World world;
   world.apply(R"(
 id: chain
@@ -209,7 +209,7 @@ states:
 - {id: go, type: action, async: true, action: {function: again}}
 )");
   world.start("chain");
-  const auto all = of(world, "chain");
+  const auto all = instances_of(world, "chain");
   EXPECT_THAT(all, SizeIs(101));
   EXPECT_EQ(count(world, "chain", "complete"), 100u);
   for (const Json& one : all) {
@@ -217,22 +217,22 @@ states:
   }
 }
 
-TEST(Subflow, GoesOnWhereItWasAfterACrashAtAnyTurn) {
+TEST(Subflow, ContinuesAfterACrashAtAnyTurn) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
   world.restart();
-  world.settle();
+  world.run_until_idle();
   world.publish("paid", "1", 5, {{"order", "A"}});
   world.crash_after_commit();
   world.recover();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(order["id"])["status"], "complete");
   EXPECT_THAT(statuses(world, "charge"), ElementsAre("complete"));
 }
 
-TEST(Subflow, TheWaitForItsNextAttemptSpansARestart) {
+TEST(Subflow, KeepsTheWaitForItsNextAttemptOverARestart) {
   World world;
   world.apply(R"(
 id: order
@@ -249,17 +249,18 @@ states:
   world.crash();
   world.clock.advance(seconds(1000));
   world.recover();
-  world.settle();
-  EXPECT_THAT(of(world, "charge"), SizeIs(1)) << "the wait did not begin again, nor end early";
+  world.run_until_idle();
+  EXPECT_THAT(instances_of(world, "charge"), SizeIs(1))
+      << "the wait neither restarted nor ended early";
   world.run_for(seconds(799));
-  EXPECT_THAT(of(world, "charge"), SizeIs(1));
+  EXPECT_THAT(instances_of(world, "charge"), SizeIs(1));
   world.run_for(seconds(1));
-  EXPECT_THAT(of(world, "charge"), SizeIs(2));
+  EXPECT_THAT(instances_of(world, "charge"), SizeIs(2));
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.retries.exceeded");
 }
 
-TEST(Subflow, MissesNoEventThatComesWhileItsCallerCalls) {
-  // The caller waits for `confirmed` only after its child has ended; one comes before.
+TEST(Subflow, KeepsEventsForItsCaller) {
+  // The caller waits for `confirmed` after its subflow has ended. The event comes before.
   World world;
   world.apply(R"(
 id: order
@@ -271,15 +272,15 @@ states:
   world.apply(kCharge);
   const Json order = world.start("order", {{"order", "A"}});
   world.publish("confirmed", "1", "early");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.rows_of("recent"), 1u);
   world.restart();
   world.publish("paid", "2", 5, {{"order", "A"}});
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
 }
 
-TEST(Subflow, MissesNoEventThatComesBeforeTheNextAttempt) {
+TEST(Subflow, KeepsEventsForItsCallerBeforeTheNextAttempt) {
   World world;
   world.apply(R"(
 id: order
@@ -294,12 +295,12 @@ states:
   world.apply("id: charge\nstates: [{id: s, type: error, error: no, message: no}]\n");
   const Json order = world.start("order");
   world.publish("confirmed", "1", "early");
-  world.settle();
+  world.run_until_idle();
   world.run_for(seconds(60));
   EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
 }
 
-TEST(Subflow, KeepsNoEventsForACallerThatCannotWaitForThemAnyMore) {
+TEST(Subflow, KeepsNoEventsThatItsCallerCannotWaitFor) {
   World world;
   world.apply(R"(
 id: order
@@ -311,18 +312,18 @@ states:
   world.apply(kCharge);
   world.start("order", {{"order", "A"}});
   world.publish("confirmed", "1", 1);
-  world.settle();
+  world.run_until_idle();
   world.publish("confirmed", "2", 2);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.rows_of("recent"), 0u);
 }
 
-TEST(Subflow, DeletingItsWorkflowIsAnErrorOfTheCaller) {
+TEST(Subflow, ReturnsAnErrorWhenItsWorkflowIsDeleted) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
-  world.must(DeleteWorkflow{.space = "default", .id = "charge", .cancel = true});
+  world.must(DeleteWorkflow{.ns = "default", .id = "charge", .cancel = true});
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.cancels.api");
 }
 

@@ -1,4 +1,4 @@
-// Variables through the whole core: scopes, the order of writes, restarts, and that they go with
+// Variables, through the whole engine: scopes, the order of writes, restarts, and the deletion of
 // their owners.
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/transaction.h"
+#include "tests/simulation/answer_code.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -51,14 +52,14 @@ std::vector<std::string> variable_rows(const World& world) {
   return keys;
 }
 
-TEST(Variables, OfAWorkflowAreSharedByItsInstancesAndNoOthers) {
+TEST(Variables, AreSharedByTheInstancesOfAWorkflow) {
   World world;
   define_counting(world);
   world.apply(counter("a", "workflow"));
   world.apply(counter("b", "workflow"));
   for (int i = 0; i < 3; ++i) {
     world.publish("count", std::to_string(i));
-    world.settle();
+    world.run_until_idle();
   }
   world.start("b");
   std::map<std::string, std::vector<int>> seen;
@@ -69,7 +70,7 @@ TEST(Variables, OfAWorkflowAreSharedByItsInstancesAndNoOthers) {
   EXPECT_THAT(seen["b"], ElementsAre(1, 2, 3, 4));
 }
 
-TEST(Variables, OfANamespaceAreSharedByAllItsWorkflowsAndNoOtherNamespace) {
+TEST(Variables, AreSharedByTheWorkflowsOfANamespace) {
   World world;
   define_counting(world);
   world.must(CreateNamespace{.name = "other"});
@@ -78,14 +79,14 @@ TEST(Variables, OfANamespaceAreSharedByAllItsWorkflowsAndNoOtherNamespace) {
   world.apply(counter("a", "namespace"), "other");
   world.start("a");
   world.start("b");
-  world.must(StartInstance{.space = "other", .workflow = "a"});
+  world.must(StartInstance{.ns = "other", .workflow = "a"});
   world.start("a");
   std::vector<int> seen;
   for (const Json& one : world.instances()) seen.push_back(one["data"]["var"]["n"]);
   EXPECT_THAT(seen, ElementsAre(1, 2, 3));
 }
 
-TEST(Variables, OfAnInstanceAreItsOwn) {
+TEST(Variables, BelongToOneInstance) {
   World world;
   define_counting(world);
   world.apply(counter("a", "instance"));
@@ -94,7 +95,7 @@ TEST(Variables, OfAnInstanceAreItsOwn) {
   for (const Json& one : world.instances()) EXPECT_EQ(one["data"]["var"]["n"], 1);
 }
 
-TEST(Variables, OutliveARestartWithTheBatchThatSetThem) {
+TEST(Variables, SurviveARestart) {
   World world;
   define_counting(world);
   world.apply(counter("a", "workflow"));
@@ -103,14 +104,15 @@ TEST(Variables, OutliveARestartWithTheBatchThatSetThem) {
   world.start("a");
   world.evaluator.hold();
   world.publish("count", "1");
-  world.settle();
+  world.run_until_idle();
   world.crash_after_commit();
   world.evaluator.release();
   world.recover();
-  world.settle();
+  world.run_until_idle();
   const std::vector<Json> all = world.instances();
   ASSERT_THAT(all, SizeIs(3));
-  EXPECT_EQ(all.back()["data"]["var"]["n"], 3) << "what crashed between reading and setting";
+  EXPECT_EQ(all.back()["data"]["var"]["n"], 3)
+      << "the instance that crashed between its getter and its setter";
 }
 
 TEST(Variables, KeepTheLastWriteOfABatch) {
@@ -128,30 +130,25 @@ states:
   variables: [{key: n, scope: workflow}]
 )");
   for (int i = 1; i <= 3; ++i) world.publish("set", std::to_string(i), i);
-  world.step();  // all in one batch
+  world.step();  // one batch for all
   std::vector<int> seen;
   for (const Json& one : world.instances()) seen.push_back(one["data"]["var"]["n"]);
-  EXPECT_THAT(seen, ElementsAre(1, 2, 3)) << "each sees what it set itself";
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3)) << "each instance sees its own value";
   world.start("last", {{"set", nullptr}});
   EXPECT_THAT(variable_rows(world), IsEmpty()) << "null deletes";
 }
 
-TEST(Variables, AreNotSetByABatchThatIsLost) {
+TEST(Variables, AreNotSetByALostBatch) {
   World world;
   world.apply(counter("a", "workflow"));
   world.evaluator.define("first(.var.n // 0 | . + 1)",
                          [](const Json&) -> QueryResult { return Json(1); });
   const auto before = variable_rows(world);
-  world.command(StartInstance{.space = "default", .workflow = "a"});
+  world.command(StartInstance{.ns = "default", .workflow = "a"});
   world.crash();
   world.recover();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(variable_rows(world), before);
-}
-
-std::string code(const Answered& answered) {
-  if (!answered->has_value()) return "not answered";
-  return **answered ? "ok" : (**answered).error().code;
 }
 
 constexpr const char* kWaits = R"(
@@ -164,9 +161,9 @@ PutVariable put(const VariablePlace& place, std::string key, std::string bytes) 
   return {place, std::move(key), {.content_type = "text/plain", .bytes = std::move(bytes)}};
 }
 
-class PlacesOfVariables : public testing::Test {
+class VariablePlaces : public testing::Test {
  protected:
-  PlacesOfVariables() {
+  VariablePlaces() {
     world.apply(kWaits);
     id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   }
@@ -181,18 +178,17 @@ class PlacesOfVariables : public testing::Test {
   }
   std::string error(const Command& command) {
     const Answered answered = world.command(command);
-    world.settle();
-    return code(answered);
+    world.run_until_idle();
+    return answer_code(answered);
   }
 
   World world;
   InstanceId id;
 };
 
-TEST_F(PlacesOfVariables, KeepTheirOwnUnderTheSameKey) {
-  const VariablePlace places[] = {{.space = "default"},
-                                  {.space = "default", .workflow = "waits"},
-                                  {.space = "default", .instance = id}};
+TEST_F(VariablePlaces, HaveSeparateValuesUnderOneKey) {
+  const VariablePlace places[] = {
+      {.ns = "default"}, {.ns = "default", .workflow = "waits"}, {.ns = "default", .instance = id}};
   for (const auto& place : places) {
     EXPECT_EQ(
         world.must(put(place, "k", place.workflow + "!")),
@@ -208,13 +204,13 @@ TEST_F(PlacesOfVariables, KeepTheirOwnUnderTheSameKey) {
   }
 }
 
-TEST_F(PlacesOfVariables, MustBeThere) {
+TEST_F(VariablePlaces, AreRefusedWhenTheyDoNotExist) {
   const struct {
     VariablePlace place;
     const char* code;
-  } rows[] = {{{.space = "nowhere"}, "namespace.not_found"},
-              {{.space = "default", .workflow = "none"}, "workflow.not_found"},
-              {{.space = "default", .instance = InstanceId{}}, "instance.not_found"}};
+  } rows[] = {{{.ns = "nowhere"}, "namespace.not_found"},
+              {{.ns = "default", .workflow = "none"}, "workflow.not_found"},
+              {{.ns = "default", .instance = InstanceId{}}, "instance.not_found"}};
   for (const auto& row : rows) {
     EXPECT_EQ(error(put(row.place, "k", "1")), row.code);
     EXPECT_EQ(error(DeleteVariable{row.place, "k"}), row.code);
@@ -224,8 +220,8 @@ TEST_F(PlacesOfVariables, MustBeThere) {
   EXPECT_THAT(variable_rows(world), IsEmpty());
 }
 
-TEST_F(PlacesOfVariables, AreListedPageByPage) {
-  const VariablePlace place{.space = "default"};
+TEST_F(VariablePlaces, AreListedPageByPage) {
+  const VariablePlace place{.ns = "default"};
   for (const char* key : {"b", "a", "c"}) world.must(put(place, key, ""));
   const Json first = *list(place, 2);
   EXPECT_EQ(first["items"][0]["key"], "a");
@@ -235,37 +231,37 @@ TEST_F(PlacesOfVariables, AreListedPageByPage) {
   EXPECT_EQ(second["next"], nullptr);
 }
 
-TEST_F(PlacesOfVariables, TakeThemWithThem) {
-  const VariablePlace space{.space = "default"};
-  const VariablePlace workflow{.space = "default", .workflow = "waits"};
-  const VariablePlace instance{.space = "default", .instance = id};
+TEST_F(VariablePlaces, LoseTheirVariablesWhenTheyAreDeleted) {
+  const VariablePlace ns{.ns = "default"};
+  const VariablePlace workflow{.ns = "default", .workflow = "waits"};
+  const VariablePlace instance{.ns = "default", .instance = id};
   for (int i = 0; i < 2'500; ++i) {
     const std::string key = fmt::format("k{}", i);
     world.command(put(workflow, key, "w"));
     world.command(put(instance, key, "i"));
-    if (i % 100 == 0) world.settle();
+    if (i % 100 == 0) world.run_until_idle();
   }
-  world.must(put(space, "k", "n"));
-  world.must(CancelInstance{.space = "default", .instance = id});
+  world.must(put(ns, "k", "n"));
+  world.must(CancelInstance{.ns = "default", .instance = id});
   EXPECT_THAT(variable_rows(world), SizeIs(5'001));
-  world.must(DeleteInstance{.space = "default", .instance = id});
+  world.must(DeleteInstance{.ns = "default", .instance = id});
   EXPECT_THAT(variable_rows(world), SizeIs(2'501));
-  world.must(DeleteWorkflow{.space = "default", .id = "waits"});
-  EXPECT_THAT(variable_rows(world), SizeIs(1)) << "that of the namespace";
+  world.must(DeleteWorkflow{.ns = "default", .id = "waits"});
+  EXPECT_THAT(variable_rows(world), SizeIs(1)) << "the variable of the namespace is left";
 }
 
-TEST_F(PlacesOfVariables, AreAllOfANamespaceThatIsDeleted) {
+TEST_F(VariablePlaces, LoseTheirVariablesWithTheNamespace) {
   world.must(CreateNamespace{.name = "other"});
   world.apply(kWaits, "other");
-  const Json started = world.must(StartInstance{.space = "other", .workflow = "waits"});
+  const Json started = world.must(StartInstance{.ns = "other", .workflow = "waits"});
   const InstanceId other = *parse_instance_id(started["id"].get<std::string>());
   for (int i = 0; i < 1'500; ++i) {
-    world.command(put({.space = "other"}, fmt::format("k{}", i), "n"));
-    if (i % 100 == 0) world.settle();
+    world.command(put({.ns = "other"}, fmt::format("k{}", i), "n"));
+    if (i % 100 == 0) world.run_until_idle();
   }
-  world.must(put({.space = "other", .workflow = "waits"}, "k", "w"));
-  world.must(put({.space = "other", .instance = other}, "k", "i"));
-  world.must(put({.space = "default"}, "k", "n"));
+  world.must(put({.ns = "other", .workflow = "waits"}, "k", "w"));
+  world.must(put({.ns = "other", .instance = other}, "k", "i"));
+  world.must(put({.ns = "default"}, "k", "n"));
   world.must(DeleteNamespace{.name = "other", .cancel = true});
   EXPECT_THAT(variable_rows(world), ElementsAre("k=\x01\x0atext/plainn"));
 }

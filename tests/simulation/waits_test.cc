@@ -1,4 +1,4 @@
-// How waiting instances go on: events, timeouts and delays, and which of them comes first.
+// Waits: events, timeouts and delays, and which of them wins.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,12 +35,12 @@ states:
 - {id: sleep, type: delay, duration: PT10S}
 )";
 
-/// In which state it ended, or where it is.
+/// The state of the instance.
 std::string state_of(World& world, const Json& started) {
   return world.instance(started["id"])["state"];
 }
 
-TEST(WaitForEvent, IsWokenByTheEventOfItsOwnAndByNoOther) {
+TEST(WaitForEvent, EndsWithAMatchingEventOnly) {
   World world;
   world.apply(kPayment);
   const Json one = world.start("payment", {{"order", "A"}});
@@ -48,15 +48,16 @@ TEST(WaitForEvent, IsWokenByTheEventOfItsOwnAndByNoOther) {
   const Json same = world.start("payment", {{"order", "A"}});
   world.publish("paid", "1", 5, {{"order", "A"}});
   world.publish("paid", "2", 6);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(one["id"])["output"], (Json{{"order", "A"}, {"paid", 5}}));
-  EXPECT_EQ(world.instance(same["id"])["status"], "complete") << "one event wakes all that match";
+  EXPECT_EQ(world.instance(same["id"])["status"], "complete")
+      << "one event wakes all matching instances";
   EXPECT_EQ(world.instance(two["id"])["status"], "waiting");
   EXPECT_THAT(world.history(one["id"]), ElementsAre("started", "entered wait", "woken wait",
                                                     "entered settled", "ended settled"));
 }
 
-TEST(WaitForEvent, IsNotWokenTwiceByOneEvent) {
+TEST(WaitForEvent, UsesAnEventOnce) {
   World world;
   world.apply(R"(
 id: twice
@@ -66,17 +67,17 @@ states:
 )");
   const Json started = world.start("twice");
   world.publish("t", "1", 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state_of(world, started), "second");
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state_of(world, started), "second");
   world.publish("t", "2", 2);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"t", 2}}));
 }
 
-TEST(WaitForEvent, GoesThroughSeveralEventsOfOneBatchInOrder) {
+TEST(WaitForEvent, AppliesSeveralEventsOfOneBatchInOrder) {
   World world;
   world.apply(R"(
 id: three
@@ -90,11 +91,11 @@ states:
   world.publish("c", "2", 2);
   world.publish("b", "3", 3);
   world.publish("c", "4", 4);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instances().at(0)["output"], (Json{{"a", 1}, {"b", 3}, {"c", 4}}));
 }
 
-TEST(EventAnd, KeepsWhatItHasOverARestart) {
+TEST(WaitForEvent, KeepsTheEventsOfAnEventAndOverARestart) {
   World world;
   world.apply(R"(
 id: both
@@ -105,18 +106,18 @@ states:
 )");
   const Json started = world.start("both");
   world.publish("b", "1", 1);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_listeners"), 1);
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.metric("millrace_listeners"), 1);
   world.publish("b", "2", 2);
   world.publish("a", "3", 3);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"a", 3}, {"b", 1}}));
 }
 
-/// On its way to two waits, each behind an expression that is for a worker.
+/// Comes to two waits, each after an expression that a jq worker evaluates.
 constexpr const char* kThinks = R"(
 id: thinks
 start: {type: event, event: {type: begin}}
@@ -126,9 +127,9 @@ states:
 - {id: again, type: eventAnd, events: [{type: b}, {type: c, context: {region: eu}}]}
 )";
 
-class OnTheWay : public testing::Test {
+class EvaluatingInstance : public testing::Test {
  protected:
-  OnTheWay() {
+  EvaluatingInstance() {
     world.evaluator.define("slow", [](const Json& input) -> QueryResult { return input; });
     world.apply(kThinks);
     world.evaluator.hold();
@@ -142,101 +143,101 @@ class OnTheWay : public testing::Test {
   World world;
 };
 
-TEST_F(OnTheWay, MissesNoEventThatCameMeanwhile) {
+TEST_F(EvaluatingInstance, MissesNoEvent) {
   for (const bool restarts : {false, true}) {
     const auto restart = [&] {
       if (!restarts) return;
       world.restart();
       world.evaluator.hold();
-      world.settle();
+      world.run_until_idle();
     };
     const size_t before = world.instances().size();
     const std::string round = restarts ? "r" : "";
-    world.publish("a", round + "0", 0);  // before it began
+    world.publish("a", round + "0", 0);  // before the start of the instance
     world.publish("begin", round + "1", 1);
     world.publish("c", round + "2", 2, {{"region", "eu"}});
-    world.publish("a", round + "3", 3);  // waits in `recent` from here on
-    world.settle();
+    world.publish("a", round + "3", 3);  // kept in `recent` from here on
+    world.run_until_idle();
     restart();
     world.publish("a", round + "4", 4);
     world.publish("c", round + "5", 5, {{"region", "us"}});
     world.publish("c", round + "6", 6, {{"region", "eu"}});
-    world.settle();
+    world.run_until_idle();
     ASSERT_EQ(world.evaluator.waiting(), 1U);
-    world.evaluator.answer();  // to `wait`, which takes a 3 and goes on to think
-    world.settle();
+    world.evaluator.answer();  // to `wait`, which uses event 3 and starts another evaluation
+    world.run_until_idle();
     restart();
     world.publish("b", round + "7", 7);
     world.publish("c", round + "8", 8, {{"region", "eu"}});
-    world.settle();
+    world.run_until_idle();
     world.evaluator.answer();
-    world.settle();
+    world.run_until_idle();
     const Json instance = world.instances().at(before);
     EXPECT_EQ(instance["status"], "complete");
     EXPECT_EQ(instance["output"], (Json{{"begin", 1}, {"a", 3}, {"b", 7}, {"c", 6}}))
         << "in the order of the stream";
-    EXPECT_EQ(kept(), 0U) << "nobody can want them any more";
+    EXPECT_EQ(kept(), 0U) << "no instance can come to wait for them";
   }
 }
 
-TEST_F(OnTheWay, IsOfferedNoEventOfBeforeItBegan) {
+TEST_F(EvaluatingInstance, GetsNoEventFromBeforeItsStart) {
   world.publish("begin", "1", 1);
-  world.settle();
-  world.publish("a", "2", 2);  // kept for the first
-  world.settle();
+  world.run_until_idle();
+  world.publish("a", "2", 2);  // kept for the first instance
+  world.run_until_idle();
   world.publish("begin", "3", 3);
   world.publish("begin", "1", 1);
-  world.settle();
+  world.run_until_idle();
   world.evaluator.release();
-  world.settle();
+  world.run_until_idle();
   const auto instances = world.instances();
   ASSERT_THAT(instances, SizeIs(2));
   EXPECT_EQ(instances[0]["state"], "again");
   EXPECT_EQ(instances[1]["state"], "wait");
 }
 
-TEST_F(OnTheWay, TakesEachEventOnceHoweverOftenItIsSent) {
+TEST_F(EvaluatingInstance, AppliesAnEventOnceWhenItIsSentAgain) {
   world.publish("begin", "1", 1);
   world.publish("a", "2", 2);
-  world.settle();
+  world.run_until_idle();
   world.clock.advance(std::chrono::minutes(3));
   world.publish("a", "2", 2);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(kept(), 1U);
   world.evaluator.release();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state(), "again");
 
-  // It had its effect by being taken late.
+  // The kept event had an effect, so a duplicate is dropped.
   world.restart();
   world.clock.advance(std::chrono::minutes(3));
   world.publish("begin", "3", 3);
   world.publish("a", "2", 2);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instances().at(1)["state"], "wait");
 }
 
-TEST_F(OnTheWay, DoesNotKeepWhatComesWhenNobodyIsOrWhatNobodyMayWaitFor) {
+TEST_F(EvaluatingInstance, KeepsNoEventThatItCannotWaitFor) {
   world.publish("begin", "1", 1);
-  world.settle();
+  world.run_until_idle();
   world.evaluator.answer();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state(), "wait");
   world.publish("other", "2", 2);
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(kept(), 0U);
   world.publish("a", "3", 3);
   world.publish("other", "4", 4);
   world.publish("b", "6", 6);
   world.must(CreateNamespace{.name = "elsewhere"});
   world.publish(Event{.id = "5", .source = "/test", .type = "b"}, "elsewhere");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(kept(), 1U);
-  world.must(DeleteWorkflow{.space = "default", .id = "thinks", .cancel = true});
+  world.must(DeleteWorkflow{.ns = "default", .id = "thinks", .cancel = true});
   EXPECT_EQ(kept(), 0U);
 }
 
-TEST(Bounds, OnOneStepCostNoEvent) {
+TEST(WaitForEvent, MissesNoEventWhenAStepReachesItsLimit) {
   World world{{.processor = {.engine = {.limits = {.transitions_per_step = 2}}}}};
   world.apply(R"(
 id: long
@@ -255,11 +256,11 @@ states:
   world.processor().turn();
   EXPECT_EQ(world.instances().at(0)["status"], "running");
   world.restart();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instances().at(0)["output"], (Json{{"begin", 1}, {"go", 2}}));
 }
 
-TEST(Timeout, ComesWhenItIsDueAndNotBefore) {
+TEST(Timeout, FiresAtItsDeadlineAndNotBefore) {
   World world;
   world.apply(kPayment);
   const Json started = world.start("payment", {{"order", "A"}});
@@ -270,7 +271,7 @@ TEST(Timeout, ComesWhenItIsDueAndNotBefore) {
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST(Timeout, WinsOverAnEventThatTheBrokerTookAtItsDeadlineAndNotBefore) {
+TEST(Timeout, WinsOverAnEventFromItsDeadlineOn) {
   const struct {
     int64_t stamped;  // milliseconds after the start; the deadline is at 10000
     int64_t applied;
@@ -281,7 +282,7 @@ TEST(Timeout, WinsOverAnEventThatTheBrokerTookAtItsDeadlineAndNotBefore) {
       {50'000, 3'600'000, "late"},
   };
   for (const auto& row : rows) {
-    // While it runs, and over a time in which it does not.
+    // While the process runs, and while it is down.
     for (const bool down : {false, true}) {
       for (const bool more : {false, true}) {
         World world;
@@ -303,36 +304,37 @@ TEST(Timeout, WinsOverAnEventThatTheBrokerTookAtItsDeadlineAndNotBefore) {
   }
 }
 
-TEST(Timeout, WinsOverEachOfSeveralEventsAtItsDeadline) {
-  // All of one millisecond: those before say that more follows.
+TEST(Timeout, WinsOverSeveralEventsAtItsDeadline) {
+  // The events have one time, and each but the last shows that more follow.
   World world;
   world.apply(kPayment);
   world.run_for(seconds(1));
   world.publish("other", "0");
   const Json started = world.start("payment", {{"order", "A"}});
   world.broker.disconnect();
-  world.settle();
+  world.run_until_idle();
   world.clock.advance(seconds(10));
   world.publish("other", "1");
   world.publish("paid", "2", 1, {{"order", "A"}});
   world.publish("paid", "3", 1, {{"order", "A"}});
   world.broker.reconnect();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state_of(world, started), "late");
 }
 
-TEST(Timeout, IsHeldWhileTheStreamIsBehindOrNotRead) {
+TEST(Timeout, WaitsWhileTheStreamIsBehindOrNotRead) {
   World world;
   world.apply(kPayment);
   world.apply(kNap);
   const Json payment = world.start("payment", {{"order", "A"}});
   const Json nap = world.start("nap");
   world.broker.disconnect();
-  world.settle();
+  world.run_until_idle();
   for (int i = 0; i < 5; ++i) world.publish("other", std::to_string(i));
   world.run_for(hours(1));
   EXPECT_EQ(state_of(world, payment), "wait");
-  EXPECT_EQ(world.instance(nap["id"])["status"], "complete") << "nothing can overtake a delay";
+  EXPECT_EQ(world.instance(nap["id"])["status"], "complete")
+      << "a delay does not wait for the stream";
 
   world.broker.reconnect();
   world.step(0);
@@ -340,13 +342,13 @@ TEST(Timeout, IsHeldWhileTheStreamIsBehindOrNotRead) {
     EXPECT_EQ(state_of(world, payment), "wait") << i;
     world.step(1);
   }
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state_of(world, payment), "late");
   EXPECT_EQ(world.history_items(payment["id"]).back()["time"], format_rfc3339(world.clock.now()))
-      << "when it happened, not when it was due";
+      << "the time of the event, not of the deadline";
 }
 
-TEST(Timeout, OfAnInstanceThatWentOnMeanwhileIsNothing) {
+TEST(Timeout, IsIgnoredByAnInstanceThatAnEventWoke) {
   World world;
   world.apply(R"(
 id: again
@@ -363,20 +365,21 @@ states:
 )");
   const Json started = world.start("again");
   world.broker.disconnect();
-  world.settle();
+  world.run_until_idle();
   world.run_for(seconds(9));
   world.publish("a", "1");
   world.run_for(seconds(5));  // the first timeout is due and held
   world.broker.reconnect();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(state_of(world, started), "second");
   world.run_for(Duration(9'999));
-  EXPECT_EQ(world.instance(started["id"])["status"], "waiting") << "counted from when it came in";
+  EXPECT_EQ(world.instance(started["id"])["status"], "waiting")
+      << "the timeout counts from the entry of the state";
   world.run_for(Duration(1));
   EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.stateTimeout");
 }
 
-TEST(Delay, IsOverAfterARestartWhenItsTimeHasCome) {
+TEST(EngineTime, EndsADelayThatElapsedDuringARestart) {
   World world;
   world.apply(kNap);
   const Json started = world.start("nap");
@@ -388,11 +391,11 @@ TEST(Delay, IsOverAfterARestartWhenItsTimeHasCome) {
   world.clock.advance(hours(5));
   world.recover();
   world.broker.disconnect();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(started["id"])["status"], "complete");
 }
 
-TEST(Time, NeverGoesBack) {
+TEST(EngineTime, NeverGoesBack) {
   World world;
   world.apply(kNap);
   const Json before = world.start("nap");
@@ -404,7 +407,7 @@ TEST(Time, NeverGoesBack) {
   EXPECT_EQ(world.instance(later["id"])["startedAt"], world.instance(before["id"])["startedAt"]);
 
   world.run_for(hours(1));
-  EXPECT_EQ(world.instance(started["id"])["status"], "waiting") << "nothing is early";
+  EXPECT_EQ(world.instance(started["id"])["status"], "waiting") << "no timer fires early";
   world.run_for(seconds(10));
   EXPECT_EQ(world.instance(started["id"])["status"], "complete");
   for (const Json& instance : world.instances()) {
@@ -412,12 +415,12 @@ TEST(Time, NeverGoesBack) {
   }
 }
 
-TEST(Time, MayLeapForward) {
+TEST(EngineTime, MayJumpForward) {
   World world;
   world.apply(kNap);
   const Json started = world.start("nap");
   world.clock.advance(hours(24 * 365));
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.instance(started["id"])["status"], "complete");
 }
 

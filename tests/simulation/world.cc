@@ -42,7 +42,7 @@ void TestEvaluator::release() {
 }
 
 void TestEvaluator::answer(size_t which) {
-  Waiting one = std::move(waiting_[which]);
+  Pending one = std::move(waiting_[which]);
   waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(which));
   one.done(run(one.evaluation));
 }
@@ -60,7 +60,7 @@ EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
 
 // World.
 
-/// What it sends after the process has died goes nowhere, and nobody hears what became of the rest.
+/// Sends nothing after the process has died, and drops answers that come later.
 class World::Outlet final : public Publisher {
  public:
   explicit Outlet(MemoryBroker& broker) : broker_(broker) {}
@@ -69,7 +69,7 @@ class World::Outlet final : public Publisher {
     if (*alive_) broker_.publish(std::move(message), guard<Result<PublishAck>>(std::move(done)));
   }
 
-  /// Calls that come once the process has died are dropped.
+  /// Drops calls that come after the process has died.
   template <class T>
   std::function<void(T)> guard(std::function<void(T)> done) {
     return [alive = alive_, done = std::move(done)](T value) {
@@ -87,9 +87,9 @@ class World::Outlet final : public Publisher {
 
 World::World(WorldOptions options)
     : options_(options), folder_(fast_folder()), random_(options.seed) {
-  // The same key in every world: the same calls leave the same bytes.
+  // Every world has the same key, so that the same calls leave the same bytes.
   std::ofstream(folder_.path() / "secret-key") << std::string(64, 'a');
-  spdlog::set_level(spdlog::level::off);  // what goes wrong here is meant to
+  spdlog::set_level(spdlog::level::off);  // faults here are deliberate
   recover();
 }
 
@@ -108,10 +108,10 @@ void World::copy_store_to(const std::filesystem::path& folder) {
 Status World::try_recover() {
   CHECK(!alive());
   outlet_ = std::make_unique<Outlet>(broker);
-  options_.store.checkpoints_at_close = false;  // who dies does not do that
+  options_.store.checkpoints_at_close = false;  // a process that dies makes no checkpoint
   options_.store.waits_for_checkpoints = true;
   const auto make_id = [this](TimePoint now) {
-    // Those of one millisecond sort as they were made, so that tests can tell them apart.
+    // Ids of one millisecond sort in the order of their creation.
     std::array<uint8_t, 10> randomness{};
     ++last_id_;
     for (size_t i = 0; i < 4; ++i) {
@@ -143,7 +143,8 @@ Status World::try_recover() {
 void World::crash() {
   CHECK(alive());
   outlet_->die();
-  if (checks_store) expect_sound(must_have(Snapshot::take(environment())), "at the end of a life");
+  if (checks_store)
+    expect_sound(must_have(Snapshot::take(environment())), "at the end of a process");
   stage_.reset();
   evaluator.forget();
 }
@@ -180,33 +181,33 @@ Answered World::wait_for_end(const std::string& instance, Duration at_most) {
   return answered;
 }
 
-ApplyWorkflow World::application(const std::string& yaml, std::string space) {
+ApplyWorkflow World::application(const std::string& yaml, std::string ns) {
   Loaded loaded = load_workflow(yaml, nullptr);
   CHECK(loaded.workflow != nullptr, "{}", render_text(loaded.findings, "test"));
-  return {.space = std::move(space), .text = yaml, .workflow = std::move(loaded.workflow)};
+  return {.ns = std::move(ns), .text = yaml, .workflow = std::move(loaded.workflow)};
 }
 
 Json World::must(Command asked) {
   const Answered answered = command(std::move(asked));
-  settle();
+  run_until_idle();
   CHECK(answered->has_value(), "the command was not answered");
   return must_have(std::move(**answered));
 }
 
 Error World::refusal(Command asked) {
   const Answered answered = command(std::move(asked));
-  settle();
+  run_until_idle();
   CHECK(answered->has_value(), "the command was not answered");
   CHECK(!(**answered).has_value(), "the command was not refused");
   return (**answered).error();
 }
 
-Json World::apply(const std::string& yaml, const std::string& space) {
-  return must(application(yaml, space));
+Json World::apply(const std::string& yaml, const std::string& ns) {
+  return must(application(yaml, ns));
 }
 
 Json World::start(const std::string& workflow, Json input, std::string key) {
-  return must(StartInstance{.space = "default",
+  return must(StartInstance{.ns = "default",
                             .workflow = workflow,
                             .input = std::move(input),
                             .idempotency_key = std::move(key)});
@@ -214,7 +215,7 @@ Json World::start(const std::string& workflow, Json input, std::string key) {
 
 std::string World::start_order(Json input) {
   std::string id = start("order", std::move(input))["id"];
-  settle();
+  run_until_idle();
   return id;
 }
 
@@ -223,8 +224,8 @@ std::string World::apply_order(const std::string& yaml, Json input) {
   return start_order(std::move(input));
 }
 
-void World::publish(const Event& event, std::string_view space) {
-  broker.inject(event_message(space, event));
+void World::publish(const Event& event, std::string_view ns) {
+  broker.inject(event_message(ns, event));
 }
 
 void World::publish(std::string type, std::string id, Json data,
@@ -238,26 +239,26 @@ void World::publish(std::string type, std::string id, Json data,
   publish(event);
 }
 
-void World::settle() { must_have(stage_->settle()); }
+void World::run_until_idle() { must_have(stage_->run_until_idle()); }
 
-void World::settle_publishes() {
-  settle();
+void World::answer_publishes() {
+  run_until_idle();
   while (const auto deadline = broker.next_deadline()) {
     run_for(std::max(*deadline - brokers_clock.now(), Duration(1)));
   }
 }
 
 void World::run_for(Duration time) {
-  settle();
+  run_until_idle();
   while (time > Duration(0)) {
     const Duration step = std::min(time, stage_->next_due().value_or(time));
     clock.advance(step);
     time -= step;
-    settle();
+    run_until_idle();
   }
 }
 
-// What there is.
+// State.
 
 std::vector<Json> World::instances() {
   std::vector<Json> all;

@@ -1,6 +1,7 @@
-// A millrace that may die: a stage (scenarios/stage.h) a life, all on one store in a folder of its
-// own, with an evaluator that answers when the test lets it and ids from a seed. Nothing moves but
-// in the calls made here, so the same calls leave the same bytes. One thread.
+// World: an engine that can crash and restart. Each process is a stage (scenarios/stage.h), and all
+// use one store in a folder of the world. The test decides when evaluations are answered. Ids come
+// from a seed. Nothing happens outside the calls of the test, so the same calls leave the same
+// bytes. One thread.
 #pragma once
 
 #include <deque>
@@ -21,7 +22,7 @@
 
 namespace millrace {
 
-/// The broker's clock: nobody sets that one.
+/// The clock of the broker. It does not jump.
 class BrokersClock final : public Clock {
  public:
   explicit BrokersClock(const VirtualClock& clock) : clock_(clock), start_(clock.now()) {}
@@ -33,8 +34,8 @@ class BrokersClock final : public Clock {
   TimePoint start_;
 };
 
-/// Stands for the jq workers: a program is a function of the test's. Answers at once, or, while
-/// held, when it is told to.
+/// Replaces the jq workers: a program is a function of the test. Answers at once, or on request
+/// while it holds.
 class TestEvaluator {
  public:
   using Program = std::function<QueryResult(const Json& input)>;
@@ -43,35 +44,35 @@ class TestEvaluator {
     programs_[std::move(text)] = std::move(program);
   }
 
-  /// From now on answers wait.
+  /// Holds the answers from now on.
   void hold() { held_ = true; }
-  /// Answers all that waits, and at once from now on.
+  /// Answers all held evaluations, and answers at once from now on.
   void release();
-  /// Answers the one that has waited longest, or the one at that place in the line.
+  /// Answers the held evaluation with that index; 0 is the oldest.
   void answer(size_t which = 0);
 
   size_t waiting() const { return waiting_.size(); }
-  /// How many evaluations were asked for in all.
+  /// The number of all evaluations so far.
   size_t asked() const { return asked_; }
 
-  // For the world.
+  // Called by the world.
   void submit(Evaluation evaluation, std::function<void(EvaluationResult)> done);
   void forget() { waiting_.clear(); }
 
  private:
-  struct Waiting {
+  struct Pending {
     Evaluation evaluation;
     std::function<void(EvaluationResult)> done;
   };
   EvaluationResult run(const Evaluation& evaluation) const;
 
   std::map<std::string, Program> programs_;
-  std::deque<Waiting> waiting_;
+  std::deque<Pending> waiting_;
   bool held_ = false;
   size_t asked_ = 0;
 };
 
-/// Stands for the receivers of webhooks: what a URL says to an event is a function of the test's.
+/// Replaces the receivers of webhooks: the answer to an event is a function of the test.
 class TestReceivers final : public WebhookSender {
  public:
   using Answer = std::function<std::optional<WebhookFailure>(const Event& event)>;
@@ -83,20 +84,20 @@ class TestReceivers final : public WebhookSender {
     done(answer ? answer(event) : std::nullopt);
   }
 
-  Answer answer;                  ///< none: all is taken
+  Answer answer;                  ///< none: every event is accepted
   std::vector<std::string> seen;  ///< `url type token` of each attempt
   std::vector<Event> events;
 };
 
 struct WorldOptions {
-  EnvironmentOptions store;  ///< but that nothing is checkpointed at a close
+  EnvironmentOptions store;  ///< checkpoints_at_close is always false
   IntakeLimits intake;
   ProcessorOptions processor;
   uint64_t seed = 1;
   std::string id_key = "the key of the ids";  ///< Lookup::id_key
 };
 
-/// What became of a command or a wait: nothing as long as it is not answered.
+/// The result of a command or of a wait for an end; empty until it is answered.
 using Answered = std::shared_ptr<std::optional<Result<Json>>>;
 
 class World {
@@ -116,62 +117,61 @@ class World {
   Intake& intake() { return stage_->intake(); }
   Processor& processor() { return stage_->processor(); }
 
-  // In.
+  // Inputs.
 
   Answered command(Command command);
   Answered wait_for_end(const std::string& instance, Duration at_most);
-  /// Commands that must succeed, with what they answer once everything is quiet. The definition is
-  /// loaded first, and must be right.
-  Json apply(const std::string& yaml, const std::string& space = "default");
+  /// Commands that must succeed; their answers when the world is idle. The definition is loaded
+  /// first and must be valid.
+  Json apply(const std::string& yaml, const std::string& ns = "default");
   Json start(const std::string& workflow, Json input = Json::object(), std::string key = "");
   Json must(Command command);
-  /// Starts the workflow `order` and lets it settle; its id.
+  /// Starts the workflow `order` and runs until idle; returns the id of the instance.
   std::string start_order(Json input = Json::object());
-  /// The same of a definition that is applied first.
+  /// Applies the definition of `order`, and starts it as start_order() does.
   std::string apply_order(const std::string& yaml, Json input = Json::object());
-  /// A command that must be refused, with its error.
+  /// A command that must be refused; its error.
   Error refusal(Command command);
-  static ApplyWorkflow application(const std::string& yaml, std::string space = "default");
+  static ApplyWorkflow application(const std::string& yaml, std::string ns = "default");
 
-  /// Stores an event in the stream, as somebody else's publishing; nothing is read yet.
-  void publish(const Event& event, std::string_view space = "default");
+  /// Stores an event in the stream, as another publisher does. The engine does not read it yet.
+  void publish(const Event& event, std::string_view ns = "default");
   void publish(std::string type, std::string id, Json data = nullptr,
                std::map<std::string, AttributeValue> extensions = {});
 
   // Time.
 
-  /// Until nothing moves any more, as long as the clock stands.
-  void settle();
-  /// The same, and what publishes have yet to run out of time does so.
-  void settle_publishes();
-  /// Moves the clock to whatever comes due until then, settling each time.
+  /// Runs until nothing happens without a move of the clock.
+  void run_until_idle();
+  /// Runs until idle, and moves the clock until every publish has its answer or its timeout.
+  void answer_publishes();
+  /// Moves the clock from one deadline to the next, and runs until idle at each.
   void run_for(Duration time);
-  /// One round: what the broker has due, up to `most` messages, and one turn.
+  /// One round: due messages of the broker, at most `most`, and one turn of the engine.
   bool step(size_t most = 64) { return stage_->step(most); }
 
-  // Ends and beginnings.
+  // Crashes and restarts.
 
-  /// The process dies: what is not committed is lost, and so is all that would have come of it. The
-  /// store that it leaves is checked.
+  /// The process dies. Everything that is not committed is lost. The store is checked.
   void crash();
-  /// It dies in the turn that follows: what that commits is on disk and nothing of it is done.
+  /// The process dies in its next turn: after the commit, before the actions after the commit.
   void crash_after_commit();
-  /// A new one on the same store, reading the stream from the stored cursor.
+  /// Starts a new process on the same store. It reads the stream from the stored cursor.
   void recover();
   void restart() { crash(), recover(); }
-  /// The same where the store may be damaged. Errors: those with which the start is refused.
+  /// Starts a new process on a store that may be damaged. Errors: those that refuse the start.
   Status try_recover();
   bool alive() const { return stage_ != nullptr; }
-  /// Whether the store is checked at the end of each life; for tests that damage it.
+  /// Whether the store is checked at the end of each process. Tests that damage it clear this.
   bool checks_store = true;
-  /// While none is alive: commits what `change` writes into the store.
+  /// Commits the writes of `change` to the store. No process may be alive.
   void change_store(const std::function<void(Transaction& tx)>& change);
-  /// While none is alive: goes on with a copy of the store in that folder, which is made.
+  /// Copies the store to a new folder and continues with the copy. No process may be alive.
   void copy_store_to(const std::filesystem::path& folder);
-  /// For the next recover().
+  /// Options of the next recover().
   WorldOptions& options() { return options_; }
 
-  // What there is.
+  // State.
 
   /// Instances of the default namespace with data and input, oldest first.
   std::vector<Json> instances();
@@ -182,25 +182,25 @@ class World {
   Json history_items(const std::string& id);
   /// The reasons of the dead letters that the broker has, in order.
   std::vector<std::string> dead_letters() const;
-  /// Events in the stream of that type, in order.
+  /// Events of that type in the stream, in order.
   std::vector<Event> events(std::string_view type) const;
-  /// A series of the metrics, such as `millrace_listeners`.
+  /// The value of a metric, such as `millrace_listeners`.
   double metric(std::string_view name) const;
-  /// The bytes that the store's rows occupy, once all of them are in LMDB.
+  /// The bytes of all rows of the store, after a checkpoint.
   uint64_t stored_bytes();
   /// Every row of the store.
   std::map<std::string, std::string> rows() const;
-  /// How many rows a table has.
+  /// The number of rows in a table.
   size_t rows_of(std::string_view table) const;
   Queries& queries() const { return stage_->queries(); }
   Environment& environment() const { return stage_->environment(); }
 
  private:
-  class Outlet;  ///< the broker's publisher, as one life of the process has it
+  class Outlet;  ///< the publisher of one process
 
   WorldOptions options_;
   Folder folder_;
-  std::filesystem::path store_ = folder_.path();  ///< another one once it was copied
+  std::filesystem::path store_ = folder_.path();  ///< another folder after copy_store_to()
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
   std::unique_ptr<Outlet> outlet_;

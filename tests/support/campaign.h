@@ -1,5 +1,6 @@
-// Campaign: many runs of one kind in one test. It counts them and prints at its end the line of
-// which `./dev faults` makes its table.
+// Campaign: many runs of one kind in one test. It counts them, and prints a line at its end from
+// which
+// `./dev faults` makes its table.
 #pragma once
 
 #include <chrono>
@@ -14,19 +15,19 @@ namespace millrace {
 
 class Campaign {
  public:
-  /// `checked` says what each run is asked.
+  /// `checked` describes the checks of each run.
   Campaign(std::string name, std::string checked)
       : name_(std::move(name)), checked_(std::move(checked)) {}
 
   ~Campaign() {
     if (failures_ == 0 && failed_parts() != 0) ++failures_;
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun_;
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - started_;
     fmt::print("campaign|{}|{}|{}|{}|{:.1f} s\n", name_, runs_, checked_, failures_, time.count());
   }
   Campaign(const Campaign&) = delete;
   Campaign& operator=(const Campaign&) = delete;
 
-  /// Runs once; `label` is told with what fails in it.
+  /// Runs once. The failures of the run are reported with `label`.
   template <class Body>
   void run(std::string_view label, const Body& body) {
     const testing::ScopedTrace trace("", 0, std::string(label));
@@ -36,7 +37,7 @@ class Campaign {
     if (failed_parts() != before) ++failures_;
   }
 
-  /// Counts a run of which it shows only at the end whether all was right.
+  /// Counts a run whose checks come at the end.
   void count() { ++runs_; }
 
  private:
@@ -51,7 +52,7 @@ class Campaign {
 
   std::string name_;
   std::string checked_;
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   size_t runs_ = 0;
   size_t failures_ = 0;
 };

@@ -1,4 +1,4 @@
-// How many cases a test of generated ones runs: what it says, or MILLRACE_CASES for a long run.
+// The number of cases of a test that generates them: its default, or MILLRACE_CASES for a long run.
 #pragma once
 
 #include <cstddef>

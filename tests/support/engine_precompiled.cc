@@ -1,1 +1,1 @@
-// Compiles the precompiled header of the tests of the engine's rooms.
+// Compiles the precompiled header of the tests with an engine.

@@ -1,5 +1,4 @@
-// The precompiled header of the tests of the engine's rooms: that of all tests, and a running
-// engine.
+// The precompiled header of the tests with an engine: that of all tests, and the world.
 #pragma once
 
 #include "tests/simulation/world.h"

@@ -1,5 +1,5 @@
-// EnvironmentVariable: for as long as it lives, a variable of this process's environment has
-// another value, or is not set. For tests with one thread.
+// EnvironmentVariable: sets or clears an environment variable of this process, and restores it in
+// the destructor. For tests with one thread.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// FewDescriptors: for as long as it lives, this process gets only so many more file descriptors.
+// FewDescriptors: limits the number of new file descriptors of this process until the destructor.
 #pragma once
 
 #include <fcntl.h>

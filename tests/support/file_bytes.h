@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Empty where it is not there: a test that looks at bytes then fails by them.
+/// Empty if there is no file: a test that compares the bytes then fails.
 inline std::string file_bytes(const std::filesystem::path& path) {
   return read_file(path, size_t{1} << 30).value_or("");
 }

@@ -39,7 +39,7 @@ constexpr std::array<FaultName, 6> kFaults{{{FileFault::kFull, "full"},
                                             {FileFault::kSync, "sync"},
                                             {FileFault::kRoot, "root"}}};
 
-/// What is to go wrong, and what was seen.
+/// The fault and the counts.
 struct State {
   State() {
     const char* const text = std::getenv("MILLRACE_FILES");
@@ -52,7 +52,7 @@ struct State {
       if (known.name == plan.substr(0, colon)) fault = known.fault;
     }
     std::from_chars(number.data(), number.data() + number.size(), nth);
-    CHECK(fault && nth > 0, "MILLRACE_FILES={} names no fault and number", plan);
+    CHECK(fault && nth > 0, "MILLRACE_FILES={} is not a fault and a number", plan);
   }
 
   std::mutex mutex;
@@ -87,17 +87,17 @@ bool is_store_file(int fd) {
          path.ends_with("/journal-1");
 }
 
-/// LMDB writes roots through a descriptor of its own, which syncs each write.
+/// LMDB writes roots through another descriptor, which syncs each write.
 bool is_for_roots(int fd) { return (::fcntl(fd, F_GETFL) & O_DSYNC) != 0; }
 
-/// How far the disk has room for the file, which may be beyond its end.
+/// The size up to which the disk has room for the file, which may be beyond its end.
 off_t room_of(int fd) {
   constexpr off_t kBlock = 512;
   struct stat file {};
   return ::fstat(fd, &file) == 0 ? std::max(file.st_size, file.st_blocks * kBlock) : 0;
 }
 
-/// How many of the bytes may be written, or the error.
+/// The number of bytes that may be written, or the error.
 struct Verdict {
   size_t bytes = 0;
   int error = 0;
@@ -159,14 +159,14 @@ int failed(int error) {
   return -1;
 }
 
-void tell_of_write(int fd, const void* bytes, ssize_t size, off_t at, bool is_synced) {
+void report_write(int fd, const void* bytes, ssize_t size, off_t at, bool is_synced) {
   FileWatcher* const watcher = state().watcher;
   if (watcher == nullptr || size <= 0) return;
   watcher->wrote(path_of(fd), static_cast<uint64_t>(at),
                  {static_cast<const char*>(bytes), static_cast<size_t>(size)}, is_synced);
 }
 
-void tell_of_sync(int fd, int result) {
+void report_sync(int fd, int result) {
   FileWatcher* const watcher = state().watcher;
   if (watcher != nullptr && result == 0) watcher->synced(path_of(fd));
 }
@@ -204,7 +204,7 @@ bool FileFaults::has_struck() {
 
 }  // namespace millrace
 
-// The calls themselves, as libc declares them.
+// The calls, as libc declares them.
 
 extern "C" {
 
@@ -215,14 +215,14 @@ ssize_t pwrite(int fd, const void* bytes, size_t size, off_t at) {
   if (is_for_roots(fd)) {
     if (const int error = on_root(); error != 0) return failed(error);
     const ssize_t written = write(size);
-    tell_of_write(fd, bytes, written, at, true);
+    report_write(fd, bytes, written, at, true);
     crash_point(CrashPoint::kRootWritten);
     return written;
   }
   const Verdict verdict = on_pages(fd, at, size);
   if (verdict.error != 0) return failed(verdict.error);
   const ssize_t written = write(verdict.bytes);
-  tell_of_write(fd, bytes, written, at, false);
+  report_write(fd, bytes, written, at, false);
   return written;
 }
 
@@ -240,7 +240,7 @@ ssize_t writev(int fd, const iovec* parts, int count) {
   for (int i = 0; i < count; ++i) {
     bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
   }
-  tell_of_write(fd, bytes.data(), written, at, false);
+  report_write(fd, bytes.data(), written, at, false);
   return written;
 }
 
@@ -252,7 +252,7 @@ int fdatasync(int fd) {
   if (is_checkpoint) crash_point(CrashPoint::kPagesWritten);
   if (const int error = on_sync(); error != 0) return failed(error);
   const int result = sync();
-  tell_of_sync(fd, result);
+  report_sync(fd, result);
   if (is_checkpoint) crash_point(CrashPoint::kPagesSynced);
   return result;
 }

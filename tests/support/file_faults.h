@@ -1,8 +1,8 @@
-// FileFaults: a disk that fails as a test wants. An executable that links this defines the file
-// calls by which journal and LMDB write (pwrite, writev, fdatasync), fallocate and statvfs itself,
-// so that the linkers give them these instead of libc's. They do the same, but those of a store's
-// data files are counted, pass the crash points within a commit, and fail when they are asked to:
-// by arm(), or in a process of its own by MILLRACE_FILES=fault:nth in the environment. Any thread.
+// FileFaults: a disk that fails on request. A program that links this replaces the file calls of
+// the journal and of LMDB (pwrite, writev, fdatasync), fallocate and statvfs of libc. The
+// replacements do the same. Calls on the data files of a store are also counted, pass the crash
+// points within a commit, and fail on request: by arm(), or in a process of its own by
+// MILLRACE_FILES=fault:nth in the environment. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace millrace {
 
 enum class FileFault : uint8_t {
-  kFull,   ///< `full`: from the nth write of pages on the files cannot grow (ENOSPC)
-  kShort,  ///< `short`: the same, but the first write that does not fit is cut short
-  kNone,   ///< `none`: from the nth write of pages on none succeeds (ENOSPC)
+  kFull,   ///< `full`: from the nth write of pages on, the files cannot grow (ENOSPC)
+  kShort,  ///< `short`: as kFull, and the first write that does not fit is cut short
+  kNone,   ///< `none`: from the nth write of pages on, all writes fail (ENOSPC)
   kError,  ///< `error`: the nth write of pages fails (EIO)
   kSync,   ///< `sync`: the nth sync of pages fails (EIO)
-  kRoot,   ///< `root`: the nth write of a root, which is synced in itself, fails (EIO)
+  kRoot,   ///< `root`: the nth write of a root, which includes a sync, fails (EIO)
 };
 
-/// Is told of what went well. Any thread.
+/// Gets the successful writes and syncs. Any thread.
 class FileWatcher {
  public:
   virtual ~FileWatcher() = default;
@@ -31,25 +31,25 @@ class FileWatcher {
 
 class FileFaults {
  public:
-  /// What the store's files have seen since the last arm().
+  /// The calls on the files of the store since the last arm().
   struct Counts {
-    uint64_t writes = 0;  ///< of the journal, and of pages, those that lie side by side in one call
+    uint64_t writes = 0;  ///< of the journal, and of pages: adjacent pages are one call
     uint64_t syncs = 0;
     uint64_t roots = 0;  ///< of LMDB
   };
 
-  /// Counts anew; `nth` is counted from 1.
+  /// Resets the counts. `nth` is counted from 1.
   static void arm(FileFault fault, uint64_t nth);
 
-  /// Gives back the room, or mends what else is broken.
+  /// Ends the fault.
   static void disarm();
 
   static Counts counts();
 
-  /// nullptr: nobody.
+  /// Sets the watcher; nullptr removes it.
   static void watch(FileWatcher* watcher);
 
-  /// Whether anything was made to fail since the last arm().
+  /// Whether a call has failed since the last arm().
   static bool has_struck();
 };
 

@@ -1,4 +1,4 @@
-// Folder: a new folder for one test, gone with it.
+// Folder: a new folder for one test, which the destructor removes.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// A folder for folders where a sync costs nothing, if there is one: for tests without a power cut.
+/// A parent folder in memory, where a sync is free, if there is one. For tests without a power cut.
 inline std::filesystem::path fast_folder() {
   const std::filesystem::path shared_memory = "/dev/shm";
   return std::filesystem::is_directory(shared_memory) ? shared_memory

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// Each form, and what it is called.
+/// Each form of the value with its name.
 std::vector<std::pair<std::string, std::string>> forms_of(std::string_view value) {
   std::vector<std::pair<std::string, std::string>> forms = {{"as it is", std::string(value)}};
   if (is_utf8(value)) {
@@ -22,8 +22,8 @@ std::vector<std::pair<std::string, std::string>> forms_of(std::string_view value
   std::string hex;
   for (const char c : value) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
   forms.emplace_back("hexadecimal", hex);
-  // What stands before the value moves its bits within the characters of Base64: three cases, of
-  // which the characters that hold bits of the neighbours are left out.
+  // The bytes before the value shift its bits within the characters of Base64. There are three
+  // cases. Characters with bits of other bytes are left out.
   for (size_t before = 0; before < 3; ++before) {
     const std::string text = base64_encode(std::string(before, '\0').append(value));
     const size_t first = before == 0 ? 0 : before + 1;

@@ -53,7 +53,7 @@ std::vector<std::string> MillraceServer::command() const {
 }
 
 void MillraceServer::launch(std::map<std::string, std::string> environment) {
-  CHECK(!process_, "it runs already");
+  CHECK(!process_, "the server runs already");
   environment.insert(environment_.begin(), environment_.end());
   process_ =
       std::make_unique<Process>(ProcessSettings{.command = command(), .environment = environment});
@@ -74,27 +74,27 @@ bool MillraceServer::listens() {
 
 void MillraceServer::wait_until_it_listens() {
   const bool started = listens();
-  CHECK(started, "millrace does not start:\n{}", process_->errors());
+  CHECK(started, "millrace did not start:\n{}", process_->errors());
 }
 
 void MillraceServer::start_ready() {
   start();
   const bool ready = eventually([this] { return ask("GET", "/readyz").status == 200; });
-  CHECK(ready, "millrace does not become ready:\n{}", process_->errors());
+  CHECK(ready, "millrace did not become ready:\n{}", process_->errors());
 }
 
 void MillraceServer::kill() {
   process_->signal(SIGKILL);
   process_->wait();
-  CHECK(process_->group_ends(), "something outlived the server");
+  CHECK(process_->group_ends(), "a process outlived the server");
   process_.reset();
   expect_sound_folder(data(), "after a kill");
 }
 
 ProcessEnd MillraceServer::end() {
   const std::optional<int> code = process_->wait();
-  CHECK(code.has_value(), "it does not end:\n{}", process_->errors());
-  CHECK(process_->group_ends(), "something outlived the server");
+  CHECK(code.has_value(), "the server did not end:\n{}", process_->errors());
+  CHECK(process_->group_ends(), "a process outlived the server");
   process_->wait_for_streams();
   ProcessEnd end{.code = *code, .output = process_->output(), .errors = process_->errors()};
   process_.reset();
@@ -123,11 +123,11 @@ std::vector<Json> MillraceServer::items(std::string_view path) const {
   return get(path).at("items").get<std::vector<Json>>();
 }
 
-Json MillraceServer::apply(std::string_view definition, std::string_view space) const {
+Json MillraceServer::apply(std::string_view definition, std::string_view ns) const {
   const size_t at = definition.starts_with("id: ") ? 0 : definition.find("\nid: ") + 1;
   const size_t end = definition.find('\n', at);
   const std::string_view id = definition.substr(at + 4, end - at - 4);
-  const HttpReply reply = ask("PUT", fmt::format("/v1/ns/{}/workflows/{}", space, id), definition);
+  const HttpReply reply = ask("PUT", fmt::format("/v1/ns/{}/workflows/{}", ns, id), definition);
   CHECK(reply.status == 200, "{}: {} {}", id, reply.status, reply.body);
   return reply.json();
 }
@@ -145,7 +145,7 @@ Json MillraceServer::instance_once(const std::string& id, std::string_view statu
     last = instance(id);
     return last.at("status") == status;
   });
-  EXPECT_TRUE(has_it) << "not " << status << ": " << last;
+  EXPECT_TRUE(has_it) << "expected status " << status << ": " << last;
   return last;
 }
 

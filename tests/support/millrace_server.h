@@ -1,6 +1,6 @@
-// MillraceServer: the real program on a data folder of its own, and what a test asks of it over
-// HTTP and by the command line. What must come is waited for; what does not come in half a minute
-// is a failed test. Use it on the thread that runs the test.
+// MillraceServer: the real program with a data folder of its own, and requests of a test over HTTP
+// and by the command line. Functions that wait fail the test after half a minute. Use it on the
+// thread that runs the test.
 #pragma once
 
 #include <filesystem>
@@ -21,46 +21,47 @@ namespace millrace {
 /// The program under test.
 std::string millrace_program();
 
-/// The folder that it lies in, before the PATH of the test.
+/// The PATH of the test with the folder of the program in front.
 std::string path_with_millrace();
 
-/// The lines of a server's log that are not information: "2026-11-23T09:00:00.000Z warning …".
+/// The lines of a log that are not at level info: "2026-11-23T09:00:00.000Z warning …".
 std::vector<std::string> complaints_in(const std::string& log);
 
 class MillraceServer {
  public:
-  /// Not running yet. `environment` is what it sees beside that of the test.
+  /// Does not start the program. `environment` is added to that of the test.
   explicit MillraceServer(std::string nats_url, std::map<std::string, std::string> environment = {},
                           std::string program = millrace_program())
       : program_(std::move(program)),
         nats_url_(std::move(nats_url)),
         environment_(std::move(environment)) {}
 
-  /// Where its store is; may be filled before it runs.
+  /// The folder of the store. A test may fill it before the start.
   std::filesystem::path data() const { return folder_.path() / "data"; }
 
-  /// More of the command line of the next starts.
+  /// Further arguments of the next starts.
   void set_arguments(std::vector<std::string> arguments) { arguments_ = std::move(arguments); }
 
-  /// The command that runs it.
+  /// The command line.
   std::vector<std::string> command() const;
 
-  /// Returns at once; `environment` is added to that of the test.
+  /// Starts the program without waiting. `environment` is added to that of the test.
   void launch(std::map<std::string, std::string> environment = {});
-  /// After launch(): whether HTTP is answered, on a free port; false: it has ended instead.
+  /// After launch(): waits until HTTP is answered on a free port; false if the program has ended.
   bool listens();
-  /// After launch(): returns once HTTP is answered, on a free port.
+  /// After launch(): waits until HTTP is answered on a free port.
   void wait_until_it_listens();
   void start();
-  /// Returns once events are taken.
+  /// Starts the program and waits until it accepts events.
   void start_ready();
-  // Each end of the process is followed by a check of its store, whose findings fail the test.
+  // Each end of the process is followed by a store check. A finding fails the test.
 
-  /// SIGKILL; returns when nothing of it is left.
+  /// Sends SIGKILL, and waits until its whole process group has ended.
   void kill();
-  /// Waits for what ends it by itself; returns when nothing of it is left.
+  /// Waits until the program and its whole process group have ended by themselves.
   ProcessEnd end();
-  /// SIGTERM; returns when nothing of it is left. Any exit code but 0 fails the test.
+  /// Sends SIGTERM, and waits until its process group has ended. An exit code other than 0 fails
+  /// the test.
   void stop();
 
   bool is_running() { return process_ && !process_->wait(Duration(0)); }
@@ -68,7 +69,7 @@ class MillraceServer {
   uint16_t port() const { return port_; }
   std::string url() const;
 
-  // HTTP. Paths below `/v1/ns/default` may be given without it: `instances`.
+  // HTTP. The prefix `/v1/ns/default` of a path may be left out: `instances`.
 
   HttpReply ask(std::string_view method, std::string_view path, std::string_view body = "",
                 const Headers& headers = {}) const;
@@ -76,17 +77,18 @@ class MillraceServer {
   Json get(std::string_view path) const;
   std::vector<Json> items(std::string_view path) const;
 
-  /// Stores the definition; its id is read from the text.
-  Json apply(std::string_view definition, std::string_view space = "default") const;
-  /// Starts an instance; its id.
+  /// Applies the definition. The id is read from the text.
+  Json apply(std::string_view definition, std::string_view ns = "default") const;
+  /// Starts an instance; returns its id.
   std::string start_instance(std::string_view workflow, const Json& input) const;
   Json instance(const std::string& id) const { return get("instances/" + id); }
-  /// The instance once it has that status; else it fails the test and gives what there is.
+  /// Waits until the instance has that status. Otherwise fails the test and returns the last
+  /// answer.
   Json instance_once(const std::string& id, std::string_view status) const;
-  /// The only instance of the workflow once it has that status.
+  /// Waits until the only instance of the workflow has that status.
   Json only_instance_once(const std::string& workflow, std::string_view status) const;
   std::vector<Json> history(const std::string& id) const;
-  /// Waits until that many instances fit the query (`workflow=x&status=complete`).
+  /// Waits until that many instances match the query (`workflow=x&status=complete`).
   bool has_instances(const std::string& query, size_t count) const;
 
   /// Runs `millrace ARGUMENTS…` against this server.
@@ -105,7 +107,7 @@ class MillraceServer {
 /// The text of a file of this repository.
 std::string read_repository_file(const std::string& path);
 
-/// A nats-server and a millrace that takes events.
+/// A nats-server and a millrace that is ready.
 class MillraceTest : public testing::Test {
  protected:
   void SetUp() override { millrace_.start_ready(); }

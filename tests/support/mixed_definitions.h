@@ -1,6 +1,6 @@
-// Definitions that leave something of each kind in memory and in the store: listeners, timers,
-// groups, schedules, subflows, tasks, evaluations, generated and delayed events. For the tests of
-// lost batches.
+// Definitions with state of each kind in memory and in the store: listeners, timers, groups,
+// schedules, subflows, tasks, evaluations, generated and delayed events. For the tests of lost
+// batches.
 #pragma once
 
 namespace millrace {
@@ -66,7 +66,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: computed}}
 )";
 
-inline constexpr const char* kTells = R"(
+inline constexpr const char* kGeneratesEvents = R"(
 id: tells
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t}}

@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// A port of the loopback that nobody else gets. With SO_REUSEADDR on both sides, which nats-server
-/// sets, it may listen there all the same.
+/// Reserves a port of the loopback. nats-server can still listen on it, because both sides set
+/// SO_REUSEADDR.
 uint16_t hold_port(Descriptor& hold) {
   hold = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;

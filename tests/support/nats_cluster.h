@@ -19,11 +19,11 @@ class NatsCluster {
   NatsCluster();
 
   NatsServer& server(size_t index) { return *servers_[index]; }
-  /// All of them, separated by commas, as `--nats` takes them.
+  /// The URLs of all servers, separated by commas, for `--nats`.
   std::string urls() const;
 
-  /// Whether each of `streams` has a leader and `kServers - 1` replicas that have all of it, as
-  /// `connection` sees it. A stream without a leader gives no answer.
+  /// Whether each of `streams` has a leader and `kServers - 1` current replicas, by the answers on
+  /// `connection`. A stream without a leader does not answer.
   static bool is_whole(const Connection& connection, const std::vector<std::string>& streams);
 
  private:

@@ -1,4 +1,4 @@
-// A private nats-server in a folder of its own, for tests that need the real one. Start it on the
+// A private nats-server with a folder of its own, for tests with a real broker. Start it on the
 // thread that runs the test.
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace millrace {
 
-/// How long a test waits for what must come.
+/// The longest wait of a test for an expected result.
 inline constexpr Duration kLongEnough{30'000};
 
-/// A connection to the server there, connected.
+/// Connects to the server at that URL.
 std::unique_ptr<Connection> connect_to(const std::string& url);
 
 /// A running server; `configuration` adds lines to its configuration file.
@@ -31,14 +31,14 @@ class NatsServer {
   std::string url() const { return server_->url(); }
   uint16_t port() const { return server_->port(); }
 
-  /// What the broker keeps its streams in.
+  /// The folder of the streams.
   std::filesystem::path store() const { return folder_.path() / "store"; }
   std::filesystem::path store_of(std::string_view stream) const;
 
-  /// A client of the test's own.
+  /// A client that does not use the code under test.
   std::unique_ptr<RawNatsClient> client(const RawNatsClient::Login& login = {}) const;
 
-  /// A connection as millrace has it, connected.
+  /// A connected connection of millrace.
   std::unique_ptr<Connection> connect() const { return connect_to(url()); }
 
  private:

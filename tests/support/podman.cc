@@ -18,7 +18,7 @@ ProcessEnd podman(std::vector<std::string> arguments) {
 
 namespace {
 
-/// The files that a program needs, itself included.
+/// The program and the files that it needs.
 std::vector<fs::path> closure_of(const fs::path& program) {
   std::vector<fs::path> files = {program};
   std::istringstream words(run_process({.command = {"ldd", program}}).output);

@@ -1,4 +1,4 @@
-// An image for tests on the real podman, made of this system's own shell, so that nothing is
+// An image for tests with the real podman, made of the programs of this system, so that nothing is
 // fetched.
 #pragma once
 
@@ -11,8 +11,7 @@
 
 namespace millrace {
 
-/// A perl program: a server on port 8080 in a few lines: answers with what it is sent, and leaves a
-/// variable.
+/// A perl program: a server on port 8080 that answers with its request and writes a variable.
 inline constexpr const char* kPerlServer = R"(
   socket(S, 2, 1, 6); setsockopt(S, 1, 2, pack("l", 1));
   bind(S, pack("S n a4 x8", 2, 8080, "\0\0\0\0")) or die $!; listen(S, 5) or die $!;
@@ -34,7 +33,8 @@ inline constexpr const char* kPerlServer = R"(
 /// Runs podman to its end.
 ProcessEnd podman(std::vector<std::string> arguments);
 
-/// Made with sh, cat, sleep and perl, and tried; removed with this.
+/// An image with sh, cat, sleep and perl. The constructor builds and tries it, the destructor
+/// removes it.
 class PodmanImage {
  public:
   explicit PodmanImage(std::string name);
@@ -42,9 +42,9 @@ class PodmanImage {
   PodmanImage(const PodmanImage&) = delete;
   PodmanImage& operator=(const PodmanImage&) = delete;
 
-  /// Why podman runs nothing here; empty: it does.
+  /// Why podman cannot run the image; empty if it can.
   const std::string& missing() const { return missing_; }
-  /// Whether a machine without podman is to fail the tests that need it: MILLRACE_NEEDS_PODMAN.
+  /// Whether tests fail on a machine without podman: MILLRACE_NEEDS_PODMAN.
   static bool is_needed();
 
  private:

@@ -67,18 +67,18 @@ class PowerCuts::Disk final : public FileWatcher {
  private:
   struct File {
     std::string synced;
-    std::vector<std::pair<uint64_t, std::string>> writes;  ///< since then
+    std::vector<std::pair<uint64_t, std::string>> writes;  ///< since the last sync
   };
 
   void maybe_cut() {
     constexpr uint64_t kOneIn = 4;
     if (random_() % kOneIn != 0) return;
     Cut cut{.promised = promised_};
-    const uint64_t kept_of_four = random_() % 5;  // none and all, too
+    const uint64_t kept_of_four = random_() % 5;  // also none and all
     for (const auto& [name, file] : files_) {
       std::string content = file.synced;
       for (const auto& [at, bytes] : file.writes) {
-        // Sectors lie at multiples of their size in the file.
+        // Sectors start at multiples of their size.
         for (size_t done = 0; done < bytes.size();) {
           const size_t size =
               std::min<size_t>(kSector - (at + done) % kSector, bytes.size() - done);

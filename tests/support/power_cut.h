@@ -1,7 +1,7 @@
-// PowerCuts: what a disk would hold if the power failed. While one lives, the file calls of the
-// executable (file_faults.h) show it each write and each sync of a store's files. At some of them
-// it keeps what there would be: all that was synced, and of what was not, any sectors. One at a
-// time; it is told by any thread.
+// PowerCuts: the content of a disk after a power cut. The file calls of the program (file_faults.h)
+// report each write and each sync of the files of a store to it. At some of them it records a
+// possible content: everything that was synced, and random sectors of the rest. One object at a
+// time. Reports come from any thread.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ namespace millrace {
 class PowerCuts {
  public:
   struct Cut {
-    uint64_t promised = 0;                     ///< as promise() had said
+    uint64_t promised = 0;                     ///< the number of the last promise()
     std::map<std::string, std::string> files;  ///< content by name
 
     void write_to(const std::filesystem::path& folder) const;
   };
 
-  /// Watches the store in that folder, whose files are on disk as they are.
+  /// Watches the store in that folder. Its current files count as synced.
   PowerCuts(const std::filesystem::path& folder, uint64_t seed);
   ~PowerCuts();
   PowerCuts(const PowerCuts&) = delete;
   PowerCuts& operator=(const PowerCuts&) = delete;
 
-  /// From now on commits up to that one must survive.
+  /// Commits up to that number must survive from now on.
   void promise(uint64_t number);
 
-  /// Ends the watch; returns what it has kept.
+  /// Ends the watch; returns the recorded contents.
   std::vector<Cut> stop();
 
  private:

@@ -9,7 +9,7 @@
 #include "base/precompiled.h"
 
 namespace nlohmann {
-/// How GoogleTest prints JSON. Without this every unit that compares JSON compiles a printer of
+/// Prints JSON for GoogleTest. Without it, every unit that compares JSON would compile a printer of
 /// containers.
 void PrintTo(const json& value, std::ostream* out);
 }  // namespace nlohmann

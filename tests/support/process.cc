@@ -33,7 +33,7 @@ struct ProcessState {
   pid_t group = 0;
 };
 
-/// Everything that runs; zombies are left out, since nothing may be there to reap them.
+/// All running processes. Zombies are left out, because there may be no process that reaps them.
 std::vector<ProcessState> running_processes() {
   std::vector<ProcessState> found;
   std::error_code error;
@@ -42,7 +42,7 @@ std::vector<ProcessState> running_processes() {
     const std::string name = entry->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const std::string stat = file_bytes(entry->path() / "stat");
-    // `pid (name) state parent group …`; the name may hold blanks and brackets.
+    // `pid (name) state parent group …`; the name may contain blanks and brackets.
     std::istringstream rest(stat.substr(std::min(stat.size(), stat.rfind(')') + 1)));
     char state = 'Z';
     ProcessState process{.pid = std::atoi(name.c_str())};
@@ -52,7 +52,7 @@ std::vector<ProcessState> running_processes() {
   return found;
 }
 
-/// A file in memory that holds the text, read from its start.
+/// A file in memory with the text, at its start.
 Descriptor input_file(const std::string& text) {
   Descriptor file(::memfd_create("input", MFD_CLOEXEC));
   CHECK(file && ::write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
@@ -112,7 +112,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 Process::Process(const ProcessSettings& settings) {
   std::vector<std::string> command = settings.command;
-  // One that is not there is left to fail as a shell has it.
+  // A missing program fails with the exit code of a shell.
   if (const std::string program = find_program(command.front()); !program.empty()) {
     command.front() = program;
   }
@@ -133,7 +133,7 @@ Process::Process(const ProcessSettings& settings) {
 }
 
 Process::~Process() {
-  if (!code_) ::kill(pid(), SIGKILL);  // alone, if it leads no group yet
+  if (!code_) ::kill(pid(), SIGKILL);  // the process alone, if it has no group yet
   ::kill(-pid(), SIGKILL);
   wait();
   output_reader_.join();
@@ -141,7 +141,7 @@ Process::~Process() {
 }
 
 void Process::signal(int number) const {
-  CHECK(!code_, "the process has ended and been waited for");
+  CHECK(!code_, "the process has ended");
   ::kill(pid(), number);
 }
 
@@ -206,10 +206,11 @@ bool Process::group_ends() const {
 ProcessEnd run_process(const ProcessSettings& settings) {
   Process process(settings);
   const std::optional<int> code = process.wait(Duration(60'000));
-  CHECK(code.has_value(), "{} does not end", fmt::join(settings.command, " "));
-  // What it left running may keep the streams open; all that it wrote itself is in them by now.
+  CHECK(code.has_value(), "{} did not end", fmt::join(settings.command, " "));
+  // A process that still runs may keep the streams open. The output of the program itself is
+  // complete.
   const bool nothing_left = process.group_ends();
-  CHECK(nothing_left, "{} left something running", fmt::join(settings.command, " "));
+  CHECK(nothing_left, "{} left a running process", fmt::join(settings.command, " "));
   process.wait_for_streams();
   return {.code = *code, .output = process.output(), .errors = process.errors()};
 }

@@ -1,6 +1,6 @@
-// Process: a program that a test runs as a child, with a process group of its own so that the test
-// can tell whether anything of it is left. What it writes is gathered while it runs. Start it on
-// the thread that runs the test: the kernel ends the child with the thread that started it.
+// Process: a child process of a test, with a process group of its own so that the test can check
+// that the whole group has ended. Its output is collected while it runs. Start it on the thread
+// that runs the test: the kernel ends the child with the thread that started it.
 #pragma once
 
 #include <condition_variable>
@@ -20,24 +20,24 @@
 
 namespace millrace {
 
-/// Asks until the condition holds; false: it did not within `at_most`.
+/// Waits until the condition holds; false after `at_most`.
 bool eventually(const std::function<bool()>& condition, Duration at_most = Duration(30'000));
 
-/// Ids of the processes whose command line contains `text`; zombies are none.
+/// Ids of the processes whose command line contains `text`, without zombies.
 std::vector<pid_t> processes_with(std::string_view text);
 
-/// Ids of the processes that this one has started; zombies are none.
+/// Ids of the children of a process, without zombies.
 std::vector<pid_t> children_of(pid_t parent);
 
 struct ProcessSettings {
-  std::vector<std::string> command;                ///< the program is looked for in PATH
-  std::map<std::string, std::string> environment;  ///< over that of the test
+  std::vector<std::string> command;                ///< the program is searched in PATH
+  std::map<std::string, std::string> environment;  ///< added to that of the test
   std::string input;                               ///< its standard input
 };
 
 /// How a program ended.
 struct ProcessEnd {
-  int code = 0;  ///< as a shell has it: 128 and the signal that ended it
+  int code = 0;  ///< as in a shell: 128 plus the signal that ended it
   std::string output;
   std::string errors;
 };
@@ -45,31 +45,31 @@ struct ProcessEnd {
 class Process {
  public:
   explicit Process(const ProcessSettings& settings);
-  /// SIGKILL for the whole group.
+  /// Sends SIGKILL to the whole group.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const { return process_.pid; }
 
-  /// To the program alone, not to its group.
+  /// Sends a signal to the program, not to its group.
   void signal(int number) const;
 
-  /// The exit code once it has ended; nullopt: it runs on.
+  /// Waits for the end; returns the exit code, or nullopt if the program still runs.
   std::optional<int> wait(Duration at_most = Duration(30'000));
 
-  /// Waits until nothing can write to its output any more.
+  /// Waits until no process can write to its output.
   void wait_for_streams();
 
-  /// What it has written by now.
+  /// The output so far.
   std::string output() const;
   std::string errors() const;
 
-  /// The first line of standard error with that text in it; nullopt when it ended or went on for
-  /// half a minute without.
+  /// Waits for a line of standard error with that text; nullopt if the program ended or half a
+  /// minute passed without it.
   std::optional<std::string> error_line(std::string_view text);
 
-  /// Whether all processes of its group are gone soon.
+  /// Waits for the end of all processes of its group; false if one stays.
   bool group_ends() const;
 
  private:

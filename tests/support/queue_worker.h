@@ -16,7 +16,7 @@ namespace millrace {
 
 class QueueWorker {
  public:
-  /// `prefix` is that of the streams, the consumer that of the service: `default+charge`.
+  /// `prefix` is that of the streams. `consumer` is that of the service: `default+charge`.
   QueueWorker(std::unique_ptr<RawNatsClient> client, std::string_view prefix, std::string consumer,
               std::string inbox = "_INBOX.worker")
       : client_(std::move(client)), consumer_(std::move(consumer)), inbox_(std::move(inbox)) {
@@ -25,14 +25,14 @@ class QueueWorker {
     client_->subscribe(inbox_ + ".*");
   }
 
-  /// The next task, which is answered; nullopt: none came in half a minute.
+  /// Answers the next task and returns it; nullopt if none came in half a minute.
   std::optional<RawNatsClient::Message> do_one(const std::string& answer) {
     const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
     while (std::chrono::steady_clock::now() < deadline) {
       client_->publish(fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_, consumer_),
                        R"({"batch":1,"expires":100000000})", inbox_ + ".1");
       client_->flush();
-      // Without a reply it is the end of a request; before the consumer is made nothing comes.
+      // A message without a reply ends a request. Before the consumer exists, no message comes.
       std::optional<RawNatsClient::Message> task = client_->next(Duration(150));
       if (!task || task->reply.empty()) continue;
       client_->publish(reply_of(*task), answer);

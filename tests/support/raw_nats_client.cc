@@ -103,14 +103,14 @@ std::optional<RawNatsClient::Message> RawNatsClient::next(Duration at_most) {
 Json RawNatsClient::api(std::string_view subject, const Json& body) {
   const Result<Json> answer =
       parse_json(request(fmt::format("$JS.API.{}", subject), "", dump_json(body)).data);
-  CHECK(answer.has_value(), "the answer to {} is no JSON", subject);
+  CHECK(answer.has_value(), "the answer to {} is not JSON", subject);
   return *answer;
 }
 
 Json RawNatsClient::publish_acked(std::string_view subject, std::string_view headers,
                                   std::string_view data) {
   const Result<Json> answer = parse_json(request(subject, headers, data).data);
-  CHECK(answer.has_value(), "the acknowledgement from {} is no JSON", subject);
+  CHECK(answer.has_value(), "the acknowledgement from {} is not JSON", subject);
   return *answer;
 }
 
@@ -122,7 +122,7 @@ RawNatsClient::Message RawNatsClient::request(std::string_view subject, std::str
   } else {
     publish(subject, headers, data, reply);
   }
-  flush();  // also sends what waits to be sent
+  flush();  // also sends buffered bytes
   while (true) {
     while (!answers_.empty()) {
       Message answer = std::move(answers_.front());
@@ -133,7 +133,7 @@ RawNatsClient::Message RawNatsClient::request(std::string_view subject, std::str
   }
 }
 
-/// Gathers small writes; flush() and whoever waits for an answer sends them.
+/// Buffers small writes. flush() and functions that wait for an answer send them.
 void RawNatsClient::send(std::string_view bytes) {
   out_ += bytes;
   if (out_.size() < kWriteBytes && bytes != "PING\r\n" && bytes != "PONG\r\n") return;
@@ -174,14 +174,14 @@ std::string RawNatsClient::read_bytes(size_t size) {
   return bytes;
 }
 
-/// Works off one line of the server, with what follows it. False: nothing came in time.
+/// Processes one line of the server with its payload; false if none came in time.
 bool RawNatsClient::read_one(Duration at_most) {
   if (in_at_ == in_.size() && !fill(at_most)) return false;
   const std::string line = read_line();
   const std::vector<std::string> word = words(line);
   if (word.empty()) return true;
   if (word[0] == "-ERR") {
-    CHECK(has_login_, "{}", line);  // else nothing is forbidden
+    CHECK(has_login_, "{}", line);  // without a login no error is expected
     complaints_.push_back(line);
     return true;
   }

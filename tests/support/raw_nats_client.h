@@ -1,6 +1,5 @@
-// A NATS client on a plain socket, for tests: it sends what a test writes, right or wrong, and
-// knows nothing of the code under test. One thread; a lost connection or a missing answer ends the
-// test.
+// A NATS client on a plain socket, for tests. It sends valid and invalid bytes, and does not use
+// the code under test. One thread. A lost connection or a missing answer ends the test.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +19,15 @@ class RawNatsClient {
   struct Message {
     std::string subject;
     std::string reply;
-    std::string headers;  ///< the block as it came, `NATS/1.0…` included; empty: none
+    std::string headers;  ///< the raw block with `NATS/1.0…`; empty if there is none
     std::string data;
   };
 
-  /// Who it is for a server that asks.
+  /// The login for a server that requires one.
   struct Login {
     std::string user = {};
     std::string password = {};
-    std::string inbox = "_TEST";  ///< what its inboxes begin with
+    std::string inbox = "_TEST";  ///< the prefix of its inboxes
   };
 
   explicit RawNatsClient(uint16_t port) : RawNatsClient(port, Login()) {}
@@ -37,33 +36,33 @@ class RawNatsClient {
   RawNatsClient(const RawNatsClient&) = delete;
   RawNatsClient& operator=(const RawNatsClient&) = delete;
 
-  /// Without waiting; flush() tells when the server has it.
+  /// Publishes without waiting. After flush() the server has the message.
   void publish(std::string_view subject, std::string_view data, std::string_view reply = "");
 
   /// `headers` is the block between the version line and the empty line: `A: 1\r\nB: 2\r\n`.
   void publish(std::string_view subject, std::string_view headers, std::string_view data,
                std::string_view reply);
 
-  /// A message whose header block begins with a status line, as one of the server itself does:
-  /// `status` is what follows `NATS/1.0 `, `headers` as above.
+  /// Publishes a message whose header block begins with a status line, as messages of the server
+  /// do: `status` is the text after `NATS/1.0 `, `headers` are as above.
   void publish_with_status(std::string_view subject, std::string_view status,
                            std::string_view headers, std::string_view data);
 
-  /// Returns when the server has worked off all that was sent.
+  /// Returns when the server has processed everything that was sent.
   void flush();
 
   void subscribe(std::string_view subject);
 
-  /// The next message of the subscriptions; nullopt: none within `at_most`.
+  /// The next message of the subscriptions; nullopt if none comes within `at_most`.
   std::optional<Message> next(Duration at_most = Duration(10'000));
 
-  /// A request to `$JS.API.<subject>`; the answer, an error's too.
+  /// Sends a request to `$JS.API.<subject>`; returns the answer, which may be an error.
   Json api(std::string_view subject, const Json& body = Json::object());
 
-  /// Publishes into a stream and waits: the answer of the stream.
+  /// Publishes to a stream; waits for its answer and returns it.
   Json publish_acked(std::string_view subject, std::string_view headers, std::string_view data);
 
-  /// What the server complained about, line by line.
+  /// The error lines of the server.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:

@@ -1,4 +1,4 @@
-// Where a server lets a value be read that must stay secret.
+// Searches a server for a value that must stay secret.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// In every file of its data, in all that it has logged, and in all that it answers about itself
-/// and its default namespace (leaks.h says how that is told).
+/// The places of the value (see leaks.h) in the files, in the log, and in the answers about the
+/// server and its default namespace.
 std::vector<std::string> leaks_of(MillraceServer& millrace, std::string_view value);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// More than any test has at once.
+/// The limit of loaded definitions. No test reaches it.
 constexpr size_t kMostLoaded = 512;
 
 Result<std::shared_ptr<const Workflow>> load_once(std::string_view text) {

@@ -1,4 +1,4 @@
-// The store check (orchestrator/check) behind a test: each finding fails it.
+// The store check (orchestrator/check) at the end of a test: each finding fails the test.
 #pragma once
 
 #include <filesystem>
@@ -9,13 +9,14 @@
 
 namespace millrace {
 
-/// How tests check stores: as the server does, but each definition is loaded once a process.
+/// The options of tests: those of the server, with each definition loaded once per process.
 StoreCheckOptions test_check_options();
 
-/// Checks the rows as `view` has them. `when` is told with each finding.
+/// Checks the rows of `view`. Findings are reported with `when`.
 void expect_sound(const View& view, std::string_view when);
 
-/// Checks the store in that folder, which nobody may have open. A folder without one is sound.
+/// Checks the store in that folder, which no process may have open. A folder without a store is
+/// sound.
 void expect_sound_folder(const std::filesystem::path& folder, std::string_view when);
 
 }  // namespace millrace

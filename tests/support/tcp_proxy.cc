@@ -29,7 +29,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-/// The peer sees a reset, and what was on its way is lost.
+/// Resets the connection. Bytes in flight are lost.
 void close_with_reset(int socket) {
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -141,7 +141,7 @@ void TcpProxy::run() {
     if (files[0].revents != 0) {
       uint64_t count = 0;
       CHECK(::read(wake_, &count, sizeof count) == sizeof count);
-      continue;  // what was asked for comes first
+      continue;  // requests come first
     }
     auto file = files.begin() + 2;
     for (auto pipe = pipes_.begin(); pipe != pipes_.end(); file += 2) {
@@ -182,7 +182,7 @@ void TcpProxy::spoil(std::string marker, std::string from, std::string to) {
   spoiled_to_ = std::move(to);
 }
 
-/// Under the lock.
+/// The caller holds the lock.
 void TcpProxy::spoil(std::span<char> bytes) const {
   const std::string_view text(bytes.data(), bytes.size());
   if (marker_.empty() || text.find(marker_) == std::string_view::npos) return;

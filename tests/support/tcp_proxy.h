@@ -1,6 +1,6 @@
-// A TCP proxy between millrace and its broker, for tests of what a network does: it passes bytes on
-// until it is told to cut the connections, in the middle of a message if need be, or to swallow
-// them. Connections that are made later go through.
+// A TCP proxy between millrace and its broker, for tests of network faults. It passes bytes until
+// it is asked to cut the connections, also in the middle of a message, or to drop the bytes. Later
+// connections pass.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace {
 
 class TcpProxy {
  public:
-  /// Listens on a free port of the loopback and passes on to `target` there.
+  /// Listens on a free port of the loopback, and passes to the port `target`.
   explicit TcpProxy(uint16_t target);
   ~TcpProxy();
   TcpProxy(const TcpProxy&) = delete;
@@ -25,21 +25,21 @@ class TcpProxy {
   uint16_t port() const { return port_; }
   std::string nats_url() const;
 
-  /// Ends all connections with a reset once so many more bytes came from the target.
+  /// Resets all connections after that many more bytes from the target.
   void cut_after(size_t bytes);
-  /// How often cut_after() has ended connections.
+  /// The number of cuts by cut_after().
   size_t cuts() const;
 
-  /// The connections of now never pass anything again, and nothing shows it; new ones do.
+  /// Drops all bytes of the current connections without a reset. New connections pass.
   void forget();
 
-  /// From now on, in whatever comes from the target in one read and holds `marker`, each `from` is
-  /// `to`, which is as long: messages that arrive, and can't be right. An empty marker ends it.
+  /// Replaces each `from` by `to`, of the same length, in each read from the target that contains
+  /// `marker`: messages arrive with wrong content. An empty marker ends it.
   void spoil(std::string marker, std::string from, std::string to);
 
-  /// From now on nothing passes, in neither direction, and nothing shows it; until pass().
+  /// Drops all bytes in both directions, without a reset, until pass().
   void swallow();
-  /// Ends the connections that were swallowed from; new ones go through.
+  /// Ends the connections that lost bytes. New connections pass.
   void pass();
 
  private:
@@ -50,7 +50,7 @@ class TcpProxy {
 
   void run();
   void accept_one();
-  /// False: the connection is over.
+  /// Passes bytes; false if the connection has ended.
   bool move(Pipe& pipe, bool from_target);
   void spoil(std::span<char> bytes) const;
   void reset_all();
@@ -72,8 +72,8 @@ class TcpProxy {
   std::string spoiled_from_;
   std::string spoiled_to_;
 
-  std::list<Pipe> pipes_;      ///< only for the thread
-  std::list<Pipe> forgotten_;  ///< only for the thread
+  std::list<Pipe> pipes_;      ///< used by the thread only
+  std::list<Pipe> forgotten_;  ///< used by the thread only
   std::thread thread_;
 };
 

@@ -22,7 +22,7 @@ std::optional<AttributeValue> typed(std::string_view word) {
   return std::nullopt;
 }
 
-/// Whether a reader might take the text for a number or a boolean.
+/// Whether the text looks like a number or a boolean.
 bool looks_typed(const std::string& text) {
   const Result<Json> json = parse_json(text);
   return json && (json->is_number() || json->is_boolean());
@@ -35,7 +35,7 @@ bool is_bare(std::string_view text) {
 std::string quoted(const std::string& text) { return dump_json(Json(text)); }
 std::string shown_word(const std::string& text) { return is_bare(text) ? text : quoted(text); }
 
-/// Takes a bare word or a JSON string off the front.
+/// Removes a bare word or a JSON string from the front of the text.
 Result<std::pair<std::string, bool>> take_value(std::string_view& text) {
   const bool is_quoted = text.starts_with('"');
   size_t end = 0;
@@ -77,7 +77,7 @@ void set(Event& event, const std::string& name, std::string value, bool is_quote
   }
 }
 
-/// Whether the bytes can stand in a line behind `data=` and be read back.
+/// Whether the bytes can be written after `data=` and read again.
 bool is_line(const std::string& bytes) {
   return !bytes.empty() && bytes.back() != ' ' && is_attribute_string(bytes);
 }
@@ -126,7 +126,8 @@ std::string print_event_text(const Event& event) {
   add_core("datacontenttype", event.datacontenttype);
   add_core("dataschema", event.dataschema);
   for (const auto& [name, value] : event.extensions) {
-    if (name == kHopsAttribute && hops_of(event) == 1) continue;  // each generated event has it
+    if (name == kHopsAttribute && hops_of(event) == 1)
+      continue;  // every generated event has this attribute
     if (const auto* words = std::get_if<std::string>(&value)) {
       add(name, looks_typed(*words) ? quoted(*words) : shown_word(*words));
     } else {

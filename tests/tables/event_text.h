@@ -10,14 +10,14 @@
 
 namespace millrace {
 
-/// Reads an event. `data=` takes the rest of the line as the payload's bytes, `base64=` what they
-/// decode to; values are bare words or JSON strings, and an extension's bare `7` or `true` is an
-/// integer or a boolean. `id` and `source` are as in `defaults` if they are not given. Errors:
-/// `table.event`, and those of check_event: a table holds valid events only.
+/// Reads an event. The rest of the line after `data=` is the payload, after `base64=` the payload
+/// in Base64. Values are bare words or JSON strings. A bare `7` or `true` of an extension is an
+/// integer or a boolean. `id` and `source` are those of `defaults` if they are missing. Errors:
+/// `table.event` and those of check_event, because a table holds valid events only.
 Result<Event> parse_event_text(std::string_view text, const Event& defaults);
 
-/// The same form; attributes in the order id, source, subject, time, datacontenttype, dataschema,
-/// extensions by name.
+/// Writes an event in the format of parse_event_text(), with the attributes in the order id,
+/// source, subject, time, datacontenttype, dataschema, extensions by name.
 std::string print_event_text(const Event& event);
 
 }  // namespace millrace

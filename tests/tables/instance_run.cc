@@ -74,7 +74,7 @@ std::string shown_variable(const SetVariable& set) {
                      is_utf8(bytes) ? bytes : "base64=" + base64_encode(bytes));
 }
 
-/// Of history, what is to be seen nowhere else.
+/// The records of the history that no other part of the trace shows.
 std::optional<std::string> shown_record(const HistoryRecord& record) {
   switch (record.kind) {
     case HistoryKind::kLog:
@@ -206,7 +206,7 @@ const TraceRow& InstanceRun::evaluated(EvaluationResult result) {
   CHECK(asked_.has_value(), "nothing has been asked");
   std::vector<EvaluationResult> results = asked_->before;
   results.push_back(std::move(result));
-  return give("evaluated", Resumed{.step = asked_->step, .results = results});
+  return give("evaluated", EvaluationDone{.step = asked_->step, .results = results});
 }
 
 const TraceRow& InstanceRun::returned(uint32_t index, uint32_t attempt, CallResult result) {
@@ -245,7 +245,7 @@ const TraceRow& InstanceRun::give(std::string input, const Stimulus& stimulus) {
 
 void InstanceRun::begin(std::string input) {
   before_ = instance_;
-  if (rows_.empty()) before_.timers.clear();  // the first row tells of those that the start made
+  if (rows_.empty()) before_.timers.clear();  // the first row also shows the timers of the start
   entered_.clear();
   changed_ = false;
   rows_.push_back({.at = shown_time(now_), .input = std::move(input)});
@@ -302,7 +302,7 @@ void InstanceRun::note_changes(const Instance& before) {
           fmt::format("timer {} at {}", name_of(timer.kind), shown_time(timer.deadline)));
     }
   }
-  // As text: the integer 1 and the number 1.0 are equal.
+  // Compared as text, because the integer 1 and the number 1.0 are equal.
   if (instance_.data.text() != before.data.text()) does.push_back("data " + instance_.data.text());
   if (has_ended(instance_.status) && !has_ended(before.status) && instance_.error) {
     does.push_back(

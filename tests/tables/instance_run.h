@@ -1,6 +1,6 @@
-// InstanceRun: one instance of a workflow, driven by hand on a virtual clock, and a readable record
-// of what it did. It does what orchestrator/batch does around the engine and no more: it matches
-// events with the instance's listeners, fires its timers in order and carries results back.
+// InstanceRun: one instance of a workflow that a test drives on a virtual clock, with a readable
+// trace of its behaviour. It replaces orchestrator/batch around the engine: it matches events with
+// the listeners of the instance, fires its timers in order and delivers results.
 #pragma once
 
 #include <map>
@@ -15,27 +15,27 @@
 
 namespace millrace {
 
-/// When every run begins: 2024-01-01T00:00:00Z, which the tables call `0s`.
+/// The start of every run: 2024-01-01T00:00:00Z, which is `0s` in the tables.
 TimePoint run_start();
 
-/// A time of a run as the tables write it: how long after its start (`1h30m`, `500ms`).
+/// A time of a run in the format of the tables: the span since its start (`1h30m`, `500ms`).
 std::string shown_time(TimePoint time);
 
-/// How the tables call a timer: `timeout`, `delay`, `retry`, `interrupt`, `kill`.
+/// The name of a timer in the tables: `timeout`, `delay`, `retry`, `interrupt`, `kill`.
 std::string_view name_of(TimerKind kind);
 
-/// The workflow of a definition that must be right; stops the test program where it is not.
+/// Loads a definition that must be valid. An invalid one ends the test program.
 std::shared_ptr<const Workflow> load_right_workflow(std::string_view yaml);
 
-/// One stimulus and what came of it.
+/// One stimulus and its result.
 struct TraceRow {
   std::string at;
   std::string input;
-  std::string state;   ///< the states entered, `a > b`; the one it stands in if none was
-  std::string status;  ///< afterwards
-  /// In this order: what is told (log, errors), what is asked for (publishes, evaluates), and what
-  /// has changed of listeners, timers, data and the final error. Only `ignored`: the engine took
-  /// the stimulus for a stale one, or it never got to the engine. Only `-`: nothing to tell.
+  std::string state;   ///< the states that were entered, `a > b`; else the current one
+  std::string status;  ///< after the stimulus
+  /// In this order: records of the history (log, errors), effects (publishes, evaluates), and
+  /// changes of listeners, timers, data and the final error. Only `ignored`: the stimulus was stale
+  /// or did not reach the engine. Only `-`: nothing changed.
   std::vector<std::string> does;
 };
 
@@ -54,30 +54,30 @@ class InstanceRun {
 
   // Stimuli, each one row of the trace.
 
-  /// Enters a new instance, and goes on with one that stopped at a bound or by a restart.
+  /// Enters a new instance, and continues one that stopped at a limit or by a restart.
   const TraceRow& proceed(std::string input = "enter");
-  /// Fires what is due, by deadline, until nothing is.
+  /// Fires all due timers in the order of their deadlines.
   const TraceRow& tick();
   /// Moves the clock and ticks.
   const TraceRow& at(Duration since_start);
-  /// Fires a timer whether the instance has it or not.
+  /// Fires a timer, even if the instance does not have it.
   const TraceRow& fire(TimerKind kind, TimePoint deadline);
-  /// Offers an event to the listeners; one that none of them matches never gets to the engine.
+  /// Gives an event to the listeners. An event that matches none does not reach the engine.
   const TraceRow& event(const Event& event);
-  /// Answers the newest Evaluate effect (with its step, which may be stale by now).
+  /// Answers the newest Evaluate effect. Its step may be stale.
   const TraceRow& evaluated(EvaluationResult result);
-  /// Ends a call; an attempt of 0 is the one that is under way.
+  /// Ends a call. An attempt of 0 is the current one.
   const TraceRow& returned(uint32_t index, uint32_t attempt, CallResult result);
   const TraceRow& cancel(const Error& error);
-  /// Somebody else sets a variable, or deletes it.
+  /// Another client sets a variable, or deletes it.
   const TraceRow& set_variable(VariableScope scope, const std::string& key,
                                std::optional<Variable> value);
-  /// Somebody else sets a secret of the namespace.
+  /// Another client sets a secret of the namespace.
   const TraceRow& set_secret(std::string name, std::string value);
-  /// Any other, as it is.
+  /// Gives the engine any other stimulus.
   const TraceRow& give(std::string input, const Stimulus& stimulus);
 
-  // What there is to see.
+  // The instance and its trace.
 
   const Instance& instance() const { return instance_; }
   const Workflow& workflow() const { return *workflow_; }
@@ -111,13 +111,13 @@ class InstanceRun {
   StepResult last_;
   bool changed_ = false;
   std::optional<Evaluate> asked_;
-  std::map<InstanceId, Caller> children_;  ///< by whom they were called
+  std::map<InstanceId, Caller> children_;  ///< their callers
 };
 
-/// History as lines: `entered wait {"a":1}`, `woken wait {"id":…}`; the data behind a `/`.
+/// History as lines: `entered wait {"a":1}`, `woken wait {"id":…}`. The data follows a `/`.
 std::vector<std::string> print_history(const std::vector<HistoryRecord>& records);
 
-/// What of instance.h's promises one stimulus broke; empty if none.
+/// The invariants of instance.h that one stimulus broke.
 std::vector<std::string> broken_invariants(const Instance& before, const StepResult& result,
                                            const Instance& after);
 

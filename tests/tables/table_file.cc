@@ -19,9 +19,9 @@ constexpr std::string_view kWorkflow = "workflow:";
 constexpr std::string_view kCase = "case:";
 constexpr std::string_view kCaseAfterEnter = "case after enter:";
 constexpr std::string_view kInput = "input:";
-/// Before what a row does, where it stands below the row.
+/// Marks `does` where it is written below its row.
 constexpr std::string_view kDoes = "=>";
-/// Before what goes on with the line above, behind a space.
+/// Marks a line that continues the line above, with a space between them.
 constexpr std::string_view kFold = "..";
 constexpr size_t kColumns = 5;
 
@@ -35,7 +35,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
-/// Takes the first word off the front.
+/// Removes the first word from the front of the text.
 std::string_view take_word(std::string_view& text) {
   text = trimmed(text);
   const size_t end = std::min(text.find(' '), text.size());
@@ -98,7 +98,7 @@ class Parser {
     return {};
   }
 
-  /// The case begins with the input and the first row of the last one that is written in full.
+  /// Copies the input and the first row of the last case that is written in full.
   Status inherit_enter() {
     if (!complete_ || cases_[*complete_].rows.empty() ||
         cases_[*complete_].rows.front().row.input != "enter") {
@@ -119,14 +119,14 @@ class Parser {
     return {};
   }
 
-  /// A line below a row: one more thing that it does, or the rest of the last one.
+  /// Reads a line below a row: one more `does` of the row, or the rest of the last one.
   Status read_below(std::string_view line) {
     auto& rows = cases_.back().rows;
     if (rows.empty() || rows.back().is_inherited) return malformed("there is no row above it");
     auto& does = rows.back().row.does;
     const std::string text(trimmed(line.substr(kDoes.size())));
     if (line.starts_with(kDoes)) {
-      // A row that ends before its last column has one that is empty.
+      // The `does` of a row that ends before its last column is one empty text.
       if (does.size() == 1 && does.front().empty()) does.clear();
       does.push_back(text);
     } else {
@@ -141,7 +141,7 @@ class Parser {
       return {};
     }
     if (line.starts_with(kDoes) || line.starts_with(kFold)) return read_below(line);
-    // A new row may be its first two columns only: UPDATE_GOLDEN writes the others.
+    // A new row may have only its first two columns: UPDATE_GOLDEN writes the others.
     std::array<std::string, kColumns> columns;
     size_t count = 0;
     for (bool more = true; more; ++count) {
@@ -186,7 +186,7 @@ Result<TimePoint> parse_at(std::string_view text) {
   return TRY(Span::parse(text)).after(run_start());
 }
 
-/// `[1,"x"]`, and behind it `error CODE MESSAGE` for a last query that failed.
+/// Reads `[1,"x"]`, followed by `error CODE MESSAGE` if the last query failed.
 Result<EvaluationResult> parse_results(std::string_view text) {
   const size_t end = text.rfind(']');
   if (end == std::string_view::npos) return fail("table.input", "the results are a JSON array");
@@ -200,7 +200,7 @@ Result<EvaluationResult> parse_results(std::string_view text) {
   return results;
 }
 
-/// `INDEX RESULT`, `INDEX error CODE MESSAGE`; `INDEX#ATTEMPT` where it is not the last one.
+/// Runs `INDEX RESULT` or `INDEX error CODE MESSAGE`. `INDEX#ATTEMPT` names an earlier attempt.
 Status perform_returned(InstanceRun& run, std::string_view input) {
   const auto number = [](std::string_view digits) {
     return static_cast<uint32_t>(std::strtoul(std::string(digits).c_str(), nullptr, 10));
@@ -218,7 +218,8 @@ Status perform_returned(InstanceRun& run, std::string_view input) {
   return {};
 }
 
-/// `workflow hits data=7`: a variable that somebody else sets; without bytes it is deleted.
+/// Runs `workflow hits data=7`: another client sets a variable, or deletes it if there are no
+/// bytes.
 Status set_variable(InstanceRun& run, std::string_view text) {
   constexpr VariableScope kScopes[] = {VariableScope::kInstance, VariableScope::kWorkflow,
                                        VariableScope::kNamespace};
@@ -240,7 +241,7 @@ Status set_variable(InstanceRun& run, std::string_view text) {
   return {};
 }
 
-/// Carries out one row.
+/// Runs one row.
 Status perform(InstanceRun& run, std::string_view at, std::string_view input, size_t number) {
   const TimePoint time = TRY(parse_at(at));
   if (time < run.now()) return fail("table.input", "the time goes back");
@@ -284,7 +285,7 @@ Status perform(InstanceRun& run, std::string_view at, std::string_view input, si
   return {};
 }
 
-/// The one row of a definition that is refused: what is wrong with it, and where.
+/// The one row of a definition that is refused: its errors with their places.
 Result<std::vector<TableRow>> refused(const TableCase& table_case, const Findings& findings) {
   if (table_case.rows.size() != 1 || table_case.rows.front().row.input != "load") {
     return fail("table.input", fmt::format("{}:{}: {}", table_case.file, table_case.line,
@@ -300,7 +301,7 @@ Result<std::vector<TableRow>> refused(const TableCase& table_case, const Finding
   return std::vector<TableRow>{std::move(row)};
 }
 
-/// Code points, which is what a column is wide.
+/// The width of a column: its code points.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -312,19 +313,19 @@ std::array<std::string_view, kColumns - 1> columns_of(const TraceRow& row) {
   return {row.at, row.input, row.state, row.status};
 }
 
-/// The first columns of a row, each as wide as in the widest row.
+/// Writes the first columns of a row, each as wide as in the widest row.
 std::string print_columns(const TraceRow& row, const Widths& widths) {
   std::string line = " ";
   for (size_t i = 0; i < widths.size(); ++i) {
     const std::string_view cell = columns_of(row)[i];
     const std::string padding(widths[i] - width_of(cell), ' ');
-    // Times stand to the right, so that their units are below each other.
+    // Times are aligned to the right.
     line += i == 0 ? " " + padding + std::string(cell) : " | " + std::string(cell) + padding;
   }
   return line;
 }
 
-/// Behind the columns, what the row does.
+/// Writes `does` after the columns.
 std::vector<std::string> print_beside(const TraceRow& row, const Widths& widths) {
   std::vector<std::string> lines;
   for (const std::string& does : row.does) {
@@ -333,7 +334,7 @@ std::vector<std::string> print_beside(const TraceRow& row, const Widths& widths)
   return lines;
 }
 
-/// Below the columns, what the row does, folded where it is too wide.
+/// Writes `does` below the columns, folded where it is too wide.
 std::vector<std::string> print_below(const TraceRow& row, const Widths& widths) {
   std::vector<std::string> lines{print_columns(row, widths)};
   lines.back().erase(lines.back().find_last_not_of(' ') + 1);
@@ -342,13 +343,12 @@ std::vector<std::string> print_below(const TraceRow& row, const Widths& widths) 
     std::string line = fmt::format("{}{} ", indent, kDoes);
     while (width_of(line) + width_of(does) > kMostWidth) {
       const size_t most = kMostWidth - line.size();
-      const size_t space = does.rfind(' ', std::min(most, does.size()));
-      if (space == std::string_view::npos || space == 0 || does[space + 1] == ' ' ||
-          does[space - 1] == ' ') {
+      const size_t ns = does.rfind(' ', std::min(most, does.size()));
+      if (ns == std::string_view::npos || ns == 0 || does[ns + 1] == ' ' || does[ns - 1] == ' ') {
         break;
       }
-      lines.push_back(line + std::string(does.substr(0, space)));
-      does.remove_prefix(space + 1);
+      lines.push_back(line + std::string(does.substr(0, ns)));
+      does.remove_prefix(ns + 1);
       line = fmt::format("{}{} ", indent, kFold);
     }
     lines.push_back(line + std::string(does));

@@ -1,5 +1,5 @@
-// A table file: workflows, and for each of them cases of rows that say what an instance is given
-// and what it does (README.md has the form). Reads it, runs it, writes it again.
+// A table file: workflows, and for each workflow cases. The rows of a case have the inputs of an
+// instance and its behaviour (README.md has the format). Reads, runs and writes such a file.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace millrace {
 
-/// Rows that would be wider are written below each other.
+/// The `does` of a wider row is written below the row.
 inline constexpr size_t kMostWidth = 160;
 
 struct TableRow {
   size_t line = 0;                    ///< counted from 1
   std::vector<std::string> comments;  ///< above it
   TraceRow row;
-  bool is_inherited = false;  ///< of `case after enter:`: it stands in the case above
+  bool is_inherited = false;  ///< of `case after enter:`: the row is written in the case above
 };
 
 struct TableCase {
@@ -34,12 +34,12 @@ struct TableCase {
 /// The cases of a file, in order. Error `table.malformed` names file and line.
 Result<std::vector<TableCase>> parse_table(const std::string& file, std::string_view text);
 
-/// What the case really does: its rows with state, status and does as they come out. Error
-/// `table.input` names file and line of a row that cannot be carried out.
+/// Runs the case: its rows with the actual state, status and does. Error `table.input` names file
+/// and line of a row that cannot be run.
 Result<std::vector<TableRow>> run_case(const TableCase& table_case);
 
-/// `text` with the rows of the case in place of those it has, in columns of at most kMostWidth.
-/// Inherited rows stay where they are.
+/// `text` with `rows` in place of the rows of the case, in columns of at most kMostWidth. Inherited
+/// rows are not written.
 std::string replace_rows(std::string_view text, const TableCase& table_case,
                          const std::vector<TableRow>& rows);
 

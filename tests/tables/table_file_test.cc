@@ -38,7 +38,7 @@ std::string error_of(std::string_view text) {
   return cases ? "" : cases.error().message;
 }
 
-TEST(TableFile, GivesACaseAfterEnterTheInputAndTheFirstRowOfTheOneAbove) {
+TEST(TableFile, CopiesTheInputAndTheFirstRowIntoACaseAfterEnter) {
   const auto cases = parsed(kTable);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].input, Json({{"a", 1}}));
@@ -48,10 +48,10 @@ TEST(TableFile, GivesACaseAfterEnterTheInputAndTheFirstRowOfTheOneAbove) {
   EXPECT_THAT(cases[1].rows[0].row.does, ElementsAre("listens [0] t"));
   EXPECT_EQ(cases[1].rows[1].row.input, "event t");
   EXPECT_EQ(replace_rows(kTable, cases[1], cases[1].rows), kTable)
-      << "an inherited row is not written again";
+      << "an inherited row is not written";
 }
 
-TEST(TableFile, RefusesACaseAfterEnterWithoutOneThatEnters) {
+TEST(TableFile, RefusesACaseAfterEnterWithoutACaseThatEnters) {
   const std::string workflow = "workflow:\n  id: w\n";
   EXPECT_THAT(error_of(workflow + "case after enter: a\n"),
               HasSubstr("x.table:3: above it there is no"));
@@ -63,7 +63,7 @@ TEST(TableFile, RefusesACaseAfterEnterWithoutOneThatEnters) {
               HasSubstr("x.table:6: `input:` stands right behind"));
 }
 
-TEST(TableFile, WritesWhatIsTooWideBelowItsRowAndReadsItAgain) {
+TEST(TableFile, FoldsAWideRowAndReadsItAgain) {
   const std::string word(70, 'x');
   const std::string text = word + " " + word + " " + word;
   auto cases = parsed(kTable);
@@ -77,7 +77,7 @@ TEST(TableFile, WritesWhatIsTooWideBelowItsRowAndReadsItAgain) {
   EXPECT_THAT(again[1].rows[0].row.does, ElementsAre(text, "-"));
 }
 
-TEST(TableFile, RefusesALineBelowNoRow) {
+TEST(TableFile, RefusesAContinuationWithoutARow) {
   const std::string workflow = "workflow:\n  id: w\ncase: a\n";
   EXPECT_THAT(error_of(workflow + "  => x\n"), EndsWith("there is no row above it"));
   EXPECT_THAT(error_of(workflow + "  .. x\n"), EndsWith("there is no row above it"));

@@ -1,6 +1,6 @@
-// Runs every tests/tables/*.table. Each case is a test of its own, named by its sentence.
-// UPDATE_GOLDEN=1 build/dev/tests/tables/tables_test writes what the cases really do into the
-// files; then read the diff.
+// Runs every tests/tables/*.table. Each case is a test, which is named after the title of the case.
+// UPDATE_GOLDEN=1 build/dev/tests/tables/tables_test writes the actual behaviour into the files.
+// Then read the diff.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// For the name that gtest prints beside the test's own.
+// The name that gtest prints beside the name of the test.
 void PrintTo(const TableCase& table_case, std::ostream* out) { *out << table_case.title; }
 
 namespace {
@@ -26,7 +26,7 @@ std::string read_file(const std::string& name) {
   return text.str();
 }
 
-/// A file that cannot be read is one case, which fails with the reason for a title.
+/// A file that cannot be read gives one case, which fails and has the reason as its title.
 std::vector<TableCase> all_cases() {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder())) {
@@ -60,7 +60,7 @@ bool same(const TraceRow& a, const TraceRow& b) {
   return a.state == b.state && a.status == b.status && a.does == b.does;
 }
 
-/// What only the table has, and what the row really does instead.
+/// The lines that only the table has, and the lines that only the actual row has.
 std::string difference(const TraceRow& expected, const TraceRow& actual) {
   const auto lines = [](const TraceRow& row) {
     std::vector<std::string> all{row.state + " | " + row.status};
@@ -80,8 +80,8 @@ std::string difference(const TraceRow& expected, const TraceRow& actual) {
   const auto before = lines(expected);
   const auto after = lines(actual);
   const std::string text =
-      only(before, after, "  the table: ") + only(after, before, "  really:    ");
-  return text.empty() ? "\n  the lines are in another order, or not so many times" : text;
+      only(before, after, "  expected: ") + only(after, before, "  actual:   ");
+  return text.empty() ? "\n  the lines have another order, or another count" : text;
 }
 
 class StateTable : public testing::TestWithParam<TableCase> {};
@@ -95,7 +95,7 @@ TEST_P(StateTable, Holds) {
   ASSERT_FALSE(actual->empty()) << path << ":" << expected.line << ": a case needs rows";
 
   if (std::getenv("UPDATE_GOLDEN") != nullptr) {
-    // Its lines may have moved by what was written for a case above it.
+    // The lines of the case may have moved, because a case above it was written before.
     const std::string text = read_file(expected.file);
     const auto now = parse_table(expected.file, text);
     ASSERT_TRUE(now) << now.error().message;
@@ -110,7 +110,7 @@ TEST_P(StateTable, Holds) {
     if (same(row.row, (*actual)[i].row)) continue;
     ADD_FAILURE_AT(path.c_str(), static_cast<int>(row.line))
         << row.row.at << " | " << row.row.input << difference(row.row, (*actual)[i].row)
-        << "\nUPDATE_GOLDEN=1 writes what really happens";
+        << "\nUPDATE_GOLDEN=1 writes the actual behaviour";
   }
 }
 

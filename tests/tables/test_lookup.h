@@ -1,4 +1,4 @@
-// TestLookup: a Lookup in memory. What a step sets is there for the next one, as in a batch.
+// TestLookup: a Lookup in memory. The next step sees what a step has set, as in a batch.
 #pragma once
 
 #include <map>

@@ -43,18 +43,18 @@ bool is_there(const Citable& citable, const std::string& file, const std::string
          is_end_of_one(citable.headers, word);
 }
 
-/// Whether a word in capitals that names a page, or has a quotation behind it, is no page with that
-/// section.
-bool misses_page(const Citable& citable, std::string_view word, std::string_view behind) {
+/// Whether a word cites a page or a section that does not exist. A citation of a page is a word in
+/// capitals that names a page, or that a quotation follows.
+bool misses_page(const Citable& citable, std::string_view word, std::string_view rest) {
   const bool is_page =
       word.size() >= kShortestPage && std::all_of(word.begin(), word.end(), [](char c) {
         return std::isupper(static_cast<unsigned char>(c)) != 0;
       });
   const auto found = citable.headings.find(word);
-  const bool is_quoted = behind.starts_with(" \"");
+  const bool is_quoted = rest.starts_with(" \"");
   if (!is_page || (found == citable.headings.end() && !is_quoted)) return false;
   if (found == citable.headings.end() || !is_quoted) return true;
-  const std::string_view section = behind.substr(2, behind.find('"', 2) - 2);
+  const std::string_view section = rest.substr(2, rest.find('"', 2) - 2);
   return !found->second.contains(std::string(section));
 }
 
@@ -66,7 +66,7 @@ std::string_view comment_of(std::string_view line) {
                          : line.find_first_not_of('/', begin));
 }
 
-/// "document" and three digits: the number of a page that only its writers know.
+/// "document" and three digits: the number of a page that is not in the tree.
 std::vector<std::string> numbered_pages(std::string_view line) {
   static const std::regex kNumbered("\\b[Dd]ocuments? [0-9]{3}\\b");
   std::vector<std::string> pages;
@@ -87,13 +87,13 @@ std::vector<std::string> missing_in_line(const Citable& citable, const std::stri
     const size_t begin = at;
     while (at < line.size() && is_part(line[at])) ++at;
     const std::string_view whole = line.substr(begin, at - begin);
-    // Another system's path, part of an address, of a pattern or of a variable's value.
+    // A path outside the tree, or a part of an address, of a pattern or of a variable's value.
     const bool is_other = begin > 0 && std::string_view("<*?:$}~@+\\").find(line[begin - 1]) !=
                                            std::string_view::npos;
     const std::string word(whole.substr(0, whole.find_last_not_of('.') + 1));
     if (is_other || word.starts_with("/")) continue;
-    const bool is_lost = is_comment && misses_page(citable, word, line.substr(at));
-    if (is_lost || (names_file(word) && !is_there(citable, file, word))) missing.push_back(word);
+    const bool misses = is_comment && misses_page(citable, word, line.substr(at));
+    if (misses || (names_file(word) && !is_there(citable, file, word))) missing.push_back(word);
   }
   return missing;
 }

@@ -1,4 +1,4 @@
-// Comments and documents name only files and pages that are in the tree.
+// Comments and documents name only files, pages and tests that exist in the tree.
 #include "tests/tidy/citations.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ TEST(Citations, AreFoundInCommentsAndDocuments) {
               ElementsAre("date/tz.h", "map"));
 }
 
-TEST(Citations, OfTestsAreFoundInPages) {
+TEST(Citations, IncludeTheTestsThatPagesName) {
   const std::set<std::string> tests = tests_of(
       "TEST(Seal, Opens) {\nTEST_F(\n    Disk,\n    IsFull) {\nTEST_P(Each, Holds) {\n// TEST\n");
   EXPECT_THAT(tests, testing::UnorderedElementsAre("Seal.Opens", "Disk.IsFull", "Each.Holds"));
@@ -45,7 +45,7 @@ TEST(Citations, OfTestsAreFoundInPages) {
               ElementsAre("docs/a.md:2: Seal.Closes"));
 }
 
-TEST(Citations, OfTestsNameTestsThatAreThere) {
+TEST(Citations, NameOnlyTestsThatExist) {
   std::set<std::string> tests;
   for (const auto& path : all_files()) {
     if (path.extension() == ".cc") tests.merge(tests_of(text_of(path)));
@@ -56,7 +56,7 @@ TEST(Citations, OfTestsNameTestsThatAreThere) {
   }
 }
 
-TEST(Citations, NameWhatIsInTheTree) {
+TEST(Citations, NameOnlyFilesAndSectionsThatExist) {
   Citable citable;
   std::vector<std::string> readable;
   for (const auto& path : all_files()) {
@@ -67,13 +67,13 @@ TEST(Citations, NameWhatIsInTheTree) {
     if (is_code || file.ends_with(".md") || file.ends_with("CMakeLists.txt")) {
       readable.push_back(file);
     }
-    if (file.ends_with(".md") && path.stem() != "README") {  // each folder has its own
+    if (file.ends_with(".md") && path.stem() != "README") {  // several folders have a README
       citable.headings[path.stem().string()].merge(headings_of(text_of(path)));
     }
   }
   EXPECT_THAT(readable, SizeIs(Gt(500U)));
   for (const std::string& file : readable) {
-    // Its planted cases are not citations.
+    // These files have examples that are not citations.
     if (file == "tests/tidy/citations_test.cc" || file == "tests/tidy/citations.h") continue;
     EXPECT_THAT(missing_citations(citable, file, text_of(root() / file)), IsEmpty());
   }

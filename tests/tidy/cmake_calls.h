@@ -1,5 +1,5 @@
-// CMakeCall: a call of a function in a CMakeLists.txt, `name(argument …)`. A scan of words, not a
-// parser: it evaluates nothing.
+// CMakeCall: a call of a function in a CMakeLists.txt, `name(argument …)`. Variables and conditions
+// are not evaluated.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct CMakeCall {
   std::vector<std::string> arguments;
 };
 
-/// The calls of a CMakeLists.txt in their order.
+/// The calls in a CMakeLists.txt, in their order.
 std::vector<CMakeCall> cmake_calls(const std::string& text);
 
 }  // namespace millrace

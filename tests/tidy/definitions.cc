@@ -11,7 +11,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// The words and marks of a text; literals are one mark `"`, comments and directives nothing.
+/// Splits a text into tokens, as tokens_of() does.
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : text_(text) {}
@@ -90,20 +90,20 @@ class Tokens {
   size_t at_ = 0;
 };
 
-/// One brace that is open.
+/// An open brace.
 struct Scope {
   bool is_namespace = false;
-  std::string name;  ///< of a namespace; empty: it has none
+  std::string name;  ///< the name of the namespace; empty: unnamed
 };
 
-/// What the tokens between the last `;`, `{` or `}` and a `{` begin.
+/// What the tokens between the last `;`, `{` or `}` and a `{` define.
 struct Head {
-  std::optional<Scope> space;
-  std::string defined;  ///< the class that they define; empty: none
+  std::optional<Scope> ns;
+  std::string defined;  ///< the class; empty: none
 };
 
-/// Of `class [[attribute]] Name final : Base {` the name. One of a class within another, as
-/// `struct Outer::Inner {`, is not its own.
+/// The name in `class [[attribute]] Name final : Base {`. A qualified name, as in
+/// `struct Outer::Inner {`, gives an empty string.
 std::string class_name(const std::vector<std::string>& head, size_t at) {
   if (at + 1 < head.size() && (head[at + 1] == "class" || head[at + 1] == "struct")) ++at;
   int brackets = 0;
@@ -121,7 +121,7 @@ Head read_head(std::vector<std::string> head) {
   if (!head.empty() && head.front() == "namespace") {
     Scope scope{.is_namespace = true, .name = {}};
     for (size_t i = 1; i < head.size(); ++i) scope.name += head[i];
-    return {.space = scope, .defined = {}};
+    return {.ns = scope, .defined = {}};
   }
   int angles = 0;
   for (size_t i = 0; i < head.size(); ++i) {
@@ -129,14 +129,14 @@ Head read_head(std::vector<std::string> head) {
     if (angles > 0) continue;  // `template <class T>`
     if (head[i] == "(" || head[i] == "=") return {};
     if (head[i] == "class" || head[i] == "struct" || head[i] == "union" || head[i] == "enum") {
-      return {.space = std::nullopt, .defined = class_name(head, i)};
+      return {.ns = std::nullopt, .defined = class_name(head, i)};
     }
   }
   return {};
 }
 
-/// Where a declaration begins behind `template <…>`.
-size_t behind_template(const std::vector<std::string>& head) {
+/// The index of the first token after `template <…>`.
+size_t after_template(const std::vector<std::string>& head) {
   if (head.empty() || head.front() != "template") return 0;
   int angles = 0;
   for (size_t i = 1; i < head.size(); ++i) {
@@ -146,10 +146,10 @@ size_t behind_template(const std::vector<std::string>& head) {
   return head.size();
 }
 
-/// The name that `using Name = …` or `typedef` gives to a type, that of an array, a function or a
-/// pointer to one as well; empty: it is neither.
+/// The name that `using Name = …` or `typedef` defines, also for an array, a function or a function
+/// pointer; empty: the tokens are neither.
 std::string alias_name(const std::vector<std::string>& head) {
-  const size_t begin = behind_template(head);
+  const size_t begin = after_template(head);
   if (begin + 2 < head.size() && head[begin] == "using" && head[begin + 2] == "=") {
     return head[begin + 1];
   }
@@ -195,7 +195,7 @@ std::vector<std::string> visible_definitions(std::string_view text) {
     } else {
       const Head begins = read_head(std::exchange(head, {}));
       if (is_visible() && !begins.defined.empty()) found.push_back(within() + begins.defined);
-      open.push_back(begins.space.value_or(Scope()));
+      open.push_back(begins.ns.value_or(Scope()));
     }
   }
   return found;

@@ -1,7 +1,7 @@
-// Definitions: which classes, structs, unions, enumerations and other names of types a source file
-// defines that other files of the program can see: those that stand in a namespace with a name, or
-// in none. A scan of the tokens, not a parser: it knows comments, literals, preprocessor lines and
-// braces.
+// Definitions: the classes, structs, unions, enumerations and aliases of types in a source file
+// that other files of the program can see. These are in a named namespace or in the global one. The
+// functions scan tokens; they know comments, literals, preprocessor lines and braces, and do not
+// parse C++.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace millrace {
 
-/// The words and marks of a source text, in their order. A literal is one `"`; comments and
-/// preprocessor lines are left out.
+/// The tokens of a source text, in their order. A literal is one `"`. Comments and preprocessor
+/// lines have no tokens.
 std::vector<std::string> tokens_of(std::string_view text);
 
-/// Their names with the namespaces before them, `millrace::Event`, in the order of the text. What
-/// is local to a function or a class, or stands in a namespace without a name, is not among them.
+/// The visible definitions, with their namespaces (`millrace::Event`), in the order of the text.
+/// Definitions in a function, a class or an unnamed namespace are not visible.
 std::vector<std::string> visible_definitions(std::string_view text);
 
 }  // namespace millrace

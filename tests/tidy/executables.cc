@@ -13,8 +13,8 @@ using Texts = std::map<std::string, std::string>;
 
 struct Target {
   bool is_executable = false;
-  std::set<std::string> files;  ///< units and precompiled headers, by their paths from the root
-  std::set<std::string> links;  ///< names of targets, and words that name none
+  std::set<std::string> files;  ///< sources and precompiled headers, by their paths from the root
+  std::set<std::string> links;  ///< names of targets, and other arguments
 };
 using Targets = std::map<std::string, Target>;
 
@@ -41,7 +41,7 @@ void add_target(const CMakeCall& call, const std::filesystem::path& folder, Targ
     }
   }
   if (!is_test) return;
-  // cmake/Millrace.cmake has each test read a precompiled header.
+  // cmake/Millrace.cmake gives each test a precompiled header.
   target.links.insert("millrace_test_header");
   if (target.links.contains("ENGINE")) target.links.insert("millrace_engine_test_header");
 }
@@ -57,10 +57,10 @@ Targets targets_of(const Texts& texts) {
   return targets;
 }
 
-/// Gathers the files of one executable.
-class Gathered {
+/// Collects the files of one executable.
+class FileCollector {
  public:
-  Gathered(const Texts& texts, const Targets& targets) : texts_(texts), targets_(targets) {}
+  FileCollector(const Texts& texts, const Targets& targets) : texts_(texts), targets_(targets) {}
 
   void link(const std::string& name) {
     const auto target = targets_.find(name);
@@ -95,9 +95,9 @@ std::map<std::string, std::set<std::string>> executables_of(const Texts& texts) 
   std::map<std::string, std::set<std::string>> executables;
   for (const auto& [name, target] : targets) {
     if (!target.is_executable) continue;
-    Gathered gathered(texts, targets);
-    gathered.link(name);
-    executables.emplace(name, std::move(gathered).take());
+    FileCollector collector(texts, targets);
+    collector.link(name);
+    executables.emplace(name, std::move(collector).take());
   }
   return executables;
 }

@@ -1,5 +1,5 @@
-// A room includes only rooms that its CMakeLists.txt lists, and lists only rooms that stand above
-// it.
+// A room includes only rooms that its CMakeLists.txt lists, and lists only rooms that are defined
+// before it.
 #include <filesystem>
 #include <sstream>
 
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Layering, IsReadFromTheTargetsOfTheRooms) {
+TEST(Layering, IsReadFromTheTargetsInCMakeLists) {
   std::vector<std::string> errors;
   const auto rooms =
       rooms_of({{"", "add_subdirectory(base)\nadd_subdirectory(low)  # a comment (of its own)\n"},
@@ -47,7 +47,7 @@ TEST(Layering, IsReadFromTheTargetsOfTheRooms) {
   }
 }
 
-TEST(Layering, LetsTheBrokerAndTheFunctionsUseThePortsOfTheOrchestratorOnly) {
+TEST(Layering, LimitsBrokerAndFunctionsToThePortsOfTheOrchestrator) {
   const std::map<std::string, Room> rooms = {
       {"broker", {.reaches = {"base", "orchestrator/ports"}}},
       {"functions/containers", {.reaches = {"orchestrator/loop", "orchestrator/ports"}}},
@@ -91,7 +91,7 @@ TEST(Layering, HoldsForEveryInclude) {
   EXPECT_GT(rooms.size(), 20U);
   EXPECT_GT(sources.size(), 400U);
   for (const auto& [file, text] : sources) {
-    if (room_of(rooms, file).empty()) continue;  // an example's
+    if (room_of(rooms, file).empty()) continue;  // a source of an example
     const auto found = wrong_includes(rooms, file, text);
     wrong.insert(wrong.end(), found.begin(), found.end());
   }

@@ -1,6 +1,6 @@
-// Two classes of one name in one namespace are undefined behaviour where both come into one
-// executable, and no linker says so: each name is defined in one file of the program, and in no
-// file of a test or benchmark beside it.
+// Two classes of the same name in one executable are undefined behaviour, and a linker does not
+// report them. So each name is defined in one file of the program, and in no file of a test or
+// benchmark that is linked with it.
 #include <map>
 #include <set>
 #include <string>
@@ -72,7 +72,7 @@ constexpr const char* kPlanted = R"cc(
   struct Global {};
 )cc";
 
-TEST(VisibleDefinitions, AreThoseThatOtherFilesCanSee) {
+TEST(OneDefinition, ConcernsTheDefinitionsThatOtherFilesCanSee) {
   EXPECT_THAT(
       visible_definitions(kPlanted),
       ElementsAre("millrace::Templated", "millrace::Kind", "millrace::Marked", "millrace::Alias",
@@ -85,8 +85,8 @@ using Texts = std::map<std::string, std::string>;
 
 bool is_source(const std::string& path) { return path.ends_with(".h") || path.ends_with(".cc"); }
 
-/// A line for each name that two files of the program define, or two files of which a test or
-/// benchmark is made.
+/// A line for each name that two files of the program define, or two files of one test or
+/// benchmark.
 std::set<std::string> defined_twice(const Texts& texts) {
   std::map<std::string, std::vector<std::string>> names;  // of each source file
   std::set<std::string> program;
@@ -119,7 +119,7 @@ Texts texts_of_tree() {
   return texts;
 }
 
-TEST(OneDefinition, IsMissedInTheProgramAndInWhatIsLinkedTogether) {
+TEST(OneDefinition, IsViolatedByTwoFilesOfOneExecutable) {
   const std::string twin = "namespace n { class Twin {}; }";
   const std::string hidden = "namespace n { namespace { class Twin {}; } }";
   const std::string list = "millrace_test(one_test SOURCES a_test.cc b_test.cc DEPS millrace_rig)";
@@ -148,18 +148,18 @@ TEST(OneDefinition, IsMissedInTheProgramAndInWhatIsLinkedTogether) {
               ElementsAre("n::Twin: tests/one/b_test.cc, tests/one/rig.h"));
   EXPECT_THAT(found({{"tests/one/b_test.cc", hidden}, {"base/a.h", twin}}), IsEmpty());
   EXPECT_THAT(found({{"tests/one/b_test.cc", twin}, {"bench/c.cc", twin}}), IsEmpty())
-      << "they are parts of two executables";
+      << "the files belong to two executables";
 }
 
-TEST(OneDefinition, OfEachClassIsInTheProgramAndInEachTest) {
+TEST(OneDefinition, HoldsInTheProgramAndInEachTest) {
   const Texts texts = texts_of_tree();
-  // Else it has looked in the wrong place, or seen nothing there.
+  // The counts and the known names show that the scan found the sources.
   std::set<std::string> visible;
-  std::set<std::string> unseen;  // tests and benchmarks that no executable has
+  std::set<std::string> unlinked;  // sources of tests and benchmarks that no executable has
   for (const auto& [path, text] : texts) {
     if (!is_source(path)) continue;
     for (const std::string& name : visible_definitions(text)) visible.insert(name);
-    if (path.starts_with("tests/") || path.starts_with("bench/")) unseen.insert(path);
+    if (path.starts_with("tests/") || path.starts_with("bench/")) unlinked.insert(path);
   }
   EXPECT_THAT(visible, SizeIs(Gt(600U)));
   for (const char* const known : {"millrace::Event", "millrace::Instance",
@@ -167,9 +167,9 @@ TEST(OneDefinition, OfEachClassIsInTheProgramAndInEachTest) {
     EXPECT_EQ(visible.count(known), 1U) << known;
   }
   for (const auto& [executable, files] : executables_of(texts)) {
-    for (const std::string& file : files) unseen.erase(file);
+    for (const std::string& file : files) unlinked.erase(file);
   }
-  EXPECT_THAT(unseen, IsEmpty());
+  EXPECT_THAT(unlinked, IsEmpty());
   EXPECT_THAT(defined_twice(texts), IsEmpty());
 }
 

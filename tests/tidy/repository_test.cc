@@ -1,6 +1,6 @@
-// What is to hold of the files of the repository, whatever they say: no heading twice in a
-// document, no file without a byte, no source of more than 500 lines, no package that one scope of
-// CMake looks for twice, no function of a header that nothing calls.
+// Rules for the files of the repository: a document repeats no heading, no file is empty, no source
+// has more than 500 lines, a scope of CMake looks for a package once, and each function in a header
+// is used.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -24,11 +24,11 @@ using testing::Gt;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// The headings that a document has more than once under the same heading; what stands in a block
-/// of code is none.
+/// The headings that a document repeats under the same heading. Lines in a block of code are not
+/// headings.
 std::vector<std::string> headings_twice(const std::string& text) {
   std::istringstream lines(text);
-  std::vector<std::string> above;  // the headings that the line stands under, by level
+  std::vector<std::string> above;  // the headings above the line, by level
   std::set<std::string> seen;
   std::vector<std::string> twice;
   bool is_code = false;
@@ -57,7 +57,7 @@ std::vector<std::string> packages_twice(const std::string& text) {
   return twice;
 }
 
-TEST(Documents, HaveNoHeadingTwice) {
+TEST(Repository, RepeatsNoHeadingInADocument) {
   EXPECT_THAT(headings_twice("# A\n## B\n```sh\n# c\n# c\n```\n## C\n### B\n## D\n### B\n## B\n"),
               ElementsAre("## B"));
   size_t documents = 0;
@@ -69,7 +69,7 @@ TEST(Documents, HaveNoHeadingTwice) {
   EXPECT_THAT(documents, Gt(20U));
 }
 
-TEST(Files, HaveAByteEach) {
+TEST(Repository, HasNoEmptyFile) {
   size_t files = 0;
   for (const auto& path : all_files()) {
     ++files;
@@ -80,10 +80,10 @@ TEST(Files, HaveAByteEach) {
 
 size_t lines_of(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
-/// A longer one has a second concept in it.
+/// A longer source has more than one concept.
 constexpr size_t kMostLines = 500;
 
-TEST(Sources, HaveFiveHundredLinesAtMost) {
+TEST(Repository, HasNoSourceOverFiveHundredLines) {
   EXPECT_EQ(lines_of("a\nb\n"), 2U);
   size_t sources = 0;
   for (const auto& path : all_files()) {
@@ -94,11 +94,10 @@ TEST(Sources, HaveFiveHundredLinesAtMost) {
   EXPECT_THAT(sources, Gt(500U));
 }
 
-TEST(Packages, AreLookedForOnceInAFile) {
+TEST(Repository, FindsEachPackageOnceInAFile) {
   EXPECT_THAT(packages_twice("find_package(fmt REQUIRED)\npkg_check_modules(A b)\n"
                              "find_package( fmt CONFIG)\n"),
               ElementsAre("fmt"));
-  std::set<std::string> of_all;  // what the first file has found, all others have
   size_t packages = 0;
   for (const auto& path : all_files()) {
     if (path.filename() != "CMakeLists.txt") continue;
@@ -115,15 +114,15 @@ TEST(Packages, AreLookedForOnceInAFile) {
 /// A function that a header declares.
 struct DeclaredFunction {
   std::string name;
-  bool has_body = false;  ///< in the header
+  bool has_body = false;  ///< the header has the body, too
 };
 
 bool is_word(const std::string& token) {
   return std::isalpha(static_cast<unsigned char>(token.front())) != 0 || token.front() == '_';
 }
 
-/// What stands before a name and a parenthesis where a function is declared: the end of a type.
-/// Expressions may look like that, too (`a * f(x)`).
+/// Whether the token may end a type. In a declaration of a function, a type stands before the name.
+/// An expression such as `a * f(x)` looks the same.
 bool ends_type(const std::vector<std::string>& tokens, size_t at) {
   static const std::set<std::string> kNoTypes = {"return", "else", "throw", "new", "case"};
   const std::string& token = tokens[at];
@@ -147,14 +146,14 @@ std::vector<DeclaredFunction> declared_functions(const std::vector<std::string>&
   return found;
 }
 
-/// The text with what macros say as part of it.
+/// The text without `#`, so that tokens_of() reads the bodies of macros, too.
 std::string with_macros(std::string text) {
   std::replace(text.begin(), text.end(), '#', ' ');
   return text;
 }
 
-/// Those of the headers whose names stand nowhere else than where they are declared and written.
-/// Looks at names alone, so one whose name another function has as well is not found.
+/// The functions of the headers whose names occur in their declaration and definition only. It
+/// compares names alone: it does not find an unused function if another one has the same name.
 std::vector<std::string> unused_functions(const std::vector<std::string>& headers,
                                           const std::vector<std::string>& sources) {
   std::map<std::string, size_t> mentions;
@@ -175,7 +174,7 @@ std::vector<std::string> unused_functions(const std::vector<std::string>& header
   return unused;
 }
 
-TEST(Functions, OfHeadersAreUsed) {
+TEST(Repository, HasNoUnusedFunctionInAHeader) {
   EXPECT_THAT(unused_functions({R"(
 #define CALL(a) in_macro(a)
 void in_macro(int a);

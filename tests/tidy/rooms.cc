@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "millrace_";
 
-/// The CMakeLists.txt in the order in which CMake reads them.
+/// Adds the calls of the CMakeLists.txt files in the order in which CMake reads them.
 void read(const std::map<std::string, std::string>& lists, const std::string& folder,
           std::vector<std::pair<std::string, CMakeCall>>& calls) {
   const auto list = lists.find(folder);
@@ -33,7 +33,7 @@ std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& c
   std::vector<std::pair<std::string, CMakeCall>> calls;
   read(cmake_lists, "", calls);
   std::map<std::string, Room> rooms;
-  std::map<std::string, std::string> folders;  // of the targets that are defined so far
+  std::map<std::string, std::string> folders;  // folders of the targets that are defined so far
   for (const auto& [folder, call] : calls) {
     const bool defines = call.name == "millrace_library" || call.name == "add_library" ||
                          call.name == "add_executable";
@@ -92,7 +92,7 @@ std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms
     std::smatch include;
     if (!std::regex_search(line, include, kInclude)) continue;
     const std::string other = room_of(rooms, include[1].str());
-    if (other.empty() && include[0].str().ends_with('>')) continue;  // of a library
+    if (other.empty() && include[0].str().ends_with('>')) continue;  // a header of a library
     const auto room = rooms.find(own);
     if (other == own || (room != rooms.end() && room->second.reaches.contains(other))) continue;
     wrong.push_back(

@@ -16,20 +16,20 @@ struct Room {
 };
 
 /// Rooms by folder ("orchestrator/store"), read from the texts of all CMakeLists.txt by folder (""
-/// is the root). A folder that has no target is part of the room around it. `errors` gets a line
-/// for each target that is listed in DEPS before it is defined: a room may use only what stands
-/// above it.
+/// is the root). A folder without a target is part of the room around it. `errors` gets a line for
+/// each target that DEPS lists before it is defined: a room may use only rooms that are defined
+/// before it.
 std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& cmake_lists,
                                      std::vector<std::string>& errors);
 
-/// A line for each room of broker/, functions/ and http/ that lists more of the orchestrator than
-/// its ports: what is behind them must be possible to exchange.
+/// A line for each room of broker/, functions/ and http/ that lists a room of the orchestrator
+/// other than its ports. The ports allow other implementations of these rooms.
 std::vector<std::string> wrong_reaches(const std::map<std::string, Room>& rooms);
 
-/// The folder of the room that a file belongs to; empty: none.
+/// The folder of the room of a file; empty: the file belongs to no room.
 std::string room_of(const std::map<std::string, Room>& rooms, std::string_view file);
 
-/// A line for each include of a room that the file's room does not list: "base/ids.cc:3: …".
+/// A line for each include from a room that the file's room does not list: "base/ids.cc:3: …".
 std::vector<std::string> wrong_includes(const std::map<std::string, Room>& rooms,
                                         std::string_view file, std::string_view text);
 

@@ -1,4 +1,4 @@
-// The tree: the files of the repository as the tests of the sources see them.
+// The tree: the files of the repository, for tests of the sources.
 #pragma once
 
 #include <filesystem>
@@ -11,14 +11,13 @@ namespace millrace {
 /// The folder that holds the repository.
 std::filesystem::path root();
 
-/// All files of the repository, sorted. What is built and what git keeps for itself (`build/`,
-/// folders with a dot in front) are not among them.
+/// All files of the repository, sorted, without `build/` and folders that begin with a dot.
 std::vector<std::filesystem::path> all_files();
 
 /// The bytes of a file.
 std::string text_of(const std::filesystem::path& path);
 
-/// Whether a path from the root is that of a source file of the program: of no test, benchmark or
+/// Whether a path from the root names a source file of the program, and not of a test, benchmark or
 /// example.
 bool is_program_source(const std::filesystem::path& path);
 

@@ -10,7 +10,7 @@ namespace {
 /// A call that has not returned.
 struct Frame {
   const CodePlace* place = nullptr;  ///< null: outside the project
-  std::optional<size_t> visit;       ///< in which it is
+  std::optional<size_t> visit;       ///< the visit that the call belongs to
 };
 
 void add_visits(const TracedThread& thread, int64_t from, int64_t to, const CodePlaceOf& place_of,
@@ -21,7 +21,7 @@ void add_visits(const TracedThread& thread, int64_t from, int64_t to, const Code
   std::vector<bool> is_wanted;  ///< by visit
   for (const TracedCall& call : thread.calls) {
     if (call.function == nullptr) {
-      if (frames.empty()) continue;  // it was entered before the trace began
+      if (frames.empty()) continue;  // the call was made before the trace started
       if (frames.back().place != nullptr) inside.pop_back();
       frames.pop_back();
       continue;
@@ -43,7 +43,7 @@ void add_visits(const TracedThread& thread, int64_t from, int64_t to, const Code
   for (size_t i = all.size(); i > 0; --i) {
     if (is_wanted[i - 1] && all[i - 1].parent) is_wanted[*all[i - 1].parent] = true;
   }
-  std::vector<size_t> place_in(all.size());  // of the visits
+  std::vector<size_t> place_in(all.size());  // the index in `visits`, by index in `all`
   for (size_t i = 0; i < all.size(); ++i) {
     if (!is_wanted[i]) continue;
     place_in[i] = visits.size();
@@ -52,14 +52,14 @@ void add_visits(const TracedThread& thread, int64_t from, int64_t to, const Code
   }
 }
 
-/// Whether the file is one of those, or in one of the folders, which end with a slash.
+/// Whether `places` has the file or a folder that contains it. Folders end with a slash.
 bool is_among(const std::string& file, const std::vector<std::string>& places) {
   return std::any_of(places.begin(), places.end(), [&](const std::string& place) {
     return place.ends_with('/') ? file.starts_with(place) : file == place;
   });
 }
 
-/// Whether it makes, copies or ends a value.
+/// Whether the function is a constructor, a destructor or an assignment.
 bool is_special(const std::string& function) {
   const std::string bare = bare_name(function);
   if (bare.find("::~") != std::string::npos) return true;
@@ -102,7 +102,7 @@ std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64
   return visits;
 }
 
-std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const WalkRules& rules) {
+std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const PathRules& rules) {
   std::vector<FileVisit> steps;
   std::vector<std::optional<size_t>> step_of(visits.size());  // by visit
   std::map<std::tuple<std::string, std::optional<size_t>, std::string, std::string>, size_t> known;
@@ -111,7 +111,8 @@ std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const Walk
     const std::optional<size_t> parent = visit.parent ? step_of[*visit.parent] : std::nullopt;
     step_of[i] = parent;
     if (is_special(visit.to.function)) continue;
-    if (is_among(visit.to.file, rules.words) || is_among(visit.from.file, rules.words)) continue;
+    if (is_among(visit.to.file, rules.ignored) || is_among(visit.from.file, rules.ignored))
+      continue;
     if (is_among(visit.from.file, rules.libraries)) continue;
     const auto [one, is_new] = known.try_emplace(
         std::tuple(visit.thread, parent, visit.from.file, visit.to.file), steps.size());

@@ -1,5 +1,5 @@
-// CallPath: the way of an event through the files, from the calls that were traced while it went.
-// A source and its header are one file here.
+// CallPath: the path of an event through the source files, computed from traced calls. A source and
+// its header count as one file.
 #pragma once
 
 #include <cstddef>
@@ -13,43 +13,43 @@
 
 namespace millrace {
 
-/// Where a function is written.
+/// The place where a function is defined.
 struct CodePlace {
-  std::string file;  ///< from the root, without its extension; empty: not of this project
+  std::string file;  ///< path from the root without extension; empty: outside the project
   std::string function;
 };
 
 using CodePlaceOf = std::function<const CodePlace&(const void* function)>;
 
-/// A call from one file into another: a visit of that file, which lasts until the call returns. A
-/// step of the way stands for several.
+/// A call from one file into another: a visit of the called file, until the call returns. A step of
+/// the path stands for several visits.
 struct FileVisit {
   std::string thread;
-  std::optional<size_t> parent;  ///< the visit in which the call was made, by its index
+  std::optional<size_t> parent;  ///< the index of the visit that made the call
   CodePlace from;
   CodePlace to;
-  std::vector<std::string> functions = {};  ///< of a step: all that are called, each once
+  std::vector<std::string> functions = {};  ///< of a step: the called functions, each once
 };
 
-/// The visits that began within [from, to) nanoseconds and those in which they began, thread by
-/// thread. Functions outside the project are passed through: what they call was called by the
-/// function that called them.
+/// The visits that started within [from, to) nanoseconds and their parents, thread by thread. Calls
+/// by functions outside the project count as calls by the project function that called them.
 std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64_t from, int64_t to,
                                  const CodePlaceOf& place_of);
 
-/// What a reader of the way steps over.
-struct WalkRules {
-  /// Folders and files whose functions are words, not steps: values, checks of bytes, the clock.
-  std::vector<std::string> words;
-  /// Folders whose rooms are gone into, not through: a call of one counts, its own calls do not.
+/// Which visits are not steps of the path.
+struct PathRules {
+  /// Folders and files whose visits are not steps: values, checks of bytes, the clock.
+  std::vector<std::string> ignored;
+  /// Folders of libraries: a call into a library is a step, the calls within it are not.
   std::vector<std::string> libraries;
 };
 
-/// `a::b<c::d>::e(f)` without what stands in brackets: `a::b::e`; an unnamed namespace is left out.
+/// The name of a function without arguments, template arguments and unnamed namespaces: `a::b::e`
+/// for `a::b<c::d>::e(f)`.
 std::string bare_name(const std::string& function);
 
-/// The steps of the way: of each visit, the files that are called from it, each once. Constructors,
-/// destructors and assignments are no steps.
-std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const WalkRules& rules);
+/// The steps of the path: the files that each visit calls, each once. Constructors, destructors and
+/// assignments are not steps.
+std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const PathRules& rules);
 
 }  // namespace millrace

@@ -11,8 +11,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Functions by the file that they are written in; `lib` is a library, `word` a folder of values.
-enum : char { kA = 1, kB, kC, kLib, kLibInside, kWord, kOutside, kMakesB };
+/// Functions, named after the file that defines them. `lib` is a library, `value` an ignored
+/// folder.
+enum : char { kA = 1, kB, kC, kLib, kLibInside, kValue, kOutside, kConstructsB };
 
 const std::map<char, CodePlace>& places() {
   static const std::map<char, CodePlace> all = {
@@ -21,16 +22,17 @@ const std::map<char, CodePlace>& places() {
       {kC, {"c", "c::go()"}},
       {kLib, {"lib/door", "lib::open()"}},
       {kLibInside, {"lib/inside", "lib::read()"}},
-      {kWord, {"word/value", "word::name()"}},
+      {kValue, {"value/name", "value::name()"}},
       {kOutside, {"", "std::function<void ()>::operator()() const"}},
-      {kMakesB, {"b", "b::Thing<std::string>::Thing(int)"}},
+      {kConstructsB, {"b", "b::Thing<std::string>::Thing(int)"}},
   };
   return all;
 }
 
 const void* function(char which) { return reinterpret_cast<const void*>(uintptr_t(which)); }
 
-/// Calls are numbers of places, 0 is a return; the nth happens at n.
+/// The steps of a trace, as lines. A call is the number of a function, 0 is a return; the nth entry
+/// happens at time n.
 std::vector<std::string> steps(const std::vector<char>& calls, int64_t from = 0,
                                int64_t to = 1000) {
   TracedThread thread{.name = "engine", .calls = {}};
@@ -43,39 +45,39 @@ std::vector<std::string> steps(const std::vector<char>& calls, int64_t from = 0,
   };
   std::vector<std::string> lines;
   for (const FileVisit& step : steps_of(visits_of({thread}, from, to, place_of),
-                                        {.words = {"word/"}, .libraries = {"lib/"}})) {
+                                        {.ignored = {"value/"}, .libraries = {"lib/"}})) {
     lines.push_back(step.from.file + ">" + step.to.file + (step.parent ? "+" : ""));
   }
   return lines;
 }
 
-TEST(CallPath, HasACallBetweenFilesAndNoneWithinOne) {
+TEST(CallPath, ContainsCallsBetweenFilesOnly) {
   EXPECT_THAT(steps({kA, kA, 0, kB, kC, 0, 0}), ElementsAre("a>b", "b>c+"));
 }
 
-TEST(CallPath, HasAFileOnceForEachVisitOfItsCaller) {
+TEST(CallPath, ContainsAFileOnceForEachVisitOfItsCaller) {
   EXPECT_THAT(steps({kA, kB, 0, kB, kC, 0, kC, 0, 0, kC, kB, 0, 0}),
               ElementsAre("a>b", "b>c+", "a>c", "c>b+"));
 }
 
-TEST(CallPath, PassesThroughWhatIsNotOfTheProject) {
+TEST(CallPath, SkipsFunctionsOutsideTheProject) {
   EXPECT_THAT(steps({kA, kOutside, kB, 0, 0}), ElementsAre("a>b"));
 }
 
-TEST(CallPath, GoesIntoALibraryAndNotThroughIt) {
+TEST(CallPath, EndsAtTheEntryOfALibrary) {
   EXPECT_THAT(steps({kA, kLib, kLibInside, 0, 0, 0}), ElementsAre("a>lib/door"));
 }
 
-TEST(CallPath, HasNoWordsAndNothingThatMakesAValue) {
-  EXPECT_THAT(steps({kA, kWord, kB, 0, 0, kMakesB, 0, 0}), IsEmpty());
+TEST(CallPath, OmitsIgnoredFoldersAndConstructors) {
+  EXPECT_THAT(steps({kA, kValue, kB, 0, 0, kConstructsB, 0, 0}), IsEmpty());
 }
 
-TEST(CallPath, HasOnlyWhatBeganInTheWindow) {
+TEST(CallPath, ContainsOnlyCallsThatStartInTheWindow) {
   EXPECT_THAT(steps({kA, kB, 0, kC, 0}, 2), ElementsAre("a>c"));
   EXPECT_THAT(steps({kA, kB, 0, kC, 0}, 0, 2), ElementsAre("a>b"));
 }
 
-TEST(CallPath, HasTheVisitThatWasUnderWayWhenTheWindowBegan) {
+TEST(CallPath, ContainsTheVisitThatIsOpenWhenTheWindowStarts) {
   EXPECT_THAT(steps({kA, kB, kC, 0, 0, kB, kC, 0, 0}, 2), ElementsAre("a>b", "b>c+"));
 }
 

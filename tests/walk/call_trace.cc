@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// A thread's calls. Only its thread writes; `mutex` keeps end_trace() from reading meanwhile.
+/// The calls of a thread. Only this thread writes them; `mutex` excludes end_trace() meanwhile.
 struct Recorder {
   std::mutex mutex;
   pthread_t thread = pthread_self();
@@ -22,11 +22,11 @@ std::atomic<bool> g_records = false;
 std::mutex g_mutex;
 std::vector<std::shared_ptr<Recorder>> g_recorders;
 thread_local std::shared_ptr<Recorder> t_recorder;
-thread_local bool t_is_apart = false;
-thread_local bool t_is_recording = false;  ///< so that what records is not recorded
+thread_local bool t_is_excluded = false;
+thread_local bool t_is_recording = false;  ///< the calls of record() itself are not recorded
 
 void record(const void* function) {
-  if (!g_records.load(std::memory_order_relaxed) || t_is_apart || t_is_recording) return;
+  if (!g_records.load(std::memory_order_relaxed) || t_is_excluded || t_is_recording) return;
   t_is_recording = true;
   if (!t_recorder) {
     t_recorder = std::make_shared<Recorder>();
@@ -49,7 +49,7 @@ int64_t trace_time() {
 }
 
 void begin_trace() {
-  t_is_apart = true;
+  t_is_excluded = true;
   g_records = true;
 }
 
@@ -60,7 +60,7 @@ std::vector<TracedThread> end_trace() {
   for (const auto& recorder : g_recorders) {
     const std::lock_guard of_it(recorder->mutex);
     std::array<char, 16> name{};
-    if (recorder.use_count() > 1) {  // its thread still runs
+    if (recorder.use_count() > 1) {  // the thread still runs
       pthread_getname_np(recorder->thread, name.data(), name.size());
     }
     recorder->traced.name = name.data();
@@ -72,7 +72,7 @@ std::vector<TracedThread> end_trace() {
 
 }  // namespace millrace
 
-// What the compiler calls at the begin and at the end of each function.
+// The compiler inserts calls of these functions at the begin and at the end of each function.
 extern "C" {
 void __cyg_profile_func_enter(void* function, void*) { millrace::record(function); }
 void __cyg_profile_func_exit(void*, void*) { millrace::record(nullptr); }

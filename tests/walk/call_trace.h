@@ -1,5 +1,5 @@
 // The trace of calls: every call of a function that was compiled with -finstrument-functions,
-// thread by thread, in its order. For one program that plays one event and prints its way.
+// thread by thread, in its order. The program `walk` uses it.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace millrace {
 
-/// A function was entered, or left.
+/// The entry into a function, or its return.
 struct TracedCall {
   int64_t at = 0;                  ///< nanoseconds of the steady clock
-  const void* function = nullptr;  ///< that was entered; null: the innermost one was left
+  const void* function = nullptr;  ///< the entered function; null: the innermost one returns
 };
 
 struct TracedThread {
-  std::string name;  ///< as the system has it
+  std::string name;  ///< the name that the system shows
   std::vector<TracedCall> calls;
 };
 
 /// The clock of TracedCall::at.
 int64_t trace_time();
 
-/// From now on calls are recorded, those of the calling thread apart.
+/// Starts the recording, without the calls of the calling thread.
 void begin_trace();
 
-/// Ends the recording. Threads that are in a call at this moment may lose its last entries.
+/// Ends the recording. A thread that is within a call may lose its last entries.
 std::vector<TracedThread> end_trace();
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
-// walk: plays one event on a whole server (a waiting consumeEvent is woken, its next state is a
-// generateEvent, then it ends) and prints the calls between files on its way, from the reader of
-// the stream to the acknowledgement of the event that it generates. Built by `./dev walk` only.
+// walk: sends one event to a whole server, and prints the calls between files that process it. The
+// event wakes an instance in a consumeEvent state; its next state is a generateEvent; then it ends.
+// The path goes from the reader of the stream to the acknowledgement of the generated event. Only
+// `./dev walk` builds it.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
@@ -20,14 +21,14 @@
 #include "tests/walk/call_path.h"
 #include "tests/walk/call_trace.h"
 
-/// Where this program was loaded; the linker defines it.
+/// The address at which this program is loaded; the linker defines it.
 extern "C" const char __executable_start;
 
 namespace millrace {
 namespace {
 
-/// So many events are played, one after another: what a timer happens to do meanwhile belongs to
-/// some of them, and not to the shortest.
+/// The number of events, sent one after another. The shortest path has no calls of a timer that
+/// happened to fire meanwhile.
 constexpr size_t kEvents = 20;
 
 constexpr const char* kDefinition = R"(
@@ -62,16 +63,16 @@ Json ask(Service& service, Command command) {
   return **answer;
 }
 
-/// Asks again and again, a millisecond apart, until it holds.
+/// Polls each millisecond until `holds` returns true.
 void await(const std::string& what, const std::function<bool()>& holds) {
   for (int i = 0; i < 10'000; ++i) {
     if (holds()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  give_up("waited in vain: " + what);
+  give_up("waited 10 s without success: " + what);
 }
 
-/// Where functions are written, as the debug information of this program says.
+/// The places of functions, from the debug information of this program.
 class Places {
  public:
   explicit Places(std::string root) : root_(std::move(root)) {}
@@ -109,7 +110,7 @@ class Places {
 
  private:
   std::string file_of(std::string file) const {
-    // A compiler cache may have made it relative to the folder of the build.
+    // With a compiler cache, the path may be relative to the folder of the build.
     file = (std::filesystem::path(MILLRACE_BINARIES) / file).lexically_normal().string();
     if (!file.starts_with(root_)) return "";
     file = file.substr(root_.size());
@@ -121,9 +122,9 @@ class Places {
   std::map<const void*, CodePlace> places_;
 };
 
-WalkRules rules() {
-  return {.words = {"base/", "broker/nats_handles", "model/", "orchestrator/loop/work",
-                    "orchestrator/ports/clock", "os/"},
+PathRules rules() {
+  return {.ignored = {"base/", "broker/nats_handles", "model/", "orchestrator/loop/work",
+                      "orchestrator/ports/clock", "os/"},
           .libraries = {"cloudevents/", "expressions/", "language/", "matchers/",
                         "orchestrator/store/"}};
 }
@@ -144,11 +145,10 @@ std::vector<FileVisit> play() {
   for (const Finding& finding : loaded.findings.sorted())
     fmt::print(stderr, "{}\n", finding.message);
   if (!loaded.workflow) give_up("the definition does not load");
-  ask(service, ApplyWorkflow{.space = "default", .text = kDefinition, .workflow = loaded.workflow});
+  ask(service, ApplyWorkflow{.ns = "default", .text = kDefinition, .workflow = loaded.workflow});
   for (size_t i = 0; i < kEvents; ++i) {
-    ask(service,
-        StartInstance{
-            .space = "default", .workflow = "walk", .input = {{"which", std::to_string(i)}}});
+    ask(service, StartInstance{
+                     .ns = "default", .workflow = "walk", .input = {{"which", std::to_string(i)}}});
   }
   const auto client = broker.client();
   client->subscribe("millrace.generated.>");
@@ -188,7 +188,7 @@ std::vector<FileVisit> play() {
   return shortest;
 }
 
-/// The functions that are called, without what all of their names have.
+/// The names of the called functions, without the parts that all of them have.
 std::string shown(const FileVisit& step) {
   std::string names = fmt::format("{}", fmt::join(step.functions, ", "));
   for (const std::string_view same : {"millrace::", "[abi:cxx11]"}) {
@@ -199,7 +199,7 @@ std::string shown(const FileVisit& step) {
   return names;
 }
 
-/// Steps by the step in which they are, in their order; those in none by their thread.
+/// The steps as a tree: children by parent, and the steps without a parent by thread.
 struct Tree {
   explicit Tree(const std::vector<FileVisit>& all) : steps(all) {
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -244,7 +244,7 @@ void print(const std::vector<FileVisit>& steps) {
   fmt::print("\n");
 }
 
-/// `--most N`: ends with 1 where the way has more than N steps.
+/// With `--most N` it returns 1 if the path has more than N steps.
 int run(const std::vector<std::string>& arguments) {
   spdlog::set_level(spdlog::level::err);
   const std::vector<FileVisit> steps = play();

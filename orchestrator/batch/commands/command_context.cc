@@ -12,12 +12,13 @@
 namespace millrace {
 
 Result<NamespaceNumber> find_namespace(const CommandContext& context, std::string_view name) {
-  const auto ns = context.draft.catalog.find_namespace(name);
+  const auto ns = context.batch.catalog.find_namespace(name);
   if (!ns) {
-    return fail("namespace.not_found",
-                fmt::format("there is no namespace \"{}\"; make it with `millrace namespace create "
-                            "{}`",
-                            name, name));
+    return fail(
+        "namespace.not_found",
+        fmt::format("there is no namespace \"{}\"; create it with `millrace namespace create "
+                    "{}`",
+                    name, name));
   }
   return *ns;
 }
@@ -25,21 +26,21 @@ Result<NamespaceNumber> find_namespace(const CommandContext& context, std::strin
 Result<const WorkflowEntry*> find_workflow(const CommandContext& context, std::string_view ns,
                                            std::string_view id) {
   const WorkflowEntry* const entry =
-      context.draft.catalog.find_workflow(TRY(find_namespace(context, ns)), id);
+      context.batch.catalog.find_workflow(TRY(find_namespace(context, ns)), id);
   if (entry == nullptr) return tl::unexpected(no_workflow(ns, id));
   return entry;
 }
 
 Result<Instance> find_instance(const CommandContext& context, std::string_view ns,
                                const InstanceId& id) {
-  auto instance = TRY(read_instance(context.draft.tx, TRY(find_namespace(context, ns)), id));
+  auto instance = TRY(read_instance(context.batch.tx, TRY(find_namespace(context, ns)), id));
   if (!instance) return tl::unexpected(no_instance(ns, id));
   return *std::move(instance);
 }
 
 Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id) {
   PurgeBudget budget;
-  const uint64_t left = TRY(purge_history(context.draft.tx, last, budget, id));
+  const uint64_t left = TRY(purge_history(context.batch.tx, last, budget, id));
   if (left != 0) context.purges.begin_history(left);
   return {};
 }

@@ -1,5 +1,5 @@
-// CommandContext: what a command works on, and the look-ups that the commands of several nouns
-// share. It says nothing about a command of its own. Engine thread only.
+// CommandContext: the objects that a command reads and changes, and the look-ups that commands of
+// several nouns share. The commands themselves are in the files of their nouns. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,33 @@
 
 namespace millrace {
 
-/// The parts of the batch in hand that commands read and change, and the time at which they do.
+/// The parts of the current batch that commands read and change, and the engine time.
 struct CommandContext {
   TimePoint now;
-  Draft& draft;
+  BatchState& batch;
   Instances& instances;
   Schedules& schedules;
   Purges& purges;
 };
 
-/// The answer to a command, or the rest of it for the next batch.
+/// The answer to a command, or the rest of the command for the next batch.
 using CommandProgress = std::variant<Json, Command>;
 
-/// The namespace of that name; error `namespace.not_found`.
+/// Finds the namespace with that name; error `namespace.not_found`.
 Result<NamespaceNumber> find_namespace(const CommandContext& context, std::string_view name);
 
-/// The workflow of that id, never null; errors `namespace.not_found`, `workflow.not_found`. The
-/// pointer is good until the catalog changes.
+/// Finds the workflow with that id; never null; errors `namespace.not_found`, `workflow.not_found`.
+/// The pointer is valid until the catalog changes.
 Result<const WorkflowEntry*> find_workflow(const CommandContext& context, std::string_view ns,
                                            std::string_view id);
 
-/// The instance as the store has it, which is without the changes of this batch; errors
+/// Reads an instance from the store, without the changes that this batch has made to it; errors
 /// `namespace.not_found`, `instance.not_found`.
 Result<Instance> find_instance(const CommandContext& context, std::string_view ns,
                                const InstanceId& id);
 
-/// Erases the history of an instance that is gone, backward from its row `last`. What is too much
-/// for one batch is left to a purge.
+/// Erases the history of a removed instance, backward from its row `last`. A purge erases the rows
+/// that are too many for one batch.
 Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id);
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Commands: what people and programs ask for, carried out in the batch in hand. This is the
-// dispatch; what a command does stands in the file of its noun. Engine thread only.
+// Commands: requests of users and programs, applied in the current batch. This file has the
+// dispatch; each command is implemented in the file of its noun. Engine thread only.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Carries out the command, or as much of it as one batch should. Service::command lists answers
-/// and errors; behind an error `store.*` but that of a damaged row the batch is lost.
+/// Applies the command, or as much of it as one batch should. Service::command lists answers and
+/// errors. After an error `store.*`, except that of a damaged row, the batch is lost.
 Result<CommandProgress> carry_out(const CommandContext& context, const Command& command);
 
 }  // namespace millrace

@@ -20,100 +20,102 @@
 namespace millrace {
 namespace {
 
-/// Steps a living one; the answer is {"id", `done`: whether that changed anything}.
-Result<Json> step_one(const CommandContext& context, std::string_view space, const InstanceId& id,
+/// Steps a live instance. The answer is {"id", `done`}, where `done` is whether the stimulus
+/// changed the instance.
+Result<Json> step_one(const CommandContext& context, std::string_view ns, const InstanceId& id,
                       const Stimulus& stimulus, const char* done) {
-  Touched* const touched =
-      TRY(context.instances.touch_sound(context.now, TRY(find_namespace(context, space)), id));
-  if (touched == nullptr || has_ended(touched->instance.status)) {
-    const InstanceStatus status = touched != nullptr
-                                      ? touched->instance.status
-                                      : TRY(find_instance(context, space, id)).status;
+  LoadedInstance* const loaded =
+      TRY(context.instances.load_undamaged(context.now, TRY(find_namespace(context, ns)), id));
+  if (loaded == nullptr || has_ended(loaded->instance.status)) {
+    const InstanceStatus status =
+        loaded != nullptr ? loaded->instance.status : TRY(find_instance(context, ns, id)).status;
     return fail("instance.ended",
                 fmt::format("instance {} has ended already, its status is {}: it cannot be {}; "
                             "`restart` runs it again, `delete` removes it",
                             to_string(id), to_string(status), done));
   }
-  const bool changed = TRY(context.instances.step(context.now, *touched, stimulus));
+  const bool changed = TRY(context.instances.step(context.now, *loaded, stimulus));
   return Json{{"id", to_string(id)}, {done, changed}};
 }
 
-/// An instance that has ended, with what reviving it takes.
+/// An ended instance, with the values that a new run needs.
 struct EndedInstance {
   Instance instance;
   WorkflowEntry entry;
   std::shared_ptr<const Workflow> workflow;
 };
 
-/// Errors `instance.living`, `instance.not_found`, `workflow.not_found` (it was deleted).
-Result<EndedInstance> find_ended(const CommandContext& context, std::string_view space,
+/// Finds an ended instance. Errors `instance.living`, `instance.not_found`, `workflow.not_found`
+/// (the workflow was deleted).
+Result<EndedInstance> find_ended(const CommandContext& context, std::string_view ns,
                                  const InstanceId& id) {
-  Draft& draft = context.draft;
-  const Touched* const touched =
-      TRY(context.instances.touch_sound(context.now, TRY(find_namespace(context, space)), id));
-  if (touched != nullptr) {
+  BatchState& batch = context.batch;
+  const LoadedInstance* const loaded =
+      TRY(context.instances.load_undamaged(context.now, TRY(find_namespace(context, ns)), id));
+  if (loaded != nullptr) {
     return fail("instance.living",
                 fmt::format("instance {} has not ended, its status is {}; cancel it first, or wait "
                             "for its end",
-                            to_string(id), to_string(touched->instance.status)));
+                            to_string(id), to_string(loaded->instance.status)));
   }
-  EndedInstance ended{.instance = TRY(find_instance(context, space, id))};
-  const WorkflowEntry* const entry = draft.catalog.find_workflow(ended.instance.revision.workflow);
+  EndedInstance ended{.instance = TRY(find_instance(context, ns, id))};
+  const WorkflowEntry* const entry = batch.catalog.find_workflow(ended.instance.revision.workflow);
   if (entry == nullptr) {
     return fail("workflow.not_found",
                 fmt::format("the workflow of instance {} was deleted", to_string(id)));
   }
   ended.entry = *entry;
-  ended.workflow = TRY(draft.catalog.definition(draft.tx, ended.instance.revision));
+  ended.workflow = TRY(batch.catalog.definition(batch.tx, ended.instance.revision));
   if (ended.instance.state >= ended.workflow->states.size()) {
-    return tl::unexpected(
-        damaged_instance(ended.instance.space, id, "it is in a state that its workflow lacks"));
+    return tl::unexpected(damaged_instance(ended.instance.ns, id,
+                                           "it is in a state that its workflow does not have"));
   }
   return ended;
 }
 
-/// Revives the instance by that stimulus; the answer is {"id","run"}.
+/// Starts a new run of the instance with that stimulus. The answer is {"id","run"}.
 Result<Json> revive(const CommandContext& context, EndedInstance ended, const Stimulus& stimulus) {
   const InstanceId id = ended.instance.id;
-  Touched* const touched =
+  LoadedInstance* const loaded =
       TRY(context.instances.revive(ended.entry, *ended.workflow, std::move(ended.instance)));
-  TRY(context.instances.step(context.now, *touched, stimulus));
-  return Json{{"id", to_string(id)}, {"run", touched->instance.run}};
+  TRY(context.instances.step(context.now, *loaded, stimulus));
+  return Json{{"id", to_string(id)}, {"run", loaded->instance.run}};
 }
 
-/// The data with which the instance came into that state last; nullopt: its history has none.
+/// Returns the data with which the instance last entered that state; nullopt: its history does not
+/// have it.
 Result<std::optional<LazyJson>> data_at(const CommandContext& context, const Instance& instance,
                                         std::string_view state) {
   if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
   std::optional<LazyJson> data;
-  for (HistoryRecord& record : TRY(read_history(context.draft.tx, instance))) {
+  for (HistoryRecord& record : TRY(read_history(context.batch.tx, instance))) {
     const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
-    if (is_entry) data = std::move(record.data);  // none: the last entry neither waited nor acted
+    if (is_entry) data = std::move(record.data);  // no data if the state neither waited nor acted
   }
   return data;
 }
 
-/// The instance that a DeleteInstance removes, as it ended; nullopt: its rows are damaged, or its
-/// head is missing, and the command is for such ones too.
-Result<std::optional<Instance>> removable(const CommandContext& context, NamespaceNumber space,
+/// Returns the ended instance that a DeleteInstance removes; nullopt: its rows are damaged or its
+/// head is missing, and the command also removes such instances.
+Result<std::optional<Instance>> removable(const CommandContext& context, NamespaceNumber ns,
                                           const DeleteInstance& command) {
   const auto is_removed = [&](const Error& error) {
     return command.damaged && (is_damaged_row(error) || error.code == "instance.not_found");
   };
-  const Result<Touched*> living =
-      context.instances.touch_sound(context.now, space, command.instance);
-  if (!living) {
-    if (is_removed(living.error())) return std::nullopt;
-    return tl::unexpected(living.error());
+  const Result<LoadedInstance*> live =
+      context.instances.load_undamaged(context.now, ns, command.instance);
+  if (!live) {
+    if (is_removed(live.error())) return std::nullopt;
+    return tl::unexpected(live.error());
   }
-  if (*living != nullptr) {
+  if (*live != nullptr) {
     return fail("instance.living",
                 fmt::format("instance {} has not ended, its status is {}; cancel it first",
-                            to_string(command.instance), to_string((*living)->instance.status)));
+                            to_string(command.instance), to_string((*live)->instance.status)));
   }
-  Result<Instance> ended = find_instance(context, command.space, command.instance);
+  Result<Instance> ended = find_instance(context, command.ns, command.instance);
   if (ended) {
-    if (const Status owned = context.draft.catalog.check_owner(*ended); !owned) {
+    if (const Status owned = context.batch.catalog.check_owner(*ended); !owned) {
       ended = tl::unexpected(owned.error());
     }
   }
@@ -125,12 +127,12 @@ Result<std::optional<Instance>> removable(const CommandContext& context, Namespa
 }  // namespace
 
 Result<Json> run_command(const CommandContext& context, const StartInstance& command) {
-  Draft& draft = context.draft;
-  const WorkflowEntry* const entry = TRY(find_workflow(context, command.space, command.workflow));
+  BatchState& batch = context.batch;
+  const WorkflowEntry* const entry = TRY(find_workflow(context, command.ns, command.workflow));
   const std::string& key = command.idempotency_key;
   const Fingerprint input = fingerprint({dump_json(command.input)});
   if (!key.empty()) {
-    if (const auto known = TRY(read_idempotency(draft.tx, entry->number, key))) {
+    if (const auto known = TRY(read_idempotency(batch.tx, entry->number, key))) {
       if (known->input != input) {
         return fail("start.conflict",
                     fmt::format("instance {} was started under this key with another input",
@@ -139,7 +141,7 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
       return Json{{"id", to_string(known->instance)}, {"created", false}};
     }
   }
-  const auto workflow = TRY(draft.catalog.definition(draft.tx, {entry->number, entry->latest}));
+  const auto workflow = TRY(batch.catalog.definition(batch.tx, {entry->number, entry->latest}));
   TRY(context.instances.refuse_singular(*entry, *workflow));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow,
@@ -148,41 +150,43 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
                                    .idempotency_key = key,
                                    .origin = {.own_policy = command.own_policy}}));
   if (!key.empty()) {
-    write_idempotency(draft.tx, entry->number, key, {.instance = id, .input = input});
+    write_idempotency(batch.tx, entry->number, key, {.instance = id, .input = input});
   }
   return Json{{"id", to_string(id)}, {"created", true}};
 }
 
 Result<Json> run_command(const CommandContext& context, const CancelInstance& command) {
   return step_one(
-      context, command.space, command.instance,
+      context, command.ns, command.instance,
       Cancel{.error = {"direktiv.cancels.api", "cancelled by a call"}, .at_once = command.now},
       "cancelled");
 }
 
 Result<Json> run_command(const CommandContext& context, const PauseInstance& command) {
-  return step_one(context, command.space, command.instance, Pause{}, "paused");
+  return step_one(context, command.ns, command.instance, Pause{}, "paused");
 }
 
 Result<Json> run_command(const CommandContext& context, const ResumeInstance& command) {
-  return step_one(context, command.space, command.instance, Resume{}, "resumed");
+  return step_one(context, command.ns, command.instance, Resume{}, "resumed");
 }
 
 Result<Json> run_command(const CommandContext& context, const RetryInstance& command) {
-  EndedInstance ended = TRY(find_ended(context, command.space, command.instance));
+  EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const InstanceStatus status = ended.instance.status;
   if (status != InstanceStatus::kFailed && status != InstanceStatus::kTimedOut) {
-    return fail("instance.not_failed",
-                fmt::format("instance {} is {}: only one that has failed or timed out can be "
-                            "retried; `restart` runs it anew",
-                            to_string(command.instance), to_string(status)));
+    return fail(
+        "instance.not_failed",
+        fmt::format("instance {} is {}: only an instance that has failed or timed out can be "
+                    "retried; `restart` runs it again from its start",
+                    to_string(command.instance), to_string(status)));
   }
   const auto deadline = execution_deadline(*ended.workflow, ended.instance);
   if (deadline && *deadline <= context.now && !command.extend) {
-    return fail("instance.deadline_passed",
-                fmt::format("the execution's deadline was {}; `retry` with ?extend=1 (--extend) "
-                            "has it count anew, `restart` runs all of it anew",
-                            format_rfc3339(*deadline)));
+    return fail(
+        "instance.deadline_passed",
+        fmt::format("the execution's deadline was {}; `retry` with ?extend=1 (--extend) "
+                    "restarts the timeout, `restart` runs the instance again from its start",
+                    format_rfc3339(*deadline)));
   }
   const StateIndex state = failed_state_of(*ended.workflow, ended.instance);
   auto data = TRY(data_at(context, ended.instance, ended.workflow->states[state]->common().id));
@@ -192,13 +196,13 @@ Result<Json> run_command(const CommandContext& context, const RetryInstance& com
 }
 
 Result<Json> run_command(const CommandContext& context, const RestartInstance& command) {
-  EndedInstance ended = TRY(find_ended(context, command.space, command.instance));
+  EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const bool paused = ended.entry.paused;
   return revive(context, std::move(ended), Restart{.paused = paused});
 }
 
 Result<Json> run_command(const CommandContext& context, const RerunInstance& command) {
-  EndedInstance ended = TRY(find_ended(context, command.space, command.instance));
+  EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const auto& states = ended.workflow->states;
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
     return state->common().id == command.state;
@@ -210,8 +214,8 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
   auto data = TRY(data_at(context, ended.instance, command.state));
   if (!data) {
     return fail("instance.no_data",
-                fmt::format("the history of instance {} does not have the data with which it came "
-                            "into \"{}\" last: it has that of states that waited or acted",
+                fmt::format("the history of instance {} does not have the data with which it last "
+                            "entered \"{}\": it has the data only of states that waited or acted",
                             to_string(command.instance), command.state));
   }
   const auto index = static_cast<StateIndex>(found - states.begin());
@@ -221,18 +225,18 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
 }
 
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command) {
-  const NamespaceNumber space = TRY(find_namespace(context, command.space));
+  const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   const InstanceId& id = command.instance;
-  const std::optional<Instance> ended = TRY(removable(context, space, command));
-  const VariableOwner owner{.scope = VariableScope::kInstance, .space = space, .instance = id};
-  if (TRY(erase_variables(context.draft.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
+  const std::optional<Instance> ended = TRY(removable(context, ns, command));
+  const VariableOwner owner{.scope = VariableScope::kInstance, .ns = ns, .instance = id};
+  if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   if (ended) {
-    erase_instance(context.draft.tx, *ended);
+    erase_instance(context.batch.tx, *ended);
     TRY(erase_history(context, ended->last_history, id));
   } else {
-    const auto removed = TRY(context.instances.remove_damaged(space, id));
-    // Nothing was there to remove, so the error is that there is no such instance.
-    if (removed.rows == 0) TRY(find_instance(context, command.space, id));
+    const auto removed = TRY(context.instances.remove_damaged(ns, id));
+    // If no row was erased, find_instance() returns the error: the instance does not exist.
+    if (removed.rows == 0) TRY(find_instance(context, command.ns, id));
     TRY(erase_history(context, removed.last_history, id));
   }
   return Json{{"id", to_string(id)}, {"deleted", true}};

@@ -1,19 +1,20 @@
-// Leftovers: what deletions by earlier releases, which noted nothing of them, have left in the
-// store. An operator names it by its number (`--leftovers`), and the deletion is finished as
-// today's are. Engine thread only.
+// Leftovers: rows in the store of namespaces and workflows that were deleted by earlier releases,
+// which did not record the deletion. An operator names one by its number (`--leftovers`), and the
+// deletion is then finished like a new one. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
 
 namespace millrace {
 
-/// Has a purge erase the rows of a deleted namespace; the name is its number. Errors
-/// `leftovers.none` (nothing is left of such a one), `leftovers.in_use` (it was not deleted: its
-/// row is lost).
+/// Starts a purge of the rows of a deleted namespace, named by its number. Errors `leftovers.none`
+/// (no such rows are left), `leftovers.in_use` (the namespace was not deleted: its row is lost).
 Result<Json> finish_deletion(const CommandContext& context, const DeleteNamespace& command);
 
-/// Erases the definitions of a deleted workflow, or notes the deletion where instances that have
-/// ended are shown by them; the id is its number. Errors as above.
+/// Erases the definitions of a deleted workflow, named by its number. If ended instances still need
+/// the definitions to be shown, it records the deletion instead. Errors `leftovers.none` (no
+/// definitions are left, or the workflow still exists), `leftovers.in_use` (its row is lost, or its
+/// instances belong to another namespace).
 Result<CommandProgress> finish_deletion(const CommandContext& context,
                                         const DeleteWorkflow& command);
 

@@ -22,14 +22,14 @@ namespace {
 
 /// Whether the settings of the namespace, or the newest revision of one of its workflows, name the
 /// service.
-Result<bool> names_service(const CommandContext& context, NamespaceNumber space,
+Result<bool> names_service(const CommandContext& context, NamespaceNumber ns,
                            std::string_view service) {
-  Draft& draft = context.draft;
-  const NamespaceSettings& settings = draft.catalog.settings(space);
+  BatchState& batch = context.batch;
+  const NamespaceSettings& settings = batch.catalog.settings(ns);
   if (settings.services.contains(service) || settings.paused.contains(service)) return true;
-  for (const auto& [number, entry] : draft.catalog.workflows()) {
-    if (entry.space != space) continue;
-    const auto workflow = draft.catalog.definition(draft.tx, {number, entry.latest});
+  for (const auto& [number, entry] : batch.catalog.workflows()) {
+    if (entry.ns != ns) continue;
+    const auto workflow = batch.catalog.definition(batch.tx, {number, entry.latest});
     if (!workflow && is_damaged_row(workflow.error())) continue;
     for (const auto& state : TRY(workflow)->states) {
       const std::vector<std::string> named = state->services();
@@ -39,18 +39,18 @@ Result<bool> names_service(const CommandContext& context, NamespaceNumber space,
   return false;
 }
 
-/// Resumes the services that those settings of the namespace have go on. Returns whether all
-/// instances have heard of it; if not, `command` says where to go on.
-Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber space,
+/// Resumes the services that are paused in the current settings and not in `settings`. Returns
+/// whether all instances are processed; if not, `command` holds where to continue.
+Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber ns,
                                 const NamespaceSettings& settings, CreateNamespace& command) {
-  Draft& draft = context.draft;
-  const bool was_unreadable = draft.catalog.has_unreadable_settings(space);
-  ServiceNames resumed = draft.catalog.settings(space).paused;
+  BatchState& batch = context.batch;
+  const bool was_unreadable = batch.catalog.has_unreadable_settings(ns);
+  ServiceNames resumed = batch.catalog.settings(ns).paused;
   std::erase_if(resumed, [&](const std::string& name) { return settings.paused.contains(name); });
   if (resumed.empty() && !was_unreadable) return true;
-  std::vector<NamespaceNumber> spaces = {space};
-  // Global services of all namespaces are in the settings of this one.
-  if (was_unreadable && command.name == kDefaultNamespace) spaces = draft.catalog.namespaces();
+  std::vector<NamespaceNumber> spaces = {ns};
+  // The settings of this namespace hold the global services of all namespaces.
+  if (was_unreadable && command.name == kDefaultNamespace) spaces = batch.catalog.namespaces();
   const ServiceNames* const services = was_unreadable ? nullptr : &resumed;
   for (const NamespaceNumber one : spaces) {
     if (command.sweeping && one < *command.sweeping) continue;
@@ -61,13 +61,13 @@ Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber s
   return true;
 }
 
-/// Error `settings.invalid`: a webhook names a secret that the namespace does not have. No `space`:
-/// the namespace does not exist yet.
-Status check_webhook_secrets(const CommandContext& context, std::optional<NamespaceNumber> space,
+/// Checks that the secrets of webhooks exist. Error `settings.invalid`: the namespace does not have
+/// such a secret. No `ns`: the namespace does not exist yet.
+Status check_webhook_secrets(const CommandContext& context, std::optional<NamespaceNumber> ns,
                              const NamespaceSettings& settings) {
   for (size_t i = 0; i < settings.webhooks.size(); ++i) {
     const std::string& name = settings.webhooks[i].secret;
-    if (name.empty() || (space && has_secret(context.draft.tx, *space, name))) continue;
+    if (name.empty() || (ns && has_secret(context.batch.tx, *ns, name))) continue;
     return fail("settings.invalid",
                 fmt::format("webhooks[{}].secret: the namespace has no secret \"{}\"; create the "
                             "namespace, then set the secret (`millrace secret set {}`), then "
@@ -77,18 +77,18 @@ Status check_webhook_secrets(const CommandContext& context, std::optional<Namesp
   return {};
 }
 
-/// Stores the settings and has what they resume go on. `parsed` is what parse_settings() makes of
-/// `settings`.
-Status set_settings(const CommandContext& context, NamespaceNumber space, const Json& settings,
+/// Stores the settings, and releases the tasks of services that they resume. `parsed` is the result
+/// of parse_settings() for `settings`.
+Status set_settings(const CommandContext& context, NamespaceNumber ns, const Json& settings,
                     NamespaceSettings parsed) {
-  Draft& draft = context.draft;
-  const std::set<std::string, std::less<>> before = draft.catalog.settings(space).paused;
+  BatchState& batch = context.batch;
+  const std::set<std::string, std::less<>> before = batch.catalog.settings(ns).paused;
   const std::set<std::string, std::less<>> after = parsed.paused;
-  const bool was_unreadable = draft.catalog.has_unreadable_settings(space);
-  TRY(draft.catalog.set_settings(draft.tx, space, dump_json(settings), std::move(parsed)));
-  if (was_unreadable) draft.tasks.resume_all();
+  const bool was_unreadable = batch.catalog.has_unreadable_settings(ns);
+  TRY(batch.catalog.set_settings(batch.tx, ns, dump_json(settings), std::move(parsed)));
+  if (was_unreadable) batch.tasks.resume_all();
   for (const std::string& service : before) {
-    if (!after.contains(service)) draft.tasks.resume(space, service);
+    if (!after.contains(service)) batch.tasks.resume(ns, service);
   }
   return {};
 }
@@ -96,45 +96,44 @@ Status set_settings(const CommandContext& context, NamespaceNumber space, const 
 }  // namespace
 
 Result<CommandProgress> run_command(const CommandContext& context, const PauseService& command) {
-  Draft& draft = context.draft;
-  const NamespaceNumber space = TRY(find_namespace(context, command.space));
-  if (!TRY(names_service(context, space, command.name))) {
+  BatchState& batch = context.batch;
+  const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
+  if (!TRY(names_service(context, ns, command.name))) {
     return fail("function.not_found",
                 fmt::format("namespace \"{}\" has no service \"{}\": neither its settings nor the "
                             "newest revision of a workflow names it",
-                            command.space, command.name));
+                            command.ns, command.name));
   }
   PauseService rest = command;
-  const bool resumes =
-      !command.paused && draft.catalog.settings(space).paused.contains(command.name);
+  const bool resumes = !command.paused && batch.catalog.settings(ns).paused.contains(command.name);
   const ServiceNames resumed = {command.name};
-  if (resumes && !TRY(resume_services(context, space, &resumed, rest.sweep))) return rest;
+  if (resumes && !TRY(resume_services(context, ns, &resumed, rest.sweep))) return rest;
   Json settings = Json::object();
-  if (const auto record = TRY(read_namespace(draft.tx, command.space));
+  if (const auto record = TRY(read_namespace(batch.tx, command.ns));
       record && !record->settings.empty()) {
     settings = TRY(parse_own_json(record->settings));
   }
-  std::set<std::string, std::less<>> paused = draft.catalog.settings(space).paused;
+  std::set<std::string, std::less<>> paused = batch.catalog.settings(ns).paused;
   const bool changed =
       command.paused ? paused.insert(command.name).second : paused.erase(command.name) > 0;
   settings["paused"] = paused;
-  TRY(set_settings(context, space, settings, TRY(parse_settings(settings))));
+  TRY(set_settings(context, ns, settings, TRY(parse_settings(settings))));
   return Json{{"name", command.name}, {"paused", command.paused}, {"changed", changed}};
 }
 
 Result<CommandProgress> run_command(const CommandContext& context, const CreateNamespace& command) {
-  Draft& draft = context.draft;
+  BatchState& batch = context.batch;
   std::optional<NamespaceSettings> settings;
   if (command.settings) settings = TRY(parse_settings(*command.settings));
-  const auto known = draft.catalog.find_namespace(command.name);
+  const auto known = batch.catalog.find_namespace(command.name);
   if (settings) TRY(check_webhook_secrets(context, known, *settings));
   const bool exists = known.has_value();
-  if (!exists) TRY(draft.catalog.create_namespace(draft.tx, command.name, context.now));
+  if (!exists) TRY(batch.catalog.create_namespace(batch.tx, command.name, context.now));
   if (settings) {
-    const NamespaceNumber space = *draft.catalog.find_namespace(command.name);
+    const NamespaceNumber ns = *batch.catalog.find_namespace(command.name);
     CreateNamespace rest = command;
-    if (!TRY(resume_services_of(context, space, *settings, rest))) return rest;
-    TRY(set_settings(context, space, *command.settings, *std::move(settings)));
+    if (!TRY(resume_services_of(context, ns, *settings, rest))) return rest;
+    TRY(set_settings(context, ns, *command.settings, *std::move(settings)));
   }
   Json answer{{"name", command.name}, {"created", !exists}};
   if (command.settings) {
@@ -145,27 +144,27 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
 }
 
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteNamespace& command) {
-  Draft& draft = context.draft;
+  BatchState& batch = context.batch;
   if (command.leftovers) return TRY(finish_deletion(context, command));
-  const NamespaceNumber space = TRY(find_namespace(context, command.name));
+  const NamespaceNumber ns = TRY(find_namespace(context, command.name));
   if (command.name == kDefaultNamespace) {
-    return fail("namespace.not_empty", "the namespace \"default\" stays");
+    return fail("namespace.not_empty", "the namespace \"default\" cannot be deleted");
   }
   if (!command.cancel) {
-    TRY(refuse_living(count_living(context, space, std::nullopt),
-                      {"namespace.not_empty",
-                       fmt::format("namespace \"{}\" has living instances", command.name)}));
+    TRY(refuse_live(
+        count_live(context, ns, std::nullopt),
+        {"namespace.not_empty", fmt::format("namespace \"{}\" has live instances", command.name)}));
   }
   DeleteNamespace rest = command;
-  if (!TRY(cancel_living(context, space, std::nullopt, rest.sweep))) return rest;
-  // Nothing of it works on from here. The rows go with the purge, a little in each batch.
-  for (const auto& [number, entry] : draft.catalog.workflows()) {
-    if (entry.space != space) continue;
-    TRY(draft.waiting.set_start(command.name, number, {}));
-    draft.waiting.disarm_schedule(number);
+  if (!TRY(cancel_live(context, ns, std::nullopt, rest.sweep))) return rest;
+  // From here on nothing of the namespace runs. The purge erases its rows, some in each batch.
+  for (const auto& [number, entry] : batch.catalog.workflows()) {
+    if (entry.ns != ns) continue;
+    TRY(batch.waiting.set_start(command.name, number, {}));
+    batch.waiting.disarm_schedule(number);
   }
-  context.purges.begin(space, command.name);
-  draft.catalog.remove_namespace(draft.tx, space);
+  context.purges.begin(ns, command.name);
+  batch.catalog.remove_namespace(batch.tx, ns);
   return Json{{"cancelled", rest.sweep.changed}};
 }
 

@@ -1,4 +1,4 @@
-// Errors of commands and queries about what does not exist. Pure.
+// Errors of commands and queries about missing workflows and instances. Pure.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace millrace {
 
-/// `workflow.not_found`: the namespace has no workflow of that id.
+/// `workflow.not_found`: the namespace has no workflow with that id.
 Error no_workflow(std::string_view ns, std::string_view id);
 
-/// `instance.not_found`: the namespace has no instance of that id, neither living nor ended.
+/// `instance.not_found`: the namespace has no instance with that id, neither live nor ended.
 Error no_instance(std::string_view ns, const InstanceId& id);
 
 }  // namespace millrace

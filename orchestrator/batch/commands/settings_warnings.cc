@@ -17,12 +17,12 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// Enough to see what is wrong: settings may have any number of services.
+/// A limit, since settings may have any number of services; this many warnings show the problem.
 constexpr size_t kMostWarnings = 100;
 
 class Warnings {
  public:
-  /// What stands beside a service's place: policies and timeouts.
+  /// Checks the policies and timeouts of a service.
   void check_policy(const Json& policy, const std::string& path) {
     Findings none;
     const std::optional<Node> node = parse_document(dump_json(policy), none);
@@ -50,7 +50,8 @@ class Warnings {
       const std::vector<std::string_view> names(known.begin(), known.end());
       const std::optional<std::string> meant = likely(glob, names);
       add(path_of(path, i),
-          fmt::format("no event has the type {}, so none is sent for it; {}", in_quotes(glob),
+          fmt::format("no event has the type {}, so the webhook sends none for it; {}",
+                      in_quotes(glob),
                       meant ? fmt::format("did you mean {}?", in_quotes(*meant))
                             : fmt::format("write one of {}", fmt::join(known, ", "))));
     }
@@ -71,7 +72,7 @@ class Warnings {
     }
   }
 
-  /// Of a doubt and its mend.
+  /// Adds a warning from an advice: its doubt and its correction.
   template <typename Advice>
   void add(const std::string& path, const std::optional<Advice>& advice) {
     if (advice) add(path, fmt::format("{}; {}", advice->doubt, advice->mend));

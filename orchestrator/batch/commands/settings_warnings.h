@@ -1,13 +1,13 @@
-// What is valid in the settings of a namespace and does not do what it seems to. Pure.
+// Warnings about settings of a namespace that are valid but probably not meant. Pure.
 #pragma once
 
 #include "base/json.h"
 
 namespace millrace {
 
-/// `[{"path", "message"}]` for settings that parse_settings() takes: durations without a unit,
-/// codes that millrace does not raise, and types of webhooks that no event has. Each message says
-/// what to write instead.
+/// Returns `[{"path", "message"}]` for settings that parse_settings() accepts: durations without a
+/// unit, error codes that millrace does not raise, and webhook types that no event has. Each
+/// message has a correction.
 Json settings_warnings(const Json& settings);
 
 }  // namespace millrace

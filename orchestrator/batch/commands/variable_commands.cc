@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// The owner as the batch in hand has it: an instance may be one that this batch has made.
+/// Finds the owner in the current batch: an instance may have been started in this batch.
 Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlace& place) {
   return find_owner(
       place,
@@ -17,8 +17,8 @@ Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlac
          return TRY(find_workflow(context, ns, id))->number;
        },
        .check_instance = [&](NamespaceNumber ns, const InstanceId& id) -> Status {
-         const Touched* const living = TRY(context.instances.touch(context.now, ns, id));
-         if (living == nullptr) TRY(find_instance(context, place.space, id));
+         const LoadedInstance* const live = TRY(context.instances.load(context.now, ns, id));
+         if (live == nullptr) TRY(find_instance(context, place.ns, id));
          return {};
        }});
 }
@@ -27,7 +27,7 @@ Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlac
 
 Result<Json> run_command(const CommandContext& context, const PutVariable& command) {
   const VariableName name{TRY(owner_of(context, command.place)), command.key};
-  write_variable(context.draft.tx, name, command.value);
+  write_variable(context.batch.tx, name, command.value);
   return Json{{"key", command.key},
               {"size", command.value.bytes.size()},
               {"contentType", command.value.content_type}};
@@ -35,8 +35,8 @@ Result<Json> run_command(const CommandContext& context, const PutVariable& comma
 
 Result<Json> run_command(const CommandContext& context, const DeleteVariable& command) {
   const VariableName name{TRY(owner_of(context, command.place)), command.key};
-  if (!TRY(read_variable(context.draft.tx, name))) return tl::unexpected(no_variable(command.key));
-  erase_variable(context.draft.tx, name);
+  if (!TRY(read_variable(context.batch.tx, name))) return tl::unexpected(no_variable(command.key));
+  erase_variable(context.batch.tx, name);
   return Json{{"key", command.key}, {"deleted", true}};
 }
 

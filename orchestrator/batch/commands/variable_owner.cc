@@ -4,14 +4,14 @@ namespace millrace {
 
 Result<VariableOwner> find_owner(const VariablePlace& place, const OwnerLookups& lookups) {
   VariableOwner owner{.scope = VariableScope::kNamespace,
-                      .space = TRY(lookups.find_namespace(place.space))};
+                      .ns = TRY(lookups.find_namespace(place.ns))};
   if (place.instance) {
     owner.scope = VariableScope::kInstance;
     owner.instance = *place.instance;
-    TRY(lookups.check_instance(owner.space, *place.instance));
+    TRY(lookups.check_instance(owner.ns, *place.instance));
   } else if (!place.workflow.empty()) {
     owner.scope = VariableScope::kWorkflow;
-    owner.workflow = TRY(lookups.find_workflow(place.space, place.workflow));
+    owner.workflow = TRY(lookups.find_workflow(place.ns, place.workflow));
   }
   return owner;
 }

@@ -1,5 +1,5 @@
-// Which namespace, workflow or instance owns the variables that a request names. Commands look
-// names up in the batch, queries in a snapshot; the rule is the same.
+// Finds the namespace, workflow or instance that owns the variables of a request. Commands look up
+// names in the batch and queries in a snapshot, by the same rule.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace millrace {
 
-/// How the caller of find_owner() looks up names. Each fails with its `*.not_found`.
+/// The look-ups of find_owner(). Each fails with its `*.not_found`.
 struct OwnerLookups {
   std::function<Result<NamespaceNumber>(std::string_view ns)> find_namespace;
   std::function<Result<WorkflowNumber>(std::string_view ns, std::string_view id)> find_workflow;

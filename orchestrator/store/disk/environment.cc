@@ -19,7 +19,7 @@
 namespace millrace {
 namespace {
 
-/// Who wrote itself into the lock file: " by process 123", or nothing.
+/// The process id in the lock file, as " by process 123"; empty if the file has none.
 std::string holder_of(int lock_file) {
   char pid[16];
   const ssize_t size = ::pread(lock_file, pid, sizeof pid, 0);
@@ -34,8 +34,8 @@ bool has_data(const std::filesystem::path& folder) {
          std::filesystem::file_size(file, ignored) > 0;
 }
 
-/// Of a folder without data. Error `store.corrupt`: a journal goes on behind a checkpoint, so there
-/// was some.
+/// Checks a folder without data.mdb. Error `store.corrupt`: a journal continues after a checkpoint,
+/// so the folder had a data.mdb.
 Status refuse_lost_data(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) return {};
@@ -77,22 +77,23 @@ Status Environment::make_folder() {
   folder_ = std::filesystem::absolute(folder_, failed).lexically_normal();
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
   if (!failed) std::filesystem::create_directories(folder_.parent_path(), failed);
-  if (failed) return tl::unexpected(error(failed.value(), "making the data folder"));
+  if (failed) return tl::unexpected(error(failed.value(), "creating the data folder"));
   if (::mkdir(folder_.c_str(), 0700) != 0) {
     if (errno == EEXIST) return {};
-    return tl::unexpected(error(errno, "making the data folder"));
+    return tl::unexpected(error(errno, "creating the data folder"));
   }
   return sync_folder(folder_.parent_path());
 }
 
-/// For a store that is opened to be read.
+/// Checks, for a read-only open, that the folder has a store.
 Status Environment::find_store() {
   if (has_data(folder_)) return {};
-  // An empty one is of a process that died when it made it, if no journal says otherwise.
+  // A process that died while it created the store leaves an empty data.mdb. If a journal shows
+  // that the store had commits, the file was lost.
   TRY(refuse_lost_data(folder_));
   return fail("store.not_found",
-              fmt::format("{} is not the data folder of a millrace: it has no file data.mdb, or "
-                          "an empty one; name the folder that `serve --data` has",
+              fmt::format("{} is not a data folder of millrace: its file data.mdb is missing or "
+                          "empty; name the folder that `serve --data` uses",
                           folder_.string()));
 }
 
@@ -100,13 +101,13 @@ Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
   const int create = options_.read_only ? 0 : O_CREAT;
   lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600));
-  // A copy of a folder need not have the file: then no process has it open.
+  // A copy of a folder may lack the file: then no process has that copy open.
   if (!lock_file_ && options_.read_only && errno == ENOENT) return {};
   if (!lock_file_) return tl::unexpected(error(errno, "opening the lock"));
   if (::flock(lock_file_.fd(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return tl::unexpected(error(errno, "locking"));
     return fail("store.locked",
-                fmt::format("{} is in use{}; stop that one or name another data folder",
+                fmt::format("{} is in use{}; stop that process or name another data folder",
                             folder_.string(), holder_of(lock_file_.fd())));
   }
   const std::string pid = std::to_string(::getpid());
@@ -120,7 +121,7 @@ Status Environment::lock() {
 Result<std::string> Environment::mark() const {
   struct statx found {};
   if (::statx(lock_file_.fd(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
-    return tl::unexpected(error(errno, "looking at the lock"));
+    return tl::unexpected(error(errno, "reading the status of the lock"));
   }
   const bool has_time = (found.stx_mask & STATX_BTIME) != 0;
   return fmt::format("{}-{}.{}", found.stx_ino, has_time ? found.stx_btime.tv_sec : 0,
@@ -128,7 +129,7 @@ Result<std::string> Environment::mark() const {
 }
 
 Status Environment::open_store() {
-  // Before LMDB makes a new file: nothing is written where the start is refused.
+  // This check comes before LMDB creates a new file: a refused start must write nothing.
   if (!options_.read_only && !has_data(folder_)) TRY(refuse_lost_data(folder_));
   file_ = TRY(options_.read_only ? LmdbFile::open_to_read(folder_, options_.map_bytes)
                                  : LmdbFile::open(folder_, options_.map_bytes));
@@ -161,8 +162,8 @@ Status Environment::keep_key() {
   TRY(seal_->write(options_.key_file));
   key_is_new_ = false;
   spdlog::warn(
-      "a key for secrets was made, {}: whoever can read the folder can read them; give one that "
-      "lies elsewhere by --secret-key-file",
+      "generated the secret key {}: anyone who can read the data folder can read the secrets; use "
+      "--secret-key-file to keep the key elsewhere",
       options_.key_file.string());
   return {};
 }
@@ -186,7 +187,7 @@ uint64_t Environment::used_bytes() const { return overlay_->used_bytes(); }
 Status Environment::check_room(uint64_t reserve) {
   const auto check = [&](uint64_t left, uint64_t whole, std::string_view what) -> Status {
     if (left > std::min(reserve, whole / 8)) return {};
-    return fail("store.full", fmt::format("{} bytes are left {} of {}{}", left, what,
+    return fail("store.full", fmt::format("only {} bytes are left {} of {}{}", left, what,
                                           folder_.string(), advice_for("store.full")));
   };
   const auto check_limit = [&] {
@@ -199,7 +200,7 @@ Status Environment::check_room(uint64_t reserve) {
   }
   struct statvfs disk {};
   if (::statvfs(folder_.c_str(), &disk) != 0) {
-    return tl::unexpected(error(errno, "looking for room"));
+    return tl::unexpected(error(errno, "reading the free space"));
   }
   return check(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize, "on the disk");
 }

@@ -17,21 +17,22 @@
 namespace millrace {
 namespace {
 
-// A file's head: magic, u64 format, u64 first commit, key, u64 hash of these. A record: u64 hash of
-// the rest, u64 commit, u64 size, u64 hash of these two, so many bytes of a write-set, zeros up to
-// a multiple of eight. One of size 0 says that the next commit is in the other file.
+// The head of a file: magic, u64 format, u64 first commit, key, u64 hash of all these. A record:
+// u64 hash of the rest, u64 commit, u64 size, u64 hash of commit and size, `size` bytes of a
+// write-set, zeros up to a multiple of eight. A record of size 0 means that the next commit is in
+// the other file.
 //
-// The hash is SipHash: it is keyed, has 64 bits, comes with libsodium, which is linked anyway, and
-// does 2 GB/s where zlib's CRC-32 does 2.5.
+// The hash is SipHash: it is keyed, has 64 bits, and is part of libsodium, which is linked anyway.
+// It processes 2 GB/s; zlib's CRC-32 processes 2.5 GB/s.
 constexpr std::string_view kMagic = "millrjnl";
 constexpr uint64_t kFormat = 1;
-constexpr uint64_t kRecords = 4096;  ///< where they begin
+constexpr uint64_t kRecords = 4096;  ///< the byte at which the records begin
 constexpr size_t kHashSize = 8;
 constexpr size_t kHashedHead = 16;
 constexpr size_t kRecordHead = kHashSize + kHashedHead + kHashSize;
 
-// A place that was written before is written again with a sync of nothing but data; to grow a file
-// is three times slower. So files grow in steps, by zeros.
+// To overwrite existing bytes, a sync of the data alone is enough. To extend a file is three times
+// slower. So files are extended in steps, with zeros.
 constexpr uint64_t kFirstStep = uint64_t{64} << 10;
 constexpr uint64_t kLargestStep = uint64_t{1} << 20;
 
@@ -46,14 +47,15 @@ std::string hash_of(std::string_view bytes, const std::array<uint8_t, 16>& key) 
 
 uint64_t padded(uint64_t size) { return (size + 7) / 8 * 8; }
 
-/// The whole record that begins there.
+/// A complete record of a journal file.
 struct Record {
   uint64_t commit = 0;
   std::string_view write_set;
-  uint64_t size = 0;  ///< of all of it
+  uint64_t size = 0;  ///< of the record with its head and padding, in bytes
 };
 
-/// nullopt: there is none of a commit from `least` on.
+/// The record at the start of `bytes`. nullopt: there is no valid record of commit `least` or
+/// later.
 std::optional<Record> record_at(std::string_view bytes, uint64_t least,
                                 const std::array<uint8_t, 16>& key) {
   if (bytes.size() < kRecordHead) return std::nullopt;
@@ -61,7 +63,8 @@ std::optional<Record> record_at(std::string_view bytes, uint64_t least,
   Record record{.commit = reader.u64()};
   const uint64_t size = reader.u64();
   const uint64_t left = bytes.size() - kRecordHead;
-  // What lies here from before has lower numbers, and there are no more commits than have room.
+  // Records of an earlier use of the file have lower numbers, and a file cannot hold more commits
+  // than it has bytes.
   if (record.commit < least || record.commit - least > left || size > left) return std::nullopt;
   const auto is_hash_of = [&](std::string_view hash, std::string_view of) {
     return hash == hash_of(of, key);
@@ -95,7 +98,7 @@ Result<std::string> read_from(int descriptor, uint64_t at, uint64_t size,
 tl::unexpected<Error> missing(const std::filesystem::path& folder, uint64_t commit) {
   return fail("store.corrupt",
               fmt::format("a journal is missing or its head is damaged: {} should have a file "
-                          "journal-0 or journal-1 from commit {} on{}",
+                          "journal-0 or journal-1 that begins with commit {}{}",
                           folder.string(), commit, advice_for("store.corrupt")));
 }
 
@@ -115,12 +118,12 @@ tl::unexpected<Error> damaged(const std::filesystem::path& path, uint64_t at, ui
 
 }  // namespace
 
-/// What a file holds.
+/// The result of reading a journal file.
 struct Journal::Found {
-  uint64_t last = 0;         ///< commit; the one before the file's first if there is none
-  uint64_t tail = kRecords;  ///< behind its record
-  uint64_t at = 0;           ///< where that begins; without one, the head
-  std::string record;        ///< and its bytes
+  uint64_t last = 0;         ///< the last commit; the file's first minus 1 if it has none
+  uint64_t tail = kRecords;  ///< the byte after the last commit's record
+  uint64_t at = 0;           ///< the byte where that record begins; without one, the file's head
+  std::string record;        ///< the bytes from `at` to `tail`
   bool has_ended = false;    ///< the next commit is in the other file
 };
 
@@ -157,7 +160,7 @@ Status Journal::open_file(File& file) {
   return file.size == 0 ? make_room(file, kRecords) : Status();
 }
 
-/// Of a file that was just opened; errno says why it was not.
+/// Reads the head of a file right after ::open(); if that failed, errno still has its error.
 Status Journal::read_head(File& file) {
   struct stat found {};
   if (!file.descriptor || ::fstat(file.descriptor.fd(), &found) != 0) {
@@ -180,8 +183,8 @@ Status Journal::read_head(File& file) {
   if (!is_whole) return {};
   if (format != kFormat) {
     return fail("store.version",
-                fmt::format("{} has format {}, this millrace reads {}{}", file.path.string(),
-                            format, kFormat, advice_for("store.version")));
+                fmt::format("{} has format {}, this release reads {}{}", file.path.string(), format,
+                            kFormat, advice_for("store.version")));
   }
   file.first = first;
   file.key = key;
@@ -193,8 +196,8 @@ Status Journal::recover(std::optional<uint64_t> checkpointed, const Replay& repl
   if (!found) return begin(files_[0], checkpointed.value_or(0) + 1);
   last_ = found->last;
   tail_ = found->tail;
-  // A sync that failed may have left the last record in the system's memory alone, with nothing to
-  // tell it from the others there. So it is written once more.
+  // After a failed sync the last record may be in the page cache only, marked clean, so that a
+  // further sync alone would not write it. So the record is written again before the sync.
   TRY(write(files_[current_], found->record, found->at));
   return sync(files_[current_]);
 }
@@ -203,7 +206,7 @@ Result<std::optional<Journal::Found>> Journal::find(std::optional<uint64_t> chec
                                                     const Replay& replay) {
   const std::filesystem::path folder = files_[0].path.parent_path();
   const uint64_t next = checkpointed.value_or(0) + 1;
-  // A file whose first commit is in LMDB is there with all that it holds: its place is free.
+  // If LMDB has the first commit of a file, it has all commits of that file: the file is free.
   for (File& file : files_) {
     if (file.first < next) file.first = 0;
   }
@@ -242,7 +245,7 @@ Result<Journal::Found> Journal::read(const File& file, const Replay& replay) con
     found.at = found.tail;
     found.tail += record->size;
   }
-  // Behind the commit that was being written when the end came there can be no other.
+  // There can be no further commit after the one that was being written when the process ended.
   for (uint64_t at = found.tail + 8; at < all.size(); at += 8) {
     if (record_at(rest(at), found.last + 1, file.key)) {
       return damaged(file.path, found.tail, found.last + 1);
@@ -252,7 +255,7 @@ Result<Journal::Found> Journal::read(const File& file, const Replay& replay) con
   return found;
 }
 
-/// Makes the file the current one, empty.
+/// Makes the file the current one, without records; its first commit will be `first`.
 Status Journal::begin(File& file, uint64_t first) {
   Key key;
   randombytes_buf(key.data(), key.size());
@@ -278,7 +281,7 @@ Status Journal::append(const WriteSet& writes, Limit limit) {
   TRY(Status(state_));
   File& file = files_[current_];
   encode(last_ + 1, writes);
-  // A record that says that the file ends always fits, too.
+  // The space includes the record of size 0 that ends the file: that one must always fit.
   Status room = make_room(file, tail_ + record_.size() + kRecordHead);
   if (!room && limit == Limit::kKept) return room;
   TRY(write(file, record_, tail_));
@@ -289,16 +292,16 @@ Status Journal::append(const WriteSet& writes, Limit limit) {
   return {};
 }
 
-Status Journal::turn() {
+Status Journal::switch_file() {
   TRY(Status(state_));
   File& ended = files_[current_];
   const uint64_t end = tail_;
   encode(last_ + 1, {});
   TRY(begin(files_[1 - current_], last_ + 1));
-  crash_point(CrashPoint::kJournalBegun);
+  crash_point(CrashPoint::kJournalStarted);
   Status done = write(ended, record_, end);
   if (done) done = sync(ended);
-  // Now nobody may go on in either file.
+  // It is unknown whether the file's end is on disk. So neither file may get a further commit.
   if (!done) return state_ = fail("store.sync", done.error().message);
   crash_point(CrashPoint::kJournalTurned);
   return {};
@@ -322,7 +325,7 @@ void Journal::encode(uint64_t commit, const WriteSet& writes) {
   record_.resize(padded(record_.size()), '\0');
 }
 
-/// Has the file reach to `bytes`, and beyond it the disk keep the reserve. Error `store.full`.
+/// Extends the file to `bytes` at least, and reserves disk space beyond that. Error `store.full`.
 Status Journal::make_room(File& file, uint64_t bytes) {
   if (bytes > file.size) {
     const uint64_t step = std::clamp(file.size, kFirstStep, kLargestStep);
@@ -330,12 +333,12 @@ Status Journal::make_room(File& file, uint64_t bytes) {
     TRY(write(file, zeros, file.size));
   }
   if (reserve_bytes_ == 0 || bytes + reserve_bytes_ <= file.kept_to) return {};
-  // Without FALLOC_FL_KEEP_SIZE it would count as written. A file system that cannot do it has no
-  // reserve.
+  // Without FALLOC_FL_KEEP_SIZE the reserved bytes would count as written. On a file system
+  // without fallocate there is no reserve.
   const uint64_t to = bytes + reserve_bytes_ + reserve_bytes_ / 4;
   if (::fallocate(file.descriptor.fd(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(to)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-    return tl::unexpected(store_error(errno, "reserving room", file.path));
+    return tl::unexpected(store_error(errno, "reserving space", file.path));
   }
   file.kept_to = to;
   return {};
@@ -349,7 +352,8 @@ Status Journal::write(File& file, std::string_view bytes, uint64_t at) {
     if (some <= 0) {
       const int failed = some < 0 ? errno : EIO;
       Error error = store_error(failed, "writing", file.path);
-      // Of what there is no room for nothing counts as written; of anything else it is not known.
+      // After a lack of space nothing counts as written. After any other error the state of the
+      // file is unknown.
       if (error.code == "store.full") return tl::unexpected(std::move(error));
       return state_ = tl::unexpected(store_error(failed, "writing", file.path, "store.sync"));
     }

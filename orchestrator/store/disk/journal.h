@@ -1,6 +1,7 @@
-// Journal: where a commit reaches the disk: its write-set, appended to a file and synced. Two
-// files, `journal-0` and `journal-1`, are used in turn: while one is written, what the other holds
-// goes into LMDB, and then its place is free again. One thread.
+// Journal: the write-ahead log of the store. A commit reaches the disk here: its write-set is
+// appended to a file and synced. Two files, `journal-0` and `journal-1`, are used in turn. While
+// one is written, a checkpoint brings the commits of the other into LMDB; then that file can be
+// overwritten. One thread.
 #pragma once
 
 #include <array>
@@ -20,46 +21,49 @@ namespace millrace {
 
 class Journal {
  public:
-  /// Gets a commit that LMDB has not; `first` is the first commit of the file that it is in.
+  /// Receives a commit that LMDB does not have. `first` is the first commit of its journal file.
   using Replay = std::function<Status(uint64_t first, uint64_t commit, std::string_view write_set)>;
 
-  /// Opens the files in `folder`, or makes them, and shows what commits they hold behind
-  /// `checkpointed` (LmdbFile), in order. A last one that is not whole was never promised to
-  /// anybody and is left out; what is there is on disk when this returns. `reserve_bytes` are kept
-  /// for commits that pass the limit. Errors: `store.corrupt` (a file is missing, or damaged in
-  /// front of what can be read), `store.version`, `store.io`, `store.full`, Replay's.
+  /// Opens or creates the files in `folder` and passes their commits after `checkpointed`
+  /// (LmdbFile) to `replay`, in order. An incomplete last commit was never reported as committed
+  /// and is left out. All replayed commits are on disk when this returns. `reserve_bytes` of disk
+  /// space are reserved for commits under Limit::kPassed. Errors: `store.corrupt` (a file is
+  /// missing, or damaged before a commit that can be read), `store.version`, `store.io`,
+  /// `store.full`, and those of `replay`.
   static Result<std::unique_ptr<Journal>> open(const std::filesystem::path& folder,
                                                std::optional<uint64_t> checkpointed,
                                                uint64_t reserve_bytes, const Replay& replay);
 
-  /// Shows the same without writing anything, for a store that is only read. Returns the number of
-  /// the last commit. Errors: as those of open(), but for `store.full`.
+  /// Passes the commits after `checkpointed` to `replay` without any write, for a store that is
+  /// open read-only. Returns the number of the last commit. Errors: those of open(), except
+  /// `store.full`.
   static Result<uint64_t> read(const std::filesystem::path& folder,
                                std::optional<uint64_t> checkpointed, const Replay& replay);
 
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
-  /// The number of the last commit, 0 before the first.
+  /// The number of the last commit; 0 if there is none yet.
   uint64_t last() const { return last_; }
 
-  /// Brings the next commit to disk. Errors: `store.full`, it is as if never asked; `store.sync`,
-  /// nobody knows what is on disk.
+  /// Writes the next commit to disk. Errors: `store.full`, the journal is unchanged; `store.sync`,
+  /// the state of the disk is unknown.
   Status append(const WriteSet& writes, Limit limit);
 
-  /// Goes on in the other file, whose commits must be in LMDB. Errors as above.
-  Status turn();
+  /// Continues in the other file; the commits of that file must be in LMDB. Errors: `store.full`,
+  /// the journal is unchanged; `store.sync`, the state of the disk is unknown.
+  Status switch_file();
 
  private:
-  /// Of records: a file that begins anew need not be cleared, and no value that a user stores can
-  /// be taken for a record.
+  /// The key of the hashes of a file's records, new each time the file is reused. So the file need
+  /// not be cleared, and no value that a user stores can be mistaken for a record.
   using Key = std::array<uint8_t, 16>;
 
   struct File {
     std::filesystem::path path;
     Descriptor descriptor;
-    uint64_t size = 0;     ///< all of it was written once
-    uint64_t kept_to = 0;  ///< so far the disk has room for it
+    uint64_t size = 0;     ///< in bytes; every byte below it has been written
+    uint64_t kept_to = 0;  ///< disk space is reserved up to this byte
     uint64_t first = 0;    ///< its first commit; 0: it has none
     Key key{};
   };
@@ -70,7 +74,7 @@ class Journal {
   Status open_file(File& file);
   Status read_head(File& file);
   Status recover(std::optional<uint64_t> checkpointed, const Replay& replay);
-  /// Finds the current file and shows the commits; nullopt: the store is new, there is none.
+  /// Finds the current file and replays the commits. nullopt: the store is new and has no file.
   Result<std::optional<Found>> find(std::optional<uint64_t> checkpointed, const Replay& replay);
   Result<Found> read(const File& file, const Replay& replay) const;
   Status begin(File& file, uint64_t first);
@@ -82,9 +86,9 @@ class Journal {
   uint64_t reserve_bytes_;
   std::array<File, 2> files_;
   size_t current_ = 0;
-  uint64_t tail_ = 0;  ///< of the current file: where the next record goes
+  uint64_t tail_ = 0;  ///< where the next record goes in the current file
   uint64_t last_ = 0;
-  Status state_;  ///< the first `store.sync`, after which nothing is written any more
+  Status state_;  ///< the first `store.sync`; after it nothing more is written
   std::string record_;
 };
 

@@ -18,8 +18,8 @@
 namespace millrace {
 namespace {
 
-/// Trees that grow with all that ever ran and that no start reads. Where one has more leaf pages
-/// (2 GiB), a start does not wait until the disk has given all of them.
+/// Trees that grow with the number of all past instances and that no start reads. If such a tree
+/// has more leaf pages than kMostLeafPages (2 GiB), a start does not read its leaf pages.
 constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotency,
                               Table::kVariables};
 constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
@@ -30,7 +30,7 @@ constexpr unsigned kMaxReaders = 512;
 constexpr const char* kJournalTree = "journal";
 constexpr std::string_view kCheckpointedKey = "checkpointed";
 
-/// The first format of which every store has all of kTables.
+/// The first store format in which every store has all trees of kTables.
 constexpr uint64_t kFormatOfTrees = 5;
 
 MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
@@ -39,7 +39,8 @@ std::string_view to_view(const MDB_val& val) {
   return {static_cast<const char*>(val.mv_data), val.mv_size};
 }
 
-/// LMDB tells of a write that a full disk cut short as of any other input/output error.
+/// Whether the disk has less than 1 MiB left. LMDB reports a write that a full disk cut short like
+/// any other input/output error.
 bool disk_is_full(const std::filesystem::path& folder) {
   constexpr uint64_t kNothingLeft = uint64_t{1} << 20;
   struct statvfs disk {};
@@ -71,7 +72,8 @@ Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& fo
 Result<std::unique_ptr<LmdbFile>> LmdbFile::open_to_read(const std::filesystem::path& folder,
                                                          uint64_t map_bytes) {
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
-  // Without LMDB's own lock: that is a file which readers write, and ours keeps writers out.
+  // LMDB's own lock is not used: it is a file that readers write. The lock of Environment already
+  // excludes writers.
   TRY(file->refuse_damaged_pages({.most_damages = 1}));
   TRY(file->open_map(MDB_RDONLY | MDB_NOLOCK));
   TRY(file->find_trees());
@@ -94,15 +96,15 @@ Status LmdbFile::refuse_damaged_pages(const PageCheckOptions& options) const {
   if (report.count > 1) others = fmt::format(", and {} more", report.count - 1);
   return fail(
       "store.corrupt",
-      fmt::format("data.mdb in {} is damaged: {}{}; `millrace verify --data {}` lists what "
-                  "is; keep a copy of the folder and restore the last backup that passes "
+      fmt::format("data.mdb in {} is damaged: {}{}; `millrace verify --data {}` lists all "
+                  "damages; keep a copy of the folder and restore the last backup that passes "
                   "`millrace verify`",
                   folder_.string(), to_string(report.damages.front()), others, folder_.string()));
 }
 
 Status LmdbFile::open_map(unsigned flags) {
-  // Transactions belong to their object, not to a thread (NOTLS). Neither NOSYNC in any form nor
-  // WRITEMAP: the first loses the file at a power cut, the second lets a stray write into it.
+  // MDB_NOTLS: a transaction belongs to its object, not to a thread. No form of MDB_NOSYNC: it can
+  // lose the file at a power failure. No MDB_WRITEMAP: a stray write in memory could change it.
   for (;; map_bytes_ /= 4) {
     MDB_env* made = nullptr;
     int failed = mdb_env_create(&made);
@@ -134,7 +136,7 @@ int LmdbFile::descriptor() const {
 }
 
 Status LmdbFile::fill_to_length() {
-  // Free pages behind the end of the file were never written. Touching the map there raises SIGBUS.
+  // Free pages after the end of the file were never written. Access to the map there raises SIGBUS.
   MDB_envinfo info;
   mdb_env_info(env_.get(), &info);
   struct stat found {};
@@ -156,13 +158,14 @@ Status LmdbFile::find_trees() {
   };
   for (const auto& [table, name] : kTables) TRY(find(name, trees_[static_cast<uint8_t>(table)]));
   TRY(find(kJournalTree, journal_tree_));
-  // Handles of trees are kept by a transaction that is committed.
+  // LMDB keeps the handles of trees only if the transaction is committed, not aborted.
   const int failed = mdb_txn_commit(txn.release());
   if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
   return {};
 }
 
-/// open_trees() would make a missing tree anew, empty: its rows would be lost without a word.
+/// Refuses a file with a missing tree. Otherwise open_trees() would create that tree, empty, and
+/// its rows would be lost without a message.
 Status LmdbFile::check_trees() {
   TRY(find_trees());
   if (journal_tree_ == kNoTree) return {};  // a new file
@@ -177,9 +180,10 @@ Status LmdbFile::check_trees() {
   MDB_val key = to_val(kFormatKey);
   MDB_val value;
   const int failed = mdb_get(txn.get(), tree(Table::kMeta), &key, &value);
-  if (failed == MDB_NOTFOUND) return {};  // nothing was checkpointed yet
+  if (failed == MDB_NOTFOUND) return {};  // there was no checkpoint yet
   if (failed != 0) return tl::unexpected(error(failed, "reading the format"));
-  if (Reader(to_view(value)).u64() < kFormatOfTrees) return {};  // an older store gets them now
+  // In a store of an older format, open_trees() creates the trees.
+  if (Reader(to_view(value)).u64() < kFormatOfTrees) return {};
   for (const auto& [table, name] : kTables) {
     if (tree(table) == kNoTree) return refuse(name);
   }
@@ -198,7 +202,7 @@ Status LmdbFile::open_trees() {
   }
   TRY(open(kJournalTree, journal_tree_));
   const int failed = mdb_txn_commit(txn.release());
-  if (failed != 0) return tl::unexpected(error(failed, "making the tables"));
+  if (failed != 0) return tl::unexpected(error(failed, "creating the tables"));
   return {};
 }
 
@@ -216,10 +220,10 @@ Result<std::optional<uint64_t>> LmdbFile::checkpointed() const {
   MDB_val value;
   const int failed = mdb_get(txn.get(), journal_tree_, &key, &value);
   if (failed == MDB_NOTFOUND) return std::optional<uint64_t>();
-  if (failed != 0) return tl::unexpected(error(failed, "reading what was checkpointed"));
+  if (failed != 0) return tl::unexpected(error(failed, "reading the last checkpoint"));
   Reader reader(to_view(value));
   const uint64_t commit = reader.u64();
-  if (!reader.done()) return tl::unexpected(error(MDB_CORRUPTED, "reading what was checkpointed"));
+  if (!reader.done()) return tl::unexpected(error(MDB_CORRUPTED, "reading the last checkpoint"));
   return std::optional(commit);
 }
 
@@ -243,8 +247,8 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
 }
 
 Result<PageReport> LmdbFile::check_pages(const PageCheckOptions& options) const {
-  // The reader keeps the pages of its version from being used again. The writer, which writes
-  // nothing, keeps the meta page of that version as it is until it has been read.
+  // The read transaction prevents that LMDB reuses the pages of its version. The write transaction
+  // writes nothing; it prevents a change of that version's meta page until the page has been read.
   TxnHandle reader;
   std::optional<PageCheck> check;
   {
@@ -271,7 +275,7 @@ Status LmdbFile::allocate(uint64_t from, uint64_t to) {
   const auto bytes = static_cast<off_t>(to - from);
   if (::fallocate(descriptor(), 0, static_cast<off_t>(from), bytes) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-    return tl::unexpected(error(errno, "reserving room"));
+    return tl::unexpected(error(errno, "reserving space"));
   }
   return {};
 }
@@ -279,25 +283,25 @@ Status LmdbFile::allocate(uint64_t from, uint64_t to) {
 // LmdbReader.
 
 bool LmdbReader::begin() {
-  if (has_begun_) return true;
+  if (has_started_) return true;
   if (!status_) return false;
   if (txn_ == nullptr) {
-    Result<TxnHandle> begun = file_->begin(MDB_RDONLY);
-    if (!begun) {
-      status_ = tl::unexpected(begun.error());
+    Result<TxnHandle> started = file_->begin(MDB_RDONLY);
+    if (!started) {
+      status_ = tl::unexpected(started.error());
       return false;
     }
-    txn_ = std::move(*begun);
+    txn_ = std::move(*started);
   } else if (const int failed = mdb_txn_renew(txn_.get()); failed != 0) {
     status_ = tl::unexpected(file_->error(failed, "beginning to read"));
     return false;
   }
-  return has_begun_ = true;
+  return has_started_ = true;
 }
 
 void LmdbReader::release() {
-  if (has_begun_) mdb_txn_reset(txn_.get());
-  has_begun_ = false;
+  if (has_started_) mdb_txn_reset(txn_.get());
+  has_started_ = false;
   status_ = {};
 }
 
@@ -423,7 +427,7 @@ Result<uint64_t> LmdbWriter::write(std::string_view absolute_key,
   }
   MDB_val k = to_val(key);
   if (!value) {
-    // Rows that lived shortly never came here.
+    // A row that was deleted soon after it was written never reached LMDB.
     MDB_val ignored;
     int failed = mdb_cursor_get(cursor_.get(), &k, &ignored, MDB_SET);
     if (failed == MDB_NOTFOUND) return uint64_t{0};
@@ -431,8 +435,8 @@ Result<uint64_t> LmdbWriter::write(std::string_view absolute_key,
     if (failed != 0) return failed_with(failed);
     return file_->page_bytes_;
   }
-  // Past the end pages are filled instead of split in halves: rows of 1 KB take two thirds of
-  // the space, small ones a little less, in no more time.
+  // MDB_APPEND fills pages instead of splitting them in halves. So rows of 1 KB need two thirds of
+  // the space, small rows slightly less than without it, and no more time.
   MDB_val v = to_val(*value);
   const bool is_past_end = key > last_;
   if (is_past_end) last_ = key;
@@ -460,9 +464,9 @@ Status LmdbWriter::commit() {
 
 Error LmdbWriter::commit_error(int failed) const {
   constexpr std::string_view kOperation = "committing a checkpoint";
-  // Pages of the transaction that could not be written change nothing: no root points to them. But
-  // the root may have been in the writing (LMDB then refuses to begin another transaction), and a
-  // failed sync of the pages may have lost others.
+  // If pages of the transaction could not be written, nothing has changed: no root points to them.
+  // But the failure may have occurred while the root was written (then LMDB refuses to begin a new
+  // transaction), and a failed sync of the pages may have lost other pages.
   const Result<TxnHandle> next = file_->begin(0);
   if (!next) return next.error();
   if (failed != EIO) return file_->error(failed, kOperation);

@@ -1,6 +1,7 @@
-// LmdbFile: data.mdb, the one LMDB file of a store with one tree a Table, where the checkpoint
-// (overlay.h) brings what was committed. Only this pair and store_error.cc know LMDB. Any thread
-// may read; one at a time writes. Readers, cursors and writers must be gone before the file is.
+// LmdbFile: data.mdb, the one LMDB file of a store, with one tree for each Table. The checkpoint
+// (overlay.h) brings committed rows here. Only this header, its .cc file and store_error.cc use
+// LMDB. Any thread may read; one thread at a time writes. Destroy readers, cursors and writers
+// before the file.
 #pragma once
 
 #include <array>
@@ -33,56 +34,56 @@ struct CloseCursor {
   void operator()(MDB_cursor* cursor) const;
 };
 
-/// An LMDB transaction, given up unless it is released into a commit.
+/// An LMDB transaction. The destructor aborts it, unless it was released for a commit.
 using TxnHandle = std::unique_ptr<MDB_txn, AbortTxn>;
 using CursorHandle = std::unique_ptr<MDB_cursor, CloseCursor>;
 
 class LmdbFile {
  public:
-  /// What the file holds, and how far it reaches.
+  /// The size of the file's trees, and of the file.
   struct Size {
     uint64_t used_bytes = 0;  ///< of the pages of all tables
-    uint64_t end_bytes = 0;   ///< behind the last page that was ever used
+    uint64_t end_bytes = 0;   ///< up to the end of the last page that was ever used
     uint64_t branch_pages = 0;
     uint64_t leaf_pages = 0;
   };
 
-  /// Opens or makes the file in `folder`, in that much address space, or, where the system gives
-  /// less, a quarter of it, and so on down to 1 GiB. The pages of a file that is there are checked
-  /// before LMDB sees them (page_check.h). Errors: `store.io`, `store.full`, `store.corrupt`,
-  /// `store.version` (another LMDB format).
+  /// Opens or creates the file in `folder`. `map_bytes` is the address space; if the system
+  /// provides less, a quarter of it is tried, and so on down to 1 GiB. The pages of an existing
+  /// file are checked before LMDB reads them (page_check.h). Errors: `store.io`, `store.full`,
+  /// `store.corrupt`, `store.version` (another LMDB format).
   static Result<std::unique_ptr<LmdbFile>> open(const std::filesystem::path& folder,
                                                 uint64_t map_bytes);
 
-  /// Opens the file that is there without writing anything. No other process may write it
-  /// meanwhile; a tree that is missing is empty. Errors as those of open().
+  /// Opens an existing file and writes nothing. No other process may write it at the same time. A
+  /// missing tree reads as empty. Errors: those of open().
   static Result<std::unique_ptr<LmdbFile>> open_to_read(const std::filesystem::path& folder,
                                                         uint64_t map_bytes);
 
-  /// The last commit that is in here with all before it; nullopt: nothing ever came by a
-  /// checkpoint.
+  /// The last commit up to which the file has all commits; nullopt: there was no checkpoint yet.
   Result<std::optional<uint64_t>> checkpointed() const;
 
   Result<Size> measure() const;
 
-  /// Checks the pages of all trees as the last commit has them, whatever is written meanwhile. Any
-  /// thread; it waits for the transaction that is being written. Errors: `store.io`, `store.sync`,
-  /// `store.readers`.
+  /// Checks the pages of all trees as of the last LMDB transaction, while the file may be written.
+  /// Any thread; it first waits for the end of a write transaction. Errors: `store.io`,
+  /// `store.sync`, `store.readers`.
   Result<PageReport> check_pages(const PageCheckOptions& options) const;
 
   uint64_t page_bytes() const { return page_bytes_; }
-  /// What the file can never outgrow while open.
+  /// The maximum size of the file while it is open.
   uint64_t map_bytes() const { return map_bytes_; }
 
-  /// What a row may add to the pages that are used: those of its own if it is large, else twice its
-  /// bytes, for pages may be half empty.
+  /// How many bytes a row may add to the used pages. A large row has pages of its own. The part in
+  /// a leaf page counts twice, because pages may be half empty.
   uint64_t room_for(size_t key_size, size_t value_size) const;
 
-  /// Has the disk give the file its blocks from `from` to `to`. Error `store.full`; a file system
-  /// that cannot do it is none.
+  /// Allocates disk blocks for the bytes of the file from `from` to `to`. Error `store.full`. If
+  /// the file system has no fallocate, nothing is allocated; that is not an error.
   Status allocate(uint64_t from, uint64_t to);
 
-  /// Whether the file has the tree of that table. Only one that is opened to be read may lack it.
+  /// Whether the file has the tree of that table. A tree can be missing only in a file that is open
+  /// read-only.
   bool has_tree(Table table) const { return tree(table) != kNoTree; }
 
  private:
@@ -90,7 +91,7 @@ class LmdbFile {
   friend class LmdbCursor;
   friend class LmdbWriter;
 
-  /// Of a tree that a file which is only read does not have: LMDB's own trees come first.
+  /// The handle of a tree that a read-only file lacks. LMDB uses the value 0 for its own tree.
   static constexpr unsigned kNoTree = 0;
 
   LmdbFile(std::filesystem::path folder, uint64_t map_bytes)
@@ -112,27 +113,27 @@ class LmdbFile {
   std::unique_ptr<MDB_env, CloseEnv> env_;
   uint64_t page_bytes_ = 0;
   std::array<unsigned, 128> trees_{};  ///< LMDB's handle by table byte; kNoTree: it is missing
-  unsigned journal_tree_ = 0;          ///< of the row that checkpointed() reads
+  unsigned journal_tree_ = 0;          ///< the tree with the row that checkpointed() reads
 };
 
-/// The file as it is when begin() is called, until release(). A read that fails yields nothing and
-/// is kept in status(). One thread at a time.
+/// Reads one version of the file, from begin() to release(). A read that fails returns no row and
+/// sets status(). One thread at a time.
 class LmdbReader {
  public:
   explicit LmdbReader(const LmdbFile& file) : file_(&file) {}
 
-  /// Nothing where it has begun. False: status() says why not, `store.readers` if there are more
-  /// than 500 at a time.
+  /// Starts to read the current version; does nothing if a version is being read. False: status()
+  /// has the error, `store.readers` if there are more than 500 readers at a time.
   bool begin();
-  /// Gives the version and the error back.
+  /// Releases the version and clears the error.
   void release();
 
   std::optional<std::string_view> get(Table table, std::string_view key) const;
-  /// How many rows it has.
+  /// The number of rows of a table.
   size_t count(Table table) const;
 
   const Status& status() const { return status_; }
-  /// Has status() tell this error, unless there is one.
+  /// Sets status() to this error, unless it already has one.
   void fail(Error error);
 
  private:
@@ -141,11 +142,11 @@ class LmdbReader {
 
   const LmdbFile* file_;
   TxnHandle txn_;
-  bool has_begun_ = false;  ///< whether txn_ holds a version, or only its reader's slot
+  bool has_started_ = false;  ///< true: txn_ holds a version; false: at most its reader slot
   mutable Status status_;
 };
 
-/// Walks the rows of a range, which lies in one table. The reader must outlive it.
+/// Iterates over the rows of a range within one table. The reader must outlive it.
 class LmdbCursor {
  public:
   LmdbCursor(const LmdbReader& reader, const KeyRange& range, Direction direction);
@@ -166,26 +167,27 @@ class LmdbCursor {
   const LmdbReader& reader_;
   Table table_;
   Direction direction_;
-  std::string bound_;  ///< where to stop; empty: at the table's end
+  std::string bound_;  ///< the key at which to stop; empty: the table's end
   CursorHandle cursor_;
   std::string_view key_;
   std::string_view value_;
   bool valid_ = false;
 };
 
-/// One transaction that writes rows in the order of their absolute keys. Given up unless it is
-/// committed. Errors: `store.full`, `store.corrupt`, `store.io`.
+/// One transaction that writes rows in the order of their absolute keys. The destructor aborts it
+/// unless it was committed. Errors: `store.full`, `store.corrupt`, `store.io`.
 class LmdbWriter {
  public:
   static Result<LmdbWriter> begin(LmdbFile& file);
 
-  /// Returns about how many bytes of pages it changed.
+  /// Writes a row, or deletes it (nullopt). Returns approximately how many bytes of pages changed.
   Result<uint64_t> write(std::string_view absolute_key, std::optional<std::string_view> value);
 
-  /// With this transaction the file has all commits up to that one.
+  /// Records that, with this transaction, the file has all commits up to `commit`.
   Status set_checkpointed(uint64_t commit);
 
-  /// Brings it to disk, synced. Also error `store.sync`: what is on disk is not known.
+  /// Writes the transaction to disk, synced. Further error `store.sync`: the state of the disk is
+  /// unknown.
   Status commit();
 
  private:
@@ -197,7 +199,7 @@ class LmdbWriter {
   TxnHandle txn_;
   CursorHandle cursor_;
   std::optional<Table> table_;
-  std::string last_;  ///< no key of the table is greater
+  std::string last_;  ///< the greatest key of the table
 };
 
 }  // namespace millrace

@@ -14,7 +14,7 @@ constexpr size_t kAlignment = alignof(std::atomic<void*>);
 
 }  // namespace
 
-/// Followed by `height` links, then by the key.
+/// A node of the skip list. In memory, `height` links follow it, then the key.
 struct Memtable::Node {
   std::atomic<const Version*> newest;
   uint32_t key_size;
@@ -42,7 +42,7 @@ char* Memtable::allocate(size_t size) {
   size = (size + kAlignment - 1) / kAlignment * kAlignment;
   bytes_ += size;
   if (size > left_) {
-    // Blocks double, so that a store that hardly changes stays small.
+    // Each block is twice as large as the last, so that a store with few writes stays small.
     left_ = std::max(size, std::min(kFirstBlock << blocks_.size(), kLargestBlock));
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
     free_ = blocks_.back().get();
@@ -71,7 +71,7 @@ const Memtable::Version* Memtable::make_version(uint64_t commit,
   return version;
 }
 
-/// One node in four is a level higher. From the same seed always, so that nothing depends on luck.
+/// One node in four has a further level. The seed is always the same, so that runs are repeatable.
 int Memtable::random_height() {
   int height = 1;
   for (; height < kMaxHeight; ++height) {
@@ -103,7 +103,7 @@ const Memtable::Node* Memtable::before(std::string_view key) const {
 Memtable::Node* Memtable::at_or_after(std::string_view key) const {
   Links nodes;
   before_on_each(key, nodes);
-  // The writer may have linked others behind that node meanwhile, which are less than the key too.
+  // The writer may have linked further nodes after that one meanwhile, also with a lower key.
   Node* node = nodes[0]->next(0);
   while (node != nullptr && node->key() < key) node = node->next(0);
   return node;
@@ -125,8 +125,8 @@ const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
     found->newest.store(make_version(commit, value, older), std::memory_order_release);
     return older;
   }
-  // Whole before it is linked, and linked from below: a reader finds it on every level that it
-  // comes from, or not yet.
+  // The node is complete before it is linked, and the levels are linked from the lowest up. So a
+  // reader that finds it on one level also finds it on every lower level.
   Node* const node = make_node(key, random_height());
   node->newest.store(make_version(commit, value, nullptr), std::memory_order_relaxed);
   for (int level = 0; level < node->height; ++level) {
@@ -146,18 +146,18 @@ const Memtable::Version* Memtable::find(std::string_view key, uint64_t commit) c
 Memtable::Cursor::Cursor(const Memtable& table, uint64_t commit, const KeyRange& range,
                          Direction direction)
     : table_(table), commit_(commit), range_(range), direction_(direction) {
-  settle(direction == Direction::kForward ? table.at_or_after(range.low)
-                                          : table.before(range.high));
+  set_node(direction == Direction::kForward ? table.at_or_after(range.low)
+                                            : table.before(range.high));
 }
 
 std::string_view Memtable::Cursor::key() const { return node_->key(); }
 
 void Memtable::Cursor::next() {
-  settle(direction_ == Direction::kForward ? node_->next(0) : table_.before(node_->key()));
+  set_node(direction_ == Direction::kForward ? node_->next(0) : table_.before(node_->key()));
 }
 
-/// Goes on to the first row from `node` on that the commit has.
-void Memtable::Cursor::settle(const Node* node) {
+/// Moves to the first row, from `node` on, that has a version for the commit.
+void Memtable::Cursor::set_node(const Node* node) {
   const bool is_forward = direction_ == Direction::kForward;
   for (; node != nullptr; node = is_forward ? node->next(0) : table_.before(node->key())) {
     const bool is_inside = is_forward ? node->key() < range_.high : node->key() >= range_.low;

@@ -1,6 +1,6 @@
-// Memtable: rows in memory, with all versions that they had, in the order of their absolute keys: a
-// skip list, as LSM stores have. One thread adds; any thread reads meanwhile and waits for nobody.
-// It only grows: rows that are in LMDB too go by dropping the whole table.
+// Memtable: rows in memory with all their versions, in the order of their absolute keys: a skip
+// list, as in LSM stores. One thread adds rows; any thread reads at the same time without waiting.
+// A memtable only grows: it is dropped as a whole once all its rows are in LMDB.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace millrace {
 
 class Memtable {
  public:
-  /// What a commit made of a row.
+  /// A row as one commit wrote it.
   class Version {
    public:
     /// nullopt: the row is deleted.
@@ -29,7 +29,7 @@ class Memtable {
     static constexpr size_t kDeleted = SIZE_MAX;
 
     uint64_t commit_;
-    size_t size_;  ///< of the value, whose bytes follow; or kDeleted
+    size_t size_;  ///< of the value, whose bytes follow this object; or kDeleted
     const Version* older_;
   };
 
@@ -39,16 +39,17 @@ class Memtable {
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 
-  /// Adds what `commit` makes of a row; commits only rise. Readers that look at an earlier one do
-  /// not see it. Returns the version before, or nullptr.
+  /// Adds the version that `commit` writes of a row; nullopt deletes the row. Commit numbers must
+  /// not decrease. Readers of an earlier commit do not see the version. Returns the version before,
+  /// or nullptr.
   const Version* add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
 
-  /// The row as it was after `commit`; nullptr: this table says nothing of it.
+  /// The row as it was after `commit`; nullptr: this memtable has no version of it.
   const Version* find(std::string_view key, uint64_t commit) const;
 
   bool empty() const { return rows_ == 0; }
   size_t rows() const { return rows_; }
-  /// Memory that it takes, within a block.
+  /// The memory in use, in bytes, except for the unused rest of the blocks.
   size_t bytes() const { return bytes_; }
 
  private:
@@ -64,23 +65,24 @@ class Memtable {
 
   /// The first node whose key is `key` or greater.
   Node* at_or_after(std::string_view key) const;
-  /// The last node whose key is less; nullptr: there is none.
+  /// The last node whose key is less than `key`; nullptr: there is none.
   const Node* before(std::string_view key) const;
-  /// The same on each level.
+  /// Sets `nodes` to the last node of each level whose key is less than `key`; the head if there is
+  /// none.
   void before_on_each(std::string_view key, Links& nodes) const;
   static const Version* version_at(const Node& node, uint64_t commit);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
-  char* free_ = nullptr;  ///< in the last block
-  size_t left_ = 0;
+  char* free_ = nullptr;  ///< the first unused byte of the last block
+  size_t left_ = 0;       ///< unused bytes from `free_` on
   size_t bytes_ = 0;
   size_t rows_ = 0;
   uint32_t random_ = 1;
   Node* head_;  ///< before all rows
 };
 
-/// Walks the rows of a range as they were after a commit, deleted ones too. The range and the table
-/// must outlive it.
+/// Iterates over the rows of a range as they were after a commit, including deleted rows. The range
+/// and the table must outlive the cursor.
 class Memtable::Cursor {
  public:
   Cursor(const Memtable& table, uint64_t commit, const KeyRange& range, Direction direction);
@@ -91,7 +93,7 @@ class Memtable::Cursor {
   void next();
 
  private:
-  void settle(const Node* node);
+  void set_node(const Node* node);
 
   const Memtable& table_;
   uint64_t commit_;

@@ -13,8 +13,9 @@
 namespace millrace {
 namespace {
 
-/// What one transaction of a checkpoint may change: more would keep the disk, and so commits, busy
-/// for longer; less costs syncs. A small `checkpoint_bytes` gets small steps.
+/// How many bytes one transaction of a checkpoint may change. More bytes would keep the disk busy
+/// for longer, and so delay commits; fewer bytes cost more syncs. A small `checkpoint_bytes` gets
+/// small steps.
 uint64_t step_bytes(uint64_t checkpoint_bytes) {
   constexpr uint64_t kMost = uint64_t{4} << 20;
   return std::clamp<uint64_t>(checkpoint_bytes / 4, 1, kMost);
@@ -22,7 +23,7 @@ uint64_t step_bytes(uint64_t checkpoint_bytes) {
 
 bool is_full(const Error& error) { return error.code == "store.full"; }
 
-/// What no second try can mend.
+/// Whether a retry cannot succeed after this error.
 bool is_final(const Error& error) { return error.code == "store.sync"; }
 
 /// All absolute keys.
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& fold
       Journal::open(folder, checkpointed, options.reserve_bytes, overlay->replaying(checkpointed)));
   overlay->commit_ = overlay->journal_->last();
   overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
-  overlay->wait_for_checkpoint();  // of what the journal held
+  overlay->wait_for_checkpoint();  // of the commits that the journal had
   return overlay;
 }
 
@@ -73,8 +74,8 @@ Overlay::~Overlay() {
 }
 
 bool Overlay::take(Layers& layers) const {
-  // Under one lock: a checkpoint that ended in between would bring commits into LMDB's version that
-  // came after ours.
+  // The memtables and LMDB's version are taken under one lock: a checkpoint that ended in between
+  // would add later commits to LMDB's version.
   const std::lock_guard lock(mutex_);
   layers.active = active_.table;
   layers.frozen = frozen_ ? frozen_->table : nullptr;
@@ -86,7 +87,8 @@ Status Overlay::replay(uint64_t commit, std::string_view write_set) {
   const bool is_whole =
       each_write(write_set, [&](std::string_view key, auto value) { add(commit, key, value); });
   if (is_whole) return {};
-  return fail("store.corrupt", fmt::format("commit {} in the journal of {} is no write-set{}",
+  return fail("store.corrupt", fmt::format("commit {} in the journal of {} is not a valid "
+                                           "write-set{}",
                                            commit, folder_.string(), advice_for("store.corrupt")));
 }
 
@@ -105,7 +107,7 @@ Status Overlay::commit(const WriteSet& writes, Limit limit) {
   TRY(make_way(limit));
   Status appended = journal_->append(writes, limit);
   if (!appended && is_full(appended.error())) {
-    TRY(checkpoint());  // the other journal may have the room
+    TRY(checkpoint());  // the other journal file may have the space
     appended = journal_->append(writes, limit);
   }
   TRY(std::move(appended));
@@ -116,9 +118,9 @@ Status Overlay::commit(const WriteSet& writes, Limit limit) {
   return {};
 }
 
-// Room.
+// Space in LMDB.
 
-/// The checkpoint must find room for whatever is committed.
+/// Makes sure that a checkpoint will have space for every commit.
 Status Overlay::keep_room(const WriteSet& writes) {
   Load load = waiting();
   for (const auto& [key, value] : writes) {
@@ -126,7 +128,8 @@ Status Overlay::keep_room(const WriteSet& writes) {
     if (value) load.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
   }
   if (!has_failed() && find_room(load)) return {};
-  // Loads are estimates. What counts is what LMDB then holds, and what the batch takes away.
+  // A load is an estimate. After a checkpoint, the size of LMDB is exact, and so are the rows that
+  // the batch replaces or deletes.
   TRY(checkpoint());
   Load batch{.rows = writes.size()};
   LmdbReader reader(file_);
@@ -156,12 +159,12 @@ Status Overlay::find_room(Load load) {
     return size_;
   }();
   const auto room = static_cast<uint64_t>(std::max<int64_t>(load.bytes, 0));
-  // LMDB writes each page anew that it changes.
+  // LMDB copies each page that it changes.
   const uint64_t copies =
       (std::min(load.rows, size.leaf_pages) + size.branch_pages) * file_.page_bytes();
   const auto check = [&](uint64_t wanted, uint64_t most) -> Status {
     if (wanted <= most) return {};
-    return fail("store.full", fmt::format("{} would hold {} bytes of the {} that it may; delete "
+    return fail("store.full", fmt::format("{} would need {} bytes, the limit is {}; delete "
                                           "instances or raise the limit",
                                           folder_.string(), wanted, most));
   };
@@ -172,7 +175,7 @@ Status Overlay::find_room(Load load) {
   if (options_.reserve_bytes == 0) return {};
   const uint64_t to = size.end_bytes + room + copies + options_.reserve_bytes;
   if (to <= allocated_to_) return {};
-  // A little more, so that it is seldom done.
+  // Allocates one more reserve than needed, so that it is rarely called.
   TRY(file_.allocate(size.end_bytes, to + options_.reserve_bytes));
   allocated_to_ = to + options_.reserve_bytes;
   return {};
@@ -189,10 +192,11 @@ uint64_t Overlay::used_bytes() const {
   return size_.used_bytes + static_cast<uint64_t>(std::max<int64_t>(load, 0));
 }
 
-// Turning to the next memtable.
+// Switching to the next memtable.
 
-/// A memtable that is full is frozen if no other is. While one is, it may grow on, but no faster
-/// than that one goes to LMDB: so commits wait a little each rather than one of them for long.
+/// Freezes the active memtable if it is full and no other memtable is frozen. While another one is
+/// frozen, the active one may grow further, but no faster than the checkpoint writes the frozen one
+/// to LMDB. So each commit waits a little, instead of one commit waiting for long.
 Status Overlay::make_way(Limit limit) {
   const uint64_t bytes = active_.table->bytes();
   {
@@ -204,27 +208,28 @@ Status Overlay::make_way(Limit limit) {
              static_cast<double>(options_.checkpoint_bytes) * static_cast<double>(applied_rows_);
     };
     changed_.wait(lock, is_in_time);
-    // Where the checkpoint lacks room, what makes some must get on.
+    // If the checkpoint lacks space, commits that free space must continue.
     if (failure_ && !(is_full(*failure_) && limit == Limit::kPassed)) {
       return tl::unexpected(*failure_);
     }
     if (frozen_ || bytes < options_.checkpoint_bytes) return {};
   }
-  TRY(turn());
+  TRY(switch_memtable());
   wait_for_checkpoint();
   return {};
 }
 
-/// In a simulation. What made it fail, if it did, is the next commit's to find.
+/// Waits for the end of the checkpoint if the options demand it (simulations). If the checkpoint
+/// fails, the next commit returns its error.
 void Overlay::wait_for_checkpoint() {
   if (!options_.waits_for_checkpoints) return;
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !frozen_ || failure_; });
 }
 
-/// Freezes the active memtable and goes on in another and in the other journal.
-Status Overlay::turn() {
-  TRY(journal_->turn());
+/// Freezes the active memtable, and continues with a new one and in the other journal file.
+Status Overlay::switch_memtable() {
+  TRY(journal_->switch_file());
   const std::lock_guard lock(mutex_);
   freeze();
   changed_.notify_all();
@@ -239,7 +244,7 @@ void Overlay::freeze() {
 Status Overlay::checkpoint() {
   TRY(drain());
   if (active_.table->empty()) return {};
-  TRY(turn());
+  TRY(switch_memtable());
   return drain();
 }
 
@@ -247,7 +252,7 @@ Status Overlay::checkpoint() {
 Status Overlay::drain() {
   std::unique_lock lock(mutex_);
   if (failure_ && !is_final(*failure_)) {
-    failure_.reset();  // there may be room by now
+    failure_.reset();  // there may be space by now
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return !frozen_ || failure_; });
@@ -260,7 +265,7 @@ Status Overlay::drain() {
 void Overlay::run() {
   name_thread("checkpoint");
   while (true) {
-    Level level;  // let go of without the mutex: to free so much memory takes a while
+    Level level;  // released without the mutex: to free that much memory takes time
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || (frozen_ && !failure_); });
@@ -271,7 +276,10 @@ void Overlay::run() {
     if (stopping_) return;
     const Result<LmdbFile::Size> size = file_.measure();
     if (done && !size) done = tl::unexpected(size.error());
-    if (!done) spdlog::error("{}; nothing is lost, it is in the journal", done.error().message);
+    if (!done) {
+      spdlog::error("the checkpoint failed, but no commit is lost: the journal has them: {}",
+                    done.error().message);
+    }
     {
       const std::lock_guard lock(mutex_);
       if (done) {
@@ -287,7 +295,8 @@ void Overlay::run() {
 }
 
 Status Overlay::apply(const Level& level) {
-  // With less room shorter transactions may do: what one frees, the next but one takes.
+  // If space is short, smaller transactions may still succeed: the pages that one transaction frees
+  // are reused by the next but one.
   std::string from;
   Status done;
   for (uint64_t most = step_bytes(options_.checkpoint_bytes); most > 0; most /= 16) {
@@ -297,7 +306,8 @@ Status Overlay::apply(const Level& level) {
   return done;
 }
 
-/// Brings the rows from key `from` on into LMDB, moving it on.
+/// Brings the rows from key `from` on into LMDB, and sets `from` to the first row that is not there
+/// yet. One transaction changes about `most_bytes`.
 Status Overlay::apply(const Level& level, std::string& from, uint64_t most_bytes) {
   const KeyRange range{from, kEverything.high};
   Memtable::Cursor rows(*level.table, level.last, range, Direction::kForward);

@@ -1,7 +1,8 @@
-// Overlay: what is committed and not yet in LMDB. A commit goes to the journal and into a memtable;
-// when that has grown it is frozen, another takes its place, and the checkpoint thread brings the
-// frozen one into LMDB, in key order and by short transactions. Rows that lived shortly never get
-// there. Whoever reads takes Layers. Of all else: the Transaction's thread only.
+// Overlay: the committed rows that LMDB does not have yet. A commit goes to the journal and into a
+// memtable. When the memtable is large enough it is frozen, a new one replaces it, and the
+// checkpoint thread writes the frozen one to LMDB in key order, in short transactions. Rows that
+// are deleted soon never reach LMDB. Readers use Layers, from any thread; all other functions
+// belong to the Transaction's thread.
 #pragma once
 
 #include <atomic>
@@ -23,69 +24,71 @@
 
 namespace millrace {
 
-/// The store as it was after one commit. What an upper layer says of a row holds, above LMDB as
-/// well, which may have a part of `frozen` already.
+/// The store as it was after one commit. The uppermost layer that has a row wins: `active`, then
+/// `frozen`, then LMDB. LMDB may already have some rows of `frozen`.
 struct Layers {
   explicit Layers(const LmdbFile& file) : lmdb(file) {}
 
   uint64_t commit = 0;
   std::shared_ptr<const Memtable> active;
-  std::shared_ptr<const Memtable> frozen;  ///< null: there is none
+  std::shared_ptr<const Memtable> frozen;  ///< null: no memtable is frozen
   LmdbReader lmdb;
 };
 
 struct OverlayOptions {
-  uint64_t checkpoint_bytes = 0;  ///< EnvironmentOptions
+  uint64_t checkpoint_bytes = 0;  ///< see EnvironmentOptions
   uint64_t soft_limit_bytes = 0;
   uint64_t reserve_bytes = 0;
-  bool waits_for_checkpoints = false;  ///< EnvironmentOptions
+  bool waits_for_checkpoints = false;  ///< see EnvironmentOptions
   std::function<void(const Error&)> on_failure;
 };
 
 class Overlay {
  public:
-  /// Reads the journal in `folder`. Errors: Journal::open's, and those of reading `file`, which
-  /// must outlive this.
+  /// Reads the journal in `folder` and starts the checkpoint thread. `file` must outlive the
+  /// Overlay. Errors: those of Journal::open(), and those of reading `file`.
   static Result<std::unique_ptr<Overlay>> open(const std::filesystem::path& folder, LmdbFile& file,
                                                const OverlayOptions& options);
 
-  /// The same without a thread and without any write: for reading only.
+  /// Reads the journal in `folder` for a read-only store: starts no thread and writes nothing.
+  /// Errors: those of Journal::read(), and those of reading `file`.
   static Result<std::unique_ptr<Overlay>> open_to_read(const std::filesystem::path& folder,
                                                        LmdbFile& file,
                                                        const OverlayOptions& options);
 
-  /// Ends the thread, which may leave work for the next open.
+  /// Ends the checkpoint thread. The next open finishes an unfinished checkpoint.
   ~Overlay();
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  /// Moves `layers` to the last commit. False: layers.lmdb.status() says why not. Any thread.
+  /// Sets `layers` to the last commit. False: layers.lmdb.status() has the error. Any thread.
   bool take(Layers& layers) const;
 
-  /// Transaction::commit.
+  /// Commits a write-set: see Transaction::commit().
   Status commit(const WriteSet& writes, Limit limit);
 
-  /// Environment::checkpoint.
+  /// Brings all committed rows into LMDB: see Environment::checkpoint().
   Status checkpoint();
 
-  /// Environment::used_bytes.
+  /// The size of the store: see Environment::used_bytes().
   uint64_t used_bytes() const;
 
  private:
-  /// What must be able to find room in LMDB.
+  /// An estimate of the space that rows need in LMDB.
   struct Load {
     uint64_t rows = 0;
-    int64_t bytes = 0;  ///< LmdbFile::room_for those that are not deleted
+    int64_t bytes = 0;  ///< the sum of LmdbFile::room_for() for the rows that are not deleted
   };
   struct Level {
     std::shared_ptr<Memtable> table = std::make_shared<Memtable>();
-    uint64_t last = 0;  ///< commit
+    uint64_t last = 0;  ///< its last commit
     Load load;
   };
 
   Overlay(std::filesystem::path folder, LmdbFile& file, const OverlayOptions& options);
 
-  /// Takes the journal's commits into memory as it shows them; `checkpointed` is LMDB's.
+  /// A Replay that adds the journal's commits to the memtables. `checkpointed` is the last commit
+  /// that LMDB has.
   Journal::Replay replaying(const std::optional<uint64_t>& checkpointed);
   void add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
   Status replay(uint64_t commit, std::string_view write_set);
@@ -96,7 +99,7 @@ class Overlay {
   Load waiting() const;
   bool has_failed() const;
   Status make_way(Limit limit);
-  Status turn();
+  Status switch_memtable();
   Status drain();
   void wait_for_checkpoint();
 
@@ -108,16 +111,16 @@ class Overlay {
   const OverlayOptions options_;
   LmdbFile& file_;
   std::unique_ptr<Journal> journal_;
-  uint64_t allocated_to_ = 0;         ///< so far the disk has room for LMDB's file
-  std::atomic<uint64_t> commit_ = 0;  ///< the last one
+  uint64_t allocated_to_ = 0;         ///< disk space for LMDB's file is allocated up to this byte
+  std::atomic<uint64_t> commit_ = 0;  ///< the last commit
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  Level active_;  ///< exchanged under the mutex; added to without it
+  Level active_;  ///< replaced under the mutex; rows are added without it
   std::optional<Level> frozen_;
-  uint64_t applied_rows_ = 0;     ///< of the frozen one's
-  std::optional<Error> failure_;  ///< of the checkpoint, which goes on when it is cleared
-  LmdbFile::Size size_;           ///< as the last checkpoint left it
+  uint64_t applied_rows_ = 0;     ///< rows of `frozen_` that are in LMDB
+  std::optional<Error> failure_;  ///< of the checkpoint, which resumes when this is cleared
+  LmdbFile::Size size_;           ///< after the last checkpoint
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

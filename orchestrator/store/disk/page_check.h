@@ -1,8 +1,8 @@
-// The page check: whether the pages of data.mdb make sound trees. LMDB has no checksums and trusts
-// its pages: a damaged byte can end the process that reads it, have it loop, or hide rows. This
-// reads the file with code of its own, which follows no offset, length or page number before it has
-// checked it, and reads no page twice. It knows pages, keys and free pages; what rows hold is the
-// business of orchestrator/check. It writes nothing. One thread at a time.
+// The page check: whether the pages of data.mdb form valid trees. LMDB has no checksums and trusts
+// its pages: a damaged byte can make the process that reads it crash or loop, or can hide rows. The
+// page check reads the file with its own code. That code checks each offset, length and page number
+// before it uses it, and reads no page twice. It checks pages, keys and free pages;
+// orchestrator/check checks the content of rows. It writes nothing. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -19,46 +19,47 @@ namespace millrace {
 
 class PageFile;
 
-/// One thing that is wrong with a page.
+/// One damage of a page.
 struct PageDamage {
-  std::string tree;  ///< name of the tree; `main` has the others' roots, `free` the free pages
+  std::string tree;  ///< name of the tree; `main` has the roots of the named trees, `free` the
+                     ///< list of free pages
   uint64_t page = 0;
   std::string found;  ///< what was found, and what was expected
 };
 
-/// `page 17 (tree live): …`: one line.
+/// The damage as one line: `page 17 (tree live): …`.
 std::string to_string(const PageDamage& damage);
 
 struct PageReport {
-  std::vector<PageDamage> damages;  ///< the first ones, PageCheckOptions::most_damages
-  uint64_t count = 0;               ///< how many there are, those left out as well
-  uint64_t pages = 0;               ///< how many were read
-  bool is_stopped = false;          ///< not all were
+  std::vector<PageDamage> damages;  ///< the first PageCheckOptions::most_damages damages
+  uint64_t count = 0;               ///< the number of all damages
+  uint64_t pages = 0;               ///< the number of pages that were read
+  bool is_stopped = false;          ///< the check was stopped before it had read all pages
 };
 
 struct PageCheckOptions {
   size_t most_damages = 100;
-  /// Where one of these trees has more leaf pages than that, its leaf pages are not read: what is
-  /// checked are the branch pages, which lead to each of them once, and the number of both.
+  /// If one of these trees has more than `most_leaf_pages` leaf pages, they are not read. Then only
+  /// its branch pages are checked, that they lead to each leaf page once, and the numbers of both.
   std::vector<std::string> large_trees;
   uint64_t most_leaf_pages = 0;
-  /// Asked every few thousand pages whether to go on; empty: always.
+  /// Called every few thousand pages; false stops the check. Empty: the check is never stopped.
   std::function<bool()> goes_on;
 };
 
 class PageCheck {
  public:
-  /// Opens the file and reads its two meta pages: the check is of the trees as the newest of them
-  /// has them. Where a process may write the file meanwhile, the caller keeps it from committing
-  /// during this call, and keeps a read transaction until run() has ended. Damaged meta pages are
-  /// no error but a finding of run(). Errors: `store.io`, `store.version` (another LMDB format).
+  /// Opens the file and reads its two meta pages. The trees of the newer one will be checked. If a
+  /// process may write the file at the same time, the caller must prevent commits during this call,
+  /// and must hold a read transaction until run() has ended. Damaged meta pages are not an error
+  /// here: run() reports them. Errors: `store.io`, `store.version` (another LMDB format).
   static Result<PageCheck> open(const std::filesystem::path& file);
 
   PageCheck(PageCheck&&) noexcept;
   ~PageCheck();
 
-  /// Reads every page that the trees reach, once. Memory: two bits for each page of the file, and a
-  /// page for each level of a tree. A page that cannot be read is a damage.
+  /// Reads every page of the trees once. Memory: two bits for each page of the file, and one page
+  /// for each level of a tree. A page that cannot be read is a damage.
   PageReport run(const PageCheckOptions& options = {});
 
  private:

@@ -45,7 +45,7 @@ Result<Meta> PageFile::read_meta(const std::filesystem::path& path, uint64_t num
   if (!read(number * page_bytes, bytes.data(), bytes.size(), got)) {
     return tl::unexpected(store_error(errno, "reading the meta pages", path));
   }
-  const Meta page = load_meta({bytes.data(), bytes.size()});  // zeros behind the end of the file
+  const Meta page = load_meta({bytes.data(), bytes.size()});  // zeros after the end of the file
   std::string fault = fault_of(page, number);
   if (!fault.empty() && !damage) damage = {.tree = "main", .page = number, .found = fault};
   return page;
@@ -59,11 +59,11 @@ Status PageFile::read_metas(const std::filesystem::path& path) {
   size = static_cast<uint64_t>(found.st_size);
   const Meta first = TRY(read_meta(path, 0));
   if (first.magic == kLmdbMagic && first.format != kLmdbFormat) {
-    // Not one damaged number: all that LMDB knows of a later format is there.
+    // If both meta pages have this format, the number is not damaged: it is another LMDB format.
     const Meta same = TRY(read_meta(path, 1));
     if (same.magic == kLmdbMagic && same.format == first.format) {
       return fail("store.version",
-                  fmt::format("{} has LMDB format {}, this millrace reads {}{}", path.string(),
+                  fmt::format("{} has LMDB format {}, this release reads {}{}", path.string(),
                               first.format, kLmdbFormat, advice_for("store.version")));
     }
   }

@@ -1,5 +1,5 @@
-// PageFile: data.mdb, opened to be read without LMDB, and what its newest meta page says. One
-// thread at a time; it writes nothing. For this folder only.
+// PageFile: data.mdb, opened for reading without LMDB, and the content of its newest meta page. One
+// thread at a time; it writes nothing. Only for orchestrator/store/disk.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ class PageFile {
   lmdb::Meta meta;
   std::optional<PageDamage> damage;  ///< of the meta pages
 
-  /// Reads as much as there is; false: errno says why not.
+  /// Reads up to `bytes` bytes from byte `at` of the file on. `got` is how many it read; fewer at
+  /// the end of the file. False: errno has the error.
   bool read(uint64_t at, char* to, size_t bytes, size_t& got) const;
 
  private:

@@ -44,10 +44,10 @@ std::string fault_of(const Meta& meta, uint64_t number) {
     return fmt::format("pages have {} bytes, expected a power of two from 256 to 32768", size);
   }
   if (meta.last_page < kMetaPages - 1 || meta.last_page >= kMostPages) {
-    return fmt::format("the last page is {}, expected one from 1 on", meta.last_page);
+    return fmt::format("the last page is {}, expected 1 or higher", meta.last_page);
   }
   if (meta.transaction != 0 && meta.transaction % 2 != number) {
-    return fmt::format("it is of transaction {}, expected an {} number", meta.transaction,
+    return fmt::format("its transaction is {}, expected an {} number", meta.transaction,
                        number == 0 ? "even" : "odd");
   }
   return {};

@@ -1,6 +1,6 @@
-// The layout of a page: how the bytes of data.mdb make pages, nodes, roots and meta pages. Only
-// what the page check needs of it; it checks nothing but meta pages. Values, no file. For this
-// folder only.
+// The layout of data.mdb: pages, nodes, roots and meta pages, as far as the page check needs them.
+// Of these it checks only meta pages. Works on bytes in memory, not on a file. Only for
+// orchestrator/store/disk.
 #pragma once
 
 #include <bit>
@@ -12,27 +12,27 @@
 
 namespace millrace::lmdb {
 
-// The layout of LMDB 0.9 on a machine of 64 bits, all numbers in the machine's order.
+// The layout of LMDB 0.9 on a 64-bit machine, with all numbers in the machine's byte order.
 //
-// Page: u64 its number, u16 unused, u16 flags; then of a branch or leaf page u16 lower, u16 upper,
-// and from byte 16 to `lower` the offsets of its nodes, u16 each, in the order of their keys. The
-// nodes themselves fill the page from `upper` to its end without a gap. Of an overflow run: u32 how
-// many pages it has, and from byte 16 on the value.
+// Page: u64 page number, u16 unused, u16 flags. A branch or leaf page continues with u16 lower, u16
+// upper, and from byte 16 to `lower` the offsets of its nodes, u16 each, in the order of their
+// keys. Its nodes fill the page from `upper` to the end without a gap. An overflow run continues
+// with u32 number of its pages, and from byte 16 on the value.
 //
-// Node: u16, u16, u16, u16 size of the key, the key. Of a branch page the first three are the
-// number of the child's page, low part first, and the key is the lowest that the child may have;
-// that of the first node does not count. Of a leaf page the first two are the size of the value,
-// the third is flags, and the value follows, or the number of its overflow run. A node begins at an
-// even byte.
+// Node: u16, u16, u16, u16 size of the key, the key. In a branch page, the first three u16 are the
+// page number of the child, low part first, and the key is the lowest key that the child may have;
+// the key of the first node is ignored. In a leaf page, the first two u16 are the size of the
+// value, the third has flags, and the value or the page number of its overflow run follows the key.
+// A node begins at an even byte.
 //
-// Meta page (0 and 1): behind the head u32 magic, u32 format, u64 unused, u64 size of the map, the
-// roots of the free tree and of the main tree, u64 last page, u64 transaction. A transaction writes
-// the page that its number is even or odd like.
+// Meta page (pages 0 and 1): after the head u32 magic, u32 format, u64 unused, u64 size of the map,
+// the root of the free tree, the root of the main tree, u64 last page, u64 transaction. A
+// transaction with an even number writes page 0, one with an odd number page 1.
 //
-// Root: u32 unused (in the free tree's: bytes of a page), u16 flags, u16 depth, u64 branch pages,
-// u64 leaf pages, u64 overflow pages, u64 entries, u64 page. The main tree has the roots of the
-// named trees as values. The free tree has under the number of a transaction the pages that it
-// freed: u64 how many, then u64 each, the last page first.
+// Root: u32 unused (in the root of the free tree: bytes of a page), u16 flags, u16 depth, u64
+// branch pages, u64 leaf pages, u64 overflow pages, u64 entries, u64 page. The values of the main
+// tree are the roots of the named trees. The free tree has, under the number of a transaction, the
+// pages that the transaction freed: u64 count, then u64 for each page, the last page first.
 static_assert(std::endian::native == std::endian::little && sizeof(size_t) == 8);
 
 inline constexpr size_t kPageHead = 16;
@@ -52,13 +52,13 @@ inline constexpr uint16_t kLeaf = 0x02;
 inline constexpr uint16_t kOverflow = 0x04;
 inline constexpr uint16_t kMeta = 0x08;
 
-inline constexpr uint16_t kInOverflow = 0x01;  ///< of a node: its value is an overflow run
-inline constexpr uint16_t kIsRoot = 0x02;      ///< its value is the root of a named tree
+inline constexpr uint16_t kInOverflow = 0x01;  ///< flag of a node: its value is an overflow run
+inline constexpr uint16_t kIsRoot = 0x02;      ///< flag of a node: its value is a named tree's root
 
-inline constexpr uint16_t kIntegerKeys = 0x08;  ///< of a root; only the free tree has it
-inline constexpr uint16_t kTreeFlags = 0x7f;    ///< those that say how a tree is made
+inline constexpr uint16_t kIntegerKeys = 0x08;  ///< flag of a root; only the free tree has it
+inline constexpr uint16_t kTreeFlags = 0x7f;    ///< mask of the flags that define a tree's kind
 
-/// A number that stands there; the caller has checked that it does.
+/// The number at byte `at`. The caller must have checked that `bytes` is long enough.
 template <class T>
 T load(std::string_view bytes, size_t at) {
   T number;
@@ -88,13 +88,13 @@ struct Meta {
   uint64_t transaction = 0;
 };
 
-/// The root that stands at that byte.
+/// The root at byte `at`; it has kRootSize bytes.
 Root load_root(std::string_view bytes, size_t at);
 
-/// The meta page of these bytes, which are kPageHead + kMetaSize at least.
+/// The meta page of these bytes; at least kPageHead + kMetaSize.
 Meta load_meta(std::string_view page);
 
-/// Why the meta page of that number is damaged; empty: it is not.
+/// Why the meta page with that number is damaged; empty: it is undamaged.
 std::string fault_of(const Meta& meta, uint64_t number);
 
 }  // namespace millrace::lmdb

@@ -54,7 +54,7 @@ void PageWalk::add(const Tree& tree, uint64_t page, std::string found) {
   report_.damages.push_back({.tree = tree.name, .page = page, .found = std::move(found)});
 }
 
-/// Reads the first bytes from that page on.
+/// Reads `bytes` bytes from the start of that page on into `to`. False: it added a damage.
 bool PageWalk::read_bytes(const Tree& tree, uint64_t page, size_t bytes, std::string& to) {
   if (++report_.pages % kPagesOfAStep == 0 && options_.goes_on) {
     report_.is_stopped = report_.is_stopped || !options_.goes_on();
@@ -74,8 +74,8 @@ bool PageWalk::read_bytes(const Tree& tree, uint64_t page, size_t bytes, std::st
   return false;
 }
 
-/// Whether ahead_ has these bytes of that page. Pages that follow each other in the file are read
-/// together, as far as that succeeds.
+/// Whether ahead_ has the first `bytes` bytes of that page. If the walk reads pages in the order of
+/// the file, this reads several of them at once, as far as that succeeds.
 bool PageWalk::is_ahead(uint64_t page, size_t bytes) {
   if (bytes > file_.page_bytes) return false;
   const auto has = [&] {
@@ -91,19 +91,20 @@ bool PageWalk::is_ahead(uint64_t page, size_t bytes) {
   return has();
 }
 
-/// Notes that page `from` leads to these pages, as the first to do so.
+/// Records that page `from` leads to `count` pages from `page` on. False: it added a damage: a page
+/// is out of range, or another page already leads to it.
 bool PageWalk::reach(const Tree& tree, uint64_t from, uint64_t page, uint64_t count) {
   const uint64_t end = std::min(pages_, file_.meta.last_page + 1);
   if (page < kMetaPages || page >= end || count > end - page) {
     add(tree, from,
         fmt::format("it leads to page {}{}, expected pages from {} to {}", page,
-                    count == 1 ? "" : fmt::format(" and the {} behind it", count - 1), kMetaPages,
+                    count == 1 ? "" : fmt::format(" and the {} after it", count - 1), kMetaPages,
                     end - 1));
     return false;
   }
   for (uint64_t one = page; one < page + count; ++one) {
     if (reached_[one]) {
-      add(tree, from, fmt::format("it leads to page {}, to which another one leads, too", one));
+      add(tree, from, fmt::format("it leads to page {}, to which another page leads, too", one));
       return false;
     }
     reached_[one] = true;
@@ -132,7 +133,7 @@ bool PageWalk::check_root(const Tree& tree) {
   if (root.depth > kMostDepth || (root.depth == 0) != (root.page == kNoPage)) {
     add(tree, tree.home,
         fmt::format("the root has depth {} and page {}, expected a depth up to {} and a page, or "
-                    "depth 0 and none",
+                    "depth 0 and no page",
                     root.depth, root.page, kMostDepth));
     return false;
   }
@@ -170,7 +171,7 @@ void PageWalk::check_page(const Tree& tree, uint64_t from, uint64_t number, size
   std::string_view before;
   for (size_t i = 0; i < page->nodes(); ++i) {
     const Node node = node_at(*page, i);
-    if (page->is_branch() && i == 0) continue;  // LMDB does not look at its key
+    if (page->is_branch() && i == 0) continue;  // LMDB ignores the key of this node
     if (!check_key(tree, *page, i, node.key, before, bounds)) return;
     before = node.key;
   }
@@ -200,7 +201,7 @@ std::optional<PageWalk::Page> PageWalk::read_page(const Tree& tree, uint64_t num
                   .lower = load<uint16_t>(bytes, 12),
                   .upper = load<uint16_t>(bytes, 14)};
   if (const auto found = load<uint64_t>(bytes, 0); found != number) {
-    add(tree, number, fmt::format("its head has number {}, expected its own", found));
+    add(tree, number, fmt::format("its head has number {}, expected {}", found, number));
     return std::nullopt;
   }
   const uint16_t flags = level < tree.root.depth ? kBranch : kLeaf;
@@ -210,7 +211,7 @@ std::optional<PageWalk::Page> PageWalk::read_page(const Tree& tree, uint64_t num
                     flags == kBranch ? "branch" : "leaf"));
     return std::nullopt;
   }
-  // LMDB ends the process at a branch page that leads nowhere else.
+  // LMDB aborts the process at a branch page with fewer than two nodes, except in the free tree.
   const size_t least = flags == kBranch && tree.kind != Kind::kFree ? 2 : 1;
   if (page.lower < kPageHead + 2 * least || page.lower % 2 != 0 || page.lower > page.upper ||
       page.upper % 2 != 0 || page.upper > bytes.size()) {
@@ -224,7 +225,8 @@ std::optional<PageWalk::Page> PageWalk::read_page(const Tree& tree, uint64_t num
   return page;
 }
 
-/// Whether the nodes lie one behind the other to the end of the page, and each has its offset.
+/// Whether the nodes follow each other without a gap to the end of the page, and each has one
+/// offset.
 bool PageWalk::check_nodes(const Tree& tree, const Page& page) {
   std::fill(starts_.begin(), starts_.end(), false);
   const std::string_view bytes = page.bytes;
@@ -255,8 +257,8 @@ bool PageWalk::check_nodes(const Tree& tree, const Page& page) {
     const size_t at = page.offset(i);
     if (at % 2 != 0 || at >= bytes.size() || !starts_[at / 2]) {
       add(tree, page.number,
-          fmt::format("offset {} is {}, expected the beginning of a node that no other has", i,
-                      at));
+          fmt::format("offset {} is {}, expected the beginning of a node that has no other offset",
+                      i, at));
       return false;
     }
     starts_[at / 2] = false;
@@ -264,7 +266,7 @@ bool PageWalk::check_nodes(const Tree& tree, const Page& page) {
   return true;
 }
 
-/// Of a page whose nodes were checked.
+/// The node with that index. check_nodes() must have accepted the page.
 PageWalk::Node PageWalk::node_at(const Page& page, size_t node) const {
   const size_t at = page.offset(node);
   const std::string_view bytes = page.bytes;
@@ -298,7 +300,8 @@ bool PageWalk::check_key(const Tree& tree, const Page& page, size_t node, std::s
     return false;
   }
   if (!before.empty() || bounds.from.empty()) return true;
-  // A branch page has no key that is its own lower bound: no page would be before it.
+  // A key of a branch page must be above the page's lower bound: otherwise its first child would
+  // have no keys.
   const bool fits =
       page.is_branch() ? is_less(tree, bounds.from, key) : !is_less(tree, key, bounds.from);
   return fits || refuse_key(tree, page, node);
@@ -348,7 +351,7 @@ void PageWalk::check_named(const Tree& tree, const Page& page, const Node& node)
   named_.push_back(std::move(named));
 }
 
-/// The overflow run that has the value of a node.
+/// Checks the overflow run with the value of a node, and sets `run` to its first page.
 bool PageWalk::check_run(const Tree& tree, const Page& page, const Node& node, uint64_t& run) {
   run = load<uint64_t>(page.bytes, node.value_at);
   if (!reach(tree, page.number, run, 1)) return false;
@@ -376,7 +379,7 @@ void PageWalk::check_free(const Tree& tree, const Page& page, const Node& node) 
   if (node.flags != 0) {
     uint64_t run = 0;
     if (!check_run(tree, page, node, run)) return;
-    if (!read_bytes(tree, run, kPageHead + node.bytes, list)) return;  // once more, in full
+    if (!read_bytes(tree, run, kPageHead + node.bytes, list)) return;  // again, with the value
     list.erase(0, kPageHead);
   }
   const auto by = load<uint64_t>(node.key, 0);
@@ -411,10 +414,10 @@ void PageWalk::check_free(const Tree& tree, const Page& page, const Node& node) 
 void PageWalk::check_free_pages(const Tree& tree) {
   for (uint64_t page = kMetaPages; page < pages_; ++page) {
     if (free_[page] && reached_[page]) {
-      add(tree, page, "it is in the list of free pages, and a tree has it");
+      add(tree, page, "it is in the list of free pages, but a tree uses it");
     }
   }
-  // A page that was used and freed by one transaction was never written.
+  // A page that one transaction used and freed was never written, so the file may end before it.
   const uint64_t end = file_.meta.last_page + 1;
   if (report_.count == 0 && !report_.is_stopped && end > pages_ && end - pages_ > free_behind_) {
     add(tree, tree.home,

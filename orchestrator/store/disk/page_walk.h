@@ -1,6 +1,6 @@
-// PageWalk: one run of the page check over all trees of data.mdb: the main tree, those that it
-// names, and that of the free pages. It follows no offset, length or page number before it has
-// checked it, and reaches no page twice. One thread. For this folder only.
+// PageWalk: one run of the page check over all trees of data.mdb: the main tree, the trees that it
+// names, and the tree of free pages. It checks each offset, length and page number before it uses
+// it, and reads no page twice. One thread. Only for orchestrator/store/disk.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class PageWalk {
   PageWalk(const PageFile& file, const PageCheckOptions& options)
       : file_(file), options_(options), pages_(file.size / file.page_bytes) {}
 
-  /// Reads every page that the trees reach, once. Call it once.
+  /// Reads every page of the trees once. Call it once.
   PageReport run();
 
  private:
@@ -33,7 +33,7 @@ class PageWalk {
     uint64_t home = 0;      ///< the page that has the root
     bool is_large = false;  ///< its leaf pages are not read
   };
-  /// The keys that a page may have; empty: no bound.
+  /// The range of keys of a page: `from` ≤ key < `to`; empty: no bound.
   struct Bounds {
     std::string_view from;
     std::string_view to;
@@ -44,7 +44,7 @@ class PageWalk {
     uint64_t overflow_pages = 0;
     uint64_t entries = 0;
   };
-  /// A branch or leaf page, whose head was checked.
+  /// A branch or leaf page with a checked head.
   struct Page {
     uint64_t number = 0;
     std::string_view bytes;
@@ -60,10 +60,10 @@ class PageWalk {
   };
   struct Node {
     std::string_view key;
-    uint16_t flags = 0;   ///< of a leaf page
-    uint64_t child = 0;   ///< of a branch page
-    uint64_t bytes = 0;   ///< of the value
-    size_t value_at = 0;  ///< where that or the number of its run stands in the page
+    uint16_t flags = 0;   ///< leaf pages only
+    uint64_t child = 0;   ///< branch pages only: the child's page number
+    uint64_t bytes = 0;   ///< size of the value
+    size_t value_at = 0;  ///< offset in the page of the value or of its run's page number
   };
 
   void add(const Tree& tree, uint64_t page, std::string found);
@@ -92,19 +92,19 @@ class PageWalk {
 
   const PageFile& file_;
   const PageCheckOptions& options_;
-  const uint64_t pages_;  ///< that are whole in the file
+  const uint64_t pages_;  ///< the number of complete pages in the file
   PageReport report_;
 
   uint64_t ahead_from_ = 0;  ///< the first page of ahead_
   std::string ahead_;        ///< pages that were read ahead
-  uint64_t expected_ = 0;    ///< the page behind the one that was read last
+  uint64_t expected_ = 0;    ///< the page after the last page that was read
 
-  std::vector<std::string> levels_{lmdb::kMostDepth};  ///< the page in hand of each level
-  std::vector<bool> starts_;                           ///< where nodes of the page in hand begin
+  std::vector<std::string> levels_{lmdb::kMostDepth};  ///< the current page of each level
+  std::vector<bool> starts_;                           ///< where nodes of the current page begin
   std::vector<bool> reached_;
   std::vector<bool> free_;
-  uint64_t free_behind_ = 0;  ///< free pages behind the end of the file
-  Counts counts_;             ///< of the tree in hand
+  uint64_t free_behind_ = 0;  ///< the number of free pages after the end of the file
+  Counts counts_;             ///< of the current tree
   std::vector<Tree> named_;
 };
 

@@ -39,7 +39,7 @@ tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* 
 
 struct Seal::Keys {
   unsigned char master[kKeySize];
-  unsigned char box[kKeySize];    ///< for what is sealed
+  unsigned char box[kKeySize];    ///< for the rows
   unsigned char nonce[kKeySize];  ///< for the nonces
   unsigned char ids[kKeySize];    ///< for the ids of calls
 
@@ -66,7 +66,7 @@ struct Seal::Keys {
 void Seal::Free::operator()(Keys* keys) const { sodium_free(keys); }
 
 Seal::KeysHandle Seal::make_keys() {
-  CHECK(sodium_init() >= 0, "libsodium does not start");
+  CHECK(sodium_init() >= 0, "libsodium cannot be initialised");
   KeysHandle keys(static_cast<Keys*>(sodium_malloc(sizeof(Keys))));
   CHECK(keys != nullptr, "no memory for a key");
   return keys;
@@ -80,13 +80,13 @@ Seal Seal::make() {
 }
 
 Result<Seal> Seal::read(const std::filesystem::path& file) {
-  // Not by os/read_file.h: its strings would leave copies of the key in memory.
+  // Without os/read_file.h: its strings would leave copies of the key in memory.
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  char text[2 * kKeySize + 3];  // room for a line's end, and for a byte too many
+  char text[2 * kKeySize + 3];  // for two bytes of a line end, and one that shows a longer file
   const ssize_t size = !opened ? -1 : ::read(opened.fd(), text, sizeof text);
   if (size < 0) {
-    return fail("store.key", fmt::format("the key of the secrets, {}, cannot be read: {}",
-                                         file.string(), std::strerror(errno)));
+    return fail("store.key", fmt::format("the secret key {} cannot be read: {}", file.string(),
+                                         std::strerror(errno)));
   }
   KeysHandle keys = make_keys();
   size_t length = static_cast<size_t>(size);
@@ -103,8 +103,8 @@ Result<Seal> Seal::read(const std::filesystem::path& file) {
   sodium_memzero(text, sizeof text);
   if (!is_key) {
     return fail("store.key",
-                fmt::format("{} is no key: 32 bytes are wanted, or 64 hexadecimal digits (`openssl "
-                            "rand -hex 32` makes some)",
+                fmt::format("{} is not a secret key: expected 32 bytes, or 64 hexadecimal digits "
+                            "(`openssl rand -hex 32` generates them)",
                             file.string()));
   }
   keys->derive();
@@ -115,7 +115,7 @@ Status Seal::write(const std::filesystem::path& file) const {
   std::array<char, 2 * kKeySize + 1> line;
   sodium_bin2hex(line.data(), line.size(), keys_->master, kKeySize);
   line.back() = '\n';
-  const std::filesystem::path part = file.string() + ".new";  // a key is whole or not there
+  const std::filesystem::path part = file.string() + ".new";  // renamed once it is complete
   const Descriptor opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool written =
       opened &&

@@ -1,7 +1,7 @@
-// Seal: what of the store only the holder of a key may read. A row that holds a secret, or data
-// that was made with one, is sealed whole (libsodium secretbox); its nonce is a keyed hash of what
-// it holds and of its place, so that the same batch leaves the same bytes, and so that a row which
-// was moved elsewhere does not open. Immutable; any thread.
+// Seal: encrypts rows of the store. A row that holds a secret, or data that was computed from one,
+// is encrypted as a whole (libsodium secretbox). The nonce is a keyed hash of the row's content and
+// place. So the same batch writes the same bytes, and a row that was moved to another place does
+// not open. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,27 @@ namespace millrace {
 
 class Seal {
  public:
-  /// With a new random key, which is in no file yet.
+  /// A seal with a new random key that is not in a file yet.
   static Seal make();
 
-  /// With the key in that file: 32 bytes, or 64 hexadecimal digits. Errors: `store.key`.
+  /// A seal with the key in that file: 32 bytes, or 64 hexadecimal digits. Errors: `store.key`.
   static Result<Seal> read(const std::filesystem::path& file);
 
-  /// Writes the key into that file, which only its owner may read, and syncs it and its folder.
+  /// Writes the key to that file (mode 0600), and syncs the file and its folder.
   /// Errors: `store.io`, `store.full`.
   Status write(const std::filesystem::path& file) const;
 
-  /// `context` is the row's place.
+  /// Encrypts a row. `context` is the row's place: open() needs the same one.
   std::string seal(std::string_view bytes, std::string_view context) const;
 
-  /// nullopt: it was sealed with another key, for another place, or is damaged.
+  /// Decrypts a row. nullopt: it was sealed with another key or for another place, or is damaged.
   std::optional<std::string> open(std::string_view sealed, std::string_view context) const;
 
-  /// A key for ids that only the holder of this key may be able to compute; 32 bytes.
+  /// A key of 32 bytes, derived from this one, for ids that cannot be computed without the key.
   std::string id_key() const;
 
-  /// Whether a row's bytes are sealed. No record, no JSON text and no number begins so.
+  /// Whether a row's bytes are sealed: they begin with kMark, and no record, JSON text or number
+  /// does.
   static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
 
  private:
@@ -51,7 +52,7 @@ class Seal {
   explicit Seal(KeysHandle keys) : keys_(std::move(keys)) {}
   static KeysHandle make_keys();
 
-  KeysHandle keys_;  ///< in memory that is not swapped, and wiped when it is freed
+  KeysHandle keys_;  ///< in memory that is never swapped and is wiped when it is freed
 };
 
 }  // namespace millrace

@@ -37,9 +37,9 @@ const char* code_of(int error) {
 const char* advice_for(std::string_view code) {
   if (code == "store.full") return "; free space or raise the limit";
   if (code == "store.corrupt") return "; restore the folder from a backup";
-  if (code == "store.version") return "; open it with the version that wrote it";
-  if (code == "store.readers") return "; too many reads at a time";
-  if (code == "store.sync") return "; what reached the disk is not known, stop and start again";
+  if (code == "store.version") return "; open it with the release that wrote it";
+  if (code == "store.readers") return "; too many reads run at a time, try again later";
+  if (code == "store.sync") return "; the state of the disk is unknown, restart the server";
   return "";
 }
 

@@ -1,5 +1,5 @@
-// Table: the named trees of rows, and the absolute keys under which journal, memory and LMDB know a
-// row: the table's byte, then the key.
+// Table: the named trees of rows, and the absolute keys that identify a row in the journal, in
+// memory and in LMDB. An absolute key is the table's byte, then the key.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// A named tree of rows. The value is the first byte of the absolute keys of its rows and never
-/// changes its meaning; kTables gives the name on disk.
+/// A named tree of rows. The enum value is the first byte of the absolute keys of its rows and
+/// must never change its meaning. kTables has the name on disk.
 enum class Table : uint8_t {
   kMeta = 'm',
   kNamespaces = 'n',
@@ -25,7 +25,7 @@ enum class Table : uint8_t {
   kOutbox = 'o',
   kSent = 'a',
   kDedupe = 'k',
-  kRecent = 'r',
+  kKeptEvents = 'r',
   kInbox = 'i',
   kFanout = 'f',
   kIdempotency = 'q',
@@ -34,7 +34,7 @@ enum class Table : uint8_t {
   kSchedules = 'c',
   kDeadLetters = 'x',
   kTasks = 'p',
-  kHooks = 'u',
+  kWebhooks = 'u',
 };
 
 struct TableName {
@@ -42,7 +42,7 @@ struct TableName {
   const char* name;
 };
 
-/// Every table, once. A new one is added here and above, nowhere else.
+/// Every table, once. To add a table, add it here and to enum Table; nothing else lists the tables.
 inline constexpr std::array<TableName, 22> kTables{{
     {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
     {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
@@ -50,20 +50,21 @@ inline constexpr std::array<TableName, 22> kTables{{
     {Table::kHistory, "history"},     {Table::kGroups, "groups"},
     {Table::kDelayed, "delayed"},     {Table::kOutbox, "outbox"},
     {Table::kSent, "sent"},           {Table::kDedupe, "dedupe"},
-    {Table::kRecent, "recent"},       {Table::kInbox, "inbox"},
+    {Table::kKeptEvents, "recent"},   {Table::kInbox, "inbox"},
     {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
     {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
     {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
-    {Table::kTasks, "tasks"},         {Table::kHooks, "hooks"},
+    {Table::kTasks, "tasks"},         {Table::kWebhooks, "hooks"},
 }};
 
-/// The row of kMeta that has the store's format.
+/// The key of the row in kMeta that holds the store's format.
 inline constexpr std::string_view kFormatKey = "format";
 
 /// The table's name on disk and in messages.
 const char* table_name(Table table);
 
-/// Keys are 1 to 511 bytes, without the table's byte; LMDB takes no longer ones.
+/// The maximum size of a key in bytes, without the table's byte: the limit of LMDB. The minimum is
+/// 1 byte.
 inline constexpr size_t kMaxKeySize = 511;
 
 inline Table table_of(std::string_view absolute_key) {
@@ -72,7 +73,8 @@ inline Table table_of(std::string_view absolute_key) {
 
 inline std::string_view key_of(std::string_view absolute_key) { return absolute_key.substr(1); }
 
-/// A table's byte and a key in one piece, without the heap. A key of another size is a bug.
+/// A table's byte and a key, in one buffer without a heap allocation. A key that is empty or longer
+/// than kMaxKeySize is a bug (CHECK).
 class AbsoluteKey {
  public:
   AbsoluteKey(Table table, std::string_view key) : size_(key.size() + 1) {
@@ -90,7 +92,7 @@ class AbsoluteKey {
   char bytes_[1 + kMaxKeySize];
 };
 
-/// The absolute keys from `low` on that come before `high`.
+/// The absolute keys k with `low` ≤ k < `high`.
 struct KeyRange {
   std::string low;
   std::string high;

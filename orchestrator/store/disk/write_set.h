@@ -1,4 +1,5 @@
-// WriteSet: what a batch changes, as a value: it is the unit of the journal, and replays elsewhere.
+// WriteSet: the changes of a batch as a value. It is the unit of the journal and can be replayed on
+// another store.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@ namespace millrace {
 /// Absolute key (table.h) to the value, or to nullopt for "deleted".
 using WriteSet = std::map<std::string, std::optional<std::string>, std::less<>>;
 
-/// Which batches the soft limit stops.
+/// Whether the soft limit applies to a batch.
 enum class Limit : uint8_t {
-  kKept,    ///< the rule
-  kPassed,  ///< for what must work when the store is full: cancels, deletes, retention
+  kKept,    ///< the limit applies: the normal case
+  kPassed,  ///< for batches that must work when the store is full: cancels, deletes, retention
 };
 
-/// Appends its bytes (docs/FORMATS.md).
+/// Appends the encoded write-set to `bytes` (docs/FORMATS.md).
 void append_encoded(std::string& bytes, const WriteSet& writes);
 
-/// Shows its entries in order. False: these are not the bytes of a write-set; what was shown is to
-/// be forgotten.
+/// Decodes a write-set and calls `see` for each entry, in order. False: the bytes are not a valid
+/// write-set, and the caller must discard the entries that `see` received.
 bool each_write(std::string_view bytes,
                 const std::function<void(std::string_view absolute_key,
                                          std::optional<std::string_view> value)>& see);

@@ -27,7 +27,7 @@ std::string call_key(const std::string& prefix, size_t index) {
 
 bool stands_as(const Call& call, const Call& row) {
   return call.status == row.status && call.attempt == row.attempt && call.id == row.id &&
-         call.retry_at == row.retry_at && call.begun == row.begun &&
+         call.retry_at == row.retry_at && call.started == row.started &&
          call.deadlines == row.deadlines && call.input.shared_text() == row.input.shared_text() &&
          call.result.shared_text() == row.result.shared_text();
 }
@@ -43,7 +43,7 @@ std::string encode_call(const Call& call) {
   writer.bytes(call.input.text());
   writer.bytes(call.result.text());
   writer.boolean(call.outside);
-  writer.boolean(call.begun);
+  writer.boolean(call.started);
   put_optional(writer, call.first_at, put_time);
   for (const auto& deadline : call.deadlines) put_optional(writer, deadline, put_time);
   put_optional(writer, call.last_error, [](Writer& to, const CallFailure& failure) {
@@ -65,7 +65,7 @@ Result<Call> decode_call(std::string_view bytes) {
   call.result = get_json(reader);
   if (version >= 2) {
     call.outside = reader.boolean();
-    call.begun = reader.boolean();
+    call.started = reader.boolean();
     call.first_at = get_optional(reader, get_time);
     for (auto& deadline : call.deadlines) deadline = get_optional(reader, get_time);
   }
@@ -84,7 +84,7 @@ Status read_calls(const View& view, Table table, const std::string& prefix,
     const std::string key = call_key(prefix, i);
     auto call = TRY(read(view, table, key, decode_call));
     if (!call) {
-      return missing_row(table, key, fmt::format(", and the head tells of {} calls", calls.size()));
+      return missing_row(table, key, fmt::format(", but the head has {} calls", calls.size()));
     }
     calls[i] = std::move(*call);
   }

@@ -1,6 +1,6 @@
-// Call rows: the calls of an instance, a row each beside its head (head_rows.h), so that a call
-// that changes is written alone. Table `live`; an instance that has ended has none. They are read
-// and written with their instance (instance_rows.h): others need only the bytes.
+// Call rows: the calls of an instance, one row for each next to its head (head_rows.h), so that
+// only changed calls are written. Table `live`; an ended instance has no calls. instance_rows.h
+// reads and writes them with their instance.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ namespace millrace {
 std::string encode_call(const Call& call);
 Result<Call> decode_call(std::string_view bytes);
 
-/// Reads all of `calls`, whose number the head gives. `prefix` is that of the instance's keys
-/// (rows::instance_prefix). Error: a damaged row, also where one is missing.
+/// Reads all elements of `calls`; the head gives their number. `prefix` is the prefix of the
+/// instance's keys (rows::instance_prefix). Error: a damaged or missing row.
 Status read_calls(const View& view, Table table, const std::string& prefix,
                   std::vector<Call>& calls);
 
-/// Writes those calls of the instance that are not as `before`, which is what the rows have, and
-/// erases the rows of those that are gone.
+/// Writes the calls of the instance that differ from `before`, the calls in the rows, and erases
+/// the rows of calls that do not exist any more.
 void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
                  const std::vector<Call>& before);
 

@@ -15,10 +15,10 @@ namespace {
 /// Namespaces have settings since version 2.
 constexpr uint8_t kNamespaceVersion = 2;
 
-/// Workflows may be paused since version 2, and tell their groups from older ones since version 3.
+/// Workflows can be paused since version 2, and have `groups_from` since version 3.
 constexpr uint8_t kWorkflowVersion = 3;
 
-/// Schedules know their first tick since version 2.
+/// Schedules have their first tick since version 2.
 constexpr uint8_t kScheduleVersion = 2;
 
 std::string definition_key(Revision revision) {
@@ -93,21 +93,21 @@ Result<WorkflowRecord> decode_workflow(std::string_view bytes) {
 }
 
 Status each_workflow(const View& view,
-                     const std::function<void(NamespaceNumber space, std::string_view id,
+                     const std::function<void(NamespaceNumber ns, std::string_view id,
                                               const WorkflowRecord&)>& see) {
   return walk(view, Table::kWorkflows, {}, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
                 Reader reader(key);
-                const auto space = NamespaceNumber(reader.u32());
-                see(space, reader.rest(),
+                const auto ns = NamespaceNumber(reader.u32());
+                see(ns, reader.rest(),
                     TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
                 return true;
               });
 }
 
-Status each_workflow(const View& view, NamespaceNumber space,
+Status each_workflow(const View& view, NamespaceNumber ns,
                      const std::function<void(std::string_view id, const WorkflowRecord&)>& see) {
-  const std::string prefix = space_prefix(space);
+  const std::string prefix = ns_prefix(ns);
   return walk(view, Table::kWorkflows, prefix, {},
               [&](std::string_view key, std::string_view value) -> Result<bool> {
                 see(key.substr(prefix.size()),
@@ -116,22 +116,22 @@ Status each_workflow(const View& view, NamespaceNumber space,
               });
 }
 
-Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber ns,
                                                     std::string_view id) {
-  return read(view, Table::kWorkflows, space_prefix(space).append(id), decode_workflow);
+  return read(view, Table::kWorkflows, ns_prefix(ns).append(id), decode_workflow);
 }
 
-void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
+void write_workflow(Transaction& tx, NamespaceNumber ns, std::string_view id,
                     const WorkflowRecord& record) {
-  tx.put(Table::kWorkflows, space_prefix(space).append(id), encode(record));
+  tx.put(Table::kWorkflows, ns_prefix(ns).append(id), encode(record));
 }
 
-void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id) {
-  tx.erase(Table::kWorkflows, space_prefix(space).append(id));
+void erase_workflow(Transaction& tx, NamespaceNumber ns, std::string_view id) {
+  tx.erase(Table::kWorkflows, ns_prefix(ns).append(id));
 }
 
-Error damaged_workflow(NamespaceNumber space, std::string_view id, std::string_view what) {
-  return damaged_row(Table::kWorkflows, space_prefix(space).append(id), what);
+Error damaged_workflow(NamespaceNumber ns, std::string_view id, std::string_view what) {
+  return damaged_row(Table::kWorkflows, ns_prefix(ns).append(id), what);
 }
 
 // Definitions.

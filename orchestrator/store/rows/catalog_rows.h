@@ -1,7 +1,7 @@
-// Catalog rows: namespaces, workflows, the revisions of their definitions, and where their
-// schedules stand. Tables `namespaces`, `workflows`, `definitions`, `schedules`. Reading takes any
-// View, writing the Transaction. A row that is damaged is an error that names it (damage.h). All
-// decoders fail with `store.corrupt`, naming the kind of record.
+// Catalog rows: namespaces, workflows, the revisions of their definitions, and the progress of
+// their schedules. Tables `namespaces`, `workflows`, `definitions`, `schedules`. Functions that
+// read take any View, functions that write the Transaction. A damaged row gives an error that names
+// it (damage.h). All decoders fail with `store.corrupt` and name the kind of record.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace millrace {
 struct NamespaceRecord {
   NamespaceNumber number{};
   TimePoint created_at;
-  std::string settings;  ///< JSON; empty: none were given
+  std::string settings;  ///< JSON; empty: the namespace has no settings
 };
 std::string encode(const NamespaceRecord& record);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);
@@ -37,35 +37,35 @@ void erase_namespace(Transaction& tx, std::string_view name);
 
 // Workflows, by namespace and id.
 
-/// One workflow of a namespace, whatever its revisions.
+/// One workflow of a namespace, with all its revisions.
 struct WorkflowRecord {
   WorkflowNumber number{};
-  uint32_t latest = 0;  ///< revision that new starts take
+  uint32_t latest = 0;  ///< the revision that new instances use
   bool paused = false;
-  /// The revision since which its eventsAnd start has the same groups; 0: since before that was
-  /// noted. Groups of an earlier one are other groups.
+  /// The first revision whose eventsAnd start has the same groups as the latest one; 0: unknown,
+  /// because an earlier release wrote the row. Groups of earlier revisions are different groups.
   uint32_t groups_from = 0;
 };
 std::string encode(const WorkflowRecord& record);
 Result<WorkflowRecord> decode_workflow(std::string_view bytes);
 
-Status each_workflow(const View& view,
-                     const std::function<void(NamespaceNumber space, std::string_view id,
-                                              const WorkflowRecord&)>& see);
-/// Those of one namespace.
-Status each_workflow(const View& view, NamespaceNumber space,
+Status each_workflow(
+    const View& view,
+    const std::function<void(NamespaceNumber ns, std::string_view id, const WorkflowRecord&)>& see);
+/// Visits the workflows of one namespace.
+Status each_workflow(const View& view, NamespaceNumber ns,
                      const std::function<void(std::string_view id, const WorkflowRecord&)>& see);
-Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber space,
+Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber ns,
                                                     std::string_view id);
-void write_workflow(Transaction& tx, NamespaceNumber space, std::string_view id,
+void write_workflow(Transaction& tx, NamespaceNumber ns, std::string_view id,
                     const WorkflowRecord& record);
-void erase_workflow(Transaction& tx, NamespaceNumber space, std::string_view id);
-/// The error of the row of a workflow that does not fit what belongs to it.
-Error damaged_workflow(NamespaceNumber space, std::string_view id, std::string_view what);
+void erase_workflow(Transaction& tx, NamespaceNumber ns, std::string_view id);
+/// The error of a workflow's row that contradicts other rows of the workflow.
+Error damaged_workflow(NamespaceNumber ns, std::string_view id, std::string_view what);
 
 // Definitions, by workflow and revision.
 
-/// One revision: the text as it was given.
+/// One revision: the text as it was applied.
 struct DefinitionRecord {
   TimePoint created_at;
   std::string text;
@@ -74,21 +74,22 @@ std::string encode(const DefinitionRecord& record);
 Result<DefinitionRecord> decode_definition(std::string_view bytes);
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
-/// The revisions of a workflow, the newest first. `damaged` gets those that do not decode.
+/// Visits the revisions of a workflow, the newest first. `damaged` receives the errors of those
+/// that do not decode.
 Status each_definition(const View& view, WorkflowNumber workflow,
                        const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
                        const OnDamage& damaged);
 void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record);
-/// The error of a definition that decodes and cannot be used.
+/// The error of a definition that decodes but cannot be used.
 Error damaged_definition(Revision revision, std::string_view what);
 
-// Schedules: a row for each workflow that has one.
+// Schedules: a row for each workflow that has a schedule.
 
-/// Where the schedule of a workflow stands.
+/// The progress of a workflow's schedule.
 struct ScheduleRecord {
-  TimePoint from;                                 ///< its next tick is the first behind this moment
-  std::optional<TimePoint> last;                  ///< the last tick that came,
-  std::optional<TimePoint> first = std::nullopt;  ///< and the first
+  TimePoint from;                                 ///< the next tick is the first after this time
+  std::optional<TimePoint> last;                  ///< the last past tick
+  std::optional<TimePoint> first = std::nullopt;  ///< the first past tick
 };
 std::string encode(const ScheduleRecord& record);
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);
@@ -96,7 +97,7 @@ Result<ScheduleRecord> decode_schedule(std::string_view bytes);
 void write_schedule(Transaction& tx, WorkflowNumber workflow, const ScheduleRecord& record);
 void erase_schedule(Transaction& tx, WorkflowNumber workflow);
 Result<std::optional<ScheduleRecord>> read_schedule(const View& view, WorkflowNumber workflow);
-/// The error of a schedule that does not fit its workflow.
+/// The error of a schedule that contradicts its workflow.
 Error damaged_schedule(WorkflowNumber workflow, std::string_view what);
 
 }  // namespace millrace

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// As text where it is one; else in hexadecimal.
+/// The bytes as they are if they are printable ASCII, else in hexadecimal.
 std::string plain(std::string_view bytes) {
   const bool is_text =
       std::all_of(bytes.begin(), bytes.end(), [](char c) { return c >= ' ' && c < 0x7f; });
@@ -25,11 +25,11 @@ std::string instance_part(std::string_view key) {
   static constexpr std::array<const char*, 7> kParts{"head",       "input", "data",       "slots",
                                                      "found data", "call",  "failed data"};
   Reader reader(key);
-  const uint32_t space = reader.u32();
+  const uint32_t ns = reader.u32();
   const InstanceId id{reader.id()};
   const uint8_t part = reader.u8();
   if (!reader.ok() || part >= kParts.size()) return plain(key);
-  std::string text = fmt::format("namespace {} instance {} {}", space, to_string(id), kParts[part]);
+  std::string text = fmt::format("namespace {} instance {} {}", ns, to_string(id), kParts[part]);
   if (key.size() > 4 + 16 + 1) text += fmt::format(" {}", reader.u32());
   return text;
 }
@@ -45,7 +45,7 @@ std::string readable(Table table, std::string_view key) {
     case Table::kSent:
     case Table::kDelayed:
     case Table::kInbox:
-    case Table::kHooks:
+    case Table::kWebhooks:
     case Table::kFanout: {
       const uint64_t number = reader.u64();
       return reader.done() ? std::to_string(number) : plain(key);
@@ -66,9 +66,9 @@ std::string readable(Table table, std::string_view key) {
     }
     case Table::kWorkflows:
     case Table::kSecrets: {
-      const uint32_t space = reader.u32();
+      const uint32_t ns = reader.u32();
       if (!reader.ok()) return plain(key);
-      return fmt::format("namespace {} {}", space, plain(reader.rest()));
+      return fmt::format("namespace {} {}", ns, plain(reader.rest()));
     }
     default:
       return plain(key);
@@ -79,7 +79,7 @@ std::string readable(Table table, std::string_view key) {
 
 Error damaged_row(Table table, std::string_view key, std::string_view what) {
   std::string message = fmt::format(
-      "row {} of table {} is damaged: {}; `millrace verify` shows all that is, and what to do",
+      "row {} of table {} is damaged: {}; `millrace verify` lists all damaged rows and what to do",
       readable(table, key), table_name(table), what);
   Reader reader(key);
   reader.u32();

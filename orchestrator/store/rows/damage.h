@@ -1,5 +1,5 @@
-// Damaged rows: one that holds what no release writes is an error of its own, which names the row.
-// What owns the row (an instance, a hook, a delayed event …) is set aside for it, and nothing else.
+// Damaged rows: a row with content that no release writes gives an error that names the row. Only
+// the owner of the row (an instance, a webhook message, a delayed event …) is given up for it.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace millrace {
 
-/// The code of all errors of damaged rows. Reading again does not help; other `store.…` errors are
-/// about files and room.
+/// The code of all errors about damaged rows. A retry does not help. Other `store.…` errors are
+/// about files and disk space.
 inline constexpr std::string_view kDamagedRow = "store.damaged_row";
 
-/// The error of one row: names the table and the key, says what is wrong with it and what to do.
-/// `what` reads as "its record is cut short".
+/// The error of one row. Its message names the table and the key, the damage and what to do. `what`
+/// is a clause such as "its record is cut short".
 Error damaged_row(Table table, std::string_view key, std::string_view what);
 
 inline bool is_damaged_row(const Error& error) { return error.code == kDamagedRow; }
 
-/// Hears of each damaged row that a walk has passed over; none: the first one ends the walk, as its
-/// error.
+/// Receives the error of each damaged row that a walk skips. If it is empty, the first damaged row
+/// ends the walk, and the walk returns its error.
 using OnDamage = std::function<void(const Error& damage)>;
 
-/// The highest number that a row or a counter may have: the timers of rows have their kind above it
-/// (orchestrator/memory/wait_index.cc). It takes a million numbers a second for 2 000 years.
+/// The highest number that a row or a counter may have: the ids of timers have their kind in the
+/// bits above it (orchestrator/memory/wait_index.cc). A million numbers a second reach it in 2 000
+/// years.
 inline constexpr uint64_t kMostNumber = (uint64_t{1} << 56) - 1;
 
 /// The bounds of every time in the store: the years 0 to 9999, as RFC 3339 writes them.

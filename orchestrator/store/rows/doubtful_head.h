@@ -1,5 +1,5 @@
-// Doubtful heads: what is certain of an instance whose head is damaged. Other rows that are damaged
-// are errors that name them (damage.h).
+// Doubtful heads: the fields of a damaged head that can still be trusted. Other damaged rows give
+// errors that name them (damage.h).
 #pragma once
 
 #include <functional>
@@ -11,16 +11,17 @@
 
 namespace millrace {
 
-/// The head at the instance's key, living or ended, as its record says, though that may name
-/// another instance. What it refers to is only there if it names this instance in turn: otherwise
-/// `last_history` is 0 and `idempotency_key` is empty. nullopt: it is missing or does not decode.
-Result<std::optional<Instance>> read_doubtful_head(const View& view, NamespaceNumber space,
+/// The head at the instance's key, live or ended, as the record has it, though the record may name
+/// another instance. References are returned only if their rows name this instance: otherwise
+/// `last_history` is 0, or `idempotency_key` is empty. nullopt: the head is missing or does not
+/// decode.
+Result<std::optional<Instance>> read_doubtful_head(const View& view, NamespaceNumber ns,
                                                    const InstanceId& id);
 
-/// The living instances of the namespace behind that one whose head decodes and is damaged all the
-/// same (the head of another instance, or of one that has ended), until `see` returns false.
+/// Visits the live instances of the namespace after `behind` whose head decodes but is damaged (it
+/// is the head of another instance, or of an ended one), until `see` returns false.
 Status each_doubtful_head(
-    const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
+    const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
     const std::function<bool(const InstanceId& id, const Instance& head)>& see);
 
 }  // namespace millrace

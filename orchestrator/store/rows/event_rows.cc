@@ -13,25 +13,26 @@ using namespace rows;
 
 namespace {
 
-std::string recent_prefix(const RecentPlace& place) {
+std::string kept_event_prefix(const KeptEventPlace& place) {
   Writer key;
-  key.u32(static_cast<uint32_t>(place.space));
+  key.u32(static_cast<uint32_t>(place.ns));
   key.id(place.type);
   return key.take();
 }
 
-std::string recent_key(const RecentPlace& place) {
-  return recent_prefix(place) + key_of(place.number);
+std::string kept_event_key(const KeptEventPlace& place) {
+  return kept_event_prefix(place) + key_of(place.number);
 }
 
-Result<RecentPlace> recent_place(std::string_view key) {
+Result<KeptEventPlace> kept_event_place(std::string_view key) {
   Reader reader(key);
-  RecentPlace place;
-  place.space = NamespaceNumber(reader.u32());
+  KeptEventPlace place;
+  place.ns = NamespaceNumber(reader.u32());
   place.type = reader.id();
   place.number = reader.u64();
   if (!reader.done() || place.number == 0 || place.number > kMostNumber) {
-    return tl::unexpected(damaged_row(Table::kRecent, key, "its key is not one of a kept event"));
+    return tl::unexpected(
+        damaged_row(Table::kKeptEvents, key, "its key is not the key of a kept event"));
   }
   return place;
 }
@@ -52,66 +53,68 @@ Result<std::vector<Fingerprint>> decode_dedupe(std::string_view value) {
 
 // Kept events.
 
-std::string encode(const RecentRecord& record) {
+std::string encode(const KeptEventRecord& record) {
   Writer writer = begin_record();
   writer.id(record.known_as);
   writer.bytes(record.event);
   return writer.take();
 }
 
-Result<RecentRecord> decode_recent(std::string_view bytes) {
+Result<KeptEventRecord> decode_kept_event(std::string_view bytes) {
   Reader reader = open_record(bytes);
-  RecentRecord record;
+  KeptEventRecord record;
   record.known_as = reader.id();
   record.event = get_string(reader);
   return end_record(reader, std::move(record), "kept event");
 }
 
-Result<Event> event_of(const RecentPlace& place, const RecentRecord& record) {
-  return decode_event(Table::kRecent, recent_key(place), record.event);
+Result<Event> event_of(const KeptEventPlace& place, const KeptEventRecord& record) {
+  return decode_event(Table::kKeptEvents, kept_event_key(place), record.event);
 }
 
-void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record) {
-  tx.put(Table::kRecent, recent_key(place), encode(record));
+void write_kept_event(Transaction& tx, const KeptEventPlace& place, const KeptEventRecord& record) {
+  tx.put(Table::kKeptEvents, kept_event_key(place), encode(record));
 }
 
-void erase_recent(Transaction& tx, const RecentPlace& place) {
-  tx.erase(Table::kRecent, recent_key(place));
+void erase_kept_event(Transaction& tx, const KeptEventPlace& place) {
+  tx.erase(Table::kKeptEvents, kept_event_key(place));
 }
 
-Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place) {
-  return read(view, Table::kRecent, recent_key(place), decode_recent);
+Result<std::optional<KeptEventRecord>> read_kept_event(const View& view,
+                                                       const KeptEventPlace& place) {
+  return read(view, Table::kKeptEvents, kept_event_key(place), decode_kept_event);
 }
 
-Status each_recent(const View& view,
-                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see,
-                   const OnDamage& damaged) {
+Status each_kept_event(
+    const View& view, const std::function<void(const KeptEventPlace&, const KeptEventRecord&)>& see,
+    const OnDamage& damaged) {
   return walk(
-      view, Table::kRecent, {}, {},
+      view, Table::kKeptEvents, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        const RecentPlace place = TRY(recent_place(key));
-        see(place, TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
+        const KeptEventPlace place = TRY(kept_event_place(key));
+        see(place, TRY(rows::decode(view, Table::kKeptEvents, key, value, decode_kept_event)));
         return true;
       },
       damaged);
 }
 
-Status each_recent_of_type(const View& view, const RecentPlace& from,
-                           const std::function<bool(uint64_t number, const RecentRecord&)>& see,
-                           const OnDamage& damaged) {
+Status each_kept_event_of_type(
+    const View& view, const KeptEventPlace& from,
+    const std::function<bool(uint64_t number, const KeptEventRecord&)>& see,
+    const OnDamage& damaged) {
   return walk(
-      view, Table::kRecent, recent_prefix(from), recent_key(from),
+      view, Table::kKeptEvents, kept_event_prefix(from), kept_event_key(from),
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        const RecentPlace place = TRY(recent_place(key));
+        const KeptEventPlace place = TRY(kept_event_place(key));
         return see(place.number,
-                   TRY(rows::decode(view, Table::kRecent, key, value, decode_recent)));
+                   TRY(rows::decode(view, Table::kKeptEvents, key, value, decode_kept_event)));
       },
       damaged);
 }
 
-Result<uint64_t> last_recent(const View& view) {
+Result<uint64_t> last_kept_event(const View& view) {
   uint64_t highest = 0;
-  TRY(walk(view, Table::kRecent, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
+  TRY(walk(view, Table::kKeptEvents, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
     const size_t prefix = std::min(key.size(), sizeof(uint32_t) + sizeof(Fingerprint));
     highest = std::max(highest, number_of(key.substr(prefix)));
     return true;
@@ -144,7 +147,7 @@ Error damaged_fan_out(uint64_t number, std::string_view what) {
 
 std::string encode(const DelayedRecord& record) {
   Writer writer = begin_record();
-  writer.varint(static_cast<uint32_t>(record.space));
+  writer.varint(static_cast<uint32_t>(record.ns));
   writer.id(record.instance.bytes);
   put_time(writer, record.at);
   writer.bytes(record.event);
@@ -154,7 +157,7 @@ std::string encode(const DelayedRecord& record) {
 Result<DelayedRecord> decode_delayed(std::string_view bytes) {
   Reader reader = open_record(bytes);
   DelayedRecord record;
-  record.space = NamespaceNumber(get_u32(reader));
+  record.ns = NamespaceNumber(get_u32(reader));
   record.instance.bytes = reader.id();
   record.at = get_time(reader);
   record.event = get_string(reader);
@@ -198,7 +201,7 @@ void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
 }
 
 Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence) {
-  // Not through rows::read: any byte may be the first one, that of a seal too.
+  // Without rows::read(): the first byte of a fingerprint can be any byte, also that of a seal.
   const auto bytes = view.get(Table::kDedupe, dedupe_key(time, sequence));
   TRY(view.status());
   return bytes ? decode_dedupe(*bytes) : std::vector<Fingerprint>();

@@ -1,9 +1,9 @@
-// Event rows: events that the store keeps for later. Table `recent`: those that instances which
-// cannot listen yet may want; `fanout`: which of these have more targets than one batch wakes;
-// `delayed`: generated events that are to be published later; `dedupe`: the fingerprints of events
-// that had an effect. Events that wait for others are in group_rows.h. Reading takes any View,
-// writing the Transaction. A row that is damaged is an error that names it (damage.h); walks that
-// are given `damaged` pass over such rows. All decoders fail with `store.corrupt`.
+// Event rows: events that the store holds for later. Table `recent`: kept events, for instances
+// that cannot listen yet; `fanout`: the kept events that match more instances than one batch may
+// wake; `delayed`: generated events that are published later; `dedupe`: the fingerprints of events
+// that had an effect. Events that wait in groups are in group_rows.h. Functions that read take any
+// View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h); walks with `damaged` skip such rows. All decoders fail with `store.corrupt`.
 #pragma once
 
 #include <array>
@@ -26,60 +26,65 @@ namespace millrace {
 
 // Kept events.
 
-/// An event that is kept for instances which cannot listen yet.
-struct RecentRecord {
-  std::array<uint8_t, 16> known_as{};  ///< as in dedupe
+/// A kept event: stored for instances that cannot listen yet.
+struct KeptEventRecord {
+  std::array<uint8_t, 16> known_as{};  ///< the fingerprint of source and id, as in dedupe
   std::string event;                   ///< JSON format
 };
-std::string encode(const RecentRecord& record);
-Result<RecentRecord> decode_recent(std::string_view bytes);
+std::string encode(const KeptEventRecord& record);
+Result<KeptEventRecord> decode_kept_event(std::string_view bytes);
 
-/// Those of one type stand together, in the order of their numbers.
-struct RecentPlace {
-  NamespaceNumber space{};
+/// The key of a kept event. The kept events of one type are adjacent, in the order of their
+/// numbers.
+struct KeptEventPlace {
+  NamespaceNumber ns{};
   Fingerprint type{};  ///< of the event's type
   uint64_t number = 0;
 };
-/// The event itself. Error: a damaged row.
-Result<Event> event_of(const RecentPlace& place, const RecentRecord& record);
-void write_recent(Transaction& tx, const RecentPlace& place, const RecentRecord& record);
-void erase_recent(Transaction& tx, const RecentPlace& place);
-/// The one of that number; nullopt: it is not kept.
-Result<std::optional<RecentRecord>> read_recent(const View& view, const RecentPlace& place);
-/// By namespace and type.
-Status each_recent(const View& view,
-                   const std::function<void(const RecentPlace&, const RecentRecord&)>& see,
-                   const OnDamage& damaged = nullptr);
-/// Those of that namespace and type from that number on, until `see` returns false.
-Status each_recent_of_type(const View& view, const RecentPlace& from,
-                           const std::function<bool(uint64_t number, const RecentRecord&)>& see,
-                           const OnDamage& damaged = nullptr);
-/// The highest number of a kept event; 0: none is kept.
-Result<uint64_t> last_recent(const View& view);
+/// The decoded event. Error: a damaged row.
+Result<Event> event_of(const KeptEventPlace& place, const KeptEventRecord& record);
+void write_kept_event(Transaction& tx, const KeptEventPlace& place, const KeptEventRecord& record);
+void erase_kept_event(Transaction& tx, const KeptEventPlace& place);
+/// The kept event at that place; nullopt: there is none.
+Result<std::optional<KeptEventRecord>> read_kept_event(const View& view,
+                                                       const KeptEventPlace& place);
+/// Visits all kept events, by namespace, type and number.
+Status each_kept_event(
+    const View& view, const std::function<void(const KeptEventPlace&, const KeptEventRecord&)>& see,
+    const OnDamage& damaged = nullptr);
+/// Visits the kept events of the namespace and type of `from`, from its number on, until `see`
+/// returns false.
+Status each_kept_event_of_type(
+    const View& view, const KeptEventPlace& from,
+    const std::function<bool(uint64_t number, const KeptEventRecord&)>& see,
+    const OnDamage& damaged = nullptr);
+/// The highest number of a kept event; 0: there is none.
+Result<uint64_t> last_kept_event(const View& view);
 
-// Fan-outs: kept events that have more targets than one batch wakes, by their numbers in `recent`.
+// Fan-outs: kept events that match more instances than one batch may wake, by their numbers in
+// `recent`.
 
 void write_fan_out(Transaction& tx, uint64_t number);
 void erase_fan_out(Transaction& tx, uint64_t number);
 Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see,
                     const OnDamage& damaged = nullptr);
-/// The error of a fan-out that does not fit the kept events.
+/// The error of a fan-out that contradicts the kept events.
 Error damaged_fan_out(uint64_t number, std::string_view what);
 
 // Delayed events, by number.
 
-/// A generated event that is to be published later.
+/// A delayed event.
 struct DelayedRecord {
-  NamespaceNumber space{};
-  InstanceId instance;  ///< whose event it is
-  TimePoint at;
+  NamespaceNumber ns{};
+  InstanceId instance;  ///< the instance that generated the event
+  TimePoint at;         ///< when to publish it
   std::string event;    ///< JSON format
-  bool sealed = false;  ///< not in the bytes: they are sealed in their row
+  bool sealed = false;  ///< whether the row is sealed; not in the encoded bytes
 };
 std::string encode(const DelayedRecord& record);
 Result<DelayedRecord> decode_delayed(std::string_view bytes);
 
-/// The event itself. Error: a damaged row.
+/// The decoded event. Error: a damaged row.
 Result<Event> event_of(uint64_t number, const DelayedRecord& record);
 void write_delayed(Transaction& tx, uint64_t number, const DelayedRecord& record);
 void erase_delayed(Transaction& tx, uint64_t number);
@@ -88,11 +93,12 @@ Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see,
                     const OnDamage& damaged = nullptr);
 
-// Dedupe: the fingerprints of a batch's events that had an effect, under the batch's time.
+// Dedupe: the fingerprints of the events of a batch that had an effect. The key is the time of the
+// batch's last event and the sequence of that event in the stream.
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
                   const std::vector<Fingerprint>& events);
-/// Empty: there is no such row.
+/// The fingerprints of one row; empty: there is no such row.
 Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence);
 void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
 Status each_dedupe(const View& view,

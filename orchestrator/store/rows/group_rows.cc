@@ -60,7 +60,7 @@ Result<GroupedEvent> grouped_of(const View& view, std::string_view key, std::str
   event.queue.entry = static_cast<uint16_t>(high << 8 | reader.u8());
   event.number = reader.u64();
   if (!reader.done() || event.number == 0 || event.number > kMostNumber) {
-    return tl::unexpected(damaged_row(Table::kGroups, key, "its key is not one of an event"));
+    return tl::unexpected(damaged_row(Table::kGroups, key, "its key is not the key of an event"));
   }
   event.record = TRY(rows::decode(view, Table::kGroups, key, value, decode_grouped));
   return event;
@@ -117,18 +117,19 @@ Status each_group(const View& view, WorkflowNumber workflow,
                   const std::function<Result<bool>(const Fingerprint& group,
                                                    const std::vector<uint32_t>& waiting)>& see) {
   const std::string prefix = first_byte(GroupRow::kCounts) + workflow_prefix(workflow);
-  // The first key behind one is that key and a zero byte.
+  // The first key after a key is that key with a zero byte appended.
   const std::string from = behind ? counts_key(workflow, *behind) + '\0' : std::string();
-  return walk(
-      view, Table::kGroups, prefix, from,
-      [&](std::string_view key, std::string_view value) -> Result<bool> {
-        Reader reader(key.substr(prefix.size()));
-        const Fingerprint group = reader.id();
-        if (!reader.done()) {
-          return tl::unexpected(damaged_row(Table::kGroups, key, "its key is not one of a group"));
-        }
-        return see(group, TRY(rows::decode(view, Table::kGroups, key, value, decode_counts)));
-      });
+  return walk(view, Table::kGroups, prefix, from,
+              [&](std::string_view key, std::string_view value) -> Result<bool> {
+                Reader reader(key.substr(prefix.size()));
+                const Fingerprint group = reader.id();
+                if (!reader.done()) {
+                  return tl::unexpected(
+                      damaged_row(Table::kGroups, key, "its key is not the key of a group"));
+                }
+                return see(group,
+                           TRY(rows::decode(view, Table::kGroups, key, value, decode_counts)));
+              });
 }
 
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
@@ -160,7 +161,9 @@ Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber wor
         TRY(event_of(event));
         if (event.queue.entry >= entries) {
           return tl::unexpected(damaged_row(
-              Table::kGroups, key, fmt::format("its workflow's start has {} events", entries)));
+              Table::kGroups, key,
+              fmt::format("its entry does not exist: its workflow's start has {} events",
+                          entries)));
         }
         ++waiting[event.queue.entry];
         return true;
@@ -191,12 +194,12 @@ Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t numb
   const auto damaged = [&](std::string_view what) {
     return tl::unexpected(damaged_row(Table::kGroups, number_key(number), what));
   };
-  if (key->empty() || key->size() > kMaxKeySize) return damaged("it leads to no key");
+  if (key->empty() || key->size() > kMaxKeySize) return damaged("it does not hold a key");
   const std::string at(*key);
   const auto value = view.get(Table::kGroups, at);
-  if (!value) return damaged("it leads to a row that is not there");
+  if (!value) return damaged("it names a row that does not exist");
   GroupedEvent event = TRY(grouped_of(view, at, *value));
-  if (event.number != number) return damaged("it leads to another event");
+  if (event.number != number) return damaged("it names the row of another event");
   return std::optional<GroupedEvent>(std::move(event));
 }
 
@@ -246,7 +249,7 @@ Result<bool> close_groups(
           at = key;
           return false;
         }
-        budget.look(key.size() + value.size());
+        budget.count(key.size() + value.size());
         GroupedEvent grouped = TRY(grouped_of(tx, key, value));
         if (grouped.number > up_to) return true;
         Event event = TRY(event_of(grouped));

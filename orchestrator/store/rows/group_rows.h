@@ -1,8 +1,8 @@
-// Group rows: events that wait for others to start an instance together (eventsAnd). Table
-// `groups`: for each group a row of counts, for each waiting event a row in the queue of its entry,
-// and one that finds it by its number. Reading takes any View, writing the Transaction. A row that
-// is damaged is an error that names it (damage.h); walks that are given `damaged` pass over such
-// rows. All decoders fail with `store.corrupt`, naming the kind of record.
+// Group rows: events that wait in groups until together they start an instance (eventsAnd). Table
+// `groups`: for each group a row of counts; for each waiting event a row in the queue of its entry,
+// and a row that maps its number to that row's key. Functions that read take any View, functions
+// that write the Transaction. A damaged row gives an error that names it (damage.h); walks with
+// `damaged` skip such rows. All decoders fail with `store.corrupt` and name the kind of record.
 #pragma once
 
 #include <cstddef>
@@ -33,51 +33,52 @@ enum class GroupRow : uint8_t {
   kNumber = 3,  ///< number: the key of that event's row
 };
 
-/// How many events wait in each entry of a group.
+/// The bytes of a row of counts: how many events wait in each entry of a group.
 std::string encode_counts(const std::vector<uint32_t>& waiting);
 Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);
 
 /// An event that waits in a group.
 struct GroupedRecord {
-  uint64_t position = 0;             ///< in the stream
-  std::optional<TimePoint> expires;  ///< end of its lifespan
+  uint64_t position = 0;             ///< sequence in the event stream
+  std::optional<TimePoint> expires;  ///< the end of its lifespan
   std::string event;                 ///< JSON format
 };
 std::string encode(const GroupedRecord& record);
 Result<GroupedRecord> decode_grouped(std::string_view bytes);
 
-/// Which group, and which of its queues.
+/// The queue of one entry of a group.
 struct GroupQueue {
   WorkflowNumber workflow{};
-  Fingerprint group{};  ///< of the correlated values
+  Fingerprint group{};  ///< of the correlation
   uint16_t entry = 0;
 };
 struct GroupedEvent {
   GroupQueue queue;
-  uint64_t number = 0;  ///< in the order of coming
+  uint64_t number = 0;  ///< assigned in the order of arrival
   GroupedRecord record;
 };
 
-/// The event itself. Error: a damaged row.
+/// The decoded event. Error: a damaged row.
 Result<Event> event_of(const GroupedEvent& event);
 
 // Groups.
 
-/// nullopt: nothing waits in that group.
+/// How many events wait in each entry of a group; nullopt: none waits in any entry.
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group);
-/// Every group of a workflow, by fingerprint, from the one behind `behind` on, with what waits for
-/// each entry; until `see` returns false.
+/// Visits the groups of a workflow after `behind`, by fingerprint, with the number of events that
+/// wait in each entry, until `see` returns false.
 Status each_group(const View& view, WorkflowNumber workflow,
                   const std::optional<Fingerprint>& behind,
                   const std::function<Result<bool>(const Fingerprint& group,
                                                    const std::vector<uint32_t>& waiting)>& see);
-/// All zero erases the row.
+/// Writes the counts of a group; erases the row if all are zero.
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
                   const std::vector<uint32_t>& waiting);
 /// The error of a damaged row of counts.
 Error damaged_counts(WorkflowNumber workflow, const Fingerprint& group, std::string_view what);
-/// How many events wait for each of so many entries, by their own rows.
+/// Counts the rows of the events that wait in each of `entries` entries of a group, without use of
+/// the row of counts.
 Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber workflow,
                                             const Fingerprint& group, size_t entries,
                                             const OnDamage& damaged);
@@ -87,7 +88,7 @@ Result<std::vector<uint32_t>> count_grouped(const View& view, WorkflowNumber wor
 void write_grouped(Transaction& tx, const GroupedEvent& event);
 void erase_grouped(Transaction& tx, const GroupQueue& queue, uint64_t number);
 Result<std::optional<GroupedEvent>> read_grouped(const View& view, uint64_t number);
-/// The event that has waited longest in that queue.
+/// The event that has waited longest in that queue; nullopt: none waits.
 Result<std::optional<GroupedEvent>> read_first_grouped(const View& view, const GroupQueue& queue,
                                                        const OnDamage& damaged = nullptr);
 Status each_grouped(const View& view, const std::function<void(const GroupedEvent&)>& see,
@@ -95,9 +96,10 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
 /// The highest number of a waiting event; 0: none waits.
 Result<uint64_t> last_grouped(const View& view);
 
-/// Erases grouped events of a workflow up to the number `up_to`, and the counts of their groups, as
-/// many as fit into the budget; `see` is shown each first, with the event as it decodes, and
-/// returns whether it may go. Returns whether these were all; if not, `at` is where to go on.
+/// Erases the grouped events of a workflow up to the number `up_to`, and the counts of their
+/// groups, as many as the budget allows. `see` receives each of them first, with its decoded event,
+/// and returns whether it may be erased. Returns whether it reached the end; if not, `at` is the
+/// key from which to continue.
 Result<bool> close_groups(
     Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at, PurgeBudget& budget,
     const std::function<Result<bool>(const GroupedEvent&, const Event& event)>& see,

@@ -13,9 +13,9 @@ using namespace rows;
 
 namespace {
 
-/// Heads have `hops` since version 2, what belongs to calls and retries since version 3, runs since
-/// version 4, since version 5 whence policies count and whether the failed state's data is kept,
-/// and the attempts of the failed state since version 6.
+/// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
+/// 5 the times from which policies count, and whether the failed state's data is stored; since 6
+/// the attempts of the failed state.
 constexpr uint8_t kHeadVersion = 6;
 
 // The flags of a head. On disk: never renumber.
@@ -69,7 +69,7 @@ std::vector<Timer> get_timers(Reader& reader) {
 
 }  // namespace
 
-// Their keys and bytes.
+// Keys and bytes.
 
 std::string part_key(std::string prefix, Part part) {
   prefix.push_back(static_cast<char>(part));
@@ -79,7 +79,7 @@ std::string part_key(std::string prefix, Part part) {
 std::string encode_head(const Instance& instance) {
   Writer writer = begin_record(kHeadVersion);
   writer.id(instance.id.bytes);
-  writer.varint(static_cast<uint32_t>(instance.space));
+  writer.varint(static_cast<uint32_t>(instance.ns));
   writer.varint(static_cast<uint32_t>(instance.revision.workflow));
   writer.varint(instance.revision.number);
   put_enum(writer, instance.status);
@@ -128,7 +128,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   const uint8_t version = read_version(reader, kHeadVersion);
   Instance instance;
   instance.id.bytes = reader.id();
-  instance.space = NamespaceNumber(get_u32(reader));
+  instance.ns = NamespaceNumber(get_u32(reader));
   instance.revision.workflow = WorkflowNumber(get_u32(reader));
   instance.revision.number = get_u32(reader);
   instance.status = get_enum(reader, InstanceStatus::kTimedOut);
@@ -169,7 +169,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
-    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // it has a row of its own
+    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // its row has the data
     instance.execution_from = get_time_from(reader, instance.started_at);
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
@@ -193,30 +193,30 @@ Result<Instance> decode_head(std::string_view bytes) {
 
 namespace {
 
-/// A head that belongs to its key and its table.
+/// Decodes a head. Error: a damaged row, also if the head belongs to another key or table.
 Result<Instance> head_of(const View& view, Table table, std::string_view key,
                          std::string_view value) {
   Instance head = TRY(rows::decode(view, table, key, value, decode_head));
   const auto damaged = [&](std::string_view what) {
     return tl::unexpected(damaged_row(table, key, what));
   };
-  if (part_key(instance_prefix(head.space, head.id), Part::kHead) != key) {
+  if (part_key(instance_prefix(head.ns, head.id), Part::kHead) != key) {
     return damaged("it is the head of another instance");
   }
   const bool has_ended = table == Table::kEnded;
   if (millrace::has_ended(head.status) != has_ended || (head.phase == Phase::kEnded) != has_ended ||
       head.ended_at.has_value() != has_ended) {
-    return damaged(has_ended ? "it does not say that the instance has ended"
-                             : "it says that the instance has ended");
+    return damaged(has_ended ? "its status is not the status of an ended instance"
+                             : "its status is the status of an ended instance");
   }
   return head;
 }
 
 }  // namespace
 
-Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber space,
+Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber ns,
                                           const InstanceId& id) {
-  const std::string key = part_key(instance_prefix(space, id), Part::kHead);
+  const std::string key = part_key(instance_prefix(ns, id), Part::kHead);
   const auto bytes = view.get(table, key);
   if (!bytes) {
     TRY(view.status());
@@ -225,22 +225,22 @@ Result<std::optional<Instance>> read_head(const View& view, Table table, Namespa
   return std::optional<Instance>(TRY(head_of(view, table, key, *bytes)));
 }
 
-Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
-                                                 const InstanceId& id) {
-  return read_head(view, Table::kLive, space, id);
+Result<std::optional<Instance>> read_live_head(const View& view, NamespaceNumber ns,
+                                               const InstanceId& id) {
+  return read_head(view, Table::kLive, ns, id);
 }
 
-Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber space,
+Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber ns,
                                                    const InstanceId& id) {
-  auto living = TRY(read_head(view, Table::kLive, space, id));
-  if (living) return living;
-  return read_head(view, Table::kEnded, space, id);
+  auto live = TRY(read_head(view, Table::kLive, ns, id));
+  if (live) return live;
+  return read_head(view, Table::kEnded, ns, id);
 }
 
 // Walks.
 
-Status each_living(const View& view, const std::function<void(Instance head)>& see,
-                   const OnDamage& damaged) {
+Status each_live(const View& view, const std::function<void(Instance head)>& see,
+                 const OnDamage& damaged) {
   return walk(
       view, Table::kLive, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
@@ -251,12 +251,12 @@ Status each_living(const View& view, const std::function<void(Instance head)>& s
       damaged);
 }
 
-Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
-                   const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
-  // Behind all of its parts.
-  const std::string from = behind ? instance_prefix(space, *behind).append("\xff") : "";
+Status each_live(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+                 const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
+  // The first key after all parts of the instance `behind`.
+  const std::string from = behind ? instance_prefix(ns, *behind).append("\xff") : "";
   return walk(
-      view, Table::kLive, space_prefix(space), from,
+      view, Table::kLive, ns_prefix(ns), from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         if (!is_head(key)) return true;
         return see(TRY(head_of(view, Table::kLive, key, value)));
@@ -266,13 +266,14 @@ Status each_living(const View& view, NamespaceNumber space, const std::optional<
 
 namespace {
 
-/// A head as a walk finds it.
+/// A head that a walk found, or its error.
 struct FoundHead {
   InstanceId id;
   Result<Instance> head;
 };
 
-/// The next head of one table, going backward from `from`; nullopt at the end.
+/// The last head of one table before the key `from`, which it sets to the head's key; nullopt:
+/// there is none.
 Result<std::optional<FoundHead>> head_before(const View& view, Table table,
                                              const std::string& prefix, std::string& from) {
   std::optional<FoundHead> found;
@@ -292,11 +293,11 @@ Result<std::optional<FoundHead>> head_before(const View& view, Table table,
 }  // namespace
 
 Status each_instance_backward(
-    const View& view, NamespaceNumber space, const std::optional<InstanceId>& before,
+    const View& view, NamespaceNumber ns, const std::optional<InstanceId>& before,
     const std::function<bool(const Instance& head)>& see,
     const std::function<bool(const InstanceId& id, const Error&)>& damaged) {
-  const std::string prefix = space_prefix(space);
-  std::string from_live = before ? instance_prefix(space, *before) : std::string();
+  const std::string prefix = ns_prefix(ns);
+  std::string from_live = before ? instance_prefix(ns, *before) : std::string();
   std::string from_ended = from_live;
   auto live = TRY(head_before(view, Table::kLive, prefix, from_live));
   auto ended = TRY(head_before(view, Table::kEnded, prefix, from_ended));
@@ -314,8 +315,8 @@ Status each_instance_backward(
   return {};
 }
 
-Error damaged_instance(NamespaceNumber space, const InstanceId& id, std::string_view what) {
-  return damaged_row(Table::kLive, part_key(instance_prefix(space, id), Part::kHead), what);
+Error damaged_instance(NamespaceNumber ns, const InstanceId& id, std::string_view what) {
+  return damaged_row(Table::kLive, part_key(instance_prefix(ns, id), Part::kHead), what);
 }
 
 }  // namespace millrace

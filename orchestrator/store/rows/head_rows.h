@@ -1,8 +1,8 @@
-// Head rows: the row of an instance that has all of it but its JSON texts and its calls, which
-// stand in rows of their own beside it (instance_rows.h, call_rows.h). Heads of living instances
-// stand in the table `live`, those of instances that have ended in `ended`, under the same keys.
-// Reading takes any View. A row that is damaged is an error that names it (damage.h); walks that
-// are given `damaged` pass over such rows. For what is certain of a damaged head: doubtful_head.h.
+// Head rows: the head of an instance has all its fields except its JSON texts and its calls, which
+// have rows of their own next to it (instance_rows.h, call_rows.h). The table `live` has the heads
+// of live instances, the table `ended` those of ended instances, under the same keys. The functions
+// take any View. A damaged row gives an error that names it (damage.h); walks with `damaged` skip
+// such rows. doubtful_head.h reads the reliable fields of a damaged head.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace millrace {
 
-/// The rows of one instance, by the byte behind namespace and id in their keys. kCall is followed
-/// by the call's index.
+/// The rows of one instance, by the byte after namespace and id in their keys. After kCall the key
+/// has the call's index.
 // On disk: never renumber.
 enum class Part : uint8_t {
   kHead = 0,
@@ -31,43 +31,46 @@ enum class Part : uint8_t {
   kFailedData = 6,
 };
 
-/// The key of a part; `prefix` is that of the instance (rows::instance_prefix).
+/// The key of a part; `prefix` is the prefix of the instance's keys (rows::instance_prefix).
 std::string part_key(std::string prefix, Part part);
 
-/// The bytes of a head. Of the calls it has the number. Decoding fails with `store.corrupt`.
+/// The bytes of a head. They have the number of the calls, not the calls. Decoding fails with
+/// `store.corrupt`.
 std::string encode_head(const Instance& instance);
 Result<Instance> decode_head(std::string_view bytes);
 
-/// The head in kLive or kEnded; nullopt: there is none in that table. A head that belongs to
-/// another key or to the other table is a damaged row.
-Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber space,
+/// The head in kLive or kEnded; nullopt: that table has none. Error: a damaged row, also if the
+/// head belongs to another key or to the other table.
+Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber ns,
                                           const InstanceId& id);
 
-/// The head of a living instance.
-Result<std::optional<Instance>> read_living_head(const View& view, NamespaceNumber space,
-                                                 const InstanceId& id);
+/// The head of a live instance; nullopt: there is none.
+Result<std::optional<Instance>> read_live_head(const View& view, NamespaceNumber ns,
+                                               const InstanceId& id);
 
-/// The head of an instance, living or ended.
-Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber space,
+/// The head of an instance, live or ended; nullopt: there is none.
+Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber ns,
                                                    const InstanceId& id);
 
-/// All living heads (without JSON), in key order; the walk of start-up.
-Status each_living(const View& view, const std::function<void(Instance head)>& see,
-                   const OnDamage& damaged = nullptr);
-/// Those of a namespace, behind `behind` if it is given, until `see` returns false.
-Status each_living(const View& view, NamespaceNumber space, const std::optional<InstanceId>& behind,
-                   const std::function<bool(const Instance& head)>& see,
-                   const OnDamage& damaged = nullptr);
+/// Visits the heads of all live instances, in key order, as a start of the server does.
+Status each_live(const View& view, const std::function<void(Instance head)>& see,
+                 const OnDamage& damaged = nullptr);
+/// Visits the heads of the live instances of a namespace, after `behind` if it is given, until
+/// `see` returns false.
+Status each_live(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+                 const std::function<bool(const Instance& head)>& see,
+                 const OnDamage& damaged = nullptr);
 
-/// Heads of living and ended instances of a namespace, newest first, those before `before`; until
-/// `see` returns false. `damaged` gets the ids of those whose heads are damaged, with what is
-/// wrong, in their places among the others, and returns as `see`; none: they end the walk.
+/// Visits the heads of live and ended instances of a namespace before `before`, newest first, until
+/// `see` returns false. For a damaged head it calls `damaged` at its place in that order, with the
+/// id and the error; its result has the same meaning as that of `see`. If `damaged` is empty, a
+/// damaged head ends the walk with its error.
 Status each_instance_backward(
-    const View& view, NamespaceNumber space, const std::optional<InstanceId>& before,
+    const View& view, NamespaceNumber ns, const std::optional<InstanceId>& before,
     const std::function<bool(const Instance& head)>& see,
     const std::function<bool(const InstanceId& id, const Error&)>& damaged = nullptr);
 
-/// The error of a living instance that does not fit what belongs to it; it names its head.
-Error damaged_instance(NamespaceNumber space, const InstanceId& id, std::string_view what);
+/// The error of a live instance whose head contradicts its other rows; it names the head.
+Error damaged_instance(NamespaceNumber ns, const InstanceId& id, std::string_view what);
 
 }  // namespace millrace

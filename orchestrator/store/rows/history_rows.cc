@@ -13,7 +13,7 @@ using namespace rows;
 
 namespace {
 
-/// What of a record's data stands in its row.
+/// How a history row stores the data of a record.
 // On disk: never renumber.
 enum class Recorded : uint8_t {
   kNone = 0,
@@ -25,7 +25,7 @@ enum class Recorded : uint8_t {
 
 std::string encode(const HistoryRow& row) {
   Writer writer = begin_record();
-  writer.varint(static_cast<uint32_t>(row.space));
+  writer.varint(static_cast<uint32_t>(row.ns));
   writer.id(row.instance.bytes);
   writer.varint(row.previous);
   writer.varint(row.records.size());
@@ -52,7 +52,7 @@ std::string encode(const HistoryRow& row) {
 Result<HistoryRow> decode_history(std::string_view bytes) {
   Reader reader = open_record(bytes);
   HistoryRow row;
-  row.space = NamespaceNumber(get_u32(reader));
+  row.ns = NamespaceNumber(get_u32(reader));
   row.instance.bytes = reader.id();
   row.previous = get_number(reader);
   for (size_t left = reader.count(); left > 0; --left) {
@@ -82,10 +82,10 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
     if (!row) break;  // older rows may have been removed
     if (row->previous >= number || row->instance != instance.id) {
-      return tl::unexpected(damaged_row(Table::kHistory, key_of(number),
-                                        row->instance != instance.id
-                                            ? "it belongs to another instance"
-                                            : "it names itself or a newer row as the one before"));
+      return tl::unexpected(damaged_row(
+          Table::kHistory, key_of(number),
+          row->instance != instance.id ? "it belongs to another instance"
+                                       : "it names itself or a newer row as the previous row"));
     }
     for (const size_t i : row->with_input) row->records[i].data = instance.input;
     rows.push_back(std::move(*row));

@@ -1,7 +1,8 @@
-// History rows: the history of the instances, a row for each batch in which one moved. A row has
-// the number of its instance's row before it, so the rows of one make a chain from its head to its
-// start. Table `history`. Reading takes any View, writing the Transaction. A row that is damaged is
-// an error that names it (damage.h). They are erased by purge_history() (purge.h).
+// History rows: the histories of the instances, one row for each instance and batch with new
+// records. A row has the number of the instance's previous row. So the rows of an instance form a
+// chain from its head back to its start. Table `history`. Functions that read take any View,
+// functions that write the Transaction. A damaged row gives an error that names it (damage.h).
+// purge_history() (purge.h) erases the rows.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +20,21 @@ namespace millrace {
 
 /// The history of one instance in one batch.
 struct HistoryRow {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   InstanceId instance;
-  uint64_t previous = 0;  ///< number of its row before this one; 0: this is the first
+  uint64_t previous = 0;  ///< the number of the instance's previous row; 0: this is the first one
   std::vector<HistoryRecord> records;
-  /// The places of records, rising, whose data is the instance's input: it is not in the row, and
-  /// missing when it is read.
+  /// The indexes, in ascending order, of the records whose data is the instance's input. The row
+  /// does not repeat that data, so a decoded row lacks it.
   std::vector<size_t> with_input;
-  bool sealed = false;  ///< not in the bytes: they are sealed in their row
+  bool sealed = false;  ///< whether the row is sealed; not in the encoded bytes
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const HistoryRow& row);
 Result<HistoryRow> decode_history(std::string_view bytes);
 
 void write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
-/// All records of an instance, which is whole, in order.
+/// All records of an instance, in order. `instance` must be complete, with its input.
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance);
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// Idempotency rows: which instance was started under which idempotency key of its workflow, and
-// with which input. Table `idempotency`. Reading takes any View, writing the Transaction. A row
-// that is damaged is an error that names it (damage.h).
+// Idempotency rows: for each idempotency key of a workflow, the instance that was started under it,
+// and a fingerprint of its input. Table `idempotency`. Functions that read take any View, functions
+// that write the Transaction. A damaged row gives an error that names it (damage.h).
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ Result<std::optional<IdempotencyRecord>> read_idempotency(const View& view, Work
 void write_idempotency(Transaction& tx, WorkflowNumber workflow, std::string_view key,
                        const IdempotencyRecord& record);
 
-/// Erases the idempotency key with which the instance was started, if there was one.
+/// Erases the row of the instance's idempotency key, if it was started with one.
 void erase_idempotency(Transaction& tx, const Instance& head);
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// Which store this is: an id that the first open gives it, and the folder that it lay in when it
-// was last opened. A store that is found in another folder was copied, moved or restored: it gets a
-// new id, for the other one may be at work.
+// The identity of a store: an id that the first open assigns, and a mark of the folder in which it
+// was last opened. A store that is found in another folder was copied, moved or restored. It gets a
+// new id, because the original may be in use.
 #pragma once
 
 #include <array>
@@ -16,16 +16,17 @@ namespace millrace {
 
 struct StoreIdentity {
   std::array<uint8_t, 16> id{};
-  std::string folder;  ///< Environment::mark()
+  std::string folder;  ///< see Environment::mark()
 
   bool operator==(const StoreIdentity&) const = default;
 };
 
-/// The row `meta` "store". Errors: `store.corrupt`.
+/// Decodes the row "store" of the table `meta`. Error: a damaged row (damage.h).
 Result<StoreIdentity> decode_store_identity(std::string_view row);
 
-/// Reads it, or makes it with `make_id` where there is none or the folder is another one. Before
-/// any other Transaction. Errors: those of the store.
+/// Returns the identity of the store. If there is none, or its folder is another one, it writes a
+/// new one with the id of `make_id`. Call it before any other Transaction. Errors: those of the
+/// store.
 Result<StoreIdentity> identify(Environment& environment,
                                const std::function<std::array<uint8_t, 16>()>& make_id);
 

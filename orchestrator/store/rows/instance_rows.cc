@@ -18,11 +18,11 @@ using namespace rows;
 
 namespace {
 
-/// In place of an ended instance's data: the history has it.
+/// The value of an ended instance's data row if the history has the data.
 constexpr std::string_view kInHistory;
 
-/// The data with which an instance ended, where its history has it: in a record, or told there to
-/// be the input.
+/// The final data of an ended instance from its last history row: the last data in its records, or
+/// the instance's input if the record refers to it. nullopt: the row is missing or has no data.
 Result<std::optional<std::string>> data_of_history(const View& view, Table table,
                                                    const std::string& prefix,
                                                    const Instance& instance) {
@@ -37,21 +37,22 @@ Result<std::optional<std::string>> data_of_history(const View& view, Table table
   return std::optional<std::string>();
 }
 
-/// The data of an ended instance whose own row says that the history has it.
+/// Whether the data row of an ended instance says that the history has the data.
 Result<bool> is_in_history(const View& view, Table table, const std::string& key) {
   if (table != Table::kEnded) return false;
   const auto text = TRY(read_text(view, table, key));
   return text && *text == kInHistory;
 }
 
-/// Adds the data to a head: from its own row, or, as long as it never changed, the input's.
+/// Adds to a head the data, slots, found data, failed data and calls. If there is no data row, the
+/// data never changed and equals the input.
 Status add_data(const View& view, Table table, const std::string& prefix, Instance& instance) {
   const std::string data_key = part_key(prefix, Part::kData);
   if (TRY(is_in_history(view, table, data_key))) {
     auto text = TRY(data_of_history(view, table, prefix, instance));
     if (!text)
       return missing_row(Table::kHistory, key_of(instance.last_history),
-                         ", or has no data, and the data of an instance stood in it");
+                         ", or it has no data; it should have the data of an instance");
     instance.data = LazyJson::of_text(std::move(*text));
   } else {
     auto data = TRY(read_json(view, table, data_key));
@@ -66,7 +67,7 @@ Status add_data(const View& view, Table table, const std::string& prefix, Instan
   if (instance.failed_data) {
     const std::string failed_key = part_key(prefix, Part::kFailedData);
     auto failed = TRY(read_json(view, table, failed_key));
-    if (!failed) return missing_row(table, failed_key, ", and the head tells of it");
+    if (!failed) return missing_row(table, failed_key, ", but the head refers to it");
     instance.failed_data = std::move(*failed);
   }
   return read_calls(view, table, prefix, instance.calls);
@@ -96,26 +97,26 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
 
 // Reading.
 
-Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
-                                            const InstanceId& id) {
-  auto instance = TRY(read_head(view, Table::kLive, space, id));
-  if (instance) TRY(add_data(view, Table::kLive, instance_prefix(space, id), *instance));
+Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
+                                          const InstanceId& id) {
+  auto instance = TRY(read_head(view, Table::kLive, ns, id));
+  if (instance) TRY(add_data(view, Table::kLive, instance_prefix(ns, id), *instance));
   return instance;
 }
 
 Result<LazyJson> read_input(const View& view, const Instance& instance) {
-  const std::string prefix = instance_prefix(instance.space, instance.id);
+  const std::string prefix = instance_prefix(instance.ns, instance.id);
   const std::string key = part_key(prefix, Part::kInput);
   auto input = TRY(read_json(view, Table::kLive, key));
   if (!input) return missing_row(Table::kLive, key);
   return std::move(*input);
 }
 
-Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
+Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber ns,
                                               const InstanceId& id) {
-  const std::string prefix = instance_prefix(space, id);
+  const std::string prefix = instance_prefix(ns, id);
   for (const Table table : {Table::kLive, Table::kEnded}) {
-    auto instance = TRY(read_head(view, table, space, id));
+    auto instance = TRY(read_head(view, table, ns, id));
     if (!instance) continue;
     TRY(add_data(view, table, prefix, *instance));
     const std::string input_key = part_key(prefix, Part::kInput);
@@ -127,9 +128,9 @@ Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber 
   return std::optional<Instance>();
 }
 
-Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber space,
+Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber ns,
                                                  const InstanceId& id) {
-  const auto head = TRY(read_living_head(view, space, id));
+  const auto head = TRY(read_live_head(view, ns, id));
   if (!head) return std::optional<TimePoint>();
   const auto row = TRY(read(view, Table::kHistory, key_of(head->last_history), decode_history));
   if (!row || row->records.empty()) return std::optional<TimePoint>(head->started_at);
@@ -139,7 +140,7 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 // Writing.
 
 void write_instance(Transaction& tx, const Instance& instance, Changed changed) {
-  const std::string prefix = instance_prefix(instance.space, instance.id);
+  const std::string prefix = instance_prefix(instance.ns, instance.id);
   const bool ended = has_ended(instance.status);
   const Table table = ended ? Table::kEnded : Table::kLive;
   const auto put = [&](Part part, std::string bytes) {
@@ -174,8 +175,8 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
     }
     return;
   }
-  if (changed.input) return;  // it came and went in one batch: nothing of it stands elsewhere
-  // The rows that did not change move over as they are; an ended instance has no slots.
+  if (changed.input) return;  // it started and ended in one batch: it has no rows in `live`
+  // Unchanged rows move to `ended` as they are. An ended instance has no slots.
   const auto move = [&](Part part) {
     if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
       tx.put(table, part_key(prefix, part), std::string(*bytes));
@@ -184,7 +185,7 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
   move(Part::kInput);
   if (!changed.data) move(Part::kData);
   if (instance.failed_data && !changed.failed_data) move(Part::kFailedData);
-  // An erased row is written too, so only what can be there is erased.
+  // Each erase is written to the journal, so only rows that can exist are erased.
   const auto erase = [&](Part part) { tx.erase(Table::kLive, part_key(prefix, part)); };
   erase(Part::kHead);
   erase(Part::kInput);
@@ -195,17 +196,17 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
 }
 
 void erase_ended(Transaction& tx, const Instance& instance) {
-  const std::string prefix = instance_prefix(instance.space, instance.id);
+  const std::string prefix = instance_prefix(instance.ns, instance.id);
   for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {
     tx.erase(Table::kEnded, part_key(prefix, part));
   }
 }
 
-Result<size_t> erase_parts(Transaction& tx, NamespaceNumber space, const InstanceId& id) {
+Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id) {
   constexpr size_t kAll = std::numeric_limits<size_t>::max();
-  const std::string prefix = instance_prefix(space, id);
-  const size_t living = TRY(rows::erase_some(tx, Table::kLive, prefix, kAll));
-  return living + TRY(rows::erase_some(tx, Table::kEnded, prefix, kAll));
+  const std::string prefix = instance_prefix(ns, id);
+  const size_t live = TRY(rows::erase_some(tx, Table::kLive, prefix, kAll));
+  return live + TRY(rows::erase_some(tx, Table::kEnded, prefix, kAll));
 }
 
 void erase_instance(Transaction& tx, const Instance& instance) {

@@ -1,7 +1,8 @@
-// Instance rows: an instance read and written whole: its head (head_rows.h), its calls
-// (call_rows.h), and the rows that have its JSON texts: input, data, slots, the data that its state
-// found, and that of a failed state. Tables `live` and `ended`. Reading takes any View, writing the
-// Transaction. A row that is damaged or missing is an error that names it (damage.h).
+// Instance rows: reads and writes all rows of an instance: its head (head_rows.h), its calls
+// (call_rows.h), and the rows with its JSON texts: input, data, slots, the data at the entry of its
+// state, and the data of a failed state. Tables `live` and `ended`. Functions that read take any
+// View, functions that write the Transaction. A damaged or missing row gives an error that names it
+// (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -17,47 +18,50 @@
 
 namespace millrace {
 
-/// What a state has got so far (Instance::slots). Decoding fails with `store.corrupt`.
+/// The bytes of Instance::slots: the results that a state has received so far. Decoding fails with
+/// `store.corrupt`.
 std::string encode_slots(const std::vector<std::optional<LazyJson>>& slots);
 Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes);
 
-/// A living instance with its data, but without its input. nullopt: there is none.
-Result<std::optional<Instance>> read_living(const View& view, NamespaceNumber space,
-                                            const InstanceId& id);
+/// A live instance with its data, without its input; nullopt: there is none.
+Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
+                                          const InstanceId& id);
 
-/// The input of a living instance, which read_living leaves out.
+/// The input of a live instance, which read_live() leaves out.
 Result<LazyJson> read_input(const View& view, const Instance& instance);
 
-/// An instance, living or ended, whole.
-Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber space,
+/// A complete instance, live or ended; nullopt: there is none.
+Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber ns,
                                               const InstanceId& id);
 
-/// When a living instance last did anything, by its history; nullopt: there is none of that id.
-Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber space,
+/// The time of the last history record of a live instance; nullopt: there is no live instance with
+/// that id.
+Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber ns,
                                                  const InstanceId& id);
 
-/// What of an instance is to be written beside its head.
+/// Which rows of an instance must be written in addition to its head.
 struct Changed {
   bool input = false;
   bool data = false;
-  bool ends_history = false;  ///< the data is that of the last record which has some
+  bool ends_history = false;  ///< the last history record with data has the instance's data
   bool slots = false;
   bool found_data = false;
   bool failed_data = false;
-  const std::vector<Call>* calls = nullptr;  ///< as they stand in the rows; null: there are none
+  const std::vector<Call>* calls = nullptr;  ///< the calls in the rows; null: the rows have none
 };
-/// Writes a living instance, or moves one that has ended to the ended ones.
+/// Writes a live instance, or moves an instance that has ended from `live` to `ended`.
 void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 
-/// Takes the rows of one that has ended away, its history left: it is to be written as a living
-/// one.
+/// Erases the rows of an ended instance, but not its history. For an instance that is then written
+/// as a live one.
 void erase_ended(Transaction& tx, const Instance& instance);
 
-/// Erases every row of an instance, living or ended, whatever the rows hold. Its history and its
-/// idempotency key are left. Returns how many rows there were.
-Result<size_t> erase_parts(Transaction& tx, NamespaceNumber space, const InstanceId& id);
+/// Erases every row of an instance in `live` and `ended`, also damaged rows. It does not erase its
+/// history and its idempotency key. Returns the number of erased rows.
+Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id);
 
-/// Removes one that has ended, with its idempotency key. Its history is left, for purge_history().
+/// Erases the rows of an ended instance and its idempotency key. purge_history() then erases its
+/// history.
 void erase_instance(Transaction& tx, const Instance& instance);
 
 }  // namespace millrace

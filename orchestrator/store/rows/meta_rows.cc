@@ -34,20 +34,20 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
-/// The row that tells the key from others. It seals nothing.
+/// Checks the key of the store: it must open the row `seal`, which holds an empty sealed value.
 Status check_key(Transaction& tx) {
   if (read_text(tx, Table::kMeta, kSealKey)) return {};
   TRY(tx.status());
   const Environment& environment = tx.environment();
   return fail("store.key",
-              fmt::format("{} {}; the secrets in {} were sealed with the key that was there first: "
-                          "put it back, or name its file by --secret-key-file",
+              fmt::format("{} {}; the secrets in {} are sealed with the original key: restore that "
+                          "file, or use --secret-key-file to name the file that has the key",
                           environment.key_file().string(),
                           environment.key_is_new() ? "is missing" : "holds another key",
                           environment.folder().string()));
 }
 
-/// The highest number that a row has of what that counter counts.
+/// The highest number of a row that the counter numbers.
 Result<uint64_t> highest_number(const View& view, Counter counter) {
   uint64_t highest = 0;
   switch (counter) {
@@ -69,12 +69,12 @@ Result<uint64_t> highest_number(const View& view, Counter counter) {
       return last_number(view, Table::kDelayed);
     case Counter::kGrouped:
       return last_grouped(view);
-    case Counter::kRecent:
-      return last_recent(view);
+    case Counter::kKeptEvents:
+      return last_kept_event(view);
     case Counter::kInbox:
       return last_number(view, Table::kInbox);
-    case Counter::kHook:
-      return last_number(view, Table::kHooks);
+    case Counter::kWebhook:
+      return last_number(view, Table::kWebhooks);
   }
   return highest;
 }
@@ -90,26 +90,27 @@ Status check_format(Transaction& tx) {
     tx.scan(Table::kNamespaces, {}, [&](auto, auto) { return !(is_used = true); });
     if (is_used) {
       return tl::unexpected(
-          damaged_row(Table::kMeta, kFormatKey, "it is missing, and the store has namespaces"));
+          damaged_row(Table::kMeta, kFormatKey, "it is missing, but the store has namespaces"));
     }
   }
-  // What older formats wrote is read as it is: heads tell their own version, and nothing is sealed.
+  // Rows of older formats are read as they are: heads have their own version, and no row is sealed.
   if (!format || (*format >= 1 && *format < kStoreFormat)) {
     tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
     TRY(tx.environment().keep_key());
     rows::put(tx, Table::kMeta, kSealKey, "", true);
     TRY(tx.commit());
-    // Into LMDB before all else: who knows no journal must see there that he is not to go on.
+    // Brings the format into LMDB before any other row. A release without a journal reads only LMDB
+    // and must find there that it cannot use this store.
     return tx.environment().checkpoint();
   }
   if (*format == kStoreFormat) return check_key(tx);
   return fail("store.version",
-              fmt::format("the data folder has format {}, this millrace reads format {}; use the "
-                          "release that wrote it, or a newer one",
+              fmt::format("the data folder has format {}, this release reads up to format {}; use "
+                          "the release that wrote it, or a newer one",
                           *format, kStoreFormat));
 }
 
-// How far the store has come.
+// The progress of the store.
 
 std::string encode(const Cursor& cursor) {
   Writer writer = begin_record();
@@ -142,7 +143,7 @@ Result<TimePoint> read_engine_time(const View& view) {
     return from_millis(static_cast<int64_t>(millis));
   }
   return tl::unexpected(damaged_row(Table::kMeta, kTimeKey,
-                                    fmt::format("{} is not a time before the year 10000", millis)));
+                                    fmt::format("{} ms is not before the year 10000", millis)));
 }
 
 void write_engine_time(Transaction& tx, TimePoint time) {
@@ -161,7 +162,7 @@ Result<uint64_t> read_counter(const View& view, Counter counter) {
   if (last <= kMostNumber) return last;
   return tl::unexpected(
       damaged_row(Table::kMeta, key,
-                  fmt::format("{} is more than the {} that can be given", last, kMostNumber)));
+                  fmt::format("it is {}, the highest possible number is {}", last, kMostNumber)));
 }
 
 void write_counter(Transaction& tx, Counter counter, uint64_t last) {
@@ -173,21 +174,21 @@ Result<uint64_t> next_number(const View& view, Counter counter) {
   const uint64_t most = is_short ? std::numeric_limits<uint32_t>::max() : kMostNumber;
   const uint64_t last = TRY(read_counter(view, counter));
   if (last < most) return last + 1;
-  return tl::unexpected(damaged_row(
-      Table::kMeta, counter_key(counter),
-      fmt::format("it is {}, and {} is the last number that can be given", last, most)));
+  return tl::unexpected(
+      damaged_row(Table::kMeta, counter_key(counter),
+                  fmt::format("it is {}, and no number above {} can be assigned", last, most)));
 }
 
 Status check_counters(const View& view) {
-  for (const Counter counter :
-       {Counter::kNamespace, Counter::kWorkflow, Counter::kHistory, Counter::kOutbox,
-        Counter::kDelayed, Counter::kGrouped, Counter::kRecent, Counter::kInbox, Counter::kHook}) {
+  for (const Counter counter : {Counter::kNamespace, Counter::kWorkflow, Counter::kHistory,
+                                Counter::kOutbox, Counter::kDelayed, Counter::kGrouped,
+                                Counter::kKeptEvents, Counter::kInbox, Counter::kWebhook}) {
     const uint64_t last = TRY(next_number(view, counter)) - 1;
     const uint64_t highest = TRY(highest_number(view, counter));
     if (highest <= last) continue;
     return tl::unexpected(
         damaged_row(Table::kMeta, counter_key(counter),
-                    fmt::format("it is {}, and a row has the number {}", last, highest)));
+                    fmt::format("it is {}, but a row has the number {}", last, highest)));
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // Meta rows: the single values of a store (its format, engine time, cursor) and the counters that
-// number its rows. Table `meta`; its other rows are in identity.h and purge.h. Reading takes any
-// View, writing the Transaction. A row that is damaged is an error that names it (damage.h).
+// number its rows. Table `meta`; its other rows are in identity.h and purge.h. Functions that read
+// take any View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h).
 #pragma once
 
 #include <cstdint>
@@ -16,32 +17,34 @@ namespace millrace {
 
 // The format.
 
-/// The format that this program writes (docs/FORMATS.md). Older ones are migrated at open.
+/// The format that this release writes (docs/FORMATS.md). A store of an older format is migrated
+/// when it is opened.
 inline constexpr uint64_t kStoreFormat = 5;
 
-/// Brings an empty store, or one of an older format, to this one's, with a row by which the key of
-/// its seal is known; refuses a newer one (`store.version`), and another key (`store.key`).
+/// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
+/// the key of its seal. Errors: `store.version`, the format is newer; `store.key`, the key is
+/// another one; those of the store.
 Status check_format(Transaction& tx);
 
-// How far the store has come.
+// The progress of the store.
 
 /// The bytes of a cursor. Decoding fails with `store.corrupt`.
 std::string encode(const Cursor& cursor);
 Result<Cursor> decode_cursor(std::string_view bytes);
 
-/// How far the event stream was applied; all zero: nothing of it was.
+/// How far the event stream is applied; all zero: no event was applied.
 Result<Cursor> read_cursor(const View& view);
 void write_cursor(Transaction& tx, const Cursor& cursor);
 
-/// The time of the last committed batch; engine time never falls behind it.
+/// The time of the last committed batch. Engine time is never earlier.
 Result<TimePoint> read_engine_time(const View& view);
 void write_engine_time(Transaction& tx, TimePoint time);
-/// The error of an engine time that does not fit other rows.
+/// The error of an engine time that contradicts other rows.
 Error damaged_engine_time(std::string_view what);
 
 // Counters.
 
-/// Numbers that are given once and never again, each from 1.
+/// Counters of numbers that are assigned once and never reused, each from 1.
 // On disk, the last byte of the key: never renumber.
 enum class Counter : char {
   kNamespace = 'a',
@@ -50,22 +53,22 @@ enum class Counter : char {
   kOutbox = 'd',
   kDelayed = 'e',
   kGrouped = 'f',
-  kRecent = 'g',
+  kKeptEvents = 'g',
   kInbox = 'h',
-  kHook = 'i',
+  kWebhook = 'i',
 };
 
-/// The last number that was given; 0: none was. Error: a damaged row, where it is above
+/// The last number that was assigned; 0: none was. Error: a damaged row, if it is above
 /// kMostNumber.
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
-/// The one behind the last. Error: a damaged row, where none is left, of the 32 bits that those of
-/// namespaces and workflows have, or of kMostNumber.
+/// The number after the last one that was assigned. Error: a damaged row, if none is left: the
+/// numbers of namespaces and workflows have 32 bits, all others end at kMostNumber.
 Result<uint64_t> next_number(const View& view, Counter counter);
 
-/// Whether every counter is at or above all numbers that rows have. What is wrong is the error of a
-/// damaged row: from such a counter numbers would be given twice.
+/// Checks that no counter is below a number that a row has. Error: a damaged row; such a counter
+/// would assign numbers twice.
 Status check_counters(const View& view);
 
 }  // namespace millrace

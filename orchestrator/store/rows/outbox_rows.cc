@@ -14,8 +14,8 @@ using namespace rows;
 
 namespace {
 
-/// Whether a broker can be sent that header, as broker/wire.h has it: one that cannot be would
-/// keep the messages behind it.
+/// Whether the header can be sent to a broker (broker/wire.h). A header that cannot be sent would
+/// block the messages after it.
 bool is_header(std::string_view name, std::string_view value) {
   const auto is_name_char = [](char c) { return c > ' ' && c <= '~' && c != ':'; };
   return !name.empty() && std::all_of(name.begin(), name.end(), is_name_char) &&

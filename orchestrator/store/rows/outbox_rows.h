@@ -1,7 +1,8 @@
-// Outbox rows: the messages that wait to be taken by the broker, and which of them it has
-// acknowledged. Tables `outbox` and `sent`. Reading takes any View, writing the Transaction. A row
-// that is damaged is an error that names it (damage.h); walks that are given `damaged` pass over
-// such rows. All decoders fail with `store.corrupt`, naming the kind of record.
+// Outbox rows: the messages that wait for the broker's acknowledgement, and the acked messages that
+// are stored until the broker has synced. Tables `outbox` and `sent`. Functions that read take any
+// View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h); walks with `damaged` skip such rows. All decoders fail with `store.corrupt` and name
+// the kind of record.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +23,12 @@ namespace millrace {
 
 // Messages, by number.
 
-/// A message that waits to be taken by the broker.
+/// A message of the outbox.
 struct OutboxRecord {
-  std::optional<InstanceId> instance;  ///< whose event it is; those of one keep their order
+  /// The instance that generated the event, if any. Messages of one instance are sent in order.
+  std::optional<InstanceId> instance;
   NatsMessage message;
-  bool sealed = false;  ///< in the store; the broker gets it as it is
+  bool sealed = false;  ///< whether the row is sealed; the broker gets the message unsealed
 };
 std::string encode(const OutboxRecord& record);
 Result<OutboxRecord> decode_outbox(std::string_view bytes);
@@ -34,25 +36,25 @@ Result<OutboxRecord> decode_outbox(std::string_view bytes);
 void write_outbox(Transaction& tx, uint64_t number, const OutboxRecord& record);
 void erase_outbox(Transaction& tx, uint64_t number);
 Result<std::optional<OutboxRecord>> read_outbox(const View& view, uint64_t number);
-/// Messages from `from` on, until `see` returns false; `row` is for decode_outbox.
+/// Visits the messages from number `from` on, until `see` returns false. decode_outbox() decodes
+/// `row`.
 Status each_outbox(const View& view, uint64_t from,
                    const std::function<Result<bool>(uint64_t number, std::string_view row)>& see,
                    const OnDamage& damaged = nullptr);
-/// The message of a row that each_outbox() has shown.
+/// Decodes a row of each_outbox().
 Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::string_view row);
 
-// Sent: which messages of the outbox the broker has acknowledged, a row for each batch that took
-// note of some.
+// Sent: which messages of the outbox the broker has acknowledged, one row for each batch that
+// recorded acknowledgements.
 
-/// Messages that the broker has acknowledged, all of which one batch took note of. They are kept in
-/// the outbox for a while.
+/// The acked messages that one batch recorded. They stay in the outbox until the broker has synced.
 struct SentRecord {
   struct Message {
     uint64_t number = 0;    ///< in the outbox
     uint64_t sequence = 0;  ///< in the event stream
-    uint64_t bytes = 0;     ///< how large it is, roughly
+    uint64_t bytes = 0;     ///< approximate size
   };
-  int64_t stream_created = 0;  ///< which event stream; as in Cursor
+  int64_t stream_created = 0;  ///< identifies the event stream, as in Cursor
   TimePoint at;
   std::vector<Message> messages;
 };

@@ -29,15 +29,16 @@ std::string retired_key(WorkflowNumber workflow) {
   return std::string(kRetiredKey).append(rows::workflow_prefix(workflow));
 }
 
-NamespaceNumber space_of(std::string_view key) { return NamespaceNumber(Reader(key).u32()); }
+NamespaceNumber ns_of(std::string_view key) { return NamespaceNumber(Reader(key).u32()); }
 
 enum class Row : uint8_t {
   kKeep,
   kErase,
-  kStop,  ///< it is not to be passed yet
+  kStop,  ///< keep the row, and continue at it with the next budget
 };
 
-/// Looks at rows from `at` on, and erases those of which `what` says so.
+/// Reads rows from `at` on, and does with each what `what` returns. Returns as the functions in
+/// purge.h do.
 template <class F>
 Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, std::string& at,
                         PurgeBudget& budget, F what) {
@@ -50,8 +51,8 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
                      at = key;
                      return false;
                    }
-                   budget.look(key.size());
-                   // What can't be read can't be told to be of what is purged: it stays.
+                   budget.count(key.size());
+                   // It is unknown to which namespace a damaged row belongs: it stays.
                    const Result<Row> judged = what(key, value);
                    if (!judged && !is_damaged_row(judged.error())) {
                      return tl::unexpected(judged.error());
@@ -70,15 +71,16 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
   return done;
 }
 
-/// The same of records that name their namespace.
+/// Erases the rows of a namespace from a table whose records name their namespace, and calls `see`
+/// for each.
 template <class T, class F>
-Result<bool> purge_records(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
+Result<bool> purge_records(Transaction& tx, Table table, NamespaceNumber ns, std::string& at,
                            PurgeBudget& budget, Result<T> (*decode)(std::string_view), F see) {
   return purge_rows(tx, table, {}, at, budget,
                     [&](std::string_view key, std::string_view value) -> Result<Row> {
-                      budget.look(value.size());
+                      budget.count(value.size());
                       const T record = TRY(rows::decode(tx, table, key, value, decode));
-                      if (record.space != space) return Row::kKeep;
+                      if (record.ns != ns) return Row::kKeep;
                       see(key, record);
                       return Row::kErase;
                     });
@@ -93,14 +95,14 @@ Result<bool> erase_some(Transaction& tx, Table table, const std::string& prefix,
 
 }  // namespace
 
-void PurgeBudget::look(size_t size) {
+void PurgeBudget::count(size_t size) {
   looked_at -= looked_at > 0 ? 1 : 0;
   bytes -= std::min(bytes, size);
 }
 
 std::string encode(const PurgeRecord& record) {
   Writer writer = rows::begin_record();
-  writer.bytes(record.space);
+  writer.bytes(record.ns);
   writer.bytes(record.workflow);
   writer.varint(record.up_to);
   return writer.take();
@@ -109,7 +111,7 @@ std::string encode(const PurgeRecord& record) {
 Result<PurgeRecord> decode_purge(std::string_view bytes) {
   Reader reader = rows::open_record(bytes);
   PurgeRecord record;
-  record.space = rows::get_string(reader);
+  record.ns = rows::get_string(reader);
   record.workflow = rows::get_string(reader);
   record.up_to = reader.varint();
   return rows::end_record(reader, std::move(record), "purge");
@@ -130,7 +132,8 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
         const uint8_t kind = reader.u8();
         const uint64_t number = reader.u64();
         if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
-          return tl::unexpected(damaged_row(Table::kMeta, key, "its key is not one of a purge"));
+          return tl::unexpected(
+              damaged_row(Table::kMeta, key, "its key is not the key of a purge"));
         }
         const auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
         see({Purge::Kind(kind), number, record});
@@ -146,11 +149,11 @@ Error damaged_purge(const Purge& purge, std::string_view what) {
 Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row) {
   const auto found = TRY(rows::read(view, Table::kHistory, rows::key_of(row), decode_history));
   if (!found) return std::optional<Instance>();
-  return read_head_anywhere(view, found->space, found->instance);
+  return read_head_anywhere(view, found->ns, found->instance);
 }
 
-void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber space) {
-  tx.put(Table::kMeta, retired_key(workflow), rows::space_prefix(space));
+void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber ns) {
+  tx.put(Table::kMeta, retired_key(workflow), rows::ns_prefix(ns));
 }
 
 void erase_retired(Transaction& tx, WorkflowNumber workflow) {
@@ -162,18 +165,18 @@ bool is_retired(const View& view, WorkflowNumber workflow) {
 }
 
 Status each_retired(const View& view,
-                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see,
+                    const std::function<void(WorkflowNumber workflow, NamespaceNumber ns)>& see,
                     const OnDamage& damaged) {
   return rows::walk(
       view, Table::kMeta, kRetiredKey, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         Reader workflow(key.substr(kRetiredKey.size()));
-        Reader space(value);
+        Reader ns(value);
         const auto number = WorkflowNumber(workflow.u32());
-        const auto of = NamespaceNumber(space.u32());
-        if (!workflow.done() || !space.done()) {
+        const auto of = NamespaceNumber(ns.u32());
+        if (!workflow.done() || !ns.done()) {
           return tl::unexpected(
-              damaged_row(Table::kMeta, key, "it is not one of a deleted workflow"));
+              damaged_row(Table::kMeta, key, "it is not the row of a deleted workflow"));
         }
         see(number, of);
         return true;
@@ -182,13 +185,13 @@ Status each_retired(const View& view,
 }
 
 Result<bool> purge_instances(
-    Transaction& tx, Table table, NamespaceNumber space, std::string& at, PurgeBudget& budget,
+    Transaction& tx, Table table, NamespaceNumber ns, std::string& at, PurgeBudget& budget,
     const std::function<void(uint64_t row)>& left,
     const std::function<Result<bool>(WorkflowNumber workflow)>& is_unknown) {
-  return purge_rows(tx, table, rows::space_prefix(space), at, budget,
+  return purge_rows(tx, table, rows::ns_prefix(ns), at, budget,
                     [&](std::string_view key, std::string_view value) -> Result<Row> {
                       if (!rows::is_head(key)) return Row::kErase;
-                      budget.look(value.size());
+                      budget.count(value.size());
                       const Result<Instance> decoded =
                           rows::decode(tx, table, key, value, decode_head);
                       if (!decoded) return Row::kErase;
@@ -197,10 +200,10 @@ Result<bool> purge_instances(
                       if (TRY(is_unknown(workflow)) && !TRY(purge_workflow(tx, workflow, budget))) {
                         return Row::kStop;
                       }
-                      // A damaged head may have another id than its key.
+                      // The id in a damaged head may differ from the id in its key.
                       const InstanceId id{Reader(key.substr(sizeof(uint32_t))).id()};
                       uint64_t row = TRY(purge_history(tx, head.last_history, budget, id));
-                      if (row == 0 && head.id != id && head.space == space) {
+                      if (row == 0 && head.id != id && head.ns == ns) {
                         row = TRY(purge_history(tx, head.last_history, budget, head.id));
                       }
                       if (row != 0) left(row);
@@ -208,30 +211,31 @@ Result<bool> purge_instances(
                     });
 }
 
-Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
+Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber ns, std::string& at,
                           PurgeBudget& budget) {
-  return purge_rows(tx, table, rows::space_prefix(space), at, budget,
+  return purge_rows(tx, table, rows::ns_prefix(ns), at, budget,
                     [](auto, auto) -> Result<Row> { return Row::kErase; });
 }
 
-Result<bool> purge_tasks(Transaction& tx, NamespaceNumber space, std::string& at,
-                         PurgeBudget& budget, const std::function<void(const InstanceId&)>& see) {
-  return purge_records(tx, Table::kTasks, space, at, budget, decode_task,
+Result<bool> purge_tasks(Transaction& tx, NamespaceNumber ns, std::string& at, PurgeBudget& budget,
+                         const std::function<void(const InstanceId&)>& see) {
+  return purge_records(tx, Table::kTasks, ns, at, budget, decode_task,
                        [&](std::string_view key, const StartTask&) { see({Reader(key).id()}); });
 }
 
-Result<bool> purge_hooks(Transaction& tx, NamespaceNumber space, std::string& at,
-                         PurgeBudget& budget,
-                         const std::function<void(uint64_t number, const HookRecord&)>& see) {
-  return purge_records(
-      tx, Table::kHooks, space, at, budget, decode_hook,
-      [&](std::string_view key, const HookRecord& record) { see(rows::number_of(key), record); });
+Result<bool> purge_webhooks(Transaction& tx, NamespaceNumber ns, std::string& at,
+                            PurgeBudget& budget,
+                            const std::function<void(uint64_t number, const WebhookRecord&)>& see) {
+  return purge_records(tx, Table::kWebhooks, ns, at, budget, decode_webhook,
+                       [&](std::string_view key, const WebhookRecord& record) {
+                         see(rows::number_of(key), record);
+                       });
 }
 
-Result<bool> purge_delayed(Transaction& tx, NamespaceNumber space, std::string& at,
+Result<bool> purge_delayed(Transaction& tx, NamespaceNumber ns, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see) {
   return purge_records(
-      tx, Table::kDelayed, space, at, budget, decode_delayed,
+      tx, Table::kDelayed, ns, at, budget, decode_delayed,
       [&](std::string_view key, const DelayedRecord&) { see(rows::number_of(key)); });
 }
 
@@ -252,9 +256,9 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
       TRY(tx.status());
       return uint64_t{0};
     }
-    budget.look(bytes->size());
+    budget.count(bytes->size());
     const Result<HistoryRow> found = rows::decode(tx, Table::kHistory, key, *bytes, decode_history);
-    // Where the chain is broken its end is not known: what is left takes room and harms nothing.
+    // After a broken link the rest of the chain is unknown. Its rows only use disk space.
     if (!found) return uint64_t{0};
     if (owner && found->instance != *owner) return uint64_t{0};
     tx.erase(Table::kHistory, key);
@@ -265,13 +269,13 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
   return row;
 }
 
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber space) {
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber ns) {
   std::optional<StoredWorkflow> found;
   TRY(rows::walk(
-      view, Table::kWorkflows, rows::space_prefix(space), {},
+      view, Table::kWorkflows, rows::ns_prefix(ns), {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         auto record = TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow));
-        found = StoredWorkflow{space, std::string(key.substr(sizeof(uint32_t))), std::move(record)};
+        found = StoredWorkflow{ns, std::string(key.substr(sizeof(uint32_t))), std::move(record)};
         return false;
       }));
   return found;
@@ -293,23 +297,23 @@ Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view,
   do {
     const size_t before = found.size();
     TRY(rows::walk(view, table, {}, from, [&](std::string_view key, auto) -> Result<bool> {
-      found.push_back(space_of(key));
+      found.push_back(ns_of(key));
       return false;
     }));
     if (found.size() == before || static_cast<uint32_t>(found.back()) == UINT32_MAX) break;
-    from = rows::space_prefix(NamespaceNumber(static_cast<uint32_t>(found.back()) + 1));
+    from = rows::ns_prefix(NamespaceNumber(static_cast<uint32_t>(found.back()) + 1));
   } while (true);
   return found;
 }
 
-Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber space) {
+Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber ns) {
   constexpr std::pair<Table, const char*> kSigns[] = {{Table::kWorkflows, "workflows"},
-                                                      {Table::kLive, "living instances"},
+                                                      {Table::kLive, "live instances"},
                                                       {Table::kVariables, "variables"},
                                                       {Table::kSecrets, "secrets"}};
   std::optional<std::string> found;
   for (const auto& [table, what] : kSigns) {
-    TRY(rows::walk(view, table, rows::space_prefix(space), {},
+    TRY(rows::walk(view, table, rows::ns_prefix(ns), {},
                    [&, what = what](auto, auto) -> Result<bool> {
                      found = what;
                      return false;
@@ -317,7 +321,7 @@ Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber
     if (found) return found;
   }
   TRY(each_retired(view, [&](WorkflowNumber, NamespaceNumber of) {
-    if (of == space) found = "workflows that were deleted by themselves";
+    if (of == ns) found = "workflows that were deleted without the namespace";
   }));
   return found;
 }
@@ -332,13 +336,14 @@ Result<std::optional<NamespaceNumber>> find_ended_of(const View& view, WorkflowN
                      at = key;
                      return false;
                    }
-                   budget.look(key.size());
+                   budget.count(key.size());
                    if (!rows::is_head(key)) return true;
-                   budget.look(value.size());
+                   budget.count(value.size());
                    const auto head = rows::decode(view, Table::kEnded, key, value, decode_head);
-                   // A damaged one may be of any workflow; it can be shown without its definition.
+                   // The workflow of a damaged head is unknown. The instance can be shown without
+                   // its definition.
                    if (!head || head->revision.workflow != workflow) return true;
-                   found = head->space;
+                   found = head->ns;
                    return false;
                  }));
   return found;

@@ -1,7 +1,8 @@
-// Purge: erases the rows that a deletion leaves behind, some in each batch. What is to be erased is
-// itself a row (`purge/` in the table `meta`), written with the deletion, so a restart goes on. A
-// walk that was interrupted may begin anew: it passes over what is gone. Reading takes any
-// View, writing the Transaction. A row that is damaged is an error that names it (damage.h).
+// Purge: erases the rows that a deletion leaves, some in each batch. A row `purge/` of the table
+// `meta`, written with the deletion, records what to erase, so the purge resumes after a restart.
+// An interrupted walk may begin again from the start: it skips erased rows. Functions that read
+// take any View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -21,26 +22,26 @@
 
 namespace millrace {
 
-/// What one batch may do of a purge: some milliseconds.
+/// How much of a purge one batch may still do: a few milliseconds of work.
 struct PurgeBudget {
-  size_t rows = 1'000;             ///< erased
-  size_t looked_at = 10'000;       ///< rows
-  size_t bytes = size_t{4} << 20;  ///< of the rows that are read
+  size_t rows = 1'000;             ///< rows to erase
+  size_t looked_at = 10'000;       ///< rows to read
+  size_t bytes = size_t{4} << 20;  ///< bytes to read
 
   bool is_spent() const { return rows == 0 || looked_at == 0 || bytes == 0; }
-  /// One row was looked at, which has so many bytes.
-  void look(size_t size);
-  /// One was erased.
+  /// Counts a row of `size` bytes that was read.
+  void count(size_t size);
+  /// Counts a row that was erased.
   void erase() { rows -= rows > 0 ? 1 : 0; }
 };
 
-// What is to be purged.
+// The rows that record purges.
 
-/// What a purge of a deleted namespace, or of what was deleted in one, has to know.
+/// The value of a row `purge/`.
 struct PurgeRecord {
-  std::string space;          ///< the namespace's name
-  std::string workflow = {};  ///< of kGroups: its id,
-  uint64_t up_to = 0;         ///< and the number of the last event that is to go
+  std::string ns;             ///< the namespace's name
+  std::string workflow = {};  ///< kGroups only: the workflow's id
+  uint64_t up_to = 0;         ///< kGroups only: the number of the last event to erase
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const PurgeRecord& record);
@@ -54,83 +55,87 @@ struct Purge {
     kGroups = 2,   ///< of one workflow
   };
   Kind kind{};
-  uint64_t number = 0;  ///< of the namespace, the history row to go on from, the workflow
+  uint64_t number = 0;  ///< by kind: of the namespace, of the next history row, of the workflow
   PurgeRecord record;
 };
 void write_purge(Transaction& tx, const Purge& purge);
 void erase_purge(Transaction& tx, const Purge& purge);
 Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
                   const OnDamage& damaged = nullptr);
-/// The error of a row that would have something erased that is not to be.
+/// The error of a row `purge/` that names data which must not be erased.
 Error damaged_purge(const Purge& purge, std::string_view what);
-/// The head of the instance whose history that row is of; nullopt: it is not there any more.
+/// The head of the instance that the history row `row` belongs to; nullopt: the history row or the
+/// instance does not exist any more.
 Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row);
 
-// Workflows that were deleted while their namespace exists: what ended of them still needs their
-// definitions.
+// Retired workflows: deleted workflows of a namespace that exists. Their ended instances still need
+// their definitions.
 
-void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber space);
+void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber ns);
 void erase_retired(Transaction& tx, WorkflowNumber workflow);
 bool is_retired(const View& view, WorkflowNumber workflow);
 Status each_retired(const View& view,
-                    const std::function<void(WorkflowNumber workflow, NamespaceNumber space)>& see,
+                    const std::function<void(WorkflowNumber workflow, NamespaceNumber ns)>& see,
                     const OnDamage& damaged = nullptr);
 
-// Each of these erases what belongs to a namespace from a table, from the key `at` on until the
-// budget is spent, and returns whether it has come to the end; if not, `at` is where to go on.
+// Each of these functions erases the rows of a namespace from a table. It begins at the key `at`
+// and ends when the budget is spent. It returns true at the end of the table; false: `at` is the
+// key from which to continue.
 
-/// The rows of instances: of the living, or of those that have ended. With the head of one go its
-/// history and, where its workflow `is_unknown`, that is in no row by which its definitions are
-/// erased or needed, the definitions and idempotency keys of that workflow. Where the history is
-/// longer than the budget, `left` gets the number of its row to go on from.
+/// Erases the rows of instances from kLive or kEnded. With a head it erases the instance's history.
+/// If no other row needs or will erase the definitions of its workflow (`is_unknown`), it also
+/// erases the definitions and idempotency keys of that workflow. If the history is longer than the
+/// budget, `left` receives the number of the history row from which to continue.
 Result<bool> purge_instances(
-    Transaction& tx, Table table, NamespaceNumber space, std::string& at, PurgeBudget& budget,
+    Transaction& tx, Table table, NamespaceNumber ns, std::string& at, PurgeBudget& budget,
     const std::function<void(uint64_t row)>& left,
     const std::function<Result<bool>(WorkflowNumber workflow)>& is_unknown);
-/// kVariables or kSecrets.
-Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber space, std::string& at,
+/// Erases the rows of kVariables or kSecrets.
+Result<bool> purge_values(Transaction& tx, Table table, NamespaceNumber ns, std::string& at,
                           PurgeBudget& budget);
-Result<bool> purge_tasks(Transaction& tx, NamespaceNumber space, std::string& at,
-                         PurgeBudget& budget, const std::function<void(const InstanceId&)>& see);
-Result<bool> purge_hooks(Transaction& tx, NamespaceNumber space, std::string& at,
-                         PurgeBudget& budget,
-                         const std::function<void(uint64_t number, const HookRecord&)>& see);
-Result<bool> purge_delayed(Transaction& tx, NamespaceNumber space, std::string& at,
+Result<bool> purge_tasks(Transaction& tx, NamespaceNumber ns, std::string& at, PurgeBudget& budget,
+                         const std::function<void(const InstanceId&)>& see);
+Result<bool> purge_webhooks(Transaction& tx, NamespaceNumber ns, std::string& at,
+                            PurgeBudget& budget,
+                            const std::function<void(uint64_t number, const WebhookRecord&)>& see);
+Result<bool> purge_delayed(Transaction& tx, NamespaceNumber ns, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see);
 
-/// Erases the definitions, idempotency keys and the schedule of a workflow; false: some are left.
+/// Erases the definitions, idempotency keys and the schedule of a workflow; false: the budget is
+/// spent and some rows are left.
 Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
 
-/// Erases history rows of one instance, from that one backward, up to one that is damaged, or is
-/// not of `owner` where that is known. Returns the number of the row to go on from; 0: none is
-/// left.
+/// Erases history rows of one instance, from `row` backward. It stops at a damaged row, and at a
+/// row of another instance than `owner`, if that is given. Returns the number of the row from which
+/// to continue; 0: the end was reached.
 Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
                                const std::optional<InstanceId>& owner = std::nullopt);
 
-/// A workflow whose row is there.
+/// A workflow with its row.
 struct StoredWorkflow {
-  NamespaceNumber space{};
+  NamespaceNumber ns{};
   std::string id;
   WorkflowRecord record;
 };
-/// The first one of the namespace; nullopt: it has none.
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber space);
+/// The first workflow of the namespace; nullopt: it has none.
+Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber ns);
 
-/// The first workflow from that number on of which there are definitions.
+/// The first workflow, from the number `from` on, that has definitions; nullopt: there is none.
 Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNumber from);
 
-// What releases that erased no rows left behind when they deleted a namespace or a workflow.
+// Leftovers of earlier releases, which erased no rows when they deleted a namespace or a workflow.
 
-/// The namespaces that have rows of instances in that table, ascending. Costs as much as there are
-/// namespaces, not instances.
+/// The namespaces that have rows of instances in that table, ascending. The cost grows with the
+/// number of namespaces, not of instances.
 Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view, Table table);
 
-/// What the namespace has that no release left there when it deleted one, for a message; nullopt:
-/// nothing.
-Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber space);
+/// Names a kind of data, for a message, that the namespace has and that no release leaves when it
+/// deletes a namespace; nullopt: it has none.
+Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber ns);
 
-/// The namespace of an ended instance of the workflow; nullopt: there is none. Looks from the key
-/// `at` on until the budget is spent, which leaves `at` where to go on; at the end it is empty.
+/// The namespace of an ended instance of the workflow; nullopt: none was found. It searches from
+/// the key `at` on. If the budget is spent, `at` is the key from which to continue; else it is
+/// empty.
 Result<std::optional<NamespaceNumber>> find_ended_of(const View& view, WorkflowNumber workflow,
                                                      std::string& at, PurgeBudget& budget);
 

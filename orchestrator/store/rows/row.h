@@ -1,6 +1,6 @@
-// Rows: what the families of rows share: the pieces that keys are made of, rows that are sealed,
-// reading rows as values. What the bytes of records share is in fields.h. For this folder and
-// orchestrator/check only.
+// Rows: helpers that all kinds of rows share: parts of keys, sealed rows, reading rows as values.
+// The helpers for the bytes of records are in fields.h. Only for orchestrator/store/rows and
+// orchestrator/check.
 #pragma once
 
 #include <cstddef>
@@ -35,18 +35,18 @@ inline std::string key_of(const InstanceId& id) {
 
 inline uint64_t number_of(std::string_view key) { return Reader(key).u64(); }
 
-/// The number of a key that may be anything. Error: a damaged row, where it is not one from 1 to
-/// kMostNumber.
+/// The number in a key that may be damaged. Error: a damaged row, if the key is not a number from 1
+/// to kMostNumber.
 inline Result<uint64_t> numbered(Table table, std::string_view key) {
   Reader reader(key);
   const uint64_t number = reader.u64();
   if (reader.done() && number >= 1 && number <= kMostNumber) return number;
-  return tl::unexpected(damaged_row(table, key, "its key is not a number that rows have"));
+  return tl::unexpected(damaged_row(table, key, "its key is not the number of a row"));
 }
 
-inline std::string space_prefix(NamespaceNumber space) {
+inline std::string ns_prefix(NamespaceNumber ns) {
   Writer key;
-  key.u32(static_cast<uint32_t>(space));
+  key.u32(static_cast<uint32_t>(ns));
   return key.take();
 }
 
@@ -56,23 +56,24 @@ inline std::string workflow_prefix(WorkflowNumber workflow) {
   return key.take();
 }
 
-inline std::string instance_prefix(NamespaceNumber space, const InstanceId& id) {
+inline std::string instance_prefix(NamespaceNumber ns, const InstanceId& id) {
   Writer key;
-  key.u32(static_cast<uint32_t>(space));
+  key.u32(static_cast<uint32_t>(ns));
   key.id(id.bytes);
   return key.take();
 }
 
-/// Whether the key, of a living or an ended instance, is that of its head.
+/// Whether a key of the tables `live` and `ended` is the key of an instance's head.
 inline bool is_head(std::string_view key) {
   constexpr size_t kSize = 4 + 16 + 1;  // namespace, id, part
   return key.size() == kSize && key.back() == 0;
 }
 
-// Sealed rows: any row may be one. Whether it is stands in its first byte, so a record's member
-// `sealed` is nowhere else.
+// Sealed rows: any row may be sealed. The first byte of a row says whether it is, so the bytes of a
+// record do not contain its member `sealed`.
 
-/// The place of a row that its seal holds it to. An instance that ends takes its rows with it.
+/// The place that the seal of a row is bound to. It is the same in `live` and `ended`, because the
+/// rows of an instance that ends move between these tables as they are.
 inline std::string seal_context(Table table, std::string_view key) {
   const Table home = table == Table::kEnded ? Table::kLive : table;
   return std::string(1, static_cast<char>(home)).append(key);
@@ -84,7 +85,7 @@ inline void put(Transaction& tx, Table table, std::string_view key, std::string 
   tx.put(table, key, std::move(bytes));
 }
 
-/// A row's value, opened if it is sealed, decoded.
+/// Decodes a row's value, after opening it if it is sealed. Error: a damaged row.
 template <class T>
 Result<T> decode(const View& view, Table table, std::string_view key, std::string_view value,
                  Result<T> (*decode_bytes)(std::string_view)) {
@@ -104,8 +105,9 @@ Result<T> decode(const View& view, Table table, std::string_view key, std::strin
 
 // Walking.
 
-/// Scans a prefix; ends with the first error of the scan or of a row, but for damaged rows that
-/// `damaged` hears of.
+/// Scans a prefix and calls `row` for each row until it returns false. Ends with the first error of
+/// the scan or of `row`. If `damaged` is set, it receives the errors of damaged rows instead, and
+/// the walk continues.
 template <class F>
 Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row,
             const OnDamage& damaged = nullptr) {
@@ -124,7 +126,7 @@ Status walk(const View& view, Table table, std::string_view prefix, std::string_
   return view.status();
 }
 
-/// What stands at a key, decoded.
+/// The decoded row at a key; nullopt: there is none. Error: a damaged row.
 template <class T>
 Result<std::optional<T>> read(const View& view, Table table, std::string_view key,
                               Result<T> (*decode_bytes)(std::string_view)) {
@@ -136,7 +138,7 @@ Result<std::optional<T>> read(const View& view, Table table, std::string_view ke
   return std::optional<T>(TRY(decode(view, table, key, *bytes, decode_bytes)));
 }
 
-/// The bytes of a row that is no record.
+/// The bytes of a row that is not a record; nullopt: there is none.
 inline Result<std::optional<std::string>> read_text(const View& view, Table table,
                                                     std::string_view key) {
   return read<std::string>(view, table, key, [](std::string_view bytes) {
@@ -144,7 +146,7 @@ inline Result<std::optional<std::string>> read_text(const View& view, Table tabl
   });
 }
 
-/// The JSON text of a row. Error: a damaged row, where it is not JSON.
+/// The JSON text of a row; nullopt: there is none. Error: a damaged row, if it is not JSON.
 inline Result<std::optional<LazyJson>> read_json(const View& view, Table table,
                                                  std::string_view key) {
   return read<LazyJson>(view, table, key, [](std::string_view bytes) -> Result<LazyJson> {
@@ -153,13 +155,13 @@ inline Result<std::optional<LazyJson>> read_json(const View& view, Table table,
   });
 }
 
-/// The error of a row that has to be there; `why` goes on from "it is missing".
+/// The error of a required row that is missing. `why` continues the text "it is missing".
 inline tl::unexpected<Error> missing_row(Table table, std::string_view key,
                                          std::string_view why = "") {
   return tl::unexpected(damaged_row(table, key, std::string("it is missing").append(why)));
 }
 
-/// The last number at the end of a key with that prefix; 0: there is none.
+/// The number at the end of the last key with that prefix; 0: there is no such key.
 inline Result<uint64_t> last_number(const View& view, Table table, std::string_view prefix = {}) {
   uint64_t last = 0;
   view.scan(table, prefix, {}, Direction::kBackward, [&](std::string_view key, auto) {
@@ -170,7 +172,7 @@ inline Result<uint64_t> last_number(const View& view, Table table, std::string_v
   return last;
 }
 
-/// Erases rows with that prefix, `most` of them at most; returns how many.
+/// Erases at most `most` rows with that prefix; returns how many it erased.
 inline Result<size_t> erase_some(Transaction& tx, Table table, std::string_view prefix,
                                  size_t most) {
   std::vector<std::string> keys;

@@ -5,33 +5,33 @@
 namespace millrace {
 namespace {
 
-std::string key_of(NamespaceNumber space, std::string_view name) {
-  return rows::space_prefix(space).append(name);
+std::string key_of(NamespaceNumber ns, std::string_view name) {
+  return rows::ns_prefix(ns).append(name);
 }
 
 }  // namespace
 
-Result<std::optional<std::string>> read_secret(const View& view, NamespaceNumber space,
+Result<std::optional<std::string>> read_secret(const View& view, NamespaceNumber ns,
                                                std::string_view name) {
-  return rows::read_text(view, Table::kSecrets, key_of(space, name));
+  return rows::read_text(view, Table::kSecrets, key_of(ns, name));
 }
 
-bool has_secret(const View& view, NamespaceNumber space, std::string_view name) {
-  return view.get(Table::kSecrets, key_of(space, name)).has_value();
+bool has_secret(const View& view, NamespaceNumber ns, std::string_view name) {
+  return view.get(Table::kSecrets, key_of(ns, name)).has_value();
 }
 
-void write_secret(Transaction& tx, NamespaceNumber space, std::string_view name,
+void write_secret(Transaction& tx, NamespaceNumber ns, std::string_view name,
                   std::string_view value) {
-  rows::put(tx, Table::kSecrets, key_of(space, name), std::string(value), true);
+  rows::put(tx, Table::kSecrets, key_of(ns, name), std::string(value), true);
 }
 
-void erase_secret(Transaction& tx, NamespaceNumber space, std::string_view name) {
-  tx.erase(Table::kSecrets, key_of(space, name));
+void erase_secret(Transaction& tx, NamespaceNumber ns, std::string_view name) {
+  tx.erase(Table::kSecrets, key_of(ns, name));
 }
 
-Status each_secret(const View& view, NamespaceNumber space, std::string_view after,
+Status each_secret(const View& view, NamespaceNumber ns, std::string_view after,
                    const std::function<bool(std::string_view name)>& see) {
-  const std::string prefix = rows::space_prefix(space);
+  const std::string prefix = rows::ns_prefix(ns);
   std::string from;
   if (!after.empty()) from = prefix + std::string(after) + '\0';
   return rows::walk(

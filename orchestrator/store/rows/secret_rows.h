@@ -1,6 +1,6 @@
-// Secret rows, which are always sealed: those of one namespace stand together. Table `secrets`.
-// Reading takes any View, writing the Transaction. A row that is damaged is an error that names it
-// (damage.h).
+// Secret rows: always sealed; the secrets of one namespace are adjacent. Table `secrets`. Functions
+// that read take any View, functions that write the Transaction. A damaged row gives an error that
+// names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@
 
 namespace millrace {
 
-Result<std::optional<std::string>> read_secret(const View& view, NamespaceNumber space,
+Result<std::optional<std::string>> read_secret(const View& view, NamespaceNumber ns,
                                                std::string_view name);
-/// Whether there is one, without opening it.
-bool has_secret(const View& view, NamespaceNumber space, std::string_view name);
-void write_secret(Transaction& tx, NamespaceNumber space, std::string_view name,
+/// Whether the secret exists. Does not open its row.
+bool has_secret(const View& view, NamespaceNumber ns, std::string_view name);
+void write_secret(Transaction& tx, NamespaceNumber ns, std::string_view name,
                   std::string_view value);
-void erase_secret(Transaction& tx, NamespaceNumber space, std::string_view name);
+void erase_secret(Transaction& tx, NamespaceNumber ns, std::string_view name);
 
-/// Names behind `after` (empty: all), in order, until `see` returns false.
-Status each_secret(const View& view, NamespaceNumber space, std::string_view after,
+/// Visits the names after `after` (empty: all), in order, until `see` returns false.
+Status each_secret(const View& view, NamespaceNumber ns, std::string_view after,
                    const std::function<bool(std::string_view name)>& see);
 
 }  // namespace millrace

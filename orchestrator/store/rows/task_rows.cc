@@ -13,23 +13,23 @@ using namespace rows;
 
 namespace {
 
-/// Tasks know how long an attempt may run since version 2.
+/// Tasks have `start_to_close`, the timeout of an attempt, since version 2.
 constexpr uint8_t kTaskVersion = 2;
 
-/// The kinds of errands in the inbox.
-// On disk, and not the index in `Errand`: never renumber.
-enum class ErrandKind : uint8_t {
+/// The kinds of instance messages in the inbox.
+// On disk, and not the index of the variant `InstanceMessage`: never renumber.
+enum class InstanceMessageKind : uint8_t {
   kStartChild = 0,
   kCancelChild = 1,
   kReturnResult = 2,
-  kCancelLater = 3,  ///< a child, once its tasks have ended
+  kCancelLater = 3,  ///< cancels a subflow once its tasks have ended
 };
 
-ErrandKind kind_of(const Errand& errand) {
-  if (std::holds_alternative<StartChild>(errand)) return ErrandKind::kStartChild;
-  if (std::holds_alternative<ReturnResult>(errand)) return ErrandKind::kReturnResult;
-  return std::get<CancelChild>(errand).at_once ? ErrandKind::kCancelChild
-                                               : ErrandKind::kCancelLater;
+InstanceMessageKind kind_of(const InstanceMessage& message) {
+  if (std::holds_alternative<StartChild>(message)) return InstanceMessageKind::kStartChild;
+  if (std::holds_alternative<ReturnResult>(message)) return InstanceMessageKind::kReturnResult;
+  return std::get<CancelChild>(message).at_once ? InstanceMessageKind::kCancelChild
+                                                : InstanceMessageKind::kCancelLater;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ ErrandKind kind_of(const Errand& errand) {
 
 std::string encode(const StartTask& task) {
   Writer writer = begin_record(kTaskVersion);
-  writer.varint(static_cast<uint32_t>(task.space));
+  writer.varint(static_cast<uint32_t>(task.ns));
   writer.id(task.task.bytes);
   put_optional(writer, task.caller, put_caller);
   writer.id(task.by.bytes);
@@ -77,7 +77,7 @@ Result<StartTask> decode_task(std::string_view bytes) {
   Reader reader(bytes);
   const uint8_t version = read_version(reader, kTaskVersion);
   StartTask task;
-  task.space = NamespaceNumber(get_u32(reader));
+  task.ns = NamespaceNumber(get_u32(reader));
   task.task.bytes = reader.id();
   task.caller = get_optional(reader, get_caller);
   task.by.bytes = reader.id();
@@ -133,7 +133,8 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         StartTask task = TRY(rows::decode(view, Table::kTasks, key, value, decode_task));
         if (rows::key_of(task.task) != key) {
-          return tl::unexpected(damaged_row(Table::kTasks, key, "it is another task"));
+          return tl::unexpected(
+              damaged_row(Table::kTasks, key, "it is the record of another task"));
         }
         see(std::move(task));
         return true;
@@ -146,9 +147,9 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
 std::string encode(const InboxRecord& record) {
   Writer writer = begin_record();
   writer.varint(record.listen_from);
-  put_enum(writer, kind_of(record.errand));
-  if (const auto* start = std::get_if<StartChild>(&record.errand)) {
-    writer.varint(static_cast<uint32_t>(start->space));
+  put_enum(writer, kind_of(record.message));
+  if (const auto* start = std::get_if<StartChild>(&record.message)) {
+    writer.varint(static_cast<uint32_t>(start->ns));
     writer.id(start->child.bytes);
     writer.bytes(start->workflow);
     writer.bytes(start->input.text());
@@ -156,12 +157,12 @@ std::string encode(const InboxRecord& record) {
     writer.id(start->by.bytes);
     writer.varint(start->depth);
     writer.varint(start->hops);
-  } else if (const auto* cancel = std::get_if<CancelChild>(&record.errand)) {
-    writer.varint(static_cast<uint32_t>(cancel->space));
+  } else if (const auto* cancel = std::get_if<CancelChild>(&record.message)) {
+    writer.varint(static_cast<uint32_t>(cancel->ns));
     writer.id(cancel->child.bytes);
   } else {
-    const auto& result = std::get<ReturnResult>(record.errand);
-    writer.varint(static_cast<uint32_t>(result.space));
+    const auto& result = std::get<ReturnResult>(record.message);
+    writer.varint(static_cast<uint32_t>(result.ns));
     put_caller(writer, result.to);
     writer.boolean(result.result.has_value());
     if (result.result) {
@@ -177,11 +178,11 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
   Reader reader = open_record(bytes);
   InboxRecord record;
   record.listen_from = get_number(reader);
-  const auto kind = static_cast<ErrandKind>(reader.u8());
+  const auto kind = static_cast<InstanceMessageKind>(reader.u8());
   switch (kind) {
-    case ErrandKind::kStartChild: {
+    case InstanceMessageKind::kStartChild: {
       StartChild start;
-      start.space = NamespaceNumber(get_u32(reader));
+      start.ns = NamespaceNumber(get_u32(reader));
       start.child.bytes = reader.id();
       start.workflow = get_string(reader);
       start.input = get_json(reader);
@@ -189,28 +190,28 @@ Result<InboxRecord> decode_inbox(std::string_view bytes) {
       start.by.bytes = reader.id();
       start.depth = get_u32(reader);
       start.hops = get_u32(reader);
-      record.errand = std::move(start);
+      record.message = std::move(start);
       break;
     }
-    case ErrandKind::kCancelChild:
-    case ErrandKind::kCancelLater: {
+    case InstanceMessageKind::kCancelChild:
+    case InstanceMessageKind::kCancelLater: {
       CancelChild cancel;
-      cancel.at_once = kind != ErrandKind::kCancelLater;
-      cancel.space = NamespaceNumber(get_u32(reader));
+      cancel.at_once = kind != InstanceMessageKind::kCancelLater;
+      cancel.ns = NamespaceNumber(get_u32(reader));
       cancel.child.bytes = reader.id();
-      record.errand = cancel;
+      record.message = cancel;
       break;
     }
-    case ErrandKind::kReturnResult: {
+    case InstanceMessageKind::kReturnResult: {
       ReturnResult result;
-      result.space = NamespaceNumber(get_u32(reader));
+      result.ns = NamespaceNumber(get_u32(reader));
       result.to = get_caller(reader);
       if (reader.boolean()) {
         result.result = get_json(reader);
       } else {
         result.result = tl::unexpected(get_error(reader));
       }
-      record.errand = std::move(result);
+      record.message = std::move(result);
       break;
     }
     default:
@@ -238,15 +239,15 @@ Status each_inbox(const View& view,
       damaged);
 }
 
-Error damaged_errand(uint64_t number, std::string_view what) {
+Error damaged_instance_message(uint64_t number, std::string_view what) {
   return damaged_row(Table::kInbox, key_of(number), what);
 }
 
-// Hooks.
+// Webhooks.
 
-std::string encode(const HookRecord& record) {
+std::string encode(const WebhookRecord& record) {
   Writer writer = begin_record();
-  writer.varint(static_cast<uint32_t>(record.space));
+  writer.varint(static_cast<uint32_t>(record.ns));
   writer.bytes(record.url);
   put_time(writer, record.at);
   writer.varint(record.attempt);
@@ -254,39 +255,39 @@ std::string encode(const HookRecord& record) {
   return writer.take();
 }
 
-Result<HookRecord> decode_hook(std::string_view bytes) {
+Result<WebhookRecord> decode_webhook(std::string_view bytes) {
   Reader reader = open_record(bytes);
-  HookRecord record;
-  record.space = NamespaceNumber(get_u32(reader));
+  WebhookRecord record;
+  record.ns = NamespaceNumber(get_u32(reader));
   record.url = get_string(reader);
   record.at = get_time(reader);
   record.attempt = get_u32(reader);
   record.event = get_string(reader);
-  return end_record(reader, std::move(record), "hook");
+  return end_record(reader, std::move(record), "webhook");
 }
 
-Result<Event> event_of(uint64_t number, const HookRecord& record) {
-  return decode_event(Table::kHooks, key_of(number), record.event);
+Result<Event> event_of(uint64_t number, const WebhookRecord& record) {
+  return decode_event(Table::kWebhooks, key_of(number), record.event);
 }
 
-void write_hook(Transaction& tx, uint64_t number, const HookRecord& record) {
-  rows::put(tx, Table::kHooks, key_of(number), encode(record), record.sealed);
+void write_webhook(Transaction& tx, uint64_t number, const WebhookRecord& record) {
+  rows::put(tx, Table::kWebhooks, key_of(number), encode(record), record.sealed);
 }
 
-void erase_hook(Transaction& tx, uint64_t number) { tx.erase(Table::kHooks, key_of(number)); }
+void erase_webhook(Transaction& tx, uint64_t number) { tx.erase(Table::kWebhooks, key_of(number)); }
 
-Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number) {
-  return read(view, Table::kHooks, key_of(number), decode_hook);
+Result<std::optional<WebhookRecord>> read_webhook(const View& view, uint64_t number) {
+  return read(view, Table::kWebhooks, key_of(number), decode_webhook);
 }
 
-Status each_hook(const View& view,
-                 const std::function<void(uint64_t number, const HookRecord& record)>& see,
-                 const OnDamage& damaged) {
+Status each_webhook(const View& view,
+                    const std::function<void(uint64_t number, const WebhookRecord& record)>& see,
+                    const OnDamage& damaged) {
   return walk(
-      view, Table::kHooks, {}, {},
+      view, Table::kWebhooks, {}, {},
       [&](std::string_view key, std::string_view value) -> Result<bool> {
-        see(TRY(numbered(Table::kHooks, key)),
-            TRY(rows::decode(view, Table::kHooks, key, value, decode_hook)));
+        see(TRY(numbered(Table::kWebhooks, key)),
+            TRY(rows::decode(view, Table::kWebhooks, key, value, decode_webhook)));
         return true;
       },
       damaged);

@@ -1,9 +1,9 @@
-// Task rows: work that a commit has left to do. Table `tasks`: the work that is done outside and
-// has not ended; `inbox`: errands between instances that a batch has left to the next one; `hooks`:
-// CloudEvents that are yet to be taken by URLs. Reading takes any View, writing the Transaction. A
-// row that is damaged is an error that names it (damage.h); walks that are given `damaged` pass
-// over such rows. All decoders fail with `store.corrupt`. A member `sealed` is not in the bytes: it
-// says that they are sealed in their row.
+// Task rows: work that remains after a commit. Table `tasks`: the tasks that have not ended;
+// `inbox`: instance messages that a batch left to the next one; `hooks`: events that webhooks have
+// not accepted yet. Functions that read take any View, functions that write the Transaction. A
+// damaged row gives an error that names it (damage.h); walks with `damaged` skip such rows. All
+// decoders fail with `store.corrupt`. A member `sealed` says whether the row is sealed; it is not
+// in the encoded bytes.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ void erase_task(Transaction& tx, const InstanceId& task);
 Status each_task(const View& view, const std::function<void(StartTask task)>& see,
                  const OnDamage& damaged = nullptr);
 
-// Inbox: errands of instances that a batch has left to the next one, in their order.
+// Inbox: instance messages that a batch left to the next one, in their order.
 
-/// An errand that waits for the next batch.
+/// An instance message that waits for the next batch.
 struct InboxRecord {
-  Errand errand;
-  uint64_t listen_from = 0;  ///< of a child that is to start
+  InstanceMessage message;
+  uint64_t listen_from = 0;  ///< Instance::listen_from of a subflow that the message starts
   bool sealed = false;
 };
 std::string encode(const InboxRecord& record);
@@ -50,30 +50,30 @@ void erase_inbox(Transaction& tx, uint64_t number);
 Status each_inbox(const View& view,
                   const std::function<void(uint64_t number, InboxRecord record)>& see,
                   const OnDamage& damaged = nullptr);
-/// The error of an errand that does not fit the instance that it is for.
-Error damaged_errand(uint64_t number, std::string_view what);
+/// The error of an instance message that contradicts the instance that it is for.
+Error damaged_instance_message(uint64_t number, std::string_view what);
 
-// Hooks, by number.
+// Webhooks: events for webhooks, by number.
 
-/// A CloudEvent that is yet to be taken by a URL.
-struct HookRecord {
-  NamespaceNumber space{};
+/// An event that a webhook has not accepted yet.
+struct WebhookRecord {
+  NamespaceNumber ns{};
   std::string url;
-  TimePoint at;          ///< when its next attempt is due
-  uint32_t attempt = 1;  ///< which one that is
+  TimePoint at;          ///< when the next attempt is due
+  uint32_t attempt = 1;  ///< the number of the next attempt
   std::string event;     ///< JSON format
   bool sealed = false;
 };
-std::string encode(const HookRecord& record);
-Result<HookRecord> decode_hook(std::string_view bytes);
+std::string encode(const WebhookRecord& record);
+Result<WebhookRecord> decode_webhook(std::string_view bytes);
 
-/// The event itself. Error: a damaged row.
-Result<Event> event_of(uint64_t number, const HookRecord& record);
-void write_hook(Transaction& tx, uint64_t number, const HookRecord& record);
-void erase_hook(Transaction& tx, uint64_t number);
-Result<std::optional<HookRecord>> read_hook(const View& view, uint64_t number);
-Status each_hook(const View& view,
-                 const std::function<void(uint64_t number, const HookRecord& record)>& see,
-                 const OnDamage& damaged = nullptr);
+/// The decoded event. Error: a damaged row.
+Result<Event> event_of(uint64_t number, const WebhookRecord& record);
+void write_webhook(Transaction& tx, uint64_t number, const WebhookRecord& record);
+void erase_webhook(Transaction& tx, uint64_t number);
+Result<std::optional<WebhookRecord>> read_webhook(const View& view, uint64_t number);
+Status each_webhook(const View& view,
+                    const std::function<void(uint64_t number, const WebhookRecord& record)>& see,
+                    const OnDamage& damaged = nullptr);
 
 }  // namespace millrace

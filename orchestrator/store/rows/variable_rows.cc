@@ -11,7 +11,7 @@ namespace {
 
 std::string owner_prefix(const VariableOwner& owner) {
   Writer key;
-  key.u32(static_cast<uint32_t>(owner.space));
+  key.u32(static_cast<uint32_t>(owner.ns));
   key.u8(static_cast<uint8_t>(owner.scope));
   if (owner.scope == VariableScope::kInstance) key.id(owner.instance.bytes);
   if (owner.scope == VariableScope::kWorkflow) key.u32(static_cast<uint32_t>(owner.workflow));

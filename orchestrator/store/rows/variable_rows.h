@@ -1,6 +1,6 @@
-// Variable rows: those of one owner stand together, those of all owners in a namespace too. Table
-// `variables`. Reading takes any View, writing the Transaction. A row that is damaged is an error
-// that names it (damage.h).
+// Variable rows: the variables of one owner are adjacent, and so are all variables of a namespace.
+// Table `variables`. Functions that read take any View, functions that write the Transaction. A
+// damaged row gives an error that names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,13 @@ Result<std::optional<Variable>> read_variable(const View& view, const VariableNa
 void write_variable(Transaction& tx, const VariableName& name, const Variable& variable);
 void erase_variable(Transaction& tx, const VariableName& name);
 
-/// Those of one owner behind the key `after` (empty: all), by key, until `see` returns false.
+/// Visits the variables of one owner after the key `after` (empty: all), by key, until `see`
+/// returns false.
 Status each_variable(const View& view, const VariableOwner& owner, std::string_view after,
                      const std::function<bool(std::string_view key, const Variable&)>& see);
 
-/// Erases variables of that owner, `most` of them at most; returns how many there were to erase, so
-/// that less than `most` means all.
+/// Erases at most `most` variables of that owner; returns how many it erased. Fewer than `most`
+/// means that none is left.
 Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most);
 
 }  // namespace millrace

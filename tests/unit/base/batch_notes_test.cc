@@ -1,4 +1,4 @@
-// BatchNotes: notes belong to one batch, and to none while there is none.
+// Notes belong to one batch. Without a current batch there are no notes.
 #include "base/batch_notes.h"
 
 #include <vector>
@@ -14,14 +14,14 @@ using testing::IsEmpty;
 
 using Notes = std::vector<int>;
 
-TEST(BatchNotes, AreNotTakenBeforeABatchBegins) {
+TEST(BatchNotes, AreEmptyBeforeABatchBegins) {
   BatchCount batches;
   BatchNotes<Notes> notes(batches);
   EXPECT_EQ(notes.now(), nullptr);
   EXPECT_THAT(notes.take(), IsEmpty());
 }
 
-TEST(BatchNotes, AreThoseOfTheBatchInHand) {
+TEST(BatchNotes, HoldOnlyTheNotesOfTheCurrentBatch) {
   BatchCount batches;
   BatchNotes<Notes> notes(batches);
   batches.begin();
@@ -29,10 +29,10 @@ TEST(BatchNotes, AreThoseOfTheBatchInHand) {
   notes.now()->push_back(2);
   EXPECT_THAT(*notes.now(), ElementsAre(1, 2));
   batches.begin();
-  EXPECT_THAT(*notes.now(), IsEmpty()) << "the batch before is on disk";
+  EXPECT_THAT(*notes.now(), IsEmpty()) << "the notes of the previous batch are dropped";
 }
 
-TEST(BatchNotes, AreTakenOnce) {
+TEST(BatchNotes, AreReturnedOnce) {
   BatchCount batches;
   BatchNotes<Notes> notes(batches);
   batches.begin();
@@ -41,7 +41,7 @@ TEST(BatchNotes, AreTakenOnce) {
   EXPECT_THAT(notes.take(), IsEmpty());
 }
 
-TEST(BatchNotes, AreNotThoseOfABatchBeforeTheStoreWasReadAnew) {
+TEST(BatchNotes, AreDroppedWhenTheBatchEnds) {
   BatchCount batches;
   BatchNotes<Notes> notes(batches);
   batches.begin();

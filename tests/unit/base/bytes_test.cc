@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Base64, IsStandardAndStrict) {
+TEST(Bytes, AreEncodedAsBase64AndDecodedStrictly) {
   EXPECT_EQ(base64_encode(std::string_view("\0\xff\x10z", 4)), "AP8Qeg==");
   EXPECT_EQ(base64_decode("AP8Qeg=="), std::string("\0\xff\x10z", 4));
   EXPECT_EQ(base64_decode(""), "");
@@ -20,12 +20,12 @@ TEST(Fingerprint, DependsOnItsKey) {
   EXPECT_EQ(keyed_fingerprint("", {"a", "b"}), fingerprint({"a", "b"}));
 }
 
-TEST(Fingerprint, KeepsItsPartsApart) {
+TEST(Fingerprint, DependsOnTheBoundariesOfItsParts) {
   EXPECT_NE(fingerprint({"ab", "c"}), fingerprint({"a", "bc"}));
   EXPECT_EQ(fingerprint({"ab", "c"}), fingerprint({"ab", "c"}));
 }
 
-TEST(Utf8, KnowsTheIllFormedKinds) {
+TEST(Bytes, AreUtf8OnlyIfTheyAreWellFormed) {
   EXPECT_TRUE(is_utf8("plain, \xc3\xa4, \xe2\x82\xac, \xf0\x9f\x98\x80"));
   for (const char* bytes :
        {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\xaf", "\xe2\x82", "\xed\xa0\x80",
@@ -34,7 +34,7 @@ TEST(Utf8, KnowsTheIllFormedKinds) {
   }
 }
 
-TEST(Bytes, ThatArePrintableAsciiAreToldApart) {
+TEST(Bytes, ArePrintableAsciiOnlyFromSpaceToTilde) {
   for (size_t size = 0; size < 20; ++size) {
     const std::string text(size, '~');
     EXPECT_TRUE(is_printable_ascii(text));

@@ -36,12 +36,12 @@ TEST(Codec, WritesVarintsInTheFewestBytes) {
   }
 }
 
-TEST(Codec, RefusesVarintsThatNoWriterWrites) {
+TEST(Codec, RefusesVarintsThatAreCutOverlongOrTooLarge) {
   for (const std::string& bytes : {
            ""s,
            "\x80"s,                                          // cut short
-           "\x80\x00"s,                                      // 0 in two bytes
-           "\xff\x80\x00"s,                                  // 127 in three
+           "\x80\x00"s,                                      // 0, written in two bytes
+           "\xff\x80\x00"s,                                  // 127, written in three bytes
            "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s,      // 65 bits
            "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"s,  // eleven bytes
        }) {
@@ -74,7 +74,7 @@ TEST(Codec, WritesSmallNumbersOfEitherSignInOneByte) {
   }
 }
 
-TEST(Codec, FixedNumbersSortAsTheirBytes) {
+TEST(Codec, WritesFixedNumbersThatSortByTheirBytes) {
   const uint64_t values[] = {0, 1, 255, 256, 65535, 1U << 31, kMost};
   std::string previous;
   for (const uint64_t value : values) {
@@ -102,7 +102,7 @@ TEST(Codec, ReadsARecordAsItWasWritten) {
   writer.id(id);
   writer.raw("tail");
   const std::string record = writer.take();
-  EXPECT_EQ(writer.view(), "") << "taken";
+  EXPECT_EQ(writer.view(), "") << "take() empties the writer";
 
   Reader reader(record);
   EXPECT_EQ(reader.u8(), 7);
@@ -111,23 +111,23 @@ TEST(Codec, ReadsARecordAsItWasWritten) {
   EXPECT_EQ(reader.bytes(), "a\0b"s);
   EXPECT_EQ(reader.bytes(), "");
   EXPECT_EQ(reader.id(), id);
-  EXPECT_FALSE(reader.done()) << "four bytes are left";
+  EXPECT_FALSE(reader.done()) << "four bytes are not read yet";
   EXPECT_EQ(reader.rest(), "tail");
   EXPECT_TRUE(reader.done());
 }
 
-TEST(Codec, AFailureStays) {
+TEST(Codec, ReadsNothingMoreAfterAnError) {
   Reader reader("\x02\x01");
   EXPECT_FALSE(reader.boolean());
-  EXPECT_FALSE(reader.ok()) << "2 is no boolean";
-  EXPECT_EQ(reader.u8(), 0) << "the next byte is 1";
+  EXPECT_FALSE(reader.ok()) << "2 is not a boolean";
+  EXPECT_EQ(reader.u8(), 0) << "after an error the reader returns 0, although the next byte is 1";
   EXPECT_EQ(reader.u64(), 0U);
   EXPECT_EQ(reader.id(), (std::array<uint8_t, 16>{}));
   EXPECT_EQ(reader.bytes(), "");
   EXPECT_FALSE(reader.done());
 }
 
-TEST(Codec, LengthsAndCountsNeverReachPastTheEnd) {
+TEST(Codec, RefusesLengthsAndCountsBeyondTheEnd) {
   Writer writer;
   writer.varint(kMost);
   writer.raw("abc");
@@ -146,7 +146,7 @@ TEST(Codec, LengthsAndCountsNeverReachPastTheEnd) {
   EXPECT_FALSE(four.ok());
 }
 
-/// One value of a record, chosen by chance; writes as it reads.
+/// A random value of a record.
 struct Field {
   int kind;
   uint64_t number;
@@ -174,7 +174,7 @@ void write_field(Writer& writer, const Field& field) {
   }
 }
 
-/// Reads a field of that kind and writes it again.
+/// Reads a field of the given kind and writes it again.
 void copy_field(Reader& reader, Writer& writer, int kind) {
   switch (kind) {
     case 0:
@@ -205,8 +205,8 @@ std::vector<Field> random_fields(std::mt19937_64& random) {
   return fields;
 }
 
-// Whatever happens to a record: it is refused, or it is the one form of what was read.
-TEST(Codec, DamagedRecordsAreRefusedOrReadInTheirOneForm) {
+// A damaged record is either refused, or it is the only encoding of the values that were read.
+TEST(Codec, RefusesADamagedRecordUnlessItIsAnotherValidRecord) {
   constexpr uint64_t kSeed = 20240607;
   std::mt19937_64 random(kSeed);
   int refused = 0;
@@ -217,7 +217,7 @@ TEST(Codec, DamagedRecordsAreRefusedOrReadInTheirOneForm) {
     std::string record = writer.take();
 
     const auto copy = [&] {
-      // On the heap and exactly as long, so that a sanitizer sees a read past its end.
+      // A copy on the heap of exactly this length: a sanitizer reports a read past its end.
       const std::vector<char> exact(record.begin(), record.end());
       Reader reader({exact.data(), exact.size()});
       Writer copied;

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(EventAttributes, HaveOneStringForm) {
+TEST(Event, GivesEachAttributeAsAString) {
   Event event{.id = "1", .source = "s", .type = "t", .subject = "x"};
   event.extensions = {{"flag", true}, {"count", -7}, {"name", std::string("n")}};
   EXPECT_EQ(attribute(event, "subject"), "x");
@@ -17,7 +17,7 @@ TEST(EventAttributes, HaveOneStringForm) {
   EXPECT_EQ(attribute(event, "missing"), std::nullopt);
 }
 
-TEST(EventPayload, IsDecidedOnItsBytes) {
+TEST(Event, GivesItsPayloadAsJsonOrAsBase64) {
   Event event;
   EXPECT_EQ(payload(event), nullptr);
   event.data = R"({"a":1})";
@@ -28,7 +28,7 @@ TEST(EventPayload, IsDecidedOnItsBytes) {
   EXPECT_EQ(payload(event), "hello");
 }
 
-TEST(ContentTypes, ThatMeanJson) {
+TEST(Event, RecognizesTheContentTypesOfJson) {
   EXPECT_TRUE(is_json_content_type(std::nullopt));
   EXPECT_TRUE(is_json_content_type("application/json"));
   EXPECT_TRUE(is_json_content_type("Application/JSON ; charset=utf-8"));

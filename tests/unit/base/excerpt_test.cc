@@ -17,13 +17,13 @@ using testing::Le;
 using testing::SizeIs;
 using testing::StartsWith;
 
-TEST(Excerpt, ShowsAShortTextAsItIs) {
+TEST(Excerpt, ShowsAShortTextUnchanged) {
   EXPECT_EQ(excerpt(""), "");
   EXPECT_EQ(excerpt("order/7 \"x\""), "order/7 \"x\"");
   EXPECT_EQ(excerpt("Größe 1 µm, 漢字, 🙂"), "Größe 1 µm, 漢字, 🙂");
 }
 
-TEST(Excerpt, CutsALongTextAndSaysSo) {
+TEST(Excerpt, CutsALongTextAndMarksTheCut) {
   std::string cut(kExcerptBytes, '7');
   cut += "...";
   EXPECT_EQ(excerpt(std::string(5'000, '7')), cut);
@@ -39,14 +39,16 @@ TEST(Excerpt, CutsBetweenTwoCharacters) {
   }
 }
 
-TEST(Excerpt, ShowsWhatIsNoTextAsQuestionMarks) {
+TEST(Excerpt, ShowsControlCharactersAndInvalidUtf8AsQuestionMarks) {
   EXPECT_EQ(excerpt("a\nb\x7f"), "a?b?");
   EXPECT_EQ(excerpt("a\xff\xc3z"), "a??z");
 }
 
-TEST(Shorten, KeepsTheLinesOfAText) { EXPECT_EQ(shorten("one\ntwo\nthree", 7), "one\ntwo..."); }
+TEST(Excerpt, KeepsTheLineBreaksOfAShortenedText) {
+  EXPECT_EQ(shorten("one\ntwo\nthree", 7), "one\ntwo...");
+}
 
-TEST(Excerpt, IsAllThatMessagesAboutJsonShowOfIt) {
+TEST(Excerpt, LimitsMessagesAboutMalformedJson) {
   const std::string digits(5'000, '9');
   const std::string word = '"' + std::string(5'000, 'a');
   const std::string mixed = digits + 'x';
@@ -62,7 +64,7 @@ TEST(Excerpt, IsAllThatMessagesAboutJsonShowOfIt) {
                              EndsWith("...': a number is at most about 1.8e308")));
 }
 
-TEST(Excerpt, IsAllThatMessagesAboutIdsAndTimesShowOfThem) {
+TEST(Excerpt, LimitsMessagesAboutMalformedIdsAndTimes) {
   const std::string text(5'000, '7');
   EXPECT_THAT(parse_instance_id(text).error().message, SizeIs(Le(200U)));
   EXPECT_THAT(parse_rfc3339(text).error().message, SizeIs(Le(200U)));

@@ -5,14 +5,14 @@
 namespace millrace {
 namespace {
 
-TEST(InstanceIds, SortByTheTimeOfTheirMaking) {
+TEST(Ids, SortByTheTimeOfTheirCreation) {
   const InstanceId early = make_instance_id(from_millis(1000), {0xff, 0xff, 0xff});
   const InstanceId late = make_instance_id(from_millis(1001), {});
   EXPECT_LT(early, late);
   EXPECT_LT(to_string(early), to_string(late));
 }
 
-TEST(InstanceIds, AreReadAsTheyAreWritten) {
+TEST(Ids, AreReadAsTheyAreWritten) {
   const InstanceId id =
       make_instance_id(from_millis(1630497600123), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   EXPECT_EQ(to_string(id)[14], '7') << "version";
@@ -23,7 +23,7 @@ TEST(InstanceIds, AreReadAsTheyAreWritten) {
   }
 }
 
-TEST(Identifiers, AreLettersDigitsPeriodsDashesAndUnderscores) {
+TEST(Ids, ConsistOfLettersDigitsPeriodsDashesAndUnderscores) {
   EXPECT_TRUE(is_identifier("Wait-for_booking.2"));
   EXPECT_FALSE(is_identifier(""));
   EXPECT_FALSE(is_identifier("a b"));

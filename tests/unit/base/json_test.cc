@@ -1,5 +1,5 @@
-// Two readers and a writer of our own stand in for nlohmann's: what they read and write is the
-// same, within the limits of JSON from outside.
+// Two readers and a writer replace those of nlohmann. They read and write the same JSON, within the
+// limits for JSON from outside.
 #include "base/json.h"
 
 #include <random>
@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// The same as nlohmann reads: value, kinds of numbers, and whether it is JSON at all.
+/// Expects the result of nlohmann: whether the text is JSON, its value, and the types of numbers.
 void expect_as_nlohmann(const std::string& text) {
   const Json expected = Json::parse(text, nullptr, false);
   const Result<Json> read = parse_own_json(text);
@@ -22,7 +22,7 @@ void expect_as_nlohmann(const std::string& text) {
   EXPECT_EQ(read->dump(), expected.dump()) << text;
 }
 
-TEST(JsonTest, TextsAreReadAsNlohmannReadsThem) {
+TEST(Json, IsReadAsNlohmannReadsIt) {
   for (const char* text : {"0",
 
                            "-0.0",
@@ -90,9 +90,9 @@ TEST(JsonTest, TextsAreReadAsNlohmannReadsThem) {
   expect_as_nlohmann("\"" + std::string(size_t{2} << 20, 'x') + "\"");
 }
 
-class Maker {
+class JsonMaker {
  public:
-  explicit Maker(uint64_t seed) : random_(seed) {}
+  explicit JsonMaker(uint64_t seed) : random_(seed) {}
 
   Json value(int depth = 0) {
     switch (random_() % (depth < 4 ? 8 : 6)) {
@@ -121,7 +121,7 @@ class Maker {
     }
   }
 
-  /// Characters of one to four bytes, those that are escaped among them.
+  /// Characters of one to four bytes, including characters that JSON escapes.
   std::string text() {
     static const std::string kPieces[] = {"a",    "\"", "\\",   "/", "\n", "\t", "\x01",
                                           "\x1f", " ",  "\x7f", "é", "€",  "😀",  "longer text"};
@@ -140,8 +140,8 @@ class Maker {
   std::mt19937_64 random_;
 };
 
-TEST(JsonTest, RandomValuesAreWrittenAndReadAsNlohmannDoes) {
-  Maker make(7);
+TEST(Json, MatchesNlohmannOnRandomValues) {
+  JsonMaker make(7);
   for (int i = 0; i < 20'000; ++i) {
     const Json value = make.value();
     const std::string text = dump_json(value);
@@ -152,17 +152,17 @@ TEST(JsonTest, RandomValuesAreWrittenAndReadAsNlohmannDoes) {
   }
 }
 
-TEST(JsonTest, MinusZeroWithoutAFractionIsZero) {
+TEST(Json, ReadsMinusZeroWithoutAFractionAsZero) {
   EXPECT_EQ(parse_own_json("-0")->dump(), Json::parse("-0").dump());
 }
 
-TEST(JsonTest, AnObjectOfStringsIsWrittenWithItsKeysInOrder) {
+TEST(Json, WritesAnObjectOfStringsWithItsKeysInOrder) {
   EXPECT_EQ(object_text({}), "{}");
   EXPECT_EQ(object_text({{"b", "1\n"}, {"a", "\""}}), R"({"a":"\"","b":"1\n"})");
 }
 
-TEST(OwnJson, ThatNestsDeeperThanAStackHasRoomForIsRefused) {
-  for (const std::string inner : {"1", R"("\u0041")"}) {  // with \u another parser reads it
+TEST(Json, RefusesNestingThatWouldOverflowTheStack) {
+  for (const std::string inner : {"1", R"("\u0041")"}) {  // another parser reads texts with \u
     const auto nested = [&](size_t depth) {
       return std::string(depth, '[') + inner + std::string(depth, ']');
     };
@@ -174,12 +174,12 @@ TEST(OwnJson, ThatNestsDeeperThanAStackHasRoomForIsRefused) {
   }
 }
 
-TEST(JsonText, KeepsTheDigitsOfIntegers) {
+TEST(Json, KeepsTheDigitsOfIntegersOf64Bits) {
   EXPECT_EQ(dump_json(*parse_json("[9007199254740993,-9223372036854775808,18446744073709551615]")),
             "[9007199254740993,-9223372036854775808,18446744073709551615]");
 }
 
-TEST(JsonText, IsRefusedWhenItIsNoJson) {
+TEST(Json, RefusesMalformedText) {
   for (const char* text : {"", "{", "{\"a\":}", "[1,]", "nul", "\"\\ud800\"", "\"\xff\"",
                            "{\"a\":1} x", "'a'", "NaN", "\"\x01\""}) {
     const Result<Json> json = parse_json(text);
@@ -189,7 +189,7 @@ TEST(JsonText, IsRefusedWhenItIsNoJson) {
   }
 }
 
-TEST(JsonText, HasNoNumberBeyondADouble) {
+TEST(Json, RefusesNumbersBeyondTheRangeOfADouble) {
   for (const std::string& text :
        {std::string("1e400"), std::string("[-1e400]"), "{\"a\":1" + std::string(309, '0') + "}"}) {
     const Result<Json> json = parse_json(text);
@@ -199,7 +199,7 @@ TEST(JsonText, HasNoNumberBeyondADouble) {
   }
 }
 
-TEST(JsonText, KeepsTheDigitsOfIntegersBeyond64Bits) {
+TEST(Json, KeepsTheDigitsOfIntegersBeyond64Bits) {
   for (
       const std::string& text : {
           std::string("18446744073709551616"),
@@ -226,18 +226,18 @@ TEST(JsonText, KeepsTheDigitsOfIntegersBeyond64Bits) {
   }
 }
 
-TEST(JsonText, HasNumbersThatADoubleHolds) {
-  // More digits than a double has are rounded to it, as RFC 8259, section 6, expects of readers.
+TEST(Json, RoundsFractionsToADouble) {
+  // Digits beyond the precision of a double are rounded, as RFC 8259, section 6, allows.
   EXPECT_EQ(dump_json(*parse_json("[0.1234567890123456789,1e-400,-0,-0.0,1.50]")),
             "[0.12345678901234568,0.0,0,-0.0,1.5]");
 }
 
-TEST(JsonText, TakesTheLastOfTwoMembersOfOneName) {
+TEST(Json, KeepsTheLastOfTwoMembersWithTheSameName) {
   EXPECT_EQ(dump_json(*parse_json(R"({"a":1,"b":0,"a":18446744073709551616})")),
             R"({"a":18446744073709551616,"b":0})");
 }
 
-TEST(JsonText, HasNoByteOrderMarkAndNoNul) {
+TEST(Json, RefusesAByteOrderMarkAndANul) {
   using std::string_view_literals::operator""sv;
   for (const std::string_view text : {"\xef\xbb\xbf{}"sv, "1\0garbage"sv, "{}\0"sv}) {
     EXPECT_FALSE(parse_json(text));
@@ -245,7 +245,7 @@ TEST(JsonText, HasNoByteOrderMarkAndNoNul) {
   }
 }
 
-TEST(JsonText, NestsTo128AndNoDeeper) {
+TEST(Json, RefusesNestingDeeperThan128Levels) {
   const auto nested = [](size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
@@ -253,7 +253,7 @@ TEST(JsonText, NestsTo128AndNoDeeper) {
   ASSERT_FALSE(parse_json(nested(129)));
   EXPECT_EQ(parse_json(nested(129)).error().code, "json.depth");
   EXPECT_TRUE(parse_json("\"" + std::string(500, '[') + "\""))
-      << "brackets in strings do not count";
+      << "brackets in a string are not nesting";
 }
 
 }  // namespace

@@ -5,13 +5,13 @@
 namespace millrace {
 namespace {
 
-TEST(LazyJson, IsParsedAndWrittenOnlyWhenAsked) {
+TEST(LazyJson, IsParsedAndWrittenOnlyWhenNeeded) {
   const LazyJson lazy = LazyJson::of_text(R"({"b":1,"a":[2]})");
-  EXPECT_EQ(lazy.text(), R"({"b":1,"a":[2]})") << "the text as it was";
+  EXPECT_EQ(lazy.text(), R"({"b":1,"a":[2]})") << "the text is unchanged";
   EXPECT_EQ(lazy.value(), Json({{"a", {2}}, {"b", 1}}));
 }
 
-TEST(LazyJson, LeavesItsCopiesAsTheyAreWhenItIsEdited) {
+TEST(LazyJson, LeavesItsCopiesUnchangedWhenItIsEdited) {
   LazyJson one{Json{{"a", 1}}};
   const LazyJson other = one;
   one.edit()["a"] = 2;
@@ -19,7 +19,7 @@ TEST(LazyJson, LeavesItsCopiesAsTheyAreWhenItIsEdited) {
   EXPECT_EQ(other.text(), R"({"a":1})");
 }
 
-TEST(LazyJson, TakesWhatGrewDeeperThanJsonFromOutsideMayBe) {
+TEST(LazyJson, AcceptsTextNestedDeeperThanJsonFromOutsideMayBe) {
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   EXPECT_TRUE(nests_deeper(LazyJson::of_text(deep).value(), 199));
   EXPECT_FALSE(nests_deeper(LazyJson::of_text(deep).value(), 200));

@@ -17,7 +17,7 @@ TEST(Time, ReadsEveryFormOfRfc3339) {
   EXPECT_EQ(parse_rfc3339("2016-12-31T23:59:60Z"), parse_rfc3339("2017-01-01T00:00:00Z"));
 }
 
-TEST(Time, RefusesWhatIsNoTime) {
+TEST(Time, RefusesTextThatIsNotATimestamp) {
   for (const char* text :
        {"", "2021", "2021-09-01", "2021-09-01T12:00:00", "2021-02-30T00:00:00Z",
         "2021-13-01T00:00:00Z", "2021-09-01T24:00:00Z", "2021-09-01T12:00:00.Z",

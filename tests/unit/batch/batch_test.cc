@@ -1,5 +1,5 @@
-// Batch: what each kind of input changes, what is committed with it, and that an input whose batch
-// is lost has the same effect when it is applied again.
+// Batch: what each kind of input changes, what is committed with it, and that the inputs of a lost
+// batch have the same effect when they are applied again.
 #include "orchestrator/batch/batch.h"
 
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -36,18 +36,18 @@ states:
 - {id: pay, type: action, action: {function: charge}}
 )";
 
-constexpr const char* kTellsTwice = R"(
+constexpr const char* kGeneratesNowAndLater = R"(
 id: tells
 states:
 - {id: tell, type: generateEvent, event: {type: told, source: /t, data: 1}, transition: later}
 - {id: later, type: generateEvent, delay: PT10S, event: {type: told, source: /t, data: 2}}
 )";
 
-/// An input of a batch, and when it is applied.
+/// An input of a batch and the time at which it is applied.
 struct Input {
   TimePoint time;
-  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, TaskInput, SilenceInput,
-               ContinueInput, CommandInput>
+  std::variant<EventInput, UnreadableInput, TimerInput, EvaluatedInput, TaskInput,
+               MissedHeartbeatInput, ContinueInput, CommandInput>
       what;
 };
 
@@ -64,20 +64,20 @@ class BatchTest : public BatchStoreTest {
   // Inputs.
 
   Input event(const std::string& type, const std::string& id) {
-    return {now, EventInput{.space = "default",
+    return {now, EventInput{.ns = "default",
                             .sequence = ++sequence,
                             .stamped = now,
                             .event = EncodedEvent({.id = id, .source = "/s", .type = type})}};
   }
   Input command(Command command) { return {now, CommandInput{++request, std::move(command)}}; }
-  Input told(const InstanceId& task, decltype(TaskReport::what) what,
-             std::optional<std::string> space_name = std::nullopt) {
-    return {now, TaskInput{{.task = task, .what = std::move(what), .space = space_name}}};
+  Input reported(const InstanceId& task, decltype(TaskReport::what) what,
+                 std::optional<std::string> ns_name = std::nullopt) {
+    return {now, TaskInput{{.task = task, .what = std::move(what), .ns = ns_name}}};
   }
-  static Command application(const std::string& text) {
+  static Command apply_workflow(const std::string& text) {
     auto workflow = load_stored(text);
     EXPECT_TRUE(workflow) << workflow.error().message;
-    return ApplyWorkflow{.space = "default", .text = text, .workflow = *workflow};
+    return ApplyWorkflow{.ns = "default", .text = text, .workflow = *workflow};
   }
 
   // Batches.
@@ -105,29 +105,29 @@ class BatchTest : public BatchStoreTest {
     if (undone) undone = batch->undo();
     ASSERT_TRUE(undone) << undone.error().message;
     batches.begin();
-    last_id = made_;
+    last_id = id_before_;
   }
-  void must(Command asked) {
+  void run_command(Command asked) {
     run(command(std::move(asked)));
     const auto answer = this->answer();
     EXPECT_TRUE(answer) << answer.error().message;
   }
-  /// The one answer of the last batch.
+  /// The answer in the last batch; at most one command was in it.
   Result<Json> answer() {
     Result<Json> given = fail("test", "there is no answer");
     for (const Answer& one : actions_of<Answer>(outcome)) given = one.result;
     return given;
   }
   InstanceId start(const std::string& workflow) {
-    must(StartInstance{.space = "default", .workflow = workflow, .input = Json::object()});
+    run_command(StartInstance{.ns = "default", .workflow = workflow, .input = Json::object()});
     return numbered_id(last_id);
   }
-  /// Tries a batch of these inputs with each of its reads failing in turn: it is lost as a whole
-  /// each time, and at last has its effect.
+  /// Applies a batch of these inputs with each of its reads failing in turn. After each failure the
+  /// whole batch is lost. The last attempt succeeds. Returns the number of reads that failed.
   uint64_t survive_read_faults(const std::vector<Input>& inputs) {
     const auto before = rows();
     const Cursor at = batch->cursor();
-    made_ = last_id;
+    id_before_ = last_id;
     return fail_each_read([&] { return try_batch(inputs); },
                           [&] {
                             lose_batch();
@@ -135,8 +135,8 @@ class BatchTest : public BatchStoreTest {
                             EXPECT_EQ(batch->cursor(), at);
                           });
   }
-  std::string phase_of(const InstanceId& id) {
-    const auto instance = read_instance(*tx, space, id);
+  std::string status_of(const InstanceId& id) {
+    const auto instance = read_instance(*tx, ns, id);
     if (!instance || !*instance) return "none";
     return std::string(to_string((*instance)->status));
   }
@@ -147,50 +147,51 @@ class BatchTest : public BatchStoreTest {
   uint64_t request = 0;
 
  private:
-  uint8_t made_ = 0;  ///< the last id that was given before the batch
+  uint8_t id_before_ = 0;  ///< the last id that was assigned before the batch
 };
 
 // Events.
 
-TEST_F(BatchTest, StartsAnInstanceWithTheEventThatItsWorkflowStartsWith) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, StartsAnInstanceWithAMatchingEvent) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events, 1U);
   EXPECT_EQ(outcome.counts.instances_started, 1U);
-  EXPECT_EQ(phase_of(numbered_id(1)), "waiting");
+  EXPECT_EQ(status_of(numbered_id(1)), "waiting");
   EXPECT_TRUE(waiting.listens(numbered_id(1)));
-  EXPECT_EQ(living.count(catalog.find_workflow(space, "waits")->number), 1U);
+  EXPECT_EQ(live.count(catalog.find_workflow(ns, "waits")->number), 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
   EXPECT_EQ(read_cursor(*tx)->sequence, 1U);
 }
 
-TEST_F(BatchTest, WakesAnInstanceOnceWithAnEventThatComesTwice) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, WakesAnInstanceOnceWhenAnEventIsDuplicated) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   run(event("go", "3"));
   EXPECT_EQ(outcome.counts.instances_woken, 2U);
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
-  EXPECT_EQ(phase_of(numbered_id(1)), "complete");
+  EXPECT_EQ(status_of(numbered_id(1)), "complete");
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events_duplicate, 1U);
   EXPECT_EQ(outcome.counts.instances_started, 0U);
-  EXPECT_EQ(living.count(catalog.find_workflow(space, "waits")->number), 0U);
+  EXPECT_EQ(live.count(catalog.find_workflow(ns, "waits")->number), 0U);
 }
 
-TEST_F(BatchTest, WritesNothingForEventsThatConcernNobody) {
+TEST_F(BatchTest, WritesNothingForUnmatchedEvents) {
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events_unmatched, 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
-  EXPECT_EQ(read_cursor(*tx)->sequence, 0U) << "it may be read again";
-  must(application(kStartedWaitsAnHour));
-  EXPECT_EQ(read_cursor(*tx)->sequence, 1U) << "with the next thing that is written";
+  EXPECT_EQ(read_cursor(*tx)->sequence, 0U)
+      << "the stored cursor stays: the event may be read again";
+  run_command(apply_workflow(kStartedWaitsAnHour));
+  EXPECT_EQ(read_cursor(*tx)->sequence, 1U) << "the next commit stores the cursor";
   for (int i = 0; i < 100; ++i) run(event("other", "1"));
-  EXPECT_GT(read_cursor(*tx)->sequence, 30U) << "or after a while";
+  EXPECT_GT(read_cursor(*tx)->sequence, 30U) << "the cursor is stored after some unmatched events";
 }
 
-TEST_F(BatchTest, MakesDeadLettersOfWhatItCannotUse) {
+TEST_F(BatchTest, SendsUnusableMessagesToTheDeadLetterQueue) {
   Input lost = event("begin", "1");
-  std::get<EventInput>(lost.what).space = "nowhere";
+  std::get<EventInput>(lost.what).ns = "nowhere";
   run({lost,
        {now, UnreadableInput{.sequence = ++sequence,
                              .stamped = now,
@@ -204,9 +205,9 @@ TEST_F(BatchTest, MakesDeadLettersOfWhatItCannotUse) {
   EXPECT_EQ(batch->cursor().sequence, 2U);
 }
 
-TEST_F(BatchTest, WorksAnEventWithTooManyTargetsOffBatchByBatch) {
+TEST_F(BatchTest, DeliversAFanOutInSeveralBatches) {
   make_batch({.woken = 3, .woken_later = 2});
-  must(application(kStartedWaitsAnHour));
+  run_command(apply_workflow(kStartedWaitsAnHour));
   for (int i = 0; i < 5; ++i) run(event("begin", std::to_string(i)));
   run(event("go", "go"));
   EXPECT_TRUE(outcome.backlog.has_steps);
@@ -220,12 +221,12 @@ TEST_F(BatchTest, WorksAnEventWithTooManyTargetsOffBatchByBatch) {
   }
   EXPECT_EQ(woken, 5U);
   EXPECT_FALSE(outcome.backlog.has_steps);
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
 }
 
-TEST_F(BatchTest, IsFullWhenItHasWokenAsManyAsItMay) {
+TEST_F(BatchTest, IsFullAfterWakingItsLimitOfInstances) {
   make_batch({.woken = 2});
-  must(application(kStartedWaitsAnHour));
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   EXPECT_FALSE(batch->is_full());
   ASSERT_TRUE(apply(event("go", "3")));
@@ -234,38 +235,38 @@ TEST_F(BatchTest, IsFullWhenItHasWokenAsManyAsItMay) {
   EXPECT_FALSE(batch->is_full());
 }
 
-TEST_F(BatchTest, GoesOnBehindThePositionOfAnOpenedStream) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, ContinuesAtTheCursorOfAnOpenedStream) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   const Cursor elsewhere{.stream_created = 9, .sequence = 40, .stamped = now};
   batch->stream_opened(elsewhere);
   run(event("begin", "1"));
   EXPECT_EQ(read_cursor(*tx)->stream_created, 9);
   batch->stream_opened(elsewhere);
-  EXPECT_EQ(batch->cursor(), elsewhere) << "it may be an earlier one";
+  EXPECT_EQ(batch->cursor(), elsewhere) << "the opened stream may be at an earlier sequence";
 }
 
 // Timers.
 
-TEST_F(BatchTest, FiresATimerThatAnInstanceHasAndNoOther) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, FiresOnlyATimerThatTheInstanceHas) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run(event("begin", "1"));
   const auto timers = due(now + hours(1));
   ASSERT_THAT(timers, SizeIs(1));
-  EXPECT_TRUE(*batch->may_be_overtaken(now, timers[0])) << "the event may be in the stream";
+  EXPECT_TRUE(*batch->may_be_overtaken(now, timers[0])) << "the stream may hold the event";
   Input stale{now, timers[0]};
   std::get<TimerInput>(stale.what).deadline += seconds(1);
   run(stale);
-  EXPECT_EQ(phase_of(numbered_id(1)), "waiting");
+  EXPECT_EQ(status_of(numbered_id(1)), "waiting");
   now += hours(1);
   run({now, timers[0]});
   EXPECT_EQ(outcome.counts.timers_fired, 1U);
-  EXPECT_EQ(phase_of(numbered_id(1)), "failed");
+  EXPECT_EQ(status_of(numbered_id(1)), "failed");
   run({now, timers[0]});
-  EXPECT_EQ(phase_of(numbered_id(1)), "failed") << "it has ended";
+  EXPECT_EQ(status_of(numbered_id(1)), "failed") << "the instance has ended";
 }
 
-TEST_F(BatchTest, PublishesADelayedEventWhenItsTimeComes) {
-  must(application(kTellsTwice));
+TEST_F(BatchTest, PublishesADelayedEventWhenItIsDue) {
+  run_command(apply_workflow(kGeneratesNowAndLater));
   start("tells");
   EXPECT_THAT(outbox_subjects(), SizeIs(1));
   EXPECT_EQ(rows_of(Table::kDelayed), 1U);
@@ -278,13 +279,13 @@ TEST_F(BatchTest, PublishesADelayedEventWhenItsTimeComes) {
   EXPECT_THAT(outbox_subjects(), SizeIs(2));
   EXPECT_EQ(rows_of(Table::kDelayed), 0U);
   run(timer);
-  EXPECT_THAT(outbox_subjects(), SizeIs(2)) << "it is gone";
+  EXPECT_THAT(outbox_subjects(), SizeIs(2)) << "the delayed event was published";
 }
 
 // Tasks.
 
 TEST_F(BatchTest, EndsATaskWithItsResultAndItsVariables) {
-  must(application(kCharges));
+  run_command(apply_workflow(kCharges));
   const InstanceId id = start("pays");
   ASSERT_THAT(actions_of<StartTask>(outcome), SizeIs(1));
   const InstanceId task = actions_of<StartTask>(outcome)[0].task;
@@ -292,38 +293,38 @@ TEST_F(BatchTest, EndsATaskWithItsResultAndItsVariables) {
       .result = R"({"paid": true})",
       .variables = {
           {.scope = VariableScope::kNamespace, .key = "receipt", .value = {.bytes = "7"}}}};
-  run(told(task, ended, "elsewhere"));
+  run(reported(task, ended, "elsewhere"));
   EXPECT_EQ(outcome.counts.answers_stray, 1U);
-  EXPECT_EQ(phase_of(id), "waiting");
-  run(told(task, ended, "default"));
+  EXPECT_EQ(status_of(id), "waiting");
+  run(reported(task, ended, "default"));
   EXPECT_THAT(actions_of<EndedTask>(outcome), ElementsAre(testing::Field(&EndedTask::task, task)));
-  EXPECT_EQ(phase_of(id), "complete");
-  EXPECT_THAT(read_instance(*tx, space, id).value()->data.text(), HasSubstr(R"("paid":true)"));
+  EXPECT_EQ(status_of(id), "complete");
+  EXPECT_THAT(read_instance(*tx, ns, id).value()->data.text(), HasSubstr(R"("paid":true)"));
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
   EXPECT_EQ(rows_of(Table::kVariables), 1U);
-  run(told(task, ended));
-  EXPECT_THAT(actions_of<EndedTask>(outcome), IsEmpty()) << "it has ended";
+  run(reported(task, ended));
+  EXPECT_THAT(actions_of<EndedTask>(outcome), IsEmpty()) << "the task has ended";
 }
 
-TEST_F(BatchTest, TellsHowLongATaskWaitedForItsWorker) {
-  must(application(kCharges));
+TEST_F(BatchTest, MeasuresHowLongATaskWaitedForItsWorker) {
+  run_command(apply_workflow(kCharges));
   start("pays");
   const StartTask task = actions_of<StartTask>(outcome).at(0);
   tasks.hand_out(task);
   clock.advance(seconds(2));
-  run(told(task.task, TaskStarted()));
-  EXPECT_THAT(outcome.counts.begun_after, ElementsAre(Duration(seconds(2))));
-  EXPECT_TRUE(begun.contains(task.task));
-  run(told(numbered_id(99), TaskStarted()));
-  EXPECT_THAT(outcome.counts.begun_after, IsEmpty());
+  run(reported(task.task, TaskStarted()));
+  EXPECT_THAT(outcome.counts.started_after, ElementsAre(Duration(seconds(2))));
+  EXPECT_TRUE(started.contains(task.task));
+  run(reported(numbered_id(99), TaskStarted()));
+  EXPECT_THAT(outcome.counts.started_after, IsEmpty());
 }
 
 // Commands.
 
-TEST_F(BatchTest, RefusesOneCommandAndGoesOnWithTheOthers) {
+TEST_F(BatchTest, ContinuesAfterARefusedCommand) {
   const uint64_t first = request + 1;
-  run({command(StartInstance{.space = "default", .workflow = "none", .input = Json::object()}),
-       command(application(kStartedWaitsAnHour))});
+  run({command(StartInstance{.ns = "default", .workflow = "none", .input = Json::object()}),
+       command(apply_workflow(kStartedWaitsAnHour))});
   std::map<uint64_t, std::string> answers;
   for (const Answer& one : actions_of<Answer>(outcome)) {
     answers[one.request] = one.result ? "ok" : one.result.error().code;
@@ -332,51 +333,52 @@ TEST_F(BatchTest, RefusesOneCommandAndGoesOnWithTheOthers) {
   EXPECT_EQ(answers[first + 1], "ok");
 }
 
-TEST_F(BatchTest, GoesOnWithAnInstanceThatWasNotFinished) {
-  must(application(kTicks));
+TEST_F(BatchTest, ContinuesAnUnfinishedInstance) {
+  run_command(apply_workflow(kTicks));
   now += hours(1);
   const auto timers = due(now);
   ASSERT_THAT(timers, SizeIs(1));
   run({now, timers[0]});
   ASSERT_THAT(actions_of<ContinueInput>(outcome), SizeIs(1));
-  EXPECT_EQ(phase_of(numbered_id(1)), "pending") << "it takes its first step in another batch";
+  EXPECT_EQ(status_of(numbered_id(1)), "pending")
+      << "a tick leaves the first step to another batch";
   run({now, actions_of<ContinueInput>(outcome)[0]});
-  EXPECT_EQ(phase_of(numbered_id(1)), "complete");
-  run({now, ContinueInput{space, numbered_id(99)}});
-  EXPECT_EQ(outcome.counts.instances_damaged, 0U) << "there is none of that id";
+  EXPECT_EQ(status_of(numbered_id(1)), "complete");
+  run({now, ContinueInput{ns, numbered_id(99)}});
+  EXPECT_EQ(outcome.counts.instances_damaged, 0U) << "an unknown id is ignored";
 }
 
-// What is set aside.
+// Poison and abandoned webhooks.
 
-TEST_F(BatchTest, FailsAnInstanceThatTheProcessDiesOf) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, FailsAPoisonedInstance) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run(event("begin", "1"));
-  EXPECT_FALSE(*batch->set_aside(now, space, numbered_id(99)));
-  EXPECT_TRUE(*batch->set_aside(now, space, numbered_id(1)));
+  EXPECT_FALSE(*batch->abandon_instance(now, ns, numbered_id(99)));
+  EXPECT_TRUE(*batch->abandon_instance(now, ns, numbered_id(1)));
   run(std::vector<Input>());
-  const auto instance = read_instance(*tx, space, numbered_id(1)).value();
+  const auto instance = read_instance(*tx, ns, numbered_id(1)).value();
   EXPECT_EQ(instance->status, InstanceStatus::kFailed);
   EXPECT_EQ(instance->error->code, kPoison);
 }
 
-TEST_F(BatchTest, MakesADeadLetterOfADeliveryThatWasGivenUp) {
-  HookRecord hook{.space = space,
-                  .url = "http://hook",
-                  .at = now,
-                  .attempt = 3,
-                  .event = encode_json_event({.id = "1", .source = "/s", .type = "t"})};
-  ASSERT_TRUE(batch->set_aside(hook, {"webhook.status", "it answered 503"}));
+TEST_F(BatchTest, SendsAnAbandonedWebhookToTheDeadLetterQueue) {
+  WebhookRecord webhook{.ns = ns,
+                        .url = "http://hook",
+                        .at = now,
+                        .attempt = 3,
+                        .event = encode_json_event({.id = "1", .source = "/s", .type = "t"})};
+  ASSERT_TRUE(batch->give_up_webhook(webhook, {"webhook.status", "it answered 503"}));
   run(std::vector<Input>());
   EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.dlq.default.webhook%2Estatus"));
-  hook.event = "no event";
-  ASSERT_TRUE(batch->set_aside(hook, {"webhook.status", ""}));
+  webhook.event = "no event";
+  ASSERT_TRUE(batch->give_up_webhook(webhook, {"webhook.status", ""}));
   EXPECT_EQ(damages.count(), 1U);
 }
 
 // Lost batches.
 
-TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, LeavesNothingAfterItIsLost) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run(event("begin", "1"));
   const auto before = rows();
   const Cursor at = batch->cursor();
@@ -390,8 +392,8 @@ TEST_F(BatchTest, ThatIsLostLeavesNothingForTheNextOne) {
   EXPECT_EQ(rows(), before);
 }
 
-TEST_F(BatchTest, WhoseCommitFailsHasItsEffectWhenItIsAppliedAgain) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, HasItsEffectWhenItIsAppliedAgainAfterAFailedCommit) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   const std::vector<Input> inputs{event("begin", "1"), event("begin", "2")};
   const auto before = rows();
   fails_commit = true;
@@ -402,21 +404,21 @@ TEST_F(BatchTest, WhoseCommitFailsHasItsEffectWhenItIsAppliedAgain) {
   lose_batch();
   EXPECT_EQ(rows(), before);
   run(inputs);
-  EXPECT_THAT(stored_living(), SizeIs(2));
+  EXPECT_THAT(stored_live(), SizeIs(2));
 }
 
-TEST_F(BatchTest, SurvivesFailingReadsOfEvents) {
-  must(application(kStartedWaitsAnHour));
+TEST_F(BatchTest, SurvivesFailedReadsOfEvents) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
   EXPECT_GE(survive_read_faults({event("begin", "1"), event("begin", "2")}), 1U);
-  EXPECT_THAT(stored_living(), SizeIs(2));
+  EXPECT_THAT(stored_live(), SizeIs(2));
   EXPECT_GE(survive_read_faults({event("go", "3")}), 2U);
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
 }
 
-TEST_F(BatchTest, SurvivesFailingReadsOfTimers) {
-  must(application(kStartedWaitsAnHour));
-  must(application(kTellsTwice));
+TEST_F(BatchTest, SurvivesFailedReadsOfTimers) {
+  run_command(apply_workflow(kStartedWaitsAnHour));
+  run_command(apply_workflow(kGeneratesNowAndLater));
   run(event("begin", "1"));
   start("tells");
   now += hours(1);
@@ -424,40 +426,41 @@ TEST_F(BatchTest, SurvivesFailingReadsOfTimers) {
   ASSERT_THAT(timers, SizeIs(2));
   EXPECT_GE(survive_read_faults({{now, timers[0]}, {now, timers[1]}}), 2U);
   EXPECT_EQ(outcome.counts.timers_fired, 2U);
-  EXPECT_EQ(phase_of(numbered_id(1)), "failed");
+  EXPECT_EQ(status_of(numbered_id(1)), "failed");
   EXPECT_EQ(rows_of(Table::kDelayed), 0U);
 }
 
-TEST_F(BatchTest, SurvivesFailingReadsOfWhatTasksTell) {
-  must(application(kCharges));
+TEST_F(BatchTest, SurvivesFailedReadsOfReports) {
+  run_command(apply_workflow(kCharges));
   const InstanceId id = start("pays");
   const InstanceId task = actions_of<StartTask>(outcome).at(0).task;
-  EXPECT_GE(survive_read_faults({told(task, TaskStarted()), told(task, TaskEnded{.result = "7"})}),
+  EXPECT_GE(survive_read_faults(
+                {reported(task, TaskStarted()), reported(task, TaskEnded{.result = "7"})}),
             1U);
-  EXPECT_EQ(phase_of(id), "complete");
+  EXPECT_EQ(status_of(id), "complete");
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(BatchTest, SurvivesFailingReadsOfCommands) {
-  EXPECT_GE(survive_read_faults({command(application(kCharges))}), 1U);
+TEST_F(BatchTest, SurvivesFailedReadsOfCommands) {
+  EXPECT_GE(survive_read_faults({command(apply_workflow(kCharges))}), 1U);
   EXPECT_TRUE(answer());
-  EXPECT_GE(survive_read_faults({command(StartInstance{.space = "default",
+  EXPECT_GE(survive_read_faults({command(StartInstance{.ns = "default",
                                                        .workflow = "pays",
                                                        .input = Json::object(),
                                                        .idempotency_key = "key"})}),
             1U);
   EXPECT_TRUE(answer());
-  const InstanceId id = stored_living().at(0).id;
-  EXPECT_GE(survive_read_faults(
-                {command(CancelInstance{.space = "default", .instance = id, .now = true})}),
-            1U);
-  EXPECT_EQ(phase_of(id), "cancelled");
+  const InstanceId id = stored_live().at(0).id;
+  EXPECT_GE(
+      survive_read_faults({command(CancelInstance{.ns = "default", .instance = id, .now = true})}),
+      1U);
+  EXPECT_EQ(status_of(id), "cancelled");
   EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1));
 }
 
-TEST_F(BatchTest, IsLoadedWholeOnceAllReadsSucceed) {
+TEST_F(BatchTest, LoadsCompletelyDespiteFailedReads) {
   make_batch({.woken = 1, .woken_later = 1});
-  must(application(kStartedWaitsAnHour));
+  run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   run(event("go", "3"));
   ASSERT_TRUE(outcome.backlog.has_steps);
@@ -467,7 +470,7 @@ TEST_F(BatchTest, IsLoadedWholeOnceAllReadsSucceed) {
   EXPECT_EQ(batch->cursor().sequence, 3U);
   ASSERT_TRUE(batch->go_on(now));
   run(std::vector<Input>());
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// check_instance: one that does not fit its definition is a damaged row, which is named.
+// check_instance: an instance that does not fit its definition is a damaged row.
 #include "orchestrator/batch/check_instance.h"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kText = "id: a\nstates:\n- {id: one, type: noop}\n";
 
-TEST(CheckInstance, TakesOneThatFitsAndNamesOneThatDoesNot) {
+TEST(CheckInstance, AcceptsOnlyAnInstanceThatFitsItsDefinition) {
   const auto workflow = load_stored(kText);
   ASSERT_TRUE(workflow) << workflow.error().message;
   const TimePoint now = from_millis(1'700'000'000'000);

@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-// Uses up any stack; what it returns depends on each call, so that none is left out.
+// Recurses until the stack overflows. The result depends on each call, so that the compiler removes
+// none.
 [[gnu::noinline]] int deepen(volatile int* depth) {
   volatile char frame[4096] = {};
   *depth = *depth + 1;
@@ -18,15 +19,15 @@ namespace {
   return *depth > 0 ? deepen(depth) + frame[0] : 0;
 }
 
-TEST(InHandTest, NotesThatTheProcessDiedOfAStackThatWasUsedUp) {
+TEST(CrashNoteTest, RecordsACrashByStackOverflow) {
   for (const bool is_main : {true, false}) {
     const Folder folder;
     EXPECT_EXIT(
         {
-          InHand note;
+          CrashNote note;
           if (!note.open(folder.path())) std::abort();
           note.begin(1);
-          InHand::note_crashes();
+          CrashNote::note_crashes();
           volatile int depth = 0;
           if (is_main) deepen(&depth);
           std::thread([&] {
@@ -35,7 +36,7 @@ TEST(InHandTest, NotesThatTheProcessDiedOfAStackThatWasUsedUp) {
           }).join();
         },
         testing::KilledBySignal(SIGSEGV), "");
-    const auto left = InHand::read(folder.path());
+    const auto left = CrashNote::read(folder.path());
     ASSERT_TRUE(left && *left);
     EXPECT_TRUE((*left)->crashed) << (is_main ? "the main thread" : "another thread");
   }

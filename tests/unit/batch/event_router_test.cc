@@ -1,10 +1,10 @@
-// route_event: which of an event's four ways it goes, and what the route then says.
+// route_event: the kind of route that an event has, and its targets.
 #include "orchestrator/batch/event_router.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -34,30 +34,30 @@ states:
 - {id: wait, type: consumeEvent, event: {type: shipped}}
 )";
 
-class EventRouterTest : public DraftTest {
+class EventRouterTest : public BatchPartTest {
  protected:
   static Event event(const std::string& type, const std::string& id = "1") {
     return {.id = id, .source = "/s", .type = type};
   }
-  EventRoute route(const Event& one, const std::string& space_name = "default",
+  EventRoute route(const Event& one, const std::string& ns_name = "default",
                    size_t most_woken = 10) {
-    const EventInput input{.space = space_name, .sequence = 1, .event = EncodedEvent(one)};
-    return route_event({catalog, waiting, recent, dedupe}, input, most_woken);
+    const EventInput input{.ns = ns_name, .sequence = 1, .event = EncodedEvent(one)};
+    return route_event({catalog, waiting, kept_events, dedupe}, input, most_woken);
   }
-  /// So many instances wait for `go`; their ids are 1, 2, …
-  void wait_for_go(size_t instances_that_wait) {
+  /// Starts instances that wait for `go`; their ids are 1, 2, …
+  void wait_for_go(size_t count) {
     const WorkflowEntry& entry = define(kStartedWaits);
-    for (size_t i = 0; i < instances_that_wait; ++i) start(entry);
-    commit_draft();
+    for (size_t i = 0; i < count; ++i) start(entry);
+    commit_batch();
   }
-  /// An instance waits for its call, and for `shipped` once that has ended.
+  /// Starts an instance that waits for a call, and for `shipped` after the call.
   void pay_first() {
     start(define(kPaysFirst));
-    commit_draft();
+    commit_batch();
   }
 };
 
-TEST_F(EventRouterTest, SendsAnEventToTheStartsAndTheInstancesThatItMatches) {
+TEST_F(EventRouterTest, RoutesAnEventToTheStartsAndTheInstancesThatItMatches) {
   wait_for_go(2);
   const WorkflowNumber goes = define(kGoes).number;
   const EventRoute found = route(event("go", "7"));
@@ -65,7 +65,7 @@ TEST_F(EventRouterTest, SendsAnEventToTheStartsAndTheInstancesThatItMatches) {
   EXPECT_TRUE(found.matched);
   EXPECT_FALSE(found.is_wanted);
   EXPECT_FALSE(found.fans_out);
-  EXPECT_EQ(found.space, space);
+  EXPECT_EQ(found.ns, ns);
   EXPECT_EQ(found.event.id, "7");
   EXPECT_EQ(found.known_as, fingerprint_of("default", event("go", "7")));
   EXPECT_THAT(found.targets.starts, ElementsAre(testing::Field(&StartTarget::workflow, goes)));
@@ -74,25 +74,25 @@ TEST_F(EventRouterTest, SendsAnEventToTheStartsAndTheInstancesThatItMatches) {
                           testing::Field(&InstanceTarget::instance, numbered_id(2))));
 }
 
-TEST_F(EventRouterTest, SendsAnEventThatNothingMatchesNowhereAndDoesNotMakeIt) {
+TEST_F(EventRouterTest, DoesNotDecodeAnUnmatchedEvent) {
   wait_for_go(1);
   const EventRoute found = route(event("other"));
   EXPECT_EQ(found.kind, Kind::kUnmatched);
   EXPECT_FALSE(found.matched);
-  EXPECT_EQ(found.space, space);
+  EXPECT_EQ(found.ns, ns);
   EXPECT_EQ(found.event.id, "");
 }
 
-TEST_F(EventRouterTest, SendsAnEventToItsOwnNamespaceAlone) {
+TEST_F(EventRouterTest, RoutesAnEventInItsOwnNamespaceOnly) {
   wait_for_go(1);
   EXPECT_EQ(route(event("go"), "shop").kind, Kind::kNoNamespace);
   const NamespaceNumber shop = create_namespace("shop");
   const EventRoute found = route(event("go"), "shop");
   EXPECT_EQ(found.kind, Kind::kUnmatched);
-  EXPECT_EQ(found.space, shop);
+  EXPECT_EQ(found.ns, shop);
 }
 
-TEST_F(EventRouterTest, HasAnEventKeptThatAnInstanceOnItsWayMayWant) {
+TEST_F(EventRouterTest, KeepsAnEventForAnInstanceThatMayComeToWaitForIt) {
   pay_first();
   const EventRoute found = route(event("shipped"));
   EXPECT_EQ(found.kind, Kind::kTargets);
@@ -101,36 +101,37 @@ TEST_F(EventRouterTest, HasAnEventKeptThatAnInstanceOnItsWayMayWant) {
   EXPECT_EQ(found.event.type, "shipped");
   EXPECT_THAT(found.targets.instances, IsEmpty());
   const NamespaceNumber shop = create_namespace("shop");
-  EXPECT_FALSE(recent.wants(shop, "shipped"));
+  EXPECT_FALSE(kept_events.wants(shop, "shipped"));
   EXPECT_EQ(route(event("shipped"), "shop").kind, Kind::kUnmatched);
 }
 
-TEST_F(EventRouterTest, CallsAnEventADuplicateThatHasHadItsEffect) {
+TEST_F(EventRouterTest, FindsADuplicateOfAnEventThatHadAnEffect) {
   wait_for_go(1);
   dedupe.add(fingerprint_of("default", event("go", "1")));
   const EventRoute again = route(event("go", "1"));
   EXPECT_EQ(again.kind, Kind::kDuplicate);
-  EXPECT_TRUE(again.matched) << "there is a target, which does not get it";
+  EXPECT_TRUE(again.matched) << "a duplicate has a target, which does not get it";
   EXPECT_EQ(route(event("go", "2")).kind, Kind::kTargets);
-  EXPECT_EQ(route(event("other", "1")).kind, Kind::kUnmatched) << "it concerns nobody";
+  EXPECT_EQ(route(event("other", "1")).kind, Kind::kUnmatched)
+      << "an unmatched event is not a duplicate";
 }
 
-TEST_F(EventRouterTest, CallsAnEventADuplicateThatIsKeptForAnEffect) {
+TEST_F(EventRouterTest, FindsADuplicateOfAKeptEvent) {
   pay_first();
   const EventRoute first = route(event("shipped"));
-  recent.keep(*tx, space, first.event, first.known_as);
+  kept_events.keep(*tx, ns, first.event, first.known_as);
   EXPECT_EQ(route(event("shipped")).kind, Kind::kDuplicate);
   EXPECT_EQ(route(event("shipped", "2")).kind, Kind::kTargets);
 }
 
-TEST_F(EventRouterTest, FansOutWhereMoreInstancesWaitThanOneBatchMayWake) {
+TEST_F(EventRouterTest, FansOutToMoreInstancesThanOneBatchMayWake) {
   wait_for_go(3);
   define(kGoes);
-  EXPECT_FALSE(route(event("go"), "default", 3).fans_out) << "a start wakes nobody";
+  EXPECT_FALSE(route(event("go"), "default", 3).fans_out) << "a start wakes no instance";
   EXPECT_TRUE(route(event("go"), "default", 2).fans_out);
 }
 
-TEST_F(EventRouterTest, ReadsTheCachesAloneAndChangesNothing) {
+TEST_F(EventRouterTest, ReadsOnlyTheCachesAndChangesNothing) {
   wait_for_go(2);
   pay_first();
   const auto route_all = [&]() -> Status {

@@ -20,7 +20,7 @@ Event event_of_type(const std::string& type, const std::string& id, const std::s
   return event;
 }
 
-TEST(EventStart, HasThePayloadUnderTheTypeOfItsEvent) {
+TEST(EventStart, PutsThePayloadUnderTheTypeOfItsEvent) {
   const Event event = event_of_type("placed", "1", R"({"order": 7})");
   const StartEvent entry = entry_of("placed");
   const StartSpec spec = start_by_events(3, {&entry, 1}, {&event, 1}, event);
@@ -29,16 +29,16 @@ TEST(EventStart, HasThePayloadUnderTheTypeOfItsEvent) {
     "by": "event", "event": {"type": "placed", "source": "/s", "id": "1"}, "revision": 3})"));
 }
 
-TEST(EventStart, HasAnArrayWhereEntriesHaveOneType) {
+TEST(EventStart, MakesAnArrayOfThePayloadsOfEqualTypes) {
   const std::vector<StartEvent> entries{entry_of("t"), entry_of("other"), entry_of("t")};
   const std::vector<Event> events{event_of_type("t", "1", "1"), event_of_type("other", "2", "2"),
                                   event_of_type("t", "3", "3")};
   const StartSpec spec = start_by_events(1, entries, events, events[1]);
   EXPECT_EQ(spec.data, Json::parse(R"({"t": [1, 3], "other": 2})"));
-  EXPECT_EQ(spec.how.value()["event"]["id"], "2") << "the event that completed them";
+  EXPECT_EQ(spec.how.value()["event"]["id"], "2") << "the event that completed the group";
 }
 
-TEST(EventStart, TakesOverTraceAndCorrelationOfTheLastEvent) {
+TEST(EventStart, TakesTheTraceAndTheCorrelationOfTheLastEvent) {
   const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
   std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
   events[0].extensions["traceparent"] = "00-cc-dd-01";
@@ -52,7 +52,7 @@ TEST(EventStart, TakesOverTraceAndCorrelationOfTheLastEvent) {
   EXPECT_EQ(other.correlation, "") << "the last event has none";
 }
 
-TEST(EventStart, TakesTheMostHopsOfAllItsEvents) {
+TEST(EventStart, TakesTheMostHopsOfItsEvents) {
   const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
   std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
   events[0].extensions[std::string(kHopsAttribute)] = 5;

@@ -1,11 +1,11 @@
-// FanOuts: an event with more targets than one batch wakes reaches each of them once.
+// FanOuts: an event with more targets than one batch may wake reaches each of them once.
 #include "orchestrator/batch/fan_outs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/event_rows.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -13,82 +13,82 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class FanOutsTest : public DraftTest {
+class FanOutsTest : public BatchPartTest {
  protected:
-  /// So many instances wait for an event, which has come and is on its way to them.
+  /// Starts instances that wait for `go`, and the fan-out of such an event to them.
   void begin(size_t targets) {
     const WorkflowEntry& entry = define(kWaits);
     for (size_t i = 0; i < targets; ++i) start(entry);
-    commit_draft();
+    commit_batch();
     const Event go{.id = "1", .source = "/s", .type = "go"};
-    recent.keep(*tx, space, go, fingerprint({"1"}));
+    kept_events.keep(*tx, ns, go, fingerprint({"1"}));
     const Status fanned =
         fan_outs.begin(waiting.match(std::string(kDefaultNamespace), Attributes(go)).instances);
     ASSERT_TRUE(fanned) << fanned.error().message;
-    commit_draft();
+    commit_batch();
   }
   Status try_go_on(size_t most) {
     TRY(fan_outs.go_on(now, most));
-    recent.trim(*tx);
-    return try_commit_draft();
+    kept_events.trim(*tx);
+    return try_commit_batch();
   }
   void go_on(size_t most) {
     const Status done = try_go_on(most);
     ASSERT_TRUE(done) << done.error().message;
   }
-  FanOuts fan_outs{draft, instances};
+  FanOuts fan_outs{batch, instances};
 };
 
-TEST_F(FanOutsTest, ReachSoManyOfTheirTargetsInEachBatch) {
+TEST_F(FanOutsTest, ReachAtMostTheGivenNumberOfTargetsInABatch) {
   begin(5);
   EXPECT_EQ(fan_outs.left(), 5U);
-  EXPECT_THAT(stored_living(), SizeIs(5)) << "none is woken when it begins";
+  EXPECT_THAT(stored_live(), SizeIs(5)) << "the first batch wakes no instance";
   go_on(2);
   EXPECT_EQ(fan_outs.left(), 3U);
   EXPECT_EQ(outcome.counts.instances_woken, 2U);
   go_on(3);
   EXPECT_TRUE(fan_outs.empty());
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
   EXPECT_EQ(rows_of(Table::kFanout), 0U);
-  EXPECT_EQ(rows_of(Table::kRecent), 0U) << "the event is not kept any longer";
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 0U) << "the event is no longer kept";
   go_on(1);
   EXPECT_EQ(outcome.counts.instances_woken, 0U);
 }
 
-TEST_F(FanOutsTest, KeepWhatComesBehindThem) {
+TEST_F(FanOutsTest, KeepLaterEventsWhileTheyRun) {
   begin(2);
-  EXPECT_TRUE(recent.wants(space, "another"));
+  EXPECT_TRUE(kept_events.wants(ns, "another"));
   go_on(2);
-  EXPECT_FALSE(recent.wants(space, "another"));
+  EXPECT_FALSE(kept_events.wants(ns, "another"));
 }
 
-TEST_F(FanOutsTest, PassOverTargetsThatHaveEndedMeanwhile) {
+TEST_F(FanOutsTest, SkipTargetsThatHaveEnded) {
   begin(3);
-  Touched* const touched = *instances.touch(now, space, numbered_id(2));
-  ASSERT_NE(touched, nullptr);
-  ASSERT_TRUE(*instances.step(now, *touched, Cancel{.error = {"stop", ""}}));
+  LoadedInstance* const loaded = *instances.load(now, ns, numbered_id(2));
+  ASSERT_NE(loaded, nullptr);
+  ASSERT_TRUE(*instances.step(now, *loaded, Cancel{.error = {"stop", ""}}));
   go_on(10);
   EXPECT_EQ(outcome.counts.instances_woken, 2U);
   EXPECT_TRUE(fan_outs.empty());
 }
 
-TEST_F(FanOutsTest, GoOnInTheNextProcessWithThoseThatWait) {
+TEST_F(FanOutsTest, ContinueInTheNextProcess) {
   begin(4);
   go_on(1);
-  lose_draft();
+  lose_batch();
   ASSERT_TRUE(fan_outs.load());
   EXPECT_EQ(fan_outs.left(), 3U);
   go_on(10);
   EXPECT_TRUE(fan_outs.empty());
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
 }
 
-TEST_F(FanOutsTest, ReachEachTargetOnceThoughReadsFailBefore) {
+TEST_F(FanOutsTest, ReachEachTargetOnceDespiteFailedReads) {
   begin(3);
   const auto before = rows();
   const uint64_t failed = fail_each_read([&] { return try_go_on(10); },
                                          [&] {
-                                           lose_draft();
+                                           lose_batch();
                                            EXPECT_EQ(rows(), before);
                                            ASSERT_TRUE(fan_outs.load());
                                            EXPECT_EQ(fan_outs.left(), 3U);
@@ -96,16 +96,16 @@ TEST_F(FanOutsTest, ReachEachTargetOnceThoughReadsFailBefore) {
   EXPECT_GE(failed, 3U);
   EXPECT_TRUE(fan_outs.empty());
   EXPECT_EQ(outcome.counts.instances_woken, 3U);
-  EXPECT_EQ(rows_of(Table::kRecent), 0U);
+  EXPECT_EQ(rows_of(Table::kKeptEvents), 0U);
 }
 
-TEST_F(FanOutsTest, AreLoadedWholeOnceAllReadsSucceed) {
+TEST_F(FanOutsTest, LoadCompletelyDespiteFailedReads) {
   begin(3);
   EXPECT_GE(fail_each_read([&] { return fan_outs.load(); }, [&] { load_caches(); }), 2U);
   EXPECT_EQ(fan_outs.left(), 3U);
 }
 
-TEST_F(FanOutsTest, OfAnEventThatIsNotKeptAreSetAside) {
+TEST_F(FanOutsTest, AreDroppedWhenTheirEventIsNotKept) {
   write_fan_out(*tx, 77);
   commit();
   ASSERT_TRUE(fan_outs.load());

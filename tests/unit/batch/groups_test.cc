@@ -1,4 +1,4 @@
-// Groups: events wait until one of each entry is there, and then start one instance together.
+// Groups: events wait until each entry of a start has one, and then start one instance together.
 #include "orchestrator/batch/groups.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include "matchers/correlation.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/purge.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -29,7 +29,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
-class GroupsTest : public DraftTest {
+class GroupsTest : public BatchPartTest {
  protected:
   static Event event(const std::string& type, const std::string& id, const std::string& order) {
     Event one{.id = id, .source = "/s", .type = type};
@@ -38,10 +38,10 @@ class GroupsTest : public DraftTest {
     return one;
   }
   Status try_offer(const Event& one) {
-    const WorkflowEntry& entry = *catalog.find_workflow(space, "orders");
+    const WorkflowEntry& entry = *catalog.find_workflow(ns, "orders");
     const size_t which = one.type == "placed" ? 0 : 1;
     taken = TRY(groups.offer(now, ++sequence, one, entry, *definition(entry), {which}));
-    return try_commit_draft();
+    return try_commit_batch();
   }
   void offer(const Event& one) {
     const Status done = try_offer(one);
@@ -50,7 +50,7 @@ class GroupsTest : public DraftTest {
   /// How many events wait for each entry of the only group.
   std::vector<uint32_t> waiting_events() {
     std::vector<uint32_t> counts;
-    EXPECT_TRUE(each_group(*tx, catalog.find_workflow(space, "orders")->number, std::nullopt,
+    EXPECT_TRUE(each_group(*tx, catalog.find_workflow(ns, "orders")->number, std::nullopt,
                            [&](const Fingerprint&, const std::vector<uint32_t>& one) {
                              counts = one;
                              return Result<bool>(true);
@@ -62,58 +62,58 @@ class GroupsTest : public DraftTest {
     EXPECT_TRUE(each_grouped(*tx, [&](const GroupedEvent& one) { found.push_back(one.number); }));
     return found;
   }
-  /// Closes all groups of the workflow, as of one that is gone.
+  /// Closes all groups of the workflow, as if it had been deleted.
   void close(size_t rows_at_once = 1'000) {
-    const WorkflowNumber number = catalog.find_workflow(space, "orders")->number;
+    const WorkflowNumber number = catalog.find_workflow(ns, "orders")->number;
     catalog.remove_workflow(*tx, number);
-    const PurgeRecord record{.space = "default", .workflow = "orders", .up_to = 1'000};
+    const PurgeRecord record{.ns = "default", .workflow = "orders", .up_to = 1'000};
     std::string at;
     for (int i = 0; i < 100; ++i) {
       PurgeBudget budget{.rows = rows_at_once};
-      const auto all = groups.close(number, record, space, at, budget);
+      const auto all = groups.close(number, record, ns, at, budget);
       ASSERT_TRUE(all) << all.error().message;
-      commit_draft();
+      commit_batch();
       closed += outcome.counts.groups_closed;
       if (*all) return;
     }
-    FAIL() << "it closes on and on";
+    FAIL() << "closing the groups does not end";
   }
 
-  Groups groups{draft, instances};
+  Groups groups{batch, instances};
   uint64_t sequence = 0;
   uint64_t closed = 0;
-  bool taken = false;  ///< what the last offer() returned
+  bool taken = false;  ///< the last result of offer()
 };
 
 TEST_F(GroupsTest, StartOneInstanceWhenEachEntryHasAnEvent) {
   define(kOrders);
   offer(event("placed", "1", "a"));
   EXPECT_TRUE(taken);
-  EXPECT_THAT(stored_living(), IsEmpty());
+  EXPECT_THAT(stored_live(), IsEmpty());
   EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
   offer(event("paid", "2", "b"));
-  EXPECT_THAT(stored_living(), IsEmpty()) << "of another order";
+  EXPECT_THAT(stored_live(), IsEmpty()) << "the event has another order";
   offer(event("paid", "3", "a"));
-  ASSERT_THAT(stored_living(), SizeIs(1));
-  const auto instance = read_instance(*tx, space, stored_living()[0].id).value();
+  ASSERT_THAT(stored_live(), SizeIs(1));
+  const auto instance = read_instance(*tx, ns, stored_live()[0].id).value();
   EXPECT_EQ(instance->input.value(), Json::parse(R"({"placed": "1", "paid": "3"})"));
   EXPECT_THAT(numbers(), ElementsAre(2));
-  EXPECT_THAT(due(now + minutes(30)), SizeIs(1)) << "those that started it expire no more";
+  EXPECT_THAT(due(now + minutes(30)), SizeIs(1)) << "the used events no longer expire";
 }
 
-TEST_F(GroupsTest, UseTheEventThatHasWaitedLongest) {
+TEST_F(GroupsTest, UseTheOldestEvent) {
   define(kOrders);
   offer(event("placed", "1", "a"));
   offer(event("placed", "2", "a"));
   EXPECT_THAT(waiting_events(), ElementsAre(2, 0));
   offer(event("paid", "3", "a"));
-  const auto instance = read_instance(*tx, space, stored_living().at(0).id).value();
+  const auto instance = read_instance(*tx, ns, stored_live().at(0).id).value();
   EXPECT_EQ(instance->input.value()["placed"], "1");
   EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
   EXPECT_THAT(numbers(), ElementsAre(2));
 }
 
-TEST_F(GroupsTest, TakeNoEventWithoutTheCorrelatedAttribute) {
+TEST_F(GroupsTest, RejectAnEventWithoutTheCorrelatedAttribute) {
   define(kOrders);
   offer(event("placed", "1", ""));
   EXPECT_FALSE(taken);
@@ -121,23 +121,23 @@ TEST_F(GroupsTest, TakeNoEventWithoutTheCorrelatedAttribute) {
   EXPECT_THAT(numbers(), IsEmpty());
 }
 
-TEST_F(GroupsTest, ForgetAnEventWhoseLifespanIsOver) {
+TEST_F(GroupsTest, DropAnEventAtTheEndOfItsLifespan) {
   define(kOrders);
   offer(event("placed", "1", "a"));
   offer(event("placed", "2", "a"));
   ASSERT_TRUE(groups.expire(1));
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(outcome.counts.groups_expired, 1U);
   EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
   ASSERT_TRUE(groups.expire(1));
-  commit_draft();
-  EXPECT_EQ(outcome.counts.groups_expired, 0U) << "it is gone";
+  commit_batch();
+  EXPECT_EQ(outcome.counts.groups_expired, 0U) << "the event is gone";
   ASSERT_TRUE(groups.expire(2));
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST_F(GroupsTest, CountAnewWhatIsDamaged) {
+TEST_F(GroupsTest, CountAgainWhenTheStoredCountsAreDamaged) {
   const WorkflowEntry& entry = define(kOrders);
   offer(event("placed", "1", "a"));
   const auto key = correlation_key(Attributes(event("placed", "1", "a")), {"order"});
@@ -148,10 +148,10 @@ TEST_F(GroupsTest, CountAnewWhatIsDamaged) {
   commit();
   offer(event("paid", "2", "a"));
   EXPECT_EQ(damages.count(), 1U);
-  EXPECT_THAT(stored_living(), SizeIs(1)) << "both are there";
+  EXPECT_THAT(stored_live(), SizeIs(1)) << "each entry has an event";
 }
 
-TEST_F(GroupsTest, OfAWorkflowThatIsGoneBecomeDeadLetters) {
+TEST_F(GroupsTest, BecomeDeadLettersWhenTheirWorkflowIsDeleted) {
   define(kOrders);
   for (int i = 1; i <= 5; ++i) offer(event("placed", std::to_string(i), "a"));
   close(2);
@@ -163,29 +163,29 @@ TEST_F(GroupsTest, OfAWorkflowThatIsGoneBecomeDeadLetters) {
       testing::AllOf(SizeIs(5), testing::Each("millrace.dlq.default.start%2Egroup_closed")));
 }
 
-TEST_F(GroupsTest, AreAsBeforeWhereAReadFails) {
+TEST_F(GroupsTest, AreUnchangedAfterAFailedRead) {
   define(kOrders);
   offer(event("placed", "1", "a"));
   const auto before = rows();
   const uint64_t failed = fail_each_read([&] { return try_offer(event("paid", "2", "a")); },
                                          [&] {
-                                           lose_draft();
+                                           lose_batch();
                                            EXPECT_EQ(rows(), before);
                                          });
   EXPECT_GE(failed, 2U);
-  EXPECT_THAT(stored_living(), SizeIs(1));
+  EXPECT_THAT(stored_live(), SizeIs(1));
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 
   offer(event("placed", "3", "c"));
   const auto expire = [&]() -> Status {
     TRY(groups.expire(3));
-    return try_commit_draft();
+    return try_commit_batch();
   };
-  EXPECT_GE(fail_each_read(expire, [&] { lose_draft(); }), 2U);
+  EXPECT_GE(fail_each_read(expire, [&] { lose_batch(); }), 2U);
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST(SameGroups, AreThoseOfStartsWithTheSameEventsAndCorrelation) {
+TEST(Groups, AreKeptForAStartWithEqualEventsAndCorrelation) {
   const StartEvent placed{.filter = {.type = "placed", .predicates = {}}};
   const StartEvent paid{.filter = {.type = "paid", .predicates = {}}};
   const Start one{

@@ -1,4 +1,4 @@
-// Purges: what was deleted is erased a little in each batch, and nothing else is.
+// Purges: the rows of deleted namespaces, workflows and instances are erased, some in each batch.
 #include "orchestrator/batch/purges.h"
 
 #include <gmock/gmock.h>
@@ -8,16 +8,16 @@
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
 
 constexpr const char* kDone = "id: done\nstates:\n- {id: a, type: noop}\n";
 
-class PurgesTest : public DraftTest {
+class PurgesTest : public BatchPartTest {
  protected:
-  /// A namespace with a workflow, variables, a secret and a task in it.
+  /// Creates a namespace with a workflow, variables, a secret and a task.
   NamespaceNumber fill(const std::string& name, int variables = 3) {
     const NamespaceNumber filled = create_namespace(name);
     auto workflow = load_stored(kDone);
@@ -31,20 +31,20 @@ class PurgesTest : public DraftTest {
                      {.bytes = "1"});
     }
     write_secret(*tx, filled, "key", "hidden");
-    StartTask task{.space = filled, .task = numbered_id(100), .runs = NamedService{.name = "s"}};
+    StartTask task{.ns = filled, .task = numbered_id(100), .runs = NamedService{.name = "s"}};
     tasks.begin(*tx, task);
-    commit_draft();
+    commit_batch();
     return filled;
   }
-  /// The batch that deletes it.
+  /// Deletes the namespace, in a batch of its own.
   void erase(NamespaceNumber number, const std::string& name) {
     catalog.remove_namespace(*tx, number);
     purges.begin(number, name);
-    commit_draft();
+    commit_batch();
   }
   Status try_go_on() {
     TRY(purges.go_on());
-    return try_commit_draft();
+    return try_commit_batch();
   }
   void go_on() {
     const Status done = try_go_on();
@@ -52,7 +52,7 @@ class PurgesTest : public DraftTest {
   }
   void finish() {
     for (int i = 0; i < 100 && !purges.empty(); ++i) go_on();
-    EXPECT_TRUE(purges.empty()) << "it goes on and on";
+    EXPECT_TRUE(purges.empty()) << "the purge does not end";
   }
   size_t purge_rows() {
     size_t count = 0;
@@ -60,18 +60,18 @@ class PurgesTest : public DraftTest {
     return count;
   }
 
-  Groups groups{draft, instances};
-  Purges purges{draft, groups};
+  Groups groups{batch, instances};
+  Purges purges{batch, groups};
 };
 
-TEST_F(PurgesTest, EraseAllThatWasInANamespaceAndNothingElse) {
+TEST_F(PurgesTest, EraseOnlyTheRowsOfTheirNamespace) {
   const size_t variables = rows_of(Table::kVariables);
-  write_variable(*tx, {owner_of(space, {}, {}, VariableScope::kNamespace), "mine"}, {.bytes = "1"});
+  write_variable(*tx, {owner_of(ns, {}, {}, VariableScope::kNamespace), "mine"}, {.bytes = "1"});
   apply(kDone);
   const NamespaceNumber shop = fill("shop");
   erase(shop, "shop");
   EXPECT_TRUE(purges.is_erasing(shop));
-  EXPECT_FALSE(purges.is_erasing(space));
+  EXPECT_FALSE(purges.is_erasing(ns));
   EXPECT_EQ(purge_rows(), 1U);
   finish();
   EXPECT_EQ(purge_rows(), 0U);
@@ -86,18 +86,19 @@ TEST_F(PurgesTest, EraseAllThatWasInANamespaceAndNothingElse) {
   EXPECT_EQ(tasks.size(), 0U);
 }
 
-TEST_F(PurgesTest, BeginInTheBatchBehindTheOneThatDeletes) {
+TEST_F(PurgesTest, StartInTheBatchAfterTheDeletion) {
   const NamespaceNumber shop = fill("shop");
   catalog.remove_namespace(*tx, shop);
   purges.begin(shop, "shop");
   ASSERT_TRUE(purges.go_on());
-  EXPECT_EQ(draft.outcome.counts.rows_purged, 0U) << "what that batch writes would be left";
-  commit_draft();
+  EXPECT_EQ(batch.outcome.counts.rows_purged, 0U)
+      << "rows that the deleting batch writes would be left";
+  commit_batch();
   go_on();
   EXPECT_GT(outcome.counts.rows_purged, 0U);
 }
 
-TEST_F(PurgesTest, EraseALittleInEachBatch) {
+TEST_F(PurgesTest, EraseALimitedNumberOfRowsInEachBatch) {
   const NamespaceNumber shop = fill("shop", 2'500);
   erase(shop, "shop");
   go_on();
@@ -118,7 +119,7 @@ TEST_F(PurgesTest, StopTheTasksOfTheNamespace) {
   EXPECT_THAT(stopped, testing::ElementsAre(numbered_id(100)));
 }
 
-TEST_F(PurgesTest, OfALostBatchAreAsTheyWereBefore) {
+TEST_F(PurgesTest, AreUnchangedAfterALostBatch) {
   const NamespaceNumber shop = fill("shop", 2'500);
   erase(shop, "shop");
   go_on();
@@ -126,7 +127,7 @@ TEST_F(PurgesTest, OfALostBatchAreAsTheyWereBefore) {
   ASSERT_TRUE(purges.go_on());
   purges.begin_history(7);
   purges.undo();
-  lose_draft();
+  lose_batch();
   EXPECT_TRUE(purges.is_erasing(shop));
   EXPECT_EQ(rows(), before);
   finish();
@@ -134,36 +135,36 @@ TEST_F(PurgesTest, OfALostBatchAreAsTheyWereBefore) {
   EXPECT_EQ(purge_rows(), 0U);
 }
 
-TEST_F(PurgesTest, ThatALostBatchBeganAreForgotten) {
+TEST_F(PurgesTest, AreForgottenWhenTheirFirstBatchIsLost) {
   const NamespaceNumber shop = fill("shop");
   catalog.remove_namespace(*tx, shop);
   purges.begin(shop, "shop");
   purges.undo();
-  lose_draft();
+  lose_batch();
   EXPECT_TRUE(purges.empty());
   EXPECT_FALSE(purges.is_erasing(shop));
 }
 
-TEST_F(PurgesTest, GoOnInTheNextProcess) {
+TEST_F(PurgesTest, ContinueInTheNextProcess) {
   const NamespaceNumber shop = fill("shop", 2'500);
   erase(shop, "shop");
   go_on();
-  Purges next(draft, groups);
+  Purges next(batch, groups);
   ASSERT_TRUE(next.load());
   EXPECT_TRUE(next.is_erasing(shop));
   for (int i = 0; i < 100 && !next.empty(); ++i) {
     ASSERT_TRUE(next.go_on());
-    commit_draft();
+    commit_batch();
   }
   EXPECT_TRUE(next.empty());
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
-TEST_F(PurgesTest, EraseNothingOfANamespaceThatWasNotDeleted) {
+TEST_F(PurgesTest, DoNotEraseANamespaceThatExists) {
   fill("shop");
   write_purge(*tx, {.kind = Purge::Kind::kNamespace,
-                    .number = static_cast<uint64_t>(space),
-                    .record = {.space = "default"}});
+                    .number = static_cast<uint64_t>(ns),
+                    .record = {.ns = "default"}});
   commit();
   ASSERT_TRUE(purges.load());
   EXPECT_TRUE(purges.empty());
@@ -171,7 +172,7 @@ TEST_F(PurgesTest, EraseNothingOfANamespaceThatWasNotDeleted) {
   EXPECT_TRUE(damages.ready());
 }
 
-TEST_F(PurgesTest, HoldTheServerWhereTheRowOfANamespaceIsLost) {
+TEST_F(PurgesTest, WaitWhileTheRowOfANamespaceIsMissing) {
   fill("shop");
   erase_namespace(*tx, "shop");
   commit();
@@ -180,31 +181,31 @@ TEST_F(PurgesTest, HoldTheServerWhereTheRowOfANamespaceIsLost) {
   ASSERT_TRUE(purges.load());
   EXPECT_FALSE(damages.ready());
   EXPECT_TRUE(purges.empty());
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(rows(), before);
 }
 
-TEST_F(PurgesTest, EraseTheHistoryOfAnInstanceThatIsGone) {
+TEST_F(PurgesTest, EraseTheHistoryOfADeletedInstance) {
   const WorkflowEntry& entry = define(kDone);
   const InstanceId id = start(entry);
-  commit_draft();
-  const auto instance = read_instance(*tx, space, id).value();
+  commit_batch();
+  const auto instance = read_instance(*tx, ns, id).value();
   erase_instance(*tx, *instance);
   purges.begin_history(instance->last_history);
-  commit_draft();
+  commit_batch();
   finish();
   EXPECT_EQ(rows_of(Table::kHistory), 0U);
   EXPECT_EQ(purge_rows(), 0U);
 }
 
-TEST_F(PurgesTest, EraseAllOnceThoughReadsFailBefore) {
+TEST_F(PurgesTest, EraseEachRowDespiteFailedReads) {
   const NamespaceNumber shop = fill("shop");
   erase(shop, "shop");
   const auto before = rows();
   const uint64_t failed = fail_each_read([&] { return try_go_on(); },
                                          [&] {
                                            purges.undo();
-                                           lose_draft();
+                                           lose_batch();
                                            EXPECT_EQ(rows(), before);
                                            EXPECT_TRUE(purges.is_erasing(shop));
                                          });
@@ -214,10 +215,10 @@ TEST_F(PurgesTest, EraseAllOnceThoughReadsFailBefore) {
   EXPECT_EQ(rows_of(Table::kSecrets), 0U);
 }
 
-TEST_F(PurgesTest, AreLoadedWholeOnceAllReadsSucceed) {
+TEST_F(PurgesTest, LoadCompletelyDespiteFailedReads) {
   const NamespaceNumber shop = fill("shop");
   erase(shop, "shop");
-  Purges next(draft, groups);
+  Purges next(batch, groups);
   EXPECT_GE(fail_each_read([&] { return next.load(); }, [] {}), 3U);
   EXPECT_TRUE(next.is_erasing(shop));
   EXPECT_EQ(damages.count(), 0U);

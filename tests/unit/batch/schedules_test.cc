@@ -1,11 +1,11 @@
-// Schedules: each tick starts one instance, and what was missed is made up for by one.
+// Schedules: each tick starts one instance, and one start replaces all missed ticks.
 #include "orchestrator/batch/schedules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/catalog_rows.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -23,17 +23,17 @@ states:
 - {id: wait, type: consumeEvent, event: {type: go}}
 )";
 
-class SchedulesTest : public DraftTest {
+class SchedulesTest : public BatchPartTest {
  protected:
-  /// A workflow whose schedule is set now; when its first tick comes.
+  /// Sets the schedule of a new workflow now; returns its first tick.
   TimePoint set(const std::string& text) {
     number = define(text).number;
     schedules.set(now, number, std::nullopt, cron());
-    commit_draft();
+    commit_batch();
     return *next_tick();
   }
   std::optional<Cron> cron() { return definition(*catalog.find_workflow(number))->start.cron; }
-  /// When the armed tick comes; it is looked for without being taken out.
+  /// The armed tick, computed from the stored row: the timer stays armed.
   std::optional<TimePoint> next_tick() {
     const auto row = read_schedule(*tx, number);
     if (!row || !*row || waiting.timers() == 0) return std::nullopt;
@@ -41,13 +41,13 @@ class SchedulesTest : public DraftTest {
   }
   Status try_tick(TimePoint tick) {
     TRY(schedules.tick(now, number, tick));
-    return try_commit_draft();
+    return try_commit_batch();
   }
   void tick(TimePoint at) {
     const Status done = try_tick(at);
     ASSERT_TRUE(done) << done.error().message;
   }
-  Schedules schedules{draft, instances};
+  Schedules schedules{batch, instances};
   WorkflowNumber number{};
 };
 
@@ -63,17 +63,17 @@ TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNext) {
   EXPECT_EQ(read_schedule(*tx, number).value()->first, first);
 }
 
-TEST_F(SchedulesTest, IgnoreATickThatIsNotTheirs) {
+TEST_F(SchedulesTest, IgnoreATickOfAnotherTime) {
   const TimePoint first = set(kTicks);
   now = first;
   tick(first - minutes(1));
   EXPECT_EQ(outcome.counts.instances_started, 0U);
   tick(first);
   tick(first);
-  EXPECT_EQ(outcome.counts.instances_started, 0U) << "it has come already";
+  EXPECT_EQ(outcome.counts.instances_started, 0U) << "the tick was processed";
 }
 
-TEST_F(SchedulesTest, MakeUpForAllThatWasMissedWithOneStart) {
+TEST_F(SchedulesTest, StartOnceForAllMissedTicks) {
   const TimePoint first = set(kTicks);
   now = first + hours(5);
   tick(first);
@@ -82,34 +82,34 @@ TEST_F(SchedulesTest, MakeUpForAllThatWasMissedWithOneStart) {
   EXPECT_LE(*next_tick(), now + hours(1));
 }
 
-TEST_F(SchedulesTest, GoOnAsTheyWereWhereTheCronIsTheSame) {
+TEST_F(SchedulesTest, AreUnchangedWhenTheCronIsTheSame) {
   const TimePoint first = set(kTicks);
   now += minutes(1);
   const auto before = rows();
   schedules.set(now, number, cron(), cron());
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(rows(), before);
   EXPECT_EQ(next_tick(), first);
 }
 
-TEST_F(SchedulesTest, AreGoneWithTheirCronOrTheirWorkflow) {
+TEST_F(SchedulesTest, AreRemovedWithTheirCronOrTheirWorkflow) {
   const TimePoint first = set(kTicks);
   schedules.set(now, number, cron(), std::nullopt);
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(rows_of(Table::kSchedules), 0U);
   EXPECT_EQ(waiting.timers(), 0U);
   now = first;
   tick(first);
-  EXPECT_EQ(outcome.counts.instances_started, 0U) << "a tick that was held meanwhile";
+  EXPECT_EQ(outcome.counts.instances_started, 0U) << "a tick of the removed schedule has no effect";
 
   schedules.set(now, number, std::nullopt, cron());
   schedules.remove(number);
-  commit_draft();
+  commit_batch();
   EXPECT_EQ(rows_of(Table::kSchedules), 0U);
   EXPECT_EQ(waiting.timers(), 0U);
 }
 
-TEST_F(SchedulesTest, SkipATickWhileASingularWorkflowsInstanceLives) {
+TEST_F(SchedulesTest, SkipATickWhileASingularInstanceIsLive) {
   const TimePoint first = set(kSingleTicks);
   now = first;
   tick(first);
@@ -118,16 +118,16 @@ TEST_F(SchedulesTest, SkipATickWhileASingularWorkflowsInstanceLives) {
   tick(now);
   EXPECT_EQ(outcome.counts.instances_started, 0U);
   EXPECT_EQ(outcome.counts.starts_skipped, 1U);
-  EXPECT_EQ(next_tick(), now + hours(1)) << "the schedule goes on";
+  EXPECT_EQ(next_tick(), now + hours(1)) << "the next tick is armed";
 }
 
-TEST_F(SchedulesTest, TickOnceThoughReadsFailBefore) {
+TEST_F(SchedulesTest, TickOnceDespiteFailedReads) {
   const TimePoint first = set(kTicks);
   const auto before = rows();
   now = first;
   const uint64_t failed = fail_each_read([&] { return try_tick(first); },
                                          [&] {
-                                           lose_draft();
+                                           lose_batch();
                                            EXPECT_EQ(rows(), before);
                                            EXPECT_EQ(next_tick(), first);
                                          });
@@ -135,7 +135,7 @@ TEST_F(SchedulesTest, TickOnceThoughReadsFailBefore) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(SchedulesTest, WhoseRowIsDamagedDoNotTick) {
+TEST_F(SchedulesTest, DoNotTickWhenTheirRowIsDamaged) {
   const TimePoint first = set(kTicks);
   damage(Table::kSchedules);
   now = first;

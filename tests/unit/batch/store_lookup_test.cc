@@ -1,4 +1,4 @@
-// StoreLookup: what a step looks up, and how a read that failed is told afterwards.
+// StoreLookup: what a step can look up, and how a failed read is reported.
 #include "orchestrator/batch/store_lookup.h"
 
 #include <gtest/gtest.h>
@@ -13,46 +13,46 @@ namespace {
 class StoreLookupTest : public CatalogStoreTest {
  protected:
   VariableName name(const std::string& key) const {
-    return {owner_of(space, {}, {}, VariableScope::kNamespace), key};
+    return {owner_of(ns, {}, {}, VariableScope::kNamespace), key};
   }
   StoreLookup lookup{*tx, catalog, "the key"};
 };
 
 TEST_F(StoreLookupTest, FindsVariablesAndSecretsOfTheBatchAndOfTheStore) {
   write_variable(*tx, name("a"), {.bytes = "1"});
-  write_secret(*tx, space, "s", "hidden");
+  write_secret(*tx, ns, "s", "hidden");
   EXPECT_EQ(lookup.variable(name("a")).value()->bytes, "1");
   commit();
   EXPECT_EQ(lookup.variable(name("a")).value()->bytes, "1");
-  EXPECT_EQ(lookup.secret(space, "s").value(), "hidden");
+  EXPECT_EQ(lookup.secret(ns, "s").value(), "hidden");
   EXPECT_FALSE(lookup.variable(name("b")).value());
-  EXPECT_FALSE(lookup.secret(space, "t").value());
+  EXPECT_FALSE(lookup.secret(ns, "t").value());
   EXPECT_TRUE(lookup.take_status());
   EXPECT_EQ(lookup.id_key(), "the key");
 }
 
-TEST_F(StoreLookupTest, GivesTheInputThatTheBatchMadeWithoutReadingIt) {
-  Instance instance{.id = numbered_id(1), .space = space, .input = Json{{"n", 1}}};
+TEST_F(StoreLookupTest, ReturnsTheInputOfANewInstanceWithoutARead) {
+  Instance instance{.id = numbered_id(1), .ns = ns, .input = Json{{"n", 1}}};
   fail_reads_of(Table::kLive);
   EXPECT_EQ(lookup.input(instance).value().value(), (Json{{"n", 1}}));
 }
 
-TEST_F(StoreLookupTest, FindsPoliciesOfTheSettings) {
+TEST_F(StoreLookupTest, FindsThePoliciesOfTheSettings) {
   const NamedService mail{.name = "mail"};
-  EXPECT_EQ(lookup.default_retries(space), nullptr);
-  EXPECT_EQ(lookup.service_policy(space, mail), nullptr);
-  EXPECT_FALSE(lookup.is_held(space, mail));
+  EXPECT_EQ(lookup.default_retries(ns), nullptr);
+  EXPECT_EQ(lookup.service_policy(ns, mail), nullptr);
+  EXPECT_FALSE(lookup.is_held(ns, mail));
   set_settings(Json::parse(
       R"({"services": {"mail": {"retries": {"maxAttempts": 3, "backoffMs": 100}},
                        "plain": {"url": "http://plain"}},
           "paused": ["mail"], "defaults": "stevora"})"));
-  EXPECT_NE(lookup.default_retries(space), nullptr);
-  EXPECT_NE(lookup.service_policy(space, mail), nullptr);
-  EXPECT_EQ(lookup.service_policy(space, {.name = "plain"}), nullptr) << "it says nothing of calls";
-  EXPECT_TRUE(lookup.is_held(space, mail));
+  EXPECT_NE(lookup.default_retries(ns), nullptr);
+  EXPECT_NE(lookup.service_policy(ns, mail), nullptr);
+  EXPECT_EQ(lookup.service_policy(ns, {.name = "plain"}), nullptr) << "the service has no policy";
+  EXPECT_TRUE(lookup.is_held(ns, mail));
 }
 
-TEST_F(StoreLookupTest, TellsOnceOfAReadThatFailedAndHasNothingInItsPlace) {
+TEST_F(StoreLookupTest, ReportsAFailedReadOnceAndReturnsNothing) {
   write_variable(*tx, name("a"), {.bytes = "1"});
   commit();
   fail_reads_of(Table::kVariables);
@@ -60,14 +60,14 @@ TEST_F(StoreLookupTest, TellsOnceOfAReadThatFailedAndHasNothingInItsPlace) {
   ASSERT_TRUE(found);
   EXPECT_FALSE(*found);
   heal();
-  const Status told = lookup.take_status();
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, "store.io");
+  const Status status = lookup.take_status();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "store.io");
   EXPECT_TRUE(lookup.take_status());
   EXPECT_EQ(lookup.variable(name("a")).value()->bytes, "1");
 }
 
-TEST_F(StoreLookupTest, GivesTheErrorOfADamagedRowToTheStep) {
+TEST_F(StoreLookupTest, ReturnsTheErrorOfADamagedRowToTheStep) {
   write_variable(*tx, name("a"), {.bytes = "1"});
   commit();
   std::string key;
@@ -79,7 +79,7 @@ TEST_F(StoreLookupTest, GivesTheErrorOfADamagedRowToTheStep) {
   const auto found = lookup.variable(name("a"));
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, kDamagedRow);
-  EXPECT_TRUE(lookup.take_status()) << "the batch goes on";
+  EXPECT_TRUE(lookup.take_status()) << "a damaged row does not lose the batch";
 }
 
 }  // namespace

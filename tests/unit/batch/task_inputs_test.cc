@@ -1,5 +1,5 @@
-// TaskInputs: what is made of each thing that is told of a task, and what is late, double or
-// somebody else's.
+// TaskInputs: the effect of each report of a task; reports that are late, repeated or of another
+// namespace have none.
 #include "orchestrator/batch/task_inputs.h"
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -36,37 +36,37 @@ states:
   action: {function: charge, scheduleToStartTimeout: 10s, startToCloseTimeout: 1h, heartbeatTimeout: 5s, retries: {maximumAttempts: 1}}
 )";
 
-class TaskInputsTest : public DraftTest {
+class TaskInputsTest : public BatchPartTest {
  protected:
-  /// An instance waits for its call, whose task has been handed out.
+  /// Starts an instance that waits for its call, and hands out the task of the call.
   void call(const std::string& text = kPaysInTwoHours) {
     id = start(define(text));
-    commit_draft();
+    commit_batch();
     task = actions_of<StartTask>(outcome).at(0).task;
     tasks.hand_out(actions_of<StartTask>(outcome)[0]);
   }
-  /// A task that nobody waits for, of an instance that has ended.
+  /// Stores a task without a waiting caller: its instance has ended.
   void detach(bool sealed = false) {
     task = numbered_id(77);
-    draft.tasks.begin(*tx, {.space = space,
+    batch.tasks.begin(*tx, {.ns = ns,
                             .task = task,
                             .by = numbered_id(76),
                             .workflow = WorkflowNumber(1),
                             .runs = NamedService{.name = "charge"},
                             .sealed = sealed});
-    commit_draft();
+    commit_batch();
   }
   template <class Input>
   Status try_take(const Input& input) {
-    TRY(inputs.take(now, input));
-    return try_commit_draft();
+    TRY(inputs.apply_input(now, input));
+    return try_commit_batch();
   }
   template <class Input>
   void take(const Input& input) {
     const Status done = try_take(input);
     ASSERT_TRUE(done) << done.error().message;
   }
-  TaskInput told(decltype(TaskReport::what) what) const {
+  TaskInput report_of(decltype(TaskReport::what) what) const {
     return {{.task = task, .what = std::move(what)}};
   }
   static TaskEnded paid() {
@@ -75,37 +75,37 @@ class TaskInputsTest : public DraftTest {
                 {.scope = VariableScope::kNamespace, .key = "receipt", .value = {.bytes = "r"}}}};
   }
   std::optional<Variable> receipt() {
-    const VariableOwner owner = owner_of(space, {}, {}, VariableScope::kNamespace);
+    const VariableOwner owner = owner_of(ns, {}, {}, VariableScope::kNamespace);
     return read_variable(*tx, {owner, "receipt"}).value();
   }
-  Instance stored() { return read_instance(*tx, space, id).value().value(); }
+  Instance stored() { return read_instance(*tx, ns, id).value().value(); }
   std::string error_code() { return stored().error ? stored().error->code : "none"; }
-  bool has_begun() { return read_living(*tx, space, id).value()->calls.at(0).begun; }
+  bool has_started() { return read_live(*tx, ns, id).value()->calls.at(0).started; }
 
-  FanOuts fan_outs{draft, instances};
-  Groups groups{draft, instances};
-  Schedules schedules{draft, instances};
-  TimerInputs timers{draft, instances, fan_outs, groups, schedules};
-  TaskInputs inputs{draft, instances, timers};
+  FanOuts fan_outs{batch, instances};
+  Groups groups{batch, instances};
+  Schedules schedules{batch, instances};
+  TimerInputs timers{batch, instances, fan_outs, groups, schedules};
+  TaskInputs inputs{batch, instances, timers};
   InstanceId id;    ///< the caller
   InstanceId task;  ///< of its call
 };
 
-TEST_F(TaskInputsTest, EndATaskOnceWithWhatItLeaves) {
+TEST_F(TaskInputsTest, EndATaskOnceWithItsResultAndVariables) {
   call();
-  take(told(paid()));
+  take(report_of(paid()));
   EXPECT_EQ(status_of(id), "complete");
   EXPECT_EQ(stored().data.value(), (Json{{"return", 7}}));
   EXPECT_EQ(receipt()->bytes, "r");
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
   EXPECT_THAT(actions_of<EndedTask>(outcome), SizeIs(1));
-  erase_variable(*tx, {owner_of(space, {}, {}, VariableScope::kNamespace), "receipt"});
-  take(told(paid()));
-  EXPECT_FALSE(receipt()) << "it is told again, which is late";
+  erase_variable(*tx, {owner_of(ns, {}, {}, VariableScope::kNamespace), "receipt"});
+  take(report_of(paid()));
+  EXPECT_FALSE(receipt()) << "a repeated report is late and has no effect";
   EXPECT_THAT(outcome.actions, IsEmpty());
 }
 
-TEST_F(TaskInputsTest, ReadAnAnswerAsJsonOrAsBytesOrAsNothing) {
+TEST_F(TaskInputsTest, ReadAResultAsJsonOrBytesOrNull) {
   const struct {
     std::string answer;
     Json result;
@@ -115,80 +115,81 @@ TEST_F(TaskInputsTest, ReadAnAnswerAsJsonOrAsBytesOrAsNothing) {
                {std::string("\0\xff", 2), "AP8="}};
   for (const auto& [answer, result] : cases) {
     call();
-    take(told(TaskEnded{.result = answer}));
+    take(report_of(TaskEnded{.result = answer}));
     EXPECT_EQ(stored().data.value().at("return"), result);
   }
 }
 
-TEST_F(TaskInputsTest, RaiseTheErrorOfATaskThatHasFailed) {
+TEST_F(TaskInputsTest, RaiseTheErrorOfAFailedTask) {
   call();
-  take(told(TaskEnded{.result = fail("card.declined", "no money")}));
+  take(report_of(TaskEnded{.result = fail("card.declined", "no money")}));
   EXPECT_EQ(status_of(id), "failed");
   EXPECT_EQ(error_code(), "card.declined");
   EXPECT_THAT(actions_of<EndedTask>(outcome), SizeIs(1));
 }
 
-TEST_F(TaskInputsTest, CountOnlyWhatIsToldForTheNamespaceOfTheTask) {
+TEST_F(TaskInputsTest, IgnoreAReportOfAnotherNamespace) {
   create_namespace("shop");
   call();
   for (const char* const other : {"shop", "nowhere", ""}) {
-    TaskInput input = told(paid());
-    input.report.space = other;
+    TaskInput input = report_of(paid());
+    input.report.ns = other;
     take(input);
     EXPECT_EQ(outcome.counts.answers_stray, 1U) << other;
     EXPECT_EQ(status_of(id), "waiting") << other;
     EXPECT_FALSE(receipt()) << other;
   }
-  TaskInput input = told(paid());
-  input.report.space = "default";
+  TaskInput input = report_of(paid());
+  input.report.ns = "default";
   take(input);
   EXPECT_EQ(outcome.counts.answers_stray, 0U);
   EXPECT_EQ(status_of(id), "complete");
 }
 
-TEST_F(TaskInputsTest, HaveEachSourceToldThatItsReportIsStoredOrOfNoUse) {
+TEST_F(TaskInputsTest, ConfirmEachReportToItsSource) {
   call();
   const auto stored_reports = [&](TaskInput input) {
     input.stored = [] {};
     take(input);
     return actions_of<StoredReport>(outcome).size();
   };
-  TaskInput stray = told(paid());
-  stray.report.space = "nowhere";
+  TaskInput stray = report_of(paid());
+  stray.report.ns = "nowhere";
   EXPECT_EQ(stored_reports(stray), 1U);
-  EXPECT_EQ(stored_reports({{.task = numbered_id(99), .what = TaskAlive()}}), 1U);
-  EXPECT_EQ(stored_reports(told(TaskAlive())), 1U);
-  EXPECT_EQ(stored_reports(told(paid())), 1U);
-  EXPECT_EQ(stored_reports(told(paid())), 1U) << "it is late";
-  take(told(paid()));
-  EXPECT_THAT(actions_of<StoredReport>(outcome), IsEmpty()) << "nobody asked";
+  EXPECT_EQ(stored_reports({{.task = numbered_id(99), .what = TaskHeartbeat()}}), 1U);
+  EXPECT_EQ(stored_reports(report_of(TaskHeartbeat())), 1U);
+  EXPECT_EQ(stored_reports(report_of(paid())), 1U);
+  EXPECT_EQ(stored_reports(report_of(paid())), 1U) << "a late report is confirmed";
+  take(report_of(paid()));
+  EXPECT_THAT(actions_of<StoredReport>(outcome), IsEmpty())
+      << "this source asks for no confirmation";
 }
 
-TEST_F(TaskInputsTest, NoteThatSomebodyHasBegunAndStepNobodyForASignOfLife) {
+TEST_F(TaskInputsTest, RecordTheStartOfATaskAtItsFirstReport) {
   call(kPaysInTime);
   clock.advance(seconds(3));
-  take(told(TaskAlive()));
-  EXPECT_THAT(outcome.counts.begun_after, ElementsAre(Duration(seconds(3))));
-  EXPECT_TRUE(begun.contains(task));
-  EXPECT_FALSE(has_begun());
-  take(told(TaskStarted()));
-  EXPECT_THAT(outcome.counts.begun_after, IsEmpty()) << "it was measured";
-  EXPECT_TRUE(has_begun());
+  take(report_of(TaskHeartbeat()));
+  EXPECT_THAT(outcome.counts.started_after, ElementsAre(Duration(seconds(3))));
+  EXPECT_TRUE(started.contains(task));
+  EXPECT_FALSE(has_started());
+  take(report_of(TaskStarted()));
+  EXPECT_THAT(outcome.counts.started_after, IsEmpty()) << "the start was measured before";
+  EXPECT_TRUE(has_started());
 }
 
-TEST_F(TaskInputsTest, PutWhatIsPrintedIntoTheHistory) {
+TEST_F(TaskInputsTest, WriteTheOutputOfATaskToTheHistory) {
   call();
-  take(told(TaskOutput{"hello"}));
+  take(report_of(TaskOutput{"hello"}));
   const auto history = read_history(*tx, stored());
   ASSERT_TRUE(history);
   EXPECT_EQ(history->back().kind, HistoryKind::kOutput);
   EXPECT_EQ(history->back().detail.value()["text"], "hello");
 }
 
-TEST_F(TaskInputsTest, TakeNothingOfAnAnswerPastADeadlineOfItsCaller) {
+TEST_F(TaskInputsTest, RejectAResultAfterADeadlineOfTheCaller) {
   call();
   now += hours(2);
-  take(told(paid()));
+  take(report_of(paid()));
   EXPECT_EQ(error_code(), "direktiv.stateTimeout");
   EXPECT_FALSE(receipt());
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
@@ -196,95 +197,97 @@ TEST_F(TaskInputsTest, TakeNothingOfAnAnswerPastADeadlineOfItsCaller) {
   EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1));
 }
 
-TEST_F(TaskInputsTest, TakeAnAnswerThatComesWhileTheRunnerLooksAsOneOfWhoHadBegun) {
+TEST_F(TaskInputsTest, AcceptAResultThatComesDuringAStartCheck) {
   call(kPaysInTime);
   now += seconds(11);
   const TimePoint deadline = now - seconds(1);
-  ASSERT_TRUE(tasks.awaits_look(task, deadline));
-  take(told(paid()));
+  ASSERT_TRUE(tasks.awaits_start_check(task, deadline));
+  take(report_of(paid()));
   EXPECT_EQ(status_of(id), "complete");
 
   now -= seconds(11);
   call(kPaysInTime);
   now += seconds(11);
-  ASSERT_TRUE(tasks.awaits_look(task, now - seconds(1)));
-  tasks.looked(task);
-  take(told(paid()));
-  EXPECT_EQ(error_code(), "millrace.timeout.scheduleToStart") << "nobody had it in time";
+  ASSERT_TRUE(tasks.awaits_start_check(task, now - seconds(1)));
+  tasks.start_checked(task);
+  take(report_of(paid()));
+  EXPECT_EQ(error_code(), "millrace.timeout.scheduleToStart")
+      << "no worker started the task in time";
 }
 
-TEST_F(TaskInputsTest, FireTheTimeoutThatWaitedForTheRunnerToSayThatNobodyHasBegun) {
+TEST_F(TaskInputsTest, FireADueTimeoutWhenTheStartCheckFindsNoWorker) {
   call(kPaysInTime);
   now += seconds(9);
-  take(told(TaskUnbegun()));
-  EXPECT_EQ(status_of(id), "waiting") << "it is not due yet";
+  take(report_of(TaskNotStarted()));
+  EXPECT_EQ(status_of(id), "waiting") << "the timeout is not due yet";
   now += seconds(1);
-  ASSERT_TRUE(tasks.awaits_look(task, now));
-  take(told(TaskUnbegun()));
+  ASSERT_TRUE(tasks.awaits_start_check(task, now));
+  take(report_of(TaskNotStarted()));
   EXPECT_EQ(error_code(), "millrace.timeout.scheduleToStart");
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(TaskInputsTest, EndTheCallOfATaskThatIsSilent) {
+TEST_F(TaskInputsTest, EndACallThatMissedItsHeartbeat) {
   call(kPaysInTime);
-  take(told(TaskStarted()));
-  take(SilenceInput{numbered_id(99)});
+  take(report_of(TaskStarted()));
+  take(MissedHeartbeatInput{numbered_id(99)});
   EXPECT_EQ(status_of(id), "waiting");
-  take(SilenceInput{task});
+  take(MissedHeartbeatInput{task});
   EXPECT_EQ(error_code(), "millrace.timeout.heartbeat");
   detach();
-  take(SilenceInput{task});
-  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "nobody waits for it";
+  take(MissedHeartbeatInput{task});
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "no call waits for the task";
 }
 
-TEST_F(TaskInputsTest, StoreTheVariablesOfATaskThatNobodyWaitsFor) {
+TEST_F(TaskInputsTest, StoreTheVariablesOfATaskWithoutAWaitingCaller) {
   for (const bool sealed : {false, true}) {
     detach(sealed);
-    take(told(TaskStarted()));
+    take(report_of(TaskStarted()));
     EXPECT_THAT(outcome.actions, IsEmpty());
-    take(told(paid()));
+    take(report_of(paid()));
     EXPECT_EQ(receipt()->bytes, "r");
     EXPECT_EQ(receipt()->sealed, sealed);
     EXPECT_EQ(rows_of(Table::kTasks), 0U);
   }
 }
 
-TEST_F(TaskInputsTest, TakeNothingOfATaskWhoseNamespaceWasDeleted) {
+TEST_F(TaskInputsTest, IgnoreATaskOfADeletedNamespace) {
   detach();
-  catalog.remove_namespace(*tx, space);
-  take(told(paid()));
+  catalog.remove_namespace(*tx, ns);
+  take(report_of(paid()));
   EXPECT_THAT(outcome.actions, IsEmpty());
-  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "a purge ends it";
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "a purge erases the row";
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
-TEST_F(TaskInputsTest, HaveTheirEffectOnceThoughReadsFailBefore) {
+TEST_F(TaskInputsTest, HaveTheirEffectOnceDespiteFailedReads) {
   call(kPaysInTime);
   const auto survive = [&](const auto& input) {
     const auto before = rows();
     return fail_each_read([&] { return try_take(input); },
                           [&] {
-                            lose_draft();
+                            lose_batch();
                             EXPECT_EQ(rows(), before);
                           });
   };
-  EXPECT_GE(survive(told(TaskStarted())), 1U);
-  EXPECT_TRUE(has_begun());
-  EXPECT_GE(survive(told(TaskOutput{"hello"})), 1U);
-  EXPECT_GE(survive(told(paid())), 1U);
+  EXPECT_GE(survive(report_of(TaskStarted())), 1U);
+  EXPECT_TRUE(has_started());
+  EXPECT_GE(survive(report_of(TaskOutput{"hello"})), 1U);
+  EXPECT_GE(survive(report_of(paid())), 1U);
   EXPECT_EQ(status_of(id), "complete");
   EXPECT_EQ(receipt()->bytes, "r");
   call(kPaysInTime);
-  EXPECT_GE(survive(SilenceInput{task}), 1U);
+  EXPECT_GE(survive(MissedHeartbeatInput{task}), 1U);
   EXPECT_EQ(error_code(), "millrace.timeout.heartbeat");
 }
 
-TEST_F(TaskInputsTest, FireTheTimeoutOnceThoughReadsFailBefore) {
+TEST_F(TaskInputsTest, FireATimeoutOnceDespiteFailedReads) {
   call(kPaysInTime);
   runner.can_look = false;
   now += seconds(10);
-  EXPECT_GE(fail_each_read([&] { return try_take(told(TaskUnbegun())); }, [&] { lose_draft(); }),
-            1U);
+  EXPECT_GE(
+      fail_each_read([&] { return try_take(report_of(TaskNotStarted())); }, [&] { lose_batch(); }),
+      1U);
   EXPECT_EQ(error_code(), "millrace.timeout.scheduleToStart");
 }
 

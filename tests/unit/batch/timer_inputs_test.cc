@@ -1,11 +1,11 @@
-// TimerInputs: what a due timer does to what it belongs to, and which timers an event may overtake.
+// TimerInputs: the effect of each kind of due timer, and the timers that an event may overtake.
 #include "orchestrator/batch/timer_inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cloudevents/json_format.h"
-#include "tests/unit/batch/draft_fixture.h"
+#include "tests/unit/batch/batch_part_fixture.h"
 
 namespace millrace {
 namespace {
@@ -61,23 +61,23 @@ start: {type: eventsAnd, lifespan: PT30M, events: [{type: one}, {type: two}]}
 states:
 - {id: done, type: noop}
 )";
-class TimerInputsTest : public DraftTest {
+class TimerInputsTest : public BatchPartTest {
  protected:
   static Event event(const std::string& type, const std::string& id = "1") {
     return {.id = id, .source = "/s", .type = type};
   }
-  /// An instance of that workflow, committed.
-  InstanceId begin(const std::string& text) {
+  /// Starts an instance of the workflow and commits.
+  InstanceId start_committed(const std::string& text) {
     const InstanceId id = start(define(text));
-    commit_draft();
+    commit_batch();
     return id;
   }
   TimerInput timer(const InstanceId& id, TimerKind kind, Duration after) const {
-    return {now + after, TimerInput::OfInstance{.space = space, .instance = id, .kind = kind}};
+    return {now + after, TimerInput::OfInstance{.ns = ns, .instance = id, .kind = kind}};
   }
   Status try_take(const TimerInput& input) {
-    TRY(inputs.take(std::max(now, input.deadline), input));
-    return try_commit_draft();
+    TRY(inputs.apply_input(std::max(now, input.deadline), input));
+    return try_commit_batch();
   }
   void take(const TimerInput& input) {
     const Status done = try_take(input);
@@ -88,10 +88,10 @@ class TimerInputsTest : public DraftTest {
     EXPECT_TRUE(may) << may.error().message;
     return may.value_or(false);
   }
-  /// An event of that number that is to be published now, committed.
-  TimerInput delay_event(uint64_t number, NamespaceNumber of) {
+  /// Stores a delayed event of that number that is due now, and commits.
+  TimerInput store_delayed(uint64_t number, NamespaceNumber of) {
     write_delayed(*tx, number,
-                  {.space = of,
+                  {.ns = of,
                    .instance = numbered_id(1),
                    .at = now,
                    .event = encode_json_event(event("told"))});
@@ -107,58 +107,58 @@ class TimerInputsTest : public DraftTest {
     ADD_FAILURE() << "no such timer is due";
     return {by, Owner()};
   }
-  /// One of the two events of a group has come, and its lifespan is over.
+  /// Offers one of the two events of a group; returns the timer of its lifespan.
   TimerInput group_event() {
     const WorkflowEntry& entry = define(kGroups);
     EXPECT_TRUE(groups.offer(now, 1, event("one"), entry, *definition(entry), {0}));
-    commit_draft();
+    commit_batch();
     return due_of<TimerInput::OfGroupedEvent>(now + minutes(30));
   }
-  /// The schedule of a workflow is set, and its first tick has come.
+  /// Sets the schedule of a workflow; returns the timer of its first tick.
   TimerInput schedule_tick() {
     const WorkflowEntry& entry = define(kTicks);
     schedules.set(now, entry.number, std::nullopt, definition(entry)->start.cron);
-    commit_draft();
+    commit_batch();
     return due_of<TimerInput::OfSchedule>(now + hours(1));
   }
-  /// The call of a new instance, whose task has been handed out.
+  /// Starts an instance and hands out the task of its call.
   StartTask hand_out_call() {
-    begin(kPays);
+    start_committed(kPays);
     const StartTask task = actions_of<StartTask>(outcome).at(0);
     tasks.hand_out(task);
     return task;
   }
   Call call_of(const InstanceId& id) {
-    const auto instance = read_living(*tx, space, id);
+    const auto instance = read_live(*tx, ns, id);
     if (!instance || !*instance || (*instance)->calls.empty()) return {};
     return (*instance)->calls.front();
   }
 
-  FanOuts fan_outs{draft, instances};
-  Groups groups{draft, instances};
-  Schedules schedules{draft, instances};
-  TimerInputs inputs{draft, instances, fan_outs, groups, schedules};
+  FanOuts fan_outs{batch, instances};
+  Groups groups{batch, instances};
+  Schedules schedules{batch, instances};
+  TimerInputs inputs{batch, instances, fan_outs, groups, schedules};
 };
 
-TEST_F(TimerInputsTest, StepTheInstanceThatHasJustThatTimer) {
-  const InstanceId id = begin(kWaitsAnHour);
+TEST_F(TimerInputsTest, StepAnInstanceOnlyForATimerThatItHas) {
+  const InstanceId id = start_committed(kWaitsAnHour);
   const TimerInput others[] = {timer(id, TimerKind::kStateTimeout, hours(2)),
                                timer(id, TimerKind::kKill, hours(1)),
                                timer(numbered_id(99), TimerKind::kStateTimeout, hours(1))};
   for (const TimerInput& other : others) {
     take(other);
     EXPECT_EQ(status_of(id), "waiting");
-    EXPECT_EQ(outcome.counts.timers_fired, 1U) << "it is counted all the same";
+    EXPECT_EQ(outcome.counts.timers_fired, 1U) << "each timer is counted";
   }
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
   EXPECT_EQ(status_of(id), "failed");
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(1));
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
-  EXPECT_THAT(actions_of<InstanceEnd>(outcome), IsEmpty()) << "it has ended";
+  EXPECT_THAT(actions_of<InstanceEnd>(outcome), IsEmpty()) << "the instance has ended";
 }
 
-TEST_F(TimerInputsTest, PassOverAnInstanceWhoseRowsAreDamaged) {
-  const InstanceId id = begin(kWaitsAnHour);
+TEST_F(TimerInputsTest, SkipAnInstanceWithDamagedRows) {
+  const InstanceId id = start_committed(kWaitsAnHour);
   damage(Table::kLive);
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
   EXPECT_EQ(outcome.counts.instances_damaged, 1U);
@@ -166,35 +166,35 @@ TEST_F(TimerInputsTest, PassOverAnInstanceWhoseRowsAreDamaged) {
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), IsEmpty());
 }
 
-TEST_F(TimerInputsTest, HaveWhoTimesOutListenForWhatComesBehind) {
-  const InstanceId id = begin(kWaitsTwice);
-  recent.keep(*tx, space, event("go"), fingerprint({"1"}));
+TEST_F(TimerInputsTest, MakeTheNextWaitIgnoreEarlierEvents) {
+  const InstanceId id = start_committed(kWaitsTwice);
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
-  EXPECT_EQ(status_of(id), "waiting") << "the event came before it waited for one";
-  EXPECT_EQ(read_living_head(*tx, space, id).value()->listen_from, recent.last());
+  EXPECT_EQ(status_of(id), "waiting") << "the event came before the second wait";
+  EXPECT_EQ(read_live_head(*tx, ns, id).value()->listen_from, kept_events.last());
   EXPECT_TRUE(waiting.listens(id));
 }
 
-TEST_F(TimerInputsTest, GiveAnInstanceOnItsWayWhatWasKeptForIt) {
-  const InstanceId id = begin(kPays);
-  ASSERT_TRUE(recent.wants(space, "go"));
-  recent.keep(*tx, space, event("go"), fingerprint({"1"}));
+TEST_F(TimerInputsTest, DeliverKeptEventsWhenAnInstanceComesToWait) {
+  const InstanceId id = start_committed(kPays);
+  ASSERT_TRUE(kept_events.wants(ns, "go"));
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
   take(timer(id, TimerKind::kCalls, seconds(10)));
   EXPECT_EQ(status_of(id), "complete");
   EXPECT_EQ(outcome.counts.instances_woken, 1U);
 }
 
-TEST_F(TimerInputsTest, GiveTheTargetOfAFanOutItsEventBeforeItsTimeout) {
-  const InstanceId id = begin(kWaitsAnHour);
-  recent.keep(*tx, space, event("go"), fingerprint({"1"}));
+TEST_F(TimerInputsTest, DeliverAFanOutBeforeTheTimeoutOfItsTarget) {
+  const InstanceId id = start_committed(kWaitsAnHour);
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
   ASSERT_TRUE(fan_outs.begin(waiting.match("default", Attributes(event("go"))).instances));
-  commit_draft();
+  commit_batch();
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
   EXPECT_EQ(status_of(id), "complete");
 }
 
 TEST_F(TimerInputsTest, PublishADelayedEventOnce) {
-  const TimerInput delayed = delay_event(5, space);
+  const TimerInput delayed = store_delayed(5, ns);
   take(delayed);
   EXPECT_EQ(outcome.counts.published, 1U);
   EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.events.default.told"));
@@ -203,20 +203,20 @@ TEST_F(TimerInputsTest, PublishADelayedEventOnce) {
   EXPECT_EQ(outcome.counts.published, 0U);
 }
 
-TEST_F(TimerInputsTest, DropADelayedEventOfADeletedNamespaceAndLeaveOneThatIsDamaged) {
-  take(delay_event(5, NamespaceNumber(77)));
+TEST_F(TimerInputsTest, SkipADelayedEventOfADeletedNamespaceOrADamagedOne) {
+  take(store_delayed(5, NamespaceNumber(77)));
   EXPECT_EQ(outcome.counts.published, 0U);
   EXPECT_EQ(rows_of(Table::kDelayed), 0U);
 
-  const TimerInput damaged = delay_event(6, space);
+  const TimerInput damaged = store_delayed(6, ns);
   damage(Table::kDelayed);
   take(damaged);
   EXPECT_EQ(outcome.counts.published, 0U);
-  EXPECT_EQ(rows_of(Table::kDelayed), 1U) << "somebody may want to look at it";
+  EXPECT_EQ(rows_of(Table::kDelayed), 1U) << "the row is left for analysis";
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST_F(TimerInputsTest, ExpireAnEventOfAGroupAndTickASchedule) {
+TEST_F(TimerInputsTest, ExpireAGroupedEventAndTickASchedule) {
   take(group_event());
   EXPECT_EQ(outcome.counts.groups_expired, 1U);
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
@@ -224,7 +224,7 @@ TEST_F(TimerInputsTest, ExpireAnEventOfAGroupAndTickASchedule) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeoutCounts) {
+TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeout) {
   const StartTask task = hand_out_call();
   const TimerInput overdue = timer(task.by, TimerKind::kCalls, seconds(10));
   for (int i = 0; i < 2; ++i) {
@@ -233,14 +233,14 @@ TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeoutCounts) {
     EXPECT_EQ(call_of(task.by).status, Call::Status::kRunning);
     EXPECT_EQ(rows_of(Table::kTasks), 1U);
   }
-  tasks.looked(task.task);
+  tasks.start_checked(task.task);
   take(overdue);
-  EXPECT_EQ(rows_of(Table::kTasks), 0U) << "nobody has begun with it";
+  EXPECT_EQ(rows_of(Table::kTasks), 0U) << "no worker started the task";
   EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1));
-  EXPECT_TRUE(waiting.listens(task.by)) << "the timeout is caught";
+  EXPECT_TRUE(waiting.listens(task.by)) << "the state catches the timeout";
 }
 
-TEST_F(TimerInputsTest, CountAScheduleToStartTimeoutAtOnceWhereTheRunnerCannotLook) {
+TEST_F(TimerInputsTest, FireAScheduleToStartTimeoutAtOnceIfTheRunnerCannotLook) {
   runner.can_look = false;
   const StartTask task = hand_out_call();
   take(timer(task.by, TimerKind::kCalls, seconds(10)));
@@ -248,11 +248,11 @@ TEST_F(TimerInputsTest, CountAScheduleToStartTimeoutAtOnceWhereTheRunnerCannotLo
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
-  const InstanceId listens = begin(kWaitsAnHour);
-  const InstanceId pays = begin(kPays);
-  const InstanceId evaluates = begin(kEvaluates);
-  const InstanceId evaluates_input = begin(kEvaluatesInput);
+TEST_F(TimerInputsTest, MayBeOvertakenOnlyWhereAnEventDecidesFirst) {
+  const InstanceId waits = start_committed(kWaitsAnHour);
+  const InstanceId pays = start_committed(kPays);
+  const InstanceId evaluates = start_committed(kEvaluates);
+  const InstanceId evaluates_input = start_committed(kEvaluatesInput);
   ASSERT_EQ(status_of(evaluates), "running");
   ASSERT_EQ(status_of(evaluates_input), "running");
   const struct {
@@ -260,14 +260,17 @@ TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
     TimerInput input;
     bool may;
   } cases[] = {
-      {"the timeout of a wait", timer(listens, TimerKind::kStateTimeout, hours(1)), true},
-      {"the end of who waits", timer(listens, TimerKind::kKill, hours(1)), true},
-      {"a delay", timer(listens, TimerKind::kDelay, hours(1)), false},
-      {"another attempt", timer(listens, TimerKind::kRetry, hours(1)), false},
-      {"who evaluates what to wait for", timer(evaluates, TimerKind::kKill, hours(1)), true},
-      {"who evaluates something else", timer(evaluates_input, TimerKind::kKill, hours(1)), false},
-      {"who waits for a call", timer(pays, TimerKind::kCalls, hours(1)), false},
-      {"who is not there", timer(numbered_id(99), TimerKind::kKill, hours(1)), false},
+      {"the timeout of a wait", timer(waits, TimerKind::kStateTimeout, hours(1)), true},
+      {"the kill of a waiting instance", timer(waits, TimerKind::kKill, hours(1)), true},
+      {"a delay", timer(waits, TimerKind::kDelay, hours(1)), false},
+      {"a retry", timer(waits, TimerKind::kRetry, hours(1)), false},
+      {"the kill of an instance that evaluates its event filter",
+       timer(evaluates, TimerKind::kKill, hours(1)), true},
+      {"the kill of an instance that evaluates an input",
+       timer(evaluates_input, TimerKind::kKill, hours(1)), false},
+      {"a timer of an instance that waits for a call", timer(pays, TimerKind::kCalls, hours(1)),
+       false},
+      {"a timer of an unknown instance", timer(numbered_id(99), TimerKind::kKill, hours(1)), false},
       {"a lifespan", {now, TimerInput::OfGroupedEvent{1}}, true},
       {"a delayed event", {now, TimerInput::OfDelayedEvent{1}}, false},
       {"a schedule", {now, TimerInput::OfSchedule{WorkflowNumber(1)}}, false},
@@ -275,16 +278,16 @@ TEST_F(TimerInputsTest, MayBeOvertakenWhereAnEventWouldHaveComeFirst) {
   for (const auto& [what, input, may] : cases) EXPECT_EQ(may_be_overtaken(input), may) << what;
 }
 
-TEST_F(TimerInputsTest, FireOnceThoughReadsFailBefore) {
-  const InstanceId id = begin(kWaitsAnHour);
-  const TimerInput each[] = {timer(id, TimerKind::kStateTimeout, hours(1)), delay_event(5, space),
+TEST_F(TimerInputsTest, FireOnceDespiteFailedReads) {
+  const InstanceId id = start_committed(kWaitsAnHour);
+  const TimerInput each[] = {timer(id, TimerKind::kStateTimeout, hours(1)), store_delayed(5, ns),
                              group_event(), schedule_tick()};
   for (const TimerInput& one : each) {
     SCOPED_TRACE("timer " + std::to_string(one.owner.index()));
     const auto before = rows();
     const uint64_t failed = fail_each_read([&] { return try_take(one); },
                                            [&] {
-                                             lose_draft();
+                                             lose_batch();
                                              EXPECT_EQ(rows(), before);
                                            });
     EXPECT_GE(failed, 1U);
@@ -293,18 +296,18 @@ TEST_F(TimerInputsTest, FireOnceThoughReadsFailBefore) {
   EXPECT_EQ(status_of(id), "failed");
   EXPECT_THAT(outbox_subjects(), SizeIs(1));
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
-  EXPECT_THAT(stored_living(), SizeIs(1)) << "the tick has started one";
+  EXPECT_THAT(stored_live(), SizeIs(1)) << "the tick started one";
 }
 
-TEST_F(TimerInputsTest, SayThatAReadFailedWhereItDecidesWhetherATimerWaits) {
-  const TimerInput kill = timer(begin(kEvaluates), TimerKind::kKill, hours(1));
+TEST_F(TimerInputsTest, ReportAFailedReadOfTheOvertakingCheck) {
+  const TimerInput kill = timer(start_committed(kEvaluates), TimerKind::kKill, hours(1));
   const auto ask = [&]() -> Status {
     const bool may = TRY(inputs.may_be_overtaken(now, kill));
     TRY(tx->status());
     EXPECT_TRUE(may);
     return {};
   };
-  EXPECT_GE(fail_each_read(ask, [&] { lose_draft(); }), 1U);
+  EXPECT_GE(fail_each_read(ask, [&] { lose_batch(); }), 1U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A sink that keeps what was delivered and lets a test wait for it.
+// CollectingSink: records all deliveries and lets a test wait for them.
 #pragma once
 
 #include <algorithm>
@@ -27,12 +27,12 @@ class CollectingSink : public DeliverySink {
     return true;
   }
 
-  /// From now on deliver() blocks, as when too much is waiting.
+  /// From now on deliver() blocks, like a sink that is full.
   void hold() { set(held_, true); }
   void release() { set(held_, false); }
   void close() { set(closed_, true); }
 
-  /// Whether `condition` came to hold for what was delivered.
+  /// Waits until `condition` is true for all deliveries so far; false after kLongEnough.
   bool wait_until(const std::function<bool(const std::vector<Delivery>&)>& condition) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kLongEnough, [&] { return condition(all_); });
@@ -57,8 +57,8 @@ class CollectingSink : public DeliverySink {
     return out;
   }
 
-  /// One word a delivery: `opened`, `caught-up`, `lost`, an event's id, `?` and the code of what is
-  /// unreadable.
+  /// One word for each delivery: `opened`, `caught-up`, `lost`, the id of an event, or `?` and the
+  /// error code of an unreadable message.
   std::vector<std::string> words() {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> out;

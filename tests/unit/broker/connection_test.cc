@@ -1,7 +1,6 @@
 #include "broker/connection.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <fstream>
 #include <future>
 
@@ -9,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "broker/dev_server.h"
-#include "tests/support/few_descriptors.h"
 #include "tests/support/nats_fixture.h"
 
 namespace millrace {
@@ -17,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Connections, RefuseSettingsThatCannotWork) {
+TEST(Connection, RefusesInvalidSettings) {
   const struct {
     ConnectionSettings settings;
     const char* code;
@@ -36,7 +34,7 @@ TEST(Connections, RefuseSettingsThatCannotWork) {
   }
 }
 
-TEST(Connections, KeepPasswordsOutOfTheirMessages) {
+TEST(Connection, KeepsPasswordsOutOfErrorMessages) {
   for (const char* server : {"nats://ann:secret@127.0.0.1:1", "ann:secret@127.0.0.1:1",
                              "nats://ann:se@cret@127.0.0.1:1"}) {
     const Result<std::unique_ptr<Connection>> connection = Connection::open({.servers = {server}});
@@ -47,7 +45,7 @@ TEST(Connections, KeepPasswordsOutOfTheirMessages) {
   }
 }
 
-TEST(Connections, AreOpenBeforeTheServerIsThere) {
+TEST(Connection, OpensBeforeTheServerRuns) {
   const Folder folder;
   Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(server);
@@ -64,7 +62,7 @@ TEST(Connections, AreOpenBeforeTheServerIsThere) {
   EXPECT_TRUE((*connection)->api("INFO", Json::object()));
 }
 
-TEST(Connections, AreToldApartWhenTheyChange) {
+TEST(Connection, ReportsItsLossAndItsReturnToAWatcher) {
   NatsServer server;
   const std::unique_ptr<Connection> connection = server.connect();
   std::promise<void> lost;
@@ -76,13 +74,13 @@ TEST(Connections, AreToldApartWhenTheyChange) {
   ASSERT_TRUE(server.process().start_again());
   ASSERT_EQ(back.get_future().wait_for(kLongEnough), std::future_status::ready);
   connection->unwatch(watch);
-  server.process().kill();  // a promise that is kept twice would throw
+  server.process().kill();  // A second call would set a promise twice, which throws.
 }
 
-TEST(Connections, SayWhyARequestFails) {
+TEST(Connection, ReportsWhyARequestFails) {
   NatsServer server;
   const std::unique_ptr<Connection> connection = server.connect();
-  EXPECT_EQ(connection->request("nobody", "").error().code, "broker.unreachable");
+  EXPECT_EQ(connection->request("unused", "").error().code, "broker.unreachable");
   EXPECT_EQ(connection->api("STREAM.INFO.X", Json::object()).error().code, "broker.not_found");
   EXPECT_EQ(connection->api("STREAM.CREATE.X", {{"name", "Y"}}).error().code, "broker.refused");
   const std::unique_ptr<RawNatsClient> client = server.client();
@@ -90,7 +88,7 @@ TEST(Connections, SayWhyARequestFails) {
   EXPECT_EQ(connection->request("silent", "", Duration(20)).error().code, "broker.timeout");
 }
 
-TEST(Connections, LogInAsTheyAreTold) {
+TEST(Connection, LogsInWithThePasswordTokenOrNkeyOfItsSettings) {
   constexpr const char* kSeed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
   const Folder folder;
   const fs::path seed_file = folder.path() / "seed";
@@ -115,12 +113,12 @@ TEST(Connections, LogInAsTheyAreTold) {
   }
 }
 
-TEST(Connections, GoOnTryingWhenTheirLoginIsRefused) {
+TEST(Connection, RetriesARefusedLogin) {
   NatsServer server("authorization { user: ann, password: other }");
   const Result<std::unique_ptr<Connection>> connection =
       Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
   ASSERT_TRUE(connection) << connection.error().message;
-  while ((*connection)->last_complaint().empty()) {  // nats.c has given up
+  while ((*connection)->last_complaint().empty()) {  // until nats.c has given up
   }
   EXPECT_FALSE((*connection)->connected());
   server.process().stop();
@@ -129,7 +127,7 @@ TEST(Connections, GoOnTryingWhenTheirLoginIsRefused) {
   EXPECT_TRUE((*connection)->api("INFO", Json::object()));
 }
 
-/// Waits for the reason.
+/// Opens a connection and waits until `wanted` is part of the reason why it is not connected.
 void expect_reason(ConnectionSettings settings, const std::string& wanted) {
   const Result<std::unique_ptr<Connection>> connection = Connection::open(std::move(settings));
   ASSERT_TRUE(connection) << connection.error().message;
@@ -142,7 +140,7 @@ void expect_reason(ConnectionSettings settings, const std::string& wanted) {
   EXPECT_EQ((*connection)->request("x", "").error().code, "broker.unreachable");
 }
 
-TEST(Connections, SayWhyTheyAreNotConnected) {
+TEST(Connection, ReportsWhyItIsNotConnected) {
   NatsServer server("authorization { user: ann, password: secret }");
   const std::string url = server.url();
   expect_reason({.servers = {url}, .user = "ann", .password = "other"},
@@ -158,7 +156,7 @@ TEST(Connections, SayWhyTheyAreNotConnected) {
                 "no NATS server can be reached at " + url + " (Connection refused): check --nats");
 }
 
-TEST(Connections, ForgetTheReasonOnceTheyAreConnected) {
+TEST(Connection, ForgetsTheReasonOnceItIsConnected) {
   NatsServer server("authorization { user: ann, password: other }");
   const Result<std::unique_ptr<Connection>> connection =
       Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
@@ -171,7 +169,7 @@ TEST(Connections, ForgetTheReasonOnceTheyAreConnected) {
   EXPECT_THAT((*connection)->why_disconnected(), testing::Not(testing::HasSubstr("refused")));
 }
 
-TEST(Connections, NameThePermissionThatTheyLack) {
+TEST(Connection, NamesTheMissingPermission) {
   const NatsServer server(
       "authorization { users: [{user: ann, password: secret, permissions: {publish: [\"a.>\"], "
       "subscribe: [\"_INBOX.>\"]}}] }");
@@ -180,22 +178,22 @@ TEST(Connections, NameThePermissionThatTheyLack) {
   ASSERT_TRUE(connection);
   ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
   const Error error = (*connection)->request("b.c", "", Duration(500)).error();
-  EXPECT_EQ(error.code, "broker.timeout") << "it may be granted, so it is asked again";
+  EXPECT_EQ(error.code, "broker.timeout") << "temporary: the permission may be granted later";
   EXPECT_EQ(
       error.message,
-      "request to b.c: Timeout; NATS says: Permissions Violation for Publish to \"b.c\"; give "
+      "request to b.c: Timeout; NATS reported: Permissions Violation for Publish to \"b.c\"; give "
       "the user that permission (docs/nats.md, \"Permissions\")");
 }
 
-TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {
+TEST(Connection, IsUsableOnlyWhileAllowedIfItIsGuarded) {
   using std::chrono::steady_clock;
   const NatsServer server;
   const auto opened = Connection::open({.servers = {server.url()}, .guarded = true});
   ASSERT_TRUE(opened);
   Connection& connection = **opened;
   ASSERT_TRUE(connection.wait_until_connected(kLongEnough));
-  std::vector<LinkChange> heard;
-  const uint64_t watch = connection.watch([&](LinkChange change) { heard.push_back(change); });
+  std::vector<LinkChange> changes;
+  const uint64_t watch = connection.watch([&](LinkChange change) { changes.push_back(change); });
   EXPECT_FALSE(connection.connected());
   EXPECT_EQ(connection.request("x", "").error().message,
             "request to x: this process does not own the streams");
@@ -206,104 +204,10 @@ TEST(GuardedConnections, CountAsConnectedOnlyWhileTheyAreAllowed) {
   connection.forbid();
   EXPECT_FALSE(connection.connected());
   connection.allow_until(steady_clock::now() - Duration(1));
-  EXPECT_FALSE(connection.connected()) << "its time is over";
-  connection.unwatch(watch);  // its end is a change too
-  EXPECT_EQ(heard, (std::vector{LinkChange::kConnected, LinkChange::kDisconnected}))
-      << "once each, however often it is allowed";
-}
-
-TEST(DevServers, TakeThePortThatIsPreferredIfItIsFree) {
-  const Folder one;
-  const Folder two;
-  uint16_t port = 0;
-  { port = NatsServer().port(); }
-  const auto first = DevServer::start({.folder = one.path(), .preferred_port = port});
-  ASSERT_TRUE(first);
-  EXPECT_EQ((*first)->port(), port);
-  const auto second = DevServer::start({.folder = two.path(), .preferred_port = port});
-  ASSERT_TRUE(second) << second.error().message;
-  EXPECT_NE((*second)->port(), port);
-}
-
-TEST(DevServers, AreGoneWithTheirOwner) {
-  const Folder folder;
-  uint16_t port = 0;
-  {
-    Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
-    ASSERT_TRUE(server) << server.error().message;
-    port = (*server)->port();
-    EXPECT_EQ((*server)->url(), "nats://127.0.0.1:" + std::to_string(port));
-  }
-  Result<std::unique_ptr<DevServer>> again =
-      DevServer::start({.folder = folder.path(), .port = port});
-  ASSERT_TRUE(again) << "the port and the folder are free: " << again.error().message;
-  EXPECT_EQ((*again)->port(), port);
-}
-
-TEST(DevServers, KeepTheirStreamsThroughACrash) {
-  NatsServer server;
-  {
-    const std::unique_ptr<RawNatsClient> client = server.client();
-    client->api("STREAM.CREATE.X", {{"name", "X"}, {"subjects", {"x"}}});
-    client->publish_acked("x", "", "1");
-  }
-  const uint16_t port = server.process().port();
-  server.process().kill();
-  ASSERT_TRUE(server.process().start_again());
-  EXPECT_EQ(server.process().port(), port);
-  EXPECT_EQ(server.client()->api("STREAM.INFO.X")["state"]["last_seq"], 1);
-}
-
-TEST(DevServers, DoNotShareAFolder) {
-  const Folder folder;
-  Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
-  ASSERT_TRUE(first);
-  const Result<std::unique_ptr<DevServer>> second = DevServer::start({.folder = folder.path()});
-  ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, "broker.folder_in_use");
-}
-
-TEST(DevServers, AreNotStartedWithTooFewDescriptors) {
-  const Folder folder;
-  bool started = false;
-  for (rlim_t more = 0; !started && more < 64; ++more) {
-    const FewDescriptors few(more);
-    const Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
-    started = server.has_value();
-    if (started) continue;
-    EXPECT_EQ(server.error().code, "broker.server_failed");
-  }
-  EXPECT_TRUE(started);
-}
-
-TEST(DevServers, AreTheProgramThatTheEnvironmentNames) {
-  const Folder folder;
-  const char* const before = std::getenv("MILLRACE_NATS_SERVER");
-  const std::string kept = before == nullptr ? "" : before;
-  ::setenv("MILLRACE_NATS_SERVER", "/no/such/program", 1);
-  const Result<std::unique_ptr<DevServer>> none = DevServer::start({.folder = folder.path()});
-  if (before == nullptr) {
-    ::unsetenv("MILLRACE_NATS_SERVER");
-  } else {
-    ::setenv("MILLRACE_NATS_SERVER", kept.c_str(), 1);
-  }
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, "broker.no_server");
-  EXPECT_NE(none.error().message.find("/no/such/program"), std::string::npos);
-}
-
-TEST(DevServers, SayWhatIsMissing) {
-  const Folder folder;
-  const Result<std::unique_ptr<DevServer>> none =
-      DevServer::start({.folder = folder.path(), .program = "no-such-nats-server"});
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().code, "broker.no_server");
-  EXPECT_NE(none.error().message.find("Debian package nats-server"), std::string::npos);
-
-  const Result<std::unique_ptr<DevServer>> wrong =
-      DevServer::start({.folder = folder.path(), .configuration = "nonsense {"});
-  ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().code, "broker.server_failed");
+  EXPECT_FALSE(connection.connected()) << "the time limit has passed";
+  connection.unwatch(watch);  // before the destructor, which reports a change
+  EXPECT_EQ(changes, (std::vector{LinkChange::kConnected, LinkChange::kDisconnected}))
+      << "each change is reported once, however often allow_until() is called";
 }
 
 }  // namespace

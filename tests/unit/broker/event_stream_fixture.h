@@ -1,4 +1,4 @@
-// An event stream on a real nats-server, and all that it delivers and tells.
+// EventStreamTest: an event stream on a real nats-server, with its deliveries and losses.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ namespace millrace {
 
 class EventStreamTest : public NatsFixture {
  protected:
-  /// Returns when the stream has them all: since 2.10 a server stores them after it has read them.
+  /// Returns when the stream has all of them: since 2.10 a server stores messages some time after
+  /// it has read them.
   void publish(size_t from, size_t to) {
     for (size_t i = from; i + 1 < to; ++i) {
       client_->publish(kEventSubject, event_json(std::to_string(i)));
@@ -28,7 +29,7 @@ class EventStreamTest : public NatsFixture {
     return *info;
   }
 
-  /// The consumers that the server has on the event stream.
+  /// The names of all consumers on the event stream.
   std::vector<std::string> consumers() {
     const Json answer = client_->api("CONSUMER.NAMES.MILLRACE_EVENTS");
     return answer.value("consumers", std::vector<std::string>());

@@ -1,5 +1,5 @@
-// What single messages do to the event stream: those that are not events, those that look like a
-// status of the server, and those that are large or that no consumer delivers.
+// Unusual messages in the event stream: malformed events, messages that look like a status of the
+// server, large messages, and messages that no consumer can deliver.
 #include <gtest/gtest.h>
 
 #include "broker/event_stream.h"
@@ -14,7 +14,7 @@ using namespace std::string_literals;
 using Words = std::vector<std::string>;
 using Losses = std::vector<BrokerLoss>;
 
-TEST_F(EventStreamTest, DeliversWhatIsNoEventAsItWasReceived) {
+TEST_F(EventStreamTest, DeliversMalformedMessagesUnchanged) {
   ensure();
   const struct {
     const char* subject;
@@ -62,7 +62,7 @@ TEST_F(EventStreamTest, DeliversWhatIsNoEventAsItWasReceived) {
   }
 }
 
-/// A status line is for messages of the server itself, but a client may send one too.
+/// Status lines that the server sends itself; a client may send them too.
 constexpr const char* kStatusLines[] = {
     "100 Idle Heartbeat",  "100 FlowControl Request",  "200 OK",
     "400 Bad Request",     "404 No Messages",          "408 Request Timeout",
@@ -91,23 +91,23 @@ TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
     EXPECT_EQ(inputs[i].sequence, i + 1);
     EXPECT_EQ(inputs[i].reason.code, "event.malformed_json") << i;
   }
-  EXPECT_EQ(events_.counts().opened, 1u) << "one consumer has read them all";
+  EXPECT_EQ(events_.counts().opened, 1u) << "one consumer reads all of them";
 }
 
-TEST_F(EventStreamTest, IsCaughtUpAgainBehindAMessageThatItHadToFetch) {
+TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItFetched) {
   ensure();
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   client_->publish_with_status(kEventSubject, "503", "", "");
   client_->flush();
   ASSERT_TRUE(sink_.wait_for<UnreadableInput>(1));
-  // nats-server 2.15 delivers it without its headers, so it is not destroyed there.
+  // nats-server 2.15 delivers the message without its headers; then nothing has to be fetched.
   const bool has_more = sink_.all_of<UnreadableInput>().front().more;
   EXPECT_TRUE(!has_more || sink_.wait_for<CaughtUp>(2))
-      << "timeouts of waits for events are held back until then";
+      << "timeouts of waits for events are delayed until CaughtUp";
 }
 
-/// Says to the requests of consumers what a server might say, by the reply subjects that they name.
+/// Answers the pull requests of consumers with statuses of a server, on their reply subjects.
 class EventStreamStatusTest : public EventStreamTest {
  protected:
   void SetUp() override {
@@ -117,7 +117,7 @@ class EventStreamStatusTest : public EventStreamTest {
     ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   }
 
-  /// The reply subject of the newest request, of a consumer that has delivered something.
+  /// The reply subject of the newest pull request. The consumer must have delivered a message.
   std::string inbox() {
     client_->flush();
     std::string last;
@@ -126,7 +126,7 @@ class EventStreamStatusTest : public EventStreamTest {
     return last;
   }
 
-  /// Publishes an event and waits until it is read.
+  /// Publishes the event `number` and waits until it is delivered.
   void expect_reading(size_t number) {
     publish(number, number + 1);
     ASSERT_TRUE(sink_.wait_for<EventInput>(number + 1));
@@ -134,7 +134,7 @@ class EventStreamStatusTest : public EventStreamTest {
   }
 };
 
-TEST_F(EventStreamStatusTest, AnEndedRequestIsNoReasonToMakeAnotherConsumer) {
+TEST_F(EventStreamStatusTest, KeepsItsConsumerWhenARequestEnds) {
   size_t number = 0;
   expect_reading(number++);
   const std::string inbox = this->inbox();
@@ -147,7 +147,7 @@ TEST_F(EventStreamStatusTest, AnEndedRequestIsNoReasonToMakeAnotherConsumer) {
   EXPECT_EQ(events_.counts().opened, 1u);
 }
 
-TEST_F(EventStreamStatusTest, AConsumerThatIsLostOrRefusesIsMadeAgain) {
+TEST_F(EventStreamStatusTest, CreatesANewConsumerWhenItsConsumerIsLostOrRefuses) {
   size_t number = 0;
   expect_reading(number++);
   for (const char* const status :
@@ -159,11 +159,11 @@ TEST_F(EventStreamStatusTest, AConsumerThatIsLostOrRefusesIsMadeAgain) {
     expect_reading(number++);
   }
   EXPECT_EQ(events_.counts().opened, number);
-  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was there all the time";
+  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was never lost";
 }
 
-/// Each delivery of one message is spoiled on its way, so that no consumer gets past it.
-TEST_F(EventStreamTest, WhatNoConsumerCanDeliverIsReadWithoutOne) {
+/// The proxy corrupts each delivery of one message, so that no consumer can deliver it.
+TEST_F(EventStreamTest, ReadsAMessageThatNoConsumerCanDeliver) {
   ensure();
   TcpProxy proxy(server_.port());
   const std::unique_ptr<Connection> connection = connect_to(proxy.nats_url());
@@ -181,10 +181,11 @@ TEST_F(EventStreamTest, WhatNoConsumerCanDeliverIsReadWithoutOne) {
   ASSERT_TRUE(sink_.wait_for<EventInput>(5));
   EXPECT_EQ(sink_.ids(), numbered(5));
   EXPECT_EQ(sink_.all_of<UnreadableInput>().size(), 1u);
-  EXPECT_GE(events.counts().passed_over, 2u) << "and what came with them in one read";
+  EXPECT_GE(events.counts().passed_over, 2u)
+      << "other messages of the same read may be passed over too";
 }
 
-TEST_F(EventStreamTest, WhatNoConsumerCanDeliverKeepsItsNamespaceUnderAnotherPrefix) {
+TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageUnderAnotherPrefix) {
   const StreamSettings stream = events_stream({.prefix = "orders"});
   ASSERT_TRUE(ensure_stream(*connection_, stream));
   TcpProxy proxy(server_.port());
@@ -196,10 +197,10 @@ TEST_F(EventStreamTest, WhatNoConsumerCanDeliverKeepsItsNamespaceUnderAnotherPre
   client_->publish("orders.events.shop.stuck", event_json("1"));
   client_->flush();
   ASSERT_TRUE(sink_.wait_for<EventInput>(1));
-  EXPECT_EQ(sink_.all_of<EventInput>()[0].space, "shop");
+  EXPECT_EQ(sink_.all_of<EventInput>()[0].ns, "shop");
 }
 
-TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {
+TEST_F(EventStreamTest, ReadsHeadersThatNatsCMisreads) {
   ensure();
   client_->publish(kEventSubject,
                    "ce-specversion: 1.0\r\nx-empty: \r\nCe-Id:7\r\nce-source: /s\r\n"
@@ -213,7 +214,7 @@ TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryMixesUp) {
   EXPECT_EQ(sink_.all_of<EventInput>()[0].event.event().data, "data");
 }
 
-TEST(EventStreamLimits, AnEventOfMoreThanOneMebibyteIsTooLarge) {
+TEST(EventStream, ReportsAnEventOfMoreThanOneMebibyteAsTooLarge) {
   NatsServer server("max_payload: 8MB\n");
   const std::unique_ptr<Connection> connection = server.connect();
   ASSERT_TRUE(ensure_stream(*connection, events_stream()));
@@ -228,7 +229,7 @@ TEST(EventStreamLimits, AnEventOfMoreThanOneMebibyteIsTooLarge) {
   EXPECT_EQ(sink.words(), (Words{"opened", "?event.too_large", "small", "caught-up"}));
 }
 
-TEST(EventStreamLimits, LargeEventsDoNotEndARequestForGood) {
+TEST(EventStream, KeepsItsConsumerWhenLargeEventsEndARequest) {
   NatsServer server;
   const std::unique_ptr<Connection> connection = server.connect();
   ASSERT_TRUE(ensure_stream(*connection, events_stream()));
@@ -244,7 +245,8 @@ TEST(EventStreamLimits, LargeEventsDoNotEndARequestForGood) {
   events.start({}, sink);
   ASSERT_TRUE(sink.wait_for<EventInput>(150));
   EXPECT_EQ(sink.ids(), numbered(150));
-  EXPECT_EQ(events.counts().opened, 1u) << "running out of bytes is no reason to begin again";
+  EXPECT_EQ(events.counts().opened, 1u)
+      << "a request that ends by its bytes does not need a new consumer";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using namespace std::string_literals;
 using Words = std::vector<std::string>;
 using Losses = std::vector<BrokerLoss>;
 
-TEST_F(EventStreamTest, IsMadeWhenItIsMissingAndKnowsThatItIsEmpty) {
+TEST_F(EventStreamTest, CreatesAMissingStreamAndReportsThatItIsEmpty) {
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
@@ -36,7 +36,7 @@ TEST_F(EventStreamTest, DeliversEveryMessageOnceAndInOrder) {
   const std::vector<EventInput> inputs = sink_.all_of<EventInput>();
   EXPECT_EQ(inputs.front().sequence, 1u);
   EXPECT_EQ(inputs.back().sequence, 5000u);
-  EXPECT_EQ(inputs.back().space, "default");
+  EXPECT_EQ(inputs.back().ns, "default");
   EXPECT_FALSE(inputs.back().more);
   EXPECT_TRUE(inputs.front().more);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
@@ -53,7 +53,7 @@ TEST_F(EventStreamTest, StampsMessagesWithTheTimeOfTheBroker) {
             sink_.all_of<EventInput>()[0].stamped);
 }
 
-TEST_F(EventStreamTest, BeginsBehindTheCursor) {
+TEST_F(EventStreamTest, StartsAfterTheCursor) {
   ensure();
   publish(0, 10);
   events_.start({}, sink_);
@@ -69,7 +69,7 @@ TEST_F(EventStreamTest, BeginsBehindTheCursor) {
   EXPECT_EQ(second.ids(), (Words{"4", "5", "6", "7", "8", "9"}));
 }
 
-TEST_F(EventStreamTest, GoesOnWhenItsConsumerIsDeleted) {
+TEST_F(EventStreamTest, ContinuesWhenItsConsumerIsDeleted) {
   ensure();
   events_.start({}, sink_);
   publish(0, 1500);
@@ -80,21 +80,21 @@ TEST_F(EventStreamTest, GoesOnWhenItsConsumerIsDeleted) {
   publish(1500, 3000);
   ASSERT_TRUE(sink_.wait_for<EventInput>(3000));
   EXPECT_EQ(sink_.ids(), numbered(3000));
-  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was there all the time";
+  EXPECT_TRUE(sink_.all_of<StreamLost>().empty()) << "the connection was never lost";
   EXPECT_GE(events_.counts().opened, 2u);
 }
 
-TEST_F(EventStreamTest, LeavesNoConsumersBehind) {
+TEST_F(EventStreamTest, DeletesItsConsumerWhenItStops) {
   ensure();
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   EXPECT_EQ(consumers().size(), 1u);
   events_.stop();
-  while (!consumers().empty()) {  // the deletion is not waited for
+  while (!consumers().empty()) {  // stop() does not wait for the deletion
   }
 }
 
-TEST_F(EventStreamTest, GoesOnWhenTheServerWasKilled) {
+TEST_F(EventStreamTest, ContinuesAfterTheServerWasKilled) {
   ensure();
   events_.start({}, sink_);
   publish(0, 1000);
@@ -112,7 +112,7 @@ TEST_F(EventStreamTest, GoesOnWhenTheServerWasKilled) {
   EXPECT_GE(opened[1].last_sequence, 1000u);
 }
 
-TEST_F(EventStreamTest, GoesOnWhenTheServerIsKilledInTheMiddle) {
+TEST_F(EventStreamTest, ContinuesWhenTheServerIsKilledWhileItReads) {
   ensure();
   publish(0, 20000);
   events_.start({}, sink_);
@@ -123,7 +123,7 @@ TEST_F(EventStreamTest, GoesOnWhenTheServerIsKilledInTheMiddle) {
   EXPECT_EQ(sink_.ids(), numbered(20000));
 }
 
-TEST_F(EventStreamTest, WaitsForAServerThatIsNotThereYet) {
+TEST_F(EventStreamTest, WaitsForAServerThatDoesNotRunYet) {
   server_.process().stop();
   Result<std::unique_ptr<Connection>> early = Connection::open({.servers = {server_.url()}});
   ASSERT_TRUE(early);
@@ -134,7 +134,7 @@ TEST_F(EventStreamTest, WaitsForAServerThatIsNotThereYet) {
   EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
 }
 
-TEST_F(EventStreamTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
+TEST_F(EventStreamTest, StartsAtTheFirstMessageOfAStreamThatWasCreatedAgain) {
   const StreamInfo before = ensure();
   events_.start({}, sink_);
   publish(0, 3);
@@ -149,7 +149,7 @@ TEST_F(EventStreamTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
   EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kStream, 3, 3}}));
 }
 
-TEST_F(EventStreamTest, IsMadeAgainWhenSomebodyDeletesIt) {
+TEST_F(EventStreamTest, CreatesADeletedStreamAgain) {
   ensure();
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
@@ -159,15 +159,15 @@ TEST_F(EventStreamTest, IsMadeAgainWhenSomebodyDeletesIt) {
   ASSERT_TRUE(sink_.wait_for<EventInput>(1));
 }
 
-TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
+TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorWhenTheBrokerLostTheTail) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   const auto stamp = [this](int sequence) {
     const Json stored = client_->api("STREAM.MSG.GET.MILLRACE_EVENTS", {{"seq", sequence}});
     return *parse_rfc3339(stored["message"]["time"].get<std::string>());
   };
-  const Cursor beyond{stream.created, 1000, stamp(10)};
-  events_.start(beyond, sink_);
+  const Cursor beyond_the_end{stream.created, 1000, stamp(10)};
+  events_.start(beyond_the_end, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   publish(10, 12);
   ASSERT_TRUE(sink_.wait_until([](const std::vector<Delivery>& all) {
@@ -177,7 +177,8 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
     });
   }));
   for (const EventInput& input : sink_.all_of<EventInput>()) {
-    EXPECT_GE(input.stamped, beyond.stamped) << "only what the broker took at that time or later";
+    EXPECT_GE(input.stamped, beyond_the_end.stamped)
+        << "only messages that the broker stored at the time of the cursor or later";
   }
   const Cursor position = sink_.all_of<StreamOpened>()[0].position;
   EXPECT_LE(position.sequence, 10u);
@@ -188,29 +189,29 @@ TEST_F(EventStreamTest, StepsBackWhenTheBrokerHasLostItsTail) {
   const Cursor replaced{stream.created, 3, stamp(3) - Duration(60'000)};
   CollectingSink second;
   events_.start(replaced, second);
-  ASSERT_TRUE(second.wait_for<EventInput>(12)) << "all are newer than what was applied last";
+  ASSERT_TRUE(second.wait_for<EventInput>(12)) << "all messages are newer than the cursor";
   EXPECT_EQ(second.ids(), numbered(12));
   EXPECT_EQ(losses().back(), (BrokerLoss{BrokerLoss::Kind::kTail, 1, 3}));
 }
 
-TEST_F(EventStreamTest, StepsBackOnceAndThenKnowsWhereItIs) {
+TEST_F(EventStreamTest, StepsBackOnceForALostTail) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   events_.start({stream.created, 1000, from_millis(4'102'444'800'000)}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   const Cursor position = sink_.cursor();
-  EXPECT_EQ(position.sequence, 10u) << "nothing came since";
+  EXPECT_EQ(position.sequence, 10u) << "no message was published later";
   events_.stop();
   publish(10, 11);
 
   CollectingSink second;
   events_.start(position, second);
   ASSERT_TRUE(second.wait_for<EventInput>(1));
-  EXPECT_EQ(second.ids(), (Words{"10"})) << "it is new, whatever the time of the broker";
+  EXPECT_EQ(second.ids(), (Words{"10"})) << "the message is new, whatever time the broker gave it";
   EXPECT_EQ(losses().size(), 1u);
 }
 
-TEST_F(EventStreamTest, TellsWhatTheBrokerStillHasWhenItsOldestMessagesAreGone) {
+TEST_F(EventStreamTest, ReportsMessagesThatWereDroppedBeforeItStarted) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   client_->api("STREAM.PURGE.MILLRACE_EVENTS", {{"seq", 8}});
@@ -221,7 +222,7 @@ TEST_F(EventStreamTest, TellsWhatTheBrokerStillHasWhenItsOldestMessagesAreGone) 
   EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kDropped, 3, 7}}));
 }
 
-TEST_F(EventStreamTest, TellsWhatWentWhileItWasRead) {
+TEST_F(EventStreamTest, ReportsMessagesThatWereDeletedWhileItRead) {
   ensure();
   sink_.hold();
   events_.start({}, sink_);
@@ -235,7 +236,7 @@ TEST_F(EventStreamTest, TellsWhatWentWhileItWasRead) {
                               {BrokerLoss::Kind::kDropped, 3500, 3500}}));
 }
 
-TEST_F(EventStreamTest, MissesNothingInAStreamWithOtherSubjects) {
+TEST_F(EventStreamTest, ReportsNoLossInAStreamWithOtherSubjects) {
   client_->api("STREAM.CREATE.MILLRACE_EVENTS",
                {{"name", "MILLRACE_EVENTS"}, {"subjects", {"millrace.events.>", "other"}}});
   for (int i = 0; i < 3; ++i) {
@@ -249,7 +250,7 @@ TEST_F(EventStreamTest, MissesNothingInAStreamWithOtherSubjects) {
   EXPECT_EQ(losses(), Losses());
 }
 
-TEST_F(EventStreamTest, IsNotReadWhileItsSettingsWouldLoseEventsAndSaysSo) {
+TEST_F(EventStreamTest, RefusesAStreamWhoseSettingsWouldLoseEvents) {
   client_->api("STREAM.CREATE.MILLRACE_EVENTS", {{"name", "MILLRACE_EVENTS"},
                                                  {"subjects", {"millrace.events.>"}},
                                                  {"max_msgs_per_subject", 1}});
@@ -261,18 +262,18 @@ TEST_F(EventStreamTest, IsNotReadWhileItsSettingsWouldLoseEventsAndSaysSo) {
             std::string::npos)
       << message;
   const Json config = client_->api("STREAM.INFO.MILLRACE_EVENTS")["config"];
-  EXPECT_EQ(config["max_msgs_per_subject"], 1) << "what a user has set is left alone";
+  EXPECT_EQ(config["max_msgs_per_subject"], 1) << "settings of a user are not changed";
   client_->api("STREAM.DELETE.MILLRACE_EVENTS");
   ensure();
-  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1)) << "it goes on by itself";
+  ASSERT_TRUE(sink_.wait_for<CaughtUp>(1)) << "reading starts without a restart";
 }
 
-TEST_F(EventStreamTest, HasAMissingStreamMadeAgainWhenAMessageFoundNone) {
+TEST_F(EventStreamTest, CreatesAMissingStreamAgainWhenAPublishFindsNone) {
   JetStreamPublisher publisher(*connection_, kAckTimeout, [this] { events_.doubt_streams(); });
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   client_->api("STREAM.DELETE.MILLRACE_DLQ");
-  sink_.hold();  // as when the outbox is full: the thread that reads cannot help
+  sink_.hold();  // blocks the reader thread, like a full outbox
   publish(0, 1);
   Result<PublishAck> ack = fail("test", "not tried");
   while (!ack) {
@@ -285,7 +286,7 @@ TEST_F(EventStreamTest, HasAMissingStreamMadeAgainWhenAMessageFoundNone) {
   sink_.release();
 }
 
-TEST_F(EventStreamTest, CatchesUpThoughWhatWasPendingIsDeleted) {
+TEST_F(EventStreamTest, CatchesUpWhenPendingMessagesAreDeleted) {
   ensure();
   publish(0, 3000);
   sink_.hold();
@@ -310,7 +311,7 @@ TEST_F(EventStreamTest, StopsPullingWhileTheSinkIsFull) {
   EXPECT_EQ(sink_.ids(), numbered(10000));
 }
 
-TEST_F(EventStreamTest, EndsWhenItsSinkIsClosed) {
+TEST_F(EventStreamTest, StopsWhenItsSinkIsClosed) {
   ensure();
   sink_.close();
   events_.start({}, sink_);

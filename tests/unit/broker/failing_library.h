@@ -1,12 +1,12 @@
-// Calls of nats.c that fail when a test wants it: the test program's own functions of these names
-// come before the library's.
+// FailingLibrary: functions of nats.c that fail when a test sets a number. The linker prefers the
+// functions of the test program over those of the library.
 #pragma once
 
 #include <atomic>
 
 namespace millrace {
 
-/// How many of the next calls fail.
+/// How many of the next calls of each function fail.
 struct FailingLibrary {
   static inline std::atomic<int> natsInbox_Create = 0;
   static inline std::atomic<int> natsSubscription_SetOnCompleteCB = 0;

@@ -9,7 +9,7 @@
 #include "tests/unit/broker/failing_library.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-/// Where nats.c does not say when it has made its last call, Listening gives up what it looks at.
+/// If nats.c does not report its last call, Listening leaks the objects that later calls may use.
 extern "C" const char* __lsan_default_suppressions() { return "leak:millrace::Listening::"; }
 #endif
 
@@ -18,9 +18,9 @@ namespace {
 
 using ListeningTest = NatsFixture;
 
-/// nats.c 3.4.1 reads freed memory, and aborts, when a subscription is freed at the wrong moment
-/// (Connection::retire): once in some hundred of these rounds.
-TEST_F(ListeningTest, EndsInTheMiddleOfItsMessages) {
+/// nats.c 3.4.1 reads freed memory and aborts if a subscription is freed at the wrong moment
+/// (Connection::retire). Without protection this happens once in some hundred rounds.
+TEST_F(ListeningTest, EndsSafelyWhileMessagesArrive) {
   constexpr int kRounds = 2'000;
   std::atomic<bool> enough = false;
   std::thread flood([&, client = server_.client()] {
@@ -32,20 +32,20 @@ TEST_F(ListeningTest, EndsInTheMiddleOfItsMessages) {
   const std::unique_ptr<Connection> connection = server_.connect();
   std::atomic<int> rounds_with_messages = 0;
   for (int round = 0; round < kRounds; ++round) {
-    std::atomic<int> heard = 0;
+    std::atomic<int> received = 0;
     const Listening listening(*connection, "flood", [&](NatsMsgHandle&) {
-      if (heard++ == 0) ++rounds_with_messages;
-      heard.notify_all();
+      if (received++ == 0) ++rounds_with_messages;
+      received.notify_all();
     });
     ASSERT_EQ(listening.status(), NATS_OK);
-    heard.wait(0);
+    received.wait(0);
   }
   enough = true;
   flood.join();
   EXPECT_EQ(rounds_with_messages, kRounds);
 }
 
-TEST_F(ListeningTest, CallsNobodyAfterItsEndThoughTheLibraryDoesNotSayWhenThatIs) {
+TEST_F(ListeningTest, MakesNoCallAfterItsEndIfNatsCDoesNotReportTheEnd) {
   const std::unique_ptr<Connection> connection = server_.connect();
   std::atomic<bool> enough = false;
   std::thread flood([&, client = server_.client()] {
@@ -67,12 +67,12 @@ TEST_F(ListeningTest, CallsNobodyAfterItsEndThoughTheLibraryDoesNotSayWhenThatIs
   flood.join();
 }
 
-TEST_F(ListeningTest, EndsWhereTheServerIsGone) {
+TEST_F(ListeningTest, EndsWithoutAServer) {
   const std::unique_ptr<Connection> connection = server_.connect();
   auto listening = std::make_unique<Listening>(
-      *connection, "x", [](NatsMsgHandle&) { ADD_FAILURE() << "a message"; });
+      *connection, "x", [](NatsMsgHandle&) { ADD_FAILURE() << "no message is published yet"; });
   server_.process().kill();
-  listening.reset();  // without a round trip
+  listening.reset();  // returns without a round trip
   ASSERT_TRUE(server_.process().start_again());
   ASSERT_TRUE(connection->wait_until_connected(kLongEnough));
   const std::unique_ptr<RawNatsClient> client = server_.client();

@@ -20,7 +20,7 @@ class ManualClock : public Clock {
 
 class MemoryBrokerTest : public testing::Test {
  protected:
-  /// An event with that id for the CloudEvent and the broker; the outcome goes to outcomes_.
+  /// Publishes an event with this CloudEvent id and Nats-Msg-Id; its outcome goes to outcomes_.
   void publish(const std::string& id) {
     broker_.publish({kEventSubject, {{"Nats-Msg-Id", id}}, event_json(id)},
                     [this, id](const Result<PublishAck>& ack) {
@@ -42,7 +42,7 @@ class MemoryBrokerTest : public testing::Test {
     }
   }
 
-  /// What was delivered since the last call.
+  /// The deliveries since the last call.
   Words delivered() {
     const Words all = sink_.words();
     Words fresh(all.begin() + static_cast<ptrdiff_t>(seen_), all.end());
@@ -59,7 +59,7 @@ class MemoryBrokerTest : public testing::Test {
   size_t seen_ = 0;
 };
 
-TEST_F(MemoryBrokerTest, MovesOnlyWhenItIsPumped) {
+TEST_F(MemoryBrokerTest, DeliversAndAcknowledgesOnlyWhenItIsPumped) {
   broker_.start({}, sink_);
   publish("a");
   publish("b");
@@ -76,10 +76,10 @@ TEST_F(MemoryBrokerTest, MovesOnlyWhenItIsPumped) {
   const EventInput last = sink_.all_of<EventInput>().back();
   EXPECT_EQ(last.sequence, 3u);
   EXPECT_EQ(last.stamped, clock_.now());
-  EXPECT_EQ(last.space, "default");
+  EXPECT_EQ(last.ns, "default");
 }
 
-TEST_F(MemoryBrokerTest, DeliversInPiecesAndSaysWhetherThereIsMore) {
+TEST_F(MemoryBrokerTest, DeliversInPartsAndReportsWhetherThereIsMore) {
   for (const char* id : {"a", "b", "c"}) broker_.inject({kEventSubject, {}, event_json(id)});
   broker_.start({}, sink_);
   broker_.pump(2);
@@ -92,7 +92,7 @@ TEST_F(MemoryBrokerTest, DeliversInPiecesAndSaysWhetherThereIsMore) {
   EXPECT_FALSE(sink_.all_of<EventInput>()[2].more);
 }
 
-TEST_F(MemoryBrokerTest, DropsRepeatsWithinItsWindow) {
+TEST_F(MemoryBrokerTest, DropsDuplicatesWithinItsWindow) {
   publish("a");
   pump_all();
   clock_.advance(std::chrono::minutes(2) - Duration(1));
@@ -104,19 +104,19 @@ TEST_F(MemoryBrokerTest, DropsRepeatsWithinItsWindow) {
   EXPECT_EQ(outcomes(), (Words{"a 1", "a duplicate", "a 2"}));
 }
 
-TEST_F(MemoryBrokerTest, KeepsOtherSubjectsApart) {
+TEST_F(MemoryBrokerTest, KeepsOtherSubjectsSeparate) {
   broker_.publish({"millrace.dlq.default.x", {{"Nats-Msg-Id", "a"}}, "bytes"}, [](const auto&) {});
   publish("a");
   broker_.start({}, sink_);
   pump_all();
   EXPECT_EQ(delivered(), (Words{"opened", "a", "caught-up"}));
-  EXPECT_EQ(outcomes(), Words{"a 1"}) << "an id counts in its stream only";
+  EXPECT_EQ(outcomes(), Words{"a 1"}) << "duplicates are detected within one stream only";
   ASSERT_EQ(broker_.others().size(), 1u);
   EXPECT_EQ(broker_.others()[0].message.data, "bytes");
   EXPECT_EQ(broker_.events().size(), 1u);
 }
 
-TEST_F(MemoryBrokerTest, DeliversWhatIsNoEventAsUnreadable) {
+TEST_F(MemoryBrokerTest, DeliversMalformedMessagesAsUnreadable) {
   broker_.inject({kEventSubject, {}, "no json"});
   broker_.inject({"millrace.events.x", {}, event_json("a")});
   broker_.start({}, sink_);
@@ -124,7 +124,7 @@ TEST_F(MemoryBrokerTest, DeliversWhatIsNoEventAsUnreadable) {
   EXPECT_EQ(delivered(), (Words{"opened", "?event.malformed_json", "?event.subject", "caught-up"}));
 }
 
-TEST_F(MemoryBrokerTest, RefusesWhatTheRealOneRefuses) {
+TEST_F(MemoryBrokerTest, RefusesWhatARealBrokerRefuses) {
   Words codes;
   const auto keep = [&](const Result<PublishAck>& ack) { codes.push_back(ack.error().code); };
   broker_.publish({"a b", {}, ""}, keep);
@@ -134,7 +134,7 @@ TEST_F(MemoryBrokerTest, RefusesWhatTheRealOneRefuses) {
   EXPECT_EQ(codes, (Words{"broker.refused", "broker.refused", "broker.too_large"}));
 }
 
-TEST_F(MemoryBrokerTest, LosesAndDelaysAndReordersAsItIsTold) {
+TEST_F(MemoryBrokerTest, LosesDelaysAndReordersMessagesByTheirFate) {
   broker_.start({}, sink_);
   publish_next("late", {.delay = 2});
   publish_next("twice", {.twice = true});
@@ -158,16 +158,16 @@ TEST_F(MemoryBrokerTest, LosesAndDelaysAndReordersAsItIsTold) {
   EXPECT_EQ(broker_.next_deadline(), std::nullopt);
 }
 
-TEST_F(MemoryBrokerTest, EndsWhatIsUnderWayWhenItDisconnects) {
+TEST_F(MemoryBrokerTest, FailsPendingPublishesWhenItDisconnects) {
   broker_.start({}, sink_);
   broker_.pump();
-  publish_next("on its way", {.delay = 1});
+  publish_next("delayed", {.delay = 1});
   publish_next("arrived", {.ack_delay = 5});
   broker_.pump();
   broker_.disconnect();
   publish("too late");
   pump_all();
-  EXPECT_EQ(outcomes(), (Words{"on its way broker.unreachable", "arrived broker.unreachable",
+  EXPECT_EQ(outcomes(), (Words{"delayed broker.unreachable", "arrived broker.unreachable",
                                "too late broker.unreachable"}));
   EXPECT_EQ(delivered(), (Words{"opened", "caught-up", "arrived", "caught-up", "lost"}));
   broker_.reconnect();
@@ -177,7 +177,7 @@ TEST_F(MemoryBrokerTest, EndsWhatIsUnderWayWhenItDisconnects) {
   EXPECT_EQ(delivered(), (Words{"opened", "caught-up"}));
 }
 
-TEST_F(MemoryBrokerTest, LosesItsTailAndIsReadAgainFromThere) {
+TEST_F(MemoryBrokerTest, AssignsTheSequencesOfALostTailAgain) {
   broker_.start({}, sink_);
   for (const char* id : {"a", "b", "c"}) {
     clock_.advance(Duration(1000));
@@ -193,15 +193,16 @@ TEST_F(MemoryBrokerTest, LosesItsTailAndIsReadAgainFromThere) {
   pump_all();
   EXPECT_EQ(delivered(), (Words{"opened", "a", "caught-up", "b", "caught-up", "c", "caught-up",
                                 "lost", "opened", "d", "e", "f", "caught-up"}));
-  EXPECT_EQ(sink_.all_of<EventInput>()[3].sequence, 2u) << "sequences are given again";
+  EXPECT_EQ(sink_.all_of<EventInput>()[3].sequence, 2u)
+      << "sequences of the lost tail are assigned again";
   EXPECT_EQ(sink_.all_of<StreamOpened>()[1].intact_to, 1u);
 }
 
-TEST_F(MemoryBrokerTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
+TEST_F(MemoryBrokerTest, StartsAtTheFirstMessageAfterItWasCreatedAgain) {
   broker_.start({}, sink_);
   publish("a");
   pump_all();
-  broker_.make_anew();
+  broker_.recreate_stream();
   broker_.reconnect();
   publish("a");
   pump_all();
@@ -210,7 +211,7 @@ TEST_F(MemoryBrokerTest, IsReadFromTheFirstMessageWhenItWasMadeAnew) {
   EXPECT_NE(opened[0].position.stream_created, opened[1].position.stream_created);
 }
 
-TEST_F(MemoryBrokerTest, GoesOnBehindTheCursorAndPastWhatIsGone) {
+TEST_F(MemoryBrokerTest, ContinuesAfterTheCursorAndSkipsDroppedMessages) {
   for (const char* id : {"a", "b", "c", "d"}) broker_.inject({kEventSubject, {}, event_json(id)});
   broker_.start({}, sink_);
   broker_.pump(2);

@@ -5,14 +5,14 @@
 namespace millrace {
 namespace {
 
-TEST(Nkeys, HaveTheirPublicHalfInTheSeed) {
+TEST(Nkey, DerivesThePublicKeyFromTheSeed) {
   const std::string seed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
   EXPECT_EQ(public_nkey(seed),
             std::string("UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"));
   EXPECT_EQ(public_nkey("  " + seed + "\n"), public_nkey(seed));
 }
 
-TEST(Nkeys, AreCheckedBeforeTheyAreUsed) {
+TEST(Nkey, RefusesAMalformedSeed) {
   for (const char* seed :
        {"", "SU", "not a seed", "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VA",
         "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"}) {

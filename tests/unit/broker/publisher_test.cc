@@ -20,10 +20,10 @@ NatsMessage message(const std::string& id, const std::string& data = "x") {
 }
 
 /// Publishes and waits for the outcome.
-Result<PublishAck> publish(Publisher& publisher, NatsMessage what) {
+Result<PublishAck> publish(Publisher& publisher, NatsMessage outgoing) {
   std::promise<Result<PublishAck>> promise;
   std::future<Result<PublishAck>> future = promise.get_future();
-  publisher.publish(std::move(what),
+  publisher.publish(std::move(outgoing),
                     [&](Result<PublishAck> result) { promise.set_value(std::move(result)); });
   CHECK(future.wait_for(kLongEnough) == std::future_status::ready, "no outcome");
   return future.get();
@@ -43,7 +43,7 @@ class PublisherTest : public NatsFixture {
   std::unique_ptr<RawNatsClient> client_ = server_.client();
 };
 
-TEST_F(PublisherTest, TellsTheSequenceAndWhetherTheMessageWasKnown) {
+TEST_F(PublisherTest, ReportsTheSequenceAndWhetherTheMessageIsADuplicate) {
   JetStreamPublisher publisher(*connection_);
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
   EXPECT_EQ(outcome(publish(publisher, message("b"))), "acked 2");
@@ -51,14 +51,14 @@ TEST_F(PublisherTest, TellsTheSequenceAndWhetherTheMessageWasKnown) {
   EXPECT_EQ(outcome(publish(publisher, {kEventSubject, {}, ""})), "acked 3");
 }
 
-TEST_F(PublisherTest, FailsAMessageAndNotTheProcessWhereNoInboxCanBeMade) {
+TEST_F(PublisherTest, FailsOnlyTheMessageWhenNoInboxCanBeCreated) {
   FailingLibrary::natsInbox_Create = 1;
   JetStreamPublisher publisher(*connection_);
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "broker.unreachable");
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
 }
 
-TEST_F(PublisherTest, SendsBytesAndHeadersAsTheyAre) {
+TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {
   JetStreamPublisher publisher(*connection_);
   const std::string bytes("\0\r\n\xff", 4);
   ASSERT_TRUE(publish(publisher, {kEventSubject, {{"X-One", "1"}, {"X-One", "ä"}}, bytes}));
@@ -68,7 +68,7 @@ TEST_F(PublisherTest, SendsBytesAndHeadersAsTheyAre) {
             "NATS/1.0\r\nX-One: 1\r\nX-One: ä\r\n\r\n");
 }
 
-TEST_F(PublisherTest, SendsInTheOrderOfTheCallsAndAnswersEachOnce) {
+TEST_F(PublisherTest, SendsInTheOrderOfTheCallsAndReportsEachOutcomeOnce) {
   JetStreamPublisher publisher(*connection_);
   constexpr size_t kCount = 5000;
   std::vector<std::atomic<int>> answers(kCount);
@@ -87,7 +87,7 @@ TEST_F(PublisherTest, SendsInTheOrderOfTheCallsAndAnswersEachOnce) {
   }
 }
 
-TEST_F(PublisherTest, AnswersMayPublishAgain) {
+TEST_F(PublisherTest, AllowsACallbackToPublish) {
   JetStreamPublisher publisher(*connection_);
   std::promise<std::string> last;
   publisher.publish(message("a"), [&](const Result<PublishAck>&) {
@@ -97,7 +97,7 @@ TEST_F(PublisherTest, AnswersMayPublishAgain) {
   EXPECT_EQ(last.get_future().get(), "acked 2");
 }
 
-TEST_F(PublisherTest, RefusesWhatMayNotBeSent) {
+TEST_F(PublisherTest, RefusesMessagesThatMayNotBeSent) {
   JetStreamPublisher publisher(*connection_);
   const NatsMessage refused[] = {
       {"a b", {}, ""},
@@ -114,10 +114,10 @@ TEST_F(PublisherTest, RefusesWhatMayNotBeSent) {
   for (const NatsMessage& one : too_large) {
     EXPECT_EQ(outcome(publish(publisher, one)), "broker.too_large");
   }
-  EXPECT_EQ(outcome(publish(publisher, message("still there"))), "acked 1");
+  EXPECT_EQ(outcome(publish(publisher, message("still usable"))), "acked 1");
 }
 
-TEST_F(PublisherTest, HandsOnTheWordsOfABrokerThatRefuses) {
+TEST_F(PublisherTest, ReportsTheReasonWhyTheBrokerRefuses) {
   JetStreamPublisher publisher(*connection_);
   const Result<PublishAck> ack =
       publish(publisher, {kEventSubject, {{"Nats-Expected-Last-Sequence", "77"}}, "x"});
@@ -126,7 +126,7 @@ TEST_F(PublisherTest, HandsOnTheWordsOfABrokerThatRefuses) {
       << ack.error().message;
 }
 
-TEST_F(PublisherTest, SaysThatAMessageIsTooLargeForItsStream) {
+TEST_F(PublisherTest, ReportsAMessageThatIsTooLargeForItsStream) {
   client_->api("STREAM.CREATE.SMALL",
                {{"name", "SMALL"}, {"subjects", {"small"}}, {"max_msg_size", 100}});
   JetStreamPublisher publisher(*connection_);
@@ -134,16 +134,16 @@ TEST_F(PublisherTest, SaysThatAMessageIsTooLargeForItsStream) {
   EXPECT_EQ(outcome(publish(publisher, {"small", {}, std::string(101, 'x')})), "broker.too_large");
 }
 
-TEST_F(PublisherTest, CannotReachAStreamThatIsNotThere) {
+TEST_F(PublisherTest, ReportsAMissingStreamAsUnreachable) {
   JetStreamPublisher publisher(*connection_);
-  EXPECT_EQ(outcome(publish(publisher, {"nobody.listens", {}, "x"})), "broker.unreachable");
+  EXPECT_EQ(outcome(publish(publisher, {"no.stream", {}, "x"})), "broker.unreachable");
 }
 
-TEST_F(PublisherTest, RunsOutOfTimeWhereNobodyAcknowledges) {
+TEST_F(PublisherTest, TimesOutWithoutAnAcknowledgement) {
   client_->subscribe("silent");
   JetStreamPublisher publisher(*connection_, Duration(50));
   EXPECT_EQ(outcome(publish(publisher, {"silent", {}, "x"})), "broker.timeout");
-  // On a busy machine an acknowledgement may take longer than that too.
+  // On a busy machine an acknowledgement of the stream may take longer than 50 ms too.
   std::string next;
   do {
     next = outcome(publish(publisher, message("a")));
@@ -151,15 +151,15 @@ TEST_F(PublisherTest, RunsOutOfTimeWhereNobodyAcknowledges) {
   EXPECT_THAT(next, testing::AnyOf("acked 1", "duplicate 1"));
 }
 
-TEST_F(PublisherTest, EndsWhatIsUnderWayWhenTheConnectionIsLost) {
+TEST_F(PublisherTest, FailsPendingMessagesWhenTheConnectionIsLost) {
   client_->subscribe("silent");
   JetStreamPublisher publisher(*connection_, kLongEnough);
-  std::promise<std::string> under_way;
+  std::promise<std::string> pending;
   publisher.publish({"silent", {}, "x"},
-                    [&](const Result<PublishAck>& ack) { under_way.set_value(outcome(ack)); });
-  ASSERT_TRUE(client_->next()) << "it has left";
+                    [&](const Result<PublishAck>& ack) { pending.set_value(outcome(ack)); });
+  ASSERT_TRUE(client_->next()) << "the message was sent";
   server_.process().kill();
-  EXPECT_EQ(under_way.get_future().get(), "broker.unreachable");
+  EXPECT_EQ(pending.get_future().get(), "broker.unreachable");
   EXPECT_EQ(outcome(publish(publisher, message("too early"))), "broker.unreachable");
 
   ASSERT_TRUE(server_.process().start_again());
@@ -167,7 +167,7 @@ TEST_F(PublisherTest, EndsWhatIsUnderWayWhenTheConnectionIsLost) {
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
 }
 
-TEST_F(PublisherTest, EndsWhatIsUnderWayWhenItGoes) {
+TEST_F(PublisherTest, FailsPendingMessagesWhenItIsDestroyed) {
   client_->subscribe("silent");
   std::string result;
   {
@@ -179,7 +179,7 @@ TEST_F(PublisherTest, EndsWhatIsUnderWayWhenItGoes) {
   EXPECT_EQ(result, "broker.unreachable");
 }
 
-TEST(PublishAcks, AreReadStrictly) {
+TEST(Publisher, ReadsAcknowledgementsStrictly) {
   EXPECT_EQ(outcome(read_publish_ack(R"({"stream":"S","seq":7})")), "acked 7");
   EXPECT_EQ(outcome(read_publish_ack(R"({"stream":"S","seq":7,"domain":"d","duplicate":true})")),
             "duplicate 7");

@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// What servers 2.9 to 2.15 send to pull requests.
-TEST(PullStatuses, AreClassified) {
+/// Statuses that servers 2.9 to 2.15 send in answer to pull requests.
+TEST(PullStatus, IsClassifiedByItsCodeAndDescription) {
   using enum PullStatus;
   const struct {
     const char* code;
@@ -46,10 +46,11 @@ TEST(PullStatuses, AreClassified) {
   }
 }
 
-TEST(PullStatuses, SayHowManyMessagesTheRequestHadLeft) {
+TEST(PullStatus, ReportsHowManyMessagesOfTheRequestAreLeft) {
   EXPECT_EQ(messages_left("Request Timeout", "17", 512), 17u);
   EXPECT_EQ(messages_left("Request Timeout", "0", 512), 0u);
-  EXPECT_EQ(messages_left("Request Timeout", "513", 512), 512u) << "not more than it asked for";
+  EXPECT_EQ(messages_left("Request Timeout", "513", 512), 512u)
+      << "never more than the request asked for";
   EXPECT_EQ(messages_left("Request Timeout", "", 512), 512u);
   EXPECT_EQ(messages_left("Request Timeout", "-1", 512), 512u);
   EXPECT_EQ(messages_left("Request Timeout", "many", 512), 512u);

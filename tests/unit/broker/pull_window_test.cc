@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST(AckSubjects, AreReadInBothForms) {
+TEST(PullWindow, ReadsAckSubjectsWithAndWithoutADomain) {
   const DeliveryNumbers numbers{22, 21, 1700000000123456789, 5};
   EXPECT_EQ(parse_ack_subject("$JS.ACK.MILLRACE_EVENTS.uoC1.1.22.21.1700000000123456789.5"),
             numbers);
@@ -19,14 +19,14 @@ TEST(AckSubjects, AreReadInBothForms) {
       numbers);
 }
 
-TEST(AckSubjects, NameTheirConsumer) {
+TEST(PullWindow, ReadsTheConsumerFromAnAckSubject) {
   EXPECT_EQ(consumer_of_ack("$JS.ACK.MILLRACE_TASKS.shop+charge.1.22.21.17.5"), "shop+charge");
   EXPECT_EQ(consumer_of_ack("$JS.ACK.hub.Ac3.MILLRACE_TASKS.shop+charge.1.22.21.17.5"),
             "shop+charge");
   EXPECT_EQ(consumer_of_ack("$JS.ACK.MILLRACE_TASKS.shop+charge"), "");
 }
 
-TEST(AckSubjects, AreNothingElse) {
+TEST(PullWindow, RefusesMalformedAckSubjects) {
   for (const char* subject :
        {"", "_INBOX.x", "$JS.ACK.", "$JS.ACK.E.c.1.22.21.17", "$JS.ACK.E.c.1.22.21.17.5.6",
         "$JS.ACK.E.c.1.x.21.17.5", "$JS.ACK.E.c.1.22..17.5", "$JS.ACK.E.c.1.22.21.17.-5",
@@ -35,7 +35,7 @@ TEST(AckSubjects, AreNothingElse) {
   }
 }
 
-TEST(PullWindow, KeepsSoManyRequestsOpen) {
+TEST(PullWindow, KeepsAFixedNumberOfRequestsOpen) {
   PullWindow window(2, 3);
   EXPECT_TRUE(window.take_request());
   EXPECT_TRUE(window.take_request());
@@ -44,27 +44,27 @@ TEST(PullWindow, KeepsSoManyRequestsOpen) {
   window.count();
   EXPECT_FALSE(window.take_request());
   window.count();
-  EXPECT_TRUE(window.take_request()) << "as many came as one asks for";
+  EXPECT_TRUE(window.take_request()) << "one request is filled";
   window.count();
   window.ended(2);
-  EXPECT_TRUE(window.take_request()) << "the rest of one will not come";
+  EXPECT_TRUE(window.take_request()) << "the rest of an ended request will not come";
   EXPECT_FALSE(window.take_request());
   window.ended(77);
-  EXPECT_EQ(window.open(), 0u) << "never less than none";
+  EXPECT_EQ(window.open(), 0u) << "the count never falls below 0";
   window.count();
   EXPECT_EQ(window.open(), 0u);
 }
 
-/// Servers spread messages over the open requests, end each when it is filled or out of time, and
-/// say how many it had left.
-TEST(PullWindow, AgreesWithAServerThatSpreadsMessagesOverTheRequests) {
+/// A server distributes messages over the open requests. It ends a request that is filled or has
+/// expired, and reports how many messages the request had left.
+TEST(PullWindow, AgreesWithAServerThatDistributesMessagesOverTheRequests) {
   constexpr size_t kBatch = 8;
   PullWindow window(3, kBatch);
   std::deque<size_t> at_server;
   for (size_t step = 0; step < 10'000; ++step) {
     while (window.take_request()) at_server.push_back(kBatch);
     ASSERT_LE(at_server.size(), 8u);
-    if (step % 7 == 3) {  // the oldest is out of time
+    if (step % 7 == 3) {  // the oldest request expires
       window.ended(at_server.front());
       at_server.pop_front();
       continue;

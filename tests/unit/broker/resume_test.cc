@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(ResumePoint, IsDecidedByWhatTheStreamHas) {
+TEST(ResumePoint, FollowsFromTheCursorAndTheStream) {
   const TimePoint then = from_millis(5000);
   const TimePoint other = from_millis(5001);
   using Kind = BrokerLoss::Kind;
@@ -15,7 +15,7 @@ TEST(ResumePoint, IsDecidedByWhatTheStreamHas) {
   const auto tail = [](uint64_t first, uint64_t last) {
     return BrokerLoss{Kind::kTail, first, last};
   };
-  const auto anew = [](uint64_t last) { return BrokerLoss{Kind::kStream, last, last}; };
+  const auto recreated = [](uint64_t last) { return BrokerLoss{Kind::kStream, last, last}; };
   const struct {
     const char* name;
     Cursor cursor;
@@ -24,21 +24,37 @@ TEST(ResumePoint, IsDecidedByWhatTheStreamHas) {
     ResumePoint expected;
   } rows[] = {
       {"nothing was applied yet", {}, {7, 1, 9}, {}, {1}},
-      {"nothing was applied yet, the oldest are gone", {}, {7, 4, 9}, {}, {4}},
-      {"an empty stream", {7, 0, {}}, {7, 1, 0}, {}, {1}},
-      {"the oldest went before any was applied", {7, 0, {}}, {7, 4, 9}, {}, {4, {}, dropped(1, 3)}},
-      {"the next one", {7, 5, then}, {7, 1, 9}, then, {6}},
-      {"all was applied", {7, 9, then}, {7, 1, 9}, then, {10}},
+      {"nothing was applied yet, the oldest messages are gone", {}, {7, 4, 9}, {}, {4}},
+      {"the stream is empty", {7, 0, {}}, {7, 1, 0}, {}, {1}},
+      {"the oldest messages were dropped before any was applied",
+       {7, 0, {}},
+       {7, 4, 9},
+       {},
+       {4, {}, dropped(1, 3)}},
+      {"the next message is there", {7, 5, then}, {7, 1, 9}, then, {6}},
+      {"all messages were applied", {7, 9, then}, {7, 1, 9}, then, {10}},
       {"the cursor's message was deleted by hand", {7, 5, then}, {7, 1, 9}, {}, {6}},
-      {"the cursor's message went by age", {7, 5, then}, {7, 6, 9}, {}, {6}},
-      {"messages behind the cursor went", {7, 5, then}, {7, 8, 9}, {}, {8, {}, dropped(6, 7)}},
-      {"all messages went", {7, 5, then}, {7, 10, 9}, {}, {10, {}, dropped(6, 9)}},
-      {"all applied messages went", {7, 9, then}, {7, 10, 9}, {}, {10}},
-      {"another stream", {6, 5, then}, {7, 1, 9}, {}, {1, {}, anew(5)}},
-      {"another stream, the oldest are gone", {6, 5, then}, {7, 3, 9}, {}, {3, {}, anew(5)}},
+      {"the cursor's message was dropped by age", {7, 5, then}, {7, 6, 9}, {}, {6}},
+      {"messages after the cursor were dropped",
+       {7, 5, then},
+       {7, 8, 9},
+       {},
+       {8, {}, dropped(6, 7)}},
+      {"all messages were dropped", {7, 5, then}, {7, 10, 9}, {}, {10, {}, dropped(6, 9)}},
+      {"all applied messages were dropped", {7, 9, then}, {7, 10, 9}, {}, {10}},
+      {"another stream exists", {6, 5, then}, {7, 1, 9}, {}, {1, {}, recreated(5)}},
+      {"another stream exists, its oldest messages are gone",
+       {6, 5, then},
+       {7, 3, 9},
+       {},
+       {3, {}, recreated(5)}},
       {"the tail was lost", {7, 12, then}, {7, 1, 9}, {}, {1, then, tail(1, 12)}},
-      {"the tail was lost and written anew", {7, 5, then}, {7, 1, 9}, other, {1, then, tail(1, 5)}},
-      {"the tail was lost before any was applied",
+      {"the tail was lost and written again",
+       {7, 5, then},
+       {7, 1, 9},
+       other,
+       {1, then, tail(1, 5)}},
+      {"the tail was lost before any message was applied",
        {7, 12, {}},
        {7, 3, 9},
        {},
@@ -53,19 +69,19 @@ TEST(ResumePoint, IsDecidedByWhatTheStreamHas) {
   }
 }
 
-TEST(ResumePoint, KeepsTheTimeUpToWhichAllIsDealtWith) {
+TEST(ResumePoint, KeepsTheTimeOfTheCursor) {
   const TimePoint then = from_millis(5000);
   EXPECT_EQ(position_at({.sequence = 8}, {7, 5, then}, {7, 8, 9}), (Cursor{7, 7, then}));
   EXPECT_EQ(position_at({.sequence = 1}, {6, 5, then}, {7, 1, 9}), (Cursor{7, 0, {}}));
 }
 
-TEST(ResumePoint, WantsTheTimeOfAMessageThatMayBeThere) {
+TEST(ResumePoint, NeedsTheTimeOnlyOfAMessageThatMayExist) {
   EXPECT_TRUE(must_ask_for_stamp({7, 5, {}}, {7, 1, 9}));
   EXPECT_TRUE(must_ask_for_stamp({7, 9, {}}, {7, 9, 9}));
   EXPECT_FALSE(must_ask_for_stamp({6, 5, {}}, {7, 1, 9})) << "another stream";
-  EXPECT_FALSE(must_ask_for_stamp({7, 0, {}}, {7, 0, 9})) << "nothing applied";
+  EXPECT_FALSE(must_ask_for_stamp({7, 0, {}}, {7, 0, 9})) << "nothing was applied";
   EXPECT_FALSE(must_ask_for_stamp({7, 10, {}}, {7, 1, 9})) << "beyond the end";
-  EXPECT_FALSE(must_ask_for_stamp({7, 5, {}}, {7, 6, 9})) << "gone";
+  EXPECT_FALSE(must_ask_for_stamp({7, 5, {}}, {7, 6, 9})) << "the message is gone";
 }
 
 }  // namespace

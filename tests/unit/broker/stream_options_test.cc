@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(StreamOptions, TakeAPrefixThatIsAToken) {
+TEST(StreamOptions, AcceptsOnlyAPrefixThatIsAToken) {
   for (const char* const good : {"millrace", "orders", "a", "shop-2", "team_x"}) {
     EXPECT_TRUE(check_stream_options({.prefix = good})) << good;
   }
@@ -20,12 +20,12 @@ TEST(StreamOptions, TakeAPrefixThatIsAToken) {
   }
 }
 
-TEST(StreamOptions, TakeAsManyReplicasAsJetStreamKeeps) {
+TEST(StreamOptions, AcceptsTheNumbersOfReplicasOfJetStream) {
   for (const int good : {1, 3, 5}) EXPECT_TRUE(check_stream_options({.replicas = good})) << good;
   for (const int bad : {-1, 0, 6}) EXPECT_FALSE(check_stream_options({.replicas = bad})) << bad;
 }
 
-TEST(StreamNames, AreTodaysWithoutAPrefix) {
+TEST(StreamOptions, NamesTheDefaultStreamsWithoutAPrefix) {
   EXPECT_EQ(events_stream().name, kEventsStream);
   EXPECT_EQ(dead_letters_stream().name, kDeadLettersStream);
   EXPECT_EQ(lifecycle_stream().name, kLifecycleStream);
@@ -35,18 +35,18 @@ TEST(StreamNames, AreTodaysWithoutAPrefix) {
   EXPECT_EQ(broker_subject(kDefaultPrefix, "millrace.events.a.b"), "millrace.events.a.b");
 }
 
-TEST(StreamNames, StandUnderThePrefix) {
+TEST(StreamOptions, PutsStreamsAndSubjectsUnderThePrefix) {
   const StreamOptions options{.prefix = "orders"};
   EXPECT_EQ(events_stream(options).name, "ORDERS_EVENTS");
   EXPECT_EQ(events_stream(options).subjects, "orders.events.>");
   EXPECT_EQ(tasks_stream(options).name, "ORDERS_TASKS");
   EXPECT_EQ(broker_subject("orders", "millrace.events.a.b"), "orders.events.a.b");
-  EXPECT_EQ(broker_subject("orders", "millraces.x"), "millraces.x") << "not of millrace's";
+  EXPECT_EQ(broker_subject("orders", "millraces.x"), "millraces.x") << "not a subject of millrace";
   EXPECT_EQ(inside_subject("orders", "orders.results.0.a.b"), "millrace.results.0.a.b");
   EXPECT_EQ(inside_subject("orders", "millrace.results.0.a.b"), std::nullopt);
 }
 
-TEST(StreamLimitsOfOptions, ReplaceTheDefaults) {
+TEST(StreamOptions, ReplacesDefaultLimits) {
   EXPECT_EQ(events_stream().max_age, Duration(std::chrono::days(7)));
   EXPECT_EQ(events_stream().max_bytes, std::nullopt);
   const StreamOptions options{.replicas = 3,

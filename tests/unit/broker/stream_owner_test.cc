@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A process on that folder: its id is made of this digit.
+/// The record of a process on this folder, with an id that repeats one digit.
 OwnerRecord record(char process, const std::string& store = "0a", const std::string& folder = "1") {
   return {.store = store,
           .process = std::string(32, process),
@@ -24,7 +24,7 @@ OwnerRecord record(char process, const std::string& store = "0a", const std::str
           .address = "127.0.0.1:1"};
 }
 
-TEST(OwnerRecords, AreReadAsTheyWereWritten) {
+TEST(StreamOwner, ReadsTheRecordThatItWrote) {
   OwnerRecord one = record('a');
   EXPECT_EQ(decode_owner(dump_json(encode(one))), one);
   one.ended = true;
@@ -35,7 +35,7 @@ TEST(OwnerRecords, AreReadAsTheyWereWritten) {
   }
 }
 
-TEST(OwnerSteps, FollowFromTheNewestMessageAndOurs) {
+TEST(StreamOwner, DerivesItsNextStepFromTheNewestRecordAndItsOwn) {
   const OwnerRecord self = record('a');
   const OwnerRecord other = record('b');
   OwnerRecord ended = other;
@@ -43,20 +43,22 @@ TEST(OwnerSteps, FollowFromTheNewestMessageAndOurs) {
   EXPECT_EQ(next_step(std::nullopt, self, 0), OwnerStep::kClaim);
   EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 0), OwnerStep::kAsk);
   EXPECT_EQ(next_step(StoredOwner{ended, 4}, self, 0), OwnerStep::kClaim);
-  EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 0), OwnerStep::kOwned) << "its answer was lost";
+  EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 0), OwnerStep::kOwned)
+      << "the acknowledgement of the record was lost";
   EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 4), OwnerStep::kOwned);
   EXPECT_EQ(next_step(StoredOwner{other, 5}, self, 4), OwnerStep::kLost);
   EXPECT_EQ(next_step(StoredOwner{ended, 5}, self, 4), OwnerStep::kLost);
-  EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 4), OwnerStep::kLost) << "in place of ours";
-  EXPECT_EQ(next_step(StoredOwner{other, 3}, self, 4), OwnerStep::kAsk) << "ours was lost";
+  EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 4), OwnerStep::kLost)
+      << "another record has the sequence of ours";
+  EXPECT_EQ(next_step(StoredOwner{other, 3}, self, 4), OwnerStep::kAsk) << "our record was lost";
   EXPECT_EQ(next_step(std::nullopt, self, 4), OwnerStep::kClaim) << "the stream was deleted";
 }
 
 class StreamOwnerTest : public NatsFixture {
  protected:
-  /// One process with its connections.
-  struct One {
-    One(const NatsServer& server, OwnerSettings settings)
+  /// One process with its two connections and its StreamOwner.
+  struct OwnerProcess {
+    OwnerProcess(const NatsServer& server, OwnerSettings settings)
         : connection(server.connect()), guarded(connect_guarded(server)) {
       settings.guarded = {guarded.get()};
       settings.on_owned = [this] { ++owned; };
@@ -79,30 +81,30 @@ class StreamOwnerTest : public NatsFixture {
     std::optional<StreamOwner> owner;
   };
 
-  /// One that is asked is waited for as long as it takes.
-  std::unique_ptr<One> start(const OwnerRecord& self) {
-    return std::make_unique<One>(server_,
-                                 OwnerSettings{.self = self, .patience = std::chrono::hours(1)});
+  /// Starts a process that waits without limit for the answer of another owner.
+  std::unique_ptr<OwnerProcess> start(const OwnerRecord& self) {
+    return std::make_unique<OwnerProcess>(
+        server_, OwnerSettings{.self = self, .patience = std::chrono::hours(1)});
   }
-  /// One that does not wait long for others.
-  std::unique_ptr<One> start_impatient(const OwnerRecord& self, bool take_over = false) {
-    return std::make_unique<One>(
+  /// Starts a process that waits 300 ms for the answer of another owner.
+  std::unique_ptr<OwnerProcess> start_impatient(const OwnerRecord& self, bool take_over = false) {
+    return std::make_unique<OwnerProcess>(
         server_, OwnerSettings{.self = self, .take_over = take_over, .patience = Duration(300)});
   }
-  static bool owns(const One& one) {
-    return comes_to_hold([&] { return one.owned == 1; }) && one.owner->wait_until_decided({});
+  static bool owns(const OwnerProcess& one) {
+    return becomes_true([&] { return one.owned == 1; }) && one.owner->wait_until_decided({});
   }
-  static bool is_refused(const One& one) {
-    return comes_to_hold([&] { return one.lost == 1; }) &&
+  static bool is_refused(const OwnerProcess& one) {
+    return becomes_true([&] { return one.lost == 1; }) &&
            one.owner->health().error().code == "broker.owner";
   }
 
-  /// A message of that process, which is not there to answer.
-  void put(const OwnerRecord& gone) {
+  /// Publishes the record of a process that does not run and so cannot answer.
+  void publish_record(const OwnerRecord& gone) {
     client_->publish_acked("millrace.owner", "", dump_json(encode(gone)));
   }
 
-  static bool comes_to_hold(const std::function<bool()>& condition) {
+  static bool becomes_true(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > deadline) return false;
@@ -114,19 +116,19 @@ class StreamOwnerTest : public NatsFixture {
   std::unique_ptr<RawNatsClient> client_ = server_.client();
 };
 
-TEST_F(StreamOwnerTest, TheFirstOneOwnsTheStreamsAndMayUseItsConnections) {
+TEST_F(StreamOwnerTest, OwnsTheStreamsAndAllowsItsConnectionsIfItIsTheFirst) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   EXPECT_TRUE(one->owner->health());
   EXPECT_TRUE(one->guarded->connected());
 }
 
-TEST_F(StreamOwnerTest, ANewcomerIsRefusedByTheNameOfTheOneThatAnswers) {
+TEST_F(StreamOwnerTest, IsRefusedWithTheNameOfAnOwnerThatAnswers) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   for (const OwnerRecord& self : {record('b', "0b", "2"), record('c')}) {
     const auto two = start(self);
-    ASSERT_TRUE(is_refused(*two)) << "also on a copy of the same folder";
+    ASSERT_TRUE(is_refused(*two)) << "a copy of the same folder is refused too";
     const Status refused = two->owner->wait_until_decided({});
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("process 7 on host here"));
@@ -137,41 +139,41 @@ TEST_F(StreamOwnerTest, ANewcomerIsRefusedByTheNameOfTheOneThatAnswers) {
   EXPECT_EQ(one->lost, 0);
 }
 
-TEST_F(StreamOwnerTest, WhoEndsGivesTheStreamsBack) {
+TEST_F(StreamOwnerTest, ReleasesTheStreamsAtItsEnd) {
   auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   one.reset();
-  EXPECT_TRUE(owns(*start(record('b', "0b", "2")))) << "though nobody of it answers";
+  EXPECT_TRUE(owns(*start(record('b', "0b", "2")))) << "no process answers, and no wait is needed";
 }
 
-TEST_F(StreamOwnerTest, OneThatDoesNotAnswerIsReplaced) {
+TEST_F(StreamOwnerTest, ReplacesAnOwnerThatDoesNotAnswer) {
   {
     const auto first = start(record('a'));
     ASSERT_TRUE(owns(*first));
   }
-  put(record('e', "0e", "5"));
+  publish_record(record('e', "0e", "5"));
   EXPECT_TRUE(owns(*start_impatient(record('b'))));
 }
 
-TEST_F(StreamOwnerTest, TheFormerProcessOfTheSameFolderIsReplacedWithoutPatience) {
+TEST_F(StreamOwnerTest, ReplacesAnEarlierProcessOfItsFolderWithoutWaiting) {
   {
     const auto first = start(record('a'));
     ASSERT_TRUE(owns(*first));
   }
-  put(record('e'));
+  publish_record(record('e'));
   EXPECT_TRUE(owns(*start(record('b'))));
 }
 
-TEST_F(StreamOwnerTest, WhoWasReplacedFindsThatOutAndIsLockedOut) {
+TEST_F(StreamOwnerTest, LosesItsConnectionsWhenItIsReplaced) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
-  put(record('e', "0e", "5"));
+  publish_record(record('e', "0e", "5"));
   ASSERT_TRUE(is_refused(*one));
   EXPECT_THAT(one->owner->health().error().message, HasSubstr("store 0e"));
   EXPECT_FALSE(one->guarded->connected());
 }
 
-TEST_F(StreamOwnerTest, TakesTheStreamsFromOneThatAnswersIfItIsTold) {
+TEST_F(StreamOwnerTest, TakesTheStreamsFromAnOwnerThatAnswersIfTakeOverIsSet) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   const auto two = start_impatient(record('b', "0b", "2"), true);
@@ -179,11 +181,11 @@ TEST_F(StreamOwnerTest, TakesTheStreamsFromOneThatAnswersIfItIsTold) {
   EXPECT_TRUE(is_refused(*one));
 }
 
-TEST_F(StreamOwnerTest, GoesOnWhereTheBrokerHasLostItsMessage) {
+TEST_F(StreamOwnerTest, PublishesItsRecordAgainWhenTheBrokerHasLostIt) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   client_->api("STREAM.DELETE.MILLRACE_OWNER");
-  ASSERT_TRUE(comes_to_hold([&] {
+  ASSERT_TRUE(becomes_true([&] {
     const Json info = client_->api("STREAM.INFO.MILLRACE_OWNER");
     return info.contains("state") && info["state"]["messages"] == 1;
   }));
@@ -191,20 +193,20 @@ TEST_F(StreamOwnerTest, GoesOnWhereTheBrokerHasLostItsMessage) {
   EXPECT_EQ(one->lost, 0);
 }
 
-TEST_F(StreamOwnerTest, AnOwnerIsNotReplacedWhereItIsTheBrokerThatIsSilent) {
+TEST_F(StreamOwnerTest, DoesNotReplaceAnOwnerWhileTheBrokerIsSilent) {
   const OwnerRecord silent = record('e', "0e", "5");
   {
     const auto first = start(record('a'));
     ASSERT_TRUE(owns(*first));
   }
-  put(silent);
+  publish_record(silent);
   client_->subscribe("millrace.owner." + silent.process);
   client_->flush();
   const auto one = start(record('b'));
   std::optional<RawNatsClient::Message> question = client_->next(kLongEnough);
   ::kill(server_.process().pid(), SIGSTOP);
   ASSERT_TRUE(question);
-  EXPECT_TRUE(comes_to_hold([&] {
+  EXPECT_TRUE(becomes_true([&] {
     const Status health = one->owner->health();
     return !health && health.error().message.starts_with("NATS did not answer");
   }));
@@ -220,12 +222,13 @@ TEST_F(StreamOwnerTest, AnOwnerIsNotReplacedWhereItIsTheBrokerThatIsSilent) {
   EXPECT_EQ(one->owned, 0);
 }
 
-TEST_F(StreamOwnerTest, ASuccessorWaitsBehindItsMessageUntilTheOwnerBeforeIsLockedOut) {
+TEST_F(StreamOwnerTest, WaitsAfterItsRecordUntilTheFormerOwnerIsLockedOut) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   client_->subscribe("millrace.owner");
   client_->flush();
-  One two(server_, {.self = record('b', "0b", "2"), .take_over = true, .patience = kLongEnough});
+  OwnerProcess two(server_,
+                   {.self = record('b', "0b", "2"), .take_over = true, .patience = kLongEnough});
   ASSERT_TRUE(client_->next(kLongEnough));
   ASSERT_TRUE(is_refused(*one));
   EXPECT_FALSE(one->guarded->connected());
@@ -233,9 +236,9 @@ TEST_F(StreamOwnerTest, ASuccessorWaitsBehindItsMessageUntilTheOwnerBeforeIsLock
   EXPECT_EQ(two.owned, 0);
 }
 
-TEST_F(StreamOwnerTest, UnderAnotherPrefixHasStreamsOfItsOwn) {
+TEST_F(StreamOwnerTest, OwnsOnlyTheStreamsOfItsPrefix) {
   const auto one = start(record('a'));
-  One two(server_, {.streams = {.prefix = "orders"}, .self = record('b', "0b", "2")});
+  OwnerProcess two(server_, {.streams = {.prefix = "orders"}, .self = record('b', "0b", "2")});
   EXPECT_TRUE(owns(*one));
   EXPECT_TRUE(owns(two));
   EXPECT_TRUE(client_->api("STREAM.INFO.ORDERS_OWNER").contains("state"));

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(StreamDescriptions, AreComparedWithWhatIsWanted) {
+TEST(Streams, ComparesAStreamWithItsSettings) {
   const auto answer = [](const char* changes) {
     Json json = *parse_json(R"({"created":"2026-11-21T08:20:54.102239813Z","config":{
       "name":"MILLRACE_EVENTS","subjects":["millrace.events.>"],"retention":"limits",
@@ -25,10 +25,10 @@ TEST(StreamDescriptions, AreComparedWithWhatIsWanted) {
   const Result<StreamInfo> wider = check_stream(
       answer(R"({"config":{"subjects":["x","millrace.>"],"max_age":0}})"), events_stream());
   ASSERT_TRUE(wider);
-  EXPECT_EQ(wider->notes, std::vector<std::string>{
-                              "stream MILLRACE_EVENTS has max_age 0 instead of "
-                              "604800000000000: what is older goes, read or not (nanoseconds; 0: "
-                              "nothing goes)"});
+  EXPECT_EQ(wider->notes,
+            std::vector<std::string>{"stream MILLRACE_EVENTS has max_age 0 instead of "
+                                     "604800000000000: older messages are removed, read or not "
+                                     "(nanoseconds; 0: no limit)"});
 
   for (const char* changes :
        {R"({"config":{"discard":"new"}})", R"({"config":{"storage":"memory"}})",

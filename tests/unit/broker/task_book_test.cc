@@ -18,7 +18,7 @@ class TaskBookTest : public testing::Test {
   void add(uint8_t number, bool queued = true) {
     book_.add(task_id(number), "shop", queued, NatsMessage{.subject = kTaskSubject, .data = "x"});
   }
-  /// The numbers of the messages that are to be sent now.
+  /// The numbers of the tasks whose messages are to be sent now.
   std::vector<int> sent(bool with_stream = true) {
     mail_ = book_.take_mail(with_stream, 100, now_);
     std::vector<int> numbers;
@@ -27,20 +27,20 @@ class TaskBookTest : public testing::Test {
     }
     return numbers;
   }
-  void keep(const std::vector<TaskReport>& reports) {
+  void record(const std::vector<TaskReport>& reports) {
     for (const TaskReport& report : reports) {
-      told_.push_back(fmt::format("{} {}", report.task.bytes.back(), word(report)));
+      reports_.push_back(fmt::format("{} {}", report.task.bytes.back(), word(report)));
     }
   }
   void stored(uint8_t number, uint64_t sequence, bool duplicate = false) {
-    keep(book_.stored(task_id(number), {sequence, duplicate}, now_));
+    record(book_.stored(task_id(number), {sequence, duplicate}, now_));
   }
   void heard(uint64_t sequence, AckWord ack, std::string_view consumer = "shop+charge") {
-    if (const auto report = book_.heard(consumer, sequence, ack, now_)) keep({*report});
+    if (const auto report = book_.heard(consumer, sequence, ack, now_)) record({*report});
   }
   void pass(Duration time) {
     now_ += time;
-    keep(book_.elapse(now_));
+    record(book_.elapse(now_));
   }
   std::vector<uint64_t> deletes() { return book_.take_mail(true, 0, now_).deletes; }
 
@@ -50,22 +50,22 @@ class TaskBookTest : public testing::Test {
                   .look_timeout = kLookTimeout,
                   .most_unacknowledged = 3}};
   TaskMail mail_;
-  Words told_;
+  Words reports_;
 };
 
-TEST_F(TaskBookTest, WhatAWorkerSaysBeforeTheStreamDoesIsNotLost) {
+TEST_F(TaskBookTest, KeepsAHeartbeatThatComesBeforeTheAcknowledgementOfTheStream) {
   add(1);
   sent();
   heard(7, AckWord::kAlive);
   heard(7, AckWord::kAlive);
-  EXPECT_EQ(told_, Words());
+  EXPECT_EQ(reports_, Words());
   stored(1, 7);
-  EXPECT_EQ(told_, (Words{"1 started"}));
+  EXPECT_EQ(reports_, (Words{"1 started"}));
   heard(7, AckWord::kAlive);
-  EXPECT_EQ(told_, (Words{"1 started", "1 alive"}));
+  EXPECT_EQ(reports_, (Words{"1 started", "1 alive"}));
 }
 
-TEST_F(TaskBookTest, AWordCountsOnlyFromTheConsumerOfItsTask) {
+TEST_F(TaskBookTest, TakesAcknowledgementsOnlyFromTheConsumerOfTheTask) {
   add(1), add(2);
   sent();
   heard(8, AckWord::kTerm, "evil+charge");
@@ -73,12 +73,12 @@ TEST_F(TaskBookTest, AWordCountsOnlyFromTheConsumerOfItsTask) {
   heard(7, AckWord::kTerm, "evil+charge");
   heard(7, AckWord::kAlive, "evil+charge");
   pass(kGrace);
-  EXPECT_EQ(told_, Words());
+  EXPECT_EQ(reports_, Words());
   heard(7, AckWord::kAlive);
-  EXPECT_EQ(told_, (Words{"1 started"}));
+  EXPECT_EQ(reports_, (Words{"1 started"}));
 }
 
-TEST_F(TaskBookTest, AnAnswerForAnotherNamespaceChangesNothing) {
+TEST_F(TaskBookTest, IgnoresAnAnswerForAnotherNamespace) {
   add(1);
   sent();
   stored(1, 7);
@@ -88,17 +88,17 @@ TEST_F(TaskBookTest, AnAnswerForAnotherNamespaceChangesNothing) {
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
 }
 
-TEST_F(TaskBookTest, WordsOnMessagesOfOthersAreForgotten) {
+TEST_F(TaskBookTest, ForgetsAcknowledgementsOfForeignMessages) {
   add(1);
   sent();
   for (uint64_t foreign = 100; foreign < 120'000; ++foreign) {
     heard(foreign, AckWord::kAlive, "theirs+mail");
-    pass(Duration(foreign % 100 == 0));  // so that some time goes by
+    pass(Duration(foreign % 100 == 0));  // so that time passes
   }
   EXPECT_LE(book_.overheard(), 16'384u);
   heard(120'000, AckWord::kAlive);
   stored(1, 120'000);
-  EXPECT_EQ(told_, (Words{"1 started"})) << "ours are kept all the same";
+  EXPECT_EQ(reports_, (Words{"1 started"})) << "acknowledgements of own messages are kept";
   add(2);
   sent();
   heard(120'002, AckWord::kAlive, "theirs+mail");
@@ -107,43 +107,43 @@ TEST_F(TaskBookTest, WordsOnMessagesOfOthersAreForgotten) {
   EXPECT_EQ(book_.overheard(), 0u);
 }
 
-TEST_F(TaskBookTest, WhatWorkersWereGivenHasBegunThoughTheySayNothing) {
+TEST_F(TaskBookTest, ReportsTheStartOfDeliveredTasksWithoutAHeartbeat) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   EXPECT_FALSE(book_.waits_for_workers());
   for (const uint8_t number : {1, 2, 3}) stored(number, 10 + number);
   heard(11, AckWord::kAlive);
   EXPECT_EQ(book_.waiting_subjects(), (std::vector<std::string>{kTaskSubject}));
-  keep(book_.given_out(kTaskSubject, 12));
-  EXPECT_EQ(told_, (Words{"1 started", "2 started"}));
-  keep(book_.given_out("another", 13));
+  record(book_.given_out(kTaskSubject, 12));
+  EXPECT_EQ(reports_, (Words{"1 started", "2 started"}));
+  record(book_.given_out("another", 13));
   heard(12, AckWord::kAlive);
-  EXPECT_EQ(told_, (Words{"1 started", "2 started", "2 alive"}));
+  EXPECT_EQ(reports_, (Words{"1 started", "2 started", "2 alive"}));
   book_.stop(task_id(3));
   EXPECT_FALSE(book_.waits_for_workers());
 }
 
-TEST_F(TaskBookTest, AskingReportsWhetherAWorkerHasATask) {
+TEST_F(TaskBookTest, ReportsWhetherAWorkerHasATaskWhenItIsAsked) {
   for (const uint8_t number : {1, 2, 3}) add(number);
-  EXPECT_FALSE(book_.ask(task_id(1), now_)) << "it has not been sent";
-  EXPECT_FALSE(book_.ask(task_id(9), now_)) << "there is none";
+  EXPECT_FALSE(book_.ask(task_id(1), now_)) << "the task has not been sent";
+  EXPECT_FALSE(book_.ask(task_id(9), now_)) << "the task does not exist";
   sent();
   for (const uint8_t number : {1, 2, 3}) EXPECT_TRUE(book_.ask(task_id(number), now_));
-  EXPECT_TRUE(book_.take_asked().empty()) << "the stream has not acknowledged them";
+  EXPECT_TRUE(book_.take_asked().empty()) << "the stream has not acknowledged the tasks";
   stored(1, 11);
   stored(2, 12);
   const TaskBook::Asked asked = book_.take_asked();
   const std::string subject = "millrace.tasks.shop.charge";
   ASSERT_EQ(asked, (TaskBook::Asked{{subject, {task_id(1), task_id(2)}}}));
-  keep(book_.given_out(subject, 11));
-  keep(book_.unbegun(asked.at(subject)));
-  EXPECT_EQ(told_, (Words{"1 started", "2 unbegun"}));
+  record(book_.given_out(subject, 11));
+  record(book_.not_started(asked.at(subject)));
+  EXPECT_EQ(reports_, (Words{"1 started", "2 unbegun"}));
   pass(kLookTimeout);
-  EXPECT_EQ(told_.back(), "3 unbegun") << "who does not hear of it in time";
-  EXPECT_EQ(told_.size(), 3u);
+  EXPECT_EQ(reports_.back(), "3 unbegun") << "no answer came in time";
+  EXPECT_EQ(reports_.size(), 3u);
 }
 
-TEST_F(TaskBookTest, AnAnswerThatIsThereBeforeTheStreamsAcknowledgementEndsAllTheSame) {
+TEST_F(TaskBookTest, TakesAnAnswerThatComesBeforeTheAcknowledgementOfTheStream) {
   add(1);
   sent();
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
@@ -153,12 +153,12 @@ TEST_F(TaskBookTest, AnAnswerThatIsThereBeforeTheStreamsAcknowledgementEndsAllTh
   EXPECT_EQ(deletes(), std::vector<uint64_t>());
 }
 
-TEST_F(TaskBookTest, TheMessageOfAnAnsweredTaskIsDeletedWhenItsWorkerDoesNotAcknowledge) {
+TEST_F(TaskBookTest, DeletesTheMessageOfAnAnsweredTaskThatItsWorkerDoesNotAcknowledge) {
   add(1);
   sent();
   stored(1, 7);
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
-  EXPECT_FALSE(book_.answered(task_id(1), "shop", now_)) << "twice";
+  EXPECT_FALSE(book_.answered(task_id(1), "shop", now_)) << "the second time";
   pass(kGrace - Duration(1));
   EXPECT_EQ(deletes(), std::vector<uint64_t>());
   pass(Duration(1));
@@ -166,7 +166,7 @@ TEST_F(TaskBookTest, TheMessageOfAnAnsweredTaskIsDeletedWhenItsWorkerDoesNotAckn
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, WhatTheStreamDoesNotAcknowledgeInTimeIsSentAgain) {
+TEST_F(TaskBookTest, SendsAgainWhatTheStreamDoesNotAcknowledgeInTime) {
   add(1);
   EXPECT_EQ(sent(), std::vector<int>{1});
   pass(kAckTimeout - Duration(1));
@@ -180,7 +180,7 @@ TEST_F(TaskBookTest, WhatTheStreamDoesNotAcknowledgeInTimeIsSentAgain) {
   EXPECT_EQ(book_.size(), 1u);
 }
 
-TEST_F(TaskBookTest, OnlySoManyAreSentAheadOfTheStream) {
+TEST_F(TaskBookTest, LimitsTheMessagesThatTheStreamHasNotAcknowledged) {
   for (const uint8_t number : {1, 2, 3, 4, 5}) add(number);
   EXPECT_EQ(sent(), (std::vector<int>{1, 2, 3}));
   EXPECT_FALSE(book_.has_mail(true));
@@ -188,7 +188,7 @@ TEST_F(TaskBookTest, OnlySoManyAreSentAheadOfTheStream) {
   EXPECT_EQ(sent(), std::vector<int>{4});
 }
 
-TEST_F(TaskBookTest, WithoutTheStreamOnlyServicesAreAsked) {
+TEST_F(TaskBookTest, SendsOnlyRequestsToServicesWithoutTheStream) {
   add(1);
   add(2, false);
   EXPECT_EQ(sent(false), std::vector<int>{2});
@@ -196,19 +196,19 @@ TEST_F(TaskBookTest, WithoutTheStreamOnlyServicesAreAsked) {
   EXPECT_EQ(sent(true), std::vector<int>{1});
 }
 
-TEST_F(TaskBookTest, AServiceHasBegunOnceTheBrokerHasTakenItsRequest) {
+TEST_F(TaskBookTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
   add(1, false);
   add(2, false);
   sent();
   EXPECT_TRUE(book_.answered(task_id(2), std::nullopt, now_));
   for (const uint8_t number : {1, 2}) {
-    if (const auto report = book_.delivered(task_id(number))) keep({*report});
+    if (const auto report = book_.delivered(task_id(number))) record({*report});
   }
-  EXPECT_EQ(told_, (Words{"1 started"}));
-  EXPECT_FALSE(book_.delivered(task_id(1))) << "twice";
+  EXPECT_EQ(reports_, (Words{"1 started"}));
+  EXPECT_FALSE(book_.delivered(task_id(1))) << "the second time";
 }
 
-TEST_F(TaskBookTest, WhatWasNotTakenForCertainIsSentAgainInItsOrder) {
+TEST_F(TaskBookTest, SendsUnconfirmedMessagesAgainInOrder) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   add(4, false);
   add(5, false);
@@ -219,7 +219,7 @@ TEST_F(TaskBookTest, WhatWasNotTakenForCertainIsSentAgainInItsOrder) {
   EXPECT_EQ(sent(), (std::vector<int>{5, 1, 3}));
 }
 
-TEST_F(TaskBookTest, WhatIsStoppedOnItsWayIsDeletedWhenItsPlaceIsKnown) {
+TEST_F(TaskBookTest, DeletesAStoppedTaskOnceItsSequenceIsKnown) {
   add(1);
   sent();
   book_.stop(task_id(1));
@@ -230,7 +230,7 @@ TEST_F(TaskBookTest, WhatIsStoppedOnItsWayIsDeletedWhenItsPlaceIsKnown) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, WhatIsStoppedBeforeItLeftIsNothingToAnybody) {
+TEST_F(TaskBookTest, SendsNothingForATaskThatIsStoppedBeforeItIsSent) {
   add(1);
   book_.stop(task_id(1));
   EXPECT_EQ(sent(), std::vector<int>());
@@ -238,7 +238,7 @@ TEST_F(TaskBookTest, WhatIsStoppedBeforeItLeftIsNothingToAnybody) {
   EXPECT_EQ(book_.unsent(), 0u);
 }
 
-TEST_F(TaskBookTest, WhatIsStoppedAndMayNotHaveArrivedIsNotSentAgain) {
+TEST_F(TaskBookTest, DoesNotSendAStoppedTaskAgainAfterALostConnection) {
   add(1);
   sent();
   book_.stop(task_id(1));
@@ -247,7 +247,7 @@ TEST_F(TaskBookTest, WhatIsStoppedAndMayNotHaveArrivedIsNotSentAgain) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, WhatIsGivenBackEndsUnlessItsAnswerComesSoon) {
+TEST_F(TaskBookTest, EndsATaskThatIsGivenBackUnlessItsAnswerComesSoon) {
   for (const uint8_t number : {1, 2}) add(number);
   sent();
   stored(1, 1);
@@ -256,13 +256,14 @@ TEST_F(TaskBookTest, WhatIsGivenBackEndsUnlessItsAnswerComesSoon) {
   heard(2, AckWord::kTerm);
   EXPECT_TRUE(book_.answered(task_id(2), "shop", now_));
   pass(kGrace);
-  EXPECT_EQ(told_, (Words{"1 !millrace.function.unavailable: a worker gave the task back without "
-                          "an answer"}));
+  EXPECT_EQ(reports_,
+            (Words{"1 !millrace.function.unavailable: a worker gave the task back without "
+                   "an answer"}));
   EXPECT_EQ(deletes(), std::vector<uint64_t>{1});
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, AStreamThatGoesBackHasLostWhatWasBehind) {
+TEST_F(TaskBookTest, ReportsTasksAsLostWhenTheStreamGoesBack) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   stored(1, 5);
@@ -273,25 +274,25 @@ TEST_F(TaskBookTest, AStreamThatGoesBackHasLostWhatWasBehind) {
   sent();
   mail_ = TaskMail();
   stored(4, 6);
-  EXPECT_EQ(told_, (Words{"2 !millrace.function.unavailable: the broker has lost the task"}));
+  EXPECT_EQ(reports_, (Words{"2 !millrace.function.unavailable: the broker has lost the task"}));
   EXPECT_EQ(book_.newest(), 6u);
   heard(6, AckWord::kAlive);
   heard(5, AckWord::kAlive);
-  EXPECT_EQ(told_.back(), "1 started");
-  EXPECT_EQ(told_[1], "4 started");
+  EXPECT_EQ(reports_.back(), "1 started");
+  EXPECT_EQ(reports_[1], "4 started");
 }
 
-TEST_F(TaskBookTest, WhatIsToBeDeletedInAStreamThatIsGoneIsNotDeletedInItsSuccessor) {
+TEST_F(TaskBookTest, DoesNotDeleteMessagesOfALostStreamInItsSuccessor) {
   add(1);
   sent();
   stored(1, 7);
   book_.stop(task_id(1));
-  keep(book_.lost(1, 7));
+  record(book_.lost(1, 7));
   EXPECT_EQ(deletes(), std::vector<uint64_t>());
-  EXPECT_EQ(told_, Words());
+  EXPECT_EQ(reports_, Words());
 }
 
-TEST_F(TaskBookTest, WhatCouldNotBeSentIsTakenBackLater) {
+TEST_F(TaskBookTest, RepeatsStopsAndDeletionsThatWereNotSent) {
   add(1);
   sent();
   stored(1, 7);

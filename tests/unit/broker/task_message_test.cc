@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(TaskConsumers, HaveLegalNamesThatTellSubjectsApart) {
+TEST(TaskMessage, NamesADifferentLegalConsumerForEachSubject) {
   EXPECT_EQ(task_consumer("millrace.tasks.shop.charge"), "shop+charge");
   EXPECT_EQ(task_consumer("millrace.tasks.shop.a.b_c-d"), "shop+a+b_c-d");
   EXPECT_EQ(task_consumer("millrace.tasks.shop.a+b/c\\d"), "shop+a%2Bb%2Fc%5Cd");
@@ -20,18 +20,18 @@ TEST(TaskConsumers, HaveLegalNamesThatTellSubjectsApart) {
   EXPECT_NE(one, other);
 }
 
-TEST(TaskMessages, NameTheNamespaceInALegalSubject) {
+TEST(TaskMessage, NamesTheNamespaceInALegalReplySubject) {
   EXPECT_EQ(reply_subject("a.b c", task_id(1)),
             "millrace.results.0.a%2Eb%20c." + to_string(task_id(1)));
 }
 
-TEST(TaskMessages, SayNothingOfADeadlineThatIsNotKnown) {
+TEST(TaskMessage, OmitsAnUnknownDeadline) {
   Task task = queue_task(1);
   task.deadline.reset();
   EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
 }
 
-TEST(AckWords, AreThoseThatTheBrokerKnows) {
+TEST(TaskMessage, ReadsTheAcknowledgementsThatNatsDefines) {
   EXPECT_EQ(read_ack_word("+WPI"), AckWord::kAlive);
   for (const char* done : {"", "+ACK", "+OK", "+NXT", R"(+NXT {"batch":1})"}) {
     EXPECT_EQ(read_ack_word(done), AckWord::kDone) << done;
@@ -44,16 +44,16 @@ TEST(AckWords, AreThoseThatTheBrokerKnows) {
   }
 }
 
-TEST(Answers, BelongToTheTaskAndTheNamespaceOfTheirSubject) {
+TEST(TaskMessage, ReadsTheTaskAndTheNamespaceFromTheSubjectOfAnAnswer) {
   const std::string id = to_string(task_id(1));
   const AnsweredTask shop{task_id(1), "shop"};
   EXPECT_EQ(answered_task("millrace.results.0.shop." + id), shop);
-  EXPECT_EQ(answered_task("millrace.results.shop." + id), shop) << "as before partitions";
+  EXPECT_EQ(answered_task("millrace.results.shop." + id), shop) << "the form before partitions";
   EXPECT_EQ(answered_task("millrace.results.0." + id), (AnsweredTask{task_id(1), "0"}));
   EXPECT_EQ(answered_task(reply_subject("a.b c", task_id(1))), (AnsweredTask{task_id(1), "a.b c"}));
 }
 
-TEST(Answers, ToAnyOtherSubjectBelongToNoTask) {
+TEST(TaskMessage, FindsNoTaskInAnyOtherSubject) {
   const std::string id = to_string(task_id(1));
   for (const std::string& subject :
        {std::string("x"), "millrace.results." + id, "millrace.results.1.shop." + id,
@@ -63,14 +63,14 @@ TEST(Answers, ToAnyOtherSubjectBelongToNoTask) {
   }
 }
 
-TEST(Answers, AreTakenUpToTheirBound) {
+TEST(TaskMessage, AcceptsAnAnswerUpToItsMaximumSize) {
   EXPECT_EQ(read_answer({"s", {}, std::string(kMaxAnswerBytes, 'x')})->size(), kMaxAnswerBytes);
   EXPECT_EQ(read_answer({"s", {}, std::string(kMaxAnswerBytes + 1, 'x')}).error().code,
             kFunctionTooLarge);
   EXPECT_EQ(read_answer({"s", {}, ""}), "");
 }
 
-TEST(Answers, SayNoMoreOfAnErrorThanCanBeShown) {
+TEST(TaskMessage, ShortensAnErrorMessageAndReplacesInvalidUtf8) {
   const auto message_of = [](const std::string& text) {
     return read_answer({"s", {{"Direktiv-ErrorCode", "a"}, {"Direktiv-ErrorMessage", text}}, ""})
         .error()
@@ -82,7 +82,7 @@ TEST(Answers, SayNoMoreOfAnErrorThanCanBeShown) {
   EXPECT_EQ(message_of(fmt::format("{:x>4095}ü", "")), std::string(4095, 'x'));
 }
 
-TEST(Answers, WhoseHeadersTheLibraryMisreadAreTakenApart) {
+TEST(TaskMessage, SeparatesHeadersThatNatsCMisread) {
   const Headers read = apart({{"Nats-Service-Error", "card: unknown"},
                               {"Nats-Service-Error-Code", "X-Trace: 1"},
                               {"X-Empty", "Direktiv-ErrorCode:"}});

@@ -1,4 +1,4 @@
-// A task queue on a real nats-server, and all that it reports.
+// TaskQueueTest: a task queue on a real nats-server, and all of its reports.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@
 
 namespace millrace {
 
-/// Asks until the condition holds.
-inline bool comes_to_hold(const std::function<bool()>& condition) {
+/// Waits until `condition` is true; false after kLongEnough.
+inline bool becomes_true(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
@@ -37,7 +37,7 @@ class TaskQueueTest : public NatsFixture {
     queue_ = std::make_unique<TaskQueue>(*connection_, sink_, settings);
   }
 
-  /// As a process that ends does, and its successor with the tasks that its store has.
+  /// Ends the queue and opens another one, like a restart of the process.
   void restart() {
     queue_.reset();
     open();
@@ -48,14 +48,15 @@ class TaskQueueTest : public NatsFixture {
     return info["state"]["messages"].get<uint64_t>();
   }
   bool empties(std::string_view stream) {
-    return comes_to_hold([&] { return messages_in(stream) == 0; });
+    return becomes_true([&] { return messages_in(stream) == 0; });
   }
   bool all_sent() {
-    return comes_to_hold([&] { return queue_->counts().unsent == 0; });
+    return becomes_true([&] { return queue_->counts().unsent == 0; });
   }
 
-  /// Nothing was told of the task, and all that could tell of it has been heard.
-  void expect_silence(uint8_t number) {
+  /// Expects that nothing was reported of the task. A probe passes through the same streams first,
+  /// so that an earlier report would have arrived.
+  void expect_since_heartbeat(uint8_t number) {
     Worker worker(server_, "millrace.tasks.shop.probe");
     queue_->run(queue_task(99, "millrace.tasks.shop.probe"));
     const std::optional<Message> probe = worker.take();

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-TEST_F(TaskQueueTest, AWorkerGetsTheInputAndWhatItHasToKnow) {
+TEST_F(TaskQueueTest, SendsTheInputWithTheHeadersOfTheTask) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -30,7 +30,7 @@ TEST_F(TaskQueueTest, AWorkerGetsTheInputAndWhatItHasToKnow) {
   EXPECT_EQ(Worker::header(*task, "Millrace-Reply"), "millrace.results.0.shop." + id);
 }
 
-TEST_F(TaskQueueTest, TheAnswerIsToldAndNothingOfTheTaskStaysInTheStreams) {
+TEST_F(TaskQueueTest, ReportsTheAnswerAndEmptiesTheStreams) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -40,10 +40,10 @@ TEST_F(TaskQueueTest, TheAnswerIsToldAndNothingOfTheTaskStaysInTheStreams) {
   worker.say(task, "+ACK");
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_TRUE(empties(kResultsStream));
-  EXPECT_TRUE(comes_to_hold([&] { return queue_->counts().tasks == 0; }));
+  EXPECT_TRUE(becomes_true([&] { return queue_->counts().tasks == 0; }));
 }
 
-TEST_F(TaskQueueTest, TasksWaitWhereNoInboxCanBeMade) {
+TEST_F(TaskQueueTest, KeepsTasksUntilAnInboxCanBeCreated) {
   FailingLibrary::natsInbox_Create = 3;
   open();
   queue_->run(queue_task(1));
@@ -53,7 +53,7 @@ TEST_F(TaskQueueTest, TasksWaitWhereNoInboxCanBeMade) {
   EXPECT_EQ(FailingLibrary::natsInbox_Create, 0);
 }
 
-TEST_F(TaskQueueTest, AnAnsweredTaskLeavesTheStreamThoughItsWorkerNeverAcknowledgesIt) {
+TEST_F(TaskQueueTest, DeletesAnAnsweredTaskThatItsWorkerNeverAcknowledges) {
   open({.grace = Duration(1)});
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -62,7 +62,7 @@ TEST_F(TaskQueueTest, AnAnsweredTaskLeavesTheStreamThoughItsWorkerNeverAcknowled
   EXPECT_TRUE(empties(kTasksStream));
 }
 
-TEST_F(TaskQueueTest, TheFirstHeartbeatIsTheStartAndLaterOnesAreSignsOfLife) {
+TEST_F(TaskQueueTest, ReportsTheFirstHeartbeatAsTheStart) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -74,31 +74,31 @@ TEST_F(TaskQueueTest, TheFirstHeartbeatIsTheStartAndLaterOnesAreSignsOfLife) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 3), (Words{"started", "alive", "alive"}));
 }
 
-TEST_F(TaskQueueTest, LookReportsAtOnceWhetherASilentWorkerHasATask) {
+TEST_F(TaskQueueTest, ReportsAtOnceWhetherASilentWorkerHasATask) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(2, "millrace.tasks.shop.mail"));
   Worker worker(server_);
   ASSERT_TRUE(worker.take());
   ASSERT_TRUE(all_sent());
-  EXPECT_TRUE(queue_->look(task_id(1)));
-  EXPECT_TRUE(queue_->look(task_id(2)));
+  EXPECT_TRUE(queue_->check_started(task_id(1)));
+  EXPECT_TRUE(queue_->check_started(task_id(2)));
   EXPECT_EQ(sink_.wait_for(task_id(1), 1).front(), "started");
   EXPECT_EQ(sink_.wait_for(task_id(2), 1), (Words{"unbegun"}));
-  EXPECT_FALSE(queue_->look(task_id(3)));
+  EXPECT_FALSE(queue_->check_started(task_id(3)));
 }
 
-TEST_F(TaskQueueTest, WithoutTheBrokerATaskCountsAsNotBegun) {
+TEST_F(TaskQueueTest, ReportsATaskAsNotStartedWithoutTheBroker) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
   server_.process().kill();
-  ASSERT_TRUE(comes_to_hold([&] { return !connection_->connected(); }));
-  EXPECT_TRUE(queue_->look(task_id(1)));
+  ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
+  EXPECT_TRUE(queue_->check_started(task_id(1)));
   EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"unbegun"}));
 }
 
-TEST_F(TaskQueueTest, ATaskIsGivenOutOnceUnlessItIsSentTwice) {
+TEST_F(TaskQueueTest, DeliversATaskOnceIfItIsRunTwice) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(1));
@@ -110,15 +110,15 @@ TEST_F(TaskQueueTest, ATaskIsGivenOutOnceUnlessItIsSentTwice) {
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }
 
-TEST_F(TaskQueueTest, WithoutAWorkerNothingIsTold) {
+TEST_F(TaskQueueTest, ReportsNothingWithoutAWorker) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
-  expect_silence(1);
-  EXPECT_TRUE(comes_to_hold([&] { return messages_in(kTasksStream) == 1; }));
+  expect_since_heartbeat(1);
+  EXPECT_TRUE(becomes_true([&] { return messages_in(kTasksStream) == 1; }));
 }
 
-TEST_F(TaskQueueTest, AStoppedTaskIsTakenBackAndWhoHasItIsTold) {
+TEST_F(TaskQueueTest, RemovesAStoppedTaskAndPublishesTheStop) {
   open();
   client_->subscribe("millrace.stops.*");
   for (const uint8_t number : {1, 2}) queue_->run(queue_task(number));
@@ -129,17 +129,17 @@ TEST_F(TaskQueueTest, AStoppedTaskIsTakenBackAndWhoHasItIsTold) {
   ASSERT_TRUE(stop);
   EXPECT_EQ(stop->subject, "millrace.stops." + to_string(task_id(1)));
   EXPECT_EQ(stop->data, to_string(task_id(1)));
-  EXPECT_TRUE(comes_to_hold([&] { return messages_in(kTasksStream) == 1; }));
+  EXPECT_TRUE(becomes_true([&] { return messages_in(kTasksStream) == 1; }));
   Worker worker(server_);
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
-  queue_->stop(task_id(3));  // nobody's
+  queue_->stop(task_id(3));  // an unknown task
   queue_->stop(task_id(2));
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_EQ(queue_->counts().tasks, 0u);
   EXPECT_EQ(sink_.size(), 0u);
 }
 
-TEST_F(TaskQueueTest, EachSubjectHasAConsumerThatIsMadeOnceAndFoundAgain) {
+TEST_F(TaskQueueTest, CreatesTheConsumerOfASubjectOnceAndFindsItAgain) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(2, "millrace.tasks.shop.send.mail"));
@@ -156,19 +156,19 @@ TEST_F(TaskQueueTest, EachSubjectHasAConsumerThatIsMadeOnceAndFoundAgain) {
   EXPECT_EQ(client_->api("CONSUMER.INFO.MILLRACE_TASKS.shop+charge")["created"], before["created"]);
 }
 
-TEST_F(TaskQueueTest, AConsumerThatSomebodyDeletedIsMadeAgainWithTheNextConnection) {
+TEST_F(TaskQueueTest, CreatesADeletedConsumerAgainWithTheNextConnection) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
   client_->api("CONSUMER.DELETE.MILLRACE_TASKS.shop+charge");
   server_.process().stop();
-  ASSERT_TRUE(comes_to_hold([&] { return !queue_->health(); }));
+  ASSERT_TRUE(becomes_true([&] { return !queue_->health(); }));
   ASSERT_TRUE(server_.process().start_again());
   Worker worker(server_);
   EXPECT_EQ(worker.take().value().data, R"({"n":1})");
 }
 
-TEST_F(TaskQueueTest, AConsumerThatWorkersCannotUseIsLeftAloneAndKeepsNobodyElseFromWorking) {
+TEST_F(TaskQueueTest, LeavesAnUnusableConsumerUnchangedAndServesOtherSubjects) {
   ASSERT_TRUE(ensure_stream(*server_.connect(), tasks_stream()));
   client_->api("CONSUMER.DURABLE.CREATE.MILLRACE_TASKS.shop+charge",
                {{"stream_name", "MILLRACE_TASKS"},
@@ -185,7 +185,7 @@ TEST_F(TaskQueueTest, AConsumerThatWorkersCannotUseIsLeftAloneAndKeepsNobodyElse
             "millrace.tasks.other");
 }
 
-TEST_F(TaskQueueTest, TasksThatCannotBeSentAtAllEndAtOnce) {
+TEST_F(TaskQueueTest, FailsTasksThatCannotBeSent) {
   open();
   queue_->run(queue_task(1, "orders.charge"));
   Task with_files = queue_task(2);
@@ -206,11 +206,11 @@ TEST_F(TaskQueueTest, TasksThatCannotBeSentAtAllEndAtOnce) {
   EXPECT_EQ(queue_->counts().tasks, 0u);
 }
 
-TEST_F(TaskQueueTest, TasksWaitInMemoryUntilTheBrokerIsBack) {
+TEST_F(TaskQueueTest, KeepsTasksInMemoryUntilTheBrokerIsBack) {
   open();
-  ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
+  ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
   server_.process().kill();
-  ASSERT_TRUE(comes_to_hold([&] { return !queue_->health(); }));
+  ASSERT_TRUE(becomes_true([&] { return !queue_->health(); }));
   for (const uint8_t number : {1, 2, 3}) queue_->run(queue_task(number));
   queue_->stop(task_id(2));
   EXPECT_EQ(queue_->counts().unsent, 2u);
@@ -224,7 +224,7 @@ TEST_F(TaskQueueTest, TasksWaitInMemoryUntilTheBrokerIsBack) {
   }
 }
 
-TEST_F(TaskQueueTest, ABrokerThatIsRestartedInTheMiddleLosesNeitherHeartbeatsNorAnswers) {
+TEST_F(TaskQueueTest, LosesNoHeartbeatOrAnswerWhenTheBrokerRestarts) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(2));
@@ -237,15 +237,15 @@ TEST_F(TaskQueueTest, ABrokerThatIsRestartedInTheMiddleLosesNeitherHeartbeatsNor
   }
   ASSERT_TRUE(all_sent());
   server_.process().kill();
-  ASSERT_TRUE(comes_to_hold([&] { return !queue_->health(); }));
+  ASSERT_TRUE(becomes_true([&] { return !queue_->health(); }));
   ASSERT_TRUE(server_.process().start_again());
-  ASSERT_TRUE(comes_to_hold([&] { return queue_->health().has_value(); }));
+  ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
   Worker worker(server_);
   worker.say(task, "+WPI");
   ASSERT_EQ(sink_.wait_for(task_id(1), 2), (Words{"started", "alive"}));
   worker.answer(task, "1");
   EXPECT_EQ(sink_.wait_for(task_id(1), 3), (Words{"started", "alive", "1"}));
-  while (sink_.words(task_id(2)).empty()) {  // a killed broker may give the first one out again
+  while (sink_.words(task_id(2)).empty()) {  // a killed broker may deliver the first task again
     const Message other = worker.take().value();
     worker.answer(other, "2");
     if (other.data == R"({"n":2})") {
@@ -254,7 +254,7 @@ TEST_F(TaskQueueTest, ABrokerThatIsRestartedInTheMiddleLosesNeitherHeartbeatsNor
   }
 }
 
-TEST_F(TaskQueueTest, TasksThatTheBrokerLosesWithItsStreamEnd) {
+TEST_F(TaskQueueTest, EndsTasksThatTheBrokerLosesWithItsStream) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
@@ -266,11 +266,11 @@ TEST_F(TaskQueueTest, TasksThatTheBrokerLosesWithItsStreamEnd) {
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }
 
-TEST_F(TaskQueueTest, AStreamThatCannotBeWorkedWithIsNamed) {
+TEST_F(TaskQueueTest, NamesAStreamThatItCannotUse) {
   client_->api("STREAM.CREATE.MILLRACE_TASKS",
                {{"name", "MILLRACE_TASKS"}, {"subjects", {"millrace.tasks.>"}}});
   open();
-  ASSERT_TRUE(comes_to_hold([&] { return queue_->health().error().code == "broker.stream"; }));
+  ASSERT_TRUE(becomes_true([&] { return queue_->health().error().code == "broker.stream"; }));
   EXPECT_THAT(queue_->health().error().message, testing::HasSubstr("retention \"limits\""));
 }
 

@@ -1,5 +1,4 @@
-// What tests of tasks need: a sink that keeps what it was told, tasks, and a worker on a plain
-// socket.
+// For tests of tasks: tasks, a sink that records reports, and a worker on a plain socket.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +31,7 @@ inline InstanceId task_id(uint8_t number) {
 
 inline Task queue_task(uint8_t number, std::string subject = kTaskSubject) {
   return {.id = task_id(number),
-          .space = "shop",
+          .ns = "shop",
           .instance = task_id(200),
           .state = "pay",
           .function = "charge",
@@ -48,11 +47,12 @@ inline Task service_task(uint8_t number, std::string subject = "svc.charge") {
   return task;
 }
 
-/// "started", "unbegun", "alive", the bytes of an answer, or "!" and code and message of an error.
+/// "started", "unbegun" (not started), "alive", the bytes of an answer, or "!" with the code and
+/// the message of an error.
 inline std::string word(const TaskReport& report) {
   if (std::holds_alternative<TaskStarted>(report.what)) return "started";
-  if (std::holds_alternative<TaskUnbegun>(report.what)) return "unbegun";
-  if (std::holds_alternative<TaskAlive>(report.what)) return "alive";
+  if (std::holds_alternative<TaskNotStarted>(report.what)) return "unbegun";
+  if (std::holds_alternative<TaskHeartbeat>(report.what)) return "alive";
   const auto* ended = std::get_if<TaskEnded>(&report.what);
   CHECK(ended != nullptr);
   if (ended->result) return *ended->result;
@@ -63,8 +63,8 @@ class CollectingTaskSink : public TaskSink {
  public:
   void report(TaskReport report, std::function<void()> stored) override {
     const std::lock_guard lock(mutex_);
-    told_.emplace_back(report.task, word(report));
-    spaces_[report.task] = report.space.value_or("");
+    reports_.emplace_back(report.task, word(report));
+    namespaces_[report.task] = report.ns.value_or("");
     if (stored && store_) {
       stored();
     } else if (stored) {
@@ -73,23 +73,23 @@ class CollectingTaskSink : public TaskSink {
     changed_.notify_all();
   }
 
-  /// From now on nothing gets to the disk.
+  /// From now on no report is stored.
   void hold_back() {
     const std::lock_guard lock(mutex_);
     store_ = false;
   }
 
-  /// All that was held back is on disk, and what follows is at once.
+  /// Stores all reports that were held back; later ones are stored at once.
   void store() {
     const std::lock_guard lock(mutex_);
     store_ = true;
     for (const auto& stored : std::exchange(unstored_, {})) stored();
   }
 
-  /// The namespace for which the last word on the task was told; "": none was named.
-  std::string space_of(const InstanceId& task) {
+  /// The namespace of the last report of the task; "": the report named none.
+  std::string ns_of(const InstanceId& task) {
     const std::lock_guard lock(mutex_);
-    return spaces_[task];
+    return namespaces_[task];
   }
 
   size_t unstored() {
@@ -102,15 +102,15 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits until so much was told of the task; what was told.
+  /// Waits until there are `count` reports of the task, and returns them.
   std::vector<std::string> wait_for(const InstanceId& task, size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kLongEnough, [&] { return words_of(task).size() >= count; });
     return words_of(task);
   }
 
-  /// Waits for the end of the task; what was told of that. A start that another thread tells may
-  /// come behind it.
+  /// Waits for the end of the task, and returns that report. A start that another thread reports
+  /// may come after it.
   std::string wait_for_end(const InstanceId& task) {
     std::optional<std::string> end;
     const auto ended = [&] {
@@ -126,18 +126,18 @@ class CollectingTaskSink : public TaskSink {
 
   bool wait_for_all(size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kLongEnough, [&] { return told_.size() >= count; });
+    return changed_.wait_for(lock, kLongEnough, [&] { return reports_.size() >= count; });
   }
 
   size_t size() {
     const std::lock_guard lock(mutex_);
-    return told_.size();
+    return reports_.size();
   }
 
  private:
   std::vector<std::string> words_of(const InstanceId& task) const {
     std::vector<std::string> words;
-    for (const auto& [id, what] : told_) {
+    for (const auto& [id, what] : reports_) {
       if (id == task) words.push_back(what);
     }
     return words;
@@ -146,12 +146,12 @@ class CollectingTaskSink : public TaskSink {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool store_ = true;
-  std::vector<std::pair<InstanceId, std::string>> told_;
-  std::map<InstanceId, std::string> spaces_;
+  std::vector<std::pair<InstanceId, std::string>> reports_;
+  std::map<InstanceId, std::string> namespaces_;
   std::vector<std::function<void()>> unstored_;
 };
 
-/// Pulls tasks as any client would, and says what a test wants.
+/// Pulls tasks like any NATS client, and answers as a test asks.
 class Worker {
  public:
   explicit Worker(const NatsServer& server, std::string subject = kTaskSubject)
@@ -159,7 +159,7 @@ class Worker {
     client->subscribe("worker.next");
   }
 
-  /// Asks for tasks, as the request of a pull says; they come to `client`.
+  /// Sends a pull request; the tasks come to `client`.
   void ask(std::string_view request) {
     client->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS." + consumer_, request,
                     "worker.next");
@@ -171,7 +171,8 @@ class Worker {
     const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
     while (std::chrono::steady_clock::now() < deadline) {
       ask(R"({"batch":1,"expires":100000000})");
-      // Without a reply it is the end of a request; before the consumer is made nothing comes.
+      // A message without a reply subject is the end of a request. Until the consumer exists, no
+      // message comes.
       std::optional<RawNatsClient::Message> message = client->next(Duration(150));
       if (message && !message->reply.empty()) return message;
     }
@@ -183,7 +184,7 @@ class Worker {
     client->flush();
   }
 
-  /// `headers` as a block: `A: 1\r\n`.
+  /// `headers` is a block of lines such as `A: 1\r\n`.
   void answer(const RawNatsClient::Message& task, std::string_view body,
               std::string_view headers = "") {
     client->publish_acked(header(task, "Millrace-Reply"), headers, body);

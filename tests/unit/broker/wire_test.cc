@@ -7,14 +7,14 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Messages, ThatMayBeSent) {
+TEST(Wire, AcceptsMessagesThatMayBeSent) {
   for (const char* subject : {"a", "a.b", "millrace.events.default.%20", "$JS.API.INFO", "ä.b"}) {
     EXPECT_TRUE(check_message({.subject = subject}, 100)) << subject;
   }
   EXPECT_TRUE(check_message({"a", {{"Nats-Msg-Id", "1"}, {"x", "ä\t?"}, {"y", ""}}, "data"}, 100));
 }
 
-TEST(Messages, ThatMayNotBeSent) {
+TEST(Wire, RefusesMalformedSubjectsAndHeaders) {
   for (const std::string& subject : {""s, "."s, "a."s, ".a"s, "a..b"s, "a b"s, "a\r\nPUB x 0"s,
                                      "a.*"s, "a.>"s, "a\0b"s, "a\t"s, std::string(3'073, 'a')}) {
     const Status status = check_message({.subject = subject}, 100);
@@ -34,15 +34,15 @@ TEST(Messages, ThatMayNotBeSent) {
   }
 }
 
-TEST(Messages, CountTheirHeadersTowardsTheLargestPayload) {
+TEST(Wire, CountsHeadersTowardsTheMaximumPayload) {
   const NatsMessage message{"a", {{"k", "v"}}, "0123"};
   EXPECT_EQ(encoded_size(message.headers), std::string("NATS/1.0\r\nk: v\r\n\r\n").size());
   EXPECT_TRUE(check_message(message, 22));
   EXPECT_EQ(check_message(message, 21).error().code, "broker.too_large");
-  EXPECT_EQ(encoded_size({}), 0u) << "without headers there is no version line either";
+  EXPECT_EQ(encoded_size({}), 0u) << "without headers there is no version line";
 }
 
-TEST(HeaderBlocks, AreReadByteForByteAndInOrder) {
+TEST(Wire, ReadsHeadersByteForByteAndInOrder) {
   EXPECT_EQ(parse_header_block("NATS/1.0\r\nB: 1\r\na:2\r\nB:  3 \r\n\r\n"),
             (Headers{{"B", "1"}, {"a", "2"}, {"B", "3"}}));
   EXPECT_EQ(parse_header_block("NATS/1.0\r\nA: \r\nB: x\0y\r\n\r\n"s),
@@ -54,7 +54,7 @@ TEST(HeaderBlocks, AreReadByteForByteAndInOrder) {
   EXPECT_EQ(parse_header_block(""), Headers());
 }
 
-TEST(HeaderValues, ThatMayBeTheNextHeader) {
+TEST(Wire, FindsValuesThatMayHoldTheNextHeader) {
   for (const char* value : {"ce-type: x", "Ce-Type:x", "b: y", "b:", "content-type:text/plain"}) {
     EXPECT_TRUE(may_hold_the_next_header(value)) << value;
   }
@@ -64,7 +64,7 @@ TEST(HeaderValues, ThatMayBeTheNextHeader) {
   }
 }
 
-TEST(Subjects, AreCoveredByWildcards) {
+TEST(Wire, DecidesWhichSubjectsAWildcardCovers) {
   const struct {
     const char* outer;
     const char* inner;

@@ -1,5 +1,5 @@
-// The workers in examples/ against a real queue: each takes a task, shows life, answers, and fails
-// with a code.
+// The workers in examples/ against a real queue: each takes a task, sends a heartbeat, answers, and
+// fails with an error code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ void PrintTo(const Example& example, std::ostream* out) { *out << example.file; 
 
 class WorkerExamples : public NatsFixture, public testing::WithParamInterface<Example> {
  protected:
-  /// The answer, as JSON; null: there is none, or it is no JSON.
+  /// The answer as JSON; null: there is no answer, or it is not JSON.
   Json answer_to(uint8_t number) {
     return parse_json(sink_.wait_for_end(task_id(number))).value_or(Json());
   }
@@ -34,21 +34,21 @@ class WorkerExamples : public NatsFixture, public testing::WithParamInterface<Ex
   TaskQueue queue_{*connection_, sink_};
 };
 
-TEST_P(WorkerExamples, DoTheirWorkShowLifeAndFailWithACode) {
+TEST_P(WorkerExamples, AnswerSendHeartbeatsAndFailWithACode) {
   ASSERT_EQ(run_process({.command = {GetParam().program, "--version"}}).code, 0)
       << GetParam().program << " is not installed, and examples/workers needs it";
-  const std::unique_ptr<RawNatsClient> words = server_.client();
-  words->subscribe("$JS.ACK.MILLRACE_TASKS.>");
+  const std::unique_ptr<RawNatsClient> acks = server_.client();
+  acks->subscribe("$JS.ACK.MILLRACE_TASKS.>");
   run(1, R"({"word":"hello"})");
-  // The consumer is there by then, so the worker finds it when it first asks.
+  // Then the consumer exists, and the first request of the worker finds it.
   ASSERT_TRUE(eventually([&] { return queue_.counts().unsent == 0; }));
   const Process worker(
       {.command = {GetParam().program, std::string("examples/workers/") + GetParam().file,
                    fmt::format("127.0.0.1:{}", server_.port()), kTaskSubject}});
 
   EXPECT_EQ(answer_to(1), (Json{{"word", "HELLO"}})) << worker.errors();
-  EXPECT_EQ(words->next().value().data, "+WPI");
-  EXPECT_EQ(words->next().value().data, "+ACK");
+  EXPECT_EQ(acks->next().value().data, "+WPI");
+  EXPECT_EQ(acks->next().value().data, "+ACK");
 
   run(2, R"({"colour":"grün"})");
   EXPECT_THAT(sink_.wait_for_end(task_id(2)), testing::StartsWith("!word.missing: "))

@@ -19,15 +19,15 @@ class CheckCatalogTest : public CheckTest {
     define(kPlain);
     define(kNightly);
   }
-  static Change edit_space(const std::function<void(NamespaceRecord&)>& change) {
+  static Change edit_ns(const std::function<void(NamespaceRecord&)>& change) {
     return [=](Transaction& in) {
       edit<NamespaceRecord>(in, Table::kNamespaces, "default", decode_namespace, encode, change);
     };
   }
   Change edit_workflow(const std::string& id, const std::function<void(WorkflowRecord&)>& change) {
     return [=, this](Transaction& in) {
-      edit<WorkflowRecord>(in, Table::kWorkflows, rows::space_prefix(space).append(id),
-                           decode_workflow, encode, change);
+      edit<WorkflowRecord>(in, Table::kWorkflows, rows::ns_prefix(ns).append(id), decode_workflow,
+                           encode, change);
     };
   }
   std::string revision_key(const std::string& id, uint32_t revision) {
@@ -44,15 +44,15 @@ class CheckCatalogTest : public CheckTest {
   }
 };
 
-TEST_F(CheckCatalogTest, OfASoundStoreHasNoFinding) { expect_sound(); }
+TEST_F(CheckCatalogTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckCatalogTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
-  EXPECT_GT(expect_each_read_to_count(), 20U);
+TEST_F(CheckCatalogTest, ReportsAFailedReadAlone) {
+  EXPECT_GT(expect_each_failed_read_alone(), 20U);
 }
 
 // Namespaces.
 
-TEST_F(CheckCatalogTest, HoldsANamespaceAgainstItsKeyItsNumberAndItsTime) {
+TEST_F(CheckCatalogTest, ChecksTheKeyTheNumberAndTheTimeOfANamespace) {
   expect_among("row.record namespaces/default",
                [](Transaction& in) { in.put(Table::kNamespaces, "default", "x"); });
   const auto put = [](std::string name, NamespaceRecord record) {
@@ -65,31 +65,32 @@ TEST_F(CheckCatalogTest, HoldsANamespaceAgainstItsKeyItsNumberAndItsTime) {
               put("no name", {.number = NamespaceNumber(2), .created_at = now}));
   expect_only("row.value namespaces/shop: its number is 0",
               put("shop", {.number = NamespaceNumber(0), .created_at = now}));
-  expect_only("number.twice namespaces/shop: its number is 1, as that of default",
-              put("shop", {.number = space, .created_at = now}));
+  expect_only("number.twice namespaces/shop: its number is 1, like the number of default",
+              put("shop", {.number = ns, .created_at = now}));
   expect_only("row.time namespaces/shop: its creation is at",
               put("shop", {.number = NamespaceNumber(2), .created_at = now + Duration(1)}));
-  expect_only("counter.behind namespaces/shop: number 10 was given",
+  expect_only("counter.behind namespaces/shop: number 10 was assigned",
               put("shop", {.number = NamespaceNumber(10), .created_at = now}));
   EXPECT_THAT(found_after(put("shop", {.number = NamespaceNumber(2), .created_at = now})),
               IsEmpty());
-  EXPECT_THAT(found_after(edit_space(
-                  [&](NamespaceRecord& record) { record.created_at = now + Duration(1); })),
-              IsEmpty())
-      << "`default` is made before there is a time";
+  EXPECT_THAT(
+      found_after(edit_ns([&](NamespaceRecord& record) { record.created_at = now + Duration(1); })),
+      IsEmpty())
+      << "`default` is created before the store has a time";
 }
 
-TEST_F(CheckCatalogTest, MissesTheDefaultNamespace) {
+TEST_F(CheckCatalogTest, RequiresTheDefaultNamespace) {
   expect_among("namespace.missing namespaces/default: the namespace `default` does not exist",
                [](Transaction& in) { erase_namespace(in, "default"); });
 }
 
-TEST_F(CheckCatalogTest, HoldsSettingsAgainstWhatTheServerReads) {
+TEST_F(CheckCatalogTest, ChecksSettingsAsTheServerReadsThem) {
   const auto settings = [&](const char* text) {
-    return edit_space([text](NamespaceRecord& record) { record.settings = text; });
+    return edit_ns([text](NamespaceRecord& record) { record.settings = text; });
   };
-  expect_only("row.json namespaces/default: the settings is not JSON", settings("{"));
-  EXPECT_THAT(found_after(settings(R"({"later": 1})")), IsEmpty()) << "nobody judges them";
+  expect_only("row.json namespaces/default: the text of the settings is not JSON", settings("{"));
+  EXPECT_THAT(found_after(settings(R"({"later": 1})")), IsEmpty())
+      << "without check_settings only the JSON is checked";
   options.check_settings = [](std::string_view text) -> Status {
     const auto read = read_settings(text);
     return read ? Status() : tl::unexpected(read.error());
@@ -100,42 +101,42 @@ TEST_F(CheckCatalogTest, HoldsSettingsAgainstWhatTheServerReads) {
 
 // Workflows.
 
-TEST_F(CheckCatalogTest, HoldsAWorkflowAgainstItsKeyAndItsNumbers) {
+TEST_F(CheckCatalogTest, ChecksTheKeyAndTheNumbersOfAWorkflow) {
   const auto put = [](std::string key, std::string value) {
     return [=](Transaction& in) { in.put(Table::kWorkflows, key, value); };
   };
   expect_only("row.key workflows/0x616263: the key is not a namespace and the id of a workflow",
               put("abc", "x"));
   expect_only("the key is not a namespace and the id of a workflow",
-              put(rows::space_prefix(space) + "no name", "x"));
-  expect_among("row.record workflows/default/plain",
-               put(rows::space_prefix(space) + "plain", "rubbish"));
+              put(rows::ns_prefix(ns) + "no name", "x"));
+  expect_among("row.record workflows/default/plain", put(rows::ns_prefix(ns) + "plain", "rubbish"));
   expect_among("row.value workflows/default/plain: its number is 0, its newest revision 1",
                edit_workflow("plain", [](WorkflowRecord& one) { one.number = {}; }));
   expect_among("its newest revision 0",
                edit_workflow("plain", [](WorkflowRecord& one) { one.latest = 0; }));
   expect_only("the first with its groups 2",
               edit_workflow("plain", [](WorkflowRecord& one) { one.groups_from = 2; }));
-  expect_among("number.twice workflows/default/plain: its number is 2, as that of workflow nightly",
-               edit_workflow("plain", [](WorkflowRecord& one) { one.number = WorkflowNumber(2); }));
+  expect_among(
+      "number.twice workflows/default/plain: its number is 2, like the number of workflow nightly",
+      edit_workflow("plain", [](WorkflowRecord& one) { one.number = WorkflowNumber(2); }));
   expect_among("namespace.missing workflows/number 9/plain: no namespace has the number 9",
                [&](Transaction& in) {
                  write_workflow(in, NamespaceNumber(9), "plain",
-                                *read_workflow(in, space, "plain").value());
+                                *read_workflow(in, ns, "plain").value());
                });
 }
 
 // Definitions.
 
-TEST_F(CheckCatalogTest, MissesRevisions) {
+TEST_F(CheckCatalogTest, RequiresEachRevision) {
   const auto erase = [&](uint32_t revision) {
     return [key = revision_key("plain", revision)](Transaction& in) {
       in.erase(Table::kDefinitions, key);
     };
   };
   expect_only(
-      "definition.missing definitions/workflow 1 revision 1: revision 1 of workflow 1 is "
-      "not there",
+      "definition.missing definitions/workflow 1 revision 1: revision 1 of workflow 1 does not "
+      "exist",
       erase(1));
   define("id: plain\nstates: [{id: b, type: noop}]");
   define("id: plain\nstates: [{id: c, type: noop}]");
@@ -150,7 +151,7 @@ TEST_F(CheckCatalogTest, MissesRevisions) {
       edit_workflow("plain", [](WorkflowRecord& one) { one.latest = 2; }));
 }
 
-TEST_F(CheckCatalogTest, HoldsADefinitionAgainstItsKeyAndItsText) {
+TEST_F(CheckCatalogTest, ChecksTheKeyAndTheTextOfADefinition) {
   const auto put = [](std::string key, std::string value) {
     return [=](Transaction& in) { in.put(Table::kDefinitions, key, value); };
   };
@@ -158,28 +159,28 @@ TEST_F(CheckCatalogTest, HoldsADefinitionAgainstItsKeyAndItsText) {
     return put(revision_key("plain", 1), encode(DefinitionRecord{created, std::move(body)}));
   };
   expect_only(
-      "row.key definitions/0x616263: the key is not the numbers of a workflow and a "
-      "revision",
+      "row.key definitions/0x616263: the key is not a workflow number and a revision number",
       put("abc", "x"));
-  expect_only("the key is not the numbers of a workflow and a revision",
+  expect_only("the key is not a workflow number and a revision number",
               put(std::string(8, '\0'), "x"));
   expect_among("row.record definitions/workflow 1 revision 1",
                put(revision_key("plain", 1), "rubbish"));
   expect_only("row.time definitions/workflow 1 revision 1: its creation is at",
               text(kPlain, now + Duration(1)));
   expect_only("definition.unloadable definitions/workflow 1 revision 1: ", text("id: plain", now));
-  expect_only("its id is other, and that of the workflow plain",
+  expect_only("its id is other, but the workflow's id is plain",
               text("id: other\nstates: [{id: a, type: noop}]", now));
   options.load = nullptr;
-  EXPECT_THAT(found_after(text("id: plain", now)), IsEmpty()) << "nobody loads it";
+  EXPECT_THAT(found_after(text("id: plain", now)), IsEmpty())
+      << "without load the definition is not loaded";
 }
 
 // Schedules.
 
-TEST_F(CheckCatalogTest, HoldsASchedulesRowAgainstItsWorkflow) {
+TEST_F(CheckCatalogTest, ChecksAScheduleAgainstItsWorkflow) {
   const std::string nightly = rows::workflow_prefix(number_of("nightly"));
   const std::string plain = rows::workflow_prefix(number_of("plain"));
-  expect_only("schedule.missing schedules/workflow 2: workflow nightly has a schedule and no row",
+  expect_only("schedule.missing schedules/workflow 2: workflow nightly has a schedule, but no row",
               [&](Transaction& in) { in.erase(Table::kSchedules, nightly); });
   const std::string row = encode(ScheduleRecord{.from = now, .last = {}});
   expect_only("schedule.unknown schedules/workflow 1: the newest revision has no schedule",
@@ -196,9 +197,9 @@ TEST_F(CheckCatalogTest, HoldsASchedulesRowAgainstItsWorkflow) {
               [&](Transaction& in) { in.put(Table::kSchedules, nightly, "rubbish"); });
 }
 
-TEST_F(CheckCatalogTest, HoldsTheTicksOfAScheduleAgainstEachOtherAndTheTime) {
+TEST_F(CheckCatalogTest, ChecksTheTicksOfASchedule) {
   const TimePoint later = now + Duration(1);
-  expect_only("row.time schedules/workflow 2: the time from which it counts is at",
+  expect_only("row.time schedules/workflow 2: the time from which it counts ticks is at",
               edit_schedule([=](ScheduleRecord& one) { one.from = later; }));
   expect_only("its last tick is at", edit_schedule([=](ScheduleRecord& one) { one.last = later; }));
   expect_only("row.value schedules/workflow 2: its first tick is later than its last one",

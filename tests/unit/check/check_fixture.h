@@ -1,6 +1,5 @@
-// CheckTest: a sound store that a batch has written, for the tests of the parts of the store check.
-// A test changes rows of it in a transaction that is then dropped. Any read of it can be made to
-// fail.
+// CheckTest: the fixture for the parts of the store check, with an undamaged store that a batch has
+// written. A test changes its rows in a transaction and drops that. Each read can be made to fail.
 #pragma once
 
 #include <functional>
@@ -40,7 +39,7 @@ class CheckTest : public BatchStoreTest {
     options.load = load_stored;
   }
 
-  // Writing a sound store. Each call is a batch.
+  // Writing an undamaged store. Each call is a batch.
 
   template <class Input>
   void run(const Input& input) {
@@ -50,34 +49,34 @@ class CheckTest : public BatchStoreTest {
     commit();
     batches.begin();
   }
-  void must(Command command) { run(CommandInput{++request_, std::move(command)}); }
+  void run_command(Command command) { run(CommandInput{++request_, std::move(command)}); }
   void define(const std::string& text) {
     auto workflow = load_stored(text);
     ASSERT_TRUE(workflow) << workflow.error().message;
-    must(ApplyWorkflow{.space = "default", .text = text, .workflow = *workflow});
+    run_command(ApplyWorkflow{.ns = "default", .text = text, .workflow = *workflow});
   }
   InstanceId start(const std::string& workflow, std::string key = "") {
-    must(StartInstance{.space = "default",
-                       .workflow = workflow,
-                       .input = {{"from", "test"}},
-                       .idempotency_key = std::move(key)});
+    run_command(StartInstance{.ns = "default",
+                              .workflow = workflow,
+                              .input = {{"from", "test"}},
+                              .idempotency_key = std::move(key)});
     return numbered_id(last_id);
   }
   void publish(Event event) {
-    run(EventInput{.space = "default",
+    run(EventInput{.ns = "default",
                    .sequence = ++sequence_,
                    .stamped = now,
                    .event = EncodedEvent(std::move(event))});
   }
 
   WorkflowNumber number_of(const std::string& workflow) {
-    return catalog.find_workflow(space, workflow)->number;
+    return catalog.find_workflow(ns, workflow)->number;
   }
 
-  // Changing it.
+  // Changing the store.
 
   std::string part(const InstanceId& id, Part which) const {
-    return part_key(rows::instance_prefix(space, id), which);
+    return part_key(rows::instance_prefix(ns, id), which);
   }
   /// Changes a record in its row, sealed or not.
   template <class T, class Edit>
@@ -100,7 +99,7 @@ class CheckTest : public BatchStoreTest {
     edit<HistoryRow>(*tx, Table::kHistory, rows::key_of(number), decode_history, encode, change);
   }
 
-  // Checking it.
+  // Checking the store.
 
   /// The findings, as lines `code table/key: found`.
   std::vector<std::string> found() {
@@ -123,20 +122,20 @@ class CheckTest : public BatchStoreTest {
     tx->drop();
     return lines;
   }
-  /// The change has that finding and no other.
+  /// Expects this finding and no other after the change.
   void expect_only(const std::string& line, const Change& change) {
     EXPECT_THAT(found_after(change), testing::ElementsAre(testing::HasSubstr(line)));
   }
-  /// The change has that finding and maybe others.
+  /// Expects this finding, and allows others, after the change.
   void expect_among(const std::string& line, const Change& change) {
     EXPECT_THAT(found_after(change), testing::Contains(testing::HasSubstr(line)));
   }
   void expect_sound() { EXPECT_THAT(found(), testing::IsEmpty()); }
 
-  /// The check of the store as it is, with its first read failing, then with its second, and so on:
-  /// it must find that a read failed and nothing else, for that may follow from it. Returns how
-  /// many reads there are.
-  uint64_t expect_each_read_to_count() {
+  /// Checks the store with its first read failing, then with its second, and so on. The report must
+  /// have the failed read as its only finding, because others may follow from it. Returns the
+  /// number of reads.
+  uint64_t expect_each_failed_read_alone() {
     return fail_each_read(
         [&]() -> Status {
           const auto report = TRY(check_store(*tx, options));

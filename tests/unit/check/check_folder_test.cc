@@ -1,4 +1,4 @@
-// The store check of a folder: what is a finding of its files, what is an error.
+// check_folder: the findings in the files of a store, and the errors.
 #include <fstream>
 
 #include "tests/support/file_bytes.h"
@@ -17,7 +17,7 @@ class CheckFolderTest : public CheckTest {
   CheckFolderTest() {
     define("id: ends\nstates: [{id: a, type: noop}]");
     start("ends");
-    must(PutSecret{.space = "default", .name = "s", .value = "secret"});
+    run_command(PutSecret{.ns = "default", .name = "s", .value = "secret"});
     close();
   }
   void close() {
@@ -38,7 +38,7 @@ class CheckFolderTest : public CheckTest {
   }
 };
 
-TEST_F(CheckFolderTest, OfASoundStoreHasNoFindingAndIsNotChanged) {
+TEST_F(CheckFolderTest, HasNoFindingInAnUndamagedStoreAndDoesNotChangeIt) {
   const std::string before = file_bytes(folder.path() / "data.mdb");
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
@@ -48,7 +48,7 @@ TEST_F(CheckFolderTest, OfASoundStoreHasNoFindingAndIsNotChanged) {
   EXPECT_EQ(file_bytes(folder.path() / "data.mdb") == before, true);
 }
 
-TEST_F(CheckFolderTest, ReportsWhatKeepsTheStoreFromBeingOpened) {
+TEST_F(CheckFolderTest, ReportsWhyAStoreCannotBeOpened) {
   const StoreReport files = damaged_files("what was found");
   EXPECT_THAT(lines_of(files), ElementsAre("store.damaged files/: what was found"));
   EXPECT_EQ(files.count(), 1U);
@@ -58,7 +58,7 @@ TEST_F(CheckFolderTest, ReportsWhatKeepsTheStoreFromBeingOpened) {
   const StoreReport report = damaged_pages(pages);
   EXPECT_THAT(lines_of(report),
               ElementsAre("store.damaged live/page 7: one", "store.damaged x/page 9: "));
-  EXPECT_EQ(report.count(), 5U) << "those left out as well";
+  EXPECT_EQ(report.count(), 5U) << "omitted findings are counted";
   EXPECT_TRUE(report.rows.empty());
 }
 
@@ -70,11 +70,11 @@ TEST_F(CheckFolderTest, FindsEachDamagedPage) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_THAT(lines_of(*report), testing::Each(StartsWith("store.damaged ")));
   EXPECT_THAT(lines_of(*report), testing::Contains(HasSubstr("/page ")));
-  EXPECT_TRUE(report->rows.empty()) << "LMDB does not read them";
+  EXPECT_TRUE(report->rows.empty()) << "LMDB does not read damaged pages";
 }
 
-TEST_F(CheckFolderTest, FindsThatTheDataFileIsEmptyOrGone) {
-  // Both journals have begun anew, so they know of data.mdb.
+TEST_F(CheckFolderTest, FindsAnEmptyOrMissingDataFile) {
+  // Both journals are started again, so they require data.mdb.
   for (int i = 0; i < 3; ++i) {
     const auto opened = Environment::open(folder.path()).value();
     Transaction writer(*opened);
@@ -88,29 +88,31 @@ TEST_F(CheckFolderTest, FindsThatTheDataFileIsEmptyOrGone) {
   EXPECT_THAT(lines(), ElementsAre(HasSubstr("store.damaged files/: ")));
 }
 
-TEST_F(CheckFolderTest, FindsADamagedNoteOfTheBatchInHand) {
+TEST_F(CheckFolderTest, FindsADamagedCrashNote) {
   write("in-hand", "rubbish");
-  EXPECT_THAT(lines(), ElementsAre(StartsWith("note.damaged in-hand/: ")));
+  EXPECT_THAT(lines(), ElementsAre(StartsWith("note.damaged "
+                                              "in-hand"
+                                              "/: ")));
 }
 
-TEST_F(CheckFolderTest, FailsForANoteThatCannotBeRead) {
+TEST_F(CheckFolderTest, FailsOnACrashNoteThatCannotBeRead) {
   std::filesystem::remove(folder.path() / "in-hand");
   std::filesystem::create_directory(folder.path() / "in-hand");
   const auto report = check();
-  ASSERT_FALSE(report) << "it is no damage";
+  ASSERT_FALSE(report) << "a failed read is not damage";
   EXPECT_NE(report.error().code, "store.corrupt");
 }
 
-TEST_F(CheckFolderTest, CountsSealedRowsWhereTheKeyIsGone) {
+TEST_F(CheckFolderTest, CountsSealedRowsWhenTheKeyIsMissing) {
   std::filesystem::remove(folder.path() / "secret-key");
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_THAT(lines_of(*report), IsEmpty());
   EXPECT_EQ(report->unreadable, 1U);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "none is made";
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "no key is created";
 }
 
-TEST_F(CheckFolderTest, FindsThatTheKeyIsAnother) {
+TEST_F(CheckFolderTest, FindsAWrongKey) {
   const std::filesystem::path other = folder.path() / "other-key";
   std::ofstream(other) << std::string(64, 'a') << "\n";
   const auto report = check(other);
@@ -141,7 +143,7 @@ TEST_F(CheckFolderTest, FailsForAStoreOfALaterFormat) {
   EXPECT_EQ(report.error().code, "store.version");
 }
 
-TEST_F(CheckFolderTest, AsksTheFilesWhichTreesThereAre) {
+TEST_F(CheckFolderTest, TakesTheListOfTreesFromTheFile) {
   std::string bytes = file_bytes(folder.path() / "data.mdb");
   for (size_t at = 0; (at = bytes.find("hooks", at)) != std::string::npos; ++at) {
     bytes.replace(at, 5, "hook#");

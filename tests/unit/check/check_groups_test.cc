@@ -20,7 +20,7 @@ states:
 - {id: a, type: noop}
 )";
 
-/// A group in which one event waits for another.
+/// A group with one waiting event.
 class CheckGroupsTest : public CheckTest {
  protected:
   CheckGroupsTest() {
@@ -60,19 +60,19 @@ class CheckGroupsTest : public CheckTest {
   std::string event_key;
 };
 
-TEST_F(CheckGroupsTest, OfASoundStoreHasNoFinding) {
+TEST_F(CheckGroupsTest, HasNoFindingInAnUndamagedStore) {
   EXPECT_EQ(rows_of(Table::kGroups), 3U);
   expect_sound();
 }
 
-TEST_F(CheckGroupsTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+TEST_F(CheckGroupsTest, ReportsAFailedReadAlone) {
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckGroupsTest, HoldsEachKeyAgainstItsForm) {
-  expect_only("row.key groups/0x0461: the key begins with none of 1, 2 and 3", put("\x04"
-                                                                                   "a",
-                                                                                   "x"));
+TEST_F(CheckGroupsTest, ChecksTheFormOfEachKey) {
+  expect_only("row.key groups/0x0461: the first byte of the key is not 1, 2 or 3", put("\x04"
+                                                                                       "a",
+                                                                                       "x"));
   expect_only("row.key groups/0x0161: the key is not a workflow and a group", put("\x01"
                                                                                   "a",
                                                                                   "x"));
@@ -87,33 +87,34 @@ TEST_F(CheckGroupsTest, HoldsEachKeyAgainstItsForm) {
   expect_only("the key is not a number", put("\x03" + std::string(8, '\0'), "x"));
 }
 
-TEST_F(CheckGroupsTest, HoldsTheCountsAgainstWhatWaits) {
+TEST_F(CheckGroupsTest, ChecksTheCountsAgainstTheWaitingEvents) {
   expect_only("group.counts groups/workflow 1 group ", counts({2, 0}));
-  expect_among("the group counts [2, 0], and [1, 0] events wait", counts({2, 0}));
-  expect_among("each entry of the group has an event", counts({1, 1}));
-  expect_among("no entry of the group has an event", counts({0, 0}));
-  expect_only("the group has 3 entries, and the start of its workflow 2", counts({1, 0, 0}));
+  expect_among("the counts of the group are [2, 0], but [1, 0] events wait", counts({2, 0}));
+  expect_among("each entry of the group has a waiting event, so it should have started an instance",
+               counts({1, 1}));
+  expect_among("no entry of the group has a waiting event", counts({0, 0}));
+  expect_only("the group has 3 entries, but its workflow's start has 2", counts({1, 0, 0}));
   expect_only("row.record groups/workflow 1 group ", put(counts_key, "rubbish"));
   expect_among("workflow.missing groups/workflow 1 group ",
-               [&](Transaction& in) { erase_workflow(in, space, "pairs"); });
+               [&](Transaction& in) { erase_workflow(in, ns, "pairs"); });
 }
 
-TEST_F(CheckGroupsTest, HoldsTheGroupAgainstAStartOfAnotherKind) {
+TEST_F(CheckGroupsTest, ChecksAGroupAgainstAStartOfAnotherKind) {
   const std::string text = "id: pairs\nstates: [{id: a, type: noop}]";
   Writer key;
   key.raw(rows::workflow_prefix(number_of("pairs")));
   key.u32(1);
-  expect_only("the group has 2 entries, and the start of its workflow 0", [&](Transaction& in) {
+  expect_only("the group has 2 entries, but its workflow's start has 0", [&](Transaction& in) {
     in.put(Table::kDefinitions, key.view(), encode(DefinitionRecord{now, text}));
   });
 }
 
-TEST_F(CheckGroupsTest, HoldsAnEventAgainstTheRowsThatLeadToIt) {
+TEST_F(CheckGroupsTest, ChecksAnEventAgainstTheRowsThatReferToIt) {
   expect_only("group.event groups/workflow 1 group ", erase(number_key));
-  expect_among("the row of its number does not lead to it", put(number_key, counts_key));
+  expect_among("the row of its number does not name it", put(number_key, counts_key));
   expect_only("its group has no row of counts", erase(counts_key));
   expect_among("its group has 0 entries", counts({}));
-  expect_among("group.number groups/number 1: it does not lead to a waiting event of that number",
+  expect_among("group.number groups/number 1: it does not name a waiting event with that number",
                erase(event_key));
   for (const std::string& value : {std::string(), std::string("\x02"), std::string("rubbish"),
                                    std::string(600, '\x02'), event_key + "x"}) {
@@ -122,26 +123,26 @@ TEST_F(CheckGroupsTest, HoldsAnEventAgainstTheRowsThatLeadToIt) {
   expect_among("counter.behind groups/number 7", put("\x03" + rows::key_of(uint64_t{7}), "x"));
 }
 
-TEST_F(CheckGroupsTest, HoldsAnEventAgainstItsGroupAndItsEntry) {
+TEST_F(CheckGroupsTest, ChecksAnEventAgainstItsGroupAndItsEntry) {
   expect_only("row.event groups/workflow 1 group ",
               edit_event([](GroupedRecord& one) { one.event = "{}"; }));
   expect_only("row.record groups/workflow 1 group ", put(event_key, "rubbish"));
-  expect_only("the event does not correlate with its group",
+  expect_only("the correlation of the event is not that of its group",
               edit_event([&](GroupedRecord& one) { one.event = json_event("left", "another"); }));
-  expect_only("its entry waits for left, and its type is right",
+  expect_only("its entry waits for type left, but its type is right",
               edit_event([&](GroupedRecord& one) { one.event = json_event("right", "k"); }));
-  expect_only("the event has no end of its lifespan",
+  expect_only("the event never expires",
               edit_event([](GroupedRecord& one) { one.expires.reset(); }));
 }
 
-TEST_F(CheckGroupsTest, TakesWhatAPurgeOfClosedGroupsHasYetToErase) {
+TEST_F(CheckGroupsTest, AllowsRowsThatAPurgeOfClosedGroupsWillErase) {
   const auto close = [&](Transaction& in) {
-    auto record = *read_workflow(in, space, "pairs").value();
-    record.groups_from = record.latest;  // other groups than before
-    write_workflow(in, space, "pairs", record);
+    auto record = *read_workflow(in, ns, "pairs").value();
+    record.groups_from = record.latest;  // the old groups are closed
+    write_workflow(in, ns, "pairs", record);
     write_purge(in, {Purge::Kind::kGroups,
                      static_cast<uint64_t>(record.number),
-                     {.space = "default", .workflow = "pairs", .up_to = 1}});
+                     {.ns = "default", .workflow = "pairs", .up_to = 1}});
   };
   EXPECT_THAT(found_after([&](Transaction& in) {
                 close(in);
@@ -151,14 +152,13 @@ TEST_F(CheckGroupsTest, TakesWhatAPurgeOfClosedGroupsHasYetToErase) {
   EXPECT_THAT(found_after(close), Not(Contains(HasSubstr("purge.target"))));
 }
 
-TEST_F(CheckGroupsTest, APurgeErasesNoGroupOfTheWorkflowAsItIs) {
+TEST_F(CheckGroupsTest, RefusesAPurgeOfTheCurrentGroupsOfAWorkflow) {
   expect_among(
-      "the event waits in a group of its workflow as it is, and a purge up to event 1 "
-      "erases it",
+      "the event waits in a current group of its workflow, but a purge up to event 1 erases it",
       [&](Transaction& in) {
         write_purge(in, {Purge::Kind::kGroups,
                          static_cast<uint64_t>(number_of("pairs")),
-                         {.space = "default", .workflow = "pairs", .up_to = 1}});
+                         {.ns = "default", .workflow = "pairs", .up_to = 1}});
       });
 }
 

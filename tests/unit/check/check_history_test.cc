@@ -13,150 +13,152 @@ states:
 - {id: second, type: consumeEvent, event: {type: go}}
 )";
 
-/// One instance that waits in its second state, with history rows 1 and 2, and one that has ended,
-/// with row 3.
+/// An instance that waits in its second state, with the history rows 1 and 2, and an ended
+/// instance, with row 3.
 class CheckHistoryTest : public CheckTest {
  protected:
   CheckHistoryTest() {
     define(kTwoWaits);
     define("id: ends\nstates: [{id: a, type: noop}]");
-    lives = start("waits");
+    live_id = start("waits");
     now += std::chrono::seconds(1);
     publish({.id = "1", .source = "/s", .type = "go"});
-    ended = start("ends");
+    ended_id = start("ends");
   }
   Change row(uint64_t number, const std::function<void(HistoryRow&)>& change) {
     return [=, this](Transaction&) { edit_history(number, change); };
   }
   Change head(const std::function<void(Instance&)>& change) {
-    return [=, this](Transaction&) { edit_head(lives, change); };
+    return [=, this](Transaction&) { edit_head(live_id, change); };
   }
   std::string at(const InstanceId& id) const {
-    return fmt::format("{}/default/{} head: ", id == lives ? "live" : "ended", to_string(id));
+    return fmt::format("{}/default/{} head: ", id == live_id ? "live" : "ended", to_string(id));
   }
 
-  InstanceId lives;
-  InstanceId ended;
+  InstanceId live_id;
+  InstanceId ended_id;
 };
 
-TEST_F(CheckHistoryTest, OfASoundStoreHasNoFinding) {
+TEST_F(CheckHistoryTest, HasNoFindingInAnUndamagedStore) {
   EXPECT_EQ(rows_of(Table::kHistory), 3U);
   expect_sound();
 }
 
-TEST_F(CheckHistoryTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+TEST_F(CheckHistoryTest, ReportsAFailedReadAlone) {
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
 TEST_F(CheckHistoryTest, FollowsTheChainToItsFirstRow) {
   const auto erase = [](uint64_t number) {
     return [=](Transaction& in) { in.erase(Table::kHistory, rows::key_of(number)); };
   };
-  expect_only("history.missing " + at(lives) + "history row 2 is not there", erase(2));
-  expect_only("history.missing history/2: history row 1 is not there", erase(1));
-  expect_only("history.missing " + at(ended) + "history row 3 is not there", erase(3));
+  expect_only("history.missing " + at(live_id) + "history row 2 does not exist", erase(2));
+  expect_only("history.missing history/2: history row 1 does not exist", erase(1));
+  expect_only("history.missing " + at(ended_id) + "history row 3 does not exist", erase(3));
   expect_only("row.record history/1", [](Transaction& in) {
     in.put(Table::kHistory, rows::key_of(uint64_t{1}), "rubbish");
   });
-  expect_only("history.owner history/1: it is in the chain of instance " + to_string(lives) +
-                  " and names " + to_string(ended) + " in default",
-              row(1, [&](HistoryRow& one) { one.instance = ended; }));
+  expect_only("history.owner history/1: it is in the chain of instance " + to_string(live_id) +
+                  ", but names " + to_string(ended_id) + " in default",
+              row(1, [&](HistoryRow& one) { one.instance = ended_id; }));
   expect_among("history.owner history/1",
-               row(1, [](HistoryRow& one) { one.space = NamespaceNumber(9); }));
+               row(1, [](HistoryRow& one) { one.ns = NamespaceNumber(9); }));
   for (const uint64_t previous : {1, 2, 3}) {
-    expect_only(fmt::format("history.order history/1: the row before it is {}", previous),
-                row(1, [=](HistoryRow& one) { one.previous = previous; }));
+    expect_only(
+        fmt::format("history.order history/1: its previous row is {}, expected a lower number",
+                    previous),
+        row(1, [=](HistoryRow& one) { one.previous = previous; }));
   }
 }
 
 TEST_F(CheckHistoryTest, CountsTheRecordsOfTheChain) {
-  const uint64_t records = read_living(*tx, space, lives).value()->history_count;
-  expect_only(fmt::format("history.count {}the head counts {} records, and {} are there", at(lives),
+  const uint64_t records = read_live(*tx, ns, live_id).value()->history_count;
+  expect_only(fmt::format("history.count {}the head counts {} records, but {} exist", at(live_id),
                           records + 1, records),
               head([](Instance& one) { ++one.history_count; }));
-  expect_among("history.count " + at(lives) + "the instance has no history",
+  expect_among("history.count " + at(live_id) + "the instance has no history",
                head([](Instance& one) { one.last_history = 0; }));
   expect_among("row.value history/1: the row has no record",
                row(1, [](HistoryRow& one) { one.records.clear(); }));
 }
 
-TEST_F(CheckHistoryTest, HoldsRecordsAgainstTheirOrder) {
+TEST_F(CheckHistoryTest, ChecksTheOrderOfRecords) {
   expect_among("history.order history/1: the first record is not `started`",
                row(1, [](HistoryRow& one) { one.records.front().kind = HistoryKind::kLog; }));
   expect_among(
-      "history.order history/1: a record is later than the one behind it",
+      "history.order history/1: a record is later than the next record",
       row(1, [&](HistoryRow& one) { one.records.back().time = now + std::chrono::seconds(1); }));
   expect_among("row.time history/2: its last record is at", row(2, [&](HistoryRow& one) {
                  one.records.back().time = now + std::chrono::seconds(1);
                }));
-  expect_among("instance.status " + at(lives) + "it started at", row(1, [](HistoryRow& one) {
+  expect_among("instance.status " + at(live_id) + "it started at", row(1, [](HistoryRow& one) {
                  one.records.front().time -= std::chrono::seconds(1);
                }));
 }
 
-TEST_F(CheckHistoryTest, HoldsTheEndAgainstTheHead) {
-  expect_among("history.order history/2: it ends with `ended`, and the instance lives",
+TEST_F(CheckHistoryTest, ChecksTheEndAgainstTheHead) {
+  expect_among("history.order history/2: it ends with `ended`, but the instance is live",
                row(2, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kEnded; }));
-  expect_among("history.order history/3: it does not end with `ended`, and the instance has ended",
+  expect_among("history.order history/3: it does not end with `ended`, but the instance has ended",
                row(3, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kLog; }));
-  expect_among("instance.status " + at(ended) + "it ended at", row(3, [](HistoryRow& one) {
+  expect_among("instance.status " + at(ended_id) + "it ended at", row(3, [](HistoryRow& one) {
                  one.records.back().time -= std::chrono::milliseconds(1);
                }));
-  expect_only("it is complete, and its history says that it ended as \"failed\"",
+  expect_only("it is complete, but its history says that it ended as \"failed\"",
               row(3, [](HistoryRow& one) {
                 one.records.back().detail = Json{{"status", "failed"}};
               }));
 }
 
-TEST_F(CheckHistoryTest, HoldsTheStoryAgainstTheInstance) {
-  expect_only("row.value " + at(lives) + "it is in run 2, and its history tells of 1",
+TEST_F(CheckHistoryTest, ChecksTheRecordsAgainstTheInstance) {
+  expect_only("row.value " + at(live_id) + "it is in run 2, but its history has 1 runs",
               head([](Instance& one) { one.run = 2; }));
   expect_among(
-      "instance.state history/2: a record names state \"other\", and its revision has no "
-      "such state",
+      "instance.state history/2: a record names state \"other\", but its revision has no such "
+      "state",
       row(2, [](HistoryRow& one) { one.records.back().state = "other"; }));
-  expect_among("it is in state \"first\", and its history ends in state \"second\"",
+  expect_among("it is in state \"first\", but its history ends in state \"second\"",
                head([](Instance& one) { one.state = 0; }));
-  expect_among("it is in state \"second\", where it does not start, and made no transition",
+  expect_among("it is in state \"second\", which is not its first state, but it made no transition",
                head([](Instance& one) { one.transitions = 0; }));
   expect_only(
-      "its data is not what it entered its state with, by its history",
-      [&](Transaction& in) { in.put(Table::kLive, part(lives, Part::kData), R"({"other":1})"); });
+      "its data is not the data with which it entered its state by its history",
+      [&](Transaction& in) { in.put(Table::kLive, part(live_id, Part::kData), R"({"other":1})"); });
 }
 
-TEST_F(CheckHistoryTest, HoldsSealsAgainstTheOrderOfTheRows) {
+TEST_F(CheckHistoryTest, ChecksTheOrderOfSealedRows) {
   const auto seal_row = [](uint64_t number) {
     return [=](Transaction& in) {
       const std::string key = rows::key_of(number);
       rows::put(in, Table::kHistory, key, std::string(*in.get(Table::kHistory, key)), true);
     };
   };
-  expect_among("instance.seal history/2: the row is sealed, and the head of its instance is not",
+  expect_among("instance.seal history/2: the row is sealed, but the head of its instance is not",
                seal_row(2));
-  expect_among("instance.seal history/1: the row is sealed, and a later one is not", seal_row(1));
+  expect_among("instance.seal history/1: the row is sealed, but a later row is not", seal_row(1));
 }
 
-TEST_F(CheckHistoryTest, FindsRowsThatAreInNoChain) {
+TEST_F(CheckHistoryTest, FindsRowsOutsideOfEachChain) {
   const auto add = [&](const InstanceId& owner, NamespaceNumber of) {
     return [=, this](Transaction& in) {
-      HistoryRow orphan{.space = of, .instance = owner};
+      HistoryRow orphan{.ns = of, .instance = owner};
       orphan.records.push_back({.time = now, .kind = HistoryKind::kStarted});
       write_history(in, 4, orphan);
       write_counter(in, Counter::kHistory, 4);
     };
   };
   expect_only(
-      "history.orphan history/4: it is not in the chain of its instance " + to_string(lives),
-      add(lives, space));
+      "history.orphan history/4: it is not in the chain of its instance " + to_string(live_id),
+      add(live_id, ns));
   expect_only("history.orphan history/4: its instance " + to_string(numbered_id(99)) +
                   " in default does not exist",
-              add(numbered_id(99), space));
+              add(numbered_id(99), ns));
   EXPECT_THAT(found_after([&](Transaction& in) {
-                add(numbered_id(99), space)(in);
+                add(numbered_id(99), ns)(in);
                 write_purge(in, {Purge::Kind::kHistory, 4, {}});
               }),
               IsEmpty())
-      << "a purge erases it";
+      << "a purge will erase it";
   expect_only("row.key history/0x616263",
               [](Transaction& in) { in.put(Table::kHistory, "abc", "x"); });
   expect_among("counter.behind history/9",

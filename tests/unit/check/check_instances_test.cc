@@ -31,7 +31,7 @@ class CheckInstancesTest : public CheckTest {
   std::string at(const InstanceId& id, const char* which = "head") const {
     return fmt::format("{}/default/{} {}: ", id == ends ? "ended" : "live", to_string(id), which);
   }
-  /// The head of that instance changed.
+  /// Changes the head of the instance.
   Change head(const InstanceId& id, const std::function<void(Instance&)>& change) {
     return [=, this](Transaction&) {
       edit_head(id, change, id == ends ? Table::kEnded : Table::kLive);
@@ -57,60 +57,60 @@ class CheckInstancesTest : public CheckTest {
   InstanceId ends;
 };
 
-TEST_F(CheckInstancesTest, OfASoundStoreHaveNoFinding) { expect_sound(); }
+TEST_F(CheckInstancesTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckInstancesTest, TellAReadThatFailsAndNothingThatMayFollowFromIt) {
-  EXPECT_GT(expect_each_read_to_count(), 40U);
+TEST_F(CheckInstancesTest, ReportsAFailedReadAlone) {
+  EXPECT_GT(expect_each_failed_read_alone(), 40U);
 }
 
 // Rows.
 
-TEST_F(CheckInstancesTest, AreHeldAgainstTheirKeys) {
-  constexpr const char* kSays = "the key is not a namespace, an instance and one of its parts";
-  const std::string prefix = rows::instance_prefix(space, waits);
+TEST_F(CheckInstancesTest, ChecksTheKeysOfInstances) {
+  constexpr const char* kFinding = "the key is not a namespace, an instance and one of its parts";
+  const std::string prefix = rows::instance_prefix(ns, waits);
   for (const std::string& key : {std::string("abc"), prefix, prefix + "\x07", prefix + "\x05",
                                  prefix + std::string(2, '\0')}) {
-    expect_only(kSays, put(key, "x"));
+    expect_only(kFinding, put(key, "x"));
   }
   expect_among(
-      "instance.key " + at(waits) + "the head is of instance " + to_string(numbered_id(99)),
+      "instance.key " + at(waits) + "the head belongs to instance " + to_string(numbered_id(99)),
       head(waits, [](Instance& one) { one.id = numbered_id(99); }));
-  expect_among("instance.key ", head(waits, [](Instance& one) { one.space = NamespaceNumber(9); }));
+  expect_among("instance.key ", head(waits, [](Instance& one) { one.ns = NamespaceNumber(9); }));
   expect_among("row.record " + at(waits), put(part(waits, Part::kHead), "rubbish"));
 }
 
-TEST_F(CheckInstancesTest, AreMissedInTheirParts) {
+TEST_F(CheckInstancesTest, RequiresTheRowsOfAnInstance) {
   const auto erase = [&](const std::string& key) {
     return [=](Transaction& in) { in.erase(Table::kLive, key); };
   };
-  expect_among("instance.no_head " + at(waits, "input") + "there are rows of the instance and no",
+  expect_among("instance.no_head " + at(waits, "input") + "the instance has rows, but no head",
                erase(part(waits, Part::kHead)));
   expect_among("instance.parts " + at(waits) + "its input is missing",
                erase(part(waits, Part::kInput)));
-  expect_among("instance.parts " + at(calls, "call 1") + "call 0 is missing in front of it",
+  expect_among("instance.parts " + at(calls, "call 1") + "call 0 before it is missing",
                erase(call_key(0)));
-  expect_among("its head tells of 2 calls, and 1 are there", erase(call_key(1)));
-  expect_among("it has data of a failed state, and its head tells of none",
+  expect_among("its head has 2 calls, but 1 rows of calls exist", erase(call_key(1)));
+  expect_among("it has data of a failed state, but its head has none",
                put(part(waits, Part::kFailedData), "{}"));
-  expect_among("there is data as the state found it, and the instance does not leave a state",
+  expect_among("it has the data at the entry of its state, but does not leave a state",
                put(part(waits, Part::kFoundData), "{}"));
   expect_only("an instance that has ended has only input, data and the data of its failed state",
               put(part(ends, Part::kSlots), "x", Table::kEnded));
 }
 
-TEST_F(CheckInstancesTest, HaveTextsThatAreJson) {
+TEST_F(CheckInstancesTest, ChecksTheJsonOfInstances) {
   expect_among("row.json " + at(waits, "input") + "the text is not JSON",
                put(part(waits, Part::kInput), "{"));
   expect_among("row.value " + at(waits, "input") + "the input is not an object",
                put(part(waits, Part::kInput), "[]"));
   expect_among("row.json " + at(waits, "data"), put(part(waits, Part::kData), "{"));
   expect_among("row.record " + at(waits, "slots"), put(part(waits, Part::kSlots), "rubbish"));
-  expect_among("row.value " + at(waits, "slots") + "the row of slots has none",
+  expect_among("row.value " + at(waits, "slots") + "the row has no slots",
                put(part(waits, Part::kSlots), encode_slots({})));
 }
 
-TEST_F(CheckInstancesTest, HaveNoSealedRowBesideAPlainHead) {
-  expect_among("instance.seal " + at(waits, "input") + "the row is sealed, and the head is not",
+TEST_F(CheckInstancesTest, RefusesASealedRowWithAPlainHead) {
+  expect_among("instance.seal " + at(waits, "input") + "the row is sealed, but the head is not",
                [&](Transaction& in) {
                  const std::string key = part(waits, Part::kInput);
                  rows::put(in, Table::kLive, key, std::string(*in.get(Table::kLive, key)), true);
@@ -119,81 +119,85 @@ TEST_F(CheckInstancesTest, HaveNoSealedRowBesideAPlainHead) {
 
 // Status.
 
-TEST_F(CheckInstancesTest, ThatLiveHaveAStatusThatFits) {
+TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
   using enum InstanceStatus;
   const struct {
-    const char* says;
+    const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"it has ended, and stands with the living", [](Instance& one) { one.status = kComplete; }},
-      {"it lives, and its phase is `ended`", [](Instance& one) { one.phase = Phase::kEnded; }},
-      {"it lives, and has a time of its end", [](Instance& one) { one.ended_at = one.started_at; }},
-      {"its flag `paused` is not as its status", [](Instance& one) { one.paused = true; }},
-      {"its flag `paused` is not as its status", [](Instance& one) { one.status = kPaused; }},
-      {"it is pending, and does not enter a state", [](Instance& one) { one.status = kPending; }},
-      {"it is running, and waits", [](Instance& one) { one.status = kRunning; }},
-      {"it is waiting, and enters or leaves a state",
+      {"it has ended, but is in `live`", [](Instance& one) { one.status = kComplete; }},
+      {"it is live, but its phase is `ended`", [](Instance& one) { one.phase = Phase::kEnded; }},
+      {"it is live, but has an end time", [](Instance& one) { one.ended_at = one.started_at; }},
+      {"its flag `paused` does not match its status", [](Instance& one) { one.paused = true; }},
+      {"its flag `paused` does not match its status", [](Instance& one) { one.status = kPaused; }},
+      {"it is pending, but does not enter a state", [](Instance& one) { one.status = kPending; }},
+      {"it is running, but its phase is that of a wait",
+       [](Instance& one) { one.status = kRunning; }},
+      {"it is waiting, but enters or leaves a state",
        [](Instance& one) { one.phase = Phase::kLeaving; }},
-      {"an evaluation is under way, and it waits", [](Instance& one) { one.parked = true; }},
-      {"it has listeners, and does not wait",
+      {"an evaluation is under way, but its phase is that of a wait",
+       [](Instance& one) { one.parked = true; }},
+      {"it has listeners, but does not wait",
        [](Instance& one) {
          one.status = kRunning;
          one.phase = Phase::kEntering;
        }},
-      {"it is being cancelled, and has no call that runs",
+      {"it is being cancelled, but is paused or has no calls",
        [](Instance& one) { one.cancelling = true; }},
   };
   for (const auto& row : table) {
-    expect_among("instance.status " + at(waits) + row.says, head(waits, row.change));
+    expect_among("instance.status " + at(waits) + row.finding, head(waits, row.change));
   }
-  expect_among("instance.status " + at(calls) + "it has calls, and does not wait",
+  expect_among("instance.status " + at(calls) + "it has calls, but does not wait",
                head(calls, [](Instance& one) {
                  one.status = kRunning;
                  one.phase = Phase::kEntering;
                }));
 }
 
-TEST_F(CheckInstancesTest, ThatHaveEndedHaveAStatusThatFits) {
+TEST_F(CheckInstancesTest, ChecksTheStatusOfAnEndedInstance) {
   using enum InstanceStatus;
   const struct {
-    const char* says;
+    const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"it has not ended, and stands with the ended", [](Instance& one) { one.status = kWaiting; }},
-      {"it has ended, and its phase is another",
+      {"it has not ended, but is in `ended`", [](Instance& one) { one.status = kWaiting; }},
+      {"it has ended, but its phase is not `ended`",
        [](Instance& one) { one.phase = Phase::kLeaving; }},
-      {"it has ended, and has no time of its end", [](Instance& one) { one.ended_at.reset(); }},
+      {"it has ended, but has no end time", [](Instance& one) { one.ended_at.reset(); }},
       {"it ended before it started",
        [](Instance& one) { one.ended_at = one.started_at - Duration(1); }},
-      {"it has ended, and is paused, or evaluates", [](Instance& one) { one.paused = true; }},
-      {"it has ended, and is paused, or evaluates", [](Instance& one) { one.parked = true; }},
-      {"it has ended, and awaits its next run", [](Instance& one) { one.awaits_run = true; }},
-      {"it has ended, and has calls or listeners",
+      {"it has ended, but is paused or has an evaluation under way",
+       [](Instance& one) { one.paused = true; }},
+      {"it has ended, but is paused or has an evaluation under way",
+       [](Instance& one) { one.parked = true; }},
+      {"it has ended, but waits for its next run", [](Instance& one) { one.awaits_run = true; }},
+      {"it has ended, but has calls or listeners",
        [](Instance& one) { one.listeners.push_back({.filter = {.type = "t"}}); }},
-      {"it has ended, and has timers",
+      {"it has ended, but has timers",
        [](Instance& one) {
          one.timers = {{TimerKind::kKill, one.started_at}};
        }},
-      {"it is complete, and has an error",
+      {"it is complete, but has an error",
        [](Instance& one) {
          one.error = Error{"a", "b"};
        }},
-      {"it did not complete, and has no error", [](Instance& one) { one.status = kFailed; }},
+      {"it did not complete, but has no error", [](Instance& one) { one.status = kFailed; }},
   };
   for (const auto& row : table) {
-    expect_among("instance.status " + at(ends) + row.says, head(ends, row.change));
+    expect_among("instance.status " + at(ends) + row.finding, head(ends, row.change));
   }
 }
 
-TEST_F(CheckInstancesTest, HaveValuesWithinTheirRange) {
+TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
   const struct {
-    const char* says;
+    const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"attempts count from 1, and its state is in attempt 0",
+      {"its state is in attempt 0, but attempts count from 1",
        [](Instance& one) { one.attempt = 0; }},
-      {"runs count from 1, and it is in run 0", [](Instance& one) { one.run = 0; }},
-      {"its policy counts from run 2, and it is in run 1",
+      {"it is in run 0, but runs count from 1", [](Instance& one) { one.run = 0; }},
+      {"its policy counts from run 2, but it is in run 1",
        [](Instance& one) { one.first_run = 2; }},
       {"its policy counts from run 0", [](Instance& one) { one.first_run = 0; }},
       {"it entered its state in step 99", [](Instance& one) { one.entered = 99; }},
@@ -204,7 +208,7 @@ TEST_F(CheckInstancesTest, HaveValuesWithinTheirRange) {
       {"its idempotency key is not UTF-8", [](Instance& one) { one.idempotency_key = "\xff"; }},
   };
   for (const auto& row : table) {
-    expect_among("row.value " + at(waits) + row.says, head(waits, row.change));
+    expect_among("row.value " + at(waits) + row.finding, head(waits, row.change));
   }
   expect_among("row.record " + at(waits), head(waits, [](Instance& one) { one.own_policy = "{"; }));
   for (const auto field : {&Instance::started_at, &Instance::execution_from, &Instance::runs_from,
@@ -214,88 +218,89 @@ TEST_F(CheckInstancesTest, HaveValuesWithinTheirRange) {
   }
   expect_among("row.time " + at(ends) + "its end is at",
                head(ends, [&](Instance& one) { one.ended_at = now + Duration(1); }));
-  expect_among("counter.behind " + at(waits) + "number 9 was given, and the counter `g`",
+  expect_among("counter.behind " + at(waits) + "number 9 was assigned, but the counter `g`",
                head(waits, [](Instance& one) { one.listen_from = 9; }));
 }
 
-// Their place.
+// State and revision.
 
-TEST_F(CheckInstancesTest, HaveAStateAndAWayOutOfTheirRevision) {
-  expect_among("instance.state " + at(waits) + "it is in state 1, and its revision has 1 states",
+TEST_F(CheckInstancesTest, ChecksTheStateAndTheExitAgainstTheRevision) {
+  expect_among("instance.state " + at(waits) + "it is in state 1, but its revision has 1 states",
                head(waits, [](Instance& one) { one.state = 1; }));
-  expect_among("it came by way out 3, counted from 0, of 1",
+  expect_among("it came by exit 3, counted from 0, of 1",
                head(waits, [](Instance& one) { one.exit = 3; }));
-  expect_among("it leaves by way out 3, counted from 0, of 1", head(waits, [](Instance& one) {
+  expect_among("it leaves by exit 3, counted from 0, of 1", head(waits, [](Instance& one) {
                  one.exit = 3;
                  one.phase = Phase::kLeaving;
                }));
-  expect_among("the state that failed is \"other\", and its revision has no state of that name",
+  expect_among("the failed state is \"other\", but its revision has no state of that name",
                head(waits, [](Instance& one) { one.failed_state = "other"; }));
-  expect_among("it is on the way through `on_failure` (flag 2), and its definition leads nothing",
-               head(waits, [](Instance& one) { one.failing = true; }));
+  expect_among(
+      "its flag `failing` (2) says that it runs `on_failure`, but its definition has no such",
+      head(waits, [](Instance& one) { one.failing = true; }));
 }
 
-TEST_F(CheckInstancesTest, HaveARevisionThatExists) {
-  expect_among("definition.missing " + at(waits) + "revision 9 of workflow 1 is not there",
+TEST_F(CheckInstancesTest, RequiresTheRevisionOfALiveInstance) {
+  expect_among("definition.missing " + at(waits) + "revision 9 of workflow 1 does not exist",
                head(waits, [](Instance& one) { one.revision.number = 9; }));
   expect_among("workflow.missing " + at(waits) + "no workflow has the number 9",
                head(waits, [](Instance& one) { one.revision.workflow = WorkflowNumber(9); }));
   const auto gone =
       found_after(head(ends, [](Instance& one) { one.revision.workflow = WorkflowNumber(9); }));
   EXPECT_THAT(gone, testing::Not(testing::Contains(testing::HasSubstr("workflow.missing"))))
-      << "one that has ended may be left of a workflow that was deleted";
+      << "the workflow of an ended instance may have been deleted";
 }
 
-TEST_F(CheckInstancesTest, OfOneIdAreOne) {
-  expect_among("instance.twice " + at(waits) + "there is an ended instance of this id, too",
+TEST_F(CheckInstancesTest, RefusesTwoInstancesOfOneId) {
+  expect_among("instance.twice " + at(waits) + "an ended instance has this id, too",
                [&](Transaction& in) {
                  const std::string key = part(waits, Part::kHead);
                  in.put(Table::kEnded, key, std::string(*in.get(Table::kLive, key)));
                });
 }
 
-TEST_F(CheckInstancesTest, AreFoundByTheirIdempotencyKey) {
-  expect_only(
-      "instance.idempotency " + at(waits) + "its idempotency key key does not lead to it",
-      [&](Transaction& in) { erase_idempotency(in, *read_living(in, space, waits).value()); });
+TEST_F(CheckInstancesTest, RequiresTheIdempotencyRowOfAnInstance) {
+  expect_only("instance.idempotency " + at(waits) + "its idempotency key key does not name it",
+              [&](Transaction& in) { erase_idempotency(in, *read_live(in, ns, waits).value()); });
   expect_among("instance.idempotency " + at(waits),
                head(waits, [](Instance& one) { one.idempotency_key = std::string(600, 'k'); }));
 }
 
 // Calls.
 
-TEST_F(CheckInstancesTest, HaveCallsWhoseStatusFits) {
+TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
   using enum Call::Status;
   const std::string where = "call.state " + at(calls, "call 0");
   const struct {
-    const char* says;
+    const char* finding;
     void (*change)(Call&);
   } table[] = {
-      {"the time of its next attempt does not fit its status",
+      {"the time of its next attempt does not match its status",
        [](Call& one) { one.status = kBetween; }},
-      {"it is queued, and had an attempt", [](Call& one) { one.status = kQueued; }},
-      {"it had no attempt, and is not queued", [](Call& one) { one.attempt = 0; }},
-      {"it had no attempt, and is not queued", [](Call& one) { one.id = {}; }},
-      {"it has ended, and has deadlines",
+      {"it is queued, but had an attempt", [](Call& one) { one.status = kQueued; }},
+      {"it had no attempt, but is not queued", [](Call& one) { one.attempt = 0; }},
+      {"it had no attempt, but is not queued", [](Call& one) { one.id = {}; }},
+      {"it has ended, but has deadlines",
        [](Call& one) {
          one.status = kDone;
          one.deadlines[0] = from_millis(1);
        }},
   };
-  for (const auto& row : table) expect_among(where + row.says, call(row.change));
+  for (const auto& row : table) expect_among(where + row.finding, call(row.change));
   expect_among("row.time " + at(calls, "call 0") + "its first attempt is at",
                call([&](Call& one) { one.first_at = now + Duration(1); }));
 }
 
-TEST_F(CheckInstancesTest, HaveTasksForTheCallsThatRunOutside) {
-  const InstanceId task = read_living(*tx, space, calls).value()->calls.at(0).id;
-  expect_only("call.task " + at(calls, "call 0") + "task " + to_string(task) + " is not there",
+TEST_F(CheckInstancesTest, RequiresATaskForEachCallOutsideMillrace) {
+  const InstanceId task = read_live(*tx, ns, calls).value()->calls.at(0).id;
+  expect_only("call.task " + at(calls, "call 0") + "task " + to_string(task) + " does not exist",
               [&](Transaction& in) { erase_task(in, task); });
-  expect_among("call.task " + at(calls, "call 0") + "task " + to_string(task) + " is of another",
-               [&](Transaction& in) {
-                 edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
-                                 [](StartTask& one) { one.caller->index = 1; });
-               });
+  expect_among(
+      "call.task " + at(calls, "call 0") + "task " + to_string(task) + " belongs to another",
+      [&](Transaction& in) {
+        edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
+                        [](StartTask& one) { one.caller->index = 1; });
+      });
 }
 
 }  // namespace

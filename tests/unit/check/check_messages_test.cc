@@ -14,21 +14,21 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kTellsNowAndLater = R"(
+constexpr const char* kGeneratesNowAndLater = R"(
 id: tells
 states:
 - {id: now, type: generateEvent, event: {type: told, source: s}, transition: later}
 - {id: later, type: generateEvent, delay: PT10M, event: {type: told, source: s}}
 )";
 
-/// With an event in the outbox, a delayed one, and the instance that generated both.
+/// A store with an event in the outbox, a delayed event, and the instance that generated both.
 class CheckMessagesTest : public CheckTest {
  protected:
   CheckMessagesTest() {
-    define(kTellsNowAndLater);
-    tells = start("tells", "key");
-    // What more each test needs: all counters have come far enough.
-    for (const Counter which : {Counter::kHook, Counter::kRecent, Counter::kDelayed,
+    define(kGeneratesNowAndLater);
+    generator = start("tells", "key");
+    // The tests use numbers up to 9.
+    for (const Counter which : {Counter::kWebhook, Counter::kKeptEvents, Counter::kDelayed,
                                 Counter::kNamespace, Counter::kWorkflow, Counter::kOutbox}) {
       write_counter(*tx, which, 9);
     }
@@ -49,17 +49,17 @@ class CheckMessagesTest : public CheckTest {
     return encode_json_event({.id = "1", .source = source, .type = type});
   }
 
-  InstanceId tells;
+  InstanceId generator;
 };
 
-TEST_F(CheckMessagesTest, OfASoundStoreHaveNoFinding) {
+TEST_F(CheckMessagesTest, HasNoFindingInAnUndamagedStore) {
   EXPECT_EQ(rows_of(Table::kOutbox), 1U);
   EXPECT_EQ(rows_of(Table::kDelayed), 1U);
   EXPECT_EQ(rows_of(Table::kIdempotency), 1U);
   expect_sound();
 }
 
-TEST_F(CheckMessagesTest, TellAReadThatFailsAndNothingThatMayFollowFromIt) {
+TEST_F(CheckMessagesTest, ReportsAFailedReadAlone) {
   const OutboxRecord kept = *read_outbox(*tx, 1).value();
   write_sent(*tx, 1,
              {.stream_created = 1,
@@ -69,37 +69,39 @@ TEST_F(CheckMessagesTest, TellAReadThatFailsAndNothingThatMayFollowFromIt) {
                             .bytes = kept.message.subject.size() + kept.message.data.size()}}});
   write_variable(
       *tx,
-      {.owner = {.scope = VariableScope::kInstance, .space = space, .instance = tells}, .key = "v"},
+      {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = generator}, .key = "v"},
       {});
   commit();
   expect_sound();
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-// Out.
+// Outgoing.
 
-TEST_F(CheckMessagesTest, OfTheOutboxHaveASubjectAndAnIdThatFit) {
+TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
   expect_only("row.record outbox/1", message([](NatsMessage& one) { one.subject = "a b"; }));
-  expect_only("its subject other.subject begins with none of",
+  expect_only("its subject other.subject does not begin with",
               message([](NatsMessage& one) { one.subject = "other.subject"; }));
   expect_only("it has no header Nats-Msg-Id", message([](NatsMessage& one) { one.headers = {}; }));
   expect_only("row.event outbox/1: the event does not decode",
               message([](NatsMessage& one) { one.data = "{"; }));
-  expect_only("its subject is millrace.events.default.other, and its event of type told",
-              message([](NatsMessage& one) { one.subject = "millrace.events.default.other"; }));
-  expect_only("and that of its event in shop is",
+  expect_only(
+      "its subject is millrace.events.default.other, but the type of its event is "
+      "told",
+      message([](NatsMessage& one) { one.subject = "millrace.events.default.other"; }));
+  expect_only("but for its event in shop it should be",
               message([](NatsMessage& one) { one.subject = "millrace.events.shop.told"; }));
   expect_only("does not begin with dlq-",
               message([](NatsMessage& one) { one.subject = "millrace.dlq.default"; }));
-  expect_only("and the id of its event", message([](NatsMessage& one) {
+  expect_only("but the id of its event", message([](NatsMessage& one) {
                 one.subject = "millrace.lifecycle.default.tells.ended";
               }));
   expect_only("row.record outbox/1", put(Table::kOutbox, number(1), "rubbish"));
-  expect_only("row.key outbox/0: a key of 8 bytes that is not a number from 1",
+  expect_only("row.key outbox/0: the key of 8 bytes is not a number from 1",
               put(Table::kOutbox, number(0), "x"));
 }
 
-TEST_F(CheckMessagesTest, ThatWereSentAreEventsOfTheOutbox) {
+TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
   const OutboxRecord kept = *read_outbox(*tx, 1).value();
   const SentRecord::Message right{
       .number = 1, .sequence = 1, .bytes = kept.message.subject.size() + kept.message.data.size()};
@@ -120,84 +122,86 @@ TEST_F(CheckMessagesTest, ThatWereSentAreEventsOfTheOutbox) {
               with([](SentRecord::Message& one) { one.sequence = 0; }));
   expect_only("sent.message sent/1: message 5 is not in the outbox",
               with([](SentRecord::Message& one) { one.number = 5; }));
-  expect_only("by this row, and", with([](SentRecord::Message& one) { ++one.bytes; }));
+  expect_only("by this row, but", with([](SentRecord::Message& one) { ++one.bytes; }));
   expect_only("another row names message 1, too", sent({right, right}, now));
-  expect_among("is not an event: only events are kept", [&](Transaction& in) {
+  expect_among("is not an event: only events stay in the outbox", [&](Transaction& in) {
     sent({right}, now)(in);
     message([](NatsMessage& one) { one.subject = "millrace.dlq.default"; })(in);
   });
-  expect_among("and that of the row before", [&](Transaction& in) {
+  expect_among("but the row before has", [&](Transaction& in) {
     sent({right}, now)(in);
     write_sent(in, 2, {.stream_created = 1, .at = now - Duration(1), .messages = {right}});
   });
   expect_only("row.record sent/1", put(Table::kSent, number(1), "rubbish"));
 }
 
-TEST_F(CheckMessagesTest, ThatAreDelayedAreOfTheInstanceThatGeneratedThem) {
+TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
   const auto delayed = [&](const std::function<void(DelayedRecord&)>& change) {
     return [=](Transaction& in) {
       edit<DelayedRecord>(in, Table::kDelayed, number(1), decode_delayed, encode, change);
     };
   };
   expect_only("row.event delayed/1: ", delayed([](DelayedRecord& one) { one.event = "{}"; }));
-  expect_only("row.value delayed/1: the event has the id 1, and was generated by instance",
+  expect_only("row.value delayed/1: the event has the id 1, but instance",
               delayed([](DelayedRecord& one) { one.event = event_text(); }));
   expect_only("namespace.missing delayed/1: no namespace has the number 5",
-              delayed([](DelayedRecord& one) { one.space = NamespaceNumber(5); }));
-  expect_only("row.value delayed/1: it is of namespace shop, and its instance",
+              delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(5); }));
+  expect_only("row.value delayed/1: it belongs to namespace shop, but its instance",
               [&](Transaction& in) {
                 write_namespace(in, "shop", {.number = NamespaceNumber(2), .created_at = now});
-                delayed([](DelayedRecord& one) { one.space = NamespaceNumber(2); })(in);
+                delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(2); })(in);
               });
   expect_only("row.record delayed/1", put(Table::kDelayed, number(1), "rubbish"));
 }
 
-TEST_F(CheckMessagesTest, ForWebhooksHaveAUrlAndAnAttempt) {
-  const HookRecord right{.space = space,
-                         .url = "https://a.test/",
-                         .at = now,
-                         .event = event_text("t", "/millrace/default/tells")};
-  const auto hook = [&](const std::function<void(HookRecord&)>& change) {
-    HookRecord one = right;
+TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhook) {
+  const WebhookRecord right{.ns = ns,
+                            .url = "https://a.test/",
+                            .at = now,
+                            .event = event_text("t", "/millrace/default/tells")};
+  const auto webhook = [&](const std::function<void(WebhookRecord&)>& change) {
+    WebhookRecord one = right;
     change(one);
-    return [=](Transaction& in) { write_hook(in, 1, one); };
+    return [=](Transaction& in) { write_webhook(in, 1, one); };
   };
-  EXPECT_THAT(found_after(hook([](HookRecord&) {})), IsEmpty());
-  EXPECT_THAT(found_after(hook([](HookRecord& one) { one.event = event_text(); })), IsEmpty())
-      << "an event of any source";
-  expect_only("row.value hooks/1: its next attempt is number 0",
-              hook([](HookRecord& one) { one.attempt = 0; }));
-  expect_only("begins with neither http:// nor https://",
-              hook([](HookRecord& one) { one.url = "ftp://a.test/"; }));
-  expect_only("the URL is not UTF-8", hook([](HookRecord& one) { one.url = "http://\xff"; }));
-  expect_only("row.event hooks/1: ", hook([](HookRecord& one) { one.event = "{}"; }));
+  EXPECT_THAT(found_after(webhook([](WebhookRecord&) {})), IsEmpty());
+  EXPECT_THAT(found_after(webhook([](WebhookRecord& one) { one.event = event_text(); })), IsEmpty())
+      << "an event of any source is allowed";
+  expect_only("row.value hooks/1: its next attempt is 0",
+              webhook([](WebhookRecord& one) { one.attempt = 0; }));
+  expect_only("does not begin with http:// or https://",
+              webhook([](WebhookRecord& one) { one.url = "ftp://a.test/"; }));
+  expect_only("the URL is not UTF-8", webhook([](WebhookRecord& one) { one.url = "http://\xff"; }));
+  expect_only("row.event hooks/1: ", webhook([](WebhookRecord& one) { one.event = "{}"; }));
   expect_only("namespace.missing hooks/1: ",
-              hook([](HookRecord& one) { one.space = NamespaceNumber(5); }));
-  expect_only("it is of namespace default, and its event of the source /millrace/shop/w",
-              hook([](HookRecord& one) { one.event = event_text("t", "/millrace/shop/w"); }));
-  expect_only("row.record hooks/1", put(Table::kHooks, number(1), "rubbish"));
+              webhook([](WebhookRecord& one) { one.ns = NamespaceNumber(5); }));
+  expect_only("it belongs to namespace default, but the source of its event is /millrace/shop/w",
+              webhook([](WebhookRecord& one) { one.event = event_text("t", "/millrace/shop/w"); }));
+  expect_only("row.record hooks/1", put(Table::kWebhooks, number(1), "rubbish"));
 }
 
-// In.
+// Incoming.
 
-TEST_F(CheckMessagesTest, ThatAreKeptStandUnderTheirTypeAndTheirFingerprint) {
-  const RecentPlace place{.space = space, .type = fingerprint({"t"}), .number = 1};
-  const RecentRecord right{.known_as = fingerprint({"default", "/s", "1"}), .event = event_text()};
-  const auto kept = [&](RecentPlace at, RecentRecord record) {
-    return [=](Transaction& in) { write_recent(in, at, record); };
+TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
+  const KeptEventPlace place{.ns = ns, .type = fingerprint({"t"}), .number = 1};
+  const KeptEventRecord right{.known_as = fingerprint({"default", "/s", "1"}),
+                              .event = event_text()};
+  const auto kept = [&](KeptEventPlace at, KeptEventRecord record) {
+    return [=](Transaction& in) { write_kept_event(in, at, record); };
   };
   EXPECT_THAT(found_after(kept(place, right)), IsEmpty());
-  RecentPlace other = place;
+  KeptEventPlace other = place;
   other.type = fingerprint({"u"});
   expect_only("recent.place recent/", kept(other, right));
-  expect_only("its fingerprint is not that of its source and id",
+  expect_only("its fingerprint does not match its source and id",
               kept(place, {.known_as = {}, .event = right.event}));
   expect_only("row.event recent/", kept(place, {.known_as = right.known_as, .event = "{}"}));
   expect_among("number.twice recent/", [&](Transaction& in) {
     kept(place, right)(in);
     kept(other, right)(in);
   });
-  expect_only("the key is not a namespace, a type and a number", put(Table::kRecent, "abc", "x"));
+  expect_only("the key is not a namespace, a type and a number",
+              put(Table::kKeptEvents, "abc", "x"));
   other = place;
   other.number = 0;
   expect_only("the key is not a namespace, a type and a number", kept(other, right));
@@ -212,10 +216,10 @@ TEST_F(CheckMessagesTest, ThatAreKeptStandUnderTheirTypeAndTheirFingerprint) {
   };
   EXPECT_THAT(found_after(fan_out(1, "")), IsEmpty());
   expect_only("fanout.event fanout/1: 1 bytes", fan_out(1, "x"));
-  expect_only("fanout.event fanout/2: the event is not kept", fan_out(2, ""));
+  expect_only("fanout.event fanout/2: there is no kept event with that number", fan_out(2, ""));
 }
 
-TEST_F(CheckMessagesTest, ThatWereSeenHaveATimeASequenceAndWholeFingerprints) {
+TEST_F(CheckMessagesTest, ChecksTheTimeTheSequenceAndTheFingerprintsOfDeduplication) {
   const std::string one(16, 'f');
   const auto seen = [&](TimePoint time, uint64_t sequence, const std::string& value) {
     return put(Table::kDedupe, number(static_cast<uint64_t>(to_millis(time))) + number(sequence),
@@ -223,7 +227,7 @@ TEST_F(CheckMessagesTest, ThatWereSeenHaveATimeASequenceAndWholeFingerprints) {
   };
   EXPECT_THAT(found_after(seen(now, 1, one + one)), IsEmpty());
   expect_only("row.record dedupe/", seen(now, 1, ""));
-  expect_only("15 bytes, and fingerprints have 16 each", seen(now, 1, std::string(15, 'f')));
+  expect_only("it has 15 bytes, expected a multiple of 16", seen(now, 1, std::string(15, 'f')));
   expect_only("the key is not a time and a sequence from 1", seen(now, 0, one));
   expect_only("the key is not a time and a sequence from 1", put(Table::kDedupe, "abc", one));
   EXPECT_THAT(found_after(seen(now + std::chrono::days(366), 1, one)), IsEmpty());
@@ -231,68 +235,67 @@ TEST_F(CheckMessagesTest, ThatWereSeenHaveATimeASequenceAndWholeFingerprints) {
   expect_only("row.time dedupe/", seen(from_millis(-1), 1, one));
 }
 
-TEST_F(CheckMessagesTest, OfTheOldTreeOfDeadLettersAreNone) {
+TEST_F(CheckMessagesTest, RefusesRowsInTheOldTreeOfDeadLetters) {
   expect_only("row.key dead_letters/0x61: no release writes rows into this tree",
               put(Table::kDeadLetters, "a", ""));
 }
 
-// By name.
+// Named.
 
-TEST_F(CheckMessagesTest, IdempotencyKeysLeadToTheInstanceThatWasStartedUnderThem) {
+TEST_F(CheckMessagesTest, ChecksAnIdempotencyKeyAgainstItsInstance) {
   const std::string where = "idempotency.instance idempotency/workflow 1 key ";
   const IdempotencyRecord right = *read_idempotency(*tx, WorkflowNumber(1), "key").value();
   const auto record = [&](const std::string& key, IdempotencyRecord one) {
     return [=](Transaction& in) { write_idempotency(in, WorkflowNumber(1), key, one); };
   };
-  expect_only(where + "other: instance " + to_string(tells) + " was not started under it",
+  expect_only(where + "other: instance " + to_string(generator) + " was not started under this key",
               record("other", right));
   expect_only(where + "other: instance " + to_string(numbered_id(99)) + " does not exist",
               record("other", {.instance = numbered_id(99)}));
-  expect_only(where + "key: its fingerprint is not that of the input of instance",
-              record("key", {.instance = tells}));
+  expect_only(where + "key: its fingerprint does not match the input of instance",
+              record("key", {.instance = generator}));
   expect_only("row.key idempotency/", record("\xff", right));
-  expect_only("the key is not a workflow and a key in UTF-8",
+  expect_only("the key is not a workflow number and a key in UTF-8",
               put(Table::kIdempotency, rows::workflow_prefix(WorkflowNumber(1)), encode(right)));
   expect_among(
       "row.record idempotency/workflow 1 key key",
       put(Table::kIdempotency, rows::workflow_prefix(WorkflowNumber(1)) + "key", "rubbish"));
 }
 
-TEST_F(CheckMessagesTest, VariablesHaveAnOwnerThatExists) {
+TEST_F(CheckMessagesTest, RequiresTheOwnerOfAVariable) {
   const auto variable = [](VariableOwner owner, std::string key = "v") {
     return [=](Transaction& in) { write_variable(in, {.owner = owner, .key = key}, {}); };
   };
   using enum VariableScope;
-  EXPECT_THAT(found_after(variable({.scope = kNamespace, .space = space})), IsEmpty());
-  EXPECT_THAT(
-      found_after(variable(
-          {.scope = VariableScope::kWorkflow, .space = space, .workflow = WorkflowNumber(1)})),
-      IsEmpty());
-  EXPECT_THAT(found_after(variable({.scope = kInstance, .space = space, .instance = tells})),
+  EXPECT_THAT(found_after(variable({.scope = kNamespace, .ns = ns})), IsEmpty());
+  EXPECT_THAT(found_after(variable(
+                  {.scope = VariableScope::kWorkflow, .ns = ns, .workflow = WorkflowNumber(1)})),
+              IsEmpty());
+  EXPECT_THAT(found_after(variable({.scope = kInstance, .ns = ns, .instance = generator})),
               IsEmpty());
   expect_only("instance.missing variables/default/",
-              variable({.scope = kInstance, .space = space, .instance = numbered_id(99)}));
+              variable({.scope = kInstance, .ns = ns, .instance = numbered_id(99)}));
   expect_only(
       "workflow.missing variables/default/workflow 5/v: its owner, workflow 5, does not",
-      variable({.scope = VariableScope::kWorkflow, .space = space, .workflow = WorkflowNumber(5)}));
+      variable({.scope = VariableScope::kWorkflow, .ns = ns, .workflow = WorkflowNumber(5)}));
   expect_only("namespace.missing variables/number 5/v",
-              variable({.scope = kNamespace, .space = NamespaceNumber(5)}));
+              variable({.scope = kNamespace, .ns = NamespaceNumber(5)}));
   expect_only("the key is not an owner and the key of a variable",
-              variable({.scope = kNamespace, .space = space}, "no key"));
+              variable({.scope = kNamespace, .ns = ns}, "no key"));
   expect_only("the key is not an owner and the key of a variable",
-              put(Table::kVariables, rows::space_prefix(space) + "\x03v", "x"));
+              put(Table::kVariables, rows::ns_prefix(ns) + "\x03v", "x"));
   expect_only("row.record variables/default/v",
-              put(Table::kVariables, rows::space_prefix(space) + "\x02v", "rubbish"));
+              put(Table::kVariables, rows::ns_prefix(ns) + "\x02v", "rubbish"));
 }
 
-TEST_F(CheckMessagesTest, SecretsAreSealedAndHaveAName) {
-  const std::string key = rows::space_prefix(space) + "s";
+TEST_F(CheckMessagesTest, ChecksTheSealAndTheNameOfASecret) {
+  const std::string key = rows::ns_prefix(ns) + "s";
   expect_only("row.plain secrets/default/s: the secret is not sealed",
               put(Table::kSecrets, key, "secret"));
   expect_only("row.value secrets/default/s: the secret is not UTF-8",
               [&](Transaction& in) { rows::put(in, Table::kSecrets, key, "\xff", true); });
   expect_only("row.key secrets/default/no name",
-              put(Table::kSecrets, rows::space_prefix(space) + "no name", "x"));
+              put(Table::kSecrets, rows::ns_prefix(ns) + "no name", "x"));
   expect_only("namespace.missing secrets/number 5/s",
               [](Transaction& in) { write_secret(in, NamespaceNumber(5), "s", "secret"); });
 }

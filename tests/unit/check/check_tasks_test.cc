@@ -31,17 +31,17 @@ class CheckTasksTest : public CheckTest {
   CheckTasksTest() {
     define(kPays);
     pays = start("pays");
-    task = read_living(*tx, space, pays).value()->calls.at(0).id;
+    task = read_live(*tx, ns, pays).value()->calls.at(0).id;
   }
   Change edit_task(const std::function<void(StartTask&)>& change) const {
     return [=, this](Transaction& in) {
       edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode, change);
     };
   }
-  Change errand(Errand what, uint64_t listen_from = 0) const {
+  Change message(InstanceMessage what, uint64_t listen_from = 0) const {
     return [=](Transaction& in) {
       write_counter(in, Counter::kInbox, 1);
-      write_inbox(in, 1, {.errand = what, .listen_from = listen_from});
+      write_inbox(in, 1, {.message = what, .listen_from = listen_from});
     };
   }
 
@@ -49,36 +49,36 @@ class CheckTasksTest : public CheckTest {
   InstanceId task;
 };
 
-TEST_F(CheckTasksTest, OfASoundStoreHasNoFinding) { expect_sound(); }
+TEST_F(CheckTasksTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckTasksTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
-  errand(CancelChild{.space = space, .child = pays})(*tx);
+TEST_F(CheckTasksTest, ReportsAFailedReadAlone) {
+  message(CancelChild{.ns = ns, .child = pays})(*tx);
   commit();
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
 // Tasks.
 
-TEST_F(CheckTasksTest, HoldsATaskAgainstItsKeyAndItsValues) {
-  expect_among(
-      "row.key tasks/" + to_string(numbered_id(99)) + ": the row is of task " + to_string(task),
-      [&](Transaction& in) {
-        in.put(Table::kTasks, rows::key_of(numbered_id(99)),
-               std::string(*in.get(Table::kTasks, rows::key_of(task))));
-      });
+TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfATask) {
+  expect_among("row.key tasks/" + to_string(numbered_id(99)) + ": the row belongs to task " +
+                   to_string(task),
+               [&](Transaction& in) {
+                 in.put(Table::kTasks, rows::key_of(numbered_id(99)),
+                        std::string(*in.get(Table::kTasks, rows::key_of(task))));
+               });
   expect_among("row.record tasks/",
                [&](Transaction& in) { in.put(Table::kTasks, rows::key_of(task), "rubbish"); });
-  expect_among("row.value tasks/" + to_string(task) + ": attempt 0, by instance",
+  expect_among("row.value tasks/" + to_string(task) + ": its attempt 0, heartbeat or caller",
                edit_task([](StartTask& one) { one.attempt = 0; }));
   expect_only("row.value tasks/", edit_task([](StartTask& one) { one.heartbeat = Duration(0); }));
   expect_among("row.value tasks/", edit_task([](StartTask& one) { one.by = numbered_id(99); }));
   expect_among("counter.behind tasks/",
                edit_task([](StartTask& one) { one.workflow = WorkflowNumber(9); }));
   expect_among("namespace.missing tasks/",
-               edit_task([](StartTask& one) { one.space = NamespaceNumber(9); }));
+               edit_task([](StartTask& one) { one.ns = NamespaceNumber(9); }));
 }
 
-TEST_F(CheckTasksTest, HoldsATaskAgainstTheCallThatWaitsForIt) {
+TEST_F(CheckTasksTest, ChecksATaskAgainstTheCallThatWaitsForIt) {
   const auto expect_unawaited = [&](const std::function<void(Caller&)>& change) {
     expect_among("task.caller tasks/" + to_string(task) + ": call ",
                  edit_task([&](StartTask& one) { change(*one.caller); }));
@@ -86,13 +86,13 @@ TEST_F(CheckTasksTest, HoldsATaskAgainstTheCallThatWaitsForIt) {
   expect_unawaited([](Caller& caller) { ++caller.entered; });
   expect_unawaited([](Caller& caller) { ++caller.index; });
   expect_unawaited([](Caller& caller) { ++caller.attempt; });
-  expect_among("task.caller", [&](Transaction& in) { ASSERT_TRUE(erase_parts(in, space, pays)); });
+  expect_among("task.caller", [&](Transaction& in) { ASSERT_TRUE(erase_parts(in, ns, pays)); });
   EXPECT_THAT(found_after(edit_task([](StartTask& one) { one.caller.reset(); })),
               testing::Not(testing::Contains(HasSubstr("task.caller"))))
-      << "nobody waits for a detached one";
+      << "no call waits for a detached task";
 }
 
-TEST_F(CheckTasksTest, DoesNotBlameATaskForACallThatCannotBeRead) {
+TEST_F(CheckTasksTest, DoesNotReportATaskOfACallThatCannotBeRead) {
   for (const Part which : {Part::kHead, Part::kCall}) {
     std::string key = part(pays, which);
     if (which == Part::kCall) key += std::string(4, '\0');
@@ -102,59 +102,59 @@ TEST_F(CheckTasksTest, DoesNotBlameATaskForACallThatCannotBeRead) {
   }
 }
 
-// Errands.
+// Instance messages.
 
-TEST_F(CheckTasksTest, HoldsAnErrandAgainstItsKeyAndItsValues) {
-  expect_only("row.key inbox/0x616263: a key of 3 bytes that is not a number from 1",
+TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfAnInstanceMessage) {
+  expect_only("row.key inbox/0x616263: the key of 3 bytes is not a number from 1",
               [](Transaction& in) { in.put(Table::kInbox, "abc", "x"); });
   expect_among("row.record inbox/1", [](Transaction& in) {
     in.put(Table::kInbox, rows::key_of(uint64_t{1}), "rubbish");
   });
-  expect_only("counter.behind inbox/5: number 5 was given", [&](Transaction& in) {
-    write_inbox(in, 5, {.errand = CancelChild{.space = space, .child = pays}});
+  expect_only("counter.behind inbox/5: number 5 was assigned", [&](Transaction& in) {
+    write_inbox(in, 5, {.message = CancelChild{.ns = ns, .child = pays}});
   });
-  const StartChild start_child{.space = space, .child = numbered_id(50), .workflow = "child"};
-  EXPECT_THAT(found_after(errand(start_child)), IsEmpty());
-  expect_only("counter.behind inbox/1: number 9 was given, and the counter `g`",
-              errand(start_child, 9));
-  expect_only("counter.behind inbox/1: number 9 was given, and the counter `a`",
-              errand(CancelChild{.space = NamespaceNumber(9), .child = pays}));
+  const StartChild start_child{.ns = ns, .child = numbered_id(50), .workflow = "child"};
+  EXPECT_THAT(found_after(message(start_child)), IsEmpty());
+  expect_only("counter.behind inbox/1: number 9 was assigned, but the counter `g`",
+              message(start_child, 9));
+  expect_only("counter.behind inbox/1: number 9 was assigned, but the counter `a`",
+              message(CancelChild{.ns = NamespaceNumber(9), .child = pays}));
   StartChild broken = start_child;
   broken.workflow = "\xff";
-  expect_only("row.value inbox/1: the name of the workflow is not UTF-8", errand(broken));
+  expect_only("row.value inbox/1: the name of the workflow is not UTF-8", message(broken));
 }
 
-TEST_F(CheckTasksTest, AnErrandStartsNoChildThatExists) {
-  expect_only(
-      "errand.twice inbox/1: child " + to_string(pays) + " exists, and the errand starts it",
-      errand(StartChild{.space = space, .child = pays, .workflow = "pays"}));
+TEST_F(CheckTasksTest, RefusesTheStartOfAChildThatExists) {
+  expect_only(std::string("errand.twice") + " inbox/1: subflow " + to_string(pays) +
+                  " exists, but the instance message starts it",
+              message(StartChild{.ns = ns, .child = pays, .workflow = "pays"}));
 }
 
-TEST_F(CheckTasksTest, AChildIsAwaitedOrAnErrandStartsCancelsOrReturnsIt) {
+TEST_F(CheckTasksTest, RequiresACallOrAnInstanceMessageForEachChild) {
   define(kWaitsForAll);
   define(kParent);
   const InstanceId parent = start("parent");
-  const Instance caller = *read_living(*tx, space, parent).value();
+  const Instance caller = *read_live(*tx, ns, parent).value();
   const InstanceId child = caller.calls.at(0).id;
-  ASSERT_TRUE(read_living(*tx, space, child).value());
+  ASSERT_TRUE(read_live(*tx, ns, child).value());
   expect_sound();
   const Caller call{.instance = parent, .entered = caller.entered, .index = 0, .attempt = 1};
   const auto lose_child = [&](Transaction& in) {
-    const auto row = read_living(in, space, child).value();
-    ASSERT_TRUE(erase_parts(in, space, child));
+    const auto row = read_live(in, ns, child).value();
+    ASSERT_TRUE(erase_parts(in, ns, child));
     in.erase(Table::kHistory, rows::key_of(row->last_history));
   };
-  expect_only("call.child live/default/" + to_string(parent) + " call 0: child " +
-                  to_string(child) + " does not live",
+  expect_only("call.child live/default/" + to_string(parent) + " call 0: subflow " +
+                  to_string(child) + " is not live",
               lose_child);
   EXPECT_THAT(found_after([&](Transaction& in) {
                 lose_child(in);
-                errand(ReturnResult{.space = space, .to = call, .result = LazyJson(1)})(in);
+                message(ReturnResult{.ns = ns, .to = call, .result = LazyJson(1)})(in);
               }),
               IsEmpty());
   EXPECT_THAT(found_after([&](Transaction& in) {
                 lose_child(in);
-                errand(StartChild{.space = space, .child = child, .workflow = "child"})(in);
+                message(StartChild{.ns = ns, .child = child, .workflow = "child"})(in);
               }),
               IsEmpty());
   const auto lose_parent = [&](Transaction& in) {
@@ -166,7 +166,7 @@ TEST_F(CheckTasksTest, AChildIsAwaitedOrAnErrandStartsCancelsOrReturnsIt) {
                lose_parent);
   const auto cancelled = found_after([&](Transaction& in) {
     lose_parent(in);
-    errand(CancelChild{.space = space, .child = child})(in);
+    message(CancelChild{.ns = ns, .child = child})(in);
   });
   EXPECT_THAT(cancelled, testing::Not(testing::Contains(HasSubstr("instance.caller"))));
 }

@@ -9,7 +9,7 @@ using std::chrono::hours;
 
 class CheckWaitsTest : public CheckTest {
  protected:
-  /// An instance of a workflow whose only state has these keys; it waits.
+  /// Starts an instance that waits in the only state of its workflow; the state has these keys.
   InstanceId wait_in(const std::string& state, const std::string& keys = "") {
     define("id: w\n" + keys +
            "\nfunctions: [{id: f, type: knative-namespace, service: f}]\n"
@@ -42,36 +42,36 @@ class CheckWaitsTest : public CheckTest {
 
 // Timers.
 
-TEST_F(CheckWaitsTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
+TEST_F(CheckWaitsTest, ReportsAFailedReadAlone) {
   wait_in("type: action, action: {function: f, startToCloseTimeout: PT1H}");
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckWaitsTest, HoldsTimersAgainstWhatTheInstanceDoes) {
+TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhase) {
   const InstanceId id = wait_for_event();
   const Timer kill{TimerKind::kKill, now + hours(1)};
   expect_only(timers("it has two timers of one kind"), head(id, [&](Instance& one) {
                 one.timers = {kill, kill};
               }));
-  expect_among(timers("it has a timer of a delay or a retry, and does not wait"),
+  expect_among(timers("it has a timer for a delay or a retry, but does not wait"),
                head(id, [&](Instance& one) {
                  one.phase = Phase::kLeaving;
                  one.timers = {{TimerKind::kDelay, now + hours(1)}};
                }));
-  expect_only(timers("it has a timer for calls, and no call"), head(id, [&](Instance& one) {
+  expect_only(timers("it has a timer for calls, but no calls"), head(id, [&](Instance& one) {
                 one.timers = {{TimerKind::kCalls, now + hours(1)}};
               }));
-  expect_among(timers("it awaits its next run, and has no timer for it"),
+  expect_among(timers("it waits for its next run, but has no timer for it"),
                head(id, [](Instance& one) { one.awaits_run = true; }));
-  expect_only(timers("it has timers that a pause holds, and is not paused"),
+  expect_only(timers("it has timers that a pause holds, but is not paused"),
               head(id, [&](Instance& one) { one.held_timers = {kill}; }));
   expect_only("instance.stuck " + where_ + "it waits for no event, no timer and no call",
               head(id, [](Instance& one) { one.listeners.clear(); }));
 }
 
-TEST_F(CheckWaitsTest, HoldsTheTimerOfItsStateAgainstItsTimeout) {
+TEST_F(CheckWaitsTest, ChecksTheStateTimeoutOfAState) {
   const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
-  expect_only(timers("its state has a timeout of PT1H, and it has no timer of it"),
+  expect_only(timers("its state has a timeout of PT1H, but it has no timer for it"),
               head(id, [](Instance& one) { drop(one, TimerKind::kStateTimeout); }));
   for (const Duration by : {Duration(1), Duration(-1)}) {
     expect_only(timers("its state timeout is at"),
@@ -79,15 +79,15 @@ TEST_F(CheckWaitsTest, HoldsTheTimerOfItsStateAgainstItsTimeout) {
   }
 }
 
-TEST_F(CheckWaitsTest, FindsATimeoutThatItsStateDoesNotHave) {
+TEST_F(CheckWaitsTest, FindsATimeoutThatTheStateDoesNotHave) {
   const InstanceId id = wait_for_event();
-  expect_only(timers("it has a state timeout, and nothing that could time out"),
+  expect_only(timers("it has a timer for a state timeout, but no state timeout applies"),
               head(id, [this](Instance& one) {
                 one.timers = {{TimerKind::kStateTimeout, now + hours(1)}};
               }));
 }
 
-TEST_F(CheckWaitsTest, HoldsTheTimersOfItsRunAgainstItsDefinition) {
+TEST_F(CheckWaitsTest, ChecksTheTimersOfARunAgainstTheDefinition) {
   const InstanceId id =
       wait_in("type: consumeEvent, event: {type: go}", "timeouts: {interrupt: PT1H, kill: PT2H}");
   for (const auto& [kind, name] :
@@ -97,26 +97,26 @@ TEST_F(CheckWaitsTest, HoldsTheTimersOfItsRunAgainstItsDefinition) {
     expect_only(timers(fmt::format("its timer `{}` is at", name)),
                 head(id, [kind = kind](Instance& one) { move(one, kind, Duration(1)); }));
   }
-  expect_only(timers("it has a timer `run`, and its definition has no such timeout"),
+  expect_only(timers("it has a timer `run`, but its definition has no such timeout"),
               head(id, [this](Instance& one) {
                 one.timers.push_back({TimerKind::kRun, now + hours(1)});
               }));
 }
 
-TEST_F(CheckWaitsTest, HoldsADelayAgainstItsState) {
+TEST_F(CheckWaitsTest, ChecksADelayAgainstTheState) {
   const InstanceId id = wait_in("type: delay, duration: PT1H");
-  expect_only(timers("its delay is over at"),
+  expect_only(timers("its delay ends at"),
               head(id, [](Instance& one) { move(one, TimerKind::kDelay, Duration(-1)); }));
-  expect_only(timers("its delay is over at"),
+  expect_only(timers("its delay ends at"),
               head(id, [](Instance& one) { move(one, TimerKind::kDelay, Duration(1)); }));
-  expect_among("it has no timer of its delay", head(id, [](Instance& one) {
+  expect_among("it has no timer for its delay", head(id, [](Instance& one) {
                  drop(one, TimerKind::kDelay);
                  one.listeners.push_back({.filter = {.type = "go"}});
                }));
 }
 
-TEST_F(CheckWaitsTest, HoldsARetryAgainstItsHistory) {
-  // The second raise is of the second attempt.
+TEST_F(CheckWaitsTest, ChecksARetryAgainstTheHistory) {
+  // The state raises its error again in the second attempt.
   define(R"(
 id: w
 states:
@@ -124,25 +124,25 @@ states:
 retries: {maximumAttempts: 3, initialInterval: PT1H}
 )");
   const InstanceId id = start("w");
-  ASSERT_TRUE(read_living(*tx, space, id).value());
+  ASSERT_TRUE(read_live(*tx, ns, id).value());
   expect_sound();
   where_ = fmt::format("live/default/{} head: ", to_string(id));
   expect_only(timers("its retry is due at"),
               head(id, [](Instance& one) { move(one, TimerKind::kRetry, Duration(1)); }));
-  expect_among(timers("its history tells of its next run, and it does not await one"),
+  expect_among(timers("its history says that it waits for its next run, but it does not"),
                head(id, [](Instance& one) { one.awaits_run = false; }));
 }
 
 // Listeners.
 
-TEST_F(CheckWaitsTest, HoldsListenersAgainstItsState) {
+TEST_F(CheckWaitsTest, ChecksListenersAgainstTheState) {
   const InstanceId id = wait_in(
       "type: consumeEvent, event: {type: go, context: {source: '^a', customerId: jq(.from)}}");
   expect_only(listeners("it listens for entry 0 other"),
               head(id, [](Instance& one) { one.listeners.at(0).filter.type = "other"; }));
   expect_only(listeners("it listens for entry 0 go"),
               head(id, [](Instance& one) { one.listeners.push_back(one.listeners.at(0)); }));
-  expect_among("with another text of an attribute than its state makes of its data",
+  expect_among("but the text of an attribute is not the one that its state computes from its data",
                head(id, [](Instance& one) {
                  for (Predicate& predicate : one.listeners.at(0).filter.predicates) {
                    if (predicate.kind != Predicate::Kind::kPattern) predicate.text = "other";
@@ -155,23 +155,23 @@ TEST_F(CheckWaitsTest, HoldsListenersAgainstItsState) {
                }));
 }
 
-TEST_F(CheckWaitsTest, HoldsSlotsAndListenersAgainstEachOther) {
+TEST_F(CheckWaitsTest, ChecksSlotsAgainstListeners) {
   const InstanceId id = wait_in("type: eventAnd, events: [{type: one}, {type: two}]");
   publish({.id = "1", .source = "/s", .type = "one"});
   expect_sound();
-  expect_among("its state gathers 2 events, and its slots (part 3) are 3", [&](Transaction& in) {
+  expect_among("its state waits for 2 events, but it has 3 slots (part 3)", [&](Transaction& in) {
     in.put(Table::kLive, part(id, Part::kSlots),
            encode_slots({LazyJson(1), std::nullopt, std::nullopt}));
   });
   expect_only(
-      listeners("it listens for entry 1 two, and its state for entry 0 one"), [&](Transaction& in) {
+      listeners("it listens for entry 1 two, but its state for entry 0 one"), [&](Transaction& in) {
         in.put(Table::kLive, part(id, Part::kSlots), encode_slots({std::nullopt, LazyJson(1)}));
       });
 }
 
 // Calls.
 
-TEST_F(CheckWaitsTest, HoldsCallsAgainstWhatTheStateMakes) {
+TEST_F(CheckWaitsTest, ChecksCallsAgainstTheState) {
   const InstanceId id = wait_in(
       "type: action, action: {function: f, startToCloseTimeout: PT1H, "
       "scheduleToStartTimeout: PT1H, scheduleToCloseTimeout: PT2H}");
@@ -181,19 +181,21 @@ TEST_F(CheckWaitsTest, HoldsCallsAgainstWhatTheStateMakes) {
       edit<Call>(in, Table::kLive, key, decode_call, encode_call, change);
     };
   };
-  expect_among("its function has a timeout, and the deadline",
+  expect_among("its function has a timeout, but the deadline",
                call([](Call& one) { one.deadlines.fill(std::nullopt); }));
-  expect_among(timers("something of its calls is due before its timer, or without one"),
-               head(id, [](Instance& one) { drop(one, TimerKind::kCalls); }));
-  expect_among(timers("something of its calls is due before its timer, or without one"),
-               head(id, [](Instance& one) { move(one, TimerKind::kCalls, Duration(1)); }));
-  expect_among("it is a subflow, and its function runs outside",
+  expect_among(
+      timers("a deadline or retry of its calls is earlier than its timer, or there is no timer"),
+      head(id, [](Instance& one) { drop(one, TimerKind::kCalls); }));
+  expect_among(
+      timers("a deadline or retry of its calls is earlier than its timer, or there is no timer"),
+      head(id, [](Instance& one) { move(one, TimerKind::kCalls, Duration(1)); }));
+  expect_among("it is a subflow, but its function runs outside millrace",
                call([](Call& one) { one.outside = false; }));
 }
 
-TEST_F(CheckWaitsTest, HoldsATaskAgainstTheCallThatItsStateMakes) {
+TEST_F(CheckWaitsTest, ChecksATaskAgainstTheCallOfTheState) {
   const InstanceId id = wait_in("type: action, action: {function: f, input: jq(.from)}");
-  const InstanceId task = read_living(*tx, space, id).value()->calls.at(0).id;
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
   const struct {
     const char* what;
     void (*change)(StartTask&);

@@ -1,5 +1,5 @@
-// What all parts of the store check share: how rows are walked, how keys are described, and what
-// becomes of a read that fails.
+// What all parts of the store check share: the walk over rows, the description of keys, and failed
+// reads.
 #include "orchestrator/check/checker.h"
 
 #include "orchestrator/store/rows/secret_rows.h"
@@ -21,24 +21,24 @@ states:
 
 class CheckerTest : public CheckTest {
  protected:
-  /// With an instance that waits, one that has ended, a variable and a secret.
+  /// Writes a waiting and an ended instance, a variable and a secret.
   void fill() {
     define(kWaiting);
     define("id: ends\nstates: [{id: a, type: noop}]");
     start("waits", "key");
     start("ends");
-    must(PutVariable{.place = {.space = "default"}, .key = "v", .value = {}});
-    must(PutSecret{.space = "default", .name = "s", .value = "secret"});
+    run_command(PutVariable{.place = {.ns = "default"}, .key = "v", .value = {}});
+    run_command(PutSecret{.ns = "default", .name = "s", .value = "secret"});
   }
 };
 
-TEST_F(CheckerTest, PrintsBytesThatAPersonCanRead) {
+TEST_F(CheckerTest, PrintsBytesReadably) {
   EXPECT_EQ(printable("plain text"), "plain text");
   EXPECT_EQ(printable(std::string("a\0\x1f\x7f\xff~", 6)), "a\\x00\\x1f\\x7f\\xff~");
   EXPECT_EQ(printable(""), "");
 }
 
-TEST_F(CheckerTest, FindsNothingInASoundStoreAndCountsItsRows) {
+TEST_F(CheckerTest, FindsNothingInAnUndamagedStoreAndCountsItsRows) {
   fill();
   expect_sound();
   const auto report = check_store(*tx, options);
@@ -46,7 +46,7 @@ TEST_F(CheckerTest, FindsNothingInASoundStoreAndCountsItsRows) {
   EXPECT_EQ(report->rows.at("ended"), rows_of(Table::kEnded));
   EXPECT_EQ(report->rows.at("meta"), rows_of(Table::kMeta));
   EXPECT_EQ(report->rows.at("dead_letters"), 0U);
-  EXPECT_EQ(report->rows.size(), kTables.size()) << "every table is walked";
+  EXPECT_EQ(report->rows.size(), kTables.size()) << "every table is read";
   EXPECT_EQ(report->unreadable, 0U);
 }
 
@@ -59,9 +59,9 @@ TEST_F(CheckerTest, FindsNothingInAnEmptyStore) {
   EXPECT_THAT(lines_of(*report), IsEmpty());
 }
 
-TEST_F(CheckerTest, TellsAReadThatFailsAndNothingThatMayFollowFromIt) {
+TEST_F(CheckerTest, ReportsAFailedReadAlone) {
   fill();
-  EXPECT_GT(expect_each_read_to_count(), 30U);
+  EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
 TEST_F(CheckerTest, RefusesAStoreOfALaterFormat) {
@@ -72,21 +72,19 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormat) {
   EXPECT_THAT(report.error().message, HasSubstr("the store has format 6"));
 }
 
-TEST_F(CheckerTest, FindsATreeThatAStoreOfThisFormatMustHave) {
-  options.has_tree = [](Table table) { return table != Table::kHooks; };
-  EXPECT_THAT(found(),
-              ElementsAre("tree.missing hooks/: the tree is missing, with all rows that it "
-                          "may have had"));
+TEST_F(CheckerTest, FindsAMissingTreeOfThisFormat) {
+  options.has_tree = [](Table table) { return table != Table::kWebhooks; };
+  EXPECT_THAT(found(), ElementsAre("tree.missing hooks/: the tree is missing, with all its rows"));
   EXPECT_THAT(found_after([](Transaction& in) {
                 in.put(Table::kMeta, kFormatKey, rows::key_of(uint64_t{4}));
               }),
               IsEmpty())
-      << "an older one need not have it";
+      << "an older format need not have the tree";
 }
 
-TEST_F(CheckerTest, IsStoppedByItsCaller) {
+TEST_F(CheckerTest, CanBeStoppedByItsCaller) {
   for (int i = 0; i < 5'000; ++i) {
-    tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::space_prefix(space), i),
+    tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::ns_prefix(ns), i),
             encode(Variable()));
   }
   commit();
@@ -104,7 +102,7 @@ TEST_F(CheckerTest, IsStoppedByItsCaller) {
   EXPECT_EQ(stopped.error().code, "check.stopped");
 }
 
-TEST_F(CheckerTest, KeepsSoManyFindingsAndCountsTheOthers) {
+TEST_F(CheckerTest, KeepsALimitedNumberOfFindingsAndCountsAll) {
   options.most_findings = 2;
   for (const char* const key : {"a", "b", "c"}) tx->put(Table::kDeadLetters, key, "x");
   const auto report = check_store(*tx, options);
@@ -116,8 +114,8 @@ TEST_F(CheckerTest, DescribesTheKeyOfEachTable) {
   const InstanceId id = numbered_id(9);
   const std::string instance = rows::key_of(id);
   const std::string text = to_string(id);
-  const std::string space_key = rows::space_prefix(NamespaceNumber(1));
-  const std::string far = rows::space_prefix(NamespaceNumber(7));
+  const std::string ns_key = rows::ns_prefix(NamespaceNumber(1));
+  const std::string far = rows::ns_prefix(NamespaceNumber(7));
   const std::string number = rows::key_of(uint64_t{5});
   const std::string workflow = rows::workflow_prefix(WorkflowNumber(3));
   const struct {
@@ -126,25 +124,22 @@ TEST_F(CheckerTest, DescribesTheKeyOfEachTable) {
     std::string shown;
   } table_rows[] = {
       {Table::kMeta, "strange\x01", "meta/strange\\x01: "},
-      {Table::kWorkflows, space_key + "w", "workflows/default/w: "},
+      {Table::kWorkflows, ns_key + "w", "workflows/default/w: "},
       {Table::kSecrets, far + "s", "secrets/number 7/s: "},
-      {Table::kDefinitions, workflow + rows::space_prefix(NamespaceNumber(2)),
+      {Table::kDefinitions, workflow + rows::ns_prefix(NamespaceNumber(2)),
        "definitions/workflow 3 revision 2: "},
-      {Table::kLive, space_key + instance + std::string(1, '\0'),
-       "live/default/" + text + " head: "},
-      {Table::kLive, space_key + instance + "\x01", "live/default/" + text + " input: "},
-      {Table::kLive, space_key + instance + "\x05" + workflow,
-       "live/default/" + text + " call 3: "},
-      {Table::kEnded, space_key + instance + "\x09", "ended/default/" + text + " part 9: "},
+      {Table::kLive, ns_key + instance + std::string(1, '\0'), "live/default/" + text + " head: "},
+      {Table::kLive, ns_key + instance + "\x01", "live/default/" + text + " input: "},
+      {Table::kLive, ns_key + instance + "\x05" + workflow, "live/default/" + text + " call 3: "},
+      {Table::kEnded, ns_key + instance + "\x09", "ended/default/" + text + " part 9: "},
       {Table::kGroups, "\x03" + number, "groups/number 5: "},
       {Table::kGroups, "\x01" + workflow + instance, "groups/workflow 3 group " + text + ": "},
       {Table::kGroups, "\x02" + workflow + instance + "\x01\x02" + number,
        "groups/workflow 3 group " + text + " entry 258 number 5: "},
-      {Table::kRecent, space_key + instance + number, "recent/default/" + text + " number 5: "},
-      {Table::kVariables, space_key + "\x02key", "variables/default/key: "},
-      {Table::kVariables, space_key + "\x01" + workflow + "key",
-       "variables/default/workflow 3/key: "},
-      {Table::kVariables, space_key + std::string(1, '\0') + instance + "key",
+      {Table::kKeptEvents, ns_key + instance + number, "recent/default/" + text + " number 5: "},
+      {Table::kVariables, ns_key + "\x02key", "variables/default/key: "},
+      {Table::kVariables, ns_key + "\x01" + workflow + "key", "variables/default/workflow 3/key: "},
+      {Table::kVariables, ns_key + std::string(1, '\0') + instance + "key",
        "variables/default/" + text + "/key: "},
       {Table::kTasks, instance, "tasks/" + text + ": "},
       {Table::kSchedules, workflow, "schedules/workflow 3: "},
@@ -161,35 +156,35 @@ TEST_F(CheckerTest, DescribesTheKeyOfEachTable) {
 }
 
 TEST_F(CheckerTest, NamesTheOwnerOfARow) {
-  tx->put(Table::kLive, rows::instance_prefix(space, numbered_id(9)) + '\0', "rubbish");
+  tx->put(Table::kLive, rows::instance_prefix(ns, numbered_id(9)) + '\0', "rubbish");
   const auto report = check_store(*tx, options);
   ASSERT_EQ(report->findings.size(), 1U);
-  EXPECT_EQ(report->findings[0].space, "default");
+  EXPECT_EQ(report->findings[0].ns, "default");
   EXPECT_EQ(report->findings[0].instance, numbered_id(9));
   tx->drop();
-  tx->put(Table::kLive, rows::instance_prefix(space, numbered_id(9)) + std::string(2, '\0'), "x");
+  tx->put(Table::kLive, rows::instance_prefix(ns, numbered_id(9)) + std::string(2, '\0'), "x");
   const auto longer = check_store(*tx, options);
   ASSERT_EQ(longer->findings.size(), 1U);
-  EXPECT_EQ(longer->findings[0].space, "") << "what the key is not cannot be told";
+  EXPECT_EQ(longer->findings[0].ns, "") << "a malformed key has no owner";
   EXPECT_EQ(longer->findings[0].instance, std::nullopt);
 }
 
-TEST_F(CheckerTest, TellsACounterThatIsBehindOnce) {
+TEST_F(CheckerTest, ReportsACounterThatIsBehindOnce) {
   const auto row = [&](uint64_t number) { return rows::key_of(number); };
   EXPECT_THAT(
       found_after([&](Transaction& in) {
         for (const uint64_t number : {5, 6}) in.put(Table::kOutbox, row(number), "x");
       }),
       testing::UnorderedElementsAre(
-          HasSubstr("counter.behind outbox/5: number 5 was given, and the counter `d` is at "
+          HasSubstr("counter.behind outbox/5: number 5 was assigned, but the counter `d` is at "
                     "0"),
           HasSubstr("row.record outbox/5"), HasSubstr("row.record outbox/6")));
 }
 
-TEST_F(CheckerTest, CountsSealedRowsWithoutTheirKeyAndLooksIntoNone) {
+TEST_F(CheckerTest, CountsSealedRowsWithoutTheKeyAndDoesNotDecodeThem) {
   fill();
-  const std::string place = rows::space_prefix(space) + "s";
-  expect_only("row.seal secrets/default/s: the row is sealed and does not open",
+  const std::string place = rows::ns_prefix(ns) + "s";
+  expect_only("row.seal secrets/default/s: the row is sealed, but does not open",
               [&](Transaction& in) {
                 std::string value(*in.get(Table::kSecrets, place));
                 value.back() ^= 1;
@@ -200,7 +195,7 @@ TEST_F(CheckerTest, CountsSealedRowsWithoutTheirKeyAndLooksIntoNone) {
     seal.back() ^= 1;
     in.put(Table::kMeta, "seal", seal);
   };
-  expect_only("store.key meta/seal: the key that was given does not open it", break_seal);
+  expect_only("store.key meta/seal: the given key does not open it", break_seal);
   options.has_key = false;
   EXPECT_THAT(found_after(break_seal), IsEmpty());
   break_seal(*tx);

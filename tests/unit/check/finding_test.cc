@@ -10,7 +10,7 @@ namespace {
 
 using testing::MatchesRegex;
 
-TEST(FindingTest, EachKindHasACodeOfItsOwnAndSaysWhatIsExpectedAndWhatToDo) {
+TEST(FindingTest, HasACodeAnExpectationAndAnActionForEachKind) {
   std::set<std::string_view> codes;
   std::set<StoreFault> faults;
   for (const StoreFaultKind& kind : fault_kinds()) {
@@ -24,16 +24,18 @@ TEST(FindingTest, EachKindHasACodeOfItsOwnAndSaysWhatIsExpectedAndWhatToDo) {
   EXPECT_EQ(faults.size(), static_cast<size_t>(StoreFault::kIdempotencyInstance) + 1);
 }
 
-TEST(FindingTest, IsALineWithItsPlaceItsCodeAndWhatIsExpected) {
+TEST(FindingTest, PrintsThePlaceTheCodeAndTheExpectation) {
   const StoreFinding finding{
       .fault = StoreFault::kRowJson, .table = "live", .key = "default/x input", .found = "not so"};
   EXPECT_EQ(to_string(finding), "live/default/x input: not so [row.json]; expected: JSON");
   const StoreFinding of_a_file{
       .fault = StoreFault::kRowJson, .table = "in-hand", .found = "not so"};
-  EXPECT_EQ(to_string(of_a_file), "in-hand: not so [row.json]; expected: JSON");
+  EXPECT_EQ(to_string(of_a_file),
+            "in-hand"
+            ": not so [row.json]; expected: JSON");
 }
 
-TEST(FindingTest, AReportWithoutCodesIsSound) {
+TEST(FindingTest, IsAbsentInASoundReport) {
   StoreReport report;
   EXPECT_TRUE(report.sound());
   EXPECT_EQ(report.count(), 0U);
@@ -42,10 +44,10 @@ TEST(FindingTest, AReportWithoutCodesIsSound) {
   EXPECT_TRUE(report.sound());
   report.codes = {{"row.json", 2}, {"row.key", 5}};
   EXPECT_FALSE(report.sound());
-  EXPECT_EQ(report.count(), 7U) << "those whose findings were left out as well";
+  EXPECT_EQ(report.count(), 7U) << "omitted findings are counted";
 }
 
-TEST(FindingTest, IsWrittenAsJsonWithItsOwnerWhereItHasOne) {
+TEST(FindingTest, IsWrittenAsJsonWithItsOwner) {
   StoreReport report;
   report.codes = {{"row.json", 2}};
   report.rows = {{"live", 3}};
@@ -58,7 +60,7 @@ TEST(FindingTest, IsWrittenAsJsonWithItsOwnerWhereItHasOne) {
                              .table = "live",
                              .key = "k",
                              .found = "f",
-                             .space = "shop",
+                             .ns = "shop",
                              .instance = id});
   const Json json = to_json(report);
   EXPECT_EQ(json["sound"], false);

@@ -1,6 +1,5 @@
-// CliTest: the command line against a gateway whose service is in memory (FakeService): what it
-// prints and how it ends. The verbs of the program are stand-ins that remember what they were
-// given.
+// CliTest: the command line with a gateway whose service is in memory (FakeService): its output and
+// exit codes. The verbs of the program are replaced by functions that record their options.
 #pragma once
 
 #include <filesystem>
@@ -40,15 +39,15 @@ class CliTest : public testing::Test {
     std::vector<std::string> arguments;
     std::string out;
   };
-  /// Runs each in its order: all succeed.
+  /// Runs the command lines in order; expects that each succeeds with this output.
   void expect_outputs(const std::vector<ExpectedOutput>& rows);
 
-  /// Makes a file in the folder of the test; its path.
+  /// Creates a file in the folder of the test, and returns its path.
   std::string file(const std::string& name, const std::string& text);
 
   void apply_order();
 
-  /// Has a gateway that asks for this token take the place of the one that asks for none.
+  /// Replaces the gateway by one that requires this token.
   void ask_for_token(const std::string& token);
   void stop_gateway();
 
@@ -59,7 +58,7 @@ class CliTest : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
 
-  // What the verbs of the program were given last.
+  // The last options of each verb of the program.
   static inline ServeOptions served_;
   static inline DevOptions developed_;
   static inline TestOptions tested_;

@@ -1,5 +1,5 @@
-// The command line as a whole: help, examples, words that it does not know, exit codes, and what it
-// hands to the verbs of the program.
+// The command line as a whole: help, examples, unknown commands, exit codes, and the options that
+// it passes to the verbs of the program.
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -75,24 +75,28 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
   EXPECT_EQ(run({"--version"}).out, "millrace 0.1.0\n");
 }
 
-TEST_F(CommandLineTest, NamesTheWordThatIsNotACommand) {
+TEST_F(CommandLineTest, NamesAnUnknownCommand) {
   struct Row {
     std::vector<std::string> arguments;
     std::string begin;
   };
   const Row rows[] = {
-      {{"bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are serve, dev, "},
-      {{"bogus", "--help"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
-      {{"--help", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
-      {{"-n", "shop", "bogus"}, "millrace: \"bogus\" is not a command of `millrace`; there are "},
+      {{"bogus"},
+       "millrace: \"bogus\" is not a command of `millrace`; expected one of: serve, dev, "},
+      {{"bogus", "--help"},
+       "millrace: \"bogus\" is not a command of `millrace`; expected one of: "},
+      {{"--help", "bogus"},
+       "millrace: \"bogus\" is not a command of `millrace`; expected one of: "},
+      {{"-n", "shop", "bogus"},
+       "millrace: \"bogus\" is not a command of `millrace`; expected one of: "},
       {{"workflows"},
        "millrace: \"workflows\" is not a command of `millrace`; did you mean "
-       "\"workflow\"?; there are "},
+       "\"workflow\"?; expected one of: "},
       {{"instance", "lst", "--help"},
-       "millrace: \"lst\" is not a command of `millrace instance`; did you mean \"list\"?; there "
-       "are list, get, "},
-      {{"instance"}, "millrace: `millrace instance` needs a command; there are list, get, "},
-      {{}, "millrace: `millrace` needs a command; there are serve, "},
+       "millrace: \"lst\" is not a command of `millrace instance`; did you mean \"list\"?; "
+       "expected one of: list, get, "},
+      {{"instance"}, "millrace: `millrace instance` needs a command; expected one of: list, get, "},
+      {{}, "millrace: `millrace` needs a command; expected one of: serve, "},
   };
   for (const Row& row : rows) {
     const CommandOutput printed = run(row.arguments);
@@ -106,7 +110,7 @@ TEST_F(CommandLineTest, NamesTheWordThatIsNotACommand) {
   }
 }
 
-TEST_F(CommandLineTest, HasExamplesThatItTakes) {
+TEST_F(CommandLineTest, AcceptsTheExamplesOfItsHelp) {
   apply_order();
   service_.end_at_once("complete");
   const std::filesystem::path before = std::filesystem::current_path();
@@ -117,15 +121,15 @@ TEST_F(CommandLineTest, HasExamplesThatItTakes) {
   for (const char* name : {"event.json", "shop.json", "logo.png"}) {
     file(name, R"({"specversion": "1.0", "id": "8", "source": "s", "type": "t"})");
   }
-  // Every `--help` below every noun.
+  // Visits the `--help` of every command and its subcommands.
   std::vector<std::vector<std::string>> paths = {{}};
   size_t examples = 0;
   while (!paths.empty()) {
     const std::vector<std::string> path = paths.back();
     paths.pop_back();
-    std::vector<std::string> asked = path;
-    asked.emplace_back("--help");
-    std::istringstream help(run(asked).out);
+    std::vector<std::string> arguments = path;
+    arguments.emplace_back("--help");
+    std::istringstream help(run(arguments).out);
     enum { kElsewhere, kCommands, kExamples } part = kElsewhere;
     for (std::string line; std::getline(help, line);) {
       if (line == "Subcommands:") {
@@ -146,7 +150,7 @@ TEST_F(CommandLineTest, HasExamplesThatItTakes) {
   EXPECT_GT(examples, 40U);
 }
 
-TEST_F(CommandLineTest, EndsWithTheExitCodeOfWhatWentWrong) {
+TEST_F(CommandLineTest, EndsWithTheExitCodeOfTheError) {
   apply_order();
   struct Row {
     std::vector<std::string> arguments;
@@ -179,10 +183,10 @@ TEST_F(CommandLineTest, EndsWithTheExitCodeOfWhatWentWrong) {
   }
   env_["MILLRACE_NAMESPACE"] = "none";
   EXPECT_EQ(run({"workflow", "list"}).code, 3);
-  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag beats a variable";
+  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag overrides a variable";
 }
 
-TEST_F(CommandLineTest, TakesWhichScenariosToPlay) {
+TEST_F(CommandLineTest, PassesTheScenariosToTheTestVerb) {
   EXPECT_EQ(run({"test", "a", "b.test.yaml", "--only", "x", "-o", "junit"}).code, 9);
   EXPECT_EQ(tested_.paths, (std::vector<std::string>{"a", "b.test.yaml"}));
   EXPECT_EQ(tested_.only, "x");
@@ -191,7 +195,7 @@ TEST_F(CommandLineTest, TakesWhichScenariosToPlay) {
   EXPECT_EQ(run({"test"}).code, 2);
 }
 
-TEST_F(CommandLineTest, VerifiesAFolderOrAsksTheServer) {
+TEST_F(CommandLineTest, PassesTheDataFolderAndTheKeyToTheVerifyVerb) {
   const CommandOutput printed =
       run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
   EXPECT_EQ(printed.code, 1);

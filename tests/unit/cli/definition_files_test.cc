@@ -1,4 +1,4 @@
-// Which files of a folder are definitions.
+// How files that are definitions are detected in a folder.
 #include "cli/definition_files.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-TEST(DefinitionFiles, KnowsADefinitionByItsKeysAndTakesBrokenYamlForOne) {
+TEST(DefinitionFiles, DetectsDefinitionsByTheirKeysOrBrokenYaml) {
   for (const char* text : {"id: a\nstate: []\n", "id: a\nsates: []\n", "states: []\n",
                            "id: a\nstate: [\n", R"({"states": 1})", R"({"state": )"}) {
     for (const char* name : {"a.yaml", "a.yml", "a.json"}) {

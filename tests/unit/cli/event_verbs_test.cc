@@ -1,4 +1,4 @@
-// `event`.
+// The verbs of `event`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -28,7 +28,7 @@ TEST_F(EventVerbs, SendsEvents) {
   EXPECT_EQ(run({"event", "send", "--type", "t", "--source", "s", "--data", "-"}, "\xff\x01").code,
             0);
   EXPECT_EQ(service_.published()[1].data, "\xff\x01");
-  EXPECT_TRUE(parse_instance_id(service_.published()[1].id)) << "a fresh UUID";
+  EXPECT_TRUE(parse_instance_id(service_.published()[1].id)) << "the id is a new UUID";
 
   const std::string whole = R"({"specversion":"1.0","id":"8","source":"s","type":"t"})";
   EXPECT_EQ(run({"event", "send", "-f", file("event.json", whole)}).code, 0);
@@ -37,7 +37,7 @@ TEST_F(EventVerbs, SendsEvents) {
   EXPECT_EQ(service_.published().size(), 5);
 }
 
-TEST_F(EventVerbs, RefusesEventsThatAreNone) {
+TEST_F(EventVerbs, RefusesMalformedEvents) {
   const std::vector<std::string> base = {"event", "send", "--type", "t", "--source", "s"};
   const std::vector<std::vector<std::string>> rows = {
       {"--data", "hello"}, {"--data", "@/does/not/exist"}, {"--attr", "x"}, {"--attr", "Region=eu"},

@@ -1,4 +1,4 @@
-// `instance`.
+// The verbs of `instance`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 class InstanceVerbs : public CliTest {};
 
-TEST_F(InstanceVerbs, AsksForTheInstancesThatAreWanted) {
+TEST_F(InstanceVerbs, PassesTheFilterToTheServer) {
   EXPECT_EQ(run({"instance", "list", "--workflow", "order", "--status", "failed", "--since", "5m",
                  "--limit", "7", "--cursor", "a+b"})
                 .code,
@@ -22,14 +22,14 @@ TEST_F(InstanceVerbs, AsksForTheInstancesThatAreWanted) {
   EXPECT_EQ(run({"instance", "list", "--since", "yesterday"}).code, 2);
 }
 
-TEST_F(InstanceVerbs, DoesABatchPageByPage) {
+TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {
   const CommandOutput one = run({"instance", "cancel", "--all"});
   EXPECT_EQ(one.code, 0);
   EXPECT_EQ(one.out, "done     1\nrefused  0\n");
   EXPECT_EQ(one.err, "");
 }
 
-TEST_F(InstanceVerbs, ShowInstancesHistoriesAndWhatWasDone) {
+TEST_F(InstanceVerbs, ShowsInstancesHistoriesAndOutcomes) {
   expect_outputs({
       {{"instance", "get", kId},
        "id         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"

@@ -1,4 +1,4 @@
-// `explain`, `schema`, `lint` and `graph`.
+// The verbs `explain`, `schema`, `lint` and `graph`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class LanguageVerbs : public CliTest {};
 
-TEST_F(LanguageVerbs, ExplainsTheLanguage) {
+TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
   struct Row {
     const char* key;
     const char* out;
@@ -20,47 +20,47 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
        "  default: PT0S\n"
        "  in: RetryDefinition, SteepRetryPolicy\n"},
       {"actions.Retry",
-       "retries: RetryPolicy, or a text such as \"fixed(3, 1s)\": three attempts, with a second "
+       "retries: RetryPolicy, or a string such as \"fixed(3, 1s)\": three attempts, with a second "
        "before each further one\n"
-       "  Tries the call again when it has failed.\n"
+       "  When and how often a failed call is retried.\n"
        "  also written: retry\n"
        "  in: ActionDefinition\n"},
       {"exponentialBackoff",
        "exponentialBackoff: a number above 0\n"
-       "  By how much each wait is longer than the one before; more than zero.\n"
+       "  The factor between one wait and the next; more than zero.\n"
        "  default: 1\n"
        "  in: SteepRetryPolicy\n"
        "  millrace's own: Direktiv does not have it\n"},
       {"stevora",
        "StevoraRetryPolicy (vocabulary: stevora)\n"
-       "  Stevora's: every error is tried again, before `catch` is asked.\n"
+       "  Stevora's: every error is retried; `catch` applies when no attempt is left.\n"
        "    maxAttempts        How many attempts in all.\n"
-       "    backoffMs          The wait before the second attempt, in milliseconds; up to a "
-       "quarter "
-       "less by lot.\n"
-       "    backoffMultiplier  By how much each wait is longer than the one before.\n"
+       "    backoffMs          The wait before the second attempt, in milliseconds; jitter "
+       "shortens it by up to a quarter.\n"
+       "    backoffMultiplier  The factor between one wait and the next.\n"
        "    maxBackoffMs       The longest wait, in milliseconds.\n"
-       "    vocabulary         Whose policy it is, where its keys leave that open.\n"
+       "    vocabulary         The vocabulary of the policy, if its keys fit several "
+       "vocabularies.\n"
        "  defined by: Stevora, \"The RetryPolicy Interface\"\n"},
       {"consumeEvent.event.capture",
        "capture: one of\n"
-       "  What of the event is put into the data, under its type.\n"
+       "  The part of the event that is stored in the data, under its type.\n"
        "    payload            the event's data\n"
-       "    event              the whole CloudEvent in its JSON form\n"
+       "    event              the complete CloudEvent in JSON format\n"
        "  default: payload\n"
        "  in: ConsumeEventDefinition\n"
        "  millrace's own: Direktiv does not have it\n"},
       {"max_attempts",
        "max_attempts: a whole number from 0 to 1000000\n"
-       "  How often it is tried again after the first attempt.\n"
+       "  How many attempts are made after the first one.\n"
        "  required\n"
        "  in: RetryDefinition\n"},
       {"errordefinition",
        "ErrorDefinition\n"
-       "  What follows an error; the first entry that matches its code decides.\n"
-       "    error              Which error codes this entry catches. Required.\n"
-       "    transition         The state that goes on from the error; without one the instance "
-       "ends, complete.\n"
+       "  What happens after an error; the first entry that matches its code applies.\n"
+       "    error              The error codes that this entry catches. Required.\n"
+       "    transition         The state that follows the error; without one the instance ends "
+       "as complete.\n"
        "  defined by: Direktiv, \"ErrorDefinition\"\n"},
   };
   for (const Row& row : rows) {
@@ -76,7 +76,7 @@ TEST_F(LanguageVerbs, ExplainsTheLanguage) {
 
   const CommandOutput near = run({"explain", "transiton"});
   EXPECT_EQ(near.code, 3);
-  EXPECT_EQ(near.err, "millrace: the language has no transiton; did you mean \"transition\"?\n");
+  EXPECT_EQ(near.err, "millrace: unknown key \"transiton\"; did you mean \"transition\"?\n");
   EXPECT_EQ(run({"explain", "states.action.colour"}).code, 3);
   EXPECT_EQ(run({"explain", "schemas.delay"}).code, 3);
   EXPECT_EQ(run({"explain", "noop."}).code, 3);

@@ -1,4 +1,4 @@
-// The nouns that are little more than a list: `schedule`, `listener`, `group`, `dlq`.
+// The verbs of `schedule`, `listener`, `group` and `dlq`, most of which list items.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class ListVerbs : public CliTest {};
 
-TEST_F(ListVerbs, ShowSchedulesAndTheirTicks) {
+TEST_F(ListVerbs, ShowsSchedulesAndTheirTicks) {
   expect_outputs({
       {{"schedule", "list"},
        "WORKFLOW  CRON                             ZONE           NEXT                      "
@@ -22,7 +22,7 @@ TEST_F(ListVerbs, ShowSchedulesAndTheirTicks) {
   });
 }
 
-TEST_F(ListVerbs, ShowListeners) {
+TEST_F(ListVerbs, ShowsListeners) {
   expect_outputs({
       {{"listener", "list", "--limit", "3"},
        "KIND   WORKFLOW  INSTANCE  STATE  TYPE          CONTEXT\n"
@@ -30,7 +30,7 @@ TEST_F(ListVerbs, ShowListeners) {
   });
 }
 
-TEST_F(ListVerbs, ShowGroups) {
+TEST_F(ListVerbs, ShowsGroups) {
   expect_outputs({
       {{"group", "list", "--limit", "3"},
        "WORKFLOW  CORRELATE        WAITING           EXPIRES\n"
@@ -38,7 +38,7 @@ TEST_F(ListVerbs, ShowGroups) {
   });
 }
 
-TEST_F(ListVerbs, ShowDeadLetters) {
+TEST_F(ListVerbs, ShowsDeadLetters) {
   expect_outputs({
       {{"dlq", "list"},
        "ID  AGE  REASON      SUBJECT                    SIZE  DETAIL\n"

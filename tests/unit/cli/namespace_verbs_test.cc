@@ -1,4 +1,4 @@
-// `namespace`.
+// The verbs of `namespace`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class NamespaceVerbs : public CliTest {};
 
-TEST_F(NamespaceVerbs, WarnsOfSettingsThatDoNotDoWhatTheySeemTo) {
+TEST_F(NamespaceVerbs, PrintsTheWarningsOfSettings) {
   const std::string settings = R"({"services": {"a": {"maxRuntime": "30"}}})";
   const CommandOutput table =
       run({"-o", "table", "namespace", "create", "shop", "--settings", settings});
@@ -21,7 +21,7 @@ TEST_F(NamespaceVerbs, WarnsOfSettingsThatDoNotDoWhatTheySeemTo) {
   EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
 }
 
-TEST_F(NamespaceVerbs, ListCreateAndDelete) {
+TEST_F(NamespaceVerbs, ListsCreatesAndDeletesNamespaces) {
   expect_outputs({
       {{"namespace", "list"}, "NAMESPACE\ndefault\n"},
       {{"namespace", "create", "shop"}, "created  true\nname     shop\n"},

@@ -1,4 +1,4 @@
-// Data in each format, and what a terminal gets of it.
+// Output in each format, to a terminal and to a program.
 #include "cli/output.h"
 
 #include <sstream>
@@ -63,11 +63,12 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
   EXPECT_EQ(run({"instance", "list"}).out, rows[0].out) << "a terminal gets a table";
   terminal_ = false;
   EXPECT_EQ(run({"instance", "list"}).out, rows[1].out) << "a program gets JSON";
-  EXPECT_EQ(run({"-o", "name", "instance", "list"}).out, rows[4].out) << "flags may stand before";
+  EXPECT_EQ(run({"-o", "name", "instance", "list"}).out, rows[4].out)
+      << "flags may come before the noun";
   EXPECT_EQ(run({"instance", "list", "-o", "xml"}).code, 2);
 }
 
-TEST_F(OutputTest, ColoursStatusesOnATerminalUnlessToldNotTo) {
+TEST_F(OutputTest, ColoursStatusesOnATerminalUnlessNoColorIsSet) {
   const Json list = {{"items", {{{"status", "failed"}, {"id", "a"}}}}};
   std::istringstream in;
   for (const bool terminal : {true, false}) {
@@ -86,7 +87,7 @@ TEST_F(OutputTest, ColoursStatusesOnATerminalUnlessToldNotTo) {
   }
 }
 
-TEST_F(OutputTest, KeepsControlCharactersFromTheTerminal) {
+TEST_F(OutputTest, ReplacesControlCharacters) {
   std::istringstream in;
   std::ostringstream out;
   Console console{in,

@@ -1,4 +1,4 @@
-// Lists that are longer than a page.
+// Lists of more than one page.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 class PagesTest : public CliTest {};
 
-TEST_F(PagesTest, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
+TEST_F(PagesTest, ListsAllItemsForProgramsAndReportsWhatATableLeavesOut) {
   service_.instance_count = 620;
   const CommandOutput names = run({"instance", "list", "-o", "name"});
   EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 620);
@@ -34,10 +34,10 @@ TEST_F(PagesTest, ListsAllToProgramsAndSaysWhatATableLeavesOut) {
 
   const CommandOutput table = run({"instance", "list"});
   EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 51);
-  EXPECT_EQ(table.err, "there are more: --cursor 50\n");
+  EXPECT_EQ(table.err, "more results: --cursor 50\n");
   for (const char* format : {"name", "jsonl", "json", "yaml", "table"}) {
     EXPECT_EQ(run({"instance", "list", "--limit", "7", "-o", format}).err,
-              "there are more: --cursor 7\n")
+              "more results: --cursor 7\n")
         << format;
   }
 }

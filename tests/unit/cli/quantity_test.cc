@@ -1,4 +1,4 @@
-// Amounts in flags, and as help texts show them.
+// Durations and sizes in flags and in help texts.
 #include "cli/quantity.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ TEST(Quantity, IsReadWithItsUnit) {
   EXPECT_EQ(read_number("size", "16777215TiB"), uint64_t{16'777'215} << 40);
 }
 
-TEST(Quantity, IsRefusedWithTheFlagThatHasIt) {
+TEST(Quantity, IsRefusedWithTheNameOfItsFlag) {
   for (const char* text : {"", "0s", "1mo", "x", "-1s"}) {
     const auto read = read_duration("for", text);
     ASSERT_FALSE(read) << text;
@@ -28,7 +28,7 @@ TEST(Quantity, IsRefusedWithTheFlagThatHasIt) {
   }
 }
 
-TEST(Quantity, IsWrittenInTheLargestUnitThatItIsAMultipleOf) {
+TEST(Quantity, IsWrittenInTheLargestUnitWithoutAFraction) {
   EXPECT_EQ(duration_text(std::chrono::hours(48)), "2d");
   EXPECT_EQ(duration_text(std::chrono::hours(36)), "36h");
   EXPECT_EQ(duration_text(std::chrono::minutes(10)), "10m");
@@ -40,7 +40,7 @@ TEST(Quantity, IsWrittenInTheLargestUnitThatItIsAMultipleOf) {
   EXPECT_EQ(bytes_text(uint64_t{2048} << 40), "2048TiB");
 }
 
-TEST(Quantity, ReadsWhatItWrites) {
+TEST(Quantity, IsReadBackAsItWasWritten) {
   for (const Duration duration :
        {Duration(1), Duration(1'500), Duration(90'000), Duration(std::chrono::hours(24 * 365))}) {
     EXPECT_EQ(read_duration("for", duration_text(duration)), duration);

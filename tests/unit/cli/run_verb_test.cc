@@ -1,4 +1,4 @@
-// `run`.
+// The verb `run`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -27,7 +27,7 @@ TEST_F(RunVerb, RunsAWorkflow) {
   EXPECT_EQ(run({"run", "order", "--id", "k", "--input", "2"}).code, 6);
 }
 
-TEST_F(RunVerb, WaitsForTheEndOfWhatItRuns) {
+TEST_F(RunVerb, WaitsForTheEndOfTheInstance) {
   apply_order();
   service_.end_at_once("complete");
   const std::vector<std::vector<std::string>> spellings = {

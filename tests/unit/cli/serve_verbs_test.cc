@@ -1,4 +1,4 @@
-// `serve` and `dev`: flags before variables before defaults.
+// The verbs `serve` and `dev`: flags override variables, and variables override defaults.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 class ServeVerbs : public CliTest {};
 
 TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenVariables) {
-  EXPECT_EQ(run({"serve"}).code, 2) << "no data folder";
+  EXPECT_EQ(run({"serve"}).code, 2) << "the data folder is missing";
   EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
   EXPECT_EQ(served_.data, "d");
   EXPECT_EQ(served_.listen, "127.0.0.1:8780");
@@ -58,7 +58,8 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(served_.token_file, "there");
 
-  EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1) << "its exit code is the verb's";
+  EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1)
+      << "the exit code is that of the verb";
   EXPECT_EQ(developed_.folder, "examples/");
   EXPECT_EQ(developed_.keep, "data");
   EXPECT_EQ(developed_.listen, "127.0.0.1:1");
@@ -93,7 +94,7 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
   EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
 }
 
-TEST_F(ServeVerbs, TakesThePortOfTheBrokerOfDev) {
+TEST_F(ServeVerbs, TakesTheNatsPortOfDev) {
   run({"dev"});
   EXPECT_EQ(developed_.nats_port, 0);
   run({"dev", "--nats-port", "5222"});

@@ -1,4 +1,4 @@
-// The token that the client shows.
+// The token that the command line sends.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,11 +8,11 @@ namespace {
 
 class ShellTest : public CliTest {};
 
-TEST_F(ShellTest, ShowsTheTokenThatItIsGiven) {
+TEST_F(ShellTest, SendsTheTokenFromAFlagThenAVariable) {
   constexpr const char* kToken = "correct-horse-battery-staple";
   ask_for_token(kToken);
   const std::string right = file("right", std::string(kToken) + "\n");
-  const std::string wrong = file("wrong", "somebody-else's-token\n");
+  const std::string wrong = file("wrong", "the-token-of-another-server\n");
   const std::string broken = file("broken", "two words and-too-many\n");
 
   const CommandOutput without = run({"namespace", "list"});
@@ -21,12 +21,12 @@ TEST_F(ShellTest, ShowsTheTokenThatItIsGiven) {
   EXPECT_EQ(run({"namespace", "list", "--token-file", wrong}).code, 4);
   EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
   EXPECT_EQ(run({"--token-file", right, "namespace", "list"}).code, 0);
-  EXPECT_EQ(run({"status"}).code, 0) << "which asks for none";
+  EXPECT_EQ(run({"status"}).code, 0) << "`status` needs no token";
 
   env_["MILLRACE_TOKEN_FILE"] = right;
   EXPECT_EQ(run({"namespace", "list"}).code, 0);
-  env_["MILLRACE_TOKEN"] = "somebody-else's-token";
-  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "which comes before the file";
+  env_["MILLRACE_TOKEN"] = "the-token-of-another-server";
+  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "the variable with the token overrides the file";
   EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
   env_["MILLRACE_TOKEN"] = "a\r\nHost: elsewhere.example";
   EXPECT_EQ(run({"namespace", "list"}).code, 2);

@@ -1,4 +1,4 @@
-// The files, folders and standard input that verbs read.
+// Files, folders and standard input as arguments of verbs.
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -14,7 +14,7 @@ namespace {
 
 class SourceTest : public CliTest {};
 
-TEST_F(SourceTest, TakesTheDefinitionsOfAFolder) {
+TEST_F(SourceTest, ReadsTheDefinitionsOfAFolder) {
   file("a.yaml", "id: a\nstates: []\n");
   file("sub/b.yaml", "id: b\nstates: []\n");
   const std::string broken = file("broken.yml", "id: broken\nstate: [\n");
@@ -24,17 +24,17 @@ TEST_F(SourceTest, TakesTheDefinitionsOfAFolder) {
   const std::string payload = file("payload.json", R"({"id": 7, "amount": 3})");
   const std::string empty = file("empty.yaml", "");
   const std::string why = ": skipped: it is not a workflow, which has an \"id\" and \"states\"\n";
-  const std::string passed = empty + why + payload + why;
+  const std::string skipped = empty + why + payload + why;
 
   const CommandOutput lint = run({"lint", folder_.string()});
   EXPECT_EQ(lint.code, 7);
   EXPECT_TRUE(lint.out.starts_with(broken + ":2:7: error: ")) << lint.out;
-  EXPECT_EQ(lint.err, passed);
+  EXPECT_EQ(lint.err, skipped);
 
   const CommandOutput applied = run({"workflow", "apply", folder_.string(), "-o", "name"});
   EXPECT_EQ(applied.code, 7);
   EXPECT_EQ(applied.out, "a\nb\n");
-  EXPECT_EQ(applied.err.substr(0, passed.size()), passed);
+  EXPECT_EQ(applied.err.substr(0, skipped.size()), skipped);
   EXPECT_NE(applied.err.find(broken + ":2:7: error: "), std::string::npos) << applied.err;
 
   const CommandOutput nothing = run({"lint", (folder_ / ".hidden" / "..").string() + "/none"});
@@ -60,23 +60,23 @@ TEST_F(SourceTest, ReportsYamlOfAFolderThatDoesNotParse) {
   }
 }
 
-TEST_F(SourceTest, PassesOverScenariosThatAGlobNames) {
+TEST_F(SourceTest, SkipsScenariosThatAGlobNames) {
   const std::string order = file("order.yaml", "id: order\nstates: []\n");
   const std::string scenarios = file("order.test.yaml", "scenarios: []\n");
-  const std::string told =
-      scenarios + ": passed over: it holds scenarios, which `millrace test` plays\n";
+  const std::string skipped =
+      scenarios + ": skipped: it holds scenarios, which `millrace test` runs\n";
   const CommandOutput lint = run({"lint", scenarios, order});
   EXPECT_EQ(lint.code, 0);
-  EXPECT_EQ(lint.err, told);
+  EXPECT_EQ(lint.err, skipped);
   const CommandOutput applied = run({"workflow", "apply", scenarios, order, "-o", "name"});
   EXPECT_EQ(applied.code, 0);
   EXPECT_EQ(applied.out, "order\n");
-  EXPECT_EQ(applied.err, told);
-  EXPECT_EQ(run({"lint", scenarios}).code, 2) << "nothing is left";
+  EXPECT_EQ(applied.err, skipped);
+  EXPECT_EQ(run({"lint", scenarios}).code, 2) << "no definition is left";
   EXPECT_EQ(run({"graph", scenarios}).code, 2);
 }
 
-TEST_F(SourceTest, SaysWhichFileItCannotRead) {
+TEST_F(SourceTest, NamesTheFileThatItCannotRead) {
   apply_order();
   const std::string folder = folder_.string();
   const std::string link = (folder_ / "link.yaml").string();
@@ -101,7 +101,7 @@ TEST_F(SourceTest, SaysWhichFileItCannotRead) {
       verbs.push_back({"lint", name});
       verbs.push_back({"workflow", "apply", name});
     }
-    if (name == "/dev/zero") verbs.resize(2);  // which takes its time
+    if (name == "/dev/zero") verbs.resize(2);  // each verb reads 64 MiB of it
     for (const auto& verb : verbs) {
       const CommandOutput printed = run(verb);
       EXPECT_EQ(printed.code, 2) << verb[0] << ' ' << name;

@@ -1,4 +1,4 @@
-// `status` and `version`.
+// The verbs `status` and `version`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 class StatusVerbs : public CliTest {};
 
-TEST_F(StatusVerbs, SaysWhetherTheServerIsReady) {
+TEST_F(StatusVerbs, ReportsWhetherTheServerIsReady) {
   EXPECT_EQ(run({"status", "-o", "name"}).out, "ready\n");
   service_.ready_status = fail("broker.unreachable", "NATS is away");
   const CommandOutput printed = run({"status"});
@@ -19,7 +19,7 @@ TEST_F(StatusVerbs, SaysWhetherTheServerIsReady) {
   EXPECT_EQ(run({"status"}).code, 5);
 }
 
-TEST_F(StatusVerbs, PrintTheVersion) {
+TEST_F(StatusVerbs, PrintsTheVersion) {
   expect_outputs({
       {{"version"}, "millrace 0.1.0\n"},
       {{"version", "-o", "json"}, "{\n  \"version\": \"0.1.0\"\n}\n"},

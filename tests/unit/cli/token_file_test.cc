@@ -1,4 +1,4 @@
-// Tokens in files.
+// Files that hold a token.
 #include "cli/token_file.h"
 
 #include <gmock/gmock.h>
@@ -11,10 +11,10 @@ namespace {
 
 class TokenFileTest : public CliTest {};
 
-TEST_F(TokenFileTest, ReadsTokensOfAHeadersSize) {
+TEST_F(TokenFileTest, ReadsTokensThatFitAHeader) {
   struct Row {
     std::string text;
-    std::string token;  ///< empty: it is none
+    std::string token;  ///< empty: the text is not a token
   };
   const std::string shortest(16, 'x');
   const std::string longest(4096, 'x');
@@ -41,7 +41,7 @@ TEST_F(TokenFileTest, ReadsTokensOfAHeadersSize) {
   }
 }
 
-TEST_F(TokenFileTest, SaysWhichFileCannotBeRead) {
+TEST_F(TokenFileTest, NamesTheFileThatItCannotRead) {
   for (const std::string& path : {folder_.string(), (folder_ / "none").string()}) {
     const Result<std::string> token = read_token_file(path);
     ASSERT_FALSE(token) << path;

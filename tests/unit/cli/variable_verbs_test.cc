@@ -1,4 +1,4 @@
-// `variable`.
+// The verbs of `variable`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,9 +8,9 @@ namespace {
 
 class VariableVerbs : public CliTest {};
 
-TEST_F(VariableVerbs, SetsAndGetsVariablesAsTheyAre) {
+TEST_F(VariableVerbs, SetsAndGetsVariablesByteForByte) {
   EXPECT_EQ(run({"variable", "set", "hits", "7"}).code, 0);
-  EXPECT_EQ(run({"variable", "get", "hits"}).out, "7") << "not a byte more";
+  EXPECT_EQ(run({"variable", "get", "hits"}).out, "7") << "no byte is added";
   const std::string bytes("\0\xff\n", 3);
   EXPECT_EQ(run({"variable", "set", "logo", "--workflow", "order"}, bytes).code, 0);
   EXPECT_EQ(run({"variable", "get", "logo", "--workflow", "order"}).out, bytes);
@@ -29,8 +29,8 @@ TEST_F(VariableVerbs, SetsAndGetsVariablesAsTheyAre) {
   EXPECT_EQ(run({"variable", "delete", "hits"}).code, 3);
 }
 
-TEST_F(VariableVerbs, RefusesVariablesThatAreUnclear) {
-  EXPECT_EQ(run({"variable", "set", "a", "text"}).code, 2) << "a text needs quotes";
+TEST_F(VariableVerbs, RefusesAmbiguousVariables) {
+  EXPECT_EQ(run({"variable", "set", "a", "text"}).code, 2) << "a string needs quotes";
   EXPECT_EQ(run({"variable", "get"}).code, 2);
   EXPECT_EQ(run({"variable", "get", "a", "--workflow", "w", "--instance", kId}).code, 2);
   EXPECT_EQ(run({"variable", "set", "1st", "1"}).code, 1);

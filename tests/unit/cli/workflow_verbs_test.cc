@@ -1,4 +1,4 @@
-// `workflow`.
+// The verbs of `workflow`.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -9,7 +9,7 @@ namespace {
 
 class WorkflowVerbs : public CliTest {};
 
-TEST_F(WorkflowVerbs, AppliesFilesAndSaysWhatCameOfThem) {
+TEST_F(WorkflowVerbs, AppliesFilesAndPrintsTheOutcome) {
   const std::string order = file("order.yaml", "id: order\n");
   EXPECT_EQ(run({"workflow", "apply", order, "--dry-run"}).out,
             "WORKFLOW  REVISION  OUTCOME\norder     -         would change\n");
@@ -41,7 +41,7 @@ TEST_F(WorkflowVerbs, ShowsThatAWorkflowIsPaused) {
   EXPECT_EQ(Json::parse(run({"workflow", "get", "order", "-o", "json"}).out)["paused"], false);
 }
 
-TEST_F(WorkflowVerbs, RendersFindingsWithFileLineAndColumnAndGoesOn) {
+TEST_F(WorkflowVerbs, PrintsFindingsWithTheirPositionAndContinues) {
   const std::string bad = file("bad.yaml", "id: bad\nbroken: 1\n");
   const std::string nameless = file("nameless.yaml", "broken: 1\n");
   const CommandOutput printed =
@@ -54,7 +54,7 @@ TEST_F(WorkflowVerbs, RendersFindingsWithFileLineAndColumnAndGoesOn) {
   EXPECT_EQ(run({"workflow", "apply", file("empty.yaml", "name: x\n")}).code, 7);
 }
 
-TEST_F(WorkflowVerbs, TellsTheWarningsOfWhatItApplies) {
+TEST_F(WorkflowVerbs, PrintsTheWarningsOfWhatItApplies) {
   const std::string path = file("order.yaml", "id: order\ndoubtful: 1\n");
   for (const bool dry : {true, false}) {
     std::vector<std::string> arguments = {"workflow", "apply", path, "-o", "name"};

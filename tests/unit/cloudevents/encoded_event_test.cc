@@ -1,4 +1,4 @@
-// An EncodedEvent is what decode_nats makes of the same message, whichever way it was read.
+// An EncodedEvent equals the result of decode_nats for the same message, whichever reader made it.
 #include "cloudevents/encoded_event.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ std::optional<std::string> found(const Attributes& attributes, std::string_view 
   return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
-/// Whether it is an event.
+/// Compares both results; returns whether the message is an event.
 bool expect_the_same(const NatsMessage& message, size_t max_bytes = kMaxEventBytes) {
   const std::string shown = ::testing::PrintToString(message.headers) + " " + message.data;
   const Result<Event> expected = decode_nats(message, max_bytes);
@@ -32,7 +32,7 @@ bool expect_the_same(const NatsMessage& message, size_t max_bytes = kMaxEventByt
     if (!taken && !expected) {
       EXPECT_EQ(taken.error(), expected.error()) << shown;
     }
-    EXPECT_EQ(taken_from.data, message.data) << "what is no event is left as it was";
+    EXPECT_EQ(taken_from.data, message.data) << "a message that is not an event is unchanged";
     return false;
   }
   EXPECT_EQ(taken->event(), *expected) << shown;
@@ -46,14 +46,14 @@ bool expect_the_same(const NatsMessage& message, size_t max_bytes = kMaxEventByt
   return true;
 }
 
-TEST(EncodedEvents, RefuseWhatIsMalformedAsTheDecoderDoes) {
+TEST(EncodedEvent, RefusesMalformedMessagesAsTheDecoderDoes) {
   for (const MalformedEvent& row : malformed_events()) {
     SCOPED_TRACE(row.name);
     EXPECT_FALSE(expect_the_same({.headers = row.headers, .data = row.body}));
   }
 }
 
-TEST(EncodedEvents, KnowPlainEventsWithoutTheDecoder) {
+TEST(EncodedEvent, ReadsPlainEventsWithoutTheDecoder) {
   for (const std::string& text : {
            structured(""),
            " \r\n\t" + structured("") + " \n",
@@ -81,7 +81,7 @@ TEST(EncodedEvents, KnowPlainEventsWithoutTheDecoder) {
   }
 }
 
-TEST(EncodedEvents, LeaveWhatIsNotPlainToTheDecoder) {
+TEST(EncodedEvent, LeavesEventsThatAreNotPlainToTheDecoder) {
   for (const std::string& text : {
            structured(R"(, "data_base64": "aGVsbG8=")"),
            structured(R"(, "data": 123456789012345678901234567890)"),
@@ -107,7 +107,7 @@ TEST(EncodedEvents, LeaveWhatIsNotPlainToTheDecoder) {
   }
 }
 
-TEST(EncodedEvents, KeepTheLimitOnTheSizeOfAnEvent) {
+TEST(EncodedEvent, LimitsTheSizeOfAnEvent) {
   const std::string text = structured(R"(, "data": "x")");
   EXPECT_TRUE(expect_the_same({.data = text}, text.size()));
   EXPECT_FALSE(expect_the_same({.data = text}, text.size() - 1));
@@ -117,7 +117,7 @@ TEST(EncodedEvents, KeepTheLimitOnTheSizeOfAnEvent) {
   EXPECT_FALSE(expect_the_same({.headers = binary({}), .data = "data"}, size - 1));
 }
 
-TEST(EncodedEvents, AreWhatTheyWereMadeOf) {
+TEST(EncodedEvent, ReturnsTheEventThatItWasMadeFrom) {
   EventMaker maker(5);
   for (int round = 0; round < 2000; ++round) {
     const Event event = maker.event();
@@ -130,12 +130,13 @@ TEST(EncodedEvents, AreWhatTheyWereMadeOf) {
   }
 }
 
-/// JSON as a producer may write it: members in any order, some null or twice, spread or not.
-std::string written_otherwise(EventMaker& maker, const Event& event) {
+/// The JSON of an event as other programs may write it: with members in any order, with members
+/// that are null or occur twice, with or without white space.
+std::string rewritten(EventMaker& maker, const Event& event) {
   const std::string text = encode_json_event(event);
-  const std::optional<std::vector<JsonMember>> taken_apart = split_object(text);
+  const std::optional<std::vector<JsonMember>> parts = split_object(text);
   std::vector<std::string> members;
-  for (const JsonMember& member : *taken_apart) {
+  for (const JsonMember& member : *parts) {
     members.push_back(std::string(member.key) + ":" + std::string(member.value));
   }
   if (maker.chance(3))
@@ -149,8 +150,8 @@ std::string written_otherwise(EventMaker& maker, const Event& event) {
   return out + "}";
 }
 
-// Messages in both modes, valid ones and such with some bytes changed.
-TEST(EncodedEvents, AreWhatTheDecoderMakesOfAnyMessage) {
+// Messages in both modes, valid or with some bytes changed.
+TEST(EncodedEvent, ReadsAnyMessageAsTheDecoderDoes) {
   const size_t rounds = cases(20'000);
   EventMaker maker(6);
   size_t events = 0;
@@ -167,14 +168,14 @@ TEST(EncodedEvents, AreWhatTheDecoderMakesOfAnyMessage) {
       if (maker.chance(8)) message.headers.push_back(message.headers.front());
       plain += read_plain_headers(message.headers).has_value() ? 1 : 0;
     } else {
-      message.data = written_otherwise(maker, event);
+      message.data = rewritten(maker, event);
       if (maker.chance(2)) maker.damage(message.data);
       plain += read_plain_json(message.data).has_value() ? 1 : 0;
     }
     events += expect_the_same(message) ? 1 : 0;
   }
-  EXPECT_GT(events, rounds / 3) << "many messages should be events";
-  EXPECT_GT(plain, events / 3) << "and many of them plain";
+  EXPECT_GT(events, rounds / 3) << "too few messages are events";
+  EXPECT_GT(plain, events / 3) << "too few events are plain";
 }
 
 }  // namespace

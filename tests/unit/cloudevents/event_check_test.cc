@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST(AttributeNames, AreLowerCaseLettersAndDigits) {
+TEST(EventCheck, AcceptsOnlyLowerCaseLettersAndDigitsInAttributeNames) {
   for (const char* name : {"a", "7", "traceparent", "abc123", "averyveryverylongname0123"}) {
     EXPECT_TRUE(is_attribute_name(name)) << name;
   }
@@ -17,7 +17,7 @@ TEST(AttributeNames, AreLowerCaseLettersAndDigits) {
   }
 }
 
-TEST(AttributeStrings, HoldNoControlCharactersAndNoncharacters) {
+TEST(EventCheck, RefusesControlCharactersAndNoncharactersInAttributes) {
   for (const char* text :
        {"", "plain", " \u00a0", "ä€😀", "\ufdcf", "\ufdf0", "\ufffd", "\U000f0000", "\U0010fffd"}) {
     EXPECT_TRUE(is_attribute_string(text)) << text;
@@ -29,7 +29,7 @@ TEST(AttributeStrings, HoldNoControlCharactersAndNoncharacters) {
   EXPECT_FALSE(is_attribute_string(std::string_view("\0", 1)));
 }
 
-TEST(EventCheck, TakesWhatTheDecodersTake) {
+TEST(EventCheck, AcceptsEventsThatTheDecodersAccept) {
   Event event{.id = "1", .source = "#x", .type = "t"};
   EXPECT_TRUE(check_event(event));
   event.subject = "ä";

@@ -1,10 +1,13 @@
 #include "cloudevents/http_binding.h"
 
+#include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "cloudevents/json_text.h"
 #include "malformed_events.h"
+#include "tests/unit/cloudevents/event_maker.h"
 
 namespace millrace {
 namespace {
@@ -40,7 +43,7 @@ TEST(HttpBinding, ReadsBatches) {
   EXPECT_TRUE(bad.error().message.starts_with("[1]: ")) << bad.error().message;
 }
 
-TEST(HttpBinding, HasTheLimitsThatItIsGiven) {
+TEST(HttpBinding, AppliesTheGivenLimits) {
   const EventLimits limits = {.event_bytes = 62, .batch_events = 1};
   EXPECT_TRUE(decode_http({}, structured(""), limits));
   EXPECT_EQ(decode_http({}, structured(R"(, "x": "long")"), limits).error().code,
@@ -53,7 +56,7 @@ TEST(HttpBinding, HasTheLimitsThatItIsGiven) {
             "event.batch_too_large");
 }
 
-TEST(HttpBinding, TakesTheDataContentTypeFromContentTypeOnly) {
+TEST(HttpBinding, ReadsTheDataContentTypeFromContentTypeOnly) {
   const Result<std::vector<Event>> events =
       decode_http(binary({{"ce-datacontenttype", "text/plain"}}), "x");
   ASSERT_FALSE(events);
@@ -83,7 +86,7 @@ TEST(HttpBinding, WritesBinaryMode) {
                      {"content-type", "text/plain"}}));
 }
 
-TEST(HttpBinding, SaysThatUntypedJsonIsJson) {
+TEST(HttpBinding, DeclaresJsonDataWithoutAContentTypeAsJson) {
   Event event = minimal_request();
   const auto content_type = [&] {
     const HttpMessage message = encode_http_binary(event);
@@ -95,6 +98,36 @@ TEST(HttpBinding, SaysThatUntypedJsonIsJson) {
   EXPECT_EQ(content_type(), "application/json");
   event.data = "\xff";
   EXPECT_EQ(content_type(), "(none)");
+}
+
+TEST(HttpBinding, ReadsBackBinaryModeExceptTheTypesOfExtensionAttributes) {
+  EventMaker maker(3);
+  size_t refused = 0;
+  for (int round = 0; round < 5000; ++round) {
+    Event event = maker.event();
+    const HttpMessage message = encode_http_binary(event);
+    for (const auto& [name, value] : message.headers) {
+      ASSERT_TRUE(
+          std::all_of(value.begin(), value.end(), [](char c) { return c >= 0x20 && c < 0x7f; }))
+          << name << ": " << value;
+    }
+    for (auto& [name, value] : event.extensions) value = *attribute(event, name);
+    if (event.data && is_json_text(*event.data) && !event.datacontenttype) {
+      event.datacontenttype = "application/json";
+    }
+    if (event.data == "") event.data.reset();
+    const Result<std::vector<Event>> again = decode_http(message.headers, message.body);
+    if (event.data && event.datacontenttype && is_json_content_type(event.datacontenttype) &&
+        !is_json_text(*event.data)) {
+      ASSERT_FALSE(again) << message.body;
+      ASSERT_EQ(again.error().code, "event.malformed_data");
+      ++refused;
+      continue;
+    }
+    ASSERT_TRUE(again) << again.error().message;
+    ASSERT_EQ(*again, std::vector{event});
+  }
+  EXPECT_GT(refused, 100U) << "too few events have data that is declared as JSON but is not JSON";
 }
 
 }  // namespace

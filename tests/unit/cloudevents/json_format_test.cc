@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
+#include "cloudevents/event_check.h"
+#include "cloudevents/json_text.h"
+#include "cloudevents/nats_binding.h"
 #include "malformed_events.h"
+#include "tests/unit/cloudevents/event_maker.h"
 
 namespace millrace {
 namespace {
@@ -40,7 +45,7 @@ TEST(JsonFormat, ReadsNullAsAbsent) {
   EXPECT_EQ(data_of(R"(, "data": null, "data_base64": "YQ==")"), "a");
 }
 
-TEST(JsonFormat, KeepsTheTypesOfExtensions) {
+TEST(JsonFormat, KeepsTheTypesOfExtensionAttributes) {
   const Result<Event> event =
       decode_json_event(structured(R"(, "yes": true, "no": false, "zero": -0, "low": -2147483648,
                       "high": 2147483647, "text": "7", "empty": "", "a1234567890123456789012": "long")"));
@@ -64,7 +69,7 @@ TEST(JsonFormat, ReadsEscapesInNamesAndValues) {
   EXPECT_EQ(std::get<std::string>(event->extensions.at("ext")), "ä");
 }
 
-TEST(JsonFormat, TakesEveryMinorFormOfAnEvent) {
+TEST(JsonFormat, ReadsEveryUnusualFormOfAnEvent) {
   for (const char* members :
        {"", R"(, "time": "2018-04-05t17:31:00z")", R"(, "time": "2016-12-31T23:59:60Z")",
         R"(, "datacontenttype": "a/b;c=\"d;e\"")", R"(, "dataschema": "urn:x:y")",
@@ -75,7 +80,7 @@ TEST(JsonFormat, TakesEveryMinorFormOfAnEvent) {
   EXPECT_TRUE(decode_json_event("\r\n\t " + structured("") + " \n"));
 }
 
-TEST(JsonFormat, TakesJsonDataAsTheirTextWithoutWhiteSpace) {
+TEST(JsonFormat, KeepsTheTextOfJsonDataWithoutWhiteSpace) {
   const struct {
     const char* members;
     const char* data;
@@ -96,7 +101,7 @@ TEST(JsonFormat, TakesJsonDataAsTheirTextWithoutWhiteSpace) {
   for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
 }
 
-TEST(JsonFormat, TakesStringsUnderAnotherContentTypeAsTheirText) {
+TEST(JsonFormat, ReadsStringsUnderOtherContentTypesAsText) {
   const struct {
     const char* members;
     const char* data;
@@ -111,14 +116,14 @@ TEST(JsonFormat, TakesStringsUnderAnotherContentTypeAsTheirText) {
   for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
 }
 
-TEST(JsonFormat, DecodesBase64WhateverTheContentType) {
+TEST(JsonFormat, DecodesBase64UnderAnyContentType) {
   EXPECT_EQ(data_of(R"(, "data_base64": "AP8Q")"), std::string("\0\xff\x10", 3));
   EXPECT_EQ(data_of(R"(, "data_base64": "eyJhIjoxfQ==", "datacontenttype": "application/json")"),
             R"({"a":1})");
   EXPECT_EQ(data_of(R"(, "data_base64": "")"), "");
 }
 
-TEST(JsonFormat, HasALimitOnSize) {
+TEST(JsonFormat, LimitsTheSizeOfAnEvent) {
   const auto of_size = [](size_t size) {
     std::string text = structured(R"(, "x": "")");
     text.insert(text.size() - 2, std::string(size - text.size(), 'x'));
@@ -131,7 +136,7 @@ TEST(JsonFormat, HasALimitOnSize) {
   EXPECT_EQ(decode_json_event(of_size(200), 199).error().code, "event.too_large");
 }
 
-TEST(JsonFormat, NestsTo128) {
+TEST(JsonFormat, RefusesDataNestedDeeperThan127Levels) {
   EXPECT_TRUE(decode_json_event(structured(R"(, "data": )" + nested(127))));
   EXPECT_EQ(decode_json_event(structured(R"(, "data": )" + nested(128))).error().code,
             "event.depth");
@@ -154,32 +159,35 @@ TEST(JsonFormat, WritesOneLineInAFixedOrder) {
             R"("dataschema":"urn:x","flag":true,"n":-7,"text":"7","data":{"b":1.50,"a":[]}})");
 }
 
-TEST(JsonFormat, ChoosesTheMemberForTheData) {
+TEST(JsonFormat, WritesTextInDataAndOtherBytesInDataBase64) {
   const struct {
-    const char* what;
+    const char* title;
     std::optional<std::string> content_type;
     std::string data;
     std::string member;
   } rows[] = {
-      {"JSON, no type", std::nullopt, "[1]", R"("data":[1])"},
-      {"JSON", "application/json", R"("x")", R"("data":"x")"},
-      {"no JSON under a JSON type", "application/json", "hello", R"("data_base64":"aGVsbG8=")"},
-      {"nothing under a JSON type", "application/json", "", R"("data_base64":"")"},
-      {"null", "application/json", "null", R"("data_base64":"bnVsbA==")"},
-      {"a NUL behind JSON", "application/json", std::string("1\0", 2), R"("data_base64":"MQA=")"},
+      {"JSON without a content type", std::nullopt, "[1]", R"("data":[1])"},
+      {"JSON under a JSON type", "application/json", R"("x")", R"("data":"x")"},
+      {"text that is not JSON under a JSON type", "application/json", "hello",
+       R"("data_base64":"aGVsbG8=")"},
+      {"no bytes under a JSON type", "application/json", "", R"("data_base64":"")"},
+      {"null under a JSON type", "application/json", "null", R"("data_base64":"bnVsbA==")"},
+      {"a NUL after JSON", "application/json", std::string("1\0", 2), R"("data_base64":"MQA=")"},
       {"a byte order mark", "application/json", "\xef\xbb\xbf", R"("data_base64":"77u/")"},
-      {"text", "text/plain", "a\"\n€", R"("data":"a\"\n€")"},
-      {"JSON under another type", "text/plain", "{}", R"("data":"{}")"},
-      {"no text", "text/plain", "\xff", R"("data_base64":"/w==")"},
-      {"no text under no type", std::nullopt, "\xff", R"("data_base64":"/w==")"},
+      {"text under a text type", "text/plain", "a\"\n€", R"("data":"a\"\n€")"},
+      {"JSON under a text type", "text/plain", "{}", R"("data":"{}")"},
+      {"bytes that are not UTF-8 under a text type", "text/plain", "\xff",
+       R"("data_base64":"/w==")"},
+      {"bytes that are not UTF-8 without a content type", std::nullopt, "\xff",
+       R"("data_base64":"/w==")"},
   };
   for (const auto& row : rows) {
     Event event = minimal();
     event.datacontenttype = row.content_type;
     event.data = row.data;
     const std::string text = encode_json_event(event);
-    EXPECT_TRUE(text.ends_with("," + row.member + "}")) << row.what << ": " << text;
-    EXPECT_EQ(decode_json_event(text), event) << row.what;
+    EXPECT_TRUE(text.ends_with("," + row.member + "}")) << row.title << ": " << text;
+    EXPECT_EQ(decode_json_event(text), event) << row.title;
   }
 }
 
@@ -191,7 +199,7 @@ TEST(JsonFormat, NeverWritesDeeperThanItReads) {
   }
 }
 
-TEST(JsonFormat, IsATreeTooForCapture) {
+TEST(JsonFormat, ConvertsAnEventToAJsonValue) {
   Event event = minimal();
   event.extensions = {{"n", -7}};
   event.data = R"({"a": [1, 9007199254740993]})";
@@ -199,7 +207,7 @@ TEST(JsonFormat, IsATreeTooForCapture) {
       "type": "t", "n": -7, "data": {"a": [1, 9007199254740993]}})"));
 }
 
-TEST(JsonBatch, HoldsEventsInTheirOrder) {
+TEST(JsonFormat, ReadsTheEventsOfABatchInOrder) {
   const Result<std::vector<Event>> events = decode_json_batch(
       " [" + structured("") + " ,\n" + structured(R"(, "subject": "[,]\"")") + "] ");
   ASSERT_TRUE(events) << events.error().message;
@@ -208,9 +216,9 @@ TEST(JsonBatch, HoldsEventsInTheirOrder) {
   EXPECT_EQ((*events)[1].subject, "[,]\"");
 }
 
-TEST(JsonBatch, MayBeEmpty) { EXPECT_EQ(decode_json_batch("[ ]"), std::vector<Event>()); }
+TEST(JsonFormat, ReadsAnEmptyBatch) { EXPECT_EQ(decode_json_batch("[ ]"), std::vector<Event>()); }
 
-TEST(JsonBatch, NamesTheBadEvent) {
+TEST(JsonFormat, NamesTheMalformedEventOfABatch) {
   const auto error = [](std::string_view third, const EventLimits& limits = {}) {
     const std::string good = structured("");
     return decode_json_batch("[" + good + "," + good + "," + std::string(third) + "]", limits)
@@ -227,7 +235,7 @@ TEST(JsonBatch, NamesTheBadEvent) {
             "[2]: the event has 75 bytes; expected at most 62");
 }
 
-TEST(JsonBatch, IsAnArrayWithinLimits) {
+TEST(JsonFormat, RefusesABatchThatIsNotAnArrayWithinTheLimits) {
   EXPECT_EQ(decode_json_batch("{}").error().code, "event.not_array");
   EXPECT_EQ(decode_json_batch("").error().code, "event.malformed_json");
   EXPECT_EQ(decode_json_batch("[" + structured("") + ",]").error().code, "event.malformed_json");
@@ -239,7 +247,72 @@ TEST(JsonBatch, IsAnArrayWithinLimits) {
           .error(),
       (Error{"event.batch_too_large", "the batch has 2 events; expected at most 1"}));
   EXPECT_TRUE(decode_json_batch("[" + structured(R"(, "data": )" + nested(127)) + "]"))
-      << "an event in a batch may nest as deep as one alone";
+      << "an event in a batch may nest as deep as a single event";
+}
+
+/// Whether the data is JSON with white space outside strings, which encoding removes.
+bool has_json_with_white_space(const Event& event) {
+  return event.data && is_json_content_type(event.datacontenttype) && is_json_text(*event.data) &&
+         compact_json(*event.data) != *event.data;
+}
+
+TEST(JsonFormat, ReadsBackEveryEventThatItWrites) {
+  EventMaker maker(1);
+  for (int round = 0; round < 5000; ++round) {
+    const Event event = maker.event();
+    ASSERT_TRUE(check_event(event)) << check_event(event).error().message;
+    if (has_json_with_white_space(event)) continue;
+    const std::string text = encode_json_event(event);
+    const Result<Event> again = decode_json_event(text);
+    ASSERT_TRUE(again) << text << "\n" << again.error().message;
+    ASSERT_EQ(*again, event) << text;
+    ASSERT_EQ(decode_nats(encode_nats(event)), event) << text;
+  }
+}
+
+TEST(JsonFormat, KeepsThePayloadOfJsonWithWhiteSpace) {
+  Event event{.id = "1", .source = "/s", .type = "t"};
+  event.data = " {\"a\" : [1, 2]}\n";
+  const Result<Event> again = decode_json_event(encode_json_event(event));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->data, "{\"a\":[1,2]}");
+  EXPECT_EQ(payload(*again), payload(event));
+}
+
+TEST(JsonFormat, KeepsPayloadAndAttributesInAJsonValue) {
+  EventMaker maker(2);
+  for (int round = 0; round < 2000; ++round) {
+    const Event event = maker.event();
+    Result<Event> again = decode_json_event(dump_json(event_to_json(event)));
+    ASSERT_TRUE(again) << again.error().message;
+    ASSERT_EQ(payload(*again), payload(event));
+    again->data = event.data;
+    ASSERT_EQ(*again, event);
+  }
+}
+
+TEST(JsonFormat, ReadsADamagedTextOnlyIfItIsStillJson) {
+  EventMaker maker(4);
+  size_t accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = encode_json_event(maker.event());
+    maker.damage(text);
+    const Result<Event> event = decode_json_event(text);
+    if (!event) {
+      EXPECT_TRUE(is_utf8(event.error().message));
+      if (event.error().code == "event.malformed_json") {
+        ASSERT_FALSE(is_json_text(text)) << text;
+      }
+      continue;
+    }
+    ++accepted;
+    ASSERT_TRUE(is_json_text(text)) << text;
+    ASSERT_TRUE(check_event(*event)) << text;
+    if (!has_json_with_white_space(*event)) {
+      ASSERT_EQ(decode_json_event(encode_json_event(*event)), event) << text;
+    }
+  }
+  EXPECT_GT(accepted, 1000U) << "too few damaged texts are still events";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(JsonTexts, AreOneJsonAndNothingElse) {
+TEST(JsonText, IsOneJsonValueAndNothingElse) {
   for (const char* text : {"1", " [1] ", "\"\\u0000\"", "null"}) EXPECT_TRUE(is_json_text(text));
   EXPECT_FALSE(is_json_text(std::string_view("1\0x", 3)));
   EXPECT_FALSE(is_json_text("\xef\xbb\xbf{}"));

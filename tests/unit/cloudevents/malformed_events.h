@@ -1,6 +1,6 @@
-// Messages that are no event, each with the code that it is refused with. One table for the codec's
-// own test and for the test that publishes them to a broker and awaits the dead letters, so every
-// row can travel: header names and values are such as a client may send.
+// Messages that are not valid events, each with its error code. The unit tests decode them, and an
+// integration test publishes them to a broker and waits for the dead letters. So a NATS client must
+// be able to send every row: its header names and values are valid in NATS.
 #pragma once
 
 #include <string>
@@ -19,13 +19,13 @@ struct MalformedEvent {
   const char* code;
 };
 
-/// An event in the JSON format; `members` follows the required attributes, `, "x": 1`.
+/// An event in the JSON format: the required attributes and `members`, which start with a comma.
 inline std::string structured(std::string_view members) {
   return R"({"specversion": "1.0", "id": "1", "source": "/s", "type": "t")" + std::string(members) +
          "}";
 }
 
-/// The headers of the binary mode, with others after them.
+/// The required headers of the binary mode, and `more` after them.
 inline Headers binary(const Headers& more) {
   Headers headers = {
       {"ce-specversion", "1.0"}, {"ce-id", "1"}, {"ce-source", "/s"}, {"ce-type", "t"}};
@@ -37,7 +37,7 @@ inline std::string nested(size_t depth) {
   return std::string(depth, '[') + std::string(depth, ']');
 }
 
-/// Bytes that are no UTF-8 (RFC 3629), each for a reason of its own.
+/// Bytes that are not valid UTF-8 (RFC 3629), each for a different reason.
 inline std::vector<std::pair<const char*, std::string>> invalid_utf8() {
   return {
       {"UTF-8: the first continuation byte alone", "\x80"},
@@ -59,7 +59,7 @@ inline std::vector<std::pair<const char*, std::string>> invalid_utf8() {
       {"UTF-8: a high surrogate", "\xed\xa0\x80"},
       {"UTF-8: a low surrogate", "\xed\xbf\xbf"},
       {"UTF-8: a pair of surrogates", "\xed\xa0\xbd\xed\xb8\x80"},
-      {"UTF-8: the first code point that there is not", "\xf4\x90\x80\x80"},
+      {"UTF-8: the first number beyond the code points", "\xf4\x90\x80\x80"},
       {"UTF-8: five bytes", "\xf8\x88\x80\x80\x80"},
       {"UTF-8: six bytes", "\xfc\x84\x80\x80\x80\x80"},
       {"UTF-8: the byte FE", "\xfe"},
@@ -84,22 +84,22 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"a member without a colon", none, structured(R"(, "x" 1)"), "event.malformed_json"},
       {"a name without quotes", none, structured(R"(, x: 1)"), "event.malformed_json"},
       {"a name in single quotes", none, structured(R"(, 'x': 1)"), "event.malformed_json"},
-      {"a value that is no JSON", none, structured(R"(, "x": tru)"), "event.malformed_json"},
+      {"a value that is not JSON", none, structured(R"(, "x": tru)"), "event.malformed_json"},
       {"a number with a leading zero", none, structured(R"(, "x": 01)"), "event.malformed_json"},
-      {"not a number", none, structured(R"(, "x": NaN)"), "event.malformed_json"},
+      {"the value NaN", none, structured(R"(, "x": NaN)"), "event.malformed_json"},
       {"a bad escape", none, structured(R"(, "x": "\q")"), "event.malformed_json"},
       {"a lone surrogate", none, structured(R"(, "x": "\ud800")"), "event.malformed_json"},
       {"a line break in a string", none, structured(", \"x\": \"a\nb\""), "event.malformed_json"},
       {"brackets that do not match", none, structured(R"(, "data": [1})"), "event.malformed_json"},
-      {"data that are no JSON", none, structured(R"(, "data": {"a" 1})"), "event.malformed_json"},
-      {"data that end with a NUL", none, structured(std::string_view(", \"data\": 1\0x", 13)),
+      {"data that is not JSON", none, structured(R"(, "data": {"a" 1})"), "event.malformed_json"},
+      {"data that ends with a NUL", none, structured(std::string_view(", \"data\": 1\0x", 13)),
        "event.malformed_json"},
       {"a byte order mark", none, "\xef\xbb\xbf" + structured(""), "event.malformed_json"},
-      {"bytes that are no UTF-8", none, structured(", \"x\": \"\xff\""), "event.not_utf8"},
+      {"bytes that are not UTF-8", none, structured(", \"x\": \"\xff\""), "event.not_utf8"},
       {"an overlong form", none, structured(", \"x\": \"\xc0\xaf\""), "event.not_utf8"},
       {"UTF-16", none, std::string("\xff\xfe{\0}\0", 6), "event.not_utf8"},
-      {"data that nest too deep", none, structured(R"(, "data": )" + nested(128)), "event.depth"},
-      {"data that nest far too deep", none, structured(R"(, "data": )" + nested(100'000)),
+      {"data that nests too deep", none, structured(R"(, "data": )" + nested(128)), "event.depth"},
+      {"data that nests far too deep", none, structured(R"(, "data": )" + nested(100'000)),
        "event.depth"},
       {"an array that nests far too deep", none, nested(500'000), "event.depth"},
       {"brackets that never close", none, std::string(500'000, '['), "event.depth"},
@@ -111,15 +111,15 @@ inline std::vector<MalformedEvent> malformed_events() {
        "event.malformed_json"},
       {"data with a surrogate in a name", none, structured(R"(, "data": {"\ud800x": 1})"),
        "event.malformed_json"},
-      {"data with a number beyond all", none, structured(R"(, "data": 1e400)"),
+      {"data with a number beyond a double", none, structured(R"(, "data": 1e400)"),
        "event.malformed_json"},
-      {"data with a negative number beyond all", none, structured(R"(, "data": [-1e400])"),
+      {"data with a negative number beyond a double", none, structured(R"(, "data": [-1e400])"),
        "event.malformed_json"},
-      {"an attribute that is a number beyond all", none, structured(R"(, "x": 1e400)"),
+      {"an attribute with a number beyond a double", none, structured(R"(, "x": 1e400)"),
        "event.malformed_json"},
       {"a NUL before the object", none, std::string("\0", 1) + structured(""),
        "event.malformed_json"},
-      {"a NUL behind the object", none, structured("") + std::string("\0", 1),
+      {"a NUL after the object", none, structured("") + std::string("\0", 1),
        "event.malformed_json"},
       {"a NUL in a string", none, structured(std::string_view(", \"x\": \"a\0b\"", 12)),
        "event.malformed_json"},
@@ -127,9 +127,9 @@ inline std::vector<MalformedEvent> malformed_events() {
        "event.malformed_json"},
       {"an array without the batch's content type", none, "[" + structured("") + "]",
        "event.not_object"},
-      {"a string", none, R"("event")", "event.not_object"},
-      {"a number", none, "7", "event.not_object"},
-      {"null", none, "null", "event.not_object"},
+      {"a string instead of an object", none, R"("event")", "event.not_object"},
+      {"a number instead of an object", none, "7", "event.not_object"},
+      {"null instead of an object", none, "null", "event.not_object"},
 
       // Required attributes.
       {"an empty object", none, "{}", "event.missing_attribute"},
@@ -185,7 +185,8 @@ inline std::vector<MalformedEvent> malformed_events() {
        "event.time"},
       {"a time with an offset of 25 hours", none,
        structured(R"(, "time": "2018-04-05T18:31:00+25:00")"), "event.time"},
-      {"a day that is none", none, structured(R"(, "time": "2021-02-29T00:00:00Z")"), "event.time"},
+      {"a day that does not exist", none, structured(R"(, "time": "2021-02-29T00:00:00Z")"),
+       "event.time"},
       {"a time that is a number", none, structured(R"(, "time": 1630497600)"),
        "event.attribute_type"},
       {"a dataschema without scheme", none, structured(R"(, "dataschema": "/schema")"),
@@ -209,31 +210,39 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"a name with an umlaut", none, structured(R"(, "größe": "x")"), "event.attribute_name"},
       {"a name that is empty", none, structured(R"(, "": "x")"), "event.attribute_name"},
       {"a bad name that is null", none, structured(R"(, "My": null)"), "event.attribute_name"},
-      {"an object", none, structured(R"(, "x": {"a": 1})"), "event.attribute_type"},
-      {"an array", none, structured(R"(, "x": [])"), "event.attribute_type"},
-      {"a fraction", none, structured(R"(, "x": 1.5)"), "event.attribute_type"},
-      {"a whole number with a fraction", none, structured(R"(, "x": 1.0)"), "event.attribute_type"},
-      {"an exponent", none, structured(R"(, "x": 1e3)"), "event.attribute_type"},
+      {"an object as an extension attribute", none, structured(R"(, "x": {"a": 1})"),
+       "event.attribute_type"},
+      {"an array as an extension attribute", none, structured(R"(, "x": [])"),
+       "event.attribute_type"},
+      {"a fraction as an extension attribute", none, structured(R"(, "x": 1.5)"),
+       "event.attribute_type"},
+      {"a whole number with a fraction part", none, structured(R"(, "x": 1.0)"),
+       "event.attribute_type"},
+      {"a number with an exponent", none, structured(R"(, "x": 1e3)"), "event.attribute_type"},
       {"an integer of 33 bits", none, structured(R"(, "x": 2147483648)"), "event.attribute_value"},
       {"a negative integer of 33 bits", none, structured(R"(, "x": -2147483649)"),
        "event.attribute_value"},
-      {"an integer of many digits", none, structured(R"(, "x": 99999999999999999999999)"),
+      {"an integer with many digits", none, structured(R"(, "x": 99999999999999999999999)"),
        "event.attribute_value"},
       {"a NUL in an extension", none, structured(R"(, "x": "a\u0000b")"), "event.attribute_value"},
       {"a noncharacter", none, structured(R"(, "x": "\ufdd0")"), "event.attribute_value"},
       {"a noncharacter of another plane", none, structured(R"(, "x": "\ud83f\udffe")"),
        "event.attribute_value"},
 
-      // Twice, and the data.
-      {"an attribute twice", none, structured(R"(, "id": "2")"), "event.duplicate_attribute"},
-      {"an extension twice with the same value", none, structured(R"(, "x": 1, "x": 1)"),
+      // Duplicates, and the data.
+      {"a duplicate attribute", none, structured(R"(, "id": "2")"), "event.duplicate_attribute"},
+      {"a duplicate extension attribute with the same value", none,
+       structured(R"(, "x": 1, "x": 1)"), "event.duplicate_attribute"},
+      {"a duplicate name, once escaped", none, structured(R"(, "x": 1, "\u0078": 1)"),
        "event.duplicate_attribute"},
-      {"a name twice, once escaped", none, structured(R"(, "x": 1, "\u0078": 1)"),
+      {"an attribute that is null, then has a value", none, structured(R"(, "x": null, "x": 1)"),
        "event.duplicate_attribute"},
-      {"null and a value", none, structured(R"(, "x": null, "x": 1)"), "event.duplicate_attribute"},
-      {"a value and null", none, structured(R"(, "x": 1, "x": null)"), "event.duplicate_attribute"},
-      {"null twice", none, structured(R"(, "x": null, "x": null)"), "event.duplicate_attribute"},
-      {"data twice", none, structured(R"(, "data": 1, "data": 2)"), "event.duplicate_attribute"},
+      {"an attribute that has a value, then is null", none, structured(R"(, "x": 1, "x": null)"),
+       "event.duplicate_attribute"},
+      {"an attribute that is null twice", none, structured(R"(, "x": null, "x": null)"),
+       "event.duplicate_attribute"},
+      {"duplicate data", none, structured(R"(, "data": 1, "data": 2)"),
+       "event.duplicate_attribute"},
       {"data and data_base64", none, structured(R"(, "data": "a", "data_base64": "YQ==")"),
        "event.data_conflict"},
       {"Base64 without padding", none, structured(R"(, "data_base64": "YQ")"), "event.data_base64"},
@@ -245,14 +254,15 @@ inline std::vector<MalformedEvent> malformed_events() {
        "event.data_base64"},
 
       // Content types.
-      {"a content type that is none", type("cloudevents"), structured(""), "event.content_type"},
+      {"a content type that is not valid", type("cloudevents"), structured(""),
+       "event.content_type"},
       {"an empty content type", type(""), structured(""), "event.content_type"},
       {"a structured event in UTF-16", type("application/cloudevents+json; charset=utf-16"),
        structured(""), "event.content_type"},
       {"the Avro format", type("application/cloudevents+avro"), "Obj", "event.unsupported_format"},
       {"the XML format", type("application/cloudevents+xml"), "<event/>",
        "event.unsupported_format"},
-      {"no format at all", type("application/cloudevents"), structured(""),
+      {"a content type without a format", type("application/cloudevents"), structured(""),
        "event.unsupported_format"},
       {"plain JSON as content type", type("application/json"), structured(""),
        "event.missing_attribute"},
@@ -272,7 +282,7 @@ inline std::vector<MalformedEvent> malformed_events() {
        {{"ce-specversion", "2.0"}, {"ce-id", "1"}, {"ce-source", "/s"}, {"ce-type", "t"}},
        "",
        "event.specversion"},
-      {"a ce- header twice", binary({{"Ce-Id", "2"}}), "", "event.duplicate_attribute"},
+      {"a duplicate ce- header", binary({{"Ce-Id", "2"}}), "", "event.duplicate_attribute"},
       {"a ce- header with an underscore", binary({{"ce-my_ext", "x"}}), "", "event.attribute_name"},
       {"a ce- header without a name", binary({{"ce-", "x"}}), "", "event.attribute_name"},
       {"ce-data", binary({{"ce-data", "x"}}), "", "event.attribute_name"},
@@ -281,32 +291,33 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"a percent sign with letters", binary({{"ce-x", "%zz"}}), "", "event.header_encoding"},
       {"an overlong form percent-encoded", binary({{"ce-x", "%C0%A0"}}), "",
        "event.header_encoding"},
-      {"a quote that does not end", binary({{"ce-x", "\"abc"}}), "", "event.header_encoding"},
-      {"more after the quote", binary({{"ce-x", "\"abc\" d"}}), "", "event.header_encoding"},
+      {"a quoted value that does not end", binary({{"ce-x", "\"abc"}}), "",
+       "event.header_encoding"},
+      {"more text after a quoted value", binary({{"ce-x", "\"abc\" d"}}), "",
+       "event.header_encoding"},
       {"a line break percent-encoded", binary({{"ce-x", "a%0D%0Ab"}}), "", "event.attribute_value"},
       {"a body that is not the JSON that it is declared to be",
        binary({{"content-type", "application/json"}}), R"({"a": )", "event.malformed_data"},
-      {"the same under a type that ends in +json",
+      {"a body that is not JSON under a type that ends in +json",
        binary({{"Content-Type", "application/vnd.x+JSON; charset=utf-8"}}), "{a: 1}",
        "event.malformed_data"},
-      {"JSON that nests too deep", binary({{"content-type", "application/json"}}), nested(129),
-       "event.malformed_data"},
-      {"a number beyond a double", binary({{"content-type", "application/json"}}), "1e400",
-       "event.malformed_data"},
+      {"a JSON body that nests too deep", binary({{"content-type", "application/json"}}),
+       nested(129), "event.malformed_data"},
+      {"a body with a number beyond a double", binary({{"content-type", "application/json"}}),
+       "1e400", "event.malformed_data"},
       {"a ce-time in words", binary({{"ce-time", "lunchtime"}}), "", "event.time"},
-      {"a content type that is none, beside ce- headers", binary({{"content-type", "xyz"}}), "",
-       "event.content_type"},
-      {"two content types in one", binary({{"content-type", "text/plain, text/html"}}), "",
+      {"a content type that is not valid, beside ce- headers", binary({{"content-type", "xyz"}}),
+       "", "event.content_type"},
+      {"two content types in one header", binary({{"content-type", "text/plain, text/html"}}), "",
        "event.content_type"},
       {"a content type with a wildcard", binary({{"content-type", "text/plain;*"}}), "",
        "event.content_type"},
       {"a line feed percent-encoded", binary({{"ce-x", "a%0Ab"}}), "", "event.attribute_value"},
       {"a NUL percent-encoded", binary({{"ce-x", "a%00b"}}), "", "event.attribute_value"},
-      {"another header percent-encoded", binary({{"ce-x", "a%0D%0ANats-Msg-Id: 1"}}), "",
-       "event.attribute_value"},
+      {"a line break and another header percent-encoded",
+       binary({{"ce-x", "a%0D%0ANats-Msg-Id: 1"}}), "", "event.attribute_value"},
       {"a surrogate percent-encoded", binary({{"ce-x", "%ED%A0%80"}}), "", "event.header_encoding"},
-      {"a header's value that is no UTF-8", binary({{"ce-x", "\xff"}}), "",
-       "event.header_encoding"},
+      {"a header value that is not UTF-8", binary({{"ce-x", "\xff"}}), "", "event.header_encoding"},
       {"a ce- header with an umlaut", binary({{"ce-x%C3%A4", "x"}}), "", "event.attribute_name"},
       {"a ce- header with two hyphens", binary({{"ce-a-b", "x"}}), "", "event.attribute_name"},
   };

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(MediaTypes, AreReadWithTheirParameters) {
+TEST(MediaType, IsReadWithItsParameters) {
   EXPECT_EQ(parse_media_type("Text/Plain"), (MediaType{"text/plain", {}}));
   EXPECT_EQ(parse_media_type(R"( a/b+c ; Charset=UTF-8;x="a;\"b" ;; )"),
             (MediaType{"a/b+c", {{"charset", "UTF-8"}, {"x", "a;\"b"}}}));

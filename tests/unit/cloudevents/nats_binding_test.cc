@@ -20,7 +20,7 @@ TEST(NatsBinding, ReadsAMessageWithoutHeadersAsStructuredJson) {
   EXPECT_EQ(decode({}, structured("")), minimal_event());
 }
 
-TEST(NatsBinding, ReadsAMessageWithOtherHeadersOnlyAsStructuredJson) {
+TEST(NatsBinding, ReadsAMessageWithOnlyOtherHeadersAsStructuredJson) {
   EXPECT_EQ(decode({{"Nats-Msg-Id", "7"}, {"Traceparent", "00"}, {"cex", "y"}}, structured("")),
             minimal_event());
 }
@@ -34,7 +34,7 @@ TEST(NatsBinding, ReadsTheContentTypeOfTheJsonFormat) {
   }
 }
 
-TEST(NatsBinding, PrefersTheEnvelopeToHeadersInStructuredMode) {
+TEST(NatsBinding, IgnoresAttributeHeadersInStructuredMode) {
   EXPECT_EQ(
       decode({{"ce-id", "9"}, {"CONTENT-TYPE", "application/cloudevents+json"}}, structured("")),
       minimal_event());
@@ -68,7 +68,7 @@ TEST(NatsBinding, ReadsBinaryMode) {
                            .data = "{\"a\": 1}"}));
 }
 
-TEST(NatsBinding, TakesTheDataInBinaryModeAsTheyAre) {
+TEST(NatsBinding, ReadsTheDataOfBinaryModeUnchanged) {
   EXPECT_EQ(decode(binary({}), "hello")->data, "hello");
   EXPECT_EQ(decode(binary({}), std::string("\0\xff", 2))->data, std::string("\0\xff", 2));
   EXPECT_EQ(decode(binary({}), "")->data, std::nullopt);
@@ -87,7 +87,7 @@ TEST(NatsBinding, ReadsTheDataContentTypeFromEitherHeader) {
       "event.duplicate_attribute");
 }
 
-TEST(NatsBinding, ReadsHeaderValuesAsTheyAreWrittenInTheField) {
+TEST(NatsBinding, DecodesQuotedAndPercentEncodedHeaderValues) {
   const struct {
     const char* header;
     const char* value;
@@ -111,7 +111,7 @@ TEST(NatsBinding, ReadsHeaderValuesAsTheyAreWrittenInTheField) {
   }
 }
 
-TEST(NatsBinding, BoundsBodyAndAttributesTogether) {
+TEST(NatsBinding, LimitsTheSizeOfBodyAndAttributesTogether) {
   const auto decode_with = [](const std::string& x, const std::string& body) {
     return decode(binary({{"ce-x", x}}), body);
   };
@@ -127,14 +127,15 @@ TEST(NatsBinding, RefusesABatch) {
   EXPECT_EQ(event.error().code, "event.unsupported_format");
 }
 
-TEST(NatsBinding, SaysThatJsonIsTheFormat) {
+TEST(NatsBinding, NamesJsonAsTheSupportedFormat) {
   const Result<Event> event = decode({{"content-type", "application/cloudevents+protobuf"}}, "");
   ASSERT_FALSE(event);
-  EXPECT_NE(event.error().message.find("JSON is supported: application/cloudevents+json"),
-            std::string::npos);
+  EXPECT_NE(
+      event.error().message.find("supported event format is JSON: application/cloudevents+json"),
+      std::string::npos);
 }
 
-TEST(NatsBinding, PointsOutTheContentTypeWhenNoAttributeIsThere) {
+TEST(NatsBinding, NamesTheExpectedContentTypeIfAllAttributesAreMissing) {
   const Result<Event> event = decode({{"content-type", "application/json"}}, structured(""));
   ASSERT_FALSE(event);
   EXPECT_NE(event.error().message.find("application/cloudevents+json"), std::string::npos);

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-TEST(EventSubject, IsNamespaceAndType) {
+TEST(EventSubject, ConsistsOfNamespaceAndType) {
   const struct {
     const char* ns;
     std::string type;
@@ -43,7 +43,7 @@ TEST(EventSubject, IsCutBetweenCharacters) {
   EXPECT_EQ(event_subject("n", x199 + ".y"), "millrace.events.n." + x199);
 }
 
-TEST(EventSubject, IsLegalWhateverTheTexts) {
+TEST(EventSubject, IsValidForAnyNamespaceAndType) {
   std::mt19937 random(7);
   const std::string alphabet("..%*> \t\n\0aZ\xc3\xff", 13);
   const auto text = [&] {
@@ -63,7 +63,7 @@ TEST(EventSubject, IsLegalWhateverTheTexts) {
   }
 }
 
-TEST(EventSubject, IsNotAnyOther) {
+TEST(EventSubject, IsNotReadFromOtherSubjects) {
   for (const char* subject :
        {"", "millrace.events", "millrace.events.", "millrace.events.n", "millrace.events.n.",
         "millrace.events..t", "millrace.dlq.n.t", "xmillrace.events.n.t", "millrace.events.%4.t"}) {

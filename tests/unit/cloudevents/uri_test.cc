@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Uris, AreThoseOfTheirGrammar) {
+TEST(Uri, FollowsTheGrammarOfRfc3986) {
   for (const char* text :
        {"", "#fragment", "?q=/?", "/a/b;c=d", "a/b:c", "../x", "//host/path", "1-555-123-4567",
         "https://user:pw@example.com:8080/a%20b?x=y&z#f/?", "mailto:cncf-wg@lists.cncf.io",

@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-/// `#`, blanks and `^ `, or `#< `.
+/// Whether the line is a mark: `#`, blanks and `^ `, or `#< `.
 bool is_mark(std::string_view line) {
   if (line.starts_with("#< ")) return true;
   if (!line.starts_with('#')) return false;
@@ -26,7 +26,7 @@ std::string mark(const Finding& finding) {
                      finding.path, finding.message);
 }
 
-/// The lines, each with its line break, if it has one.
+/// The lines of the text, with their line breaks.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -76,7 +76,7 @@ std::string with_marks(std::string_view text, const Findings& findings) {
   auto next = sorted.begin();
   for (size_t i = 0; i < lines.size(); ++i) {
     out += lines[i];
-    // What stands behind the last line is told at it.
+    // A finding behind the last line is marked at the last line.
     for (; next != sorted.end() && (next->at.line == i + 1 || i + 1 == lines.size()); ++next) {
       out += mark(*next);
     }

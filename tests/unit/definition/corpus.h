@@ -1,11 +1,11 @@
-// The files of tests/corpus/definitions. Those in good/ load; files that share their name up to the
-// first dot (`switch.yaml`, `switch.twin.json`) are one workflow. Those in bad/ hold, under each
-// line, what the loader finds there, marked at its column:
+// The files of tests/corpus/definitions. The files in good/ load without findings; files that
+// share their name up to the first dot (`switch.yaml`, `switch.twin.json`) define equal workflows.
+// The files in bad/ contain a mark below each line that has a finding, at the finding's column:
 //
 //     transition: b0
 //   #             ^ definition.no_state states[0].transition: there is no state "b0"; did …
 //
-// A finding in column 1 stands as `#< …`. UPDATE_GOLDEN=1 rewrites the marks.
+// The mark of a finding in column 1 is `#< …`. UPDATE_GOLDEN=1 rewrites the marks.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-/// The paths of the files in a folder of the corpus, sorted. Throws where there is none.
+/// The sorted paths of the files in a folder of the corpus. Throws if the folder has no files.
 std::vector<std::string> corpus_files(std::string_view folder);
 
 std::string read_text_file(const std::string& path);

@@ -12,7 +12,7 @@ constexpr TimePoint kNow{std::chrono::hours(24 * 365 * 50)};
 const TestLookup kNoVariables;
 const std::vector<Effect> kNoEffects;
 
-/// Each program stands as its text.
+/// The value with each program as its text.
 Json described(const Template& value) {
   std::vector<Json> texts;
   for (const Program& program : value.programs()) texts.push_back("<" + program.text + ">");
@@ -99,8 +99,8 @@ Json described(const Instance& instance) {
   return out;
 }
 
-/// What the state does when an instance with that data comes in; each program that would go to a
-/// worker yields its own text.
+/// What the state does when the instance enters it. Each program that a jq worker would evaluate
+/// yields its own text.
 Json entering(const State& state, Instance& instance) {
   std::vector<EvaluationResult> results;
   while (true) {

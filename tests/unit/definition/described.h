@@ -1,5 +1,5 @@
-// All that a workflow says, as JSON: two texts are the same workflow if their descriptions are
-// equal. What a state type keeps to itself is seen by what the state does with some sample data.
+// Describes a workflow as JSON: two definitions are the same workflow if their descriptions are
+// equal. The private fields of a state type show in what the state does with sample data.
 #pragma once
 
 #include "base/json.h"

@@ -1,4 +1,5 @@
-// What `functions` say, and what an action makes of its function's policy and its own.
+// Functions: the entries of `functions`, and how an action combines its function's policy with its
+// own.
 #include "orchestrator/definition/functions.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ using Lines = std::vector<std::string>;
 
 class Functions : public testing::Test {
  protected:
-  /// Reads an entry of `functions`; null where it has no id.
+  /// Reads an entry of `functions`; null if it has no id.
   std::shared_ptr<const Function> function(const std::string& text) {
     const Node node = parsed(text);
     const Mapping& grammar = *workflow_grammar().find("functions")->object;
@@ -31,7 +32,7 @@ class Functions : public testing::Test {
     return found == context_.functions.end() ? nullptr : found->second;
   }
 
-  /// Reads an action of a state that has these retries.
+  /// Reads an action of a state with these retries.
   ActionPolicy policy(const std::string& action, const std::optional<RetryPolicy>& retries = {}) {
     const Node node = parsed(action);
     const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
@@ -40,7 +41,7 @@ class Functions : public testing::Test {
     return Action::load(state, retries).policy;
   }
 
-  /// The findings since it was last asked, as `line:column path: message [code]`.
+  /// The findings since the last call, as `line:column path: message [code]`.
   Lines findings() {
     Lines out;
     for (const Finding& one : findings_.sorted()) {
@@ -66,7 +67,7 @@ class Functions : public testing::Test {
 
 RetryPolicy attempts(uint32_t count) { return {.attempts = count}; }
 
-TEST_F(Functions, AreReadWhole) {
+TEST_F(Functions, AreReadWithAllTheirKeys) {
   const auto subflow = function("{id: a, type: subflow, workflow: other}");
   ASSERT_NE(subflow->subflow(), nullptr);
   EXPECT_EQ(subflow->subflow()->workflow, "other");
@@ -88,7 +89,7 @@ TEST_F(Functions, AreReadWhole) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, HaveTheDefaultsOfTheDocument) {
+TEST_F(Functions, HaveDefaultsForOptionalKeys) {
   const auto reusable = function("{id: a, type: reusable, image: tool}");
   EXPECT_EQ(std::get<Container>(reusable->runs), Container{.image = "tool"});
   EXPECT_THAT(reusable->files, IsEmpty());
@@ -97,7 +98,7 @@ TEST_F(Functions, HaveTheDefaultsOfTheDocument) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, HaveFiles) {
+TEST_F(Functions, AreReadWithTheirFiles) {
   const auto made = function(R"(
 id: a
 type: knative-global
@@ -120,7 +121,7 @@ files:
   EXPECT_EQ(row(made->files[3]), "packed instance packed 3");
 }
 
-TEST_F(Functions, AreRefusedWithWhatIsWrong) {
+TEST_F(Functions, AreRefusedWithTheReason) {
   struct Row {
     const char* text;
     const char* finding;
@@ -143,16 +144,16 @@ TEST_F(Functions, AreRefusedWithWhatIsWrong) {
            {"{id: e, type: knative-global}",
             "1:1 f.service: \"service\" is missing [definition.missing]"},
            {"{id: f, type: knative-namespace, service: 'a b'}",
-            "1:43 f.service: \"a b\" is no identifier; write 1 to 128 letters, digits, \".\", "
-            "\"-\", \"_\" [definition.identifier]"},
+            "1:43 f.service: \"a b\" is not an identifier; write 1 to 128 letters, digits, \".\", "
+            "\"-\" or \"_\" [definition.identifier]"},
            {"{id: g, type: reusable}", "1:1 f.image: \"image\" is missing [definition.missing]"},
            {"{id: h, type: isolated, image: ''}",
-            "1:32 f.image: image is empty; it must say something [definition.empty]"},
+            "1:32 f.image: image is empty; write a value [definition.empty]"},
            {"{id: i, type: isolated, image: --privileged}",
-            "1:32 f.image: \"--privileged\" is no name of an image; write one such as "
+            "1:32 f.image: \"--privileged\" is not an image name; write one such as "
             "registry.example/team/tool:1.2 [definition.value]"},
            {"{id: j, type: isolated, image: a b}",
-            "1:32 f.image: \"a b\" is no name of an image; write one such as "
+            "1:32 f.image: \"a b\" is not an image name; write one such as "
             "registry.example/team/tool:1.2 [definition.value]"},
            {"{id: k, type: isolated, image: a, size: huge}",
             "1:41 f.size: size is \"huge\"; write one of \"small\", \"medium\", \"large\" "
@@ -162,21 +163,21 @@ TEST_F(Functions, AreRefusedWithWhatIsWrong) {
            {"{id: m, type: reusable, image: a, scale: 1001}",
             "1:42 f.scale: scale is 1001; it must be between 0 and 1000 [definition.value]"},
            {"{id: n, type: isolated, image: a, cmd: [run]}",
-            "1:40 f.cmd: cmd is a list; write a text [definition.type]"},
+            "1:40 f.cmd: cmd is a list; write a string [definition.type]"},
            {"{id: o, type: isolated, image: a, retries: {maxAttempts: 3}}",
-            "1:44 f.retries: the keys leave open whose policy this is, steep or stevora; write "
-            "`vocabulary: steep` or `vocabulary: stevora` beside them [definition.vocabulary]"},
+            "1:44 f.retries: the keys of this policy fit several vocabularies: steep or stevora; "
+            "add `vocabulary: steep` or `vocabulary: stevora` [definition.vocabulary]"},
        }) {
     function(row.text);
     EXPECT_THAT(findings(), ElementsAre(row.finding)) << row.text;
   }
   function("{id: twice, type: subflow, workflow: a}");
   function("{id: twice, type: subflow, workflow: b}");
-  EXPECT_THAT(findings(), ElementsAre("1:6 f.id: there is a function \"twice\" already "
+  EXPECT_THAT(findings(), ElementsAre("1:6 f.id: another function has the id \"twice\" already "
                                       "[definition.duplicate_id]"));
 }
 
-TEST_F(Functions, HaveNoFileThatCannotBe) {
+TEST_F(Functions, RefuseFilesThatAreNotValid) {
   struct Row {
     const char* files;
     const char* finding;
@@ -193,49 +194,51 @@ TEST_F(Functions, HaveNoFileThatCannotBe) {
             "1:61 f.files[0].type: type is \"zip\"; write one of \"plain\", \"base64\", \"tar\", "
             "\"tar.gz\" [definition.value]"},
            {"[{key: k, as: ../k}]",
-            "1:59 f.files[0].as: \"../k\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"../k\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: /k}]",
-            "1:59 f.files[0].as: \"/k\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"/k\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: a//k}]",
-            "1:59 f.files[0].as: \"a//k\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"a//k\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: .}]",
-            "1:59 f.files[0].as: \".\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \".\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: out/instance/k}]",
-            "1:59 f.files[0].as: \"out/instance/k\" cannot name a file: it is a path that stays in "
-            "the function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"out/instance/k\" is not a valid file name: expected a path "
+            "within the function's folder and outside its `out` [definition.file_name]"},
            {"[{key: out}]",
-            "1:52 f.files[0].key: \"out\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:52 f.files[0].key: \"out\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: ''}]",
-            "1:59 f.files[0].as: \"\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k, as: \"a\\tb\"}]",
-            "1:59 f.files[0].as: \"a\\x09b\" cannot name a file: it is a path that stays in the "
-            "function's folder, and outside of its `out` [definition.file_name]"},
+            "1:59 f.files[0].as: \"a\\x09b\" is not a valid file name: expected a path within the "
+            "function's folder and outside its `out` [definition.file_name]"},
            {"[{key: k}, {key: k, scope: workflow}]",
-            "1:62 f.files[1].key: another file is called \"k\" already [definition.file_name]"},
+            "1:62 f.files[1].key: another file already has the name \"k\" [definition.file_name]"},
            {"[{key: a}, {key: b, as: a}]",
-            "1:69 f.files[1].as: another file is called \"a\" already [definition.file_name]"},
+            "1:69 f.files[1].as: another file already has the name \"a\" [definition.file_name]"},
            {"[{key: a}, {key: b, as: a/b}]",
-            "1:69 f.files[1].as: \"a\" and \"a/b\" cannot both be files: one lies in the other "
+            "1:69 f.files[1].as: \"a\" and \"a/b\" cannot both be files: one would be inside the "
+            "other "
             "[definition.file_name]"},
            {"[{key: a, as: a/b}, {key: b, as: a}]",
-            "1:78 f.files[1].as: \"a/b\" and \"a\" cannot both be files: one lies in the other "
+            "1:78 f.files[1].as: \"a/b\" and \"a\" cannot both be files: one would be inside the "
+            "other "
             "[definition.file_name]"},
        }) {
     function(fmt::format("{{id: a, type: isolated, image: tool, files: {}}}", row.files));
     Lines found = findings();
-    // All of them have one id.
+    // The functions of all rows have the same id.
     std::erase_if(found, [](const std::string& one) { return one.ends_with("duplicate_id]"); });
     EXPECT_THAT(found, ElementsAre(row.finding)) << row.files;
   }
 }
 
-TEST_F(Functions, GiveTheirPolicyToActionsThatHaveNone) {
+TEST_F(Functions, PassTheirRetryPolicyToActionsWithoutOne) {
   function("{id: f, type: subflow, workflow: w, retries: 'fixed(3, 1s)'}");
   function("{id: g, type: subflow, workflow: w}");
   context().default_retries = attempts(9);
@@ -248,7 +251,7 @@ TEST_F(Functions, GiveTheirPolicyToActionsThatHaveNone) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, GiveTheirTimeoutsToActionsKeyByKey) {
+TEST_F(Functions, PassTheirTimeoutsToActionsKeyByKey) {
   function("{id: f, type: subflow, workflow: w, maxInactivity: 1m, timeout: 1h}");
   const TimeoutPolicy timeouts =
       policy("{function: f, maxInactivity: {timeout: 5m, errorOnTimeout: true}}").timeouts;
@@ -258,7 +261,7 @@ TEST_F(Functions, GiveTheirTimeoutsToActionsKeyByKey) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, WithATemporalTimeoutAreTriedAgainAsTemporalDoes) {
+TEST_F(Functions, RetryAsTemporalDoesWithATemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, startToCloseTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w, startToCloseTimeout: 1m, retries: 'fixed(3, 1s)'}");
   function("{id: h, type: subflow, workflow: w}");
@@ -274,7 +277,7 @@ TEST_F(Functions, WithATemporalTimeoutAreTriedAgainAsTemporalDoes) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, WithATemporalTimeoutBoundEachAttemptAsAll) {
+TEST_F(Functions, LimitEachAttemptByATemporalScheduleToCloseTimeout) {
   function("{id: f, type: subflow, workflow: w}");
   const TimeoutPolicy temporal = policy("{function: f, scheduleToCloseTimeout: 1h}").timeouts;
   EXPECT_EQ(temporal[TimeoutKind::kStartToClose], (Timeout{Span{.fixed = 1h}, Expiry::kRetryable}));
@@ -285,7 +288,7 @@ TEST_F(Functions, WithATemporalTimeoutBoundEachAttemptAsAll) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, WithATemporalTimeoutNeedABound) {
+TEST_F(Functions, RequireACloseTimeoutBesideATemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, heartbeatTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w}");
   EXPECT_THAT(findings(), IsEmpty());

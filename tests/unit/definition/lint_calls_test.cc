@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LintCalls, PointsOutACallThatNothingEnds) {
+TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
   const auto text = [](const char* workflow, const char* function, const char* state,
                        const char* action) {
     return fmt::format(
@@ -31,7 +31,7 @@ TEST(LintCalls, PointsOutACallThatNothingEnds) {
   };
   EXPECT_THAT(places_of(kCode, unbounded, {.names_service = names_stock}), IsEmpty());
   EXPECT_THAT(notes_of(unbounded),
-              ElementsAre("note states[0].action.function: nothing ends this call if no worker "
+              ElementsAre("note states[0].action.function: no timeout ends this call if no worker "
                           "takes tasks of the service \"stock\"; give the action or its function a "
                           "timeout, such as `scheduleToCloseTimeout: 1h` [lint.call_unbounded]"));
   for (const std::string& bounded :

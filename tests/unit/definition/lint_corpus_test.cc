@@ -1,5 +1,5 @@
-// Lint against the corpus of definitions with one mistake each, against good ones, against the
-// table of findings in docs/language.md and against a definition of the largest size.
+// Lint: its findings in definitions with one mistake each, in good definitions and in a definition
+// of the maximum size, and their codes in the table of docs/language.md.
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> files_in(const std::string& folder) {
   return files;
 }
 
-/// Notes of these codes say how the text is read, and have nothing to mend.
+/// Whether the finding only explains how the text is read, and needs no correction.
 bool is_fact(const Finding& finding) {
   return finding.code == "lint.attempts" || finding.code == "lint.ticks";
 }
@@ -44,7 +44,7 @@ class LintCorpus : public PoolTest {
         .findings.sorted();
   }
 
-  /// Errors and warnings.
+  /// The errors and warnings, without the notes.
   std::vector<Finding> findings_in(std::string_view text) {
     std::vector<Finding> findings = all_findings_in(text);
     std::erase_if(findings, [](const Finding& one) { return one.severity == Severity::kNote; });
@@ -52,8 +52,8 @@ class LintCorpus : public PoolTest {
   }
 };
 
-/// Each file holds one mistake; where it is found and the message stand in bad.expected.
-/// UPDATE_GOLDEN=1 rewrites.
+/// Each file contains one mistake; bad.expected has its place and its message. UPDATE_GOLDEN=1
+/// rewrites bad.expected.
 TEST_F(LintCorpus, FindsTheOneMistakeOfEachFile) {
   std::string found;
   size_t files = 0;
@@ -74,7 +74,7 @@ TEST_F(LintCorpus, FindsTheOneMistakeOfEachFile) {
     std::string other;
     while (std::getline(lines, line)) {
       std::getline(expected, other);
-      EXPECT_EQ(line, other) << kExpected << "; UPDATE_GOLDEN=1 writes what is found";
+      EXPECT_EQ(line, other) << kExpected << "; UPDATE_GOLDEN=1 writes the actual findings";
     }
     EXPECT_FALSE(std::getline(expected, other)) << kExpected << " has more: " << other;
   }
@@ -91,23 +91,23 @@ TEST_F(LintCorpus, FindsNothingInGoodFiles) {
   EXPECT_GE(files, 60U);
 }
 
-/// Also of a note, and also where the definition is right otherwise.
-TEST_F(LintCorpus, NamesAMendWithEveryDoubt) {
-  size_t doubts = 0;
+/// Every warning and every note has a correction, in good definitions, too.
+TEST_F(LintCorpus, NamesACorrectionWithEveryWarningAndNote) {
+  size_t count = 0;
   for (const char* folder : {"bad", "good"}) {
     for (const auto& file : files_in(folder)) {
       for (const Finding& one : all_findings_in(read_text_file(file))) {
         if (one.severity == Severity::kError || is_fact(one)) continue;
-        ++doubts;
+        ++count;
         EXPECT_NE(one.mend, "") << file << ": " << described(one);
         EXPECT_THAT(one.message, EndsWith("; " + one.mend)) << file;
       }
     }
   }
-  EXPECT_GE(doubts, 100U);
+  EXPECT_GE(count, 100U);
 }
 
-/// The rows of the table of findings in docs/language.md, each as its cells.
+/// The cells of each row in the table of findings in docs/language.md.
 std::vector<std::vector<std::string>> documented_findings() {
   const std::string text = read_text_file("docs/language.md");
   std::istringstream lines(text.substr(text.find("## What lint finds")));
@@ -119,14 +119,14 @@ std::vector<std::vector<std::string>> documented_findings() {
       const size_t end = line.find(" |", at);
       cells.push_back(line.substr(at, end - at));
       at = end + 2;
-      if (line.compare(at, 2, " |") != 0) ++at;  // else the next cell is empty
+      if (line.compare(at, 2, " |") != 0) ++at;  // otherwise the next cell is empty
     }
     rows.push_back(std::move(cells));
   }
   return rows;
 }
 
-TEST_F(LintCorpus, FindsWhatIsDocumentedWithAMend) {
+TEST_F(LintCorpus, FindsOnlyDocumentedCodes) {
   std::string codes;
   for (const std::vector<std::string>& cells : documented_findings()) {
     ASSERT_EQ(cells.size(), 4U) << cells.front();
@@ -151,7 +151,8 @@ TEST_F(LintCorpus, FindsNothingInTheExamples) {
   }
 }
 
-/// A definition of the largest size: 2 000 states, each with a program of its own for the workers.
+/// A definition of the maximum size: 2 000 states, each with a different program for the jq
+/// workers.
 TEST_F(LintCorpus, FindsTheWrongProgramsAmongThousands) {
   std::string text = "id: big\nstates:\n";
   for (int i = 0; i < 2000; ++i) {

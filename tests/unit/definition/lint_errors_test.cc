@@ -46,7 +46,7 @@ TEST(LintErrors, KnowsWhichGlobsCoverOthers) {
   }
 }
 
-TEST(LintErrors, SaysWhatAStateCanRaise) {
+TEST(LintErrors, NamesTheErrorsThatAStateCanRaise) {
   EXPECT_THAT(
       warnings_of(R"(
 id: a
@@ -77,7 +77,7 @@ states:
           "error; remove this entry [lint.catch_never]"));
 }
 
-TEST(LintErrors, NamesTheCodeThatWasMeant) {
+TEST(LintErrors, SuggestsTheCodeForAMisspeltOne) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -95,7 +95,7 @@ states:
                           "[lint.unknown_code]"));
 }
 
-TEST(LintErrors, TakesAPatternWithAnAlternativeThatAFunctionMayRaise) {
+TEST(LintErrors, AcceptsAPatternWithAnAlternativeThatAFunctionMayRaise) {
   const auto warnings = [](const char* code) {
     return warnings_of(
         fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
@@ -112,7 +112,7 @@ TEST(LintErrors, TakesAPatternWithAnAlternativeThatAFunctionMayRaise) {
   }
 }
 
-TEST(LintErrors, AsksCatchFirstInDirektivsVocabularyOnly) {
+TEST(LintErrors, AppliesCatchBeforeRetriesInDirektivsVocabularyOnly) {
   for (const auto& [policy, count] :
        {std::pair("{max_attempts: 1, codes: ['*']}", 1U), std::pair("'fixed(3, 1s)'", 0U)}) {
     std::vector<std::string> found = lint_of(
@@ -124,7 +124,7 @@ TEST(LintErrors, AsksCatchFirstInDirektivsVocabularyOnly) {
   }
 }
 
-TEST(LintErrors, WarnsWhereACatchTakesTheErrorBefore) {
+TEST(LintErrors, WarnsOfARetryWhoseErrorACatchTakesFirst) {
   const auto warnings = [](const char* codes, const char* caught) {
     std::vector<std::string> found =
         lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
@@ -137,11 +137,12 @@ TEST(LintErrors, WarnsWhereACatchTakesTheErrorBefore) {
   EXPECT_EQ(warnings("['.*', ^shop.late$]", "'**'"), 2U);
   EXPECT_EQ(warnings("['^shop\\.late$']", "'shop.*'"), 1U);
   EXPECT_EQ(warnings("['*']", "'shop.*'"), 0U);
-  EXPECT_EQ(warnings("['shop']", "'shop'"), 0U) << "the pattern is searched, the glob is not";
+  EXPECT_EQ(warnings("['shop']", "'shop'"), 0U)
+      << "a pattern may match a part of the code, a glob must match the whole code";
 }
 
-/// A timeout that is final anyway is a note, and none where a subflow may end with that code.
-TEST(LintErrors, PointsOutTimeoutsThatAreFinalAnyway) {
+/// A timeout that is never retried is a note, except for a subflow, which may end with that code.
+TEST(LintErrors, PointsOutTimeoutsThatAreNeverRetriedAnyway) {
   const auto notes = [](const char* type) {
     std::vector<std::string> found =
         notes_of(fmt::format("id: a\nfunctions: [{{id: f, {}}}]\nstates: [{{id: a, type: action, "
@@ -156,12 +157,12 @@ TEST(LintErrors, PointsOutTimeoutsThatAreFinalAnyway) {
   };
   EXPECT_THAT(notes("type: knative-namespace, service: s"),
               ElementsAre("note states[0].action.retries.nonRetryableErrors[0]: this timeout is "
-                          "never tried again, with or without this entry; remove this entry "
+                          "never retried, with or without this entry; remove this entry "
                           "[lint.retry_never]"));
   EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
-TEST(LintErrors, WarnsWhereOnFailureLeavesOutAFailure) {
+TEST(LintErrors, WarnsWhereOnFailureMissesAFailure) {
   const auto warnings = [](const char* on_failure, const char* states) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -175,9 +176,9 @@ TEST(LintErrors, WarnsWhereOnFailureLeavesOutAFailure) {
   constexpr const char* kCall = "- {id: pay, type: action, action: {function: f}}";
   const auto warning = [](const char* failure) {
     return fmt::format(
-        "warning on_failure: this state runs when `timeout` expires, and not when the instance "
-        "fails otherwise, such as by {}; write on_failure: {{state: refund, when: any}} to run it "
-        "behind every failure, or {{state: refund, when: timeout}} to keep it as it is "
+        "warning on_failure: this state runs when `timeout` expires, but not after other failures, "
+        "such as {}; write on_failure: {{state: refund, when: any}} to run it after every failure, "
+        "or {{state: refund, when: timeout}} to keep it as it is "
         "[lint.on_failure]",
         failure);
   };
@@ -190,9 +191,9 @@ TEST(LintErrors, WarnsWhereOnFailureLeavesOutAFailure) {
               ElementsAre(warning("direktiv.stateTimeout in \"w\"")));
   EXPECT_THAT(warnings("refund", "- {id: n, type: noop, transform: 'jq({a: .b.c})'}"),
               ElementsAre(warning("direktiv.jq.badCommand in \"n\"")));
-  // What the author says, or what makes no difference.
-  for (const char* said : {"{state: refund, when: any}", "{state: refund, when: timeout}"}) {
-    EXPECT_THAT(warnings(said, kCall), IsEmpty());
+  // No warning if `when` is written, or if the choice makes no difference.
+  for (const char* choice : {"{state: refund, when: any}", "{state: refund, when: timeout}"}) {
+    EXPECT_THAT(warnings(choice, kCall), IsEmpty());
   }
   for (const char* state :
        {"- {id: w, type: consumeEvent, event: {type: t}}",
@@ -203,11 +204,11 @@ TEST(LintErrors, WarnsWhereOnFailureLeavesOutAFailure) {
         "'direktiv.*'}]}"}) {
     EXPECT_THAT(warnings("refund", state), IsEmpty()) << state;
   }
-  EXPECT_THAT(warnings("tell",
-                       "- {id: w, type: delay, duration: 1m}\n- {id: tell, type: action, "
+  EXPECT_THAT(warnings("notify",
+                       "- {id: w, type: delay, duration: 1m}\n- {id: notify, type: action, "
                        "action: {function: f}}"),
               IsEmpty())
-      << "behind on_failure the instance has failed already";
+      << "the instance has already failed when it enters on_failure";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What lint finds in a definition, as texts to compare.
+// The findings of lint as strings to compare.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ inline std::string described(const Finding& finding) {
   return fmt::format("{}:{} {}", finding.at.line, finding.at.column, finding.code);
 }
 
-/// What lint alone says of a text, all severities: `line:column path: message [code]`.
+/// All findings of lint, without those of the loader: `severity path: message [code]`.
 inline std::vector<std::string> lint_of(const std::string& text) {
   Findings findings;
   const std::optional<Node> document = parse_document(text, findings);
@@ -31,14 +31,14 @@ inline std::vector<std::string> lint_of(const std::string& text) {
   return out;
 }
 
-/// The same without notes.
+/// The findings of lint without notes.
 inline std::vector<std::string> warnings_of(const std::string& text) {
   std::vector<std::string> found = lint_of(text);
   std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
   return found;
 }
 
-/// The notes alone.
+/// The notes of lint.
 inline std::vector<std::string> notes_of(const std::string& text) {
   std::vector<std::string> found = lint_of(text);
   std::erase_if(found, [](const std::string& one) { return !one.starts_with("note"); });

@@ -19,14 +19,14 @@ Node document_of(std::string_view text) {
 
 StateGraph graph_of(std::string_view text) { return state_graph(document_of(text)); }
 
-/// The only state of a definition, whose keys beside the id these are.
+/// The only state of a definition; `keys` are its keys beside `id`.
 StateNode only_state(const std::string& keys) {
   const StateGraph graph = graph_of("id: w\nstates:\n- {id: a, " + keys + "}\n");
   EXPECT_THAT(graph.states, SizeIs(1)) << keys;
   return graph.states.empty() ? StateNode() : graph.states.front();
 }
 
-TEST(LintGraph, HasTheStatesInTheOrderOfTheTextWithTheirPlaces) {
+TEST(LintGraph, ListsTheStatesInTextOrderWithTheirPlaces) {
   const StateGraph graph = graph_of(R"(id: w
 states:
 - {id: second, type: noop}
@@ -43,7 +43,7 @@ states:
   EXPECT_EQ(graph.states[1].at.column, 7U);
 }
 
-TEST(LintGraph, FollowsTransitionsOfEveryMappingInAState) {
+TEST(LintGraph, FollowsTheTransitionsOfEveryMappingInAState) {
   const StateGraph graph = graph_of(R"(id: w
 states:
 - id: a
@@ -70,28 +70,28 @@ states:
   for (const StateNode& state : graph.states) EXPECT_FALSE(state.may_end) << state.id;
 }
 
-TEST(LintGraph, AWayOutWithoutATransitionLeadsToTheEnd) {
+TEST(LintGraph, EndsAtAnExitWithoutATransition) {
   EXPECT_TRUE(only_state("type: noop").may_end);
   EXPECT_FALSE(only_state("type: noop, transition: a").may_end);
   EXPECT_TRUE(only_state("type: noop, transition: a, catch: [{error: '*'}]").may_end);
   EXPECT_TRUE(only_state("type: switch, conditions: [{condition: jq(.x), transition: a}]").may_end)
-      << "the default";
+      << "the default has no transition";
   EXPECT_TRUE(
       only_state("type: switch, defaultTransition: a, conditions: [{condition: jq(.x)}]").may_end)
-      << "a condition";
+      << "a condition has no transition";
 }
 
-TEST(LintGraph, AValidateStateMayEndSinceItMayFail) {
+TEST(LintGraph, MarksAValidateStateAsAPossibleEnd) {
   EXPECT_TRUE(only_state("type: validate, schema: {}, transition: a").may_end);
 }
 
-TEST(LintGraph, ATransitionToAStateThatDoesNotExistLeadsToTheEnd) {
+TEST(LintGraph, EndsAtATransitionToAMissingState) {
   const StateNode state = only_state("type: noop, transition: missing");
   EXPECT_TRUE(state.may_end);
   EXPECT_THAT(state.next, IsEmpty());
 }
 
-TEST(LintGraph, KnowsWhichTypesWaitUnderEverySpelling) {
+TEST(LintGraph, KnowsTheWaitingTypesInEverySpelling) {
   for (const char* const waiting :
        {"type: action, action: {function: f}", "type: consumeEvent, event: {type: t}",
         "type: delay, duration: PT1S", "type: eventAnd, events: [{type: t}]",
@@ -109,7 +109,7 @@ TEST(LintGraph, KnowsWhichTypesWaitUnderEverySpelling) {
   }
 }
 
-TEST(LintGraph, BeginsWithTheFirstStateUnlessTheStartNamesOne) {
+TEST(LintGraph, EntersAtTheFirstStateUnlessTheStartNamesOne) {
   constexpr const char* kStates = "states: [{id: a, type: noop}, {id: b, type: noop}]\n";
   const auto entries = [&](const std::string& keys) {
     return graph_of("id: w\n" + keys + kStates).entries;
@@ -123,7 +123,7 @@ TEST(LintGraph, BeginsWithTheFirstStateUnlessTheStartNamesOne) {
               testing::UnorderedElementsAre(0, 1));
 }
 
-TEST(LintGraph, OfADocumentWithoutWholeStatesIsEmpty) {
+TEST(LintGraph, IsEmptyIfAStateIsIncomplete) {
   for (const char* const text :
        {"id: w", "id: w\nstates: []", "id: w\nstates: 3",
         "id: w\nstates: [{id: a, type: noop}, {id: b}]",
@@ -136,7 +136,7 @@ TEST(LintGraph, OfADocumentWithoutWholeStatesIsEmpty) {
   EXPECT_THAT(reachable_from_start(document_of("id: w"), {}), IsEmpty());
 }
 
-TEST(LintGraph, ReachesWhatSomeWayLeadsToAndCirclesEnd) {
+TEST(LintGraph, ReachesStatesThroughTransitionsAndCycles) {
   const StateGraph graph = graph_of(R"(id: w
 states:
 - {id: a, type: noop, transition: b}
@@ -148,7 +148,7 @@ states:
   EXPECT_THAT(reachable(graph), ElementsAre(true, true, true, false, false));
 }
 
-TEST(LintGraph, ReachesFromTheStartAloneWithoutOnFailure) {
+TEST(LintGraph, ReachesNoOnFailureStateFromTheStartAlone) {
   constexpr const char* kStates = R"(
 on_failure: c
 states:
@@ -168,7 +168,7 @@ states:
               ElementsAre(true, false, true, true));
 }
 
-TEST(LintGraph, LeadsOutToAnEndOrAWait) {
+TEST(LintGraph, FindsTheStatesThatLeadToAnEndOrAWait) {
   const StateGraph graph = graph_of(R"(id: w
 states:
 - {id: to_end, type: noop, transition: end}

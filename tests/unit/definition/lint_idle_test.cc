@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LintIdle, NotesDefaultsThatNoActionNeeds) {
+TEST(LintIdle, PointsOutDefaultsThatNoActionUses) {
   const auto places = [](const char* action) {
     return places_of("lint.unused",
                      fmt::format("id: a\ndefaults: temporal\nfunctions: [{{id: f, type: subflow, "

@@ -17,13 +17,13 @@ Node tree_of(std::string_view text) {
   return document ? *std::move(document) : Node();
 }
 
-TEST(LintNodes, GiveTheValueOfAKeyOrNothing) {
+TEST(LintNodes, ReturnTheValueOfAKeyOrNothing) {
   const Node node = tree_of("{text: t, list: [1, 2], empty: }");
   ASSERT_NE(value_of(node, "text"), nullptr);
   EXPECT_EQ(value_of(node, "text")->text, "t");
   EXPECT_NE(value_of(node, "empty"), nullptr);
   EXPECT_EQ(value_of(node, "missing"), nullptr);
-  EXPECT_EQ(value_of(tree_of("text"), "text"), nullptr) << "a text has no keys";
+  EXPECT_EQ(value_of(tree_of("text"), "text"), nullptr) << "a string has no keys";
   EXPECT_EQ(text_of(node, "text"), "t");
   EXPECT_EQ(text_of(node, "missing"), "");
   EXPECT_EQ(text_of(node, "list"), "");
@@ -32,7 +32,7 @@ TEST(LintNodes, GiveTheValueOfAKeyOrNothing) {
   EXPECT_THAT(items_of(node, "text"), IsEmpty());
 }
 
-TEST(LintNodes, FindRetriesUnderEitherSpelling) {
+TEST(LintNodes, FindRetriesInEitherSpelling) {
   for (const char* const key : {"retries", "retry"}) {
     const Node node = tree_of(std::string(key) + ": {max_attempts: 2}");
     ASSERT_NE(find_retries(node), nullptr) << key;
@@ -43,7 +43,7 @@ TEST(LintNodes, FindRetriesUnderEitherSpelling) {
   EXPECT_EQ(find_retries(tree_of("other: 1")), nullptr);
 }
 
-TEST(LintNodes, CallATypeByItsFirstName) {
+TEST(LintNodes, NameATypeByItsFirstSpelling) {
   EXPECT_EQ(type_of_state(tree_of("type: eventsAnd")), type_of_state(tree_of("type: eventAnd")));
   EXPECT_EQ(type_of_state(tree_of("type: noop")), "noop");
   EXPECT_EQ(type_of_state(tree_of("type: unknown")), "");
@@ -62,7 +62,7 @@ states:
 - {id: all, type: parallel, actions: [{function: g}, {function: f}]}
 )";
 
-TEST(LintNodes, ListTheCallsInTheOrderOfTheTextWithTheirPaths) {
+TEST(LintNodes, ListTheCallsInTextOrderWithTheirPaths) {
   const Node document = tree_of(kCalls);
   const std::vector<ActionSite> sites = actions_of(document);
   std::vector<std::string> paths;
@@ -78,7 +78,7 @@ TEST(LintNodes, ListTheCallsInTheOrderOfTheTextWithTheirPaths) {
   }
 }
 
-TEST(LintNodes, HaveNoFunctionForACallOfAnUnknownOne) {
+TEST(LintNodes, FindNoFunctionForACallOfAnUnknownOne) {
   for (const char* const action : {"{function: missing}", "{}", "{input: 1}"}) {
     const Node document =
         tree_of(std::string("functions: [{id: f, type: subflow, workflow: o}, {type: subflow}]\n") +
@@ -91,14 +91,14 @@ TEST(LintNodes, HaveNoFunctionForACallOfAnUnknownOne) {
   }
 }
 
-TEST(LintNodes, TakeTheFirstOfTwoFunctionsOfOneName) {
+TEST(LintNodes, FindTheFirstOfTwoFunctionsWithOneId) {
   const Node document = tree_of(
       "functions: [{id: f, type: subflow, workflow: o}, {id: f, type: isolated, image: i}]\n"
       "states: [{id: a, type: action, action: {function: f}}]");
   EXPECT_EQ(actions_of(document).at(0).function_path, "functions[0]");
 }
 
-TEST(LintNodes, KnowTheCallsForWhichNothingWaits) {
+TEST(LintNodes, MarkTheCallsThatNothingWaitsFor) {
   const auto only = [](const std::string& state) {
     const Node document = tree_of("states: [{id: a, " + state + "}]");
     const std::vector<ActionSite> sites = actions_of(document);
@@ -114,7 +114,7 @@ TEST(LintNodes, KnowTheCallsForWhichNothingWaits) {
   EXPECT_EQ(only("type: parallel, mode: and, actions: [{function: f}]"), std::pair(false, false));
 }
 
-TEST(LintNodes, FindNoCallsWhereThereAreNone) {
+TEST(LintNodes, FindNoCallsInADefinitionWithoutCalls) {
   for (const char* const text :
        {"id: w", "states: 3", "states: [text]", "states: [{id: a, type: action}]",
         "states: [{id: a, type: parallel, actions: text}]",

@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LintQueries, PointOutWhatMayBeMeantOtherwise) {
+TEST(LintQueries, PointsOutUnanchoredPatternsAndBareQueries) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -25,12 +25,12 @@ states:
   transform: .t
 )"),
       ElementsAre("note states[0].event.context.venue: \"Sydney\" matches longer texts that "
-                  "contain it, too; write ^…$ around it for itself alone [lint.unanchored]",
+                  "contain it, too; write ^…$ around it to match only this text [lint.unanchored]",
                   "note states[0].transform: a bare text is a jq program in this field "
                   "only; write jq(.t) [lint.bare_jq]"));
 }
 
-TEST(LintQueries, SaysHowToReadAKeyWithDots) {
+TEST(LintQueries, ExplainsHowToReadAKeyWithDots) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -39,8 +39,8 @@ states:
   event: {type: payment.received}
   transform: jq(.payment.received.amount)
 )"),
-              ElementsAre("warning states[0].transform: .payment.received reads several keys, one "
-                          "within the other, but the data of the event stands under the one key "
+              ElementsAre("warning states[0].transform: .payment.received reads several nested "
+                          "keys, but the data of the event is under the one key "
                           "\"payment.received\"; write .[\"payment.received\"] "
                           "[lint.split_key]"));
 }
@@ -75,7 +75,7 @@ TEST(LintQueries, NamesEveryKeyWithDotsThatIsSplit) {
   }
 }
 
-/// The warnings of a definition that waits for `order.new` and `user.name`, and then has these
+/// The warnings of a definition that waits for `order.new` and `user.name` and goes on with these
 /// states.
 std::vector<std::string> warnings_behind_events(const std::string& states) {
   std::vector<std::string> found = warnings_of(
@@ -87,7 +87,7 @@ std::vector<std::string> warnings_behind_events(const std::string& states) {
   return found;
 }
 
-TEST(LintQueries, TakesAPathWhoseFirstKeyTheDefinitionMakes) {
+TEST(LintQueries, AcceptsAPathWhoseFirstKeyTheDefinitionSets) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: {new: .["order.new"]}})', transition: t}
 - {id: t, type: noop, log: jq(.order.new.id)}
@@ -121,7 +121,7 @@ TEST(LintQueries, TakesAPathWhoseFirstKeyTheDefinitionMakes) {
   }
 }
 
-TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsMadeElsewhere) {
+TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsSetElsewhere) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: .order.new})'}
 )",
@@ -139,7 +139,7 @@ TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsMadeElsewhere) {
   }
 }
 
-TEST(LintQueries, PointsOutAnAssignmentThatAConditionYields) {
+TEST(LintQueries, PointsOutAConditionThatYieldsAnAssignment) {
   const auto warnings = [](const char* condition) {
     return warnings_of(
         fmt::format("id: a\nstates: [{{id: a, type: switch, conditions: "
@@ -165,16 +165,17 @@ TEST(LintQueries, PointsOutAQueryInTheMessageOfAnError) {
                                                         {"{{ .x }}", "{{ .x }}"},
                                                         {".x", ".x"},
                                                         {"order jq(.x) is late", "jq(.x)"}}) {
-    EXPECT_THAT(warnings(message), ElementsAre(fmt::format(
-                                       "warning states[0].message: \"{}\" is text here and not jq; "
-                                       "write %s in its place, and jq(.x) in `args` "
-                                       "[lint.literal_jq]",
-                                       part)));
+    EXPECT_THAT(
+        warnings(message),
+        ElementsAre(fmt::format("warning states[0].message: \"{}\" is plain text here, not jq; "
+                                "write %s in its place, and jq(.x) in `args` "
+                                "[lint.literal_jq]",
+                                part)));
   }
   EXPECT_THAT(warnings("the order is late"), IsEmpty());
 }
 
-/// The warning of a value of `context` without its severity and place; empty: there is none.
+/// The warning for a value of `context`, without severity and place; empty: no warning.
 std::string warning_of_pattern(const char* state, const std::string& value) {
   Findings findings;
   const std::optional<Node> document =
@@ -186,7 +187,7 @@ std::string warning_of_pattern(const char* state, const std::string& value) {
   return "";
 }
 
-TEST(LintQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
+TEST(LintQueries, SuggestsJqForAQueryOfAnotherLanguage) {
   constexpr const char* kConsume =
       "id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: t, context: {{a: '{}'}}}}}}]";
   constexpr const char* kData =
@@ -209,16 +210,17 @@ TEST(LintQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
                                          {".order", ".order", ".order"},
                                          {".order[0].id", ".order[0].id", ".order[0].id"}}) {
     EXPECT_EQ(warning_of_pattern(kConsume, row.text),
-              fmt::format("\"{}\" is a pattern here and not jq; write jq({}) [lint.literal_jq]",
+              fmt::format("\"{}\" is a pattern here, not jq; write jq({}) [lint.literal_jq]",
                           row.part, row.query));
     const std::string constant = fmt::format("jq(\"{}\")", row.text);
-    EXPECT_EQ(warning_of_pattern(kData, row.text),
-              fmt::format("\"{}\" is text here and not jq; write jq({}), or {} for the text itself "
-                          "[lint.literal_jq]",
-                          row.part, row.query, constant));
+    EXPECT_EQ(
+        warning_of_pattern(kData, row.text),
+        fmt::format("\"{}\" is plain text here, not jq; write jq({}), or {} for the literal text "
+                    "[lint.literal_jq]",
+                    row.part, row.query, constant));
     EXPECT_EQ(warning_of_pattern(kData, constant), "");
   }
-  // In a pattern only: as data these may be meant.
+  // These are reported in patterns only, because they may be intended as data.
   for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
            {"${order}", "jq(.order)"},
            {"{{ order.id }}", "jq(.order.id)"},
@@ -228,18 +230,18 @@ TEST(LintQueries, SaysWhatToWriteForAQueryOfAnotherLanguage) {
                 EndsWith(fmt::format("; write {} [lint.literal_jq]", query)));
   }
   EXPECT_EQ(warning_of_pattern(kData, "${order}"), "");
-  // Patterns.
+  // These are valid patterns.
   for (const char* pattern : {R"(^\$\{.*\}$)", R"(\{{2})", ".[a-z]+", "^(a$|b)", ".a+", ".*",
                               ".order[a-z]", "^jq$", R"(\$\.a)"}) {
     EXPECT_EQ(warning_of_pattern(kConsume, pattern), "") << pattern;
   }
 }
 
-TEST(LintQueries, AsksForAPatternWhereAStartHasNoData) {
+TEST(LintQueries, AsksForAPatternInAStartThatHasNoData) {
   EXPECT_EQ(warning_of_pattern("id: a\nstart: {{type: event, event: {{type: t, context: {{a: "
                                "'{}'}}}}}}\nstates: [{{id: a, type: noop}}]",
                                "${ .order }"),
-            "\"${ .order }\" is a pattern here and not jq; write a pattern; here are no data yet "
+            "\"${ .order }\" is a pattern here, not jq; write a pattern; a start has no data yet "
             "that jq(…) could read [lint.literal_jq]");
 }
 

@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST(LintRetries, PointsOutKeysThatChangeNothing) {
+TEST(LintRetries, PointsOutKeysWithoutEffect) {
   const auto keys = [](const char* policy) {
     std::vector<std::string> found;
     for (const std::string& one : lint_of(
@@ -32,7 +32,7 @@ TEST(LintRetries, PointsOutKeysThatChangeNothing) {
            {"{maxAttempts: 3, delay: 1s, exponentialBackoff: 2, maxDelay: 2s}", {"note maxDelay"}},
            {"{maximumAttempts: 1, nonRetryableErrorTypes: [millrace.event.invalid]}",
             {"nonRetryableErrorTypes"}},
-           // near misses
+           // similar policies in which each key has an effect
            {"{max_attempts: 2, delay: 1s, multiplier: 2, codes: ['*']}", {}},
            {"{max_attempts: 1, delay: 1s, multiplier: 1, codes: ['*']}", {}},
            {"{maxAttempts: 1, delay: 0, vocabulary: steep}", {}},

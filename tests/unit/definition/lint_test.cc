@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Lint, WarnsOfWhatNothingUses) {
+TEST(Lint, WarnsOfUnusedFunctionsAndSchemas) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -27,8 +27,8 @@ states:
 - {id: a, type: foreach, array: jq(.a), action: {function: used}, transition: b}
 - {id: b, type: validate, schema: order}
 )"),
-      ElementsAre("note functions[0].scale: an isolated function runs in a container of its "
-                  "own for each call, whatever `scale` says; remove `scale`, or write `type: "
+      ElementsAre("note functions[0].scale: `scale` has no effect: an isolated function has a new "
+                  "container for each call; remove `scale`, or write `type: "
                   "reusable` [lint.scale]",
                   "warning functions[1].id: no action calls it; remove it, or name it in the "
                   "`function` of an action [lint.unused]",
@@ -38,7 +38,7 @@ states:
                   "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
-TEST(Lint, OnFailureIsAWayInBesideTheStart) {
+TEST(Lint, TreatsOnFailureAsAnEntryBesideTheStart) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -67,7 +67,7 @@ states:
                   "`transition` [lint.unreachable]"));
 }
 
-TEST(Lint, OnFailureBehindAnyFailureIsAWayInToo) {
+TEST(Lint, TreatsOnFailureAfterAnyFailureAsAnEntry) {
   EXPECT_THAT(lint_of(R"(
 id: a
 on_failure: {state: refund, when: any}
@@ -78,8 +78,9 @@ states:
               IsEmpty());
 }
 
-TEST(Lint, FindsNothingInThousandsOfEntriesThatDiffer) {
-  // All of one state, so that whatever is compared with what stands before it would be quadratic.
+TEST(Lint, FindsNothingInThousandsOfDifferentEntries) {
+  // All entries are in one state: a comparison of each entry with those before it would be
+  // quadratic.
   std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
   for (int i = 0; i < 15'000; ++i) {
     text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}{}}}\n", i,
@@ -92,7 +93,7 @@ TEST(Lint, FindsNothingInThousandsOfEntriesThatDiffer) {
   for (int i = 0; i < 20'000; ++i) {
     chain += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
   }
-  EXPECT_THAT(lint_of(chain), IsEmpty()) << "what a last transition names is the loader's business";
+  EXPECT_THAT(lint_of(chain), IsEmpty()) << "the loader checks the target of the last transition";
 }
 
 TEST(Lint, PointsOutANumberWithoutAUnit) {
@@ -108,7 +109,7 @@ states:
                           "1h 30ms, or 1h 30s for seconds [lint.unit]"));
 }
 
-TEST(Lint, SpellsOutTheAttempts) {
+TEST(Lint, SpellsOutTheAttemptsOfAPolicy) {
   struct Row {
     const char* policy;
     const char* message;
@@ -124,11 +125,11 @@ TEST(Lint, SpellsOutTheAttempts) {
            {"{max_attempts: 1, delay: P1M, codes: [a]}",
             "direktiv: up to 2 attempts in all, the first wait being P1M"},
            {"{max_attempts: 0, codes: [a]}",
-            "direktiv: one attempt only: max_attempts counts those behind the first"},
+            "direktiv: one attempt only: max_attempts counts the attempts after the first"},
            {"{maxAttempts: 5, delay: 1s, exponentialBackoff: 2, maxDelay: 3s}",
             "steep: up to 5 attempts in all, after waits of 1s, 2s, 3s, 3s"},
            {"{delay: 1s, exponentialBackoff: 2}", "steep: one attempt only"},
-           {"{maxAttempts: 0, delay: 1s}", "steep: no attempt at all: the action is passed over"},
+           {"{maxAttempts: 0, delay: 1s}", "steep: no attempt at all: the action is skipped"},
            {"{maxAttempts: -1, delay: 1s}",
             "steep: attempts without end, after waits of 1s, 1s, 1s, 1s, …"},
            {"{maximumAttempts: 0}",
@@ -145,7 +146,7 @@ TEST(Lint, SpellsOutTheAttempts) {
   }
 }
 
-TEST(Lint, SpellsOutThoseOfFunctionsAndWorkflows) {
+TEST(Lint, SpellsOutTheAttemptsOfFunctionsAndWorkflows) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -159,7 +160,7 @@ states: [{id: a, type: action, action: {function: f}}]
                   "1s, 2s, each up to 25% shorter [lint.attempts]"));
 }
 
-TEST(Lint, TellsTheNextFiveTicksOfASchedule) {
+TEST(Lint, ShowsTheNextFiveTicksOfASchedule) {
   const Loaded loaded = load_and_lint(
       "id: a\nstart: {type: scheduled, cron: CRON_TZ=Europe/Vienna 30 2 * * *}\n"
       "states: [{id: s, type: noop}]\n",
@@ -173,7 +174,7 @@ TEST(Lint, TellsTheNextFiveTicksOfASchedule) {
             "2024-03-31T01:00:00.000Z, 2024-04-01T00:30:00.000Z, 2024-04-02T00:30:00.000Z");
 }
 
-/// What the loader and lint find together: `line:column code`.
+/// The findings of the loader and lint: `line:column code`.
 std::vector<std::string> all_findings_in(const std::string& text) {
   std::vector<std::string> found;
   for (const Finding& one : load_and_lint(text, nullptr).findings.sorted()) {
@@ -182,7 +183,7 @@ std::vector<std::string> all_findings_in(const std::string& text) {
   return found;
 }
 
-TEST(Lint, ReportsWhatIsDoubtfulInOtherPlaces) {
+TEST(Lint, WarnsOfOtherPlacesInADefinitionWithErrors) {
   EXPECT_THAT(
       all_findings_in(R"(id: a
 timeouts: {kill: PT1H, interupt: PT1H}
@@ -210,8 +211,8 @@ states:
                   "17:17 lint.condition_assigns", "19:17 lint.condition_never"));
 }
 
-/// A value that was refused has an effect on no finding, whether by its text or by its absence.
-TEST(Lint, LeavesOutWhatFollowsFromAValueThatWasRefused) {
+/// A refused value causes no other finding, neither by its text nor by its absence.
+TEST(Lint, OmitsFindingsThatFollowFromARefusedValue) {
   EXPECT_THAT(all_findings_in("id: a\ntimeouts: {kill: 30}\nstates:\n"
                               "- {id: a, type: consumeEvent, event: {type: t}, timeout: PT1H}\n"),
               ElementsAre("2:18 definition.type"));
@@ -223,7 +224,7 @@ TEST(Lint, LeavesOutWhatFollowsFromAValueThatWasRefused) {
                       "startToCloseTimeout: 30}]\n"
                       "states: [{id: a, type: action, action: {function: f}, timeout: -1h}]\n"),
       ElementsAre("2:79 definition.type", "3:64 duration.negative"))
-      << "a timeout that was refused is not missing";
+      << "a refused timeout does not count as missing";
   EXPECT_THAT(all_findings_in("id: a\nstates:\n- id: a\n  type: setter\n  variables:\n"
                               "  - {scope: instnace, key: k, value: 1}\n"
                               "  - {scope: instance, key: k, value: 2}\n"),
@@ -234,8 +235,8 @@ TEST(Lint, LeavesOutWhatFollowsFromAValueThatWasRefused) {
               ElementsAre("6:12 definition.type"));
 }
 
-/// What is said of a whole definition may be wrong only because a name in it is.
-TEST(Lint, LeavesOutWhatFollowsFromAMisspeltName) {
+/// A misspelt name causes no finding about the whole definition.
+TEST(Lint, OmitsFindingsThatFollowFromAMisspeltName) {
   EXPECT_THAT(all_findings_in(R"(id: a
 timeouts: {interrupt: PT1H}
 on_failure: {state: clena, when: any}

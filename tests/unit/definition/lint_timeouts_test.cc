@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(LintTimeouts, WarnsOfThoseThatAreNeverOver) {
+TEST(LintTimeouts, WarnsOfTimeoutsThatNeverExpire) {
   const auto warnings = [](const char* keys) {
     std::vector<std::string> found =
         lint_of(fmt::format("id: a\n{}\nstates: [{{id: a, type: noop}}]", keys));
@@ -45,7 +45,7 @@ TEST(LintTimeouts, WarnsOfThoseThatAreNeverOver) {
   for (const char* keys : {
            "timeouts: {interrupt: PT1H, kill: PT2H}",
            "workflowExecutionTimeout: 2h\nworkflowRunTimeout: 1h",
-           // Each run has its own kill.
+           // Each run has its own `kill` timeout.
            "timeout: 2h\ntimeouts: {kill: PT1H}\nretries: 'fixed(3, 1s)'",
            "timeout: 2h\ntimeouts: {kill: PT1H}\nstart: {type: scheduled, cron: '@daily'}",
        }) {
@@ -53,7 +53,7 @@ TEST(LintTimeouts, WarnsOfThoseThatAreNeverOver) {
   }
 }
 
-TEST(LintTimeouts, SaysWhichOneExpiresFirstAndWhatToWrite) {
+TEST(LintTimeouts, NamesTheTimeoutThatExpiresFirstAndTheCorrection) {
   struct Row {
     const char* function;
     const char* state;
@@ -88,13 +88,13 @@ states:
       ElementsAre(
           "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
           "made once, and nothing waits for it; remove it, or remove `async` [lint.timeout_never]",
-          "warning functions[0].retries: nothing is tried again by this: an `async` call is "
+          "warning functions[0].retries: this never causes a retry: an `async` call is "
           "made once, and nothing waits for it; remove it, or remove `async` "
           "[lint.retry_hidden]"));
 }
 
-/// A function's key is pointed out only where no call uses it.
-TEST(LintTimeouts, LooksAtEveryCallOfAFunction) {
+/// A key of a function is reported only if no call uses it.
+TEST(LintTimeouts, ChecksEveryCallOfAFunction) {
   const auto places = [](const char* second) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -113,15 +113,15 @@ TEST(LintTimeouts, LooksAtEveryCallOfAFunction) {
   EXPECT_THAT(places(", retries: 'fixed(3, 1s)'"), ElementsAre("warning functions[0].retries"));
 }
 
-TEST(LintTimeouts, WarnsOfThoseThatNoActionTakes) {
+TEST(LintTimeouts, WarnsOfRetriesThatNoActionUses) {
   const auto warnings = [](const char* state) {
     std::vector<std::string> found = lint_of(fmt::format("id: a\nstates: [{{id: a, {}}}]", state));
     std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });
     return found;
   };
   const std::vector<std::string> hidden = {
-      "warning states[0].retries: nothing is tried again by this: every action has a policy of its "
-      "own; remove it here, or from an action [lint.retry_hidden]"};
+      "warning states[0].retries: this never causes a retry: every action has its own policy; "
+      "remove it here, or from an action [lint.retry_hidden]"};
   EXPECT_EQ(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f, retry: {}}"),
             hidden);
   EXPECT_EQ(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f, retry: {}}, "

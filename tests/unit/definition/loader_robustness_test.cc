@@ -1,4 +1,4 @@
-// What no author wrote: texts that are damaged, and texts as large as they may be.
+// Loader: damaged definitions, and definitions of the maximum size.
 #include <random>
 
 #include <fmt/format.h>
@@ -13,28 +13,28 @@
 namespace millrace {
 namespace {
 
-/// Takes all programs for jq.
+/// Loads the text with a check that accepts all programs.
 Loaded load_damaged(std::string_view text) {
   return load_workflow(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
 }
 
-/// The same, and lint.
+/// Loads and lints the text with a check that accepts all programs.
 Loaded load_and_lint(std::string_view text) {
   return millrace::load_and_lint(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
 }
 
-/// Damages texts, the same way each time.
+/// Damages texts in the same way in each run.
 class Damage {
  public:
   explicit Damage(std::vector<std::string> texts) : texts_(std::move(texts)) {}
 
   std::string next() {
     std::string text = texts_[below(texts_.size())];
-    for (size_t wounds = 1 + below(3); wounds > 0; --wounds) {
+    for (size_t changes = 1 + below(3); changes > 0; --changes) {
       const size_t at = below(text.size() + 1);
       const size_t length = std::min(below(6), text.size() - at);
       switch (below(5)) {
@@ -70,10 +70,10 @@ class Damage {
   size_t below(size_t end) { return end == 0 ? 0 : random_() % end; }
 
   std::vector<std::string> texts_;
-  std::mt19937 random_{20210901};  ///< the same numbers in each run
+  std::mt19937 random_{20210901};  ///< a fixed seed
 };
 
-TEST(DamagedDefinitions, AreLoadedOrRefusedAlikeEachTime) {
+TEST(Loader, LoadsOrRefusesADamagedDefinitionTheSameEachTime) {
   std::vector<std::string> texts;
   for (const std::string& file : corpus_files("good")) texts.push_back(read_text_file(file));
   Damage damage(std::move(texts));
@@ -83,7 +83,7 @@ TEST(DamagedDefinitions, AreLoadedOrRefusedAlikeEachTime) {
     SCOPED_TRACE(fmt::format("text {}:\n{}", i, text));
     const Loaded loaded = load_and_lint(text);
     ASSERT_EQ(loaded.workflow == nullptr, loaded.findings.has_errors());
-    const std::string findings = dump_json(to_json(loaded.findings));  // throws if no UTF-8
+    const std::string findings = dump_json(to_json(loaded.findings));  // throws if it is not UTF-8
     const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n') +
                                            std::count(text.begin(), text.end(), '\r') + 1);
     for (const Finding& finding : loaded.findings.sorted()) {
@@ -102,7 +102,7 @@ TEST(DamagedDefinitions, AreLoadedOrRefusedAlikeEachTime) {
   EXPECT_LT(loaded_well, 4000U);
 }
 
-/// States one after the other, as many as there is room for in a definition.
+/// A definition with as many states as fit into it.
 std::string filled(const std::function<std::string(size_t)>& state) {
   std::string text = "id: large\nstates:\n";
   for (size_t i = 0;; ++i) {
@@ -112,7 +112,7 @@ std::string filled(const std::function<std::string(size_t)>& state) {
   }
 }
 
-TEST(ALargeDefinition, OfEveryStateTypeIsLoaded) {
+TEST(Loader, LoadsALargeDefinitionOfManyStates) {
   const std::string text = filled([](size_t i) {
     const size_t next = i / 2;
     return fmt::format(
@@ -153,29 +153,29 @@ TEST(ALargeDefinition, OfEveryStateTypeIsLoaded) {
   EXPECT_GT(loaded.workflow->states.size(), 5000U);
 }
 
-TEST(ALargeDefinition, OfMistakesIsReadToItsEnd) {
+TEST(Loader, ReadsALargeDefinitionOfMistakesToItsEnd) {
   const std::string long_name(100, 'n');
   struct Row {
     const char* what;
     std::function<std::string(size_t)> state;
   };
   const std::vector<Row> rows = {
-      {"transitions to no state",
+      {"transitions to states that do not exist",
        [](size_t i) { return fmt::format("- {{id: s{0}, type: noop, transition: t{0}}}\n", i); }},
-      {"long ids, far from each other by little",
+      {"long ids that differ by little",
        [&](size_t i) {
          return fmt::format("- {{id: {0}{1}, type: noop, transition: {0}{1}x}}\n",
                             long_name.substr(0, 55), i);
        }},
-      {"one id", [](size_t) { return "- {id: a, type: noop}\n"; }},
-      {"states that are nothing", [](size_t) { return "-\n"; }},
-      {"patterns that are none",
+      {"the same id for all states", [](size_t) { return "- {id: a, type: noop}\n"; }},
+      {"empty states", [](size_t) { return "-\n"; }},
+      {"malformed patterns",
        [](size_t i) {
          return fmt::format(
              "- {{id: s{0}, type: consumeEvent, event: {{type: t, context: {{a: '(x{0}'}}}}}}\n",
              i);
        }},
-      {"programs that do not end",
+      {"unclosed programs",
        [](size_t i) { return fmt::format("- {{id: s{}, type: noop, log: jq((((( }}\n", i); }},
   };
   for (const Row& row : rows) {
@@ -186,7 +186,7 @@ TEST(ALargeDefinition, OfMistakesIsReadToItsEnd) {
   }
 }
 
-TEST(ALargeDefinition, OfOneStateIsLoaded) {
+TEST(Loader, LoadsALargeDefinitionOfOneState) {
   struct Row {
     const char* what;
     std::string begin;

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 using Programs = std::vector<std::string>;
 
-/// As the workers do, for programs with `nojq` in them.
+/// Stands in for the jq workers: refuses the programs that contain `nojq`.
 std::vector<std::optional<Error>> refuse_nojq(std::span<const std::string> programs) {
   std::vector<std::optional<Error>> errors;
   for (const std::string& program : programs) {
@@ -45,7 +45,7 @@ std::vector<std::string> findings_in(std::string_view text) {
   return out;
 }
 
-TEST(GoodDefinitions, HaveNoFindings) {
+TEST(Loader, FindsNothingInGoodDefinitions) {
   for (const std::string& file : corpus_files("good")) {
     const Loaded loaded = load(read_text_file(file));
     EXPECT_EQ(render_text(loaded.findings, file), "");
@@ -53,12 +53,12 @@ TEST(GoodDefinitions, HaveNoFindings) {
   }
 }
 
-/// The first part of a file's name, up to the dot, with its folder.
+/// The folder and the name of a file up to the first dot.
 std::string workflow_of(const std::string& file) {
   return file.substr(0, file.find('.', file.rfind('/')));
 }
 
-TEST(GoodDefinitions, ThatAreOneWorkflowLoadAlike) {
+TEST(Loader, LoadsEqualWorkflowsFromDifferentSpellings) {
   std::map<std::string, std::pair<std::string, Json>> first;
   size_t compared = 0;
   for (const std::string& file : corpus_files("good")) {
@@ -76,7 +76,7 @@ TEST(GoodDefinitions, ThatAreOneWorkflowLoadAlike) {
   EXPECT_GE(first.size(), 11U);
 }
 
-TEST(GoodDefinitions, AreReadWhole) {
+TEST(Loader, ReadsEveryFieldOfADefinition) {
   const Loaded loaded = load(read_text_file("tests/corpus/definitions/good/every_field.yaml"));
   ASSERT_NE(loaded.workflow, nullptr);
   const Workflow& workflow = *loaded.workflow;
@@ -101,9 +101,11 @@ TEST(GoodDefinitions, AreReadWhole) {
   for (const auto& state : workflow.states) {
     ids.push_back(fmt::format("{}: {}", state->common().id, state->common().type));
   }
-  EXPECT_THAT(
-      ids, ElementsAre("wait: consumeEvent", "both: eventAnd", "either: eventXor", "choose: switch",
-                       "sleep: delay", "tell: generateEvent", "give-up: error", "end: noop"));
+  EXPECT_THAT(ids, ElementsAre("wait: consumeEvent", "both: eventAnd", "either: eventXor",
+                               "choose: switch", "sleep: delay",
+                               "tell"
+                               ": generateEvent",
+                               "give-up: error", "end: noop"));
 
   const StateCommon& wait = workflow.states[0]->common();
   EXPECT_EQ(wait.timeout, Span{.fixed = std::chrono::milliseconds(500)});
@@ -126,12 +128,12 @@ TEST(GoodDefinitions, AreReadWhole) {
   EXPECT_FALSE(workflow.states[7]->common().timeout);
 }
 
-/// A workflow of the states `a` and `b`, with these keys beside them.
+/// A workflow with the states `a` and `b` and with these keys.
 std::string with_states(std::string_view keys) {
   return fmt::format("id: w\n{}\nstates: [{{id: a, type: noop}}, {{id: b, type: noop}}]", keys);
 }
 
-TEST(Workflows, HaveTimeoutsInEachVocabulary) {
+TEST(Loader, ReadsWorkflowTimeoutsInEachVocabulary) {
   const auto timeouts = [](std::string_view keys) {
     const Loaded loaded = load(with_states(keys));
     EXPECT_EQ(render_text(loaded.findings, "f"), "") << keys;
@@ -170,7 +172,7 @@ TEST(Workflows, HaveTimeoutsInEachVocabulary) {
   EXPECT_FALSE(any.fails || any.execution);
 }
 
-TEST(Workflows, HaveAPolicyForTheirRuns) {
+TEST(Loader, ReadsTheRetryPolicyOfRuns) {
   const auto retries = [](std::string_view keys) {
     const Loaded loaded = load(with_states(keys));
     EXPECT_EQ(render_text(loaded.findings, "f"), "") << keys;
@@ -180,11 +182,11 @@ TEST(Workflows, HaveAPolicyForTheirRuns) {
   EXPECT_EQ(retries("retries: {maximumAttempts: 5}")->attempts, 5U);
   EXPECT_EQ(retries("retry: {maxAttempts: 5}")->attempts, 5U);
   EXPECT_EQ(retries("retries: fixed(3, 1s)")->attempts, 3U);
-  // That is for actions.
+  // `defaults` is for actions only.
   EXPECT_FALSE(retries("defaults: temporal"));
 }
 
-TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
+TEST(Loader, RefusesWrongTimeoutsAndPoliciesOfAWorkflow) {
   struct Row {
     const char* keys;
     const char* finding;
@@ -192,17 +194,17 @@ TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
   for (
       const Row& row : std::vector<Row>{
           {"on_failure: b",
-           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
-           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
+           "2:13 definition.not_here on_failure: on_failure runs when `timeout` expires, but there "
+           "is no `timeout`; write one, or {state: …, when: any} to run it after any failure"},
           {"on_failure: b\nworkflowExecutionTimeout: 1h",
-           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
-           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
+           "2:13 definition.not_here on_failure: on_failure runs when `timeout` expires, but there "
+           "is no `timeout`; write one, or {state: …, when: any} to run it after any failure"},
           {"timeout: 1h\nworkflowExecutionTimeout: 1h",
-           "2:10 definition.both_keys timeout: \"workflowExecutionTimeout\" and \"timeout\" are "
-           "the same timeout, temporal's and zart's; write one of them"},
+           "2:10 definition.both_keys timeout: \"workflowExecutionTimeout\" (temporal) and "
+           "\"timeout\" (zart) set the same timeout; write one of them"},
           {"on_failure: {state: b}",
-           "2:13 definition.not_here on_failure: on_failure follows the end of `timeout`, and "
-           "there is no `timeout` beside it; {state: …, when: any} follows any failure"},
+           "2:13 definition.not_here on_failure: on_failure runs when `timeout` expires, but there "
+           "is no `timeout`; write one, or {state: …, when: any} to run it after any failure"},
           {"on_failure: {when: any}",
            "2:13 definition.missing on_failure.state: \"state\" is missing"},
           {"on_failure: {state: c, when: any}",
@@ -221,17 +223,19 @@ TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
            "2:22 duration.zero workflowTaskTimeout: \"0s\" is zero; it must be longer"},
           {"timeout: 0s", "2:10 duration.zero timeout: \"0s\" is zero; it must be longer"},
           {"timeout: 101d 876000h",
-           "2:10 duration.overflow timeout: \"101d 876000h\" is no duration: it is longer than 100 "
+           "2:10 duration.overflow timeout: \"101d 876000h\" is not a duration: it is longer than "
+           "100 "
            "years (byte 5)"},
           {"workflowExecutonTimeout: 1h",
            "2:1 definition.unknown_key workflowExecutonTimeout: \"workflowExecutonTimeout\" is not "
            "a known key here; did you mean \"workflowExecutionTimeout\"?"},
           {"retries: {maxAttempts: 0, delay: 1s}",
-           "2:10 definition.value retries: no attempt at all passes over an action, and here is "
-           "none; write one at least"},
+           "2:10 definition.value retries: zero attempts skip an action, but there is no action "
+           "here; write at least one attempt"},
           {"retries: {maxAttempts: 3}",
-           "2:10 definition.vocabulary retries: the keys leave open whose policy this is, steep or "
-           "stevora; write `vocabulary: steep` or `vocabulary: stevora` beside them"},
+           "2:10 definition.vocabulary retries: the keys of this policy fit several vocabularies: "
+           "steep or "
+           "stevora; add `vocabulary: steep` or `vocabulary: stevora`"},
           {"defaults: camunda",
            "2:11 definition.value defaults: defaults is \"camunda\"; write one of \"stevora\", "
            "\"temporal\", \"steep\", \"zart\", \"direktiv\""},
@@ -240,7 +244,7 @@ TEST(Workflows, AreRefusedWhereTheirTimeoutsAre) {
   }
 }
 
-TEST(BadDefinitions, HaveTheirFindingsWhereTheyAreMarked) {
+TEST(Loader, FindsTheMarkedMistakesOfBadDefinitions) {
   const bool update = std::getenv("UPDATE_GOLDEN") != nullptr;
   for (const std::string& file : corpus_files("bad")) {
     const std::string annotated = read_text_file(file);
@@ -252,12 +256,12 @@ TEST(BadDefinitions, HaveTheirFindingsWhereTheyAreMarked) {
     if (update) {
       write_text_file(file, found);
     } else {
-      EXPECT_EQ(found, annotated) << file << "; UPDATE_GOLDEN=1 writes what is found";
+      EXPECT_EQ(found, annotated) << file << "; UPDATE_GOLDEN=1 writes the actual findings";
     }
   }
 }
 
-TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
+TEST(Loader, HasABadDefinitionForEachFindingCode) {
   std::set<std::string> codes;
   for (const std::string& file : corpus_files("bad")) {
     for (const Finding& finding : load(without_marks(read_text_file(file))).findings.sorted()) {
@@ -319,7 +323,7 @@ TEST(BadDefinitions, ShowEveryFindingThatThereIs) {
                    }));
 }
 
-TEST(BadDefinitions, ThatFitNoFileOfTheCorpus) {
+TEST(Loader, RefusesTextsThatTheCorpusCannotHold) {
   struct Row {
     const char* what;
     std::string text;
@@ -327,26 +331,26 @@ TEST(BadDefinitions, ThatFitNoFileOfTheCorpus) {
   };
   const std::string noop = "id: a\nstates: [{id: a, type: noop, transform: ";
   const std::vector<Row> rows = {
-      {"nothing at all", "", "1:1 definition.empty : the text holds no document"},
+      {"an empty text", "", "1:1 definition.empty : the text has no document"},
       {"more than 1 MiB", std::string((1 << 20) + 1, ' '),
        "1:1 definition.too_large : the text has 1048577 bytes; at most 1048576 are read"},
-      {"no UTF-8", "id: \xff",
+      {"bytes that are not UTF-8", "id: \xff",
        "1:5 definition.syntax : invalid leading UTF-8 octet; the text must "
        "be UTF-8 without control characters"},
-      {"nests deep", noop + std::string(126, '[') + std::string(126, ']') + "}]",
-       "2:166 definition.depth : lists and mappings nest deeper than 128"},
-      {"a long program", noop + "'" + std::string(4097, '1') + "'}]",
+      {"deep nesting", noop + std::string(126, '[') + std::string(126, ']') + "}]",
+       "2:166 definition.depth : lists and mappings are nested deeper than 128"},
+      {"a program that is too long", noop + "'" + std::string(4097, '1') + "'}]",
        "2:41 jq.too_long states[0].transform: the jq program has 4097 bytes, the limit is 4096"},
       {"a zero in an id", "id: \"a\\0\"\nstates: [{id: a, type: noop}]",
-       "1:5 definition.identifier id: \"a\\x00\" is no identifier; write 1 to 128 letters, digits, "
-       "\".\", \"-\", \"_\""},
+       "1:5 definition.identifier id: \"a\\x00\" is not an identifier; write 1 to 128 letters, "
+       "digits, \".\", \"-\" or \"_\""},
   };
   for (const Row& row : rows) {
     EXPECT_THAT(findings_in(row.text), ElementsAre(row.finding)) << row.what;
   }
 }
 
-TEST(LikelyStates, AreLookedForUpToABound) {
+TEST(Loader, SuggestsStatesForALimitedNumberOfTransitions) {
   std::string text = "id: a\nstates:\n";
   for (int i = 0; i < 1000; ++i) {
     text += fmt::format("- {{id: state-{}, type: noop, transition: stat-{}}}\n", i, i);
@@ -359,8 +363,8 @@ TEST(LikelyStates, AreLookedForUpToABound) {
   EXPECT_THAT(findings.back(), testing::EndsWith("there is no state \"stat-999\""));
 }
 
-/// A check that notes what it is asked.
-class NotedCheck {
+/// A check that records its calls.
+class RecordingCheck {
  public:
   ProgramCheck check() {
     return [this](std::span<const std::string> programs) {
@@ -382,16 +386,16 @@ states:
   transform: {x: jq(keys), y: ["jq(keys)", jq(nojq | keys)], z: jq(nojq | keys)}
 )yaml";
 
-TEST(Programs, AreCheckedTogetherAndEachTextOnce) {
-  NotedCheck noted;
-  const Loaded loaded = load_workflow(kSlowPrograms, noted.check());
-  EXPECT_THAT(noted.calls(), ElementsAre(Programs{"keys", "nojq | keys"}));
+TEST(Loader, ChecksProgramsTogetherAndEachTextOnce) {
+  RecordingCheck recording;
+  const Loaded loaded = load_workflow(kSlowPrograms, recording.check());
+  EXPECT_THAT(recording.calls(), ElementsAre(Programs{"keys", "nojq | keys"}));
   EXPECT_EQ(render_text(loaded.findings, "f"),
             "f:6:44: error: states[0].transform.y[1]: nojq | keys is no jq [jq.syntax]\n"
             "f:6:65: error: states[0].transform.z: nojq | keys is no jq [jq.syntax]\n");
 }
 
-TEST(Programs, BehindManyWrongOnesAreNotChecked) {
+TEST(Loader, ChecksNoProgramAfterTooManyWrongOnes) {
   struct Row {
     size_t wrong;
     size_t calls;
@@ -402,9 +406,9 @@ TEST(Programs, BehindManyWrongOnesAreNotChecked) {
     for (size_t i = 0; i < 450; ++i) {
       text += fmt::format("  - jq({} | keys | .[{}])\n", i < row.wrong ? "nojq" : ".", i);
     }
-    NotedCheck noted;
-    const Loaded loaded = load_workflow(text, noted.check());
-    EXPECT_EQ(noted.calls().size(), row.calls) << row.wrong;
+    RecordingCheck recording;
+    const Loaded loaded = load_workflow(text, recording.check());
+    EXPECT_EQ(recording.calls().size(), row.calls) << row.wrong;
     const std::vector<Finding> findings = loaded.findings.sorted();
     ASSERT_EQ(findings.size(), row.findings) << row.wrong;
     if (findings.size() <= row.wrong) continue;
@@ -413,27 +417,27 @@ TEST(Programs, BehindManyWrongOnesAreNotChecked) {
                        .code = "jq.unchecked",
                        .path = "states[0].transform[200]",
                        .at = {206, 5},
-                       .message = "250 programs from here on were not checked, as so many before "
-                                  "are wrong; correct those first",
+                       .message = "250 programs from here on were not checked, because too many "
+                                  "programs before have errors; correct those first",
                        .mend = "correct those first"}));
   }
 }
 
-TEST(Programs, ThatTheFastLaneTakesAreNotChecked) {
-  NotedCheck noted;
-  const Loaded loaded =
-      load_workflow("id: a\nstates: [{id: a, type: noop, transform: '{a: .b.c}'}]", noted.check());
+TEST(Loader, ChecksNoProgramThatTheFastLaneRuns) {
+  RecordingCheck recording;
+  const Loaded loaded = load_workflow(
+      "id: a\nstates: [{id: a, type: noop, transform: '{a: .b.c}'}]", recording.check());
   EXPECT_NE(loaded.workflow, nullptr);
-  EXPECT_THAT(noted.calls(), IsEmpty());
+  EXPECT_THAT(recording.calls(), IsEmpty());
 }
 
-TEST(Programs, AreNotCheckedWhereThereIsNoCheck) {
+TEST(Loader, LoadsProgramsWithoutACheck) {
   EXPECT_NE(load_workflow(kSlowPrograms, nullptr).workflow, nullptr);
 }
 
 class LoaderWithWorkersTest : public PoolTest {};
 
-TEST_F(LoaderWithWorkersTest, SaysWhatLibjqSays) {
+TEST_F(LoaderWithWorkersTest, ReportsTheErrorsOfLibjq) {
   const ProgramCheck check = [&](std::span<const std::string> programs) {
     return pool().check(programs);
   };

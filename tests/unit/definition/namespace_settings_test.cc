@@ -1,4 +1,4 @@
-// Settings of a namespace: what each key means, and the error for each that is wrong.
+// NamespaceSettings: the meaning of each key, and the error for each wrong value.
 #include "orchestrator/definition/namespace_settings.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ NamespaceSettings settings_of(std::string_view text) {
   return settings.value_or(NamespaceSettings());
 }
 
-/// `code: message` of the refusal; empty where the settings are read.
+/// `code: message` of the error; empty if the settings are valid.
 std::string refusal_of(std::string_view text) {
   const auto settings = read_settings(text);
   return settings ? "" : settings.error().code + ": " + settings.error().message;
@@ -28,11 +28,11 @@ TEST(NamespaceSettings, AreEmptyWhereNothingIsStored) {
     EXPECT_THAT(settings.services, IsEmpty());
     EXPECT_THAT(settings.paused, IsEmpty());
     EXPECT_EQ(settings.default_retries, std::nullopt);
-    EXPECT_FALSE(settings.tells());
+    EXPECT_FALSE(settings.has_lifecycle_events());
   }
 }
 
-TEST(NamespaceSettings, NameWhereEachServiceIs) {
+TEST(NamespaceSettings, NameTheTargetOfEachService) {
   const NamespaceSettings settings = settings_of(R"({"services": {
       "charge": {"url": "https://pay/charge"},
       "stock": {"request": "stock.reserve"},
@@ -44,15 +44,15 @@ TEST(NamespaceSettings, NameWhereEachServiceIs) {
   EXPECT_EQ(target("charge"), TaskTarget(HttpService{"https://pay/charge"}));
   EXPECT_EQ(target("stock"), TaskTarget(NatsService{"stock.reserve"}));
   EXPECT_EQ(target("mail"), TaskTarget(WorkQueue{"millrace.tasks.default.mail"}));
-  EXPECT_EQ(target("slow"), std::nullopt) << "it has a policy only";
+  EXPECT_EQ(target("slow"), std::nullopt) << "the service has a policy, but no target";
 }
 
-TEST(NamespaceSettings, NameTheServicesThatArePaused) {
+TEST(NamespaceSettings, NameThePausedServices) {
   EXPECT_THAT(settings_of(R"({"paused": ["mail", "charge"]})").paused,
               ElementsAre("charge", "mail"));
 }
 
-TEST(NamespaceSettings, NameTheVocabularyWhosePolicyIsTheDefault) {
+TEST(NamespaceSettings, NameTheVocabularyOfTheDefaultPolicy) {
   for (const auto& [name, vocabulary] : {std::pair{"temporal", Vocabulary::kTemporal},
                                          {"steep", Vocabulary::kSteep},
                                          {"zart", Vocabulary::kZart}}) {
@@ -66,35 +66,35 @@ TEST(NamespaceSettings, NameTheVocabularyWhosePolicyIsTheDefault) {
   }
 }
 
-TEST(NamespaceSettings, AskForEventsOnNatsOrByWebhooks) {
-  EXPECT_TRUE(settings_of(R"({"lifecycle": true})").tells());
+TEST(NamespaceSettings, EnableLifecycleEventsOnNatsOrByWebhooks) {
+  EXPECT_TRUE(settings_of(R"({"lifecycle": true})").has_lifecycle_events());
   const NamespaceSettings settings = settings_of(
       R"({"webhooks": [{"url": "http://all"},
                        {"url": "https://ends", "secret": "token", "types": ["*.failed"]}]})");
-  EXPECT_TRUE(settings.tells());
+  EXPECT_TRUE(settings.has_lifecycle_events());
   ASSERT_EQ(settings.webhooks.size(), 2U);
-  EXPECT_THAT(settings.webhooks[0].types, IsEmpty()) << "all of them";
+  EXPECT_THAT(settings.webhooks[0].types, IsEmpty()) << "an empty list selects all types";
   EXPECT_EQ(settings.webhooks[1].secret, "token");
   EXPECT_THAT(settings.webhooks[1].types, ElementsAre("*.failed"));
 }
 
-TEST(NamespaceSettings, AreRefusedWithThePlaceAndWhatToWrite) {
+TEST(NamespaceSettings, AreRefusedWithThePlaceAndTheCorrection) {
   constexpr std::string_view kPlaces =
       R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
-      R"(and beside it "retries" and timeouts of its calls)";
+      R"(and optionally "retries" and the timeouts of its calls)";
   const std::string charge = "settings.invalid: services.charge";
   const std::pair<const char*, std::string> cases[] = {
       {"[]", "settings.invalid: settings: write an object"},
       {R"({"services": []})",
-       "settings.invalid: services: write an object: names and where they are"},
+       "settings.invalid: services: write an object that maps names of services to their targets"},
       {R"({"services": {"charge": {}}})", charge + ": " + std::string(kPlaces)},
       {R"({"services": {"charge": {"url": "http://a", "request": "b"}}})",
        charge + ": " + std::string(kPlaces)},
-      {R"({"services": {"charge": {"url": 1}}})", charge + ".url: write a text"},
+      {R"({"services": {"charge": {"url": 1}}})", charge + ".url: write a string"},
       {R"({"services": {"charge": {"url": "ftp://a"}}})",
-       charge + ".url: this is not a URL of HTTP; write http://… or https://…"},
+       charge + ".url: this is not an HTTP URL; write http://… or https://…"},
       {R"({"services": {"charge": {"request": "a b"}}})",
-       charge + ".request: this is not a subject that can be published to"},
+       charge + ".request: this is not a valid subject to publish to"},
       {R"({"services": {"charge": {"queue": "elsewhere.mail"}}})",
        charge + ".queue: a work queue's subject begins with millrace.tasks."},
       {R"({"paused": "mail"})", "settings.invalid: paused: write a list of names"},
@@ -106,20 +106,20 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceAndWhatToWrite) {
       {R"({"webhooks": ["http://a"]})",
        R"(settings.invalid: webhooks[0]: write an object with a "url")"},
       {R"({"webhooks": [{"url": "http://a"}, {"secret": "token"}]})",
-       "settings.invalid: webhooks[1].url: write the URL of HTTP that gets the events"},
+       "settings.invalid: webhooks[1].url: write the HTTP URL that receives the events"},
       {R"({"webhooks": [{"url": "http://a", "headers": {}}]})",
-       "settings.invalid: webhooks[0].headers: there is no such key; there are url, secret, types, "
+       "settings.invalid: webhooks[0].headers: unknown key; valid: url, secret, types, "
        "retries"},
   };
   for (const auto& [text, refusal] : cases) EXPECT_EQ(refusal_of(text), refusal) << text;
 }
 
-TEST(NamespaceSettings, ThatAreNoJsonAreRefused) { EXPECT_NE(refusal_of("{"), ""); }
+TEST(NamespaceSettings, AreRefusedUnlessTheyAreJson) { EXPECT_NE(refusal_of("{"), ""); }
 
-TEST(NamespaceSettings, SendToTheWorkersOfTheServiceWhereNoPlaceIsNamed) {
+TEST(NamespaceSettings, HaveADefaultQueueForAServiceWithoutATarget) {
   EXPECT_EQ(default_queue("shop", "mail").subject, "millrace.tasks.shop.mail");
   EXPECT_NE(default_queue("shop", "a.b").subject, "millrace.tasks.shop.a.b")
-      << "a dot would name another subject";
+      << "a dot in the name would make another subject";
 }
 
 }  // namespace

@@ -7,11 +7,11 @@ namespace {
 
 struct Row {
   const char* text;
-  const char* part;   ///< that looks like a query; null: none does
-  const char* query;  ///< that was meant
+  const char* part;   ///< the part that looks like a query; null: none
+  const char* query;  ///< the suggested query
 };
 
-TEST(QueryLookalikes, InATextArePathsAndPlaceholders) {
+TEST(QueryLookalikes, FindPathsAndPlaceholdersInAText) {
   for (const Row& row : {
            Row{".order.id", ".order.id", ".order.id"},
            Row{".[\"a b\"]", ".[\"a b\"]", ".[\"a b\"]"},
@@ -33,7 +33,7 @@ TEST(QueryLookalikes, InATextArePathsAndPlaceholders) {
   }
 }
 
-TEST(QueryLookalikes, InAPatternAreWholePathsAndNamesInBrackets) {
+TEST(QueryLookalikes, FindWholePathsAndNamesInBracketsInAPattern) {
   for (const Row& row : {
            Row{".order.id", ".order.id", ".order.id"},
            Row{".order[0].id", ".order[0].id", ".order[0].id"},
@@ -53,7 +53,7 @@ TEST(QueryLookalikes, InAPatternAreWholePathsAndNamesInBrackets) {
   }
 }
 
-TEST(QueryLookalikes, OfJqInBracketsEndWithTheirBracket) {
+TEST(QueryLookalikes, EndAJqQueryAtItsClosingBracket) {
   const auto found = find_query("say jq( .a + \")\" ) now");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->text, "jq( .a + \")\" )");
@@ -61,11 +61,11 @@ TEST(QueryLookalikes, OfJqInBracketsEndWithTheirBracket) {
   const auto open = find_query("say jq(.a");
   ASSERT_TRUE(open);
   EXPECT_EQ(open->text, "jq(.a");
-  EXPECT_EQ(open->query, "") << "where it ends cannot be told";
+  EXPECT_EQ(open->query, "") << "the query has no closing bracket";
   EXPECT_FALSE(find_query("say .a"));
 }
 
-TEST(QueryLookalikes, AreMendedByTheQueryIfItIsShort) {
+TEST(QueryLookalikes, SuggestTheQueryIfItIsShort) {
   EXPECT_EQ(mend_of({.text = "$.a", .query = ".a"}), "write jq(.a)");
   EXPECT_EQ(mend_of({.text = "${", .query = ""}), "write jq(…) around the query");
   EXPECT_EQ(mend_of({.text = "x", .query = std::string(41, 'a')}), "write jq(…) around the query");

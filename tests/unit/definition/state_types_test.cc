@@ -1,4 +1,4 @@
-// The types of states: each is known to the grammar, the reference and the tables of cases.
+// StateTypes: each state type is in the grammar, in the reference and in the tables of cases.
 #include <filesystem>
 #include <string>
 
@@ -22,7 +22,7 @@ TEST(StateTypes, AreAllInTheGrammar) {
   EXPECT_EQ(find_state_type("Noop"), nullptr);
 }
 
-TEST(StateTypes, HaveTheirTableOfCasesAndTheirPlaceInTheReference) {
+TEST(StateTypes, HaveATableOfCasesAndARowInTheReference) {
   const std::string common = read_text_file("tests/tables/common.table");
   const std::string reference = read_text_file("docs/language.md");
   for (const StateType* type : state_types()) {

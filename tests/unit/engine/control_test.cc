@@ -1,5 +1,5 @@
-// What an operator does with a living instance. How one that has ended is brought back is in
-// runs_test.cc.
+// Control: commands for a live instance. The commands that start another run of an ended instance
+// are in runs_test.cc.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/engine/runs.h"
 #include "tests/tables/instance_run.h"
+#include "tests/unit/engine/new_instance.h"
 
 namespace millrace {
 namespace {
@@ -28,10 +28,9 @@ states:
 - {id: next, type: noop}
 )";
 
-/// An instance of the workflow that has come as far as it can at once.
-Instance begun(const Workflow& workflow) {
-  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, workflow,
-                                    Json::object(), run_start(), 0);
+/// An instance of the workflow after its first step.
+Instance started(const Workflow& workflow) {
+  Instance instance = new_instance(workflow);
   step(workflow, instance, Proceed{}, run_start(), TestLookup());
   return instance;
 }
@@ -48,7 +47,7 @@ size_t stopped_tasks(const StepResult& result) {
 
 TEST(Control, CancelsAtOnceAndStopsTheTasks) {
   const auto workflow = load_right_workflow(kTask);
-  Instance instance = begun(*workflow);
+  Instance instance = started(*workflow);
   const StepResult result =
       step(*workflow, instance, Cancel{.error = {"a", "b"}}, run_start(), TestLookup());
   EXPECT_EQ(instance.status, InstanceStatus::kCancelled);
@@ -58,7 +57,7 @@ TEST(Control, CancelsAtOnceAndStopsTheTasks) {
 
 TEST(Control, LetsTasksFinishBeforeItCancels) {
   const auto workflow = load_right_workflow(kTask);
-  Instance instance = begun(*workflow);
+  Instance instance = started(*workflow);
   const Caller call = call_of(instance);
   const StepResult cancelled =
       step(*workflow, instance, Cancel{.error = {"a", "b"}, .at_once = false}, run_start(),
@@ -67,7 +66,7 @@ TEST(Control, LetsTasksFinishBeforeItCancels) {
   EXPECT_EQ(instance.status, InstanceStatus::kWaiting);
   EXPECT_EQ(stopped_tasks(cancelled), 0u);
 
-  // A pause comes too late, and so does another cancel that waits.
+  // A pause and a second cancel that waits have no effect.
   EXPECT_FALSE(step(*workflow, instance, Pause{}, run_start(), TestLookup()).changed);
   EXPECT_FALSE(step(*workflow, instance, Cancel{.error = {"c", "d"}, .at_once = false}, run_start(),
                     TestLookup())
@@ -77,22 +76,22 @@ TEST(Control, LetsTasksFinishBeforeItCancels) {
        run_start() + hours(1), TestLookup());
   EXPECT_EQ(instance.status, InstanceStatus::kCancelled);
   EXPECT_EQ(instance.error, (Error{"a", "b"}));
-  EXPECT_EQ(instance.data.text(), "{}") << "the result goes to the history alone";
+  EXPECT_EQ(instance.data.text(), "{}") << "the result is recorded in the history only";
 }
 
-TEST(Control, StopsATaskThatIsLetFinishWhenItsWorkerIsSilent) {
+TEST(Control, StopsAFinishingTaskThatMissedItsHeartbeat) {
   const auto workflow = load_right_workflow(kTask);
-  Instance instance = begun(*workflow);
+  Instance instance = started(*workflow);
   const Caller call = call_of(instance);
   step(*workflow, instance, Cancel{.error = {"a", "b"}, .at_once = false}, run_start(),
        TestLookup());
   const StepResult silent =
-      step(*workflow, instance, Silent{call}, run_start() + hours(1), TestLookup());
+      step(*workflow, instance, HeartbeatMissed{call}, run_start() + hours(1), TestLookup());
   EXPECT_EQ(instance.status, InstanceStatus::kCancelled);
   EXPECT_EQ(stopped_tasks(silent), 1u);
 }
 
-TEST(Control, HoldsTheTimersOfTheStepWhileTheInstanceIsPausedAndCountsThemAnew) {
+TEST(Control, HoldsTheStepTimersOfAPausedInstanceAndRestartsThem) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 timeouts: {kill: 10h}
@@ -114,7 +113,7 @@ states:
               ElementsAre(kill, Timer{TimerKind::kStateTimeout, run_start() + minutes(150)}));
 }
 
-TEST(Control, AppliesAnEventToAPausedInstanceAndGoesOnAtItsResume) {
+TEST(Control, AppliesAnEventToAPausedInstanceAndContinuesAtItsResume) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 states:
@@ -131,7 +130,7 @@ states:
   EXPECT_EQ(run.rows().back().status, "complete");
 }
 
-TEST(Control, ArmsNothingOfAStepWhileTheInstanceIsPaused) {
+TEST(Control, ArmsNoStepTimerWhileTheInstanceIsPaused) {
   const auto workflow = load_right_workflow(R"(
 id: w
 retries: fixed(9, 1h)
@@ -156,7 +155,7 @@ states:
   }
 }
 
-TEST(Control, DropsTheInterruptOfAnInstanceThatIsEnding) {
+TEST(Control, DropsTheInterruptOfACancellingInstance) {
   const auto workflow = load_right_workflow(R"(
 id: w
 timeouts: {interrupt: 1h}
@@ -167,8 +166,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )");
   TestLookup lookup;
-  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                                    Json::object(), run_start(), 0);
+  Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), lookup);
   step(*workflow, instance, Cancel{.error = {"a", "b"}, .at_once = false}, run_start(), lookup);
   ASSERT_TRUE(instance.cancelling);
@@ -176,7 +174,7 @@ states:
   EXPECT_EQ(instance.state, 0u);
 }
 
-TEST(Control, GivesAnAbandonedInstanceNoOtherRunAndNoCleanUp) {
+TEST(Control, StartsNoRunAndNoOnFailureForAnAbandonedInstance) {
   const auto workflow = load_right_workflow(R"(
 id: w
 retries: fixed(9, 1h)

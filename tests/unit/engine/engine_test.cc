@@ -1,4 +1,4 @@
-// What one step is: how far it goes, how it stops at its bounds and goes on, and what it counts.
+// Engine: how far one step goes, how it stops at its limits and continues, and what it counts.
 #include "orchestrator/engine/engine.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ std::shared_ptr<const Workflow> loop() {
   return load_right_workflow("{id: loop, states: [{id: loop, type: noop, transition: loop}]}");
 }
 
-/// Ten states that send, wait, fail and are caught; `t` and 5 s bring it to its end.
+/// Nine states that send, wait, fail and catch. An event `t` and 5 s complete the instance.
 std::shared_ptr<const Workflow> long_way() {
   return load_right_workflow(R"(
 id: long-way
@@ -39,7 +39,7 @@ states:
 )");
 }
 
-/// Everything that leaves the engine, as bytes.
+/// The history, the published events and the data of the instance, as bytes.
 std::string bytes_of(const InstanceRun& run) {
   std::string bytes;
   for (const std::string& line : print_history(run.history())) bytes += line + "\n";
@@ -49,7 +49,7 @@ std::string bytes_of(const InstanceRun& run) {
   return bytes + run.instance().data.text();
 }
 
-/// Goes on until the step is done; the number of times that it stopped at the bound.
+/// Continues until the step is finished; returns how often it stopped at the limit.
 int finish(InstanceRun& run) {
   int stops = 0;
   for (; run.last().unfinished; ++stops) run.proceed("go on");
@@ -68,7 +68,7 @@ InstanceRun long_run(EngineLimits limits, int& stops) {
   return run;
 }
 
-TEST(Engine, StopsAtTheBoundOnTransitionsAndGoesOnFromThere) {
+TEST(Engine, StopsAStepAtTheTransitionLimitAndContinuesFromThere) {
   InstanceRun run(loop(), Json::object(), {.transitions_per_step = 3});
   for (const uint32_t transitions : {3u, 6u, 9u}) {
     run.proceed();
@@ -81,7 +81,7 @@ TEST(Engine, StopsAtTheBoundOnTransitionsAndGoesOnFromThere) {
   }
 }
 
-TEST(Engine, CountsTransitionsOfCatchForTheBound) {
+TEST(Engine, CountsACatchForTheTransitionLimitOfAStep) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: loop}]}]
@@ -92,7 +92,7 @@ states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: 
   EXPECT_EQ(run.instance().transitions, 3u);
 }
 
-TEST(Engine, HasTheSameBoundForWhatAnEventOrATimerBegins) {
+TEST(Engine, AppliesTheTransitionLimitToStepsOfEventsAndTimers) {
   const auto workflow = load_right_workflow(R"(
 id: wake
 states:
@@ -106,7 +106,7 @@ states:
   EXPECT_TRUE(woken.last().unfinished);
   EXPECT_EQ(woken.instance().transitions, 3u);
 
-  // The transition of the catch is what the timer does; the bound is on what follows.
+  // The transition of the catch belongs to the timer; the limit counts the ones after it.
   InstanceRun timed_out(workflow, Json::object(), {.transitions_per_step = 3});
   timed_out.proceed();
   timed_out.at(seconds(10));
@@ -114,7 +114,7 @@ states:
   EXPECT_EQ(timed_out.instance().transitions, 4u);
 }
 
-TEST(Engine, DoesTheSameHoweverOftenItStopsAtTheBound) {
+TEST(Engine, GivesTheSameResultHoweverOftenItStopsAtTheLimit) {
   int stops = 0;
   const std::string in_one_go = bytes_of(long_run({}, stops));
   EXPECT_EQ(stops, 0);
@@ -132,7 +132,7 @@ TEST(Engine, GivesTheSameBytesForTheSameInputs) {
   EXPECT_THAT(first, testing::HasSubstr(R"({"out":{"t":7}})"));
 }
 
-TEST(Engine, CancelsOrTimesOutAnInstanceThatIsUnfinished) {
+TEST(Engine, CancelsOrTimesOutAnUnfinishedInstance) {
   InstanceRun cancelled(loop(), Json::object(), {.transitions_per_step = 3});
   cancelled.proceed();
   cancelled.cancel({"direktiv.cancels.api", "stopped"});
@@ -169,7 +169,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 0u);
 }
 
-TEST(Engine, BoundsTheTransitionsOfAnInstance) {
+TEST(Engine, FailsAnInstanceBeyondItsTransitionLimit) {
   InstanceRun run(loop(), Json::object(), {.transitions_per_instance = 5});
   run.proceed();
   EXPECT_EQ(run.rows().back().status, "failed");
@@ -180,7 +180,7 @@ TEST(Engine, BoundsTheTransitionsOfAnInstance) {
                           "transitions"));
 }
 
-TEST(Engine, AllowsAsManyTransitionsAsTheBound) {
+TEST(Engine, AllowsAsManyTransitionsAsTheLimit) {
   const auto chain = load_right_workflow(R"(
 id: chain
 states:
@@ -196,7 +196,7 @@ states:
   EXPECT_EQ(over.rows().back().status, "failed");
 }
 
-TEST(Engine, KeepsTheErrorOfAnErrorStateOverTheBound) {
+TEST(Engine, KeepsTheErrorOfAnErrorStateBeyondTheTransitionLimit) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states:
@@ -209,7 +209,7 @@ states:
   EXPECT_EQ(run.instance().error, (Error{"one", "first"}));
 }
 
-TEST(Engine, AllowsAThousandTransitionsAStepAndAHundredThousandAnInstance) {
+TEST(Engine, Allows1000TransitionsAStepAnd100000AnInstance) {
   InstanceRun run(loop());
   run.proceed();
   EXPECT_EQ(run.instance().transitions, 1'000u);
@@ -221,11 +221,11 @@ TEST(Engine, AllowsAThousandTransitionsAStepAndAHundredThousandAnInstance) {
 TEST(Engine, CountsAStepForEachChangeOfPhase) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
-  // Out of send, fix, fail and choose, each time on to the next, and then the wait.
+  // The instance leaves send, fix, fail and choose, enters the state after each, and then waits.
   EXPECT_EQ(run.instance().step, 9u);
   run.event(event_of("other"));
   EXPECT_EQ(run.instance().step, 9u);
-  run.event(event_of("t"));  // out, on, out, on, wait
+  run.event(event_of("t"));  // leaves and enters twice, then waits
   EXPECT_EQ(run.instance().step, 14u);
   run.at(seconds(5));
   const uint64_t ended = run.instance().step;
@@ -233,7 +233,7 @@ TEST(Engine, CountsAStepForEachChangeOfPhase) {
   EXPECT_EQ(run.instance().step, ended);
 }
 
-TEST(Engine, CountsNoStepUntilAnEventAndIsFull) {
+TEST(Engine, CountsNoStepUntilEachEventOfAnEventAndHasCome) {
   InstanceRun run(load_right_workflow(R"(
 id: both
 states:
@@ -247,7 +247,7 @@ states:
   EXPECT_GT(run.instance().step, waiting);
 }
 
-TEST(Engine, ListensFromTheLastEventThatMovedTheInstance) {
+TEST(Engine, ListensFromTheLastEventThatWokeTheInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: moves
 states:
@@ -261,11 +261,11 @@ states:
   EXPECT_EQ(run.instance().listen_from, 0u);
   run.event(event_of("t"));
   EXPECT_EQ(run.instance().listen_from, 2u);
-  run.event(event_of("t"));  // nobody listens
+  run.event(event_of("t"));  // no state listens for it
   run.at(seconds(1));
   run.evaluated({Json::object()});
   ASSERT_EQ(run.rows().back().status, "waiting");
-  EXPECT_EQ(run.instance().listen_from, 2u) << "neither a timer nor a result moves it";
+  EXPECT_EQ(run.instance().listen_from, 2u) << "neither a timer nor a result changes it";
   run.at(seconds(6));
   EXPECT_EQ(run.instance().listen_from, 2u);
   run.at(seconds(7));
@@ -274,7 +274,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 4u);
 }
 
-TEST(Engine, NotesWhenAnInstanceEnded) {
+TEST(Engine, RecordsWhenAnInstanceEnded) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
   run.set_time(run_start() + seconds(3));

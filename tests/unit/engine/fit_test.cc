@@ -1,5 +1,5 @@
-// Which stored instances the engine takes: those that it leaves itself, and none that it could not
-// have left.
+// Fit: the engine accepts the stored instances that it writes itself, and refuses those that it
+// cannot have written.
 #include "orchestrator/engine/fit.h"
 
 #include <string>
@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/engine/runs.h"
 #include "tests/tables/instance_run.h"
+#include "tests/unit/engine/new_instance.h"
 
 namespace millrace {
 namespace {
@@ -21,20 +21,19 @@ using testing::HasSubstr;
 
 constexpr const char* kFunctions = "functions: [{id: f, type: subflow, workflow: other}]\n";
 
-/// An instance that has come to wait in the first state of a workflow, whose keys these are.
+/// An instance that waits in the first state of a workflow; `state` has the keys of that state.
 class Waiter {
  public:
   explicit Waiter(const std::string& state)
       : workflow(load_right_workflow("id: w\n" + std::string(kFunctions) +
                                      "states:\n- {id: wait, " + state + "}\n")),
-        instance(make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                               Json::object({{"list", {1, 2, 3}}}), run_start(), 0)) {
+        instance(new_instance(*workflow, Json::object({{"list", {1, 2, 3}}}))) {
     step(*workflow, instance, Proceed{}, run_start(), TestLookup());
     EXPECT_EQ(instance.phase, Phase::kWaiting);
     EXPECT_EQ(unfit(), "");
   }
 
-  /// Why it does not fit; empty: it fits.
+  /// Why the instance does not fit its workflow; empty: it fits.
   std::string unfit() const {
     const Status fits = check_fit(*workflow, instance, run_start());
     if (fits) return "";
@@ -50,7 +49,7 @@ Waiter consuming() { return Waiter("type: consumeEvent, event: {type: a}"); }
 Waiter delaying() { return Waiter("type: delay, duration: PT1H"); }
 Waiter calling() { return Waiter("type: action, action: {function: f}"); }
 
-TEST(Fit, TakesWhatTheEngineLeavesInEachTypeThatWaits) {
+TEST(Fit, AcceptsAnInstanceThatWaitsInEachStateType) {
   for (const char* const state : {
            "type: consumeEvent, event: {type: a}, timeout: PT1H",
            "type: eventAnd, events: [{type: a}, {type: b}]",
@@ -65,10 +64,9 @@ TEST(Fit, TakesWhatTheEngineLeavesInEachTypeThatWaits) {
   }
 }
 
-TEST(Fit, TakesOneThatHasEnded) {
+TEST(Fit, AcceptsANewAndAnEndedInstance) {
   const auto workflow = load_right_workflow("id: w\nstates: [{id: one, type: noop}]");
-  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                                    Json::object(), run_start(), 0);
+  Instance instance = new_instance(*workflow);
   EXPECT_TRUE(check_fit(*workflow, instance, run_start()));
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());
   ASSERT_EQ(instance.phase, Phase::kEnded);
@@ -81,7 +79,7 @@ TEST(Fit, RefusesAStateThatTheWorkflowDoesNotHave) {
   EXPECT_EQ(waiter.unfit(), "it is in state 1 (counted from 0) of 1");
 }
 
-TEST(Fit, RefusesAWayOutThatTheStateDoesNotHave) {
+TEST(Fit, RefusesAnExitThatTheStateDoesNotHave) {
   Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
   waiter.instance.listeners.clear();
   const size_t exits = waiter.workflow->states[0]->common().exits.size();
@@ -89,12 +87,12 @@ TEST(Fit, RefusesAWayOutThatTheStateDoesNotHave) {
   waiter.instance.exit = exits - 1;
   EXPECT_EQ(waiter.unfit(), "");
   waiter.instance.exit = exits;
-  EXPECT_THAT(waiter.unfit(), HasSubstr("it leaves state \"wait\" of type eventXor by way"));
+  EXPECT_THAT(waiter.unfit(), HasSubstr("it leaves state \"wait\" of type eventXor by exit"));
   waiter.instance.phase = Phase::kEnded;
-  EXPECT_EQ(waiter.unfit(), "") << "the way out counts while it leaves";
+  EXPECT_EQ(waiter.unfit(), "") << "the exit is checked only while the instance leaves a state";
 }
 
-TEST(Fit, RefusesListenersWhereNothingListens) {
+TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
   const Listener listener = consuming().instance.listeners.at(0);
   Waiter delay = delaying();
   delay.instance.listeners = {listener};
@@ -154,7 +152,7 @@ TEST(Fit, RefusesTimersBeforeTheStartAndMoreThan200YearsAhead) {
   }
 }
 
-TEST(Fit, RefusesTheTimerOfADelayElsewhere) {
+TEST(Fit, RefusesADelayTimerInAnotherState) {
   const Timer timer{TimerKind::kDelay, run_start() + hours(1)};
   Waiter consumer = consuming();
   consumer.instance.timers = {timer};
@@ -165,7 +163,7 @@ TEST(Fit, RefusesTheTimerOfADelayElsewhere) {
   EXPECT_THAT(delay.unfit(), HasSubstr("it has the timer of a delay"));
 }
 
-TEST(Fit, RefusesTheTimerOfARetryBesideListenersAndInPassing) {
+TEST(Fit, RefusesARetryTimerInAStateThatDoesNotWaitForOne) {
   Waiter waiter = consuming();
   waiter.instance.timers = {{TimerKind::kRetry, run_start() + hours(1)}};
   EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
@@ -175,7 +173,7 @@ TEST(Fit, RefusesTheTimerOfARetryBesideListenersAndInPassing) {
   EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
 }
 
-TEST(Fit, RefusesCallsWhereNoneAreMade) {
+TEST(Fit, RefusesCallsInAStateThatMakesNone) {
   const Call call = calling().instance.calls.at(0);
   Waiter consumer = consuming();
   consumer.instance.calls = {call};
@@ -193,7 +191,7 @@ TEST(Fit, RefusesMoreOrFewerCallsThanTheStateMakes) {
   two.instance.calls.pop_back();
   EXPECT_EQ(two.unfit(), "it has 1 calls, and state \"wait\" of type parallel makes 2");
   two.instance.calls.clear();
-  EXPECT_EQ(two.unfit(), "") << "while it waits for its next attempt it has none";
+  EXPECT_EQ(two.unfit(), "") << "an instance that waits for its next attempt has no calls";
   Waiter many("type: foreach, array: jq(.list), action: {function: f}");
   many.instance.calls.resize(kMostCalls + 1, many.instance.calls.front());
   EXPECT_EQ(many.unfit(),
@@ -202,7 +200,7 @@ TEST(Fit, RefusesMoreOrFewerCallsThanTheStateMakes) {
   EXPECT_EQ(many.unfit(), "");
 }
 
-TEST(Fit, HoldsACallsStatusAgainstItsTimesAndAttempts) {
+TEST(Fit, ChecksTheStatusOfACallAgainstItsTimesAndAttempts) {
   using Status = Call::Status;
   const TimePoint later = run_start() + hours(1);
   const TimePoint early = run_start() - hours(1);
@@ -211,7 +209,7 @@ TEST(Fit, HoldsACallsStatusAgainstItsTimesAndAttempts) {
     uint32_t attempt;
     std::optional<TimePoint> retry_at;
     std::optional<TimePoint> deadline;
-    std::string_view says;  ///< empty: it fits
+    std::string_view says;  ///< the error; empty: the instance fits
   } rows[] = {
       {Status::kQueued, 0, {}, {}, ""},
       {Status::kQueued, 0, {}, later, ""},

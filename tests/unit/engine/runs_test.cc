@@ -1,5 +1,5 @@
-// How runs begin: of a new instance, by the workflow's policy, and where an operator brings the
-// instance back. What begins anew then and what stays is a table, field by field.
+// Runs: the first run of a new instance, a run by the workflow's retry policy, and a run that an
+// operator starts. A table has the value of each field after each of them.
 #include "orchestrator/engine/runs.h"
 
 #include <functional>
@@ -31,8 +31,8 @@ states:
 
 const TimePoint kNow = run_start() + hours(50);
 
-/// One that has been through everything that can be, in its third run.
-Instance worn_out(const Workflow& workflow) {
+/// An instance in its third run whose fields all differ from those of a new instance.
+Instance in_third_run(const Workflow& workflow) {
   Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, workflow, Json{{"n", 1}},
                     run_start(), 42, {.own_policy = R"({"taskTimeout":"5s"})"});
@@ -60,7 +60,7 @@ Instance worn_out(const Workflow& workflow) {
 }
 
 Instance ended(const Workflow& workflow) {
-  Instance instance = worn_out(workflow);
+  Instance instance = in_third_run(workflow);
   instance.timers.clear();
   instance.phase = Phase::kEnded;
   instance.status = InstanceStatus::kFailed;
@@ -69,9 +69,9 @@ Instance ended(const Workflow& workflow) {
   return instance;
 }
 
-/// Its next run is due now.
+/// An instance that waits for its next run, which is due now.
 Instance between_runs(const Workflow& workflow) {
-  Instance instance = worn_out(workflow);
+  Instance instance = in_third_run(workflow);
   instance.timers = {{TimerKind::kExecution, run_start() + hours(90)}, {TimerKind::kRetry, kNow}};
   instance.phase = Phase::kWaiting;
   instance.status = InstanceStatus::kWaiting;
@@ -98,10 +98,10 @@ std::string shown_timers(const Instance& instance) {
   return fmt::format("{}", fmt::join(timers, ", "));
 }
 
-TEST(Runs, KeepAndBeginAnewWhatTheTableSays) {
+TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Workflow& w = *workflow;
-  const std::vector<Instance> lives = {
+  const std::vector<Instance> instances = {
       after(w,
             make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, w, Json{{"n", 1}}, kNow,
                           42),
@@ -114,7 +114,7 @@ TEST(Runs, KeepAndBeginAnewWhatTheTableSays) {
   struct Row {
     const char* field;
     std::function<std::string(const Instance&)> value;
-    /// After a start, a run by the policy, a retry, a restart, a rerun.
+    /// The values after a start, a run by the policy, a retry, a restart and a rerun.
     std::vector<std::string> expected;
   };
   const auto number = [](auto Instance::*member) {
@@ -193,18 +193,18 @@ TEST(Runs, KeepAndBeginAnewWhatTheTableSays) {
   };
   for (const Row& row : rows) {
     std::vector<std::string> values;
-    for (const Instance& life : lives) values.push_back(row.value(life));
+    for (const Instance& instance : instances) values.push_back(row.value(instance));
     EXPECT_EQ(values, row.expected) << row.field;
   }
 }
 
-TEST(Runs, CountTheExecutionAnewWhereTheyAreExtended) {
+TEST(Runs, RestartTheExecutionTimeoutWhenTheyAreExtended) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance = after(*workflow, ended(*workflow), Retry{.extend = true});
   EXPECT_EQ(instance.execution_from, kNow);
 }
 
-TEST(Runs, BeginWithAResumeWhereTheirWorkflowIsPaused) {
+TEST(Runs, StartAtAResumeIfTheirWorkflowIsPaused) {
   const auto workflow = load_right_workflow(kWorkflow);
   for (const Stimulus& stimulus : std::vector<Stimulus>{
            Retry{.paused = true}, Restart{.paused = true}, Rerun{.state = 1, .paused = true}}) {
@@ -217,7 +217,7 @@ TEST(Runs, BeginWithAResumeWhereTheirWorkflowIsPaused) {
   }
 }
 
-TEST(Runs, OfAnOlderBuildThatNotedNoFailedStateGoOnWhereTheyEnded) {
+TEST(Runs, ContinueWhereTheyEndedWithoutARecordedFailedState) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance old = ended(*workflow);
   old.failed_state.clear();
@@ -227,7 +227,7 @@ TEST(Runs, OfAnOlderBuildThatNotedNoFailedStateGoOnWhereTheyEnded) {
   EXPECT_EQ(retried.data.text(), R"({"of":"history"})");
 }
 
-TEST(Runs, BeginPendingWithTheInputAsTheirData) {
+TEST(Runs, StartPendingWithTheInputAsTheirData) {
   struct Row {
     Json input;
     const char* data;
@@ -245,14 +245,14 @@ TEST(Runs, BeginPendingWithTheInputAsTheirData) {
     EXPECT_EQ(instance.input.text(), row.data);
     EXPECT_EQ(instance.status, InstanceStatus::kPending);
     EXPECT_EQ(instance.phase, Phase::kEntering);
-    EXPECT_EQ(instance.space, NamespaceNumber(3));
+    EXPECT_EQ(instance.ns, NamespaceNumber(3));
     EXPECT_EQ(instance.started_at, run_start());
     EXPECT_EQ(instance.listen_from, 42u);
     EXPECT_EQ(instance.step, 0u);
   }
 }
 
-TEST(Runs, BeginInTheStartsState) {
+TEST(Runs, StartInTheStateOfTheStart) {
   InstanceRun run(load_right_workflow(R"(
 id: middle
 start: {type: default, state: second}
@@ -264,7 +264,7 @@ states:
   EXPECT_EQ(run.rows().back().state, "second");
 }
 
-TEST(Runs, HaveTheTimeoutOfTheFirstStateFromTheStart) {
+TEST(Runs, ArmTheTimeoutOfTheFirstStateAtTheStart) {
   InstanceRun run(load_right_workflow(R"(
 id: timeout
 states:
@@ -272,13 +272,13 @@ states:
 )"));
   EXPECT_THAT(run.instance().timers,
               ElementsAre(Timer{TimerKind::kStateTimeout, run_start() + std::chrono::seconds(10)}));
-  // It counts even if the instance has not been entered by then.
+  // The timeout applies even if the state was never entered.
   run.at(std::chrono::seconds(10));
   EXPECT_EQ(run.rows().back().status, "failed");
   EXPECT_EQ(run.instance().error->code, "direktiv.stateTimeout");
 }
 
-TEST(Runs, FollowEachOtherUntilThePolicyIsUsedUp) {
+TEST(Runs, FollowEachOtherUntilThePolicyIsExhausted) {
   InstanceRun run(
       load_right_workflow("{id: w, retries: 'fixed(2, 1h)', states: [{id: a, type: error, "
                           "error: e, message: no}]}"));
@@ -292,15 +292,15 @@ TEST(Runs, FollowEachOtherUntilThePolicyIsUsedUp) {
   EXPECT_EQ(run.rows().back().status, "failed");
 }
 
-/// The input of an instance is in a row of its own, which may be damaged.
+/// A lookup that cannot read the input of an instance, because its row is damaged.
 class WithoutInput final : public Lookup {
  public:
   Result<std::optional<Variable>> variable(const VariableName& name) const override {
     return other_.variable(name);
   }
-  Result<std::optional<std::string>> secret(NamespaceNumber space,
+  Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                             std::string_view name) const override {
-    return other_.secret(space, name);
+    return other_.secret(ns, name);
   }
   Result<LazyJson> input(const Instance&) const override {
     return fail("store.damaged", "its input");
@@ -317,7 +317,7 @@ class WithoutInput final : public Lookup {
   TestLookup other_;
 };
 
-TEST(Runs, ThatCannotReadTheInputFailWithoutAnotherOne) {
+TEST(Runs, FailWithoutARetryWhenTheInputCannotBeRead) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance instance = between_runs(*workflow);
   step(*workflow, instance, Fired{TimerKind::kRetry, kNow}, kNow, WithoutInput());
@@ -325,7 +325,7 @@ TEST(Runs, ThatCannotReadTheInputFailWithoutAnotherOne) {
   EXPECT_EQ(instance.error, (Error{"millrace.store.damaged", "its input"}));
 }
 
-TEST(Runs, HaveTheTimersThatAreDemandedOfThem) {
+TEST(Runs, HaveTheTimersOfTheWorkflowAndOfTheirOwnPolicy) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow, Json{{"n", 1}},
@@ -335,7 +335,7 @@ TEST(Runs, HaveTheTimersThatAreDemandedOfThem) {
   EXPECT_EQ(execution_deadline(*workflow, instance), run_start() + hours(90));
 }
 
-TEST(Runs, GoThroughOnFailureOnce) {
+TEST(Runs, EnterOnFailureOnce) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 on_failure: {state: clean, when: any}

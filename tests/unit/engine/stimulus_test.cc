@@ -1,4 +1,4 @@
-// Each stimulus, and in which situations of an instance it changes anything: a table.
+// Stimulus: a table of each stimulus and of the situations in which it changes an instance.
 #include "orchestrator/engine/stimulus.h"
 
 #include <functional>
@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/engine/runs.h"
 #include "tests/tables/instance_run.h"
+#include "tests/unit/engine/new_instance.h"
 
 namespace millrace {
 namespace {
@@ -28,7 +28,7 @@ states:
 - {id: ask, type: noop, transform: first(.n + 1)}
 )";
 
-/// An instance and its workflow, which begins with that state.
+/// An instance and its workflow, which starts in that state.
 struct Given {
   std::shared_ptr<const Workflow> workflow;
   Instance instance;
@@ -36,8 +36,7 @@ struct Given {
   explicit Given(std::string_view state)
       : workflow(load_right_workflow("id: w\nstart: {type: default, state: " + std::string(state) +
                                      "}" + std::string(kStates))),
-        instance(make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                               Json{{"n", 1}}, run_start(), 0)) {}
+        instance(new_instance(*workflow, Json{{"n", 1}})) {}
 
   StepResult step(const Stimulus& stimulus, TimePoint now = run_start()) {
     return millrace::step(*workflow, instance, stimulus, now, TestLookup());
@@ -49,7 +48,7 @@ Given after(Given given, const std::vector<Stimulus>& stimuli) {
   return given;
 }
 
-/// By their letters in the table.
+/// The situations, by their letters in the table.
 std::vector<std::pair<char, Given>> situations() {
   return {
       {'N', Given("wait")},                                          // new
@@ -64,9 +63,9 @@ std::vector<std::pair<char, Given>> situations() {
 struct Row {
   std::string_view name;
   std::function<Stimulus(const Instance&)> stimulus;
-  std::string_view situations;   ///< in which it is given
-  std::string_view changes;      ///< in which of them it changes the instance
-  Duration later = Duration(0);  ///< when it is given
+  std::string_view situations;   ///< the situations in which it is applied
+  std::string_view changes;      ///< those in which it changes the instance
+  Duration later = Duration(0);  ///< how long after the start it is applied
 };
 
 const Event kEvent{.id = "e", .source = "s", .type = "t", .data = "7"};
@@ -84,9 +83,9 @@ std::vector<Row> rows() {
     if (instance.timers.empty()) return Fired{TimerKind::kDelay, run_start()};
     return Fired{instance.timers.front().kind, instance.timers.front().deadline};
   };
-  const auto resumed = [](uint64_t more) {
+  const auto evaluation_done = [](uint64_t more) {
     return [more](const Instance& instance) -> Stimulus {
-      return Resumed{.step = instance.step + more, .results = kResults};
+      return EvaluationDone{.step = instance.step + more, .results = kResults};
     };
   };
   const auto returned = [](uint32_t attempt) {
@@ -96,25 +95,28 @@ std::vector<Row> rows() {
       return Returned{.call = call, .result = LazyJson(Json(7))};
     };
   };
-  const auto begun = [](const Instance& one) -> Stimulus { return Begun{caller_in(one)}; };
-  const auto silent = [](const Instance& one) -> Stimulus { return Silent{caller_in(one)}; };
+  const auto started = [](const Instance& one) -> Stimulus { return CallStarted{caller_in(one)}; };
+  const auto heartbeat_missed = [](const Instance& one) -> Stimulus {
+    return HeartbeatMissed{caller_in(one)};
+  };
   const auto printed = [](const Instance& one) -> Stimulus { return Printed{caller_in(one), "x"}; };
   const auto hour = std::chrono::hours(1);
   const Stimulus cancel_later = Cancel{.error = {"a", "b"}, .at_once = false};
   return {
       {"Proceed", always(Proceed{}), "NECAPX", "NA"},
-      {"Resumed, of this step", resumed(0), "NECAPX", "A"},
-      {"Resumed, of another step", resumed(1), "NECAPX", ""},
-      // It is for a state that listens; the entry is one of its listeners.
+      {"EvaluationDone, of this step", evaluation_done(0), "NECAPX", "A"},
+      {"EvaluationDone, of another step", evaluation_done(1), "NECAPX", ""},
+      // Not for a state with calls: its entry must be one of the listeners.
       {"Matched", always(Matched{.event = &kEvent, .entries = {0}, .position = 3}), "NEAPX", "EP"},
-      {"Fired, that it has", own_timer, "NECAPX", "NEC", hour},
-      {"Fired, that it has not", always(Fired{TimerKind::kKill, run_start()}), "NECAPX", ""},
+      {"Fired, of a timer that it has", own_timer, "NECAPX", "NEC", hour},
+      {"Fired, of a timer that it does not have", always(Fired{TimerKind::kKill, run_start()}),
+       "NECAPX", ""},
       {"Overdue, too early", always(Overdue{}), "NECAPX", ""},
       {"Overdue", always(Overdue{}), "NECAPX", "C", hour},
       {"Returned", returned(1), "NECAPX", "C"},
       {"Returned, of another attempt", returned(2), "NECAPX", ""},
-      {"Begun", begun, "NECAPX", "C"},
-      {"Silent", silent, "NECAPX", "C"},
+      {"CallStarted", started, "NECAPX", "C"},
+      {"HeartbeatMissed", heartbeat_missed, "NECAPX", "C"},
       {"Printed", printed, "NECAPX", "C"},
       {"Cancel", always(Cancel{.error = {"a", "b"}}), "NECAPX", "NECAP"},
       {"Cancel, not at once", always(cancel_later), "NECAPX", "NECAP"},
@@ -128,7 +130,7 @@ std::vector<Row> rows() {
   };
 }
 
-TEST(Stimulus, ChangesAnInstanceInTheSituationsThatItIsForAndInNoOther) {
+TEST(Stimulus, ChangesAnInstanceOnlyInItsSituations) {
   for (const Row& row : rows()) {
     std::string changes;
     for (auto& [letter, given] : situations()) {
@@ -138,8 +140,9 @@ TEST(Stimulus, ChangesAnInstanceInTheSituationsThatItIsForAndInNoOther) {
       if (result.changed) changes.push_back(letter);
       EXPECT_EQ(result.changed || !result.history.empty() || !result.effects.empty(),
                 result.changed)
-          << row.name << " in " << letter << ": one that is stale leaves nothing";
-      // They are those of an instance that neither is paused nor comes back after its end.
+          << row.name << " in " << letter
+          << ": a stale stimulus must leave no history and no effect";
+      // The invariants are for an instance that is neither paused nor restarted after its end.
       if (given.instance.paused || before.paused || row.changes == "X") continue;
       EXPECT_THAT(broken_invariants(before, result, given.instance), IsEmpty())
           << row.name << " in " << letter;
@@ -148,13 +151,13 @@ TEST(Stimulus, ChangesAnInstanceInTheSituationsThatItIsForAndInNoOther) {
   }
 }
 
-TEST(Stimulus, IsInTheTableWhateverItIs) {
+TEST(Stimulus, HasARowInTheTableForEachKind) {
   std::set<size_t> kinds;
   for (const Row& row : rows()) kinds.insert(row.stimulus(Given("wait").instance).index());
   EXPECT_EQ(kinds.size(), std::variant_size_v<millrace::Stimulus>);
 }
 
-TEST(Stimulus, RevivesWhereItIsForAnInstanceThatHasEnded) {
+TEST(Stimulus, RevivesIfItIsForAnEndedInstance) {
   for (const Row& row : rows()) {
     EXPECT_EQ(revives(row.stimulus(Given("wait").instance)), row.changes == "X") << row.name;
   }

@@ -1,5 +1,5 @@
-// Which timers count and what they do. What each does to a call is in the tables and in
-// tests/model.
+// Timeouts: when timers fire and how they end an instance. Their effects on calls are in
+// tests/tables and in tests/model.
 #include "orchestrator/engine/timeouts.h"
 
 #include <string_view>
@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/engine/engine.h"
-#include "orchestrator/engine/runs.h"
 #include "tests/tables/instance_run.h"
+#include "tests/unit/engine/new_instance.h"
 
 namespace millrace {
 namespace {
@@ -19,7 +19,7 @@ using std::chrono::minutes;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Timeouts, OfTheStepAreHeldWhileTheInstanceIsPausedAndThoseOfTheWholeAreNot) {
+TEST(Timeouts, AreHeldForAPausedInstanceIfTheyBelongToTheStep) {
   const struct {
     TimerKind kind;
     bool is_held;
@@ -31,9 +31,9 @@ TEST(Timeouts, OfTheStepAreHeldWhileTheInstanceIsPausedAndThoseOfTheWholeAreNot)
   for (const auto& row : rows) {
     EXPECT_EQ(waits_for_resume(row.kind), row.is_held) << name_of(row.kind);
     const Timer timer{row.kind, run_start()};
-    Instance living;
-    arm(living, timer);
-    EXPECT_THAT(living.timers, ElementsAre(timer));
+    Instance live;
+    arm(live, timer);
+    EXPECT_THAT(live.timers, ElementsAre(timer));
     Instance paused{.paused = true};
     arm(paused, timer);
     EXPECT_EQ(paused.held_timers.size(), row.is_held ? 1u : 0u) << name_of(row.kind);
@@ -41,7 +41,7 @@ TEST(Timeouts, OfTheStepAreHeldWhileTheInstanceIsPausedAndThoseOfTheWholeAreNot)
   }
 }
 
-TEST(Timeouts, WithoutASpanAreNotArmed) {
+TEST(Timeouts, AreNotArmedWithoutADuration) {
   Instance instance;
   arm(instance, TimerKind::kKill, std::nullopt, run_start());
   EXPECT_THAT(instance.timers, IsEmpty());
@@ -49,7 +49,7 @@ TEST(Timeouts, WithoutASpanAreNotArmed) {
   EXPECT_THAT(instance.timers, ElementsAre(Timer{TimerKind::kKill, run_start() + hours(1)}));
 }
 
-TEST(Timeouts, EndAnInstanceAsTheTableSays) {
+TEST(Timeouts, EndAnInstanceWithTheirStatusAndErrorCode) {
   const struct {
     std::string_view keys;
     std::string_view code;
@@ -75,7 +75,7 @@ TEST(Timeouts, EndAnInstanceAsTheTableSays) {
   }
 }
 
-TEST(Timeouts, OfTheExecutionAreFirstWhereSeveralFallTogether) {
+TEST(Timeouts, FireForTheExecutionFirstWhenSeveralAreDue) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 workflowExecutionTimeout: 1h
@@ -89,7 +89,7 @@ states:
   EXPECT_EQ(run.instance().error->code, "millrace.timeout.execution");
 }
 
-TEST(Timeouts, ThatHavePassedComeBeforeAnAttemptThatIsDue) {
+TEST(Timeouts, FireBeforeAnAttemptThatIsDue) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 workflowExecutionTimeout: 90m
@@ -113,11 +113,10 @@ states:
 - {id: call, type: action, action: {function: f}, timeout: 1h}
 )";
 
-TEST(Timeouts, OfACallComeBeforeAReportThatIsLate) {
+TEST(Timeouts, FireBeforeALateResult) {
   const auto workflow = load_right_workflow(kTask);
   for (const TimePoint at : {run_start() + minutes(59), run_start() + hours(1)}) {
-    Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                                      Json::object(), run_start(), 0);
+    Instance instance = new_instance(*workflow);
     step(*workflow, instance, Proceed{}, run_start(), TestLookup());
     const Caller call{.instance = instance.id, .entered = instance.entered, .attempt = 1};
     step(*workflow, instance, Returned{.call = call, .result = LazyJson(Json(7))}, at,
@@ -128,10 +127,9 @@ TEST(Timeouts, OfACallComeBeforeAReportThatIsLate) {
   }
 }
 
-TEST(Timeouts, ThatAreOverdueFireForAnInstanceThatWaitsForCalls) {
+TEST(Timeouts, FireWhenOverdueForAnInstanceThatWaitsForCalls) {
   const auto workflow = load_right_workflow(kTask);
-  Instance instance = make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow,
-                                    Json::object(), run_start(), 0);
+  Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());
   EXPECT_FALSE(
       step(*workflow, instance, Overdue{}, run_start() + minutes(59), TestLookup()).changed);

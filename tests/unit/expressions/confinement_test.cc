@@ -1,4 +1,4 @@
-// What the kernel refuses a worker, each tried in a child process of the test.
+// Each system call is tried in a child process of the test.
 #include "expressions/workers/confinement.h"
 
 #include <cerrno>
@@ -15,12 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // nothing is refused there
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers: no confinement
 
 namespace millrace {
 namespace {
 
-/// 0, or the errno of the attempt; -1 if the process was not confined or was killed.
+/// The errno of the attempt in a confined process, 0 if it succeeded; -1 if the process was not
+/// confined or was killed.
 int attempted_inside(long (*attempt)()) {
   const pid_t child = fork();
   if (child == 0) {
@@ -42,31 +43,31 @@ TEST(Confinement, RefusesFilesNetworkAndProcesses) {
   };
   for (const auto& [what, attempt] : std::initializer_list<Row>{
            {"reading a file", [] { return long{open("/etc/passwd", O_RDONLY)}; }},
-           {"writing one", [] { return long{open("/tmp/x", O_WRONLY | O_CREAT, 0600)}; }},
-           {"looking for one",
+           {"writing a file", [] { return long{open("/tmp/x", O_WRONLY | O_CREAT, 0600)}; }},
+           {"looking for a file",
             [] {
               struct stat found {};
               return long{stat("/etc/passwd", &found)};
             }},
-           {"removing one", [] { return long{unlink("/tmp/x")}; }},
-           {"a folder of its own", [] { return long{mkdir("/tmp/x", 0700)}; }},
-           {"a network socket", [] { return long{socket(AF_INET, SOCK_STREAM, 0)}; }},
-           {"a local socket", [] { return long{socket(AF_UNIX, SOCK_STREAM, 0)}; }},
+           {"removing a file", [] { return long{unlink("/tmp/x")}; }},
+           {"creating a folder", [] { return long{mkdir("/tmp/x", 0700)}; }},
+           {"creating a network socket", [] { return long{socket(AF_INET, SOCK_STREAM, 0)}; }},
+           {"creating a local socket", [] { return long{socket(AF_UNIX, SOCK_STREAM, 0)}; }},
            {"connecting",
             [] {
               const sockaddr_in address{.sin_family = AF_INET};
               return long{connect(0, reinterpret_cast<const sockaddr*>(&address), sizeof address)};
             }},
-           {"another program",
+           {"running a program",
             [] {
               char* const nothing[] = {nullptr};
               return long{execve("/bin/true", nothing, nothing)};
             }},
-           {"a fork", [] { return long{fork()}; }},
-           {"a signal to its parent", [] { return long{kill(getppid(), 0)}; }},
+           {"forking", [] { return long{fork()}; }},
+           {"sending a signal to its parent", [] { return long{kill(getppid(), 0)}; }},
            {"tracing", [] { return ptrace(PTRACE_TRACEME, 0, nullptr, nullptr); }},
-           {"a namespace", [] { return long{unshare(CLONE_NEWUSER)}; }},
-           {"memory to execute",
+           {"creating a user namespace", [] { return long{unshare(CLONE_NEWUSER)}; }},
+           {"mapping executable memory",
             [] {
               const void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -77,7 +78,7 @@ TEST(Confinement, RefusesFilesNetworkAndProcesses) {
   }
 }
 
-TEST(Confinement, LeavesWhatEvaluatingNeeds) {
+TEST(Confinement, AllowsWhatAnEvaluationNeeds) {
   EXPECT_EQ(attempted_inside([] {
               const std::string large(size_t{64} << 20, 'x');
               timespec now{};
@@ -86,7 +87,7 @@ TEST(Confinement, LeavesWhatEvaluatingNeeds) {
             0);
 }
 
-TEST(Confinement, LetsAnAbortBeSeenAsOne) {
+TEST(Confinement, LetsAnAbortEndTheProcessBySigabrt) {
   const pid_t child = fork();
   if (child == 0) {
     limit_worker();
@@ -99,7 +100,7 @@ TEST(Confinement, LetsAnAbortBeSeenAsOne) {
   EXPECT_EQ(WTERMSIG(status), SIGABRT);
 }
 
-TEST(Confinement, BoundsMemory) {
+TEST(Confinement, LimitsMemory) {
   EXPECT_EQ(attempted_inside([] {
               const void* const all = mmap(nullptr, size_t{1} << 30, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,5 @@
-// The inputs and programs on which the fast lane is compared with libjq: every form of its syntax.
+// The inputs and programs with which the fast lane is compared with libjq. The programs use every
+// form of the syntax of the fast lane.
 #pragma once
 
 namespace millrace {

@@ -1,6 +1,6 @@
-// The meaning of the fast lane is libjq: both get the same programs and inputs, and must agree on
-// the value or on the error. The random ones are of one seed: MILLRACE_SEED=… repeats one that was
-// printed, MILLRACE_SEEDS=… runs so many, each of 20 000 cases.
+// The fast lane must give the results of libjq: both run the same programs on the same inputs, and
+// must agree on the value or the error. Random cases have a seed: MILLRACE_SEED=… repeats a seed
+// that a failure shows, MILLRACE_SEEDS=… sets the number of seeds; each seed has 20 000 cases.
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -20,7 +20,7 @@
 namespace millrace {
 namespace {
 
-/// Equal but for the spelling of numbers.
+/// Whether two values are equal, except for the spelling of numbers.
 bool equal(const Json& a, const Json& b) {
   if (is_any_number(a) && is_any_number(b)) return double_of(a) == double_of(b);
   if (a.is_structured() && a.type() == b.type() && a.size() == b.size()) {
@@ -39,9 +39,9 @@ std::string described(const QueryResult& result) {
   return result ? dump_json(*result) : result.error().code + ": " + result.error().message;
 }
 
-class FastLaneEqualsLibjq : public PoolTest {
+class FastLaneTest : public PoolTest {
  protected:
-  /// Runs every program on every input in both ways.
+  /// Runs every program on every input, in the fast lane and with libjq.
   void compare(const std::vector<std::string>& programs, const std::vector<std::string>& inputs) {
     std::vector<Group> groups;
     for (const std::string& program : programs) {
@@ -70,7 +70,7 @@ class FastLaneEqualsLibjq : public PoolTest {
   }
 
  private:
-  /// Programs that libjq compiles together: that takes it as long as one of them.
+  /// Programs that libjq compiles together, which takes as long as compiling one of them.
   struct Group {
     bool has_room_for(const std::string& program) const {
       return programs.size() < 25 && bytes + program.size() < 3000;
@@ -89,7 +89,7 @@ class FastLaneEqualsLibjq : public PoolTest {
     Evaluation evaluation(const std::vector<std::string>& inputs) const {
       Evaluation evaluation;
       for (const std::string& input : inputs) {
-        // As instances have it: with the keys in order.
+        // With sorted keys, as in the data of instances.
         evaluation.queries.push_back({text(), shared_text(dump_json(*parse_json(input)))});
       }
       return evaluation;
@@ -100,7 +100,7 @@ class FastLaneEqualsLibjq : public PoolTest {
     std::future<std::vector<QueryResult>> answers;
   };
 
-  /// Of `[results]` or a message.
+  /// The only result of a program, from `[results]` or an error message.
   static QueryResult one_result(const Json& answer) {
     if (answer.is_string()) return fail(std::string(kJqBadCommand), answer.get<std::string>());
     if (answer[0].size() != 1) return fail("", "there is not one result");
@@ -108,11 +108,11 @@ class FastLaneEqualsLibjq : public PoolTest {
   }
 };
 
-TEST_F(FastLaneEqualsLibjq, OnEveryFormOfItsSyntax) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnEveryFormOfItsSyntax) {
   compare({std::begin(kPrograms), std::end(kPrograms)}, {std::begin(kInputs), std::end(kInputs)});
 }
 
-TEST_F(FastLaneEqualsLibjq, BeyondTheNumbersOfJson) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnNumbersBeyondJson) {
   std::vector<std::string> programs;
   for (const std::string value : {"(.m + .m)", "(-.m - .m)", "((.m + .m) - (.m + .m))", "(-.z)"}) {
     for (const char* const use :
@@ -129,7 +129,7 @@ TEST_F(FastLaneEqualsLibjq, BeyondTheNumbersOfJson) {
   compare(programs, {R"({"m":1.7976931348623157e308,"z":0})"});
 }
 
-TEST_F(FastLaneEqualsLibjq, InTheTextOfAnyNumber) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnTheTextOfAnyNumber) {
   std::mt19937_64 random(1);
   std::vector<std::string> inputs;
   while (inputs.size() < 200) {
@@ -149,7 +149,7 @@ TEST_F(FastLaneEqualsLibjq, InTheTextOfAnyNumber) {
   compare({R"x("\(.)")x", ".[0] + {}", ".[1] + {}", ".[2] + {}", ".[3] + {}"}, inputs);
 }
 
-TEST_F(FastLaneEqualsLibjq, OnKeysOfAnyLength) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnKeysOfAnyLength) {
   std::vector<std::string> programs;
   for (const size_t length : {0, 20, 26, 27, 28, 29, 30, 31, 1000}) {
     for (const char* const end : {"", "x", "é", "é€😀"}) {
@@ -159,7 +159,7 @@ TEST_F(FastLaneEqualsLibjq, OnKeysOfAnyLength) {
   compare(programs, {"1"});
 }
 
-/// Draws values and programs over few names, so that paths often lead somewhere.
+/// Generates values and programs with few names, so that paths often lead to a value.
 class Generator {
  public:
   explicit Generator(uint64_t seed) : random_(seed) {}
@@ -190,7 +190,7 @@ class Generator {
     }
   }
 
-  /// Tokens at random: few are programs at all.
+  /// Random tokens; only a few of these texts are programs.
   std::string tokens() {
     const char* const all[] = {
         ".",     ".a",      ".b",     "..",  "[",   "]",   "(",    ")",     "{",   "}",
@@ -355,8 +355,8 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-TEST_F(FastLaneEqualsLibjq, OnGeneratedProgramsAndInputs) {
-  Campaign campaign("fast lane", "20 000 times the value or the error of libjq");
+TEST_F(FastLaneTest, AgreesWithLibjqOnGeneratedProgramsAndInputs) {
+  Campaign campaign("fast lane", "20 000 cases with the value or the error of libjq");
   const uint64_t first = from_environment("MILLRACE_SEED", 1);
   const uint64_t count = from_environment("MILLRACE_SEEDS", 1);
   for (uint64_t seed = first; seed < first + count; ++seed) {
@@ -375,7 +375,7 @@ TEST_F(FastLaneEqualsLibjq, OnGeneratedProgramsAndInputs) {
   }
 }
 
-TEST_F(FastLaneEqualsLibjq, OnWhateverTextItTakes) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnAnyTextThatItAccepts) {
   Generator generator(from_environment("MILLRACE_SEED", 20210902));
   std::set<std::string> taken;
   while (taken.size() < 1000) {

@@ -11,7 +11,7 @@ QueryResult run(std::string_view program, std::string_view input) {
   return fast->run(*parse_json(input));
 }
 
-TEST(FastLane, EvaluatesWhatMostWorkflowsUse) {
+TEST(FastLane, EvaluatesTheProgramsOfMostWorkflows) {
   struct Row {
     std::string_view program;
     std::string_view input;
@@ -78,7 +78,7 @@ TEST(FastLane, EvaluatesWhatMostWorkflowsUse) {
   }
 }
 
-TEST(FastLane, FailsInTheWordsOfLibjq) {
+TEST(FastLane, FailsWithTheMessagesOfLibjq) {
   EXPECT_EQ(run(".a.b", R"({"a":1})").error(),
             (Error{"direktiv.jq.badCommand", "Cannot index number with string \"b\""}));
   EXPECT_EQ(run(".[0]", R"({"a":1})").error(),
@@ -87,7 +87,7 @@ TEST(FastLane, FailsInTheWordsOfLibjq) {
             R"(string ("a longer t...) and object ({"b":1,"a":2}) cannot be added)");
 }
 
-TEST(FastLane, LeavesTheRestToTheWorkers) {
+TEST(FastLane, LeavesOtherProgramsToTheWorkers) {
   for (const std::string_view program : {"",
                                          ".a?",
                                          "[1] | .[0]?",
@@ -163,7 +163,7 @@ TEST(FastLane, LeavesTheRestToTheWorkers) {
   }
 }
 
-TEST(FastLane, DoesNotNestBeyondReason) {
+TEST(FastLane, RefusesProgramsNestedDeeperThan64Levels) {
   const auto nested = [](char open, char close, size_t depth) {
     std::string text(2 * depth + 1, open);
     text[depth] = '1';
@@ -175,7 +175,7 @@ TEST(FastLane, DoesNotNestBeyondReason) {
   EXPECT_EQ(compile_fast(nested('(', ')', 1000)), nullptr);
 }
 
-TEST(FastLane, KeepsTheLimitsOfAResult) {
+TEST(FastLane, LimitsTheDepthAndTheSizeOfAResult) {
   const std::string deep = std::string(127, '[') + std::string(127, ']');
   EXPECT_TRUE(run("[.]", deep));
   EXPECT_TRUE(run("[[.]] | .[0]", deep));
@@ -195,22 +195,22 @@ TEST(FastLane, KeepsTheLimitsOfAResult) {
   EXPECT_EQ(run(doubled + R"x( | "\(.)")x", R"({"a":1})").value(), R"({"a":1})");
 }
 
-TEST(FastLane, CopiesNothingThatExists) {
+TEST(FastLane, SelectsValuesOfTheInputWithoutACopy) {
   const Json input = *parse_json(R"({"a":{"b":["x"]},"c":null})");
-  const auto look = [&](std::string_view program, Json& made) {
-    return *compile_fast(program)->look(input, made);
+  const auto select = [&](std::string_view program, Json& made) {
+    return *compile_fast(program)->select(input, made);
   };
   Json made;
-  EXPECT_EQ(look(".", made), &input);
-  EXPECT_EQ(look(".a | .b[0]", made), &input["a"]["b"][0]);
-  EXPECT_EQ(look(".c // .a.b", made), &input["a"]["b"]);
-  EXPECT_EQ(look("null + .a", made), &input["a"]);
-  EXPECT_EQ(look("[.a]", made), &made);
-  EXPECT_EQ(look("[.a] | .[0]", made), &made);
+  EXPECT_EQ(select(".", made), &input);
+  EXPECT_EQ(select(".a | .b[0]", made), &input["a"]["b"][0]);
+  EXPECT_EQ(select(".c // .a.b", made), &input["a"]["b"]);
+  EXPECT_EQ(select("null + .a", made), &input["a"]);
+  EXPECT_EQ(select("[.a]", made), &made);
+  EXPECT_EQ(select("[.a] | .[0]", made), &made);
   EXPECT_EQ(made, input["a"]);
 }
 
-TEST(Truth, OfASwitchIsAllButTheEmptyValues) {
+TEST(FastLane, TreatsOnlyEmptyValuesAsFalseInASwitch) {
   for (const char* text : {"null", "false", "\"\"", "0", "0.0", "-0.0", "[]", "{}"}) {
     EXPECT_FALSE(is_true(*parse_json(text))) << text;
   }

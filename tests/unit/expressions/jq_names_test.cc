@@ -9,7 +9,7 @@ bool sure(std::string_view program) {
   return names_surely_exist(program, {"length/0", "map/1", "limit/2", "not/0", "error/1"});
 }
 
-TEST(JqNames, ArePlainInMostPrograms) {
+TEST(JqNames, AreAcceptedInMostPrograms) {
   for (const char* program : {
            ".",
            "..",
@@ -43,7 +43,7 @@ TEST(JqNames, ArePlainInMostPrograms) {
   }
 }
 
-TEST(JqNames, ThatAreUnknownAreNeverSure) {
+TEST(JqNames, AreNeverAcceptedIfTheyAreUnknown) {
   for (const char* program : {
            "nosuch",
            "length(1)",
@@ -77,7 +77,7 @@ TEST(JqNames, ThatAreUnknownAreNeverSure) {
   }
 }
 
-TEST(JqNames, AreLeftToLibjqWhereTheyAreNotPlain) {
+TEST(JqNames, AreLeftToLibjqInOtherPrograms) {
   for (const char* program : {
            "def f: 1; f",
            "reduce .[] as $x (0; . + $x)",

@@ -25,7 +25,7 @@ TEST_F(JqPoolTest, EvaluatesProgramsInOrder) {
   EXPECT_EQ(results[2], Json(5));
 }
 
-TEST_F(JqPoolTest, WritesEveryKindOfValue) {
+TEST_F(JqPoolTest, ReturnsEveryKindOfValue) {
   struct Row {
     const char* program;
     const char* result;
@@ -42,7 +42,7 @@ TEST_F(JqPoolTest, WritesEveryKindOfValue) {
   }
 }
 
-TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
+TEST_F(JqPoolTest, ReportsEveryErrorOfAProgramAsBadCommand) {
   struct Row {
     std::string program;
     std::string message;
@@ -51,20 +51,20 @@ TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
            {".a.b", "Cannot index number with string \"b\""},
            {"error(\"mine\")", "mine"},
            {"error({code: 1})", R"({"code":1})"},
-           {"empty", "the program has no result, one is wanted"},
-           {"1, 2", "the program has several results, one is wanted"},
+           {"empty", "the program has no result, expected one"},
+           {"1, 2", "the program has several results, expected one"},
            {"nosuch",
             "there is no function `nosuch` at column 1; write `.nosuch` for a key, or \"nosuch\" "
             "for a text"},
            {". foo",
-            "unexpected `foo` at column 3; write `.foo` without a blank for a key, or `|` behind "
+            "unexpected `foo` at column 3; write `.foo` without a blank for a key, or `|` after "
             "the dot for a function"},
            {"1 |\n|",
             "unexpected `|` at line 2, column 1; expected a value, such as `.key`, a number or a "
             "function"},
            {".) | env | (.",
-            "the `)` at column 2 of the jq program closes nothing; remove it, or write what it "
-            "closes"},
+            "the `)` at column 2 of the jq program has no matching opening bracket; remove it, or "
+            "write the opening bracket"},
            {"reduce range(200) as $i (0; [.])", "the result nests deeper than 128 levels"},
            {"[range(1000000)]", "the result is larger than 4194304 bytes of JSON"},
            {"error(\"" + std::string(2000, 'x') + "\")", std::string(1000, 'x') + "…"},
@@ -75,7 +75,7 @@ TEST_F(JqPoolTest, AnswersEveryErrorOfAProgramAsBadCommand) {
   }
 }
 
-TEST_F(JqPoolTest, AFailureLeavesTheQueriesAfterItAlone) {
+TEST_F(JqPoolTest, EvaluatesTheQueriesAfterAFailedOne) {
   const auto input = shared_text("1");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{".a", input}, {". + 1", input}}});
@@ -84,7 +84,7 @@ TEST_F(JqPoolTest, AFailureLeavesTheQueriesAfterItAlone) {
   EXPECT_EQ(results[1], Json(2));
 }
 
-TEST_F(JqPoolTest, AConditionIsWhetherAnyResultIsTrue) {
+TEST_F(JqPoolTest, EvaluatesAConditionAsTrueIfAnyResultIsTrue) {
   struct Row {
     const char* program;
     bool matches;
@@ -104,7 +104,7 @@ TEST_F(JqPoolTest, AConditionIsWhetherAnyResultIsTrue) {
   EXPECT_FALSE(evaluate("0, error(\"x\")", "null", Query::Mode::kCondition));
 }
 
-TEST_F(JqPoolTest, ASwitchEndsAtTheFirstConditionThatIsTrueOrFails) {
+TEST_F(JqPoolTest, EndsASwitchAtTheFirstConditionThatIsTrueOrFails) {
   constexpr auto kCondition = Query::Mode::kCondition;
   const auto input = shared_text("5");
   std::vector<QueryResult> results = evaluate(Evaluation{
@@ -121,7 +121,7 @@ TEST_F(JqPoolTest, ASwitchEndsAtTheFirstConditionThatIsTrueOrFails) {
   EXPECT_FALSE(results[0]);
 }
 
-TEST_F(JqPoolTest, NowIsTheTimeThatIsGiven) {
+TEST_F(JqPoolTest, EvaluatesNowAsTheGivenTime) {
   const auto input = shared_text("null");
   const std::vector<QueryResult> results = evaluate(Evaluation{
       .queries = {{"now", input}, {"now | floor | todate", input}, {"[now, now] | unique", input}},
@@ -132,7 +132,7 @@ TEST_F(JqPoolTest, NowIsTheTimeThatIsGiven) {
   EXPECT_EQ(results[2], Json({1630497600.123}));
 }
 
-TEST_F(JqPoolTest, AnIntegerThatPassesThroughKeepsItsDigits) {
+TEST_F(JqPoolTest, KeepsTheDigitsOfAnIntegerThatPassesThrough) {
   const char* input =
       R"({"id":9007199254740993,"other":9007199254740992,"n":-12345678901234567890,"s":"9007199254740993"})";
   EXPECT_EQ(
@@ -140,7 +140,7 @@ TEST_F(JqPoolTest, AnIntegerThatPassesThroughKeepsItsDigits) {
       *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890,"s":"9007199254740993"})"));
   EXPECT_EQ(evaluate("[.other, .id] | reverse", input),
             *parse_json("[9007199254740993,9007199254740992]"))
-      << "also beside one that rounds to the same double";
+      << "also beside an integer that rounds to the same double";
   for (const char* big : {"-9223372036854775809", "123456789012345678901234567890"}) {
     for (const char* program : {"[.] | reverse | .[0]", ". as $x | $x", "[.] | sort | first",
                                 "{a: .} | to_entries[0].value", "[.] | add", ". + null",
@@ -152,8 +152,8 @@ TEST_F(JqPoolTest, AnIntegerThatPassesThroughKeepsItsDigits) {
   }
 }
 
-/// A computed number is jq's double, also where it equals that of an integer of the input.
-TEST_F(JqPoolTest, ANumberThatIsComputedHasNoDigitsOfTheInput) {
+// A computed number is a double, even if an integer of the input rounds to the same double.
+TEST_F(JqPoolTest, RoundsAComputedNumberToADouble) {
   EXPECT_EQ(evaluate("map(. + 0)", "[9007199254740993,9007199254740994]"),
             *parse_json("[9007199254740992,9007199254740994]"));
   for (const char* program :
@@ -167,11 +167,11 @@ TEST_F(JqPoolTest, ANumberThatIsComputedHasNoDigitsOfTheInput) {
             *parse_json("[9007199254740993,9007199254740992,9007199254740993]"));
 }
 
-TEST_F(JqPoolTest, AProgramThatEndsItsWorkerFailsAlone) {
+TEST_F(JqPoolTest, FailsOnlyTheProgramThatEndsItsWorker) {
   const auto input = shared_text("1e18");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{". + 0", input}, {"todate", input}, {"1", input}}});
-  ASSERT_EQ(results.size(), 2) << "what its last worker had answered, and the error";
+  ASSERT_EQ(results.size(), 2) << "the result before the crash, and the error";
   EXPECT_EQ(results[0], Json(1e18));
   ASSERT_FALSE(results[1]);
   EXPECT_EQ(results[1].error().code, "direktiv.jq.badCommand");
@@ -202,14 +202,14 @@ TEST_F(JqPoolTest, ServesManyThreadsAtOnce) {
   EXPECT_EQ(right, kThreads * kEach);
 }
 
-TEST_F(JqPoolTest, ALargeInputGoesThroughWhole) {
+TEST_F(JqPoolTest, EvaluatesALargeInput) {
   Json list = Json::array();
   for (int i = 0; i < 400'000; ++i) list.push_back(i);
   EXPECT_EQ(evaluate("length", dump_json(list)), Json(400'000));
   EXPECT_EQ(evaluate(".", dump_json(list)), list);
 }
 
-TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
+TEST_F(JqPoolTest, FindsTheInvalidProgramsAmongMany) {
   std::vector<std::string> programs;
   for (int i = 0; i < 50; ++i) programs.push_back(".a[" + std::to_string(i) + "] | length");
   programs[17] = ".a | nosuch";
@@ -224,17 +224,15 @@ TEST_F(JqPoolTest, TheCheckNamesTheBadProgramAmongMany) {
   EXPECT_EQ(verdicts[30],
             (Error{"jq.syntax",
                    "unexpected `b` at column 4; expected an operator, such as `|`, or the end"}));
-  EXPECT_EQ(
-      verdicts[31],
-      (Error{
-          "jq.unbalanced",
-          "the `(` at column 1 of the jq program is not closed; write the `)` that is missing"}));
+  EXPECT_EQ(verdicts[31],
+            (Error{"jq.unbalanced",
+                   "the `(` at column 1 of the jq program is not closed; write the missing `)`"}));
   for (size_t i = 0; i < verdicts.size(); ++i) {
     EXPECT_EQ(verdicts[i].has_value(), i == 17 || i == 30 || i == 31) << i;
   }
 }
 
-TEST_F(JqPoolTest, TheCheckTakesAnyNumberOfPrograms) {
+TEST_F(JqPoolTest, ChecksAnyNumberOfPrograms) {
   EXPECT_TRUE(pool().check({}).empty());
   std::vector<std::string> programs(450, ".a | length");
   programs[449] = "$x";
@@ -245,7 +243,7 @@ TEST_F(JqPoolTest, TheCheckTakesAnyNumberOfPrograms) {
                    "the variable `$x` at column 1 is not bound; write `… as $x | …` before it"}));
 }
 
-TEST_F(JqPoolTest, TheCheckCompilesOnSeveralWorkersAtOnce) {
+TEST_F(JqPoolTest, ChecksProgramsOnSeveralWorkersAtOnce) {
   start({.workers = 2, .checks_at_once = 2});
   std::vector<std::string> programs(450, ".a | length");
   for (const size_t wrong : {size_t{0}, size_t{149}, size_t{150}, size_t{449}}) {
@@ -264,7 +262,7 @@ TEST_F(JqPoolTest, TheCheckCompilesOnSeveralWorkersAtOnce) {
   }
 }
 
-/// Programs that jq's grammar takes; some use names that do not exist, or out of their scope.
+/// Makes programs with valid syntax; some use names that do not exist or are out of scope.
 class ProgramMaker {
  public:
   std::string program(int depth) {
@@ -283,7 +281,7 @@ class ProgramMaker {
       case 4:
         return fmt::format("map({})", one);
       case 5:
-        return fmt::format("first({}; {})", one, two);  // there is no first/2
+        return fmt::format("first({}; {})", one, two);  // first/2 does not exist
       case 6:
         return fmt::format("limit({}; {})", one, two);
       case 7:
@@ -311,11 +309,11 @@ class ProgramMaker {
   std::mt19937 random_{20210901};
 };
 
-TEST_F(JqPoolTest, TheCheckOfPlainNamesIsThatOfLibjq) {
+TEST_F(JqPoolTest, ChecksPlainNamesAsLibjqDoes) {
   ProgramMaker maker;
   size_t good = 0;
   for (int i = 0; i < 150; ++i) {
-    // What it is said of the one, libjq says of the other: the names of that are not plain.
+    // The names of the second program are not plain, so libjq checks it.
     const std::string program = maker.program(1 + i % 3);
     const std::vector<std::string> both = {program, fmt::format("({}) | $__loc__", program)};
     const auto verdicts = pool().check(both);
@@ -326,7 +324,7 @@ TEST_F(JqPoolTest, TheCheckOfPlainNamesIsThatOfLibjq) {
   EXPECT_LT(good, 120);
 }
 
-TEST_F(JqPoolTest, TheCheckStopsAtTheFirstProgramsThatDoNotCompileInTime) {
+TEST_F(JqPoolTest, StopsACheckAtTheFirstProgramsThatDoNotCompileInTime) {
   start({.workers = 1, .compiling = Duration(1)});
   const std::vector<std::string> one{".a | length"};
   EXPECT_EQ(pool().check(one).at(0),
@@ -342,7 +340,7 @@ TEST_F(JqPoolTest, TheCheckStopsAtTheFirstProgramsThatDoNotCompileInTime) {
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
-TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
+TEST_F(JqPoolTest, ChecksEachProgramSeparately) {
   const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   EXPECT_EQ(verdicts[0], std::nullopt);
@@ -352,7 +350,7 @@ TEST_F(JqPoolTest, TheCheckKnowsNoOtherProgram) {
              "there is no function `f` at column 1; write `.f` for a key, or \"f\" for a text"}));
 }
 
-TEST_F(JqPoolTest, SaysThatNoWorkerStarts) {
+TEST_F(JqPoolTest, ReportsThatNoWorkerStarts) {
   EXPECT_EQ(JqLauncher::start("/nonexistent").error().code, "jq.start");
 
   auto launcher = JqLauncher::start("/bin/false");

@@ -9,7 +9,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-TEST(JqSyntax, FindsTheClosingParenthesisOfWhatIsAroundTheText) {
+TEST(JqSyntax, FindsTheParenthesisThatEndsAProgram) {
   struct Row {
     std::string_view text;
     size_t closes_at;
@@ -33,7 +33,7 @@ TEST(JqSyntax, FindsTheClosingParenthesisOfWhatIsAroundTheText) {
   }
 }
 
-TEST(JqSyntax, TakesProgramsWhoseBracketsPair) {
+TEST(JqSyntax, AcceptsProgramsWithMatchingBrackets) {
   for (const std::string_view text : {".", ".a[0]", "{a: [1, (2)]}", R"x("(" + ")")x",
                                       R"x("\("a")")x", ". # (", "# (\n.", R"x("\u0028")x"}) {
     EXPECT_TRUE(check_program_text(text)) << text;
@@ -41,7 +41,7 @@ TEST(JqSyntax, TakesProgramsWhoseBracketsPair) {
   EXPECT_TRUE(check_program_text(std::string(kMaxProgramBytes, '1')));
 }
 
-TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
+TEST(JqSyntax, ReportsWhyATextIsNotAProgram) {
   using namespace std::string_view_literals;
   struct Row {
     std::string_view text;
@@ -71,16 +71,16 @@ TEST(JqSyntax, SaysWhatKeepsATextFromBeingAProgram) {
     ASSERT_FALSE(status) << text;
     EXPECT_EQ(status.error().code, code) << text;
   }
-  EXPECT_EQ(
-      check_program_text(".a]").error().message,
-      "the `]` at column 3 of the jq program closes nothing; remove it, or write what it closes");
+  EXPECT_EQ(check_program_text(".a]").error().message,
+            "the `]` at column 3 of the jq program has no matching opening bracket; remove it, or "
+            "write the opening bracket");
   EXPECT_EQ(check_program_text("({a: .b)").error().message,
             "the `{` at column 2 is not closed; write `}` before the `)` at column 8");
   EXPECT_EQ(check_program_text("${ .order }").error().message,
             "`${ … }` is not jq; write jq(…) around the query");
 }
 
-TEST(JqSyntax, BlanksCommentsAndTheTextOfStringsInPlace) {
+TEST(JqSyntax, ReplacesCommentsAndTheTextOfStringsWithBlanks) {
   for (const auto& [program, blanked] : std::initializer_list<std::pair<const char*, const char*>>{
            {R"(.a = "b = c")", R"(.a = "     ")"},
            {R"x("a \(.b = "c") d")x", R"x("   (.b = " ")  ")x"},
@@ -92,7 +92,7 @@ TEST(JqSyntax, BlanksCommentsAndTheTextOfStringsInPlace) {
   }
 }
 
-TEST(JqSyntax, TellsAssignmentsFromComparisons) {
+TEST(JqSyntax, DistinguishesAssignmentsFromComparisons) {
   for (const char* program :
        {".a = 3", ".a|=3", ".a += 1", ".a //= 1", " ((.a=1)) ", ".a | .b = 3", ".a | (.b = 3)",
         ". as $x | .a = $x", ".a = 1 | .b = 2", ".a = (.b == 3)", ".a = .b or .c",
@@ -139,7 +139,7 @@ TEST(JqSyntax, ListsTheKeysThatAProgramConstructs) {
   }
 }
 
-TEST(JqSyntax, ListsTheFirstKeysThatAProgramAssignsTo) {
+TEST(JqSyntax, ListsTheTopLevelKeysThatAProgramAssigns) {
   for (const char* program :
        {".order = 1", ".order.id |= 1", ".a = 1 | .order[0].id += 1", "(.a, .order) = 1",
         R"(.["order"].id = 1)", R"(."order" = 1)", "[.[] | .order //= 1]"}) {
@@ -181,7 +181,7 @@ TEST(JqSyntax, FindsAFormatThatJqDoesNotHave) {
   }
 }
 
-TEST(JqSyntax, NamesAPlaceInCharacters) {
+TEST(JqSyntax, CountsTheColumnOfAPlaceInCharacters) {
   EXPECT_EQ(place_in("é | b", 3), "column 3");
   EXPECT_EQ(place_in("a", 1), "column 2");
   EXPECT_EQ(place_in("", 0), "column 1");

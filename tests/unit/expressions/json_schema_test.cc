@@ -1,5 +1,5 @@
-// JSON Schema (draft 7) as the workers validate it: what matches, what is told of what does not,
-// and schemas that would hang, crash or fill a process.
+// Validation with JSON Schema (draft 7) in the workers: results, messages about violations, and
+// schemas that hang, crash or fill a worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ constexpr const char* kMatches = "";
 struct SchemaRow {
   const char* schema;
   const char* subject;
-  const char* message;  ///< part of what is wrong; kMatches: nothing
+  const char* message;  ///< part of the error message; kMatches: the subject matches
 };
 
-class JsonSchemas : public PoolTest {
+class JsonSchemaTest : public PoolTest {
  protected:
   void SetUp() override { start({.workers = 1, .slice = Duration(50), .probation = Duration(0)}); }
 
@@ -51,7 +51,7 @@ class JsonSchemas : public PoolTest {
   }
 };
 
-TEST_F(JsonSchemas, SayWhatMatchesAndWhatDoesNot) {
+TEST_F(JsonSchemaTest, AcceptsMatchingValuesAndNamesViolations) {
   expect({
       {"{}", "null", kMatches},
       {"true", "[1]", kMatches},
@@ -106,7 +106,7 @@ TEST_F(JsonSchemas, SayWhatMatchesAndWhatDoesNot) {
       {R"({"if":{"required":["a"]},"then":{"required":["b"]}})", R"({"a":1})", "'b'"},
       {R"({"if":{"required":["a"]},"then":{"required":["b"]}})", R"({"c":1})", kMatches},
       {R"({"dependencies":{"a":["b"]}})", R"({"a":1})", "dependency 'b'"},
-      // Values of other types are not alike.
+      // Values of different types are never equal.
       {R"({"const":0})", "false", "'const'"},
       {R"({"const":1})", "\"1\"", "'const'"},
       {R"({"const":"1"})", "1", "'const'"},
@@ -143,11 +143,11 @@ TEST_F(JsonSchemas, SayWhatMatchesAndWhatDoesNot) {
   });
 }
 
-TEST_F(JsonSchemas, FollowReferencesWithinThemselves) {
+TEST_F(JsonSchemaTest, FollowsReferencesWithinItself) {
   expect({
       {R"({"$ref":"#/definitions/n","definitions":{"n":{"type":"number"}}})", "1", kMatches},
       {R"({"$ref":"#/definitions/n","definitions":{"n":{"type":"number"}}})", "\"1\"", "'type'"},
-      // A tree of itself.
+      // A schema that refers to itself.
       {R"({"properties":{"next":{"$ref":"#"},"n":{"type":"number"}}})",
        R"({"next":{"next":{"n":"x"}}})", ".next.next.n: Value type"},
       {R"({"$id":"http://example.com/a","items":{"$ref":"#/definitions/n"},
@@ -156,7 +156,7 @@ TEST_F(JsonSchemas, FollowReferencesWithinThemselves) {
   });
 }
 
-TEST_F(JsonSchemas, TellAFewOfManyViolations) {
+TEST_F(JsonSchemaTest, NamesAFewOfManyViolations) {
   const QueryResult result = validate(R"({"items":{"type":"string"}})", "[1,2,3,4,5,6,7,8]");
   EXPECT_EQ(result.error().message,
             "the subject does not match the schema: .[0]: Value type not permitted by 'type' "
@@ -170,10 +170,11 @@ TEST_F(JsonSchemas, TellAFewOfManyViolations) {
   const QueryResult of_long_names =
       validate(R"({"additionalProperties":{"type":"null"}})", Json{{key, 1}}.dump());
   EXPECT_LT(of_long_names.error().message.size(), 500U);
-  EXPECT_NO_THROW(Json(of_long_names.error().message).dump()) << "no character is cut";
+  EXPECT_NO_THROW(Json(of_long_names.error().message).dump())
+      << "the message is cut between characters";
 }
 
-TEST_F(JsonSchemas, AreOneQueryAmongOthers) {
+TEST_F(JsonSchemaTest, IsOneQueryAmongOthers) {
   const auto input = shared_text(R"({"a":1})");
   const std::vector<QueryResult> results =
       evaluate({.queries = {{".a", input},
@@ -187,12 +188,12 @@ TEST_F(JsonSchemas, AreOneQueryAmongOthers) {
   EXPECT_EQ(results[3], Json(2));
 }
 
-TEST_F(JsonSchemas, AreCheckedBeforeTheyAreUsed) {
+TEST_F(JsonSchemaTest, IsCheckedBeforeItIsUsed) {
   EXPECT_EQ(check(R"({"type":"object","pattern":"^a{2}(?=b)$"})"), std::nullopt);
   EXPECT_EQ(check("true"), std::nullopt);
   const std::vector<std::pair<const char*, const char*>> bad = {
       {R"({"pattern":"("})", R"(pattern "(")"},
-      {R"({"pattern":"(?<=a)b"})", "pattern"},  // not in std::regex
+      {R"({"pattern":"(?<=a)b"})", "pattern"},  // std::regex does not have look-behind
       {R"({"patternProperties":{"[":{}}})", R"(pattern "[")"},
       {R"({"$ref":"http://example.com/other.json"})", "Fetching of remote"},
       {R"({"$ref":"#/definitions/none"})", "no JSON Schema"},
@@ -215,12 +216,12 @@ std::string nested(const std::string& open, const std::string& inside, const std
   return text;
 }
 
-TEST_F(JsonSchemas, ThatAreHostileCostTheirOwnEvaluationOnly) {
+TEST_F(JsonSchemaTest, FailsOnlyItsOwnEvaluationIfItIsHostile) {
   struct Hostile {
     const char* what;
     std::string schema;
     std::string subject;
-    std::vector<std::string> codes;  ///< what may come of it
+    std::vector<std::string> codes;  ///< the possible error codes
     Duration timeout{500};
   };
   const std::string long_text = "\"" + std::string(2'000'000, 'a') + "\"";
@@ -237,7 +238,7 @@ TEST_F(JsonSchemas, ThatAreHostileCostTheirOwnEvaluationOnly) {
   const std::string timeout = "millrace.timeout.task";
   const std::string memory = "millrace.jq.memory";
   const Hostile rows[] = {
-      {"backtracks for ever",
+      {"backtracks without end",
        R"({"pattern":"^(a+)+$"})",
        "\"" + std::string(60, 'a') + "!\"",
        {timeout}},
@@ -246,27 +247,30 @@ TEST_F(JsonSchemas, ThatAreHostileCostTheirOwnEvaluationOnly) {
        long_text,
        {kFailed, memory, timeout},
        Duration(20'000)},
-      {"overflows that of a date",
+      {"overflows the stack with the pattern of a date",
        R"({"format":"date"})",
        "\"" + std::string(2'000'000, '1') + "\"",
        {kFailed, memory, timeout},
        Duration(20'000)},
-      {"leads into itself",
+      {"refers to itself without end",
        R"({"allOf":[{"$ref":"#"}]})",
        "1",
        {kFailed, memory, timeout},
        Duration(20'000)},
-      {"doubles forty times", doubling, "null", {timeout}},
+      {"doubles the work forty times", doubling, "null", {timeout}},
       {"has a pattern that fills the memory",
        R"({"pattern":"((a{1000}){1000}){1000}"})",
        "\"a\"",
        {kFailed, memory, timeout}},
-      {"finds half a million mistakes",
+      {"finds half a million violations",
        R"({"items":{"type":"string"}})",
        many,
        {kFailed},
        Duration(20'000)},
-      {"is compared with each other", R"({"uniqueItems":true})", many, {kFailed, timeout, memory}},
+      {"compares half a million elements with each other",
+       R"({"uniqueItems":true})",
+       many,
+       {kFailed, timeout, memory}},
   };
   for (const Hostile& row : rows) {
     const QueryResult result = validate(row.schema, row.subject, row.timeout);
@@ -275,11 +279,12 @@ TEST_F(JsonSchemas, ThatAreHostileCostTheirOwnEvaluationOnly) {
         << row.what << ": " << result.error().message;
     EXPECT_THAT(result.error().message, Not(HasSubstr("jq program"))) << row.what;
     EXPECT_LT(result.error().message.size(), 2000U) << row.what;
-    EXPECT_EQ(validate(R"({"type":"null"})", "null"), Json(true)) << "after what " << row.what;
+    EXPECT_EQ(validate(R"({"type":"null"})", "null"), Json(true))
+        << "after a schema that " << row.what;
   }
 }
 
-TEST_F(JsonSchemas, ThatAreDeepOrLargeAreRead) {
+TEST_F(JsonSchemaTest, MayBeDeepOrLarge) {
   EXPECT_EQ(validate(nested(R"({"items":)", R"({"type":"string"})", "}", 120),
                      nested("[", "\"x\"", "]", 120)),
             Json(true));
@@ -293,7 +298,7 @@ TEST_F(JsonSchemas, ThatAreDeepOrLargeAreRead) {
   EXPECT_FALSE(validate(large, R"({"p3999":7})"));
 }
 
-TEST_F(JsonSchemas, AreKeptByTheirWorkerUpToABound) {
+TEST_F(JsonSchemaTest, IsCachedByItsWorkerUpToALimit) {
   for (int i = 0; i < 100; ++i) {
     const std::string schema = R"({"const":)" + std::to_string(i) + "}";
     EXPECT_EQ(validate(schema, std::to_string(i)), Json(true));

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(LargeIntegers, AreFoundAmongTheNumbersOfAText) {
+TEST(LargeIntegers, AreFoundInJsonText) {
   for (const char* json : {
            "9007199254740993",
            "-9007199254740993",

@@ -1,4 +1,4 @@
-// A JqPool on the test worker, and calls of it that wait for their answer.
+// A JqPool with the workers of the test, and functions that wait for its results.
 #pragma once
 
 #include <future>
@@ -14,7 +14,7 @@
 
 namespace millrace {
 
-/// For gtest's failure messages.
+/// Shows an error in the failure messages of gtest.
 inline void PrintTo(const Error& error, std::ostream* out) {
   *out << error.code << ": " << error.message;
 }

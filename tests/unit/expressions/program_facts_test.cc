@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-TEST(ProgramFacts, KnowAResultThatDoesNotDependOnTheInput) {
+TEST(ProgramFacts, IncludeAResultThatDoesNotDependOnTheInput) {
   for (const auto& [program, value] : std::vector<std::pair<const char*, Json>>{
            {"true", true},
            {"false", false},
@@ -31,7 +31,7 @@ TEST(ProgramFacts, KnowAResultThatDoesNotDependOnTheInput) {
   }
 }
 
-TEST(ProgramFacts, KnowAProgramThatAlwaysFails) {
+TEST(ProgramFacts, IncludeTheErrorOfAProgramThatAlwaysFails) {
   for (const char* program : {"1 + \"a\"", "{} - 1", "3 | .a", "-\"a\""}) {
     const ProgramFacts facts = facts_of(program);
     ASSERT_TRUE(facts.error) << program;
@@ -39,7 +39,7 @@ TEST(ProgramFacts, KnowAProgramThatAlwaysFails) {
   }
 }
 
-TEST(ProgramFacts, KnowTheTypeOfEveryResult) {
+TEST(ProgramFacts, IncludeTheTypeOfEveryResult) {
   for (const auto& [program, type] : std::vector<std::pair<const char*, const char*>>{
            {"3", "number"},
            {".a | length", "number"},
@@ -66,18 +66,18 @@ TEST(ProgramFacts, KnowTheTypeOfEveryResult) {
   }
 }
 
-TEST(ProgramFacts, OfATemplateAreThoseOfItsValue) {
+TEST(ProgramFacts, DescribeTheValueOfATemplate) {
   const auto of = [](const char* json) { return facts_of(*Template::query(*parse_json(json))); };
   EXPECT_EQ(of("3").value, Json(3));
   EXPECT_EQ(of("\"jq(3)\"").value, Json(3));
-  EXPECT_EQ(of("\"3 > 4\"").value, Json(false)) << "a bare text is a program";
+  EXPECT_EQ(of("\"3 > 4\"").value, Json(false)) << "a plain string is a program";
   EXPECT_EQ(of("\"jq(.a) > 3\"").type, "string");
   EXPECT_FALSE(of("\"jq(.a) > 3\"").value);
   EXPECT_EQ(of(R"j({"a": "jq(.a)"})j").type, "object");
   EXPECT_EQ(of(R"j(["jq(.a)"])j").type, "array");
 }
 
-TEST(ProgramFacts, NameTheKeysThatAreReadFromTheInput) {
+TEST(ProgramFacts, ListTheKeysThatAreReadFromTheInput) {
   const auto paths = [](std::string_view program) {
     std::vector<std::string> lines;
     for (const auto& path : key_paths_of(program))
@@ -94,7 +94,7 @@ TEST(ProgramFacts, NameTheKeysThatAreReadFromTheInput) {
   EXPECT_THAT(paths(".a[0].b"), ElementsAre("a"));
   EXPECT_THAT(paths(".a[0] | .b"), ElementsAre("a"));
   EXPECT_THAT(paths("{a: 1} | .a.b"), IsEmpty());
-  EXPECT_THAT(paths("map(.a.b)"), IsEmpty()) << "not of the fast lane";
+  EXPECT_THAT(paths("map(.a.b)"), IsEmpty()) << "the fast lane does not support map";
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::vector<std::string> texts(const Template& of) {
   return all;
 }
 
-TEST(Templates, FindTheProgramsOfAValueAndPutTheirResultsInPlace) {
+TEST(Template, FindsItsProgramsAndInsertsTheirResults) {
   struct Row {
     Field field;
     Json value;
@@ -47,14 +47,14 @@ TEST(Templates, FindTheProgramsOfAValueAndPutTheirResultsInPlace) {
       {Field::kLiteral, nullptr, {}, {}, nullptr},
       {Field::kLiteral, {{"a", {1, "x"}}}, {}, {}, {{"a", {1, "x"}}}},
       {Field::kLiteral, ".", {}, {}, "."},
-      // one program keeps its type
+      // a value that is one program keeps the type of the result
       {Field::kLiteral, "jq(.a)", {".a"}, {{{"b", 1}}}, {{"b", 1}}},
       {Field::kLiteral, " \n jq(.a)\t", {".a"}, {7}, 7},
       {Field::kLiteral, "jq( .a )", {" .a "}, {"x"}, "x"},
       {Field::kLiteral, R"x(jq(.a | test(")")))x", {R"x(.a | test(")"))x"}, {true}, true},
       {Field::kLiteral, R"x(jq("\(.a + ")")"))x", {R"x("\(.a + ")")")x"}, {"x)"}, "x)"},
       {Field::kLiteral, "jq(.a # )\n)", {".a # )\n"}, {1}, 1},
-      // within a text: strings bare, the rest as compact JSON
+      // in a text, strings are inserted without quotes, other values as compact JSON
       {Field::kLiteral, "id jq(.a)", {".a"}, {"x"}, "id x"},
       {Field::kLiteral, " jq(.a)!", {".a"}, {"x"}, " x!"},
       {Field::kLiteral, "xjq(.a)", {".a"}, {"x"}, "xx"},
@@ -65,17 +65,17 @@ TEST(Templates, FindTheProgramsOfAValueAndPutTheirResultsInPlace) {
        {nullptr, {{"k", {1, "s"}}}},
        R"(a null b {"k":[1,"s"]} c)"},
       {Field::kLiteral, "jq(.a))", {".a"}, {"x"}, "x)"},
-      // values of objects and elements of arrays, keys never
+      // values of objects and elements of arrays may have programs, keys may not
       {Field::kLiteral,
        {{"b", "jq(.b)"}, {"a", {1, "n jq(.a)", "."}}, {"jq(.k)", true}},
        {".a", ".b"},
        {2, false},
        {{"b", false}, {"a", {1, "n 2", "."}}, {"jq(.k)", true}}},
-      // a jq command: "." is the whole input
+      // in a jq command "." is the whole input
       {Field::kCommand, ".", {"."}, {{{"all", 1}}}, {{"all", 1}}},
       {Field::kCommand, ".a", {}, {}, ".a"},
       {Field::kCommand, {"."}, {}, {}, {"."}},
-      // a query: a bare string is a program
+      // in a query a plain string is a program
       {Field::kQuery, ".", {"."}, {1}, 1},
       {Field::kQuery, ".x > 5", {".x > 5"}, {true}, true},
       {Field::kQuery, "jq(.x > 5)", {".x > 5"}, {true}, true},
@@ -92,7 +92,7 @@ TEST(Templates, FindTheProgramsOfAValueAndPutTheirResultsInPlace) {
   }
 }
 
-TEST(Templates, SayWhereAProgramIsWrong) {
+TEST(Template, ReportsWhereAProgramIsWrong) {
   struct Row {
     Field field;
     Json value;
@@ -101,17 +101,17 @@ TEST(Templates, SayWhereAProgramIsWrong) {
   };
   const Row rows[] = {
       {Field::kLiteral, "id jq(.a", "jq.unterminated",
-       "the `jq(` at column 4 has no closing parenthesis; write `)` behind the query"},
+       "the `jq(` at column 4 has no closing parenthesis; write `)` after the query"},
       {Field::kLiteral, R"(jq(".a))", "jq.unterminated",
-       "the `jq(` at column 1 has no closing parenthesis; write `)` behind the query"},
+       "the `jq(` at column 1 has no closing parenthesis; write `)` after the query"},
       {Field::kLiteral, "jq(.a # )", "jq.unterminated",
-       "the `jq(` at column 1 has no closing parenthesis; write `)` behind the query"},
+       "the `jq(` at column 1 has no closing parenthesis; write `)` after the query"},
       {Field::kLiteral,
        {{"k", {"jq(.a) jq("}}},
        "jq.unterminated",
-       "the `jq(` at column 8 has no closing parenthesis; write `)` behind the query"},
+       "the `jq(` at column 8 has no closing parenthesis; write `)` after the query"},
       {Field::kLiteral, "jq(.a])", "jq.unbalanced",
-       "the `]` at column 6 closes nothing in the `jq(` at column 1"},
+       "the `]` at column 6 has no matching opening bracket in the `jq(` at column 1"},
       {Field::kLiteral, "jq((.a])", "jq.unbalanced",
        "the `(` at column 4 is not closed; write `)` before the `]` at column 7"},
       {Field::kLiteral, "jq([.a)", "jq.unbalanced",
@@ -120,7 +120,8 @@ TEST(Templates, SayWhereAProgramIsWrong) {
        "the jq program is empty; `.` stands for the whole input"},
       {Field::kQuery, "", "jq.empty", "the jq program is empty; `.` stands for the whole input"},
       {Field::kQuery, ".a)", "jq.unbalanced",
-       "the `)` at column 3 of the jq program closes nothing; remove it, or write what it closes"},
+       "the `)` at column 3 of the jq program has no matching opening bracket; remove it, or write "
+       "the opening bracket"},
       {Field::kLiteral, "jq(" + std::string(4097, '1') + ")", "jq.too_long",
        "the jq program has 4097 bytes, the limit is 4096"},
   };
@@ -132,7 +133,7 @@ TEST(Templates, SayWhereAProgramIsWrong) {
   }
 }
 
-TEST(Templates, KnowWhenTheyAreOneProgramAsAWhole) {
+TEST(Template, ReturnsItsProgramIfItIsOneProgramAsAWhole) {
   EXPECT_EQ(read(Field::kLiteral, " jq(.a) ")->whole()->text, ".a");
   EXPECT_EQ(read(Field::kQuery, ".a")->whole()->text, ".a");
   EXPECT_EQ(read(Field::kLiteral, "x jq(.a)")->whole(), nullptr);
@@ -140,7 +141,7 @@ TEST(Templates, KnowWhenTheyAreOneProgramAsAWhole) {
   EXPECT_EQ(read(Field::kLiteral, "x")->whole(), nullptr);
 }
 
-TEST(Templates, ThatAreAStringOfferItsPieces) {
+TEST(Template, SplitsAStringIntoItsParts) {
   using Part = Template::Part;
   EXPECT_THAT(
       read(Field::kLiteral, "^a jq(.a)jq(.b)$")->parts(),
@@ -151,12 +152,12 @@ TEST(Templates, ThatAreAStringOfferItsPieces) {
   EXPECT_THAT(read(Field::kLiteral, 7)->parts(), IsEmpty());
 }
 
-TEST(Templates, KeepTheFastFormOfAProgramWhereThereIsOne) {
+TEST(Template, CompilesAProgramForTheFastLaneIfPossible) {
   EXPECT_NE(read(Field::kLiteral, "jq(.a)")->programs()[0].fast, nullptr);
   EXPECT_EQ(read(Field::kLiteral, "jq(.a | keys)")->programs()[0].fast, nullptr);
 }
 
-TEST(Templates, AreNullWhenMadeOfNothing) {
+TEST(Template, IsNullByDefault) {
   EXPECT_TRUE(Template().is_constant());
   EXPECT_EQ(Template().assemble({}), nullptr);
 }

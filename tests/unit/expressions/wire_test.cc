@@ -7,7 +7,7 @@ namespace {
 
 std::string_view body(std::string_view message) { return message.substr(4); }
 
-TEST(WorkerMessages, AreReadAsTheyAreWritten) {
+TEST(Wire, ReadsMessagesAsTheyWereWritten) {
   const auto input = std::make_shared<const std::string>("{\"a\":1}");
   const auto other = std::make_shared<const std::string>("2");
   const Evaluation evaluation{.queries = {{".a", input},
@@ -25,7 +25,8 @@ TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read.queries[1].mode, Query::Mode::kCondition);
   EXPECT_EQ(read.queries[2].mode, Query::Mode::kSchema);
   EXPECT_EQ(*read.queries[1].input, "2");
-  EXPECT_EQ(read.queries[2].input, read.queries[0].input) << "an input that is shared stays so";
+  EXPECT_EQ(read.queries[2].input, read.queries[0].input)
+      << "queries with a shared input still share it";
 
   const auto check = decode_request(body(encode_check_schema("{}")));
   ASSERT_TRUE(check);
@@ -40,17 +41,17 @@ TEST(WorkerMessages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(reply->took, 7U);
 }
 
-TEST(WorkerMessages, OfAnEvaluationMayBeginAtALaterQuery) {
+TEST(Wire, MayBeginAnEvaluationAtALaterQuery) {
   const auto input = std::make_shared<const std::string>("1");
   std::string message = encode(Evaluation{.queries = {{".a", input}, {".b", input}}});
   EXPECT_EQ(std::get<EvaluateRequest>(decode_request(body(message)).value()).first, 0);
   begin_at(message, 1);
   EXPECT_EQ(std::get<EvaluateRequest>(decode_request(body(message)).value()).first, 1);
   begin_at(message, 2);
-  EXPECT_FALSE(decode_request(body(message))) << "there is none";
+  EXPECT_FALSE(decode_request(body(message))) << "there is no third query";
 }
 
-TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
+TEST(Wire, RefusesMessagesThatAreTooShortOrTooLong) {
   const std::vector<std::string> programs{".a", ".b"};
   for (const std::string& whole :
        {encode(Evaluation{.queries = {{".a", std::make_shared<const std::string>("1")}}}),
@@ -69,7 +70,7 @@ TEST(WorkerMessages, ThatAreCutOrLongerAreRefused) {
   EXPECT_FALSE(decode_reply(of_no_kind));
 }
 
-TEST(WorkerMessages, ComeOutOfAStreamOfAnyPieces) {
+TEST(Wire, ReadsMessagesFromAStreamInPiecesOfAnySize) {
   std::string stream = encode(Reply{Reply::Kind::kValue, false, "1"});
   const size_t first = stream.size();
   append(Reply{Reply::Kind::kValue, true, "22"}, stream);

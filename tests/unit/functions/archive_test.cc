@@ -1,5 +1,5 @@
-// Archives that strangers have made: nothing of theirs gets out of the folder, each is an error
-// that says why, and after it nothing is left.
+// Archives of unknown origin. A hostile archive writes nothing outside its folder, is refused with
+// an error that gives the reason, and leaves no file behind.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,13 @@ using testing::HasSubstr;
 struct HostileArchive {
   const char* what;
   std::string tar;
-  const char* said;
-  /// Whether it is as bad compressed: what is cut before compression is whole after it.
+  const char* message;
+  /// Whether the archive is also refused when it is compressed.
   bool compressed_too = true;
 };
 
 std::string sparse_tar() {
-  // What GNU tar makes of a file with one byte at the end of a gigabyte, in its pax form 1.0.
+  // What GNU tar writes for a file with one byte at the end of a gigabyte, in its pax format 1.0.
   return TarMaker()
       .pax("GNU.sparse.major", "1")
       .pax("GNU.sparse.minor", "0")
@@ -54,17 +54,22 @@ std::vector<HostileArchive> hostile_archives() {
   std::string deep;
   for (size_t i = 0; i <= kMaxFileDepth; ++i) deep += "d/";
   return {
-      {"up and out", TarMaker().file("../evil", "x").finish(), "entry \"../evil\""},
-      {"up from below", TarMaker().file("a/../../evil", "x").finish(), "`..`"},
-      {"up within", TarMaker().file("a/../b", "x").finish(), "`..`"},
-      {"only up", TarMaker().folder("..").finish(), "`..`"},
-      {"up behind a dot", TarMaker().file("./../evil", "x").finish(), "`..`"},
-      {"absolute", TarMaker().file("/tmp/evil", "x").finish(), "relative"},
-      {"absolute folder", TarMaker().folder("/").finish(), "entry \"/\""},
-      {"twice absolute", TarMaker().file("//evil", "x").finish(), "relative"},
-      {"out by pax", TarMaker().pax("path", "../evil").file("good", "x").finish(), "`..`"},
-      {"absolute by pax", TarMaker().pax("path", "/evil").file("good", "x").finish(), "relative"},
-      {"out by a long name of GNU",
+      {"a path to the parent folder", TarMaker().file("../evil", "x").finish(),
+       "entry \"../evil\""},
+      {"a path to the parent folder from a subfolder",
+       TarMaker().file("a/../../evil", "x").finish(), "`..`"},
+      {"a path with .. that stays inside the folder", TarMaker().file("a/../b", "x").finish(),
+       "`..`"},
+      {"a path that is only ..", TarMaker().folder("..").finish(), "`..`"},
+      {"a path with .. after a dot", TarMaker().file("./../evil", "x").finish(), "`..`"},
+      {"an absolute path", TarMaker().file("/tmp/evil", "x").finish(), "relative"},
+      {"an absolute path of a folder", TarMaker().folder("/").finish(), "entry \"/\""},
+      {"a path with two leading slashes", TarMaker().file("//evil", "x").finish(), "relative"},
+      {"a path to the parent folder in a pax header",
+       TarMaker().pax("path", "../evil").file("good", "x").finish(), "`..`"},
+      {"an absolute path in a pax header",
+       TarMaker().pax("path", "/evil").file("good", "x").finish(), "relative"},
+      {"a path to the parent folder in a long name of GNU tar",
        TarMaker()
            .header({.name = "././@LongLink", .type = 'L', .size = 8})
            .content("../evil\0")
@@ -72,45 +77,50 @@ std::vector<HostileArchive> hostile_archives() {
            .finish(),
        "`..`"},
       {"a symbolic link", TarMaker().link("l", '2', "/etc").finish(), "a link"},
-      {"a link within", TarMaker().file("a", "x").link("l", '2', "a").finish(), "a link"},
-      {"through a link", TarMaker().link("l", '2', "..").file("l/evil", "x").finish(), "a link"},
+      {"a symbolic link inside the folder", TarMaker().file("a", "x").link("l", '2', "a").finish(),
+       "a link"},
+      {"a path through a symbolic link",
+       TarMaker().link("l", '2', "..").file("l/evil", "x").finish(), "a link"},
       {"a hard link", TarMaker().file("a", "x").link("h", '1', "a").finish(), "a link"},
-      {"a hard link out", TarMaker().link("h", '1', "/etc/passwd").finish(), "a link"},
-      {"a link by pax", TarMaker().pax("linkpath", "/etc").link("l", '2', "x").finish(), "a link"},
+      {"a hard link to a file outside", TarMaker().link("h", '1', "/etc/passwd").finish(),
+       "a link"},
+      {"a link in a pax header", TarMaker().pax("linkpath", "/etc").link("l", '2', "x").finish(),
+       "a link"},
       {"a character device", TarMaker().header({.name = "null", .type = '3'}).finish(), "a device"},
       {"a block device", TarMaker().header({.name = "disk", .type = '4'}).finish(), "a device"},
       {"a fifo", TarMaker().header({.name = "fifo", .type = '6'}).finish(), "a fifo"},
       {"a sparse file", sparse_tar(), "sparse"},
-      {"a file twice", TarMaker().file("a", "x").file("a", "y").finish(), "two of that name"},
+      {"two files of one name", TarMaker().file("a", "x").file("a", "y").finish(), "used twice"},
       {"a folder that becomes a file", TarMaker().folder("a/").file("a", "x").finish(),
-       "two of that"},
+       "used twice"},
       {"a file that becomes a folder", TarMaker().file("a", "x").folder("a/").finish(),
        "a file and a folder at once"},
       {"a file below a file", TarMaker().file("a", "x").file("a/b", "x").finish(),
        "a file and a folder at once"},
       {"an implied folder that becomes a file", TarMaker().file("a/b", "x").file("a", "x").finish(),
-       "two of that name"},
+       "used twice"},
       {"a file with the name of the folder", TarMaker().file(".", "x").finish(), "`.`"},
-      {"no name", TarMaker().file("", "x").finish(), "entry \"\""},
+      {"an empty name", TarMaker().file("", "x").finish(), "entry \"\""},
       {"a line break in a name", TarMaker().file("a\nb", "x").finish(), "control characters"},
       {"an escape in a name", TarMaker().file("\x1b[2J", "x").finish(), "control characters"},
       {"a backslash in a name", TarMaker().file("..\\evil", "x").finish(), "backslashes"},
-      {"a name that is no UTF-8", TarMaker().file("caf\xe9", "x").finish(), "UTF-8"},
+      {"a name that is not UTF-8", TarMaker().file("caf\xe9", "x").finish(), "UTF-8"},
       {"a doubled slash", TarMaker().file("a//b", "x").finish(), "empty"},
       {"a long part of a name",
        TarMaker().pax("path", std::string(300, 'x')).file("x", "x").finish(), "255 bytes"},
       {"a long name", TarMaker().pax("path", std::string(2'000, 'x')).file("x", "x").finish(),
        "1024 bytes"},
-      {"too deep", TarMaker().folder(deep).finish(), "parts at most"},
-      {"a size beyond all bounds",
+      {"a path that is too deep", TarMaker().folder(deep).finish(), "parts at most"},
+      {"a size above the limit",
        TarMaker().header({.name = "big", .size = uint64_t{1} << 40}).finish(), "64 MiB"},
-      {"a size beyond numbers",
+      {"the largest size of an int64",
        TarMaker().header({.name = "big", .size = ~uint64_t{0} >> 1}).finish(), "entry"},
-      {"a size below zero", TarMaker().pax("size", "-5").file("a", "x").finish(), ""},
-      {"a size by pax", TarMaker().pax("size", "99999999999").file("a", "x").finish(), "64 MiB"},
-      {"cut in a header", good.substr(0, 300), "corrupt"},
-      {"cut in a file", good.substr(0, 2'000), "corrupt"},
-      {"cut behind a file", good.substr(0, good.size() - 1'024), "no end mark", false},
+      {"a negative size", TarMaker().pax("size", "-5").file("a", "x").finish(), ""},
+      {"a size in a pax header", TarMaker().pax("size", "99999999999").file("a", "x").finish(),
+       "64 MiB"},
+      {"truncated in a header", good.substr(0, 300), "corrupt"},
+      {"truncated in a file", good.substr(0, 2'000), "corrupt"},
+      {"truncated after a file", good.substr(0, good.size() - 1'024), "no end mark", false},
       {"a wrong checksum", flipped, "corrupt"},
       {"random bytes", "this is no archive at all, but it has some length" + std::string(600, 'z'),
        "corrupt"},
@@ -118,19 +128,20 @@ std::vector<HostileArchive> hostile_archives() {
   };
 }
 
-/// Small as they come, large as they are.
+/// Archives that are small when compressed and exceed a limit when uncompressed.
 std::vector<HostileArchive> bombs() {
   return {
-      {"a bomb", TarMaker().file("zeros", std::string((64 << 20) + 1, '\0')).finish(), "64 MiB"},
-      {"a bomb in parts",
+      {"one large file", TarMaker().file("zeros", std::string((64 << 20) + 1, '\0')).finish(),
+       "64 MiB"},
+      {"two files that are too large together",
        TarMaker()
            .file("a", std::string(40 << 20, '\0'))
            .file("b", std::string(40 << 20, '\0'))
            .finish(),
        "entry \"b\": more than 64 MiB"},
       {"too many entries", many_files(kMaxFilesEntries), "10000 entries"},
-      {"special headers without end", many_special_headers(), "no name"},
-      {"a special header that is huge",
+      {"a very large number of special headers", many_special_headers(), "no name"},
+      {"a special header of 80 MiB",
        TarMaker().pax("comment", std::string(80 << 20, 'x')).file("a", "x").finish(), "corrupt"},
   };
 }
@@ -141,7 +152,8 @@ class ArchiveTest : public testing::Test {
 
   fs::path task() const { return folder_.path() / "task"; }
 
-  /// The message of the error, after which nothing is left; empty: it was taken.
+  /// Writes the archive. Returns the error message, and expects that no file is left then; empty:
+  /// the archive was accepted.
   std::string refused(FileType type, std::string bytes) {
     fs::remove_all(task());
     const Status done = lay_out_files({{"site", type, std::move(bytes)}}, task());
@@ -157,40 +169,40 @@ class ArchiveTest : public testing::Test {
   std::map<std::string, std::string> before_;
 };
 
-TEST_F(ArchiveTest, NoHostileArchiveIsTaken) {
+TEST_F(ArchiveTest, RefusesHostileArchives) {
   const std::vector<HostileArchive> archives = hostile_archives();
   ASSERT_GE(archives.size(), 30u);
   for (const HostileArchive& archive : archives) {
     SCOPED_TRACE(archive.what);
     const std::string plain = refused(FileType::kTar, archive.tar);
     EXPECT_NE(plain, "") << archive.what;
-    EXPECT_THAT(plain, HasSubstr(archive.said)) << archive.what;
+    EXPECT_THAT(plain, HasSubstr(archive.message)) << archive.what;
     if (!archive.compressed_too) continue;
     const std::string compressed = refused(FileType::kTarGz, gzip(archive.tar));
     EXPECT_NE(compressed, "") << archive.what;
-    EXPECT_THAT(compressed, HasSubstr(archive.said)) << archive.what;
+    EXPECT_THAT(compressed, HasSubstr(archive.message)) << archive.what;
   }
 }
 
-TEST_F(ArchiveTest, NoBombIsTaken) {
+TEST_F(ArchiveTest, RefusesDecompressionBombs) {
   for (const HostileArchive& bomb : bombs()) {
     SCOPED_TRACE(bomb.what);
     const std::string compressed = gzip(bomb.tar);
     EXPECT_LT(compressed.size(), kMaxVariableBytes);
-    EXPECT_THAT(refused(FileType::kTarGz, compressed), HasSubstr(bomb.said));
+    EXPECT_THAT(refused(FileType::kTarGz, compressed), HasSubstr(bomb.message));
   }
 }
 
-TEST_F(ArchiveTest, TheTypeSaysWhatItIs) {
+TEST_F(ArchiveTest, RefusesAnArchiveOfAnotherType) {
   const std::string tar = TarMaker().file("a", "x").finish();
-  EXPECT_THAT(refused(FileType::kTarGz, tar), HasSubstr("not compressed by gzip"));
+  EXPECT_THAT(refused(FileType::kTarGz, tar), HasSubstr("not compressed with gzip"));
   EXPECT_THAT(refused(FileType::kTar, gzip(tar)), HasSubstr("corrupt"));
   EXPECT_THAT(refused(FileType::kTarGz, gzip(gzip(tar))),
-              HasSubstr("not compressed by gzip, once"));
+              HasSubstr("not compressed with gzip exactly once"));
   EXPECT_THAT(refused(FileType::kTarGz, gzip("")), HasSubstr("corrupt"));
 }
 
-TEST_F(ArchiveTest, ACompressedArchiveThatIsCutAnywhereIsAnError) {
+TEST_F(ArchiveTest, RefusesATruncatedCompressedArchive) {
   std::string noise(20'000, '\0');
   uint32_t state = 7;
   for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
@@ -201,7 +213,7 @@ TEST_F(ArchiveTest, ACompressedArchiveThatIsCutAnywhereIsAnError) {
   }
 }
 
-TEST_F(ArchiveTest, WhateverIsChangedInAnArchiveNothingGetsOut) {
+TEST_F(ArchiveTest, WritesNothingOutsideItsFolderWhenItIsChangedAtRandom) {
   const std::string whole = TarMaker()
                                 .folder("d/")
                                 .pax("path", "d/long name")
@@ -226,13 +238,13 @@ TEST_F(ArchiveTest, WhateverIsChangedInAnArchiveNothingGetsOut) {
   }
 }
 
-TEST_F(ArchiveTest, ArchivesUpToTheBoundsAreTaken) {
+TEST_F(ArchiveTest, AcceptsArchivesUpToTheLimits) {
   EXPECT_EQ(refused(FileType::kTarGz, gzip(many_files(kMaxFilesEntries - 1))), "");
   const std::string large = TarMaker().file("zeros", std::string(64 << 20, '\0')).finish();
   EXPECT_EQ(refused(FileType::kTarGz, gzip(large)), "");
 }
 
-TEST_F(ArchiveTest, NamesOfAllDialectsAreTaken) {
+TEST_F(ArchiveTest, AcceptsTheNamesOfAllDialects) {
   const std::string long_name = std::string(60, 'a') + "/" + std::string(100, 'b');
   const std::string tar =
       TarMaker()

@@ -1,4 +1,4 @@
-// What is said to the runtime.
+// The command line of the container runtime.
 #include "functions/container_command.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ Words command(const Container& container, const ContainerPlan& plan = kPlan) {
   return command ? *command : Words();
 }
 
-TEST(ContainerCommandTest, AContainerGetsNoMoreThanItMustHave) {
+TEST(ContainerCommand, GivesAContainerMinimalRights) {
   EXPECT_THAT(
       command({.image = "image", .cmd = "run 'with this'"}),
       ElementsAre("/usr/bin/podman", "run", "--rm", "--log-driver=none", "--stop-timeout=0",
@@ -37,7 +37,7 @@ TEST(ContainerCommandTest, AContainerGetsNoMoreThanItMustHave) {
                   "run", "with this"));
 }
 
-TEST(ContainerCommandTest, TheSizeSaysHowMuch) {
+TEST(ContainerCommand, SetsCpuAndMemoryBySize) {
   const Words medium = command({.image = "image", .size = ContainerSize::kMedium});
   EXPECT_THAT(medium, Contains("--cpus=1"));
   EXPECT_THAT(medium, Contains("--memory=512m"));
@@ -46,7 +46,7 @@ TEST(ContainerCommandTest, TheSizeSaysHowMuch) {
   EXPECT_THAT(large, Contains("--memory=1024m"));
 }
 
-TEST(ContainerCommandTest, PortsAreOfThisMachineOnlyAndTheNetworkIsTheSettings) {
+TEST(ContainerCommand, PublishesPortsOnLoopbackAndUsesTheNetworkOfTheSettings) {
   ContainerPlan plan = kPlan;
   plan.port = 1234;
   plan.network = "functions";
@@ -60,7 +60,7 @@ TEST(ContainerCommandTest, PortsAreOfThisMachineOnlyAndTheNetworkIsTheSettings) 
   EXPECT_THAT(command({.image = "image"}), Not(Contains(HasSubstr("--publish"))));
 }
 
-TEST(ContainerCommandTest, WordsAreThoseOfAShell) {
+TEST(ContainerCommand, SplitsACommandLikeAShell) {
   const std::vector<std::pair<std::string, Words>> lines = {
       {"", {}},
       {"  \t\n ", {}},
@@ -87,7 +87,7 @@ TEST(ContainerCommandTest, WordsAreThoseOfAShell) {
   }
 }
 
-TEST(ContainerCommandTest, AnUnendedQuoteIsAnError) {
+TEST(ContainerCommand, RefusesAnUnterminatedQuote) {
   const std::vector<std::string> lines = {
       "'", "\"", "a 'b", "a \"b", "\"a\\\"", "a\\", std::string("a\0b", 3)};
   for (const std::string& line : lines) {
@@ -99,7 +99,7 @@ TEST(ContainerCommandTest, AnUnendedQuoteIsAnError) {
   }
 }
 
-TEST(ContainerCommandTest, NamesOfImagesAreTaken) {
+TEST(ContainerCommand, AcceptsImageNames) {
   const std::string digest = "@sha256:" + std::string(64, 'a');
   for (const std::string name :
        {"busybox", "busybox:1.35", "library/busybox", "docker.io/library/busybox:latest",
@@ -109,7 +109,7 @@ TEST(ContainerCommandTest, NamesOfImagesAreTaken) {
   }
 }
 
-TEST(ContainerCommandTest, WhatIsNoImageIsNotRun) {
+TEST(ContainerCommand, RefusesMalformedImageNames) {
   const std::vector<std::string> names = {"",
                                           "-it",
                                           "--privileged",

@@ -1,4 +1,4 @@
-// A ContainerRunner on a fake runtime, with everything that it tells and asks.
+// ContainerTest: a ContainerRunner on a fake runtime, with its reports and its calls.
 #pragma once
 
 #include <condition_variable>
@@ -17,12 +17,12 @@
 #include "orchestrator/ports/clock.h"
 #include "tests/support/folder.h"
 #include "tests/unit/functions/fake_runtime.h"
-#include "tests/unit/functions/told_tasks.h"
+#include "tests/unit/functions/recorded_reports.h"
 #include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 
-/// HTTP servers in the place of containers, which keep calls until the test answers them.
+/// HTTP servers that stand in for containers and hold calls until the test answers them.
 class HeldCalls {
  public:
   struct Call {
@@ -43,7 +43,7 @@ class HeldCalls {
   HeldCalls(const HeldCalls&) = delete;
   HeldCalls& operator=(const HeldCalls&) = delete;
 
-  /// Listens in the place of the container that has that port.
+  /// Listens on the port of a container, in its place.
   HttpPeer& serve(uint16_t port) {
     return *peers_.emplace_back(std::make_unique<HttpPeer>(
         [this, port](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -52,7 +52,7 @@ class HeldCalls {
         port));
   }
 
-  /// Waits until so many have come.
+  /// Waits until there are `count` calls.
   bool have(size_t count) const {
     return eventually([&] { return size() >= count; });
   }
@@ -64,7 +64,7 @@ class HeldCalls {
     const std::lock_guard lock(mutex_);
     return calls_.at(index);
   }
-  /// The tasks that the function was asked to end.
+  /// The ids of the tasks for which a DELETE came.
   std::vector<std::string> stopped() const {
     const std::lock_guard lock(mutex_);
     return stopped_;
@@ -79,7 +79,7 @@ class HeldCalls {
   }
 
  private:
-  /// On the thread of the connection.
+  /// Called on the thread of the connection.
   bool take(uint16_t port, const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     std::unique_lock lock(mutex_);
     if (request.method == "DELETE") {
@@ -95,14 +95,15 @@ class HeldCalls {
     return !is_closing_ && connection.send(answers_.at(index));
   }
 
-  mutable std::mutex mutex_;  // guards what follows, but for the peers
+  mutable std::mutex mutex_;  // guards the members below, except the peers
   std::condition_variable changed_;
   bool is_closing_ = false;
   std::vector<Call> calls_;
   std::vector<std::string> stopped_;
   std::map<size_t, std::string> answers_;
 
-  std::vector<std::unique_ptr<HttpPeer>> peers_;  // last: their threads use all of the above
+  std::vector<std::unique_ptr<HttpPeer>>
+      peers_;  // last: the threads of the peers use the members above
 };
 
 class ContainerTest : public testing::Test {
@@ -115,7 +116,7 @@ class ContainerTest : public testing::Test {
 
   ContainerRunner& runner() {
     if (!runner_) {
-      runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
+      runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, reports_);
     }
     return *runner_;
   }
@@ -129,14 +130,14 @@ class ContainerTest : public testing::Test {
 
   static Task isolated(uint32_t number, const std::string& image, const std::string& cmd = "") {
     return {.id = id(number),
-            .space = "space",
+            .ns = "space",
             .target = Container{.isolated = true, .image = image, .cmd = cmd},
             .input = R"({"a":1})"};
   }
 
   static Task reusable(uint32_t number, const std::string& image, uint32_t scale = 0) {
     return {.id = id(number),
-            .space = "space",
+            .ns = "space",
             .target = Container{.image = image, .scale = scale},
             .input = R"({"a":1})"};
   }
@@ -144,15 +145,15 @@ class ContainerTest : public testing::Test {
   TaskEnded run(Task task) {
     const InstanceId task_id = task.id;
     runner().run(std::move(task));
-    return told_.end_of(task_id);
+    return reports_.end_of(task_id);
   }
 
-  /// Waits until so many containers have been started in all.
+  /// Waits until `count` containers were started in all.
   bool has_started(size_t count) const {
     return eventually([&] { return runtime_.calls("run").size() >= count; });
   }
 
-  /// Waits until there are so many, all of them running.
+  /// Waits until exactly `count` containers exist and all of them run.
   bool are_running(size_t count) const {
     return eventually([&] {
       const std::vector<std::string> names = runtime_.containers();
@@ -164,7 +165,7 @@ class ContainerTest : public testing::Test {
 
   bool are_gone() const { return are_running(0); }
 
-  /// The value of an option of the container that was started at that place.
+  /// The value of an option of the container that was started as number `index`.
   std::string option(size_t index, const std::string& name) const {
     const std::string line = runtime_.calls("run").at(index);
     const size_t at = line.find(" --" + name + "=");
@@ -178,7 +179,7 @@ class ContainerTest : public testing::Test {
     return static_cast<uint16_t>(std::atoi(publish.c_str() + publish.find(':') + 1));
   }
 
-  /// What is in the folder of all containers.
+  /// How many entries the folder of all containers has.
   size_t folders() const {
     std::error_code error;
     const std::filesystem::directory_iterator all(settings_.folder, error);
@@ -188,10 +189,10 @@ class ContainerTest : public testing::Test {
   Folder folder_;
   FakeRuntime runtime_;
   SystemClock clock_;
-  ToldTasks told_;
+  RecordedReports reports_;
   HeldCalls calls_;
   HttpClient client_{
-      {.connections = 1'000, .connections_per_host = 1'000}};  // held calls keep theirs
+      {.connections = 1'000, .connections_per_host = 1'000}};  // held calls keep their connections
   ContainerSettings settings_;
   std::unique_ptr<ContainerRunner> runner_;
 };

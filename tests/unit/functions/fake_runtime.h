@@ -1,6 +1,6 @@
-// A container runtime that is a script: it plays `run`, `ps` and `rm` of podman with processes of
-// this machine, and writes down what it was called with. As with the real one, a container goes on
-// when the `run` that started it is killed.
+// FakeRuntime: a script that stands in for podman. It runs `run`, `ps` and `rm` with processes of
+// this machine and records its command lines. As with podman, a container continues to run when the
+// `run` that started it is killed.
 #pragma once
 
 #include <filesystem>
@@ -12,30 +12,30 @@ namespace millrace {
 
 class FakeRuntime {
  public:
-  /// In that folder.
+  /// Writes the script into `folder`.
   explicit FakeRuntime(std::filesystem::path folder);
-  /// Kills what is left.
+  /// Kills the containers that still run.
   ~FakeRuntime();
 
   std::string program() const { return folder_ / "podman"; }
 
-  /// What a container of that image does: lines of bash. `$data` is its folder, `$port` the port
-  /// that is published, `$1` and so on the command.
+  /// Defines what a container of this image runs, in bash. `$data` is its folder, `$port` the
+  /// published port, `$1` and so on are the words of the command.
   void add_image(const std::string& name, std::string_view script);
 
-  /// The command lines so far, of `verb` only; arguments with one blank between them.
+  /// All command lines of `verb` so far; arguments are separated by one blank.
   std::vector<std::string> calls(std::string_view verb) const;
 
   /// The names of the containers that exist.
   std::vector<std::string> containers() const;
 
-  /// A container that somebody has left behind.
+  /// Adds a container that an earlier process has left.
   void add_container(const std::string& name, const std::string& label);
 
-  /// Whether a process of that container runs.
+  /// Whether a process of this container runs.
   bool is_running(const std::string& name) const;
 
-  /// From now on `verb` fails with these words.
+  /// From now on `verb` fails with this message.
   void fail(const std::string& verb, std::string_view words);
   void heal(const std::string& verb);
 

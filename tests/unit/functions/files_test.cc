@@ -1,4 +1,4 @@
-// What is laid out is found again, and no name gets a file out of its folder.
+// Files of a task are written and read back, and no name leads outside the folder.
 #include "functions/files.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
-#include "tests/unit/functions/said.h"
+#include "tests/unit/functions/error_message.h"
 #include "tests/unit/functions/tar_maker.h"
 #include "tests/unit/functions/tree.h"
 
@@ -46,7 +46,7 @@ class FilesTest : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(FilesTest, AllFourTypesAreLaidOut) {
+TEST_F(FilesTest, WritesAllFourTypes) {
   const std::string tar = TarMaker()
                               .folder("./")
                               .folder("./bin/")
@@ -54,15 +54,16 @@ TEST_F(FilesTest, AllFourTypesAreLaidOut) {
                               .file("./data.txt", "some data")
                               .file("deep/er/file", "implied folders")
                               .finish();
-  ASSERT_EQ(said(lay_out_files({{"plain.txt", FileType::kPlain, "as it\0is"},
-                                {"sub/folder/plain", FileType::kPlain, "in folders"},
-                                {"missing", FileType::kPlain, ""},
-                                {"decoded", FileType::kBase64, base64_encode("\x01\x02\xff")},
-                                {"one", FileType::kTar, tar},
-                                {"sub/two", FileType::kTarGz, gzip(tar)},
-                                {"nothing", FileType::kTarGz, ""}},
-                               task())),
-            "");
+  ASSERT_EQ(
+      error_message(lay_out_files({{"plain.txt", FileType::kPlain, "as it\0is"},
+                                   {"sub/folder/plain", FileType::kPlain, "in folders"},
+                                   {"missing", FileType::kPlain, ""},
+                                   {"decoded", FileType::kBase64, base64_encode("\x01\x02\xff")},
+                                   {"one", FileType::kTar, tar},
+                                   {"sub/two", FileType::kTarGz, gzip(tar)},
+                                   {"nothing", FileType::kTarGz, ""}},
+                                  task())),
+      "");
   EXPECT_EQ(file_bytes(task() / "plain.txt"), "as it\0is");
   EXPECT_EQ(file_bytes(task() / "sub/folder/plain"), "in folders");
   EXPECT_TRUE(fs::exists(task() / "missing"));
@@ -78,11 +79,11 @@ TEST_F(FilesTest, AllFourTypesAreLaidOut) {
   }
 }
 
-TEST_F(FilesTest, AnyUserMayReadAndWriteAndNoFileRunsAsAnother) {
+TEST_F(FilesTest, GrantsAccessToAllUsersAndClearsSetuid) {
   const std::string tar =
       TarMaker().file("run", "x", 06755).file("data", "y", 0400).folder("inner").finish();
-  ASSERT_EQ(said(lay_out_files({{"a/plain", FileType::kPlain, "x"}, {"tar", FileType::kTar, tar}},
-                               task())),
+  ASSERT_EQ(error_message(lay_out_files(
+                {{"a/plain", FileType::kPlain, "x"}, {"tar", FileType::kTar, tar}}, task())),
             "");
   EXPECT_EQ(mode_of(task()), 0777);
   EXPECT_EQ(mode_of(task() / "a"), 0777);
@@ -93,18 +94,18 @@ TEST_F(FilesTest, AnyUserMayReadAndWriteAndNoFileRunsAsAnother) {
   EXPECT_EQ(mode_of(out("instance")), 0777);
 }
 
-TEST_F(FilesTest, Base64MayBeBrokenIntoLinesOrBeAJsonString) {
-  ASSERT_EQ(said(lay_out_files({{"lines", FileType::kBase64, "aGVs\r\nbG8=\n"},
-                                {"json", FileType::kBase64, "\"aGVsbG8=\""},
-                                {"empty", FileType::kBase64, ""}},
-                               task())),
+TEST_F(FilesTest, AcceptsBase64WithLineBreaksOrAsAJsonString) {
+  ASSERT_EQ(error_message(lay_out_files({{"lines", FileType::kBase64, "aGVs\r\nbG8=\n"},
+                                         {"json", FileType::kBase64, "\"aGVsbG8=\""},
+                                         {"empty", FileType::kBase64, ""}},
+                                        task())),
             "");
   EXPECT_EQ(file_bytes(task() / "lines"), "hello");
   EXPECT_EQ(file_bytes(task() / "json"), "hello");
   EXPECT_EQ(file_bytes(task() / "empty"), "");
 }
 
-TEST_F(FilesTest, WhatIsNoBase64IsAnErrorThatNamesTheFile) {
+TEST_F(FilesTest, NamesTheFileWithMalformedBase64) {
   for (const char* const text : {"aGVsbG8", "aGVs*G8=", "=", "\"", "aGVsbG8=x", "a-_b"}) {
     const Status done = lay_out_files({{"here.bin", FileType::kBase64, text}}, task());
     ASSERT_FALSE(done) << text;
@@ -114,21 +115,21 @@ TEST_F(FilesTest, WhatIsNoBase64IsAnErrorThatNamesTheFile) {
   }
 }
 
-TEST_F(FilesTest, GoodNamesAreTaken) {
+TEST_F(FilesTest, AcceptsValidNames) {
   const std::vector<std::string> names = {"a",      "a.b",     "...", "..a",
                                           "a..",    ".hidden", "a b", "-rf",
                                           "*",      "$HOME",   "~",   "a:b",
                                           "ünï",    "日本",    "a/b", "con",
                                           "a/.b/c", "%2e%2e",  "`x`", std::string(255, 'x')};
   for (const std::string& name : names) {
-    EXPECT_EQ(said(check_file_name(name)), "") << name;
-    ASSERT_EQ(said(lay_out_files({{name, FileType::kPlain, "x"}}, task())), "") << name;
+    EXPECT_EQ(error_message(check_file_name(name)), "") << name;
+    ASSERT_EQ(error_message(lay_out_files({{name, FileType::kPlain, "x"}}, task())), "") << name;
     EXPECT_EQ(file_bytes(task() / name), "x") << name;
     fs::remove_all(task());
   }
 }
 
-/// Names that would leave the folder, or be something else than they say.
+/// Names that lead outside the folder or are misleading.
 std::vector<std::string> hostile_names() {
   std::vector<std::string> names = {"",
                                     ".",
@@ -190,7 +191,7 @@ std::vector<std::string> hostile_names() {
   return names;
 }
 
-TEST_F(FilesTest, NoNameGetsOutOfTheFolder) {
+TEST_F(FilesTest, RefusesNamesThatLeaveTheFolder) {
   const std::vector<std::string> names = hostile_names();
   ASSERT_GE(names.size(), 40u);
   write(folder_.path() / "x", "outside");
@@ -208,7 +209,7 @@ TEST_F(FilesTest, NoNameGetsOutOfTheFolder) {
   }
 }
 
-TEST_F(FilesTest, TwoFilesMayNotMeet) {
+TEST_F(FilesTest, RefusesFilesThatOverlap) {
   using Files = std::vector<TaskFile>;
   const std::string tar = TarMaker().file("x", "1").finish();
   for (const Files& files :
@@ -221,13 +222,13 @@ TEST_F(FilesTest, TwoFilesMayNotMeet) {
   }
 }
 
-TEST_F(FilesTest, AFolderThatIsThereIsLeftAlone) {
+TEST_F(FilesTest, LeavesAnExistingFolderUnchanged) {
   write(task() / "mine", "x");
   EXPECT_FALSE(lay_out_files({{"a"}}, task()));
   EXPECT_EQ(file_bytes(task() / "mine"), "x");
 }
 
-TEST_F(FilesTest, AllFilesTogetherAreBounded) {
+TEST_F(FilesTest, LimitsTheTotalSizeOfAllFiles) {
   std::vector<TaskFile> files;
   for (int i = 0; i < 17; ++i) {
     files.push_back({fmt::format("f{}", i), FileType::kPlain, std::string(kMaxVariableBytes, 'x')});
@@ -237,11 +238,11 @@ TEST_F(FilesTest, AllFilesTogetherAreBounded) {
   EXPECT_THAT(done.error().message, HasSubstr("\"f16\": more than 64 MiB in all"));
   EXPECT_FALSE(fs::exists(task()));
   files.pop_back();
-  EXPECT_EQ(said(lay_out_files(files, task())), "");
+  EXPECT_EQ(error_message(lay_out_files(files, task())), "");
 }
 
-TEST_F(FilesTest, WhatIsLeftBecomesVariables) {
-  ASSERT_EQ(said(lay_out_files({}, task())), "");
+TEST_F(FilesTest, ReadsTheFilesOfAFunctionAsVariables) {
+  ASSERT_EQ(error_message(lay_out_files({}, task())), "");
   write(out("instance") / "b.json", R"({"a": 1})");
   write(out("instance") / "a", "just text\n");
   write(out("workflow") / "raw", std::string_view("\x00\x01", 2));
@@ -261,8 +262,8 @@ TEST_F(FilesTest, WhatIsLeftBecomesVariables) {
                                          "namespace latin application/octet-stream 4"));
 }
 
-TEST_F(FilesTest, AFolderComesBackAsItWas) {
-  ASSERT_EQ(said(lay_out_files({}, task())), "");
+TEST_F(FilesTest, RestoresAFolderFromItsVariable) {
+  ASSERT_EQ(error_message(lay_out_files({}, task())), "");
   write(out("instance") / "site" / "index.html", "<p>");
   write(out("instance") / "site" / "sub" / "ünï.txt", "ä");
   write(out("instance") / "site" / ("long" + std::string(200, 'x')), "long");
@@ -275,8 +276,9 @@ TEST_F(FilesTest, AFolderComesBackAsItWas) {
   EXPECT_EQ(first->front().value.content_type, "application/gzip");
 
   const fs::path again = folder_.path() / "again";
-  ASSERT_EQ(said(lay_out_files({{"site", FileType::kTarGz, first->front().value.bytes}}, again)),
-            "");
+  ASSERT_EQ(
+      error_message(lay_out_files({{"site", FileType::kTarGz, first->front().value.bytes}}, again)),
+      "");
   EXPECT_EQ(tree_of(again / "site"), tree_of(out("instance") / "site"));
   EXPECT_EQ(mode_of(again / "site/index.html"), 0777);
 
@@ -286,8 +288,8 @@ TEST_F(FilesTest, AFolderComesBackAsItWas) {
   EXPECT_EQ(second->front().value.bytes, first->front().value.bytes);
 }
 
-TEST_F(FilesTest, AFunctionMayHaveRemovedWhereItLeavesThings) {
-  ASSERT_EQ(said(lay_out_files({}, task())), "");
+TEST_F(FilesTest, AllowsAFunctionToRemoveItsOutputFolders) {
+  ASSERT_EQ(error_message(lay_out_files({}, task())), "");
   fs::remove_all(out("workflow"));
   write(out("instance") / "a", "1");
   EXPECT_EQ(collect_variables(task())->size(), 1u);
@@ -295,16 +297,16 @@ TEST_F(FilesTest, AFunctionMayHaveRemovedWhereItLeavesThings) {
   EXPECT_TRUE(collect_variables(task())->empty());
 }
 
-/// What a function may leave that no variable can be made of.
-struct Left {
+/// Output of a function that cannot become a variable.
+struct BadOutput {
   const char* what;
-  std::function<void(const fs::path& out)> leave;
-  const char* said;
+  std::function<void(const fs::path& out)> create;
+  const char* message;
 };
 
-std::vector<Left> bad_leavings() {
+std::vector<BadOutput> bad_outputs() {
   const auto socket_at = [](const fs::path& path) {
-    // sockaddr_un is short: by way of the folder.
+    // sockaddr_un holds short paths only, so the socket is bound inside its folder.
     sockaddr_un address{.sun_family = AF_UNIX};
     std::strncpy(address.sun_path, path.filename().c_str(), sizeof address.sun_path - 1);
     const fs::path before = fs::current_path();
@@ -334,19 +336,19 @@ std::vector<Left> bad_leavings() {
          fs::remove_all(o / "instance");
          fs::create_symlink("/etc", o / "instance");
        },
-       "\"instance\" is no folder any more"},
+       "\"instance\" is not a folder any more"},
       {"out that is a link",
        [](const fs::path& o) {
          fs::remove_all(o);
          fs::create_symlink("/", o);
        },
-       "\"out\" is no folder any more"},
+       "\"out\" is not a folder any more"},
       {"out that is a file",
        [](const fs::path& o) {
          fs::remove_all(o);
          write(o, "x");
        },
-       "\"out\" is no folder any more"},
+       "\"out\" is not a folder any more"},
       {"a fifo", [](const fs::path& o) { ::mkfifo((o / "instance/f").c_str(), 0666); }, "\"f\""},
       {"a fifo in a folder",
        [](const fs::path& o) {
@@ -355,7 +357,7 @@ std::vector<Left> bad_leavings() {
        },
        "entry \"f\""},
       {"a socket", [=](const fs::path& o) { socket_at(o / "instance/s"); }, "\"s\""},
-      {"a file too large",
+      {"a file that is too large",
        [](const fs::path& o) { write(o / "instance/f", std::string(kMaxVariableBytes + 1, 'x')); },
        "larger than 4194304 bytes"},
       {"a sparse file",
@@ -370,25 +372,25 @@ std::vector<Left> bad_leavings() {
          fs::resize_file(o / "instance/d/f", uint64_t{1} << 40);
        },
        "entry \"f\": it is larger than"},
-      {"a name that is no key", [](const fs::path& o) { write(o / "instance/a b", "x"); },
-       "no key of a variable"},
+      {"a name that is not a valid key", [](const fs::path& o) { write(o / "instance/a b", "x"); },
+       "not a valid variable key"},
       {"a hidden file", [](const fs::path& o) { write(o / "instance/.x", "x"); },
-       "no key of a variable"},
+       "not a valid variable key"},
       {"a name with an escape", [](const fs::path& o) { write(o / "instance/a\x1b[2J", "x"); },
        "a\\x1b[2J"},
       {"a long name",
        [](const fs::path& o) { write(o / ("instance/" + std::string(101, 'x')), ""); },
-       "no key of a variable"},
-      {"a name in a folder that nobody could unpack",
+       "not a valid variable key"},
+      {"a name in a folder that no archive may have",
        [](const fs::path& o) { write(o / "instance/d/a\nb", "x"); }, "control characters"},
-      {"too deep a folder",
+      {"a folder that is too deep",
        [](const fs::path& o) {
          fs::path deep = o / "instance/d";
          for (size_t i = 0; i <= kMaxFileDepth; ++i) deep /= "x";
          write(deep, "x");
        },
        "parts at most"},
-      {"a folder that does not shrink",
+      {"a folder that is too large when compressed",
        [](const fs::path& o) {
          std::string noise(kMaxVariableBytes + 100'000, '\0');
          uint32_t state = 1;
@@ -396,7 +398,7 @@ std::vector<Left> bad_leavings() {
            byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
          write(o / "instance/d/f", noise);
        },
-       "as an archive it is larger"},
+       "its archive is larger"},
       {"too many files",
        [](const fs::path& o) {
          for (size_t i = 0; i <= kMaxFileVariables; ++i)
@@ -409,7 +411,7 @@ std::vector<Left> bad_leavings() {
            write(o / fmt::format("instance/d/{}", i), "");
        },
        "more than 10000 entries"},
-      {"too much in all",
+      {"files that are too large together",
        [](const fs::path& o) {
          for (int i = 0; i < 17; ++i) {
            write(o / fmt::format("instance/f{}", i), std::string(kMaxVariableBytes, 'x'));
@@ -419,14 +421,14 @@ std::vector<Left> bad_leavings() {
   };
 }
 
-TEST_F(FilesTest, WhatCanBeNoVariableIsAnErrorThatNamesIt) {
-  for (const Left& left : bad_leavings()) {
-    ASSERT_EQ(said(lay_out_files({}, task())), "");
-    left.leave(task() / "out");
+TEST_F(FilesTest, NamesAFileThatCannotBecomeAVariable) {
+  for (const BadOutput& bad : bad_outputs()) {
+    ASSERT_EQ(error_message(lay_out_files({}, task())), "");
+    bad.create(task() / "out");
     const Result<std::vector<TaskVariable>> variables = collect_variables(task());
-    ASSERT_FALSE(variables) << left.what;
-    EXPECT_EQ(variables.error().code, kFunctionFiles) << left.what;
-    EXPECT_THAT(variables.error().message, HasSubstr(left.said)) << left.what;
+    ASSERT_FALSE(variables) << bad.what;
+    EXPECT_EQ(variables.error().code, kFunctionFiles) << bad.what;
+    EXPECT_THAT(variables.error().message, HasSubstr(bad.message)) << bad.what;
     fs::remove_all(task());
   }
 }

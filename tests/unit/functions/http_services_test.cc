@@ -12,21 +12,21 @@ namespace {
 using testing::ElementsAre;
 using testing::StartsWith;
 
-/// Hears each report as a word: `started`, `alive`, and `ended` with the result or the error.
-class HearingSink : public TaskSink {
+/// Records each report as a word: `started`, `alive`, or `ended` with the result or the error.
+class RecordingSink : public TaskSink {
  public:
   void report(TaskReport report, std::function<void()>) override {
     std::string word = "?";
     if (std::holds_alternative<TaskStarted>(report.what)) word = "started";
-    if (std::holds_alternative<TaskAlive>(report.what)) word = "alive";
+    if (std::holds_alternative<TaskHeartbeat>(report.what)) word = "alive";
     if (auto* const ended = std::get_if<TaskEnded>(&report.what)) {
       word = in_words(*ended);
       for (const TaskVariable& variable : ended->variables) word += " +" + variable.key;
     }
-    heard.add(std::move(word));
+    words.add(std::move(word));
   }
 
-  Heard<std::string> heard;
+  Heard<std::string> words;
 };
 
 bool hangs(const HttpPeer::Request&, HttpPeer::Connection& connection) {
@@ -34,7 +34,7 @@ bool hangs(const HttpPeer::Request&, HttpPeer::Connection& connection) {
   return false;
 }
 
-TEST(HttpServices, AnAttemptIsOneRequestWhateverBecomesOfItsConnection) {
+TEST(HttpServices, SendsOneRequestForAnAttemptEvenIfItsConnectionBreaks) {
   constexpr size_t kIdle = 6;
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -42,21 +42,21 @@ TEST(HttpServices, AnAttemptIsOneRequestWhateverBecomesOfItsConnection) {
     return gate.pass() && connection.answer(200, "done");
   });
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   for (uint8_t i = 0; i < kIdle; ++i) services.run(task_for(peer.url("/warms"), i));
   ASSERT_EQ(peer.requests(kIdle).size(), kIdle);
   gate.open();
-  ASSERT_EQ(sink.heard.wait_for(2 * kIdle).size(), 2 * kIdle);
-  ASSERT_EQ(peer.connections(), kIdle) << "they stay, and may be used again";
+  ASSERT_EQ(sink.words.wait_for(2 * kIdle).size(), 2 * kIdle);
+  ASSERT_EQ(peer.connections(), kIdle) << "the connections stay open and may be reused";
 
   services.run(task_for(peer.url("/dies"), 100));
-  EXPECT_THAT(sink.heard.wait_for(2 * kIdle + 2).back(),
+  EXPECT_THAT(sink.words.wait_for(2 * kIdle + 2).back(),
               StartsWith("millrace.function.unavailable: "));
   EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
 }
 
-TEST(HttpServices, SilenceIsCountedFromTheLastByteOfTheAnswer) {
+TEST(HttpServices, CountsTheTimeSinceTheLastByteOfTheAnswer) {
   constexpr Duration kQuiet{5};
   Gate byte;
   Gate end;
@@ -65,12 +65,12 @@ TEST(HttpServices, SilenceIsCountedFromTheLastByteOfTheAnswer) {
            connection.send("a") && end.pass() && connection.send("b");
   });
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   const Task task = task_for(peer.url());
-  EXPECT_EQ(services.silence(task.id), std::nullopt);
+  EXPECT_EQ(services.since_heartbeat(task.id), std::nullopt);
   services.run(task);
-  sink.heard.wait_for(1);
+  sink.words.wait_for(1);
   const auto comes_to = [&](const auto& condition) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!condition()) {
@@ -79,80 +79,80 @@ TEST(HttpServices, SilenceIsCountedFromTheLastByteOfTheAnswer) {
     }
     return true;
   };
-  ASSERT_TRUE(comes_to([&] { return services.silence(task.id) >= kQuiet; }));
+  ASSERT_TRUE(comes_to([&] { return services.since_heartbeat(task.id) >= kQuiet; }));
   const auto before = std::chrono::steady_clock::now();
   byte.open();
   EXPECT_TRUE(comes_to([&] {
     const auto since = std::chrono::steady_clock::now() - before;
-    return services.silence(task.id) < std::chrono::floor<Duration>(since) + kQuiet;
-  })) << "the byte is not a sign of life";
+    return services.since_heartbeat(task.id) < std::chrono::floor<Duration>(since) + kQuiet;
+  })) << "the byte is not a heartbeat";
   end.open();
-  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "ended ab"));
-  EXPECT_TRUE(comes_to([&] { return !services.silence(task.id); }));
+  EXPECT_THAT(sink.words.wait_for(2), ElementsAre("started", "ended ab"));
+  EXPECT_TRUE(comes_to([&] { return !services.since_heartbeat(task.id); }));
 }
 
-TEST(HttpServices, LookReportsAStartedTaskAgain) {
+TEST(HttpServices, ReportsAStartedTaskAgainWhenItIsAsked) {
   HttpPeer peer(hangs);
   HttpClient client({.connections_per_host = 1});
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   services.run(task_for(peer.url()));
   services.run(task_for(peer.url(), 2));
-  sink.heard.wait_for(1);
-  EXPECT_TRUE(services.look(task_for("").id));
-  EXPECT_FALSE(services.look(task_for("", 2).id)) << "it waits for a connection";
-  EXPECT_FALSE(services.look(task_for("", 3).id));
-  EXPECT_THAT(sink.heard.wait_for(2), ElementsAre("started", "started"));
+  sink.words.wait_for(1);
+  EXPECT_TRUE(services.check_started(task_for("").id));
+  EXPECT_FALSE(services.check_started(task_for("", 2).id)) << "the task waits for a connection";
+  EXPECT_FALSE(services.check_started(task_for("", 3).id));
+  EXPECT_THAT(sink.words.wait_for(2), ElementsAre("started", "started"));
 }
 
-TEST(HttpServices, ATaskHasStartedWhenItsRequestGoesOut) {
+TEST(HttpServices, ReportsTheStartWhenTheRequestIsSent) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return gate.pass() && connection.answer(200, "done");
   });
   HttpClient client({.connections_per_host = 1});
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   services.run(task_for(peer.url("/first")));
   services.run(task_for(peer.url("/second"), 2));
   peer.requests(1);
-  EXPECT_THAT(sink.heard.wait_for(1), ElementsAre("started"));
+  EXPECT_THAT(sink.words.wait_for(1), ElementsAre("started"));
   gate.open();
-  EXPECT_THAT(sink.heard.wait_for(4),
+  EXPECT_THAT(sink.words.wait_for(4),
               ElementsAre("started", "ended done", "started", "ended done"));
 }
 
-TEST(HttpServices, ATaskThatIsRunTwiceAtATimeIsSentOnce) {
+TEST(HttpServices, SendsATaskOnceIfItIsRunTwice) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return gate.pass() && connection.answer(200, "done");
   });
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   services.run(task_for(peer.url()));
   services.run(task_for(peer.url()));
   gate.open();
-  sink.heard.wait_for(2);
+  sink.words.wait_for(2);
   services.run(task_for(peer.url(), 2));
-  EXPECT_THAT(sink.heard.wait_for(4),
+  EXPECT_THAT(sink.words.wait_for(4),
               ElementsAre("started", "ended done", "started", "ended done"));
   EXPECT_EQ(peer.requests(2).size(), 2u);
 }
 
-TEST(HttpServices, StopEndsTheRequestAndAsksTheServiceToEndToo) {
+TEST(HttpServices, EndsARequestAndSendsADeleteWhenATaskIsStopped) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return request.method == "DELETE" ? connection.answer(204) : hangs(request, connection);
   });
   HttpClient client({.connections_per_host = 1});
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   services.run(task_for(peer.url("/pay")));
   const Task waiting = task_for(peer.url("/pay"), 2);
   services.run(waiting);
-  sink.heard.wait_for(1);
+  sink.words.wait_for(1);
   peer.requests(1);
-  services.stop(waiting.id);  // nothing was sent of it, so nobody is asked to end it
+  services.stop(waiting.id);  // it was not sent, so no DELETE is sent
   services.stop(task_for("").id);
   services.stop(*parse_instance_id("0190b5a4-7c1e-7f2a-8000-00000000ffff"));
 
@@ -161,37 +161,37 @@ TEST(HttpServices, StopEndsTheRequestAndAsksTheServiceToEndToo) {
   EXPECT_EQ(requests.back().method, "DELETE");
   EXPECT_EQ(requests.back().target, "/pay");
   EXPECT_EQ(requests.back().header("Direktiv-ActionID"), to_string(task_for("").id));
-  EXPECT_THAT(sink.heard.all(), ElementsAre("started"));
+  EXPECT_THAT(sink.words.all(), ElementsAre("started"));
 }
 
-TEST(HttpServices, AtItsEndNobodyIsAskedToEndAndNothingIsTold) {
+TEST(HttpServices, SendsAndReportsNothingAtItsEnd) {
   HttpPeer peer(hangs);
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   {
     HttpServices services(client, sink);
     services.run(task_for(peer.url()));
-    sink.heard.wait_for(1);
+    sink.words.wait_for(1);
   }
-  EXPECT_THAT(sink.heard.all(), ElementsAre("started"));
+  EXPECT_THAT(sink.words.all(), ElementsAre("started"));
   EXPECT_EQ(peer.requests(1).size(), 1u);
 }
 
-TEST(HttpServices, FilesNeedAFolderThatIsShared) {
+TEST(HttpServices, RefusesATaskWithFiles) {
   HttpPeer peer(answers(200));
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   HttpServices services(client, sink);
   Task task = task_for(peer.url());
   task.files.push_back({.name = "order.json"});
   services.run(task);
-  EXPECT_THAT(sink.heard.wait_for(1), ElementsAre(StartsWith("millrace.function.files: ")));
+  EXPECT_THAT(sink.words.wait_for(1), ElementsAre(StartsWith("millrace.function.files: ")));
 }
 
-TEST(HttpServices, TasksThatAreRunAndStoppedByManyThreadsEachEndOnce) {
+TEST(HttpServices, EndsEachTaskOnceWhenManyThreadsRunAndStopTasks) {
   HttpPeer peer(answers(200, "done"));
   HttpClient client;
-  HearingSink sink;
+  RecordingSink sink;
   {
     HttpServices services(client, sink);
     std::vector<std::thread> threads;
@@ -206,13 +206,13 @@ TEST(HttpServices, TasksThatAreRunAndStoppedByManyThreadsEachEndOnce) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    // Those that are not stopped end; of the others some may have been quicker.
+    // Tasks that are not stopped end. Some of the others may end before they are stopped.
     const auto ends = [](const std::vector<std::string>& all) {
       return std::count(all.begin(), all.end(), "ended done");
     };
-    sink.heard.wait_until([&](const auto& all) { return ends(all) >= 300; });
-    EXPECT_GE(ends(sink.heard.all()), 300);
-    EXPECT_LE(ends(sink.heard.all()), 400);
+    sink.words.wait_until([&](const auto& all) { return ends(all) >= 300; });
+    EXPECT_GE(ends(sink.words.all()), 300);
+    EXPECT_LE(ends(sink.words.all()), 400);
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(OutputLinesTest, PiecesBecomeLines) {
+TEST(OutputLines, JoinsPiecesIntoLines) {
   OutputAllowance left;
   OutputLines lines;
   EXPECT_THAT(lines.add("on", left), IsEmpty());
@@ -20,7 +20,7 @@ TEST(OutputLinesTest, PiecesBecomeLines) {
   EXPECT_THAT(lines.finish(left), IsEmpty());
 }
 
-TEST(OutputLinesTest, EveryLineIsText) {
+TEST(OutputLines, ReplacesInvalidUtf8) {
   OutputAllowance left;
   OutputLines lines;
   EXPECT_THAT(lines.add("gr\xfc\xdf\x65\ngrüße\n", left), ElementsAre("gr??e", "grüße"));
@@ -29,35 +29,35 @@ TEST(OutputLinesTest, EveryLineIsText) {
   EXPECT_THAT(lines.add("ü\n", left), ElementsAre(full));
 }
 
-TEST(OutputLinesTest, ALongLineIsCutHoweverItComes) {
+TEST(OutputLines, CutsALongLine) {
   OutputAllowance left;
   OutputLines lines;
   for (int i = 0; i < 100; ++i) EXPECT_THAT(lines.add(std::string(1000, 'x'), left), IsEmpty());
   EXPECT_THAT(lines.add("\nnext\n", left), ElementsAre(std::string(kMaxOutputLine, 'x'), "next"));
 }
 
-TEST(OutputLinesTest, SoManyAreToldAndThenThatThereWereMore) {
+TEST(OutputLines, LimitsTheNumberOfLinesAndReportsThatThereWereMore) {
   OutputAllowance left;
   OutputLines first;
   OutputLines second;
   std::string text;
   for (size_t i = 0; i < kMaxOutputLines; ++i) text += "x\n";
   EXPECT_EQ(first.add(text, left).size(), kMaxOutputLines);
-  EXPECT_THAT(second.add("y\nz\n", left), ElementsAre("(what it printed beyond this is left out)"));
+  EXPECT_THAT(second.add("y\nz\n", left), ElementsAre("(further output is left out)"));
   EXPECT_THAT(first.add("y\n", left), IsEmpty());
 }
 
-TEST(OutputLinesTest, SoManyBytesAreTold) {
+TEST(OutputLines, LimitsTheNumberOfBytes) {
   OutputAllowance left;
   OutputLines lines;
   std::string full(kMaxOutputLine, 'x');
   full += '\n';
-  size_t told = 0;
+  size_t count = 0;
   for (int i = 0; i < 100; ++i) {
-    for (const std::string& line : lines.add(full, left)) told += line.size();
+    for (const std::string& line : lines.add(full, left)) count += line.size();
   }
-  EXPECT_LE(told, kMaxOutputBytes + 100);
-  EXPECT_GE(told, kMaxOutputBytes);
+  EXPECT_LE(count, kMaxOutputBytes + 100);
+  EXPECT_GE(count, kMaxOutputBytes);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The same on the real podman, where it can run here: with an image made of this system's shell,
-// so that nothing is fetched.
+// Container functions on podman, if it can run on this machine. The image is made from the shell of
+// this system, so that nothing is downloaded.
 #include "tests/support/podman.h"
 
 #include <fstream>
@@ -18,7 +18,7 @@
 #include "os/programs.h"
 #include "tests/support/folder.h"
 #include "tests/support/process.h"
-#include "tests/unit/functions/told_tasks.h"
+#include "tests/unit/functions/recorded_reports.h"
 
 namespace millrace {
 namespace {
@@ -29,7 +29,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Of this process: others may run the same test.
+// Unique for this process: other processes may run the same test.
 const std::string kData = fmt::format("podman-test-{}", ::getpid());
 const std::string kImage = fmt::format("localhost/millrace-test-{}:latest", ::getpid());
 
@@ -43,19 +43,19 @@ class PodmanTest : public testing::Test {
     settings_.runtime = "podman";
     settings_.folder = folder_.path() / "functions";
     settings_.data_id = kData;
-    runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
+    runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, reports_);
   }
   void TearDown() override {
     if (!image_->missing().empty()) return;
     runner_.reset();
-    EXPECT_EQ(left(), "");
+    EXPECT_EQ(containers(), "");
   }
 
   static Task task(uint8_t number, const std::string& script, bool isolated = true) {
     InstanceId id;
     id.bytes[15] = number;
     return {.id = id,
-            .space = "space",
+            .ns = "space",
             .target = Container{.isolated = isolated,
                                 .image = kImage,
                                 .cmd = fmt::format("/bin/sh -c '{}'", script)},
@@ -65,11 +65,11 @@ class PodmanTest : public testing::Test {
 
   TaskEnded run(const Task& task) {
     runner_->run(task);
-    return told_.end_of(task.id);
+    return reports_.end_of(task.id);
   }
 
-  /// Containers of this test.
-  static std::string left() {
+  /// The ids of the containers of this test.
+  static std::string containers() {
     return podman({"ps", "--all", "--quiet", fmt::format("--filter=label=millrace.data={}", kData)})
         .output;
   }
@@ -78,12 +78,12 @@ class PodmanTest : public testing::Test {
   Folder folder_;
   ContainerSettings settings_;
   SystemClock clock_;
-  ToldTasks told_;
+  RecordedReports reports_;
   HttpClient client_;
   std::unique_ptr<ContainerRunner> runner_;
 };
 
-TEST_F(PodmanTest, AnIsolatedFunctionAnswersByTheProtocol) {
+TEST_F(PodmanTest, RunsAnIsolatedFunctionThatAnswersThroughItsFolder) {
   const Task greet = task(1, R"(
     cd /direktiv-data
     cat vars/note >> out.log
@@ -97,16 +97,16 @@ TEST_F(PodmanTest, AnIsolatedFunctionAnswersByTheProtocol) {
   EXPECT_EQ(*ended.result, R"({"a":1})");
   ASSERT_EQ(ended.variables.size(), 1u);
   EXPECT_EQ(ended.variables[0].value.bytes, "left\n");
-  EXPECT_THAT(told_.output(greet.id), testing::ElementsAre("complaint", "hello", "only output"));
+  EXPECT_THAT(reports_.output(greet.id), testing::ElementsAre("complaint", "hello", "only output"));
 }
 
-TEST_F(PodmanTest, AnIsolatedFunctionThatKnowsNothingOfItAnswersByItsStreams) {
+TEST_F(PodmanTest, RunsAnIsolatedFunctionThatAnswersThroughItsStandardStreams) {
   const TaskEnded ended = run(task(1, "echo complaint >&2; cat"));
   ASSERT_TRUE(ended.result) << ended.result.error().message;
   EXPECT_EQ(*ended.result, R"({"a":1})");
 }
 
-TEST_F(PodmanTest, TheContainerMayDoLittle) {
+TEST_F(PodmanTest, RestrictsTheContainer) {
   const TaskEnded ended = run(task(1, R"(
     echo x > /file 2> /dev/null && echo "the root can be written"
     echo x > /tmp/file || echo "/tmp can not be written"
@@ -120,13 +120,13 @@ TEST_F(PodmanTest, TheContainerMayDoLittle) {
   EXPECT_EQ(*ended.result, "CapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n");
 }
 
-TEST_F(PodmanTest, TheMemoryOfItsSizeIsAllThatItGets) {
+TEST_F(PodmanTest, LimitsTheMemoryBySize) {
   const TaskEnded ended = run(task(1, R"(perl -e "my @x; push @x, q(x) x 1000000 while 1")"));
   ASSERT_FALSE(ended.result);
   EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
 }
 
-TEST_F(PodmanTest, FailuresSayWhy) {
+TEST_F(PodmanTest, ReportsWhyAFunctionFails) {
   const TaskEnded failed = run(task(1, "echo oh no >&2; exit 3"));
   ASSERT_FALSE(failed.result);
   EXPECT_THAT(failed.result.error().message, HasSubstr("ended with code 3: oh no"));
@@ -141,25 +141,25 @@ TEST_F(PodmanTest, FailuresSayWhy) {
   EXPECT_EQ(none.result.error().code, kFunctionUnavailable);
 }
 
-TEST_F(PodmanTest, OneThatIsStoppedIsGone) {
+TEST_F(PodmanTest, RemovesAStoppedContainer) {
   const Task hang = task(1, "trap : TERM INT; while :; do sleep 1; done");
   runner_->run(hang);
-  ASSERT_TRUE(eventually([&] { return left() != ""; }));
+  ASSERT_TRUE(eventually([&] { return containers() != ""; }));
   runner_->stop(hang.id);
-  EXPECT_TRUE(eventually([&] { return left() == ""; }));
+  EXPECT_TRUE(eventually([&] { return containers() == ""; }));
 }
 
-TEST_F(PodmanTest, WhatACrashLeavesIsRemovedAtTheNextStart) {
+TEST_F(PodmanTest, RemovesContainersThatACrashHasLeft) {
   const ProcessEnd started =
       podman({"run", "--detach", "--rm", "--stop-timeout=0",
               fmt::format("--label=millrace.data={}", kData), kImage, "/bin/sleep", "1000"});
   ASSERT_EQ(started.code, 0) << started.errors;
   runner_ = nullptr;
-  runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, told_);
-  EXPECT_TRUE(eventually([&] { return left() == ""; }));
+  runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, reports_);
+  EXPECT_TRUE(eventually([&] { return containers() == ""; }));
 }
 
-TEST_F(PodmanTest, AReusableFunctionIsCalledByHttp) {
+TEST_F(PodmanTest, RunsAReusableFunctionOverHttp) {
   Task served = task(1, "", false);
   std::string quoted = kPerlServer;
   for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 4) {

@@ -1,4 +1,4 @@
-// Somebody who listens on a port of this machine, as a container would.
+// PortListener: listens on a port of this machine, like a container.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Connections are made, and neither taken nor closed but by take().
+/// The kernel completes connections; only take() accepts them, and nothing else closes them.
 class PortListener {
  public:
   explicit PortListener(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,4 +1,4 @@
-// Time is moved by hand: a connection has to stay open for a tenth of a second.
+// The test sets the time itself: a connection must stay open for a tenth of a second.
 #include "functions/ready_probe.h"
 
 #include <gtest/gtest.h>
@@ -13,46 +13,46 @@ namespace {
 
 constexpr Duration kMoment{100};
 
-TEST(ReadyProbeTest, NobodyListens) {
+TEST(ReadyProbe, IsNotReadyWhileNoProcessListens) {
   ReadyProbe probe;
   EXPECT_NE(probe.port(), 0);
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(probe.look(i * kMoment));
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(probe.poll(i * kMoment));
 }
 
-TEST(ReadyProbeTest, WithoutADescriptorThereIsNoPortAndNobodyListens) {
+TEST(ReadyProbe, HasNoPortWithoutADescriptor) {
   const FewDescriptors none(0);
   ReadyProbe probe;
   EXPECT_EQ(probe.port(), 0);
-  EXPECT_FALSE(probe.look(kMoment));
+  EXPECT_FALSE(probe.poll(kMoment));
 }
 
-TEST(ReadyProbeTest, WhoeverKeepsAConnectionListens) {
+TEST(ReadyProbe, IsReadyWhenAConnectionStaysOpen) {
   ReadyProbe probe;
-  EXPECT_FALSE(probe.look(Duration(0)));
+  EXPECT_FALSE(probe.poll(Duration(0)));
   PortListener listener(probe.port());
   Duration now = kMoment;
-  EXPECT_TRUE(eventually([&] { return probe.look(now += kMoment); }));
-  // It is hung up then: one that serves one connection after the other waits for its end.
+  EXPECT_TRUE(eventually([&] { return probe.poll(now += kMoment); }));
+  // The probe closes the connection: a program that serves one connection at a time waits for that.
   const Descriptor peer = listener.take();
   char byte = 0;
   EXPECT_EQ(::read(peer.fd(), &byte, 1), 0);
 }
 
-TEST(ReadyProbeTest, WhoeverClosesItAtOnceDoesNotYet) {
+TEST(ReadyProbe, IsNotReadyWhileConnectionsAreClosedAtOnce) {
   ReadyProbe probe;
   PortListener listener(probe.port());
   Duration now{0};
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(probe.look(now));
+    EXPECT_FALSE(probe.poll(now));
     listener.take();
     now += kMoment;
-    EXPECT_FALSE(probe.look(now));  // sees that it is closed
+    EXPECT_FALSE(probe.poll(now));  // notices that the connection is closed
     now += kMoment;
   }
-  EXPECT_TRUE(eventually([&] { return probe.look(now += kMoment); }));
+  EXPECT_TRUE(eventually([&] { return probe.poll(now += kMoment); }));
 }
 
-TEST(ReadyProbeTest, TwoHoldTwoPorts) {
+TEST(ReadyProbe, TakesAnotherPortThanEarlierProbes) {
   const ReadyProbe first;
   const ReadyProbe second;
   EXPECT_NE(first.port(), second.port());

@@ -1,5 +1,4 @@
-// What tests of calls over HTTP share: a task, what its service answers, and how it ended, in
-// words.
+// For tests of calls over HTTP: a task, a peer that answers it, and the end of a task as a string.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ inline Task task_for(std::string url, uint8_t number = 1) {
   task.id = *parse_instance_id("0190b5a4-7c1e-7f2a-8000-000000000000");
   task.id.bytes[15] = number;
   task.instance = *parse_instance_id("0190b5a4-7c1e-7f2a-8000-000000000002");
-  task.space = "shop";
+  task.ns = "shop";
   task.state = "charge";
   task.attempt = 3;
   task.target = HttpService{std::move(url)};

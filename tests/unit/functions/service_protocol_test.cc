@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// How a call ends.
+/// The end of a call, as in_words() gives it.
 std::string call(const std::string& url, const Task& task = task_for(""),
                  const std::string& folder = "") {
   Heard<std::string> heard;
@@ -23,13 +23,13 @@ std::string call(const std::string& url, const Task& task = task_for(""),
   return all.empty() ? "" : all.front();
 }
 
-/// How a call ends whose service does that.
+/// The end of a call that `handler` answers.
 std::string end_of(HttpPeer::Handler handler) {
   HttpPeer peer(std::move(handler));
   return call(peer.url());
 }
 
-TEST(ServiceProtocol, ACallPostsTheInputAndSaysWhatOf) {
+TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   HttpPeer peer(answers(200, R"({"paid":true})"));
   Task task = task_for(peer.url("/pay"));
   task.deadline = *parse_rfc3339("2021-09-01T12:00:00Z");
@@ -52,7 +52,7 @@ TEST(ServiceProtocol, ACallPostsTheInputAndSaysWhatOf) {
   EXPECT_EQ(peer.requests(2).back().header("Direktiv-TempDir"), "/mnt/files");
 }
 
-TEST(ServiceProtocol, AnErrorCodeIsTheFunctionsErrorWhateverTheStatus) {
+TEST(ServiceProtocol, TakesAnErrorCodeWhateverTheStatus) {
   const Headers error = {{"direktiv-errorcode", "card.declined"},
                          {"direktiv-errormessage", "no funds"}};
   EXPECT_EQ(end_of(answers(200, "ignored", error)), "card.declined: no funds");
@@ -69,7 +69,7 @@ TEST(ServiceProtocol, AnErrorCodeIsTheFunctionsErrorWhateverTheStatus) {
   EXPECT_EQ(end_of(answers(200, "fine", {{"Direktiv-ErrorMessage", "of nothing"}})), "ended fine");
 }
 
-TEST(ServiceProtocol, AnErrorCodeMustBeAnIdentifier) {
+TEST(ServiceProtocol, RefusesAMalformedErrorCode) {
   EXPECT_THAT(
       end_of(answers(200, "",
                      {{"Direktiv-ErrorCode", "no code!"}, {"Direktiv-ErrorMessage", "it broke"}})),
@@ -79,14 +79,14 @@ TEST(ServiceProtocol, AnErrorCodeMustBeAnIdentifier) {
               StartsWith("millrace.function.status: "));
 }
 
-TEST(ServiceProtocol, AnotherStatusThanSuccessIsAnErrorThatShowsTheHeadOfTheAnswer) {
+TEST(ServiceProtocol, FailsOnAnErrorStatusAndShowsTheStartOfTheAnswer) {
   EXPECT_EQ(end_of(answers(500, "out of paper")),
             "millrace.function.status: the function answered with HTTP 500: out of paper");
   EXPECT_THAT(end_of(answers(404)), StartsWith("millrace.function.status: "));
   EXPECT_THAT(end_of(answers(302, "", {{"Location", "/there"}})),
               StartsWith("millrace.function.status: "));
   EXPECT_EQ(end_of(answers(204)), "ended ");
-  // Cut between two characters; what is no UTF-8 becomes ASCII.
+  // The text is cut between two characters; bytes that are not UTF-8 are replaced.
   EXPECT_EQ(end_of(answers(500, std::string(255, 'a') + "\xC3\xA4 and so on")),
             "millrace.function.status: the function answered with HTTP 500: " +
                 std::string(255, 'a') + "...");
@@ -94,7 +94,7 @@ TEST(ServiceProtocol, AnotherStatusThanSuccessIsAnErrorThatShowsTheHeadOfTheAnsw
             "millrace.function.status: the function answered with HTTP 500: caf?");
 }
 
-TEST(ServiceProtocol, AServiceThatGivesNoAnswerIsUnavailable) {
+TEST(ServiceProtocol, ReportsAServiceWithoutAnAnswerAsUnavailable) {
   const auto sends = [](std::string bytes) {
     return end_of([=](const HttpPeer::Request&, HttpPeer::Connection& connection) {
       connection.send(bytes);
@@ -106,17 +106,17 @@ TEST(ServiceProtocol, AServiceThatGivesNoAnswerIsUnavailable) {
   EXPECT_THAT(sends("HTTP/1.1 200 Fine\r\nContent-Length: 9\r\n\r\nhal"), is_unavailable);
   EXPECT_THAT(sends("what?\r\n\r\n"), is_unavailable);
 
-  EXPECT_THAT(call("http://127.0.0.1:1"), is_unavailable);  // where nobody listens
+  EXPECT_THAT(call("http://127.0.0.1:1"), is_unavailable);  // no process listens there
   EXPECT_THAT(call("gopher://127.0.0.1"), StartsWith("millrace.function.unavailable: "));
 }
 
-TEST(ServiceProtocol, AnAnswerMayBeOfTheLargestSizeAndNoLarger) {
+TEST(ServiceProtocol, AcceptsAnAnswerUpToTheMaximumSize) {
   const std::string largest(kMaxAnswerBytes, 'x');
   EXPECT_EQ(end_of(answers(200, largest)), "ended " + largest);
   EXPECT_THAT(end_of(answers(200, largest + "x")), StartsWith("millrace.function.tooLarge: "));
 }
 
-TEST(ServiceProtocol, RetryAfterIsReadFromA429AndA503) {
+TEST(ServiceProtocol, ReadsRetryAfterFromA429AndA503) {
   const auto retry_after = [](int status, Headers headers) {
     HttpAnswer answer{.status = status, .headers = std::move(headers)};
     answer.retry_after = std::chrono::seconds(30);
@@ -129,7 +129,7 @@ TEST(ServiceProtocol, RetryAfterIsReadFromA429AndA503) {
   EXPECT_EQ(retry_after(200, {}), std::nullopt);
 }
 
-TEST(ServiceProtocol, TheDeadlineIsThatOfTheAttempt) {
+TEST(ServiceProtocol, SendsTheDeadlineOfTheAttempt) {
   const auto deadline = [](const Task& task) {
     HttpPeer peer(answers(200, "done"));
     call(peer.url(), task);
@@ -144,7 +144,7 @@ TEST(ServiceProtocol, TheDeadlineIsThatOfTheAttempt) {
   EXPECT_EQ(*deadline(task), *task.deadline);
 }
 
-TEST(ServiceProtocol, StopAsksTheServiceToEndATask) {
+TEST(ServiceProtocol, SendsADeleteToStopATask) {
   HttpPeer peer(answers(204));
   HttpClient client;
   stop_service(client, peer.url("/pay"), task_for("").id);

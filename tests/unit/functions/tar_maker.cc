@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-/// Octal with an end; what does not fit goes in the binary form of GNU tar.
+/// Octal digits with a zero byte at the end, or the binary form of GNU tar if they do not fit.
 std::string number(uint64_t value, size_t width) {
   const std::string octal = fmt::format("{:0{}o}", value, width - 1);
   if (octal.size() < width) return octal + '\0';
@@ -65,7 +65,7 @@ TarMaker& TarMaker::link(const std::string& name, char type, const std::string& 
 }
 
 TarMaker& TarMaker::pax(std::string_view key, std::string_view value, char type) {
-  // Its own length counts in the length that it begins with.
+  // A record begins with its length, which includes the digits of the length.
   size_t size = key.size() + value.size() + 3;
   size += std::to_string(size + std::to_string(size).size()).size();
   const std::string record = fmt::format("{} {}={}\n", size, key, value);

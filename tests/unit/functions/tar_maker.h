@@ -1,4 +1,4 @@
-// Tar archives by bytes, so that a test can make those that no tool would.
+// TarMaker: writes tar archives byte by byte, also those that no tool would write.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// What a header says.
+/// The fields of a header.
 struct TarHeader {
   std::string name;
   char type = '0';
@@ -19,16 +19,16 @@ struct TarHeader {
 class TarMaker {
  public:
   TarMaker& header(const TarHeader& header);
-  /// Filled up to a whole block.
+  /// Adds bytes, and zeros up to a whole block.
   TarMaker& content(std::string_view bytes);
 
   TarMaker& file(const std::string& name, std::string_view bytes, uint32_t mode = 0644);
   TarMaker& folder(const std::string& name);
   TarMaker& link(const std::string& name, char type, const std::string& target);
-  /// A pax header in front of what follows: `key=value`.
+  /// Adds a pax header `key=value`, which applies to the next entry.
   TarMaker& pax(std::string_view key, std::string_view value, char type = 'x');
 
-  /// What has been made, without the end mark.
+  /// The archive so far, without the end mark.
   const std::string& open_ended() const { return bytes_; }
   std::string finish() const { return bytes_ + std::string(1024, '\0'); }
 

@@ -1,4 +1,4 @@
-// Everything that is below a folder, to see that nothing came or went.
+// tree_of(): everything below a folder, to compare its content before and after a test.
 #pragma once
 
 #include <filesystem>

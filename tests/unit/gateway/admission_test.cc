@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Admission, IsForRequestsThatNameThisMachine) {
+TEST(Admission, AcceptsRequestsThatNameThisMachine) {
   const Headers rows[] = {
       {},  // HTTP/1.0
       {{"Host", "127.0.0.1:8780"}},
@@ -20,7 +20,7 @@ TEST(Admission, IsForRequestsThatNameThisMachine) {
   for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
 }
 
-TEST(Admission, IsNotForWhatAWebPageCouldSend) {
+TEST(Admission, RefusesWhatAWebPageCouldSend) {
   struct Row {
     Headers headers;
     const char* code;

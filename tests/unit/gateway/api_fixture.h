@@ -1,4 +1,4 @@
-// ApiTest: the endpoints over a real socket, against a service in memory.
+// ApiTest: the routes over a real socket, with a service in memory.
 #pragma once
 
 #include <memory>
@@ -36,19 +36,19 @@ class ApiTest : public testing::Test {
     ASSERT_EQ(call("PUT", "/v1/ns/default/workflows/order", {}, kOrder).status, 200);
   }
 
-  /// The service's thread ends after the server's: it may owe answers.
+  /// Destroyed after the server: its thread may still send answers to the server.
   FakeService service_;
   std::unique_ptr<HttpServer> server_;
 };
 
-/// A call, and what comes of it.
+/// A call and its expected answer.
 struct Row {
   const char* method;
   std::string target;
   Headers headers;
   std::string body;
   int status;
-  std::string expected;  ///< the answer's JSON, or the code of a problem
+  std::string expected;  ///< the JSON of the answer, or the code of a problem
 };
 
 inline void expect(const Row& row, const HttpReply& reply) {

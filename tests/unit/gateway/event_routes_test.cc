@@ -1,4 +1,4 @@
-// Events over HTTP: modes, batches, the handshake of webhooks.
+// The routes of events: content modes, batches, and the handshake of webhooks.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class EventRoutes : public ApiTest {};
 
-TEST_F(EventRoutes, TakesEventsInAllModesAndRefusesWhatIsNone) {
+TEST_F(EventRoutes, AcceptsEventsInAllModesAndRefusesMalformedOnes) {
   const std::string events = "/v1/ns/default/events";
   const Headers structured = {{"Content-Type", kStructured}};
   const Headers batch = {{"Content-Type", kBatch}};
@@ -42,7 +42,7 @@ TEST_F(EventRoutes, TakesEventsInAllModesAndRefusesWhatIsNone) {
   EXPECT_EQ(service_.published().size(), 6);
 }
 
-TEST_F(EventRoutes, PublishesNothingOfABatchWithAMalformedEventAndNamesIt) {
+TEST_F(EventRoutes, PublishesNothingOfABatchWithAMalformedEvent) {
   const HttpReply reply = call("POST", "/v1/ns/default/events", {{"Content-Type", kBatch}},
                                "[" + std::string(kEvent) + R"(,{"specversion":"1.0"}])");
   EXPECT_EQ(reply.status, 400);
@@ -51,7 +51,7 @@ TEST_F(EventRoutes, PublishesNothingOfABatchWithAMalformedEventAndNamesIt) {
   EXPECT_TRUE(service_.published().empty());
 }
 
-TEST_F(EventRoutes, AsksForAnotherTryWhenTheBrokerIsAway) {
+TEST_F(EventRoutes, SendsRetryAfterWhenTheBrokerIsUnreachable) {
   service_.publish_error = Error{"broker.unreachable", "no connection to nats://127.0.0.1:4222"};
   const HttpReply reply = call("POST", "/v1/ns/default/events", {}, kEvent);
   EXPECT_EQ(reply.status, 503);
@@ -59,14 +59,14 @@ TEST_F(EventRoutes, AsksForAnotherTryWhenTheBrokerIsAway) {
   EXPECT_EQ(reply.header("Retry-After"), "1");
 }
 
-TEST_F(EventRoutes, ShakesHandsWithAWebhooksSender) {
-  const HttpReply asked =
+TEST_F(EventRoutes, AnswersTheHandshakeOfAWebhook) {
+  const HttpReply handshake =
       call("OPTIONS", "/v1/ns/default/events",
            {{"WebHook-Request-Origin", "emitter.example"}, {"WebHook-Request-Rate", "120"}});
-  EXPECT_EQ(asked.status, 200);
-  EXPECT_EQ(asked.header("WebHook-Allowed-Origin"), "emitter.example");
-  EXPECT_EQ(asked.header("WebHook-Allowed-Rate"), "*");
-  EXPECT_EQ(asked.header("Allow"), "POST, OPTIONS");
+  EXPECT_EQ(handshake.status, 200);
+  EXPECT_EQ(handshake.header("WebHook-Allowed-Origin"), "emitter.example");
+  EXPECT_EQ(handshake.header("WebHook-Allowed-Rate"), "*");
+  EXPECT_EQ(handshake.header("Allow"), "POST, OPTIONS");
 
   const HttpReply plain = call("OPTIONS", "/v1/ns/default/events");
   EXPECT_EQ(plain.status, 200);

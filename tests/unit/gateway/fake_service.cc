@@ -125,11 +125,11 @@ Loaded FakeService::load_definition(std::string_view text, std::string_view) {
   return loaded;
 }
 
-void FakeService::publish_events(std::string space, std::vector<Event> events,
+void FakeService::publish_events(std::string ns, std::vector<Event> events,
                                  std::function<void(Result<Accepted>)> done) {
   const std::lock_guard lock(mutex_);
   Result<Accepted> result = Accepted{};
-  if (const Status known = check(space); !known) {
+  if (const Status known = check(ns); !known) {
     result = tl::unexpected(known.error());
   } else if (publish_error) {
     result = tl::unexpected(*publish_error);
@@ -150,9 +150,9 @@ Result<Json> FakeService::namespaces() {
   return Json{{"items", items}};
 }
 
-Result<Json> FakeService::workflows(std::string_view space) {
+Result<Json> FakeService::workflows(std::string_view ns) {
   const std::lock_guard lock(mutex_);
-  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   Json items = Json::array();
   for (const auto& [id, texts] : workflows_) {
     items.push_back({{"id", id},
@@ -164,9 +164,9 @@ Result<Json> FakeService::workflows(std::string_view space) {
   return Json{{"items", items}};
 }
 
-Result<Json> FakeService::workflow(std::string_view space, std::string_view id) {
+Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
   const std::lock_guard lock(mutex_);
-  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   const auto found = workflows_.find(id);
   if (found == workflows_.end()) return no_workflow(id);
   return Json{{"id", id},
@@ -177,20 +177,20 @@ Result<Json> FakeService::workflow(std::string_view space, std::string_view id) 
               {"states", {"wait"}}};
 }
 
-Result<Json> FakeService::revisions(std::string_view space, std::string_view id) {
-  const Result<Json> newest = workflow(space, id);
+Result<Json> FakeService::revisions(std::string_view ns, std::string_view id) {
+  const Result<Json> newest = workflow(ns, id);
   if (!newest) return newest;
   return Json{{"items", {{{"revision", newest->at("revision")}}}}};
 }
 
-Result<Json> FakeService::instances(std::string_view space, const InstanceFilter& filter) {
+Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& filter) {
   const std::lock_guard lock(mutex_);
-  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   filter_ = filter;
   if (instance_count == 1) {
     return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
   }
-  // Many of them: their ids, and the cursor, are numbers.
+  // If there are many, their ids and the cursor are numbers.
   const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
   const size_t to = std::min(from + filter.limit, instance_count);
   Json items = Json::array();
@@ -206,8 +206,8 @@ Result<Json> FakeService::instance(std::string_view, const InstanceId& id) {
   return find_instance(id);
 }
 
-Result<Json> FakeService::history(std::string_view space, const InstanceId& id) {
-  const Result<Json> known = instance(space, id);
+Result<Json> FakeService::history(std::string_view ns, const InstanceId& id) {
+  const Result<Json> known = instance(ns, id);
   if (!known) return known;
   return Json{{"items",
                {{{"time", "2021-09-01T12:00:00.000Z"},
@@ -239,8 +239,8 @@ Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_vie
               {"limit", limit}};
 }
 
-Result<Json> FakeService::schedules(std::string_view space) {
-  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+Result<Json> FakeService::schedules(std::string_view ns) {
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   return Json{{"items",
                {{{"workflow", "report"},
                  {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
@@ -248,9 +248,9 @@ Result<Json> FakeService::schedules(std::string_view space) {
                  {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
 }
 
-Result<Json> FakeService::schedule(std::string_view space, std::string_view workflow) {
+Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflow) {
   if (workflow != "report") return no_schedule(workflow);
-  Result<Json> all = schedules(space);
+  Result<Json> all = schedules(ns);
   if (!all) return all;
   Json one = all->at("items")[0];
   one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
@@ -260,7 +260,7 @@ Result<Json> FakeService::schedule(std::string_view space, std::string_view work
 Result<Json> FakeService::variables(const VariablePlace& place, size_t limit,
                                     std::string_view cursor) {
   const std::lock_guard lock(mutex_);
-  if (const Status known = check(place.space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(place.ns); !known) return tl::unexpected(known.error());
   Json items = Json::array();
   Json next;
   for (const auto& [name, variable] : variables_) {
@@ -280,7 +280,7 @@ Result<Json> FakeService::variables(const VariablePlace& place, size_t limit,
 
 void FakeService::keep(const std::string& key, Variable value) {
   const std::lock_guard lock(mutex_);
-  variables_[owner_of({.space = "default"}) + key] = std::move(value);
+  variables_[owner_of({.ns = "default"}) + key] = std::move(value);
 }
 
 Result<Variable> FakeService::variable(const VariablePlace& place, std::string_view key) {
@@ -290,9 +290,9 @@ Result<Variable> FakeService::variable(const VariablePlace& place, std::string_v
   return fail("variable.not_found", "there is no variable " + std::string(key));
 }
 
-Result<Json> FakeService::secrets(std::string_view space, size_t, std::string_view) {
+Result<Json> FakeService::secrets(std::string_view ns, size_t, std::string_view) {
   const std::lock_guard lock(mutex_);
-  if (const Status known = check(space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   Json items = Json::array();
   for (const auto& [name, value] : secrets_) items.push_back({{"name", name}});
   return Json{{"items", items}, {"next", nullptr}};
@@ -321,9 +321,9 @@ Result<Json> FakeService::find_instance(const InstanceId& id) const {
   return fail("instance.not_found", "there is no instance " + to_string(id));
 }
 
-Status FakeService::check(std::string_view space) const {
-  if (spaces_.contains(space)) return {};
-  return fail("namespace.not_found", "there is no namespace " + std::string(space));
+Status FakeService::check(std::string_view ns) const {
+  if (spaces_.contains(ns)) return {};
+  return fail("namespace.not_found", "there is no namespace " + std::string(ns));
 }
 
 Result<Json> FakeService::no_workflow(std::string_view id) {
@@ -369,7 +369,7 @@ Result<Json> FakeService::take(PauseWorkflow& pause) {
 }
 
 Result<Json> FakeService::take(PauseService& pause) {
-  if (const Status known = check(pause.space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(pause.ns); !known) return tl::unexpected(known.error());
   return Json{{"name", pause.name}, {"paused", pause.paused}, {"changed", true}};
 }
 
@@ -396,7 +396,7 @@ Result<Json> FakeService::take(DeleteNamespace& remove) {
 }
 
 Result<Json> FakeService::take(ApplyWorkflow& apply) {
-  if (const Status known = check(apply.space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(apply.ns); !known) return tl::unexpected(known.error());
   auto& texts = workflows_[apply.workflow->id];
   const bool changed = texts.empty() || texts.back() != apply.text;
   if (changed) texts.push_back(apply.text);
@@ -406,7 +406,7 @@ Result<Json> FakeService::take(ApplyWorkflow& apply) {
 Result<Json> FakeService::take(DeleteWorkflow& remove) {
   if (!workflows_.contains(remove.id)) return no_workflow(remove.id);
   if (!starts_.empty() && !remove.cancel) {
-    return fail("workflow.has_instances", "it has living instances; cancel them");
+    return fail("workflow.has_instances", "it has live instances; cancel them");
   }
   workflows_.erase(remove.id);
   return Json{{"cancelled", starts_.size()}};
@@ -414,11 +414,11 @@ Result<Json> FakeService::take(DeleteWorkflow& remove) {
 
 std::string FakeService::owner_of(const VariablePlace& place) {
   const std::string instance = place.instance ? to_string(*place.instance) : "";
-  return place.space + "/" + place.workflow + "/" + instance + "/";
+  return place.ns + "/" + place.workflow + "/" + instance + "/";
 }
 
 Result<Json> FakeService::take(PutVariable& put) {
-  if (const Status known = check(put.place.space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(put.place.ns); !known) return tl::unexpected(known.error());
   variables_[owner_of(put.place) + put.key] = put.value;
   return Json{
       {"key", put.key}, {"size", put.value.bytes.size()}, {"contentType", put.value.content_type}};
@@ -432,7 +432,7 @@ Result<Json> FakeService::take(DeleteVariable& remove) {
 }
 
 Result<Json> FakeService::take(PutSecret& put) {
-  if (const Status known = check(put.space); !known) return tl::unexpected(known.error());
+  if (const Status known = check(put.ns); !known) return tl::unexpected(known.error());
   return Json{{"name", put.name},
               {"created", secrets_.insert_or_assign(put.name, put.value).second}};
 }

@@ -1,5 +1,5 @@
-// FakeService: a Service in memory for tests of the gateway and the command line. Like the real one
-// it answers on a thread of its own; a test decides when instances end.
+// FakeService: a Service in memory for tests of the gateway and the command line. Like
+// LocalService it answers on its own thread. The test decides when instances end.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +30,7 @@ class FakeService : public Service {
     thread_.join();
   }
 
-  /// What the next started instance's wait comes to at once; none: it waits for end_instances().
+  /// The immediate outcome of a wait for an instance; none: the wait lasts until end_instances().
   std::optional<Status> wait_outcome;
   std::string instance_status = "waiting";
   size_t instance_count = 1;
@@ -39,23 +39,23 @@ class FakeService : public Service {
   std::optional<Error> publish_error;
   Status ready_status;
 
-  /// How a started instance looks.
+  /// The JSON of a started instance.
   static Json instance_json(const std::string& id, const std::string& status);
 
   static constexpr const char* kInstance = "0190b5a4-7c1e-7f2a-8000-0123456789ab";
 
-  /// Each instance has that status, and each wait for its end is answered at once.
+  /// From now on each instance has this status, and each wait for its end is answered at once.
   void end_at_once(const std::string& status);
 
   void end_instances(const std::string& status);
 
-  /// Returns once that many waits are pending.
+  /// Returns once `count` waits are pending.
   void await_waiters(size_t count);
 
-  /// Answers nothing until release().
+  /// Holds all answers until release().
   void hold();
   void release();
-  /// Returns once an answer is held back.
+  /// Returns once an answer is held.
   void await_held();
 
   std::vector<Event> published();
@@ -64,7 +64,7 @@ class FakeService : public Service {
   InstanceFilter last_filter();
   bool has_workflow(const std::string& id);
 
-  /// What a check of the store finds.
+  /// The result of a store check.
   Json store_report = {{"sound", true},
                        {"items", Json::array()},
                        {"codes", Json::object()},
@@ -77,30 +77,30 @@ class FakeService : public Service {
   void wait_for_end(std::string, InstanceId, Duration at_most,
                     std::function<void(Status)> done) override;
 
-  /// `broken` anywhere is an error in line 2; `id: NAME` is what it defines.
+  /// A text with `broken` has an error in line 2. `id: NAME` sets the id of the workflow.
   Loaded load_definition(std::string_view text, std::string_view) override;
 
-  void publish_events(std::string space, std::vector<Event> events,
+  void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
   Result<Json> namespaces() override;
-  Result<Json> workflows(std::string_view space) override;
-  Result<Json> workflow(std::string_view space, std::string_view id) override;
-  Result<Json> revisions(std::string_view space, std::string_view id) override;
-  Result<Json> instances(std::string_view space, const InstanceFilter& filter) override;
+  Result<Json> workflows(std::string_view ns) override;
+  Result<Json> workflow(std::string_view ns, std::string_view id) override;
+  Result<Json> revisions(std::string_view ns, std::string_view id) override;
+  Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
   Result<Json> instance(std::string_view, const InstanceId& id) override;
-  Result<Json> history(std::string_view space, const InstanceId& id) override;
+  Result<Json> history(std::string_view ns, const InstanceId& id) override;
   Result<Json> listeners(std::string_view, size_t limit, std::string_view) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
-  /// `report` has one.
-  Result<Json> schedules(std::string_view space) override;
-  Result<Json> schedule(std::string_view space, std::string_view workflow) override;
+  /// Only the workflow `report` has a schedule.
+  Result<Json> schedules(std::string_view ns) override;
+  Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;
-  /// As if a variable of the namespace `default` were stored so.
+  /// Stores a variable of the namespace `default` without any check.
   void keep(const std::string& key, Variable value);
   Result<Variable> variable(const VariablePlace& place, std::string_view key) override;
-  Result<Json> secrets(std::string_view space, size_t, std::string_view) override;
+  Result<Json> secrets(std::string_view ns, size_t, std::string_view) override;
   std::map<std::string, std::string> known_secrets();
   Result<Json> dead_letters(std::string_view, size_t, std::string_view cursor) override;
   Status ready() override { return ready_status; }
@@ -108,17 +108,17 @@ class FakeService : public Service {
   std::string metrics() override { return "millrace_events_total 3\n"; }
 
  private:
-  /// Under the lock.
+  /// The caller holds the lock.
   Result<Json> find_instance(const InstanceId& id) const;
 
-  Status check(std::string_view space) const;
+  Status check(std::string_view ns) const;
   static Result<Json> no_workflow(std::string_view id);
 
   static Result<Json> no_schedule(std::string_view id);
 
   Result<Json> take(TriggerSchedule& trigger);
   Result<Json> take(CancelInstance& cancel);
-  /// What an operator does about an instance is answered with what it was asked for.
+  /// Answers a command of an operator with the id of the instance and `answer`.
   Result<Json> act(const InstanceId& id, Json answer);
   Result<Json> take(PauseInstance& one) { return act(one.instance, {{"paused", true}}); }
   Result<Json> take(ResumeInstance& one) { return act(one.instance, {{"resumed", true}}); }

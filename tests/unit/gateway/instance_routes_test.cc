@@ -1,4 +1,4 @@
-// Instances over HTTP.
+// The routes of instances.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class InstanceRoutes : public ApiTest {};
 
-TEST_F(InstanceRoutes, ShowsInstances) {
+TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
   const std::string all = "/v1/ns/default/instances";
   const std::string one = all + "/" + FakeService::kInstance;
   const std::string id = FakeService::kInstance;
@@ -64,7 +64,7 @@ TEST_F(InstanceRoutes, ShowsInstances) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
-TEST_F(InstanceRoutes, HandsOnWhichInstancesAreWanted) {
+TEST_F(InstanceRoutes, PassesTheFilterToTheService) {
   EXPECT_EQ(call("GET",
                  "/v1/ns/default/instances?workflow=order&status=waiting&limit=7&cursor=c%2B1&"
                  "since=2021-09-01T12:00:00%2B00:00")
@@ -78,15 +78,15 @@ TEST_F(InstanceRoutes, HandsOnWhichInstancesAreWanted) {
   EXPECT_EQ(filter.since, from_millis(1630497600000));
 }
 
-TEST_F(InstanceRoutes, DoesABatchAboutThoseInstancesThatTheVerbIsFor) {
+TEST_F(InstanceRoutes, AppliesAVerbToInstancesOfTheStatusesThatItIsFor) {
   using enum InstanceStatus;
-  const std::vector<InstanceStatus> living = {kPending, kRunning, kWaiting, kPaused};
+  const std::vector<InstanceStatus> live = {kPending, kRunning, kWaiting, kPaused};
   const std::vector<InstanceStatus> ended = {kComplete, kFailed, kCancelled, kTimedOut};
   const struct {
     const char* target;
     std::vector<InstanceStatus> statuses;
   } rows[] = {
-      {"cancel?all=1", living},
+      {"cancel?all=1", live},
       {"pause?workflow=order", {kPending, kRunning, kWaiting}},
       {"resume?all=1", {kPaused}},
       {"retry?since=2021-09-01T12:00:00Z", {kFailed, kTimedOut}},

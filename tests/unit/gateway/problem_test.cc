@@ -28,13 +28,13 @@ TEST(Problem, HasAStatusForEveryCodeOfTheService) {
       {"event.unsupported_format", 415},
       {"definition.refused", 422},
       {"json.malformed", 400},
-      {"what.nobody.knows", 500},
+      {"an.unknown.code", 500},
       {"events", 500},
   };
   for (const Row& row : rows) EXPECT_EQ(status_of(row.code), row.status) << row.code;
 }
 
-TEST(Problem, IsJsonWhateverBytesAreInItsMessage) {
+TEST(Problem, IsJsonWhateverBytesItsMessageHas) {
   const Response response = problem(Error{"busy", "\xff"}, Json::array({1}));
   const Json body = Json::parse(response.body);
   EXPECT_EQ(body["type"], "about:blank");

@@ -1,5 +1,5 @@
-// RawClient: a TCP connection that sends any bytes and reads HTTP answers, for tests of what no
-// proper client would do. Blocking; a peer that says nothing for 20 seconds counts as closed.
+// RawClient: a TCP connection that sends any bytes and reads HTTP answers, for requests that no
+// correct client sends. It blocks. A peer that sends nothing for 20 seconds counts as closed.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class RawClient {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const timeval patience{20, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    // Not let in: as closed as any other.
+    // A refused connection counts as closed.
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
       ::close(std::exchange(socket_, -1));
   }
@@ -53,7 +53,7 @@ class RawClient {
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
-  /// As much as the peer takes.
+  /// Sends as many of the bytes as the peer accepts.
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -64,7 +64,7 @@ class RawClient {
 
   void finish_sending() { ::shutdown(socket_, SHUT_WR); }
 
-  /// The next answer; `bodiless` after a HEAD. nullopt when the connection ended instead.
+  /// The next answer, without a body if `bodiless` (after a HEAD); nullopt: the connection ended.
   std::optional<HttpReply> read_reply(bool bodiless = false) {
     size_t end = 0;
     while ((end = buffer_.find("\r\n\r\n")) == std::string::npos) {
@@ -89,7 +89,7 @@ class RawClient {
     return reply;
   }
 
-  /// Whether the peer closes without another byte.
+  /// Waits until the peer closes; false if a byte comes first.
   bool is_closed() { return buffer_.empty() && !receive(); }
 
  private:
@@ -105,7 +105,7 @@ class RawClient {
   std::string buffer_;
 };
 
-/// One request on a connection of its own.
+/// Sends one request on a new connection.
 inline HttpReply request(uint16_t port, std::string_view method, std::string_view target,
                          const Headers& headers = {}, std::string_view body = "") {
   RawClient client(port);

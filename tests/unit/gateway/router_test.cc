@@ -14,7 +14,7 @@ Router two_routes() {
   return router;
 }
 
-TEST(Router, GivesThePartsOfThePathAndTheParametersDecoded) {
+TEST(Router, DecodesThePartsOfThePathAndTheParameters) {
   struct Row {
     const char* target;
     const char* path;
@@ -47,7 +47,7 @@ TEST(Router, GivesThePartsOfThePathAndTheParametersDecoded) {
   }
 }
 
-TEST(Router, SaysWhatIsWrongWithAnyOtherRequest) {
+TEST(Router, ReportsWhatIsWrongWithAnyOtherRequest) {
   struct Row {
     const char* method;
     const char* target;
@@ -80,26 +80,27 @@ TEST(Router, SaysWhatIsWrongWithAnyOtherRequest) {
   }
 }
 
-TEST(Router, NamesEveryUnknownParameterAndThoseThatThereAre) {
+TEST(Router, NamesUnknownParametersAndListsTheKnownOnes) {
   const auto outcome = two_routes().find("GET", "/v1/ns/a/workflows?limits=1&Q=2");
   const std::string detail = Json::parse(std::get<Response>(outcome).body)["detail"];
-  EXPECT_EQ(detail, "unknown: \"limits\", \"Q\"; GET /v1/ns/a/workflows here takes limit, q");
+  EXPECT_EQ(detail,
+            "unknown parameters: \"limits\", \"Q\"; GET /v1/ns/a/workflows accepts limit, q");
 }
 
-TEST(Router, ListsTheMethodsThatAPathTakes) {
+TEST(Router, ListsTheMethodsOfAPath) {
   const auto outcome = two_routes().find("DELETE", "/v1/ns/a/workflows/b");
   const std::string* allow = find_header(std::get<Response>(outcome).headers, "Allow");
   ASSERT_NE(allow, nullptr);
   EXPECT_EQ(*allow, "GET, HEAD, PUT");
 }
 
-TEST(Router, TakesHeadWhereItTakesGet) {
+TEST(Router, AcceptsHeadWhereItAcceptsGet) {
   const auto outcome = two_routes().find("HEAD", "/v1/ns/a/workflows");
   EXPECT_TRUE(std::get<Router::Found>(outcome).head);
   EXPECT_EQ(std::get<Router::Found>(outcome).request.method, "GET");
 }
 
-TEST(Router, ShowsLittleOfALongTarget) {
+TEST(Router, ShortensALongTargetInItsAnswer) {
   std::string target = "/v1/ns/" + std::string(4'000, 'a') + "/workflows?x=1";
   for (int i = 0; i < 500; ++i) target += fmt::format("&unknown{}=1", i);
   const auto outcome = two_routes().find("GET", target);

@@ -1,4 +1,4 @@
-// Starting an instance over HTTP, and waiting for its end.
+// The route that starts an instance, and may wait for its end.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class StartRoute : public ApiTest {};
 
-TEST_F(StartRoute, StartsWithAnyBodyAsInput) {
+TEST_F(StartRoute, TakesAnyBodyAsInput) {
   put_order();
   struct Input {
     std::string body;
@@ -42,7 +42,7 @@ TEST_F(StartRoute, StartsWithAnyBodyAsInput) {
   EXPECT_EQ(refused.code(), "json.depth");
 }
 
-TEST_F(StartRoute, StartsOnceUnderOneIdempotencyKey) {
+TEST_F(StartRoute, StartsOneInstanceForAnIdempotencyKey) {
   put_order();
   const std::string start = "/v1/ns/default/workflows/order/start";
   const Headers key = {{"Idempotency-Key", "k-1"}};
@@ -61,7 +61,7 @@ TEST_F(StartRoute, StartsOnceUnderOneIdempotencyKey) {
   EXPECT_EQ(service_.starts().size(), 1);
 }
 
-TEST_F(StartRoute, RefusesToStartWhatItCannot) {
+TEST_F(StartRoute, RefusesInvalidStarts) {
   put_order();
   const std::string start = "/v1/ns/default/workflows/order/start";
   const Row rows[] = {
@@ -95,7 +95,7 @@ TEST_F(StartRoute, AnswersAWaitWithTheEndedInstance) {
   }
 }
 
-TEST_F(StartRoute, SaysThatAWaitTookTooLongAndWhichInstanceItWas) {
+TEST_F(StartRoute, ReportsATimeoutOfAWaitWithTheInstance) {
   put_order();
   service_.wait_outcome = fail("wait.timeout", "it has not ended");
   const HttpReply reply = call("POST", "/v1/ns/default/workflows/order/start?wait=PT0S");
@@ -106,7 +106,7 @@ TEST_F(StartRoute, SaysThatAWaitTookTooLongAndWhichInstanceItWas) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(StartRoute, LetsOthersThroughWhileOneWaits) {
+TEST_F(StartRoute, AnswersOtherRequestsWhileOneWaits) {
   put_order();
   RawClient waiting(server_->port());
   waiting.send(

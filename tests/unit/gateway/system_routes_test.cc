@@ -1,4 +1,4 @@
-// The server itself over HTTP, and its schedules.
+// The routes of the server, of schedules, listeners, groups and dead letters.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -15,7 +15,7 @@ TEST_F(SystemRoutes, ChecksTheStore) {
   EXPECT_EQ(reply.json(), service_.store_report);
 }
 
-TEST_F(SystemRoutes, TellsOfSchedulesAndTriggersThem) {
+TEST_F(SystemRoutes, ShowsAndTriggersSchedules) {
   const std::string item = R"("workflow":"report","cron":"CRON_TZ=Europe/Vienna 0 7 * * *",
                               "zone":"Europe/Vienna","nextTick":"2021-09-01T05:00:00.000Z")";
   const std::string schedules = "/v1/ns/default/schedules";
@@ -39,7 +39,7 @@ TEST_F(SystemRoutes, TellsOfSchedulesAndTriggersThem) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(SystemRoutes, TellsOfTheServerItself) {
+TEST_F(SystemRoutes, ShowsTheStateOfTheServer) {
   const Row rows[] = {
       {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},
       {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},

@@ -1,4 +1,4 @@
-// Variables and secrets over HTTP.
+// The routes of variables and secrets.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class VariableRoutes : public ApiTest {};
 
-TEST_F(VariableRoutes, KeepsTheBytesAndTheContentTypeOfVariables) {
+TEST_F(VariableRoutes, StoresTheBytesAndTheContentTypeOfVariables) {
   const std::string bytes("\0\xff{\r\n", 5);
   const std::string owners[] = {"", "/workflows/order",
                                 "/instances/" + std::string(FakeService::kInstance)};
@@ -22,9 +22,9 @@ TEST_F(VariableRoutes, KeepsTheBytesAndTheContentTypeOfVariables) {
     EXPECT_EQ(got.header("Content-Type"), "image/png; a=b");
     EXPECT_EQ(got.header("X-Content-Type-Options"), "nosniff");
     EXPECT_EQ(got.header("Content-Security-Policy"), "sandbox; default-src 'none'")
-        << "a page that somebody stored must not act as one of ours";
+        << "a stored page must not run scripts in the origin of the server";
     EXPECT_EQ(got.body, bytes);
-    EXPECT_EQ(call("PUT", list + "/a.b-c_D9", {}, "").status, 200) << "no bytes are some as well";
+    EXPECT_EQ(call("PUT", list + "/a.b-c_D9", {}, "").status, 200) << "a value may be empty";
     EXPECT_EQ(call("GET", list + "/a.b-c_D9").header("Content-Type"), "application/octet-stream");
     EXPECT_EQ(call("GET", list + "?limit=1").json()["next"], "a.b-c_D9");
     EXPECT_EQ(call("GET", list + "?cursor=a.b-c_D9").json()["items"][0]["key"], "logo");
@@ -34,7 +34,7 @@ TEST_F(VariableRoutes, KeepsTheBytesAndTheContentTypeOfVariables) {
   }
 }
 
-TEST_F(VariableRoutes, SendsNoHeaderThatAStoredContentTypeWouldBegin) {
+TEST_F(VariableRoutes, SendsNoHeaderThatAStoredContentTypeInjects) {
   for (const char* const stored : {"text/plain\r\nSet-Cookie: a=b", "", "no type", "text/\xff"}) {
     service_.keep("odd", {.content_type = stored, .bytes = "v"});
     const HttpReply got = call("GET", "/v1/ns/default/variables/odd");
@@ -45,7 +45,7 @@ TEST_F(VariableRoutes, SendsNoHeaderThatAStoredContentTypeWouldBegin) {
   }
 }
 
-TEST_F(VariableRoutes, RefusesVariablesThatAreNone) {
+TEST_F(VariableRoutes, RefusesInvalidVariables) {
   const std::string list = "/v1/ns/default/variables";
   const std::string longest(kMaxVariableKey, 'x');
   const Row rows[] = {
@@ -71,7 +71,7 @@ TEST_F(VariableRoutes, RefusesVariablesThatAreNone) {
   EXPECT_EQ(call("PUT", list + "/" + longest, {}, std::string(kMaxVariableBytes, 'x')).status, 200);
 }
 
-TEST_F(VariableRoutes, TakesSecretsAndNeverGivesThemBack) {
+TEST_F(VariableRoutes, StoresSecretsAndNeverReturnsThem) {
   const std::string list = "/v1/ns/default/secrets";
   const std::string value = "s3cr3t-\xc3\xa9\n";
   const Row rows[] = {
@@ -95,7 +95,7 @@ TEST_F(VariableRoutes, TakesSecretsAndNeverGivesThemBack) {
     expect(row, reply);
     EXPECT_EQ(reply.body.find("s3cr3t"), std::string::npos) << row.target;
   }
-  EXPECT_EQ(service_.known_secrets().at("token"), value) << "byte for byte";
+  EXPECT_EQ(service_.known_secrets().at("token"), value) << "the value is stored byte for byte";
   EXPECT_EQ(call("DELETE", list + "/token").json(), (Json{{"name", "token"}, {"deleted", true}}));
   EXPECT_EQ(call("DELETE", list + "/token").code(), "secret.not_found");
 }

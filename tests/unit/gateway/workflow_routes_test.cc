@@ -1,4 +1,4 @@
-// Namespaces and workflows over HTTP.
+// The routes of namespaces and workflows.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class WorkflowRoutes : public ApiTest {};
 
-TEST_F(WorkflowRoutes, KeepsNamespacesAndWorkflows) {
+TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
   const std::string order = "/v1/ns/default/workflows/order";
   const Row rows[] = {
       {"GET", "/v1/ns", {}, "", 200, R"({"items":[{"name":"default"}]})"},
@@ -66,7 +66,7 @@ TEST_F(WorkflowRoutes, KeepsNamespacesAndWorkflows) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
-TEST_F(WorkflowRoutes, GivesEveryFindingOfARefusedDefinition) {
+TEST_F(WorkflowRoutes, ReturnsEveryFindingOfARefusedDefinition) {
   const Json errors = Json::parse(R"([{"path":"states[0].broken","line":2,"column":7,
     "message":"there is no such key","code":"definition.unknown_key","severity":"error"}])");
   const HttpReply put = call("PUT", "/v1/ns/default/workflows/order", {}, "id: order\nbroken: 1");
@@ -81,7 +81,7 @@ TEST_F(WorkflowRoutes, GivesEveryFindingOfARefusedDefinition) {
          call("POST", "/v1/lint", {}, kOrder));
 }
 
-TEST_F(WorkflowRoutes, GivesTheWarningsOfADefinitionThatItTakes) {
+TEST_F(WorkflowRoutes, ReturnsTheWarningsOfAnAcceptedDefinition) {
   const std::string text = "id: order\ndoubtful: 1";
   const Json warning = {{"path", "states[0]"},  {"line", 2},
                         {"column", 7},          {"message", "hardly; mend it"},

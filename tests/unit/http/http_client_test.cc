@@ -20,11 +20,11 @@ using testing::Not;
 
 using Answer = Result<HttpAnswer>;
 
-/// Waits for the last word.
+/// Sends a request and waits for its result.
 Answer ask(HttpClient& client, HttpRequest request) {
   std::promise<Answer> answer;
   client.send(std::move(request),
-              {.done = [&](Answer said) { answer.set_value(std::move(said)); }});
+              {.done = [&](Answer result) { answer.set_value(std::move(result)); }});
   return answer.get_future().get();
 }
 
@@ -42,7 +42,7 @@ bool hangs(const HttpPeer::Request&, HttpPeer::Connection& connection) {
 
 std::string code_of(const Answer& answer) { return answer ? "" : answer.error().code; }
 
-TEST(HttpClient, SendsWhatItIsGivenAndBringsWhatIsAnswered) {
+TEST(HttpClient, SendsTheWholeRequestAndReturnsTheWholeResponse) {
   HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return connection.answer(418, "short and stout", {{"X-Kind", "tea"}, {"X-Kind", "pot"}});
   });
@@ -68,7 +68,7 @@ TEST(HttpClient, SendsWhatItIsGivenAndBringsWhatIsAnswered) {
   EXPECT_EQ(find_header(request.headers, "Expect"), nullptr);
 }
 
-TEST(HttpClient, SendsALargeBodyAtOnceAndAnEmptyOneAsEmpty) {
+TEST(HttpClient, SendsALargeBodyWithoutExpectAndAnEmptyBodyWithItsLength) {
   HttpPeer peer(answers_with("HTTP/1.1 204 Fine\r\n\r\n", true));
   HttpClient client;
   const std::string large(size_t{3} << 20, 'x');
@@ -82,14 +82,14 @@ TEST(HttpClient, SendsALargeBodyAtOnceAndAnEmptyOneAsEmpty) {
   EXPECT_EQ(find_header(requests.at(2).headers, "Content-Length"), nullptr);
 }
 
-TEST(HttpClient, UsesAConnectionAgain) {
+TEST(HttpClient, ReusesAConnection) {
   HttpPeer peer(answers_with("HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\nok", true));
   HttpClient client;
   for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(client, {.url = peer.url()})->body, "ok");
   EXPECT_EQ(peer.connections(), 1u);
 }
 
-TEST(HttpClient, GivesUpAConnectionThatIsIdleForOneToAnotherHost) {
+TEST(HttpClient, ClosesAnIdleConnectionToReachAnotherHost) {
   const auto fine = answers_with("HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\nok", true);
   HttpPeer one(fine);
   HttpPeer other(fine);
@@ -100,9 +100,10 @@ TEST(HttpClient, GivesUpAConnectionThatIsIdleForOneToAnotherHost) {
   }
 }
 
-TEST(HttpClient, SendsOnceMoreWhereAConnectionEndedBetweenTwoRequests) {
+TEST(HttpClient, SendsAgainIfTheConnectionClosedBetweenTwoRequests) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
-    return connection.answer(200, "ok") && request.connection != 1;  // closes behind the answer
+    return connection.answer(200, "ok") &&
+           request.connection != 1;  // closes the first connection after the response
   });
   HttpClient client;
   EXPECT_EQ(ask(client, {.url = peer.url()})->body, "ok");
@@ -110,7 +111,7 @@ TEST(HttpClient, SendsOnceMoreWhereAConnectionEndedBetweenTwoRequests) {
   EXPECT_EQ(peer.connections(), 2u);
 }
 
-TEST(HttpClient, SendsARequestOnceIfItIsToldTo) {
+TEST(HttpClient, NeverRepeatsARequestThatIsMarkedOnce) {
   constexpr size_t kIdle = 6;
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -141,7 +142,7 @@ TEST(HttpClient, SendsARequestOnceIfItIsToldTo) {
   EXPECT_EQ(peer.requests(kIdle + 4).back().body, "x");
 }
 
-TEST(HttpClient, SendsOnceAlsoWhereAConnectionEndedBefore) {
+TEST(HttpClient, SendsARequestThatIsMarkedOnceAfterAConnectionClosed) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, request.body) && request.connection != 1;
   });
@@ -152,7 +153,7 @@ TEST(HttpClient, SendsOnceAlsoWhereAConnectionEndedBefore) {
   EXPECT_EQ(ask(client, {.url = peer.url(), .body = "3", .once = true})->body, "3");
 }
 
-TEST(HttpClient, NamesWhatWentWrong) {
+TEST(HttpClient, ReportsACodeForEachKindOfFailure) {
   const auto code = [](std::string bytes) {
     HttpPeer peer(answers_with(std::move(bytes)));
     HttpClient client;
@@ -172,7 +173,7 @@ TEST(HttpClient, NamesWhatWentWrong) {
   EXPECT_EQ(code("HTTP/1.1 200 Fine\r\n\r\nto the end"), "");
 }
 
-TEST(HttpClient, TakesNoMoreThanItsBounds) {
+TEST(HttpClient, LimitsTheSizeOfAResponse) {
   const auto outcome = [](std::string bytes) {
     HttpPeer peer(answers_with(std::move(bytes)));
     HttpClient client;
@@ -190,17 +191,17 @@ TEST(HttpClient, TakesNoMoreThanItsBounds) {
   EXPECT_EQ(code_of(outcome(many + fine + "\r\n")), kHttpTooLarge);
 }
 
-TEST(HttpClient, TellsOfAnyByteOfAnAnswer) {
+TEST(HttpClient, ReportsActivityForEveryByteOfAResponse) {
   Heard<std::string> heard;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
-    // Each byte is only sent when the one before it was told.
+    // The peer sends each byte only after the client has reported the previous one.
     connection.send("HTTP/1.1 102 Soon\r\n\r\n");
     const size_t before = heard.wait_for(2).size();
     connection.send("HTTP/1.1 200 Fine\r\nContent-Length: 3\r\n\r\n");
-    size_t told = heard.wait_for(before + 1).size();
+    size_t reported = heard.wait_for(before + 1).size();
     for (const char* byte : {"a", "b", "c"}) {
       connection.send(byte);
-      told = heard.wait_for(told + 1).size();
+      reported = heard.wait_for(reported + 1).size();
     }
     return true;
   });
@@ -208,27 +209,27 @@ TEST(HttpClient, TellsOfAnyByteOfAnAnswer) {
   std::promise<Answer> answer;
   client.send({.url = peer.url()}, {.sent = [&] { heard.add("sent"); },
                                     .alive = [&] { heard.add("alive"); },
-                                    .done = [&](Answer said) { answer.set_value(said); }});
+                                    .done = [&](Answer result) { answer.set_value(result); }});
   EXPECT_EQ(answer.get_future().get()->body, "abc");
   const auto all = heard.all();
   EXPECT_EQ(all.front(), "sent");
   EXPECT_EQ(std::count(all.begin(), all.end(), "sent"), 1);
 }
 
-TEST(HttpClient, KnowsARequestWithoutAnAnswerFromOneThatWasNeverSent) {
+TEST(HttpClient, DistinguishesATimeoutFromAnUnreachableHost) {
   HttpPeer peer(hangs);
   HttpClient client;
   EXPECT_EQ(code_of(ask(client, {.url = peer.url(), .timeout = Duration(50)})), kHttpTimeout);
-  // Nobody listens on port 1.
+  // No process listens on port 1.
   const Answer refused = ask(client, {.url = "http://user:word@127.0.0.1:1/path?token=t"});
   EXPECT_EQ(code_of(refused), kHttpUnreachable);
   EXPECT_THAT(refused.error().message, HasSubstr("POST http://127.0.0.1:1"));
   EXPECT_THAT(refused.error().message, Not(HasSubstr("word")));
   EXPECT_THAT(refused.error().message, Not(HasSubstr("token")));
-  EXPECT_EQ(code_of(ask(client, {.url = "http://nobody.invalid/"})), kHttpUnreachable);
+  EXPECT_EQ(code_of(ask(client, {.url = "http://unknown.invalid/"})), kHttpUnreachable);
 }
 
-TEST(HttpClient, RefusesWhatIsNoRequest) {
+TEST(HttpClient, RefusesInvalidRequests) {
   HttpClient client;
   for (const char* url : {"", "no url", "ftp://127.0.0.1/x", "file:///etc/passwd", "http://",
                           "http://127.0.0.1:99999/"}) {
@@ -245,7 +246,7 @@ TEST(HttpClient, FollowsNoRedirect) {
   EXPECT_EQ(ask(client, {.url = peer.url()})->status, 302);
 }
 
-TEST(HttpClient, AsksTheEnvironmentForNoProxyButTheOneThatIsSet) {
+TEST(HttpClient, UsesOnlyTheProxyOfItsSettings) {
   ::setenv("http_proxy", "http://127.0.0.1:1", 1);
   HttpPeer peer(answers_with("HTTP/1.1 204 Fine\r\n\r\n"));
   HttpClient direct;
@@ -256,7 +257,7 @@ TEST(HttpClient, AsksTheEnvironmentForNoProxyButTheOneThatIsSet) {
   ::unsetenv("http_proxy");
 }
 
-TEST(HttpClient, SaysWhenToTryAgain) {
+TEST(HttpClient, ReadsRetryAfter) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(503, "", {{"Retry-After", request.body}});
   });
@@ -270,7 +271,7 @@ TEST(HttpClient, SaysWhenToTryAgain) {
   EXPECT_EQ(retry_after("Fri, 31 Dec 1999 23:59:59 GMT"), Duration(0));
 }
 
-TEST(HttpClient, TrustsNobodyWhoIsNotKnownByThatName) {
+TEST(HttpClient, VerifiesTheCertificateAndTheNameOfAServer) {
   const Folder folder;
   const std::string certificate = folder.path() / "cert.pem";
   const std::string key = folder.path() / "key.pem";
@@ -280,28 +281,28 @@ TEST(HttpClient, TrustsNobodyWhoIsNotKnownByThatName) {
   ASSERT_EQ(made.code, 0) << made.errors;
   const Process server({.command = {"openssl", "s_server", "-accept", "127.0.0.1:0", "-www",
                                     "-cert", certificate, "-key", key}});
-  const std::string said = "ACCEPT 127.0.0.1:";
+  const std::string prefix = "ACCEPT 127.0.0.1:";
   const auto port = [&]() -> std::string {
     const std::string output = server.output();
-    const size_t at = output.find(said);
+    const size_t at = output.find(prefix);
     const size_t end = output.find('\n', at);
     if (at == std::string::npos || end == std::string::npos) return "";
-    return output.substr(at + said.size(), end - at - said.size());
+    return output.substr(at + prefix.size(), end - at - prefix.size());
   };
   ASSERT_TRUE(eventually([&] { return !port().empty(); }));
 
-  HttpClient knowing({.ca_file = certificate});
+  HttpClient trusting({.ca_file = certificate});
   const std::string url = "https://127.0.0.1:" + port();
-  EXPECT_EQ(ask(knowing, {.method = "GET", .url = url})->status, 200);
-  EXPECT_EQ(code_of(ask(knowing, {.method = "GET", .url = "https://localhost:" + port()})),
+  EXPECT_EQ(ask(trusting, {.method = "GET", .url = url})->status, 200);
+  EXPECT_EQ(code_of(ask(trusting, {.method = "GET", .url = "https://localhost:" + port()})),
             kHttpTls);
-  HttpClient stranger;
-  EXPECT_EQ(code_of(ask(stranger, {.method = "GET", .url = url})), kHttpTls);
-  HttpClient lost({.ca_file = folder.path() / "none.pem"});
-  EXPECT_EQ(code_of(ask(lost, {.method = "GET", .url = url})), kHttpTls);
+  HttpClient untrusting;
+  EXPECT_EQ(code_of(ask(untrusting, {.method = "GET", .url = url})), kHttpTls);
+  HttpClient without_file({.ca_file = folder.path() / "none.pem"});
+  EXPECT_EQ(code_of(ask(without_file, {.method = "GET", .url = url})), kHttpTls);
 }
 
-TEST(HttpClient, CancelsWhatWaitsAndWhatRuns) {
+TEST(HttpClient, CancelsWaitingAndRunningRequests) {
   HttpPeer peer(hangs);
   HttpClient client({.connections_per_host = 1});
   Heard<std::string> heard;
@@ -321,7 +322,7 @@ TEST(HttpClient, CancelsWhatWaitsAndWhatRuns) {
   EXPECT_EQ(peer.requests(1).size(), 1u);
 }
 
-TEST(HttpClient, EndsWhatIsUnderWayWithIt) {
+TEST(HttpClient, CancelsAllRequestsInItsDestructor) {
   HttpPeer peer(hangs);
   Heard<std::string> heard;
   {
@@ -338,14 +339,14 @@ TEST(HttpClient, EndsWhatIsUnderWayWithIt) {
   EXPECT_THAT(heard.all(), testing::AllOf(testing::SizeIs(6), testing::Each("http.cancelled")));
 }
 
-TEST(HttpClient, KeepsToItsConnectionsAndLetsNoHostWaitForAnother) {
+TEST(HttpClient, LimitsItsConnectionsSoThatNoHostDelaysAnother) {
   Gate gate;
   std::atomic<int> at_once = 0;
   std::atomic<bool> too_many = false;
   HttpPeer slow([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     if (++at_once > 2) too_many = true;
     gate.pass();
-    --at_once;  // before the answer, which lets another one begin
+    --at_once;  // before the response, after which the next request may start
     return connection.answer(200, "slow");
   });
   HttpPeer fast(answers_with("HTTP/1.1 200 Fine\r\nContent-Length: 4\r\n\r\nfast", true));
@@ -363,7 +364,7 @@ TEST(HttpClient, KeepsToItsConnectionsAndLetsNoHostWaitForAnother) {
   EXPECT_EQ(fast.connections(), 1u);
 }
 
-TEST(HttpClient, SendsWhatIsUrgentBeforeWhatWaits) {
+TEST(HttpClient, SendsUrgentRequestsBeforeWaitingOnes) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     if (request.target == "/first") connection.hang();
     return connection.answer(200, "");

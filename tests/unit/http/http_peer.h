@@ -1,5 +1,6 @@
-// HttpPeer: an HTTP server on a free port of the loopback that does with each request what a test
-// tells it, be it HTTP or not. A thread for each connection, all of them gone with it.
+// HttpPeer: a server on a free port of the loopback interface. The handler of the test answers each
+// request, with HTTP or with any other bytes. Each connection has its own thread; the destructor
+// ends all of them.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ class HttpPeer {
     std::string target;
     Headers headers;
     std::string body;
-    size_t connection = 0;  ///< the how manieth, from 1
+    size_t connection = 0;  ///< the number of its connection, from 1
 
     std::string header(std::string_view name) const {
       const std::string* value = find_header(headers, name);
@@ -46,7 +47,7 @@ class HttpPeer {
    public:
     explicit Connection(int socket) : socket_(socket) {}
 
-    /// Whether the peer took them all.
+    /// Returns whether all bytes were sent.
     bool send(std::string_view bytes) {
       while (!bytes.empty()) {
         const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -56,7 +57,7 @@ class HttpPeer {
       return true;
     }
 
-    /// A whole answer, behind which the connection stays.
+    /// Sends a complete response. The connection stays open.
     bool answer(int status, std::string_view body = "", const Headers& headers = {}) {
       std::string head =
           fmt::format("HTTP/1.1 {} Said\r\nContent-Length: {}\r\n", status, body.size());
@@ -64,7 +65,7 @@ class HttpPeer {
       return send(head + "\r\n" + std::string(body));
     }
 
-    /// Says nothing until the other side, or the test, ends the connection.
+    /// Sends nothing until the client or the test closes the connection.
     void hang() {
       while (receive()) {
       }
@@ -84,10 +85,10 @@ class HttpPeer {
     std::string buffer_;
   };
 
-  /// Runs on the connection's thread. False: the connection is closed.
+  /// Runs on the thread of the connection. Returns false to close the connection.
   using Handler = std::function<bool(const Request&, Connection&)>;
 
-  /// `port`: 0 for a free one; one that is held with SO_REUSEADDR may be listened on.
+  /// `port`: 0 selects a free port. A port that a socket with SO_REUSEADDR holds may be used too.
   explicit HttpPeer(Handler handler, uint16_t port = 0) : handler_(std::move(handler)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int yes = 1;
@@ -125,14 +126,14 @@ class HttpPeer {
     return fmt::format("http://127.0.0.1:{}{}", port_, path);
   }
 
-  /// Those that came, once there are so many; fewer only if they do not come.
+  /// All requests so far, once there are `count`; fewer if they do not arrive within 30 seconds.
   std::vector<Request> requests(size_t count) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(30), [&] { return requests_.size() >= count; });
     return requests_;
   }
 
-  /// Waits until so many connections have ended; false: they do not.
+  /// Waits until `count` connections have ended; false if they do not end within 30 seconds.
   bool await_end(size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_ >= count; });
@@ -217,17 +218,17 @@ class HttpPeer {
   bool stopping_ = false;
   std::vector<Request> requests_;
   size_t ended_ = 0;
-  std::list<Serving> serving_;  ///< all that there were
+  std::list<Serving> serving_;  ///< all connections, including those that have ended
   std::thread thread_;
 };
 
-/// A webhook that lets anybody send, and takes everything.
+/// The handler of a webhook that gives permission to all origins and accepts every delivery.
 inline bool take_as_webhook(const HttpPeer::Request& request, HttpPeer::Connection& connection) {
   if (request.method != "OPTIONS") return connection.answer(204);
   return connection.answer(200, "", {{"WebHook-Allowed-Origin", "*"}});
 }
 
-/// Opened once; until then whoever passes waits.
+/// A gate that threads wait at until it is opened. It never closes again.
 class Gate {
  public:
   void open() {
@@ -235,7 +236,7 @@ class Gate {
     is_open_ = true;
     changed_.notify_all();
   }
-  /// False: it was not opened within 30 seconds.
+  /// Waits for open(); false if the gate is not opened within 30 seconds.
   bool pass() {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(30), [this] { return is_open_; });
@@ -247,7 +248,7 @@ class Gate {
   bool is_open_ = false;
 };
 
-/// What is told on another thread, in its order, for a test to wait for.
+/// Values that callbacks add on other threads, in order. A test can wait for them.
 template <class T>
 class Heard {
  public:
@@ -256,13 +257,13 @@ class Heard {
     all_.push_back(std::move(value));
     changed_.notify_all();
   }
-  /// All, once the condition holds for them; short of that only if it comes to nothing.
+  /// All values, once `condition` holds for them, or after 30 seconds.
   std::vector<T> wait_until(const std::function<bool(const std::vector<T>&)>& condition) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::seconds(30), [&] { return condition(all_); });
     return all_;
   }
-  /// All, once there are so many; fewer only if they do not come.
+  /// All values, once there are `count`, or after 30 seconds.
   std::vector<T> wait_for(size_t count) {
     return wait_until([count](const std::vector<T>& all) { return all.size() >= count; });
   }

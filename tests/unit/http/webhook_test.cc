@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-/// None: the event was taken.
+/// No value: the target accepted the event.
 using Outcome = std::optional<WebhookFailure>;
 
 constexpr const char* kOrigin = "orders.example.com";
@@ -31,8 +31,8 @@ Event order_event(std::string id = "1") {
           .data = R"({"total":12})"};
 }
 
-/// A target that answers deliveries so, and wants events, unless it is told what else to say to
-/// OPTIONS.
+/// A target that answers deliveries with `status` and `headers`. It answers OPTIONS with
+/// `allows_status` and `allows`; by default it gives permission to all origins.
 HttpPeer::Handler target(int status, Headers headers = {},
                          Headers allows = {{"WebHook-Allowed-Origin", "*"}},
                          int allows_status = 200) {
@@ -48,7 +48,7 @@ class WebhooksTest : public testing::Test {
     return [this](Outcome outcome) { heard.add(std::move(outcome)); };
   }
 
-  /// Delivers, and waits for what comes of it.
+  /// Delivers an event and waits for the outcome.
   Outcome deliver(const std::string& url, const Event& event = order_event(),
                   const std::string& token = "") {
     const size_t before = heard.all().size();
@@ -58,7 +58,7 @@ class WebhooksTest : public testing::Test {
 
   static std::string code_of(const Outcome& outcome) { return outcome ? outcome->error.code : ""; }
 
-  /// The code that a new target, which does that, leads to.
+  /// The error code of a delivery to a new target with this handler.
   std::string code(HttpPeer::Handler handler) {
     HttpPeer peer(std::move(handler));
     return code_of(deliver(peer.url()));
@@ -69,27 +69,27 @@ class WebhooksTest : public testing::Test {
   Webhooks webhooks{client, {.origin = kOrigin}};
 };
 
-TEST_F(WebhooksTest, AskTheTargetOnceAndThenDeliver) {
+TEST_F(WebhooksTest, AskTheTargetForPermissionOnceBeforeTheyDeliver) {
   HttpPeer peer(
       target(202, {}, {{"WebHook-Allowed-Origin", kOrigin}, {"WebHook-Allowed-Rate", "100"}}));
-  const std::string url = peer.url("/hook?key=1");
+  const std::string url = peer.url("/webhook?key=1");
   EXPECT_EQ(code_of(deliver(url, order_event(), "secret")), "");
   EXPECT_EQ(code_of(deliver(url, order_event("2"), "secret")), "");
 
   const auto requests = peer.requests(3);
   ASSERT_EQ(requests.size(), 3u);
   EXPECT_EQ(requests[0].method, "OPTIONS");
-  EXPECT_EQ(requests[0].target, "/hook?key=1");
+  EXPECT_EQ(requests[0].target, "/webhook?key=1");
   EXPECT_EQ(requests[0].header("WebHook-Request-Origin"), kOrigin);
   for (const size_t delivery : {1, 2}) {
     EXPECT_EQ(requests[delivery].method, "POST");
-    EXPECT_EQ(requests[delivery].target, "/hook?key=1");
+    EXPECT_EQ(requests[delivery].target, "/webhook?key=1");
     EXPECT_EQ(requests[delivery].header("WebHook-Request-Origin"), kOrigin);
     EXPECT_EQ(requests[delivery].header("Authorization"), "Bearer secret");
   }
 }
 
-TEST_F(WebhooksTest, DeliverWhatTheBindingReadsAsTheSameEvent) {
+TEST_F(WebhooksTest, DeliverEventsThatTheHttpBindingReadsUnchanged) {
   HttpPeer peer(target(204));
   EXPECT_EQ(code_of(deliver(peer.url())), "");
   Event bare = order_event();
@@ -109,7 +109,7 @@ TEST_F(WebhooksTest, DeliverWhatTheBindingReadsAsTheSameEvent) {
   EXPECT_EQ(event_in(2), bare);
 }
 
-TEST_F(WebhooksTest, ATargetThatDoesNotAllowItGetsNothing) {
+TEST_F(WebhooksTest, DeliverNothingToATargetThatGivesNoPermission) {
   for (const Headers& headers :
        {Headers{}, Headers{{"WebHook-Allowed-Origin", "others.example.com"}},
         Headers{{"WebHook-Allowed-Origin", ""}}, Headers{{"Allow", "POST"}}}) {
@@ -118,11 +118,11 @@ TEST_F(WebhooksTest, ATargetThatDoesNotAllowItGetsNothing) {
   EXPECT_EQ(code(target(200, {}, {}, 405)), kWebhookNotAllowed);
   EXPECT_EQ(code(target(200, {}, {}, 500)), kWebhookStatus);
   EXPECT_EQ(code(target(200, {}, {}, 410)), kWebhookGone);
-  // The header decides, not the status.
+  // The header gives the permission, whatever the status is.
   EXPECT_EQ(code(target(200, {}, {{"WebHook-Allowed-Origin", "ORDERS.example.com"}}, 405)), "");
 }
 
-TEST_F(WebhooksTest, ARefusalIsNotRemembered) {
+TEST_F(WebhooksTest, AskAgainAfterARefusal) {
   std::atomic<bool> allows = false;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return target(200, {}, allows ? Headers{{"WebHook-Allowed-Origin", "*"}} : Headers{})(
@@ -134,7 +134,7 @@ TEST_F(WebhooksTest, ARefusalIsNotRemembered) {
   EXPECT_EQ(code_of(deliver(peer.url())), "");
 }
 
-TEST_F(WebhooksTest, DeliveriesWaitForTheAnswerOfOneQuestion) {
+TEST_F(WebhooksTest, AskOnceForConcurrentDeliveries) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     if (request.method == "OPTIONS" && !gate.pass()) return false;
@@ -152,14 +152,14 @@ TEST_F(WebhooksTest, DeliveriesWaitForTheAnswerOfOneQuestion) {
             1);
 }
 
-TEST_F(WebhooksTest, OnlyATargetThatIsGoneFailsForGood) {
+TEST_F(WebhooksTest, FailFinallyOnlyIfTheTargetIsGone) {
   for (const int status : {410, 415, 429, 500}) {
     HttpPeer peer(target(status));
     EXPECT_EQ(deliver(peer.url())->is_final, status == 410) << status;
   }
 }
 
-TEST_F(WebhooksTest, WhatTheTargetSaysHasACode) {
+TEST_F(WebhooksTest, ReportACodeForEachResponse) {
   for (const int status : {200, 201, 202, 204}) EXPECT_EQ(code(target(status)), "") << status;
   EXPECT_EQ(code(target(410)), kWebhookGone);
   EXPECT_EQ(code(target(415)), kWebhookMediaType);
@@ -172,7 +172,7 @@ TEST_F(WebhooksTest, WhatTheTargetSaysHasACode) {
   EXPECT_EQ(code_of(deliver("no url")), kHttpRequest);
 }
 
-TEST_F(WebhooksTest, AFailureCarriesWhenToTryAgain) {
+TEST_F(WebhooksTest, ReportTheRetryAfterOfAFailure) {
   HttpPeer busy(target(429, {{"Retry-After", "90"}}));
   EXPECT_EQ(deliver(busy.url())->retry_after, std::chrono::seconds(90));
   HttpPeer down(target(200, {}, {{"Retry-After", "5"}}, 503));
@@ -181,7 +181,7 @@ TEST_F(WebhooksTest, AFailureCarriesWhenToTryAgain) {
   EXPECT_EQ(deliver(silent.url())->retry_after, std::nullopt);
 }
 
-TEST_F(WebhooksTest, EndWithWhatIsUnderWay) {
+TEST_F(WebhooksTest, CancelAllDeliveriesInTheirDestructor) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     if (request.target == "/asked" || request.method == "POST") connection.hang();
     return target(200)(request, connection);
@@ -198,7 +198,7 @@ TEST_F(WebhooksTest, EndWithWhatIsUnderWay) {
   EXPECT_THAT(codes, ElementsAre(kHttpCancelled, kHttpCancelled, kHttpCancelled));
 }
 
-TEST_F(WebhooksTest, AnHttpTargetThatHangsIsGivenUp) {
+TEST_F(WebhooksTest, GiveUpATargetThatHangsAfterTheTimeout) {
   HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     connection.hang();
     return false;

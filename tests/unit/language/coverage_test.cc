@@ -1,5 +1,5 @@
-// docs/coverage.md says which test shows what the language promises: it names every key of the
-// grammar, and the tests that it names are there.
+// docs/coverage.md names the tests of each key of the language. The page must have every key of
+// the grammar, and each test that it names must exist.
 #include <filesystem>
 #include <set>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPage = "docs/coverage.md";
 
-/// The bytes of a file, which must be there.
+/// The bytes of a file that must exist.
 std::string bytes_of_existing(const fs::path& file) {
   EXPECT_TRUE(fs::is_regular_file(file)) << file;
   return file_bytes(file);
@@ -32,7 +32,7 @@ std::vector<std::string> split(std::string_view text, std::string_view by) {
   }
 }
 
-/// A row of the page: below which heading, what its first cell says, what shows it.
+/// A row of the page: its heading, its first cell, and its references to tests.
 struct PageRow {
   std::string mapping;
   std::string what;
@@ -51,7 +51,8 @@ std::vector<PageRow> rows_of(const std::string& page) {
   return rows;
 }
 
-/// A test's title as its file has it: a case of a table, a scenario, a test; else any piece of it.
+/// A title as it is written in its file: a case of a table, a scenario or a test. In other files,
+/// any text.
 std::string as_written(const fs::path& file, const std::string& title) {
   const std::string name = file.filename().string();
   if (name.ends_with(".table")) return fmt::format(": {}\n", title);  // behind `case…`
@@ -90,7 +91,7 @@ TEST(Coverage, HasEveryKeyOfTheGrammar) {
   }
 }
 
-TEST(Coverage, NamesTestsThatThereAre) {
+TEST(Coverage, NamesOnlyTestsThatExist) {
   const std::vector<PageRow> rows = rows_of(bytes_of_existing(kPage));
   EXPECT_GT(rows.size(), 250U);
   for (const PageRow& row : rows) {

@@ -12,7 +12,7 @@ namespace {
 
 using NodeKind = Node::Kind;
 
-/// The tree of a text that has nothing wrong with it.
+/// The tree of a text without findings.
 Node read(std::string_view text) {
   Findings findings;
   std::optional<Node> node = parse_document(text, findings);
@@ -51,7 +51,7 @@ std::string repeated(std::string_view text, size_t times) {
 
 std::string nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
-TEST(PlainScalars, MeanWhatTheCoreSchemaSays) {
+TEST(Document, ReadsPlainScalarsByTheCoreSchema) {
   struct Row {
     const char* text;
     NodeKind kind;
@@ -112,13 +112,13 @@ TEST(PlainScalars, MeanWhatTheCoreSchemaSays) {
   EXPECT_EQ(value("a:\nb: 1"), Json({{"a", nullptr}, {"b", 1}}));
 }
 
-TEST(QuotedScalars, AreStrings) {
+TEST(Document, ReadsQuotedScalarsAsStrings) {
   EXPECT_EQ(value(R"(['1', "true", "~", '', "a\tb\x41\u00e4\/"])"),
             Json({"1", "true", "~", "", "a\tbA\xc3\xa4/"}));
   EXPECT_EQ(value("a: |\n  1\nb: >-\n  null"), Json({{"a", "1\n"}, {"b", "null"}}));
 }
 
-TEST(Tags, OfTheCoreSchemaDecideTheKind) {
+TEST(Document, TakesTheKindFromATagOfTheCoreSchema) {
   EXPECT_EQ(value("[!!str 1, ! 1, !!int '1', !!float 1, !!bool \"true\", !!null '']"),
             Json({"1", "1", 1, 1.0, true, nullptr}));
   EXPECT_EQ(read("[!!float 1]").items[0].kind, NodeKind::kFloat);
@@ -131,7 +131,7 @@ TEST(Tags, OfTheCoreSchemaDecideTheKind) {
                                       "7:1  definition.tag"}));
 }
 
-TEST(Positions, AreOfValuesAndKeysFromOne) {
+TEST(Document, CountsLinesAndColumnsOfKeysAndValuesFromOne) {
   const Node root = read("id: a\nstates:\n  - type: noop\n    log: {x: 'ä', y: 2}\n");
   EXPECT_EQ(root.at, (Position{1, 1}));
   const Member* states = root.find("states");
@@ -142,19 +142,19 @@ TEST(Positions, AreOfValuesAndKeysFromOne) {
   EXPECT_EQ(state.at, (Position{3, 5}));
   EXPECT_EQ(state.members.at(1).at, (Position{4, 5}));
   const Member& y = state.members.at(1).value.members.at(1);
-  EXPECT_EQ(y.at, (Position{4, 19})) << "characters, not bytes";
+  EXPECT_EQ(y.at, (Position{4, 19})) << "columns count characters, not bytes";
   EXPECT_EQ(y.value.at, (Position{4, 22}));
   EXPECT_EQ(root.find("nothing"), nullptr);
 }
 
-TEST(Members, KeepTheOrderOfTheText) {
+TEST(Document, KeepsTheOrderOfKeys) {
   const Node node = read("z: 1\na: 2\n1: 3\ntrue: 4\nnull: 5\n'': 6\n1.50: 7");
   std::string keys;
   for (const Member& member : node.members) keys += member.key + ",";
   EXPECT_EQ(keys, "z,a,1,true,null,,1.50,");
 }
 
-TEST(Json, AndYamlOfTheSameContentGiveTheSameTree) {
+TEST(Document, ReadsJsonAndYamlOfEqualContentIntoTheSameTree) {
   const char* const yaml =
       "id: w\nstates:\n- id: a\n  timeout: PT1H\n  input: {n: [1, -2.5, null, true, 1e3]}\n"
       "  text: \"line\\nbreak \\\"q\\\" \\\\ / é\"\n";
@@ -166,7 +166,7 @@ TEST(Json, AndYamlOfTheSameContentGiveTheSameTree) {
   EXPECT_EQ(value(json), *parse_json(json));
 }
 
-TEST(Json, OfEveryKindIsReadAsTheJsonReaderDoes) {
+TEST(Document, ReadsEveryKindOfJsonAsTheJsonReaderDoes) {
   for (const char* text : {
            "{}",
            "[]",
@@ -189,7 +189,7 @@ TEST(Json, OfEveryKindIsReadAsTheJsonReaderDoes) {
   }
 }
 
-TEST(Surrogates, AreCharactersInDoubleQuotesOnly) {
+TEST(Document, ReadsSurrogatePairsAsCharactersInDoubleQuotesOnly) {
   EXPECT_EQ(value("a: \"\\ud83d\\ude00\""), Json({{"a", "😀"}}));
   EXPECT_EQ(value("a: '\\ud83d\\ude00'\nb: \\ud83d\\ude00\nc: |\n  \\ud83d\\ude00 # \\\\ud83d\n"),
             Json({{"a", "\\ud83d\\ude00"},
@@ -204,26 +204,25 @@ TEST(Surrogates, AreCharactersInDoubleQuotesOnly) {
   }
 }
 
-TEST(LineBreaks, AreThoseOfYaml12) {
+TEST(Document, BreaksLinesAsYaml12Does) {
   const Node node = read("a: x\xe2\x80\xa8y\nb: z\xc2\x85\xe2\x80\xa9w\r\nc: 1\n");
   EXPECT_EQ(to_json(node), Json({{"a", "x\u2028y"}, {"b", "z\u0085\u2029w"}, {"c", 1}}));
   EXPECT_EQ(node.find("c")->at, (Position{3, 1}));
 }
 
-TEST(DuplicateKeys, AreAllReportedWithBothLines) {
+TEST(Document, ReportsEachDuplicateKeyWithBothLines) {
   const std::string text = "id: a\nstates:\n- id: x\n  id: y\n  'id': z\nid: b\n";
   EXPECT_EQ(problems(text), (std::vector<std::string>{"4:3 states[0].id definition.duplicate_key",
                                                       "5:3 states[0].id definition.duplicate_key",
                                                       "6:1 id definition.duplicate_key"}));
-  EXPECT_EQ(only_message("a: 1\nb: 2\na: 3"),
-            "\"a\" stands here a second time; the first is on line 1");
+  EXPECT_EQ(only_message("a: 1\nb: 2\na: 3"), "the key \"a\" is repeated; it is already on line 1");
   Findings findings;
   EXPECT_EQ(to_json(*parse_document(text, findings)),
             Json({{"id", "a"}, {"states", {{{"id", "x"}}}}}))
-      << "the first one stays";
+      << "the first value is kept";
 }
 
-TEST(Aliases, StandForWhatTheirAnchorHolds) {
+TEST(Document, ReplacesAnAliasByTheValueOfItsAnchor) {
   const Node node = read("a: &x {k: &y [1, 2]}\nb: *x\nc: *y\n&k d: 1\ne: {*k : 2}\n");
   EXPECT_EQ(to_json(node), Json::parse(R"({"a":{"k":[1,2]},"b":{"k":[1,2]},"c":[1,2],"d":1,
                                            "e":{"d":2}})"));
@@ -232,7 +231,7 @@ TEST(Aliases, StandForWhatTheirAnchorHolds) {
   EXPECT_EQ(value("[&a 1, *a, &a 2, *a]"), Json({1, 1, 2, 2}));
 }
 
-TEST(Aliases, ThatStandForNothingAreReported) {
+TEST(Document, ReportsAnAliasWithoutAnAnchorAndACycle) {
   EXPECT_EQ(problems("a: *x\nb: &x 1\nc: {*y : 1}\nd: &z {? {*z : 1} : 2, ? *z : 3}"),
             (std::vector<std::string>{"1:4 a definition.alias", "3:5 c definition.alias",
                                       "4:10 d definition.key", "4:26 d definition.alias_cycle"}));
@@ -241,7 +240,7 @@ TEST(Aliases, ThatStandForNothingAreReported) {
                                       "3:8 c[0] definition.alias_cycle"}));
 }
 
-TEST(Aliases, RepeatNoFindingOfTheirAnchor) {
+TEST(Document, ReportsAFindingOfAnAnchorOnceForAllItsAliases) {
   EXPECT_EQ(problems("a: &x {k: 1, k: 2, n: .nan}\nb: *x\nc: *x\n"),
             (std::vector<std::string>{"1:14 a.k definition.duplicate_key",
                                       "1:23 a.n definition.number"}));
@@ -257,7 +256,7 @@ std::string laughs(size_t levels, size_t each) {
   return text;
 }
 
-TEST(AliasBombs, AreStoppedAtTheirBound) {
+TEST(Document, StopsAnAliasBombAtItsLimit) {
   EXPECT_EQ(problems(laughs(9, 10)), std::vector<std::string>{"6:15 a5[1] definition.alias_bomb"});
   EXPECT_THAT(problems(laughs(100, 100)), testing::SizeIs(1));
   EXPECT_EQ(only_message(laughs(40, 2)),
@@ -265,7 +264,7 @@ TEST(AliasBombs, AreStoppedAtTheirBound) {
   EXPECT_EQ(problems(laughs(3, 10)), std::vector<std::string>());
 }
 
-TEST(AliasBombs, MayBeOneLongTextManyTimes) {
+TEST(Document, CountsTheBytesOfALongStringForEachAlias) {
   const auto text = [](size_t times) {
     std::string out = "- &x " + std::string(1016, 'x') + "\n";
     for (size_t i = 0; i < times; ++i) out += "- *x\n";
@@ -276,13 +275,13 @@ TEST(AliasBombs, MayBeOneLongTextManyTimes) {
             std::vector<std::string>({"1026:3 [1025] definition.alias_bomb"}));
 }
 
-TEST(AliasBombs, MayBeKeys) {
+TEST(Document, CountsTheBytesOfAliasesThatAreKeys) {
   std::string text = "? &k " + std::string(1000, 'k') + "\n: 1\nlist:\n";
   for (size_t i = 0; i < 2000; ++i) text += "- {*k : 1}\n";
   EXPECT_EQ(problems(text), std::vector<std::string>{"1044:4 list[1040] definition.alias_bomb"});
 }
 
-TEST(Nesting, EndsAt128) {
+TEST(Document, RefusesNestingDeeperThan128) {
   EXPECT_EQ(to_json(read(nested(128))), *parse_json(nested(128)));
   EXPECT_EQ(problems(nested(129)), std::vector<std::string>{"1:129  definition.depth"});
   EXPECT_EQ(problems(std::string(kMaxDocumentSize, '[')),
@@ -297,7 +296,7 @@ TEST(Nesting, EndsAt128) {
       testing::ElementsAre(testing::Eq("2:68 b" + repeated("[0]", 64) + " definition.depth")));
 }
 
-TEST(Documents, AreOneNeitherEmptyNorLong) {
+TEST(Document, RefusesEmptyLongAndSeveralDocuments) {
   EXPECT_EQ(value("---\na: 1\n...\n"), Json({{"a", 1}}));
   EXPECT_EQ(value("%YAML 1.2\n---\na: 1\n"), Json({{"a", 1}}));
   EXPECT_EQ(value("just text"), "just text");
@@ -311,28 +310,28 @@ TEST(Documents, AreOneNeitherEmptyNorLong) {
   EXPECT_EQ(problems(full + "x"), std::vector<std::string>{"1:1  definition.too_large"});
 }
 
-TEST(Directives, AreReadUnlessTheyAreVeryMany) {
+TEST(Document, ReadsUpTo64TagDirectives) {
   const auto text = [](size_t lines) { return repeated("%TAG !a! b\n", lines) + "---\nx\n"; };
   EXPECT_EQ(value("%TAG !y! tag:yaml.org,2002:\n---\n!y!str 1"), "1");
   EXPECT_THAT(only_message(text(64)), testing::HasSubstr("duplicate %TAG directive"));
   EXPECT_EQ(only_message(text(65)), "the text has more than 64 %TAG lines");
 }
 
-TEST(Values, WithoutAFormInJsonAreReported) {
+TEST(Document, ReportsNumbersThatJsonCannotExpress) {
   EXPECT_EQ(problems("a: .inf\nb: -.INF\nc: [.NaN, 1e999]\nd: 0x10000000000000000\ne: '.inf'"),
             (std::vector<std::string>{"1:4 a definition.number", "2:4 b definition.number",
                                       "3:5 c[0] definition.number", "3:11 c[1] definition.number",
                                       "4:4 d definition.number"}));
 }
 
-TEST(Keys, ThatAreNoScalarsAreReported) {
+TEST(Document, ReportsKeysThatAreNotScalars) {
   EXPECT_EQ(problems("a:\n  ? [1, 2]\n  : x\n  ? {b: 1}\n  : y\n"),
             (std::vector<std::string>{"2:5 a definition.key", "4:5 a definition.key"}));
   EXPECT_EQ(problems("a: &x {b: 1}\nc:\n  <<: *x\n  '<<': 1\n"),
             std::vector<std::string>{"3:3 c definition.merge_key"});
 }
 
-TEST(SyntaxErrors, SayWhereAndWhatMostlyLiesBehind) {
+TEST(Document, ReportsASyntaxErrorWithItsPlaceAndLikelyCause) {
   struct Row {
     const char* text;
     const char* at;
@@ -341,16 +340,16 @@ TEST(SyntaxErrors, SayWhereAndWhatMostlyLiesBehind) {
   const std::vector<Row> rows = {
       {"a:\n\tb: 1\n", "2:1",
        "found character that cannot start any token while scanning for the next token that begins "
-       "on line 2; a tab cannot indent in YAML, use spaces"},
-      {"a: @b\n", "1:4", "must stand in quotes"},
-      {"t: jq({a: .b})\n", "1:9", "a text that holds \": \" must stand in quotes"},
+       "on line 2; YAML does not allow tabs as indentation, use spaces"},
+      {"a: @b\n", "1:4", "must be in quotes"},
+      {"t: jq({a: .b})\n", "1:9", "a text that contains \": \" must be in quotes"},
       {"a: [1, 2\nb: 3\n", "2:2", "expected \",\" or \"]\" in the list that begins on line 1"},
       {"{\"a\":1", "1:7", "expected \",\" or \"}\" in the mapping that begins on line 1"},
       {"a: 'x\n", "2:1", "the text in quotes that begins on line 1 is not closed"},
-      {"a: \"\\q\"\n", "1:5", "this escape is not known in a text in double quotes"},
+      {"a: \"\\q\"\n", "1:5", "unknown escape in the text in double quotes"},
       {"a: 1\n b: 2\n", "2:3", "mapping values are not allowed"},
       {"- a\nb: 1\n", "2:1", "expected the next \"- \" item of the list"},
-      {"a: *\n", "1:5", "a text that begins with \"*\" must stand in quotes: \"*\""},
+      {"a: *\n", "1:5", "a text that begins with \"*\" must be in quotes: \"*\""},
       {"ä: x\xff\n", "1:5", "the text must be UTF-8"},
       {"a: 1\nb: \x01\n", "2:4", "without control characters"},
       {"a: \xf4\x8f\xbf\xbf", "1:4", "noncharacters"},
@@ -363,7 +362,7 @@ TEST(SyntaxErrors, SayWhereAndWhatMostlyLiesBehind) {
   }
 }
 
-TEST(AnyBytes, GiveATreeOrFindingsThatCanBeWritten) {
+TEST(Document, ReadsAnyBytesIntoATreeOrFindings) {
   const std::string sample =
       "id: w # c\n&a functions: [&x {id: f, 'type': \"re\\ud83d\\ude00us\\u00e4ble\"}, *x]\n"
       "? k\n: |\n  text\n  \\ud83d\\ude00\nstates:\n- <<: *x\n  timeout: PT1H\n  n: [1, -2.5e3, "
@@ -402,10 +401,10 @@ TEST(AnyBytes, GiveATreeOrFindingsThatCanBeWritten) {
       EXPECT_TRUE(is_json("[" + dump_json(to_json(*node)) + "]")) << text;
     }
   }
-  EXPECT_GT(trees, 100U) << "the changes leave enough to read";
+  EXPECT_GT(trees, 100U) << "enough of the changed texts must be readable";
 }
 
-TEST(Document, KeepsTheDigitsOfIntegersBeyond64BitsInItsJson) {
+TEST(Document, KeepsTheDigitsOfIntegersBeyond64Bits) {
   Findings findings;
   const std::optional<Node> document = parse_document(
       "[18446744073709551616, -9223372036854775809, 123456789012345678901234567890, 1.5, "

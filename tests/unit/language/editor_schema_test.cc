@@ -28,7 +28,7 @@ class EditorSchema : public testing::Test {
         .populateSchema(Adapter(schema), schema_);
   }
 
-  /// Where the text is wrong by the schema; empty: nowhere.
+  /// The errors that the schema reports for the text; empty: none.
   std::string complaint(const std::string& text) const {
     Findings findings;
     const std::optional<Node> document = parse_document(text, findings);
@@ -56,30 +56,31 @@ class EditorSchema : public testing::Test {
   valijson::Schema schema_;
 };
 
-TEST_F(EditorSchema, TakesEveryExampleAndEveryGoodDefinition) {
+TEST_F(EditorSchema, AcceptsEveryExampleAndEveryGoodDefinition) {
   size_t files = 0;
   for (const char* folder : {"examples", "docs/samples", "tests/corpus/definitions/good",
                              "tests/corpus/direktiv", "tests/corpus/lint/good"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       const std::filesystem::path& path = entry.path();
       if (path.extension() != ".yaml" && path.extension() != ".json") continue;
-      // Null is said in more places than a schema should offer.
+      // This file writes null where the schema does not offer it.
       if (path.filename() == "smallest.null.yaml") continue;
       if (path.stem().extension() == ".test") continue;
-      // A schema sees no merged keys.
+      // This file has anchors and aliases; the schema is not tested with it.
       if (path.filename() == "anchors.yaml") continue;
       ++files;
-      // Lint warns of these, too: numbers in quotes without a unit, and a query that is a text.
+      // Lint warns of these files, too: numbers in quotes without a unit, and a query as plain
+      // text.
       const std::string name = path.filename();
-      const bool is_doubtful =
+      const bool has_warning =
           name == "policies.twin.json" || name == "durations.other.yaml" || name == "jq.yaml";
-      EXPECT_EQ(complaint_of_file(path).empty(), !is_doubtful) << complaint_of_file(path) << path;
+      EXPECT_EQ(complaint_of_file(path).empty(), !has_warning) << complaint_of_file(path) << path;
     }
   }
   EXPECT_GE(files, 100U);
 }
 
-TEST_F(EditorSchema, TakesEveryMappingOfTheLanguage) {
+TEST_F(EditorSchema, AcceptsEveryMappingOfTheLanguage) {
   EXPECT_EQ(complaint(R"(
 id: all
 singular: true
@@ -128,7 +129,7 @@ states:
             "");
 }
 
-TEST_F(EditorSchema, PointsOutWhatIsValidAndNeverHappens) {
+TEST_F(EditorSchema, PointsOutPatternsThatNeverMatchAndCodesThatAreNeverRaised) {
   const std::string head =
       "id: a\nstates:\n- {id: a, type: consumeEvent, timeout: 1h, event: {type: t";
   EXPECT_NE(complaint(head + ", context: {orderid: .order}}}"), "");
@@ -140,7 +141,7 @@ TEST_F(EditorSchema, PointsOutWhatIsValidAndNeverHappens) {
             "");
 }
 
-TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
+TEST_F(EditorSchema, PointsOutQueriesWrittenAsPlainText) {
   const std::string head = "id: a\nstates:\n- {id: a, type: ";
   const std::string generate = head + "generateEvent, event: {type: t, source: s, ";
   for (const std::string& text : {
@@ -183,7 +184,7 @@ TEST_F(EditorSchema, PointsOutQueriesThatStandAsTexts) {
   }
 }
 
-TEST_F(EditorSchema, PointsOutQueriesThatStandAsPatterns) {
+TEST_F(EditorSchema, PointsOutQueriesWrittenAsPatterns) {
   const std::string waiting =
       "id: a\nstates:\n- {id: a, type: consumeEvent, event: {type: t, context: {a: ";
   const std::string start =
@@ -263,7 +264,7 @@ TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
   }
 }
 
-TEST_F(EditorSchema, SaysInTheDescriptionWhatToWrite) {
+TEST_F(EditorSchema, ExplainsInTheDescriptionWhatToWrite) {
   const Json definitions = editor_schema()["definitions"];
   const auto description = [&](const char* mapping, const char* key) {
     return definitions.at(mapping).at("properties").at(key).at("description").get<std::string>();
@@ -274,23 +275,23 @@ TEST_F(EditorSchema, SaysInTheDescriptionWhatToWrite) {
   EXPECT_TRUE(
       description("GenerateEventDefinition", "data").ends_with("Write jq(…) around a query."));
   EXPECT_TRUE(description("ConsumeEventDefinition", "context")
-                  .ends_with("is data, not a pattern. Write jq(…) around a query."));
+                  .ends_with("jq(…) are plain text. Write jq(…) around a query."));
   for (const char* key : {"filters", "context"}) {
     EXPECT_TRUE(description("StartEventDefinition", key)
-                    .ends_with("there is no data for jq yet. Write a pattern."));
+                    .ends_with("is not possible in a start. Write a pattern."));
   }
   EXPECT_NE(description("Workflow", "on_failure").find("{state: x, when: any}"), std::string::npos);
 }
 
-/// Every mapping within the schema.
+/// Adds every mapping within the schema to `all`.
 void gather(const Json& schema, std::vector<Json>& all) {
   if (schema.is_object()) all.push_back(schema);
   if (!schema.is_structured()) return;
   for (const Json& inner : schema) gather(inner, all);
 }
 
-// The language server of editors shows `errorMessage` for a pattern and not for a `not`.
-TEST_F(EditorSchema, SaysInAMessageWhatToWriteInsteadOfWhatAPatternRefuses) {
+// The language server of an editor shows `errorMessage` for a `pattern`, but not for a `not`.
+TEST_F(EditorSchema, HasAnErrorMessageForEachPatternThatRefusesText) {
   std::vector<Json> all;
   gather(editor_schema(), all);
   size_t refusals = 0;
@@ -317,7 +318,7 @@ TEST_F(EditorSchema, SaysInAMessageWhatToWriteInsteadOfWhatAPatternRefuses) {
   EXPECT_FALSE(has_message(start, "Write jq(…)"));
   EXPECT_TRUE(has_message(property("SwitchConditionDefinition", "condition"), "Write == to"));
   EXPECT_TRUE(has_message(property("ScheduledStartDefinition", "cron"), "such as @every 30s"));
-  // Beside the mapping that may stand there, too, and not as one of the alternatives.
+  // The message is beside the alternatives, because a mapping is also valid there.
   for (const char* key : {"retry", "maxRuntime", "deadline"}) {
     EXPECT_TRUE(property("ActionDefinition", key).contains("errorMessage")) << key;
   }

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Texts under `direktiv.` and `millrace.` that no instance raises: reasons of dead letters, types
-/// of lifecycle events, labels and subjects.
+/// Whether the text begins like an error code and no instance raises it: reasons of dead letters,
+/// types of lifecycle events, labels and subjects.
 bool is_something_else(const std::string& text) {
   static const std::set<std::string> others = {"millrace.limits.hops", "millrace.data",
                                                "millrace.task"};
@@ -24,10 +24,10 @@ bool is_something_else(const std::string& text) {
   return others.contains(text);
 }
 
-TEST(ErrorCodes, AreAllThatTheSourcesRaise) {
+TEST(ErrorCodes, ListExactlyTheCodesThatTheSourcesRaise) {
   std::set<std::string> listed;
   for (const ErrorCode& one : error_codes()) {
-    EXPECT_TRUE(listed.emplace(one.code).second) << one.code << " stands twice";
+    EXPECT_TRUE(listed.emplace(one.code).second) << one.code << " is listed twice";
   }
   const std::regex literal(R"x("((direktiv|millrace)(\.[A-Za-z]+)+)")x");
   std::set<std::string> raised;
@@ -44,26 +44,27 @@ TEST(ErrorCodes, AreAllThatTheSourcesRaise) {
     }
   }
   for (const std::string& code : raised) {
-    EXPECT_TRUE(listed.contains(code)) << code << " is raised and not in language/error_codes.cc";
+    EXPECT_TRUE(listed.contains(code))
+        << code << " is raised, but is not in language/error_codes.cc";
   }
   for (const std::string& code : listed) {
     EXPECT_TRUE(raised.contains(code))
-        << code << " is in language/error_codes.cc, nothing raises it";
+        << code << " is in language/error_codes.cc, but nothing raises it";
   }
 }
 
-TEST(ErrorCodes, StandInTheReferenceOfTheLanguage) {
+TEST(ErrorCodes, AreDocumentedInTheReference) {
   const std::string docs = file_bytes("docs/language.md") + file_bytes("docs/functions.md");
   for (const ErrorCode& one : error_codes()) {
     const std::string code(one.code);
-    const std::string tail = code.substr(code.rfind('.'));  // `.heartbeat` in a list of them
+    const std::string tail = code.substr(code.rfind('.'));  // the pages abbreviate codes in lists
     EXPECT_TRUE(docs.find("`" + code + "`") != std::string::npos ||
                 docs.find("`" + tail + "`") != std::string::npos)
         << code << " is neither in docs/language.md nor in docs/functions.md";
   }
 }
 
-TEST(ErrorCodes, AreReservedInAnyCaseOfLetters) {
+TEST(ErrorCodes, AreReservedInUpperAndLowerCase) {
   EXPECT_TRUE(is_reserved_code("direktiv.x"));
   EXPECT_TRUE(is_reserved_code("Millrace.x"));
   EXPECT_FALSE(is_reserved_code("direktivx"));

@@ -46,7 +46,7 @@ constexpr KeyRule kEveryKey[] = {
 /// A key of every kind, all optional.
 constexpr Mapping kEvery = {.name = "Every", .groups = {kEveryKey}};
 
-/// What a reader of Fields makes of a text: the findings as `line:column path: message [code]`.
+/// Reads the text with `read`; returns the findings as `line:column path: message [code]`.
 std::vector<std::string> reading(std::string_view text, const std::function<void(Fields&)>& read,
                                  const Mapping& grammar = kEvery) {
   Findings findings;
@@ -102,7 +102,7 @@ TEST(Fields, ReadEveryType) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Fields, AreNothingWhereTheKeyIsAbsent) {
+TEST(Fields, ReadNothingForAnAbsentKey) {
   const std::vector<std::string> found = reading("{}", [](Fields& fields) {
     EXPECT_FALSE(fields.has("name"));
     EXPECT_EQ(fields.string("name"), std::nullopt);
@@ -123,7 +123,7 @@ TEST(Fields, AreNothingWhereTheKeyIsAbsent) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
+TEST(Fields, ReportWhatTheyFoundAndWhatIsExpected) {
   struct Row {
     const char* text;
     std::function<void(Fields&)> read;
@@ -136,13 +136,13 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
       {"name: true", [](Fields& f) { f.string("name"); },
        "1:7 name: name is a boolean; put it in quotes: \"true\" [definition.type]"},
       {"name:", [](Fields& f) { f.string("name"); },
-       "1:6 name: name is empty; write a text [definition.type]"},
+       "1:6 name: name is empty; write a string [definition.type]"},
       {"name: [1]", [](Fields& f) { f.string("name"); },
-       "1:7 name: name is a list; write a text [definition.type]"},
+       "1:7 name: name is a list; write a string [definition.type]"},
       {"async: yes", [](Fields& f) { f.boolean("async"); },
-       "1:8 async: async is a text; write true or false [definition.type]"},
+       "1:8 async: async is a string; write true or false [definition.type]"},
       {"any: '5'", [](Fields& f) { f.integer("any"); },
-       "1:6 any: any is a text; write a whole number [definition.type]"},
+       "1:6 any: any is a string; write a whole number [definition.type]"},
       {"any: 5.5", [](Fields& f) { f.integer("any"); },
        "1:6 any: any is a number; write a whole number [definition.type]"},
       {"count: 21", [](Fields& f) { f.integer("count"); },
@@ -155,7 +155,7 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
        "1:6 any: any is 18446744073709551615; it must be at most 9223372036854775807 "
        "[definition.value]"},
       {"ratio: x", [](Fields& f) { f.number("ratio"); },
-       "1:8 ratio: ratio is a text; write a number [definition.type]"},
+       "1:8 ratio: ratio is a string; write a number [definition.type]"},
       {"scale: 10.5", [](Fields& f) { f.number("scale"); },
        "1:8 scale: scale is 10.5; it must be between 0 and 10 [definition.value]"},
       {"factor: 0.0", [](Fields& f) { f.number("factor"); },
@@ -163,17 +163,18 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
       {"timeout: 30", [](Fields& f) { f.duration("timeout"); },
        "1:10 timeout: timeout is a number; write a duration such as \"PT1H\" [definition.type]"},
       {"timeout: 1.5h", [](Fields& f) { f.duration("timeout"); },
-       "1:10 timeout: \"1.5h\" is no duration: only whole numbers stand before a unit; PT1.5H may "
-       "have a fraction (byte 1) [duration.malformed]"},
+       "1:10 timeout: \"1.5h\" is not a duration: only a whole number may stand before a unit; for "
+       "a fraction use ISO 8601, such as PT1.5H (byte 1) [duration.malformed]"},
       {"timeout: PT0S", [](Fields& f) { f.duration("timeout"); },
        "1:10 timeout: \"PT0S\" is zero; it must be longer [duration.zero]"},
       {"backoff: 0", [](Fields& f) { f.duration("backoff"); },
        "1:10 backoff: \"0\" is zero; it must be longer [duration.zero]"},
       {"backoff: -1", [](Fields& f) { f.duration("backoff"); },
-       "1:10 backoff: \"-1\" is no duration: it must not be negative (byte 0) "
+       "1:10 backoff: \"-1\" is not a duration: it must not be negative (byte 0) "
        "[duration.negative]"},
       {"id: a b", [](Fields& f) { f.identifier("id"); },
-       "1:5 id: \"a b\" is no identifier; write 1 to 128 letters, digits, \".\", \"-\", \"_\" "
+       "1:5 id: \"a b\" is not an identifier; write 1 to 128 letters, digits, \".\", \"-\" or "
+       "\"_\" "
        "[definition.identifier]"},
       {"mode: adn", mode,
        "1:7 mode: mode is \"adn\"; write one of \"and\", \"or\"; did you mean \"and\"? "
@@ -183,11 +184,11 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
       {"codes: [a, 1]", [](Fields& f) { f.strings("codes"); },
        "1:12 codes[1]: this is a number; put it in quotes: \"1\" [definition.type]"},
       {"codes: a", [](Fields& f) { f.strings("codes"); },
-       "1:8 codes: codes is a text; write a list (\"- item\" lines) [definition.type]"},
+       "1:8 codes: codes is a string; write a list (\"- item\" lines) [definition.type]"},
       {"nested: a", [](Fields& f) { f.object("nested", [](Fields&) { FAIL(); }); },
-       "1:9 nested: nested is a text; write a mapping (\"key: value\" lines) [definition.type]"},
+       "1:9 nested: nested is a string; write a mapping (\"key: value\" lines) [definition.type]"},
       {"list:\n- a", [](Fields& f) { f.objects("list", [](Fields&) { FAIL(); }); },
-       "2:3 list[0]: this is a text; write a mapping (\"key: value\" lines) [definition.type]"},
+       "2:3 list[0]: this is a string; write a mapping (\"key: value\" lines) [definition.type]"},
       {"[1]", [](Fields& f) { f.string("name"); },
        "1:1 : this is a list; write a mapping (\"key: value\" lines) [definition.type]"},
       {"transtion: x", [](Fields&) {},
@@ -196,7 +197,7 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
       {"colour: x", [](Fields&) {},
        "1:1 colour: \"colour\" is not a known key here [definition.unknown_key]"},
       {"name: x", [](Fields&) {},
-       "1:7 name: this version does not carry out `name` here [definition.unsupported]"},
+       "1:7 name: this version does not support `name` here [definition.unsupported]"},
       {"filters: {}\ncontext: {}", [](Fields& f) { f.node("context"); },
        "2:1 context: \"filters\" and \"context\" are the same field; write one of them "
        "[definition.both_keys]"},
@@ -219,7 +220,7 @@ TEST(Fields, SayWhatWasFoundAndWhatIsWanted) {
   }
 }
 
-TEST(Fields, TakeZeroAndMillisecondsWhereTheTableSaysSo) {
+TEST(Fields, AcceptZeroAndMillisecondsWhereTheGrammarAllowsThem) {
   const std::vector<std::string> found =
       reading("pause: 0\nbackoff: 1500\ndelay: PT0S", [](Fields& fields) {
         EXPECT_EQ(fields.duration("pause")->fixed, 0ms);
@@ -229,7 +230,7 @@ TEST(Fields, TakeZeroAndMillisecondsWhereTheTableSaysSo) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Fields, AreFoundInEitherSpelling) {
+TEST(Fields, FindAKeyInEitherSpelling) {
   for (const char* text : {"filters: {a: 1}", "context: {a: 1}"}) {
     const std::vector<std::string> found = reading(text, [](Fields& fields) {
       EXPECT_TRUE(fields.each(
@@ -245,7 +246,7 @@ constexpr KeyRule kEntryKeys[] = {
 };
 constexpr Mapping kEntry = {.name = "Entry", .groups = {kEntryKeys}};
 
-TEST(Fields, OfAnInnerMappingMayStandInItsPlace) {
+TEST(Fields, AcceptTheKeysOfAnInnerMappingInItsPlace) {
   const auto read = [](Fields& fields) {
     if (!fields.object("event", [](Fields& inner) { EXPECT_EQ(inner.string("k"), "v"); })) {
       EXPECT_EQ(fields.string("k"), "v");
@@ -260,7 +261,7 @@ TEST(Fields, OfAnInnerMappingMayStandInItsPlace) {
                           "[definition.unknown_key]"));
 }
 
-TEST(Fields, DoNotRepeatWhatTheDocumentHasReported) {
+TEST(Fields, DoNotRepeatFindingsOfTheDocument) {
   const std::vector<std::string> found =
       reading("name: .nan\nlist: [*x]\nnested: *y", [](Fields& fields) {
         EXPECT_EQ(fields.string("name"), std::nullopt);
@@ -284,7 +285,7 @@ constexpr Mapping kWait = {.name = "Wait", .groups = {kShapeKeys}, .types = {"wa
 constexpr const Mapping* kShapes[] = {&kDelay, &kWait};
 constexpr Mapping kShape = {.name = "Shape", .groups = {kShapeKeys}, .kinds = kShapes};
 
-TEST(FieldsOfSeveralKinds, AreThoseThatTheTypeSays) {
+TEST(Fields, AcceptTheKeysOfTheTypeOnly) {
   const auto read = [](Fields& fields) {
     const auto type = fields.one_of<int>("type", {{"delay", 1}, {"sleep", 1}, {"wait", 2}});
     if (!type) return fields.pass_over();
@@ -311,7 +312,7 @@ TEST(FieldsOfSeveralKinds, AreThoseThatTheTypeSays) {
 
 using FieldsDeathTest = testing::Test;
 
-TEST(FieldsDeathTest, EndTheProcessThatAsksForWhatTheTableDoesNotHave) {
+TEST(FieldsDeathTest, EndTheProcessOnAReadThatTheGrammarDoesNotAllow) {
   const auto reads = [](const std::function<void(Fields&)>& read) { reading("{}", read); };
   EXPECT_DEATH(reads([](Fields& f) { f.string("nmae"); }), "no key nmae in the grammar of Every");
   EXPECT_DEATH(reads([](Fields& f) { f.string("count"); }), "count of Every is read as");
@@ -321,7 +322,7 @@ TEST(FieldsDeathTest, EndTheProcessThatAsksForWhatTheTableDoesNotHave) {
   EXPECT_DEATH(reads([](Fields& f) { f.one_of<int>("mode", {{"xor", 1}}); }), "no word xor");
 }
 
-// A small language, as a loader would read it.
+// The grammar of a small workflow language.
 
 constexpr KeyRule kRetriesKeys[] = {
     {.name = "max_attempts", .kind = Kind::kInteger, .required = true, .min = 0},
@@ -380,7 +381,7 @@ void read_workflow(Fields& workflow) {
   });
 }
 
-TEST(ADefinition, WithTenMistakesHasTenFindings) {
+TEST(Fields, ReportEveryMistakeOfADefinition) {
   Findings findings;
   const std::optional<Node> node = parse_document(
       R"(id: my flow
@@ -412,21 +413,21 @@ states:
   }
   EXPECT_EQ(
       render_text(findings, "w.yaml"),
-      R"(w.yaml:1:5: error: id: "my flow" is no identifier; write 1 to 128 letters, digits, ".", "-", "_" [definition.identifier]
-w.yaml:2:11: error: singular: singular is a text; write true or false [definition.type]
+      R"(w.yaml:1:5: error: id: "my flow" is not an identifier; write 1 to 128 letters, digits, ".", "-" or "_" [definition.identifier]
+w.yaml:2:11: error: singular: singular is a string; write true or false [definition.type]
 w.yaml:3:1: error: nmae: "nmae" is not a known key here; did you mean "name"? [definition.unknown_key]
 w.yaml:6:9: error: states[0].type: type is "dealy"; write one of "delay", "action", "consumeEvent"; did you mean "delay"? [definition.value]
-w.yaml:7:13: error: states[0].duration: "1.5h" is no duration: only whole numbers stand before a unit; PT1.5H may have a fraction (byte 1) [duration.malformed]
+w.yaml:7:13: error: states[0].duration: "1.5h" is not a duration: only a whole number may stand before a unit; for a fraction use ISO 8601, such as PT1.5H (byte 1) [duration.malformed]
 w.yaml:8:15: error: states[0].transition: transition is a number; put it in quotes: "5" [definition.type]
 w.yaml:9:3: error: states[1].id: "id" is missing [definition.missing]
 w.yaml:12:19: error: states[1].retries.max_attempts: max_attempts is -1; it must be at least 0 [definition.value]
-w.yaml:15:3: error: states[2].id: "id" stands here a second time; the first is on line 13 [definition.duplicate_key]
+w.yaml:15:3: error: states[2].id: the key "id" is repeated; it is already on line 13 [definition.duplicate_key]
 w.yaml:16:12: error: states[2].timeout: timeout is a number; write a duration such as "PT1H" [definition.type]
 w.yaml:20:15: error: states[2].event.context.source: no mappings here [definition.type]
 )");
 }
 
-TEST(ADefinition, OfUnknownKeysOnlyIsReadToItsEnd) {
+TEST(Fields, ReadADefinitionOfUnknownKeysToItsEnd) {
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += fmt::format("transitio{}: 1\n", i);
   Findings findings;

@@ -9,7 +9,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-TEST(Findings, AreSortedByPositionAndToldOnce) {
+TEST(Findings, AreSortedByPositionAndReportedOnce) {
   Findings findings;
   findings.error("b", "states[1]", {7, 2}, "late");
   findings.warning("w", "", {1, 9}, "early", "wait");
@@ -23,7 +23,7 @@ TEST(Findings, AreSortedByPositionAndToldOnce) {
             "x.yaml:7:2: error: states[1]: as late, but added after it [a]\n");
 }
 
-TEST(Findings, AreJsonForPrograms) {
+TEST(Findings, AreRenderedAsJson) {
   Findings findings;
   findings.error("definition.type", "states[3].timeout", {12, 7}, "timeout is a number");
   EXPECT_EQ(dump_json(to_json(findings)),
@@ -31,7 +31,7 @@ TEST(Findings, AreJsonForPrograms) {
             R"("message":"timeout is a number","path":"states[3].timeout","severity":"error"}]})");
 }
 
-TEST(Findings, ThatAreDoubtsEndWithTheirMend) {
+TEST(Findings, AppendTheCorrectionToWarningsAndNotes) {
   Findings findings;
   findings.warning("w", "", {1, 1}, "this has no effect", "remove it");
   findings.note("n", "", {1, 2}, "this has no effect either", "remove it, too");
@@ -48,7 +48,7 @@ TEST(Findings, ThatAreDoubtsEndWithTheirMend) {
   EXPECT_DEATH(findings.warning("w", "", {1, 4}, "what now", ""), "mend");
 }
 
-TEST(Findings, StopAtSomeNumberButCountOn) {
+TEST(Findings, KeepALimitedNumberAndCountTheRest) {
   Findings findings;
   for (size_t i = 0; i < Findings::kMost; ++i)
     findings.warning("w", "", {i + 1, 1}, "again", "stop");
@@ -61,7 +61,7 @@ TEST(Findings, StopAtSomeNumberButCountOn) {
   EXPECT_THAT(render_text(findings, "x.yaml"), EndsWith("x.yaml: and 1 more\n"));
 }
 
-TEST(Paths, PutWhatIsNoWordInBrackets) {
+TEST(Findings, WriteKeysThatAreNotWordsInBrackets) {
   EXPECT_EQ(path_of("", "states"), "states");
   EXPECT_EQ(path_of(path_of("states", 3), "max_attempts"), "states[3].max_attempts");
   EXPECT_EQ(path_of("context", "a.b"), "context[\"a.b\"]");
@@ -69,13 +69,13 @@ TEST(Paths, PutWhatIsNoWordInBrackets) {
   EXPECT_LT(path_of("", std::string(5000, 'a')).size(), 100U);
 }
 
-TEST(Quotes, KeepAMessageShortAndPrintable) {
+TEST(Findings, QuoteTextShortAndPrintable) {
   EXPECT_EQ(in_quotes("a \"b\"\\\n\x1b"), R"("a \"b\"\\\n\x1b")");
   EXPECT_EQ(in_quotes(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
   EXPECT_EQ(in_quotes(std::string(59, 'a') + "€"), "\"" + std::string(59, 'a') + "…\"");
 }
 
-TEST(LikelyNames, AreNear) {
+TEST(Findings, SuggestASimilarName) {
   struct Row {
     const char* given;
     const char* meant;
@@ -102,7 +102,7 @@ TEST(LikelyNames, AreNear) {
   }
 }
 
-TEST(LikelyNames, AreNotGuessedFromAfar) {
+TEST(Findings, SuggestNothingWithoutASimilarName) {
   for (const char* given : {"", "x", "as", "description", "colour", "transitively so"}) {
     EXPECT_EQ(likely(given, {"id", "type", "timeout", "transition"}), std::nullopt) << given;
   }
@@ -110,7 +110,7 @@ TEST(LikelyNames, AreNotGuessedFromAfar) {
   EXPECT_EQ(likely("type", {}), std::nullopt);
 }
 
-TEST(LikelyNames, AreTheNearestThenTheFirst) {
+TEST(Findings, SuggestTheMostSimilarNameThenTheFirst) {
   EXPECT_EQ(likely("stats", {"status", "state", "stat"}), "status");
   EXPECT_EQ(likely("statez", {"status", "state"}), "state");
   EXPECT_EQ(did_you_mean("sttae", {"start", "state"}), "; did you mean \"state\"?");

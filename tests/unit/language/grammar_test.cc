@@ -29,7 +29,7 @@ std::vector<std::string_view> names_of(const Mapping& mapping) {
   return names;
 }
 
-TEST(Grammar, NamesEachMappingOnceAndEachKeyOfItOnce) {
+TEST(Grammar, NamesEachMappingOnceAndEachOfItsKeysOnce) {
   std::set<std::string_view> mappings;
   for (const Mapping* one : all_mappings()) {
     EXPECT_TRUE(mappings.insert(one->name).second) << one->name;
@@ -44,7 +44,7 @@ TEST(Grammar, NamesEachMappingOnceAndEachKeyOfItOnce) {
   EXPECT_GE(mappings.size(), 40U);
 }
 
-TEST(Grammar, SaysOfEverythingWhatItMeans) {
+TEST(Grammar, HasAMeaningForEachMappingKeyAndWord) {
   for (const Mapping* one : all_mappings()) {
     EXPECT_THAT(one->meaning, EndsWith(".")) << one->name;
     EXPECT_NE(one->section, "") << one->name;
@@ -81,7 +81,7 @@ TEST(Grammar, IsConsistent) {
   }
 }
 
-TEST(Grammar, FindsTheKindOfAMappingByEachOfItsWords) {
+TEST(Grammar, FindsTheKindOfAMappingByEachOfItsTypeNames) {
   const Mapping& states = state_grammar();
   EXPECT_EQ(states.kind("eventXor"), states.kind("eventsXor"));
   EXPECT_EQ(states.kind("eventAnd"), &mapping("EventAndState"));
@@ -100,8 +100,8 @@ TEST(Grammar, FindsTheKindOfAMappingByEachOfItsWords) {
   }
 }
 
-/// Direktiv's tables, their parameters in order, without millrace's own.
-TEST(Grammar, HasEveryTableOfDocument003) {
+/// The tables of Direktiv's reference with their parameters; millrace's own keys are not in them.
+TEST(Grammar, HasEveryKeyOfDirektivsTables) {
   const std::map<std::string, std::vector<std::string>> document = {
       {"Workflow",
        {"id", "name", "description", "version", "singular", "functions", "schemas", "states",

@@ -11,7 +11,7 @@ std::string graph(std::string_view text) {
   return document ? mermaid_graph(*document) : render_text(findings, "f");
 }
 
-TEST(AGraph, HasStatesWaysAndWhatLeadsThere) {
+TEST(Graph, HasStatesTransitionsAndTheirLabels) {
   EXPECT_EQ(graph(R"(
 id: order
 start:
@@ -58,7 +58,7 @@ states:
 )x");
 }
 
-TEST(AGraph, OfAWorkflowThatNothingEndsHasNoEnd) {
+TEST(Graph, OmitsTheEndOfAWorkflowThatNeverEnds) {
   EXPECT_EQ(graph("id: a\nstates: [{id: b-c.d, type: noop, transition: b-c.d}]"),
             R"(flowchart TD
   start_((start))
@@ -68,7 +68,7 @@ TEST(AGraph, OfAWorkflowThatNothingEndsHasNoEnd) {
 )");
 }
 
-TEST(AGraph, HasTheWayFromATimeout) {
+TEST(Graph, HasTheTransitionFromATimeout) {
   EXPECT_EQ(graph(R"(
 id: a
 timeout: 30m
@@ -90,7 +90,7 @@ states:
 )");
 }
 
-TEST(AGraph, HasTheWayFromAnyFailure) {
+TEST(Graph, HasTheTransitionFromAnyFailure) {
   EXPECT_EQ(graph(R"(
 id: a
 on_failure: {state: refund, when: any}
@@ -111,7 +111,7 @@ states:
 )");
 }
 
-TEST(AGraph, SaysHowItStarts) {
+TEST(Graph, LabelsTheStartWithItsScheduleOrEvents) {
   const std::string states = "\nstates: [{id: a, type: noop}]";
   EXPECT_NE(graph("id: a\nstart: {type: scheduled, cron: '@hourly'}" + states)
                 .find("start_ -->|\"@hourly\"| s0\n"),
@@ -124,7 +124,7 @@ TEST(AGraph, SaysHowItStarts) {
             std::string::npos);
 }
 
-TEST(AGraph, CutsLongLabelsBetweenCharacters) {
+TEST(Graph, CutsLongLabelsBetweenCharacters) {
   std::string condition;
   for (int i = 0; i < 70; ++i) condition += "é";
   std::string cut;

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 using Expiry = Timeout::Expiry;
 using Lines = std::vector<std::string>;
 
-/// The one finding on a policy; "" where there is none.
+/// The only finding of a policy; empty: it has none.
 std::string finding_on(const std::string& retries) {
   const ActionPolicies found = read_action("retries: " + retries);
   EXPECT_LE(found.findings.size(), 1U) << retries << ::testing::PrintToString(found.findings);
@@ -35,7 +35,7 @@ RetryPolicy policy_of(const std::string& retries) {
   return found.retries.value().policy;
 }
 
-TEST(Vocabularies, AreNamedByTheKeys) {
+TEST(PolicyFields, SelectTheVocabularyByItsKeys) {
   const std::vector<std::pair<std::string, Vocabulary>> rows = {
       {"retries: {max_attempts: 1, codes: [a]}", Vocabulary::kDirektiv},
       {"retry: {max_attempts: 1, codes: [a], delay: PT1S}", Vocabulary::kDirektiv},
@@ -55,13 +55,13 @@ TEST(Vocabularies, AreNamedByTheKeys) {
       {"retries: {maxBackoffMs: 1}", Vocabulary::kStevora},
       {"retries: fixed(3, 1s)", Vocabulary::kZart},
       {"retry: fixed(3, 1s)", Vocabulary::kZart},
-      // Nothing else could be Steep's alone, or Temporal's.
+      // These keys belong to Steep or Temporal only, although `retry` is Stevora's key.
       {"retry: {maxAttempts: 3, delay: 1s}", Vocabulary::kSteep},
       {"retry: {maximumAttempts: 3}", Vocabulary::kTemporal},
-      // Open, and so Stevora's.
+      // Ambiguous keys under `retry` are Stevora's.
       {"retry: {maxAttempts: 3}", Vocabulary::kStevora},
       {"retry: {}", Vocabulary::kStevora},
-      // Settled.
+      // The vocabulary is named.
       {"retries: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
       {"retries: {maxAttempts: 3, vocabulary: stevora}", Vocabulary::kStevora},
       {"retry: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
@@ -73,42 +73,43 @@ TEST(Vocabularies, AreNamedByTheKeys) {
   }
 }
 
-TEST(Vocabularies, ThatAreLeftOpenAreRefusedWithTheCandidates) {
-  EXPECT_EQ(
-      finding_on("{maxAttempts: 3}"),
-      "2:10 action.retries: the keys leave open whose policy this is, steep or stevora; write "
-      "`vocabulary: steep` or `vocabulary: stevora` beside them [definition.vocabulary]");
+TEST(PolicyFields, RefuseAnAmbiguousVocabularyWithItsCandidates) {
+  EXPECT_EQ(finding_on("{maxAttempts: 3}"),
+            "2:10 action.retries: the keys of this policy fit several vocabularies: steep or "
+            "stevora; add `vocabulary: steep` or `vocabulary: stevora` [definition.vocabulary]");
   EXPECT_EQ(finding_on("{delay: 1s}"),
-            "2:10 action.retries: the keys leave open whose policy this is, direktiv or steep; "
-            "write `vocabulary: direktiv` or `vocabulary: steep` beside them "
+            "2:10 action.retries: the keys of this policy fit several vocabularies: direktiv or "
+            "steep; add `vocabulary: direktiv` or `vocabulary: steep` "
             "[definition.vocabulary]");
   EXPECT_EQ(finding_on("{}"),
-            "2:10 action.retries: the keys leave open whose policy this is, direktiv, steep, "
-            "temporal or stevora; write `vocabulary: direktiv`, `vocabulary: steep`, `vocabulary: "
-            "temporal` or `vocabulary: stevora` beside them [definition.vocabulary]");
+            "2:10 action.retries: the keys of this policy fit several vocabularies: direktiv, "
+            "steep, temporal or stevora; add `vocabulary: direktiv`, `vocabulary: steep`, "
+            "`vocabulary: temporal` or `vocabulary: stevora` [definition.vocabulary]");
   // Stevora has no `delay`.
-  EXPECT_THAT(read_action("retry: {delay: 1s}").findings,
-              ElementsAre("2:8 action.retry: the keys leave open whose policy this is, direktiv or "
-                          "steep; write `vocabulary: direktiv` or `vocabulary: steep` beside them "
-                          "[definition.vocabulary]"));
+  EXPECT_THAT(
+      read_action("retry: {delay: 1s}").findings,
+      ElementsAre("2:8 action.retry: the keys of this policy fit several vocabularies: direktiv or "
+                  "steep; add `vocabulary: direktiv` or `vocabulary: steep` "
+                  "[definition.vocabulary]"));
 }
 
-TEST(Vocabularies, ThatAreMixedAreRefusedWhereTheSecondOneBegins) {
-  EXPECT_EQ(finding_on("{maxAttempts: 3, initialInterval: 1s}"),
-            "2:27 action.retries.initialInterval: \"initialInterval\" is a key of temporal, those "
-            "before it are of steep or stevora; write the keys of one [definition.vocabulary]");
+TEST(PolicyFields, RefuseMixedVocabulariesAtTheFirstKeyOfTheSecond) {
+  EXPECT_EQ(
+      finding_on("{maxAttempts: 3, initialInterval: 1s}"),
+      "2:27 action.retries.initialInterval: \"initialInterval\" is a key of temporal, but the keys "
+      "before it are of steep or stevora; write keys of one only [definition.vocabulary]");
   EXPECT_EQ(finding_on("{max_attempts: 3, codes: [a], backoffMs: 100}"),
-            "2:40 action.retries.backoffMs: \"backoffMs\" is a key of stevora, those before it are "
-            "of direktiv; write the keys of one [definition.vocabulary]");
+            "2:40 action.retries.backoffMs: \"backoffMs\" is a key of stevora, but the keys before "
+            "it are of direktiv; write keys of one only [definition.vocabulary]");
   EXPECT_EQ(finding_on("{backoffMs: 100, delay: 1s}"),
-            "2:27 action.retries.delay: \"delay\" is a key of direktiv or steep, those before it "
-            "are of stevora; write the keys of one [definition.vocabulary]");
+            "2:27 action.retries.delay: \"delay\" is a key of direktiv or steep, but the keys "
+            "before it are of stevora; write keys of one only [definition.vocabulary]");
   EXPECT_EQ(finding_on("{delay: 1s, maxAttempts: 3, maxBackoffMs: 5}"),
-            "2:38 action.retries.maxBackoffMs: \"maxBackoffMs\" is a key of stevora, those before "
-            "it are of steep; write the keys of one [definition.vocabulary]");
+            "2:38 action.retries.maxBackoffMs: \"maxBackoffMs\" is a key of stevora, but the keys "
+            "before it are of steep; write keys of one only [definition.vocabulary]");
 }
 
-TEST(Vocabularies, ThatAreSettledTakeNoKeyOfAnother) {
+TEST(PolicyFields, RefuseAKeyThatIsNotOfTheNamedVocabulary) {
   const ActionPolicies found =
       read_action("retries: {vocabulary: steep, maxAttempts: 3, backoffMs: 100, dely: 1s}");
   EXPECT_THAT(
@@ -119,46 +120,47 @@ TEST(Vocabularies, ThatAreSettledTakeNoKeyOfAnother) {
                   "\"delay\"? [definition.unknown_key]"));
 }
 
-TEST(Vocabularies, ThatThereAreNotAreRefused) {
+TEST(PolicyFields, RefuseAnUnknownVocabulary) {
   EXPECT_EQ(finding_on("{vocabulary: step, maxAttempts: 3}"),
             "2:23 action.retries.vocabulary: vocabulary is \"step\"; write direktiv, steep, "
             "temporal or stevora [definition.value]");
   EXPECT_EQ(finding_on("{vocabulary: zart, maxAttempts: 3}"),
-            "2:23 action.retries.vocabulary: Zart's policy is no mapping; write a text such as "
-            "\"fixed(3, 1s)\" [definition.value]");
+            "2:23 action.retries.vocabulary: Zart's policy is not a mapping; write a string such "
+            "as \"fixed(3, 1s)\" [definition.value]");
   EXPECT_EQ(finding_on("{vocabulary: [steep], maxAttempts: 3}"),
             "2:23 action.retries.vocabulary: vocabulary is a list; write direktiv, steep, temporal "
             "or stevora [definition.value]");
 }
 
-TEST(Vocabularies, AKeyOfNoneIsToldBesideWhatIsLeftOpen) {
-  EXPECT_THAT(read_action("retries: {maxAttempts: 3, backofMs: 100}").findings,
-              ElementsAre("2:10 action.retries: the keys leave open whose policy this is, steep or "
-                          "stevora; write `vocabulary: steep` or `vocabulary: stevora` beside them "
-                          "[definition.vocabulary]",
-                          "2:27 action.retries.backofMs: \"backofMs\" is not a known key here; did "
-                          "you mean \"backoffMs\"? [definition.unknown_key]"));
+TEST(PolicyFields, ReportAnUnknownKeyBesideAnAmbiguousVocabulary) {
+  EXPECT_THAT(
+      read_action("retries: {maxAttempts: 3, backofMs: 100}").findings,
+      ElementsAre("2:10 action.retries: the keys of this policy fit several vocabularies: steep or "
+                  "stevora; add `vocabulary: steep` or `vocabulary: stevora` "
+                  "[definition.vocabulary]",
+                  "2:27 action.retries.backofMs: \"backofMs\" is not a known key here; did "
+                  "you mean \"backoffMs\"? [definition.unknown_key]"));
 }
 
-TEST(Retries, AreAMappingOrAText) {
+TEST(PolicyFields, AcceptRetriesAsAMappingOrAString) {
   EXPECT_EQ(
       finding_on("3"),
-      "2:10 action.retries: retries is a number; write a mapping, or a text such as \"fixed(3, "
+      "2:10 action.retries: retries is a number; write a mapping, or a string such as \"fixed(3, "
       "1s)\" [definition.type]");
-  EXPECT_EQ(finding_on("[]"),
-            "2:10 action.retries: retries is a list; write a mapping, or a text such as \"fixed(3, "
-            "1s)\" [definition.type]");
   EXPECT_EQ(
-      finding_on("exponential(3, 1s)"),
-      "2:10 action.retries: \"exponential(3, 1s)\" is no retry policy: there is no "
-      "\"exponential\", only fixed(attempts, delay); waits that grow are written as a mapping "
-      "with the keys of another vocabulary [retry.malformed]");
+      finding_on("[]"),
+      "2:10 action.retries: retries is a list; write a mapping, or a string such as \"fixed(3, "
+      "1s)\" [definition.type]");
+  EXPECT_EQ(finding_on("exponential(3, 1s)"),
+            "2:10 action.retries: \"exponential(3, 1s)\" is not a retry policy: \"exponential\" is "
+            "unknown; only fixed(attempts, delay) is valid; for waits that grow, write a "
+            "mapping with the keys of another vocabulary [retry.malformed]");
   EXPECT_THAT(read_action("retry: fixed(3, 1s)\nretries: fixed(3, 1s)").findings,
               ElementsAre("3:1 action.retries: \"retry\" and \"retries\" are the same field; write "
                           "one of them [definition.both_keys]"));
 }
 
-TEST(Retries, AreRefusedJustOutsideOfEachBound) {
+TEST(PolicyFields, RefuseRetriesJustOutsideEachLimit) {
   struct Row {
     std::string inside;
     std::string outside;
@@ -185,7 +187,8 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
        "2:18 action.retries.delay: delay is a number; write a duration such as \"PT1H\" "
        "[definition.type]"},
       {"{codes: ['*'], max_attempts: 1}", "{codes: [], max_attempts: 1}",
-       "2:18 action.retries.codes: no error is tried again then; write the codes, or `*` for all "
+       "2:18 action.retries.codes: with an empty list no error is retried; write the codes, or `*` "
+       "for all "
        "[definition.empty]"},
       {"{codes: [a|b], max_attempts: 1}", "{codes: ['('], max_attempts: 1}",
        "2:19 action.retries.codes[0]: pattern \"(\": character 1: this group is not closed: add "
@@ -200,9 +203,8 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
       {"{maxAttempts: 2147483647, delay: 0}", "{maxAttempts: 2147483648, delay: 0}",
        value("maxAttempts", 24, "2147483648", "between -1 and 2147483647")},
       {"{maxAttempts: 1, delay: 0s}", "{maxAttempts: 1, delay: 1.5h}",
-       "2:34 action.retries.delay: \"1.5h\" is no duration: only whole numbers stand before a "
-       "unit; "
-       "PT1.5H may have a fraction (byte 1) [duration.malformed]"},
+       "2:34 action.retries.delay: \"1.5h\" is not a duration: only a whole number may stand "
+       "before a unit; for a fraction use ISO 8601, such as PT1.5H (byte 1) [duration.malformed]"},
       {"{exponentialBackoff: 0.5}", "{exponentialBackoff: 0}",
        value("exponentialBackoff", 31, "0", "above 0")},
       {"{exponentialBackoff: 0.5}", "{exponentialBackoff: -2}",
@@ -214,7 +216,8 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
       {"{maximumAttempts: 2147483647}", "{maximumAttempts: 2147483648}",
        value("maximumAttempts", 28, "2147483648", "between 0 and 2147483647")},
       {"{initialInterval: 0s}", "{initialInterval: -1s}",
-       "2:28 action.retries.initialInterval: \"-1s\" is no duration: it must not be negative (byte "
+       "2:28 action.retries.initialInterval: \"-1s\" is not a duration: it must not be negative "
+       "(byte "
        "0) [duration.negative]"},
       {"{maximumInterval: 1ms}", "{maximumInterval: 0s}", zero("maximumInterval", 28, "0s")},
       {"{backoffCoefficient: 0.1}", "{backoffCoefficient: 0}",
@@ -235,7 +238,7 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
       {"{backoffMs: 3155760000000}", "{backoffMs: 3155760000001}",
        value("backoffMs", 22, "3155760000001", "between 100 and 3155760000000")},
       {"{backoffMs: 100}", "{backoffMs: 100ms}",
-       "2:22 action.retries.backoffMs: backoffMs is a text; write a whole number "
+       "2:22 action.retries.backoffMs: backoffMs is a string; write a whole number "
        "[definition.type]"},
       {"{backoffMs: 100}", "{backoffMs: 100.5}",
        "2:22 action.retries.backoffMs: backoffMs is a number; write a whole number "
@@ -256,7 +259,7 @@ TEST(Retries, AreRefusedJustOutsideOfEachBound) {
   }
 }
 
-TEST(Retries, HaveTheDefaultsOfTheirVocabulary) {
+TEST(PolicyFields, FillInTheDefaultsOfTheVocabulary) {
   const RetryPolicy direktiv = policy_of("{max_attempts: 3, codes: ['^a$']}");
   EXPECT_EQ(direktiv.attempts, 4U);
   EXPECT_EQ(direktiv.delay, Span{});
@@ -286,7 +289,7 @@ TEST(Retries, HaveTheDefaultsOfTheirVocabulary) {
   EXPECT_EQ(stevora.jitter, 0.25);
 }
 
-TEST(Retries, TakeTheExamplesOfTheDocuments) {
+TEST(PolicyFields, ReadTheExamplesOfEachVocabulary) {
   const RetryPolicy steep =
       policy_of("{maxAttempts: 5, delay: 1s, exponentialBackoff: 2, maxDelay: 10s}");
   EXPECT_EQ(steep.attempts, 5U);
@@ -305,7 +308,7 @@ TEST(Retries, TakeTheExamplesOfTheDocuments) {
   EXPECT_EQ(zart.delay, span(1s));
 }
 
-TEST(APolicyOfACall, IsReadFromJson) {
+TEST(PolicyFields, ReadARetryPolicyFromJson) {
   EXPECT_EQ(read_retry_policy(R"({"maximumAttempts": 5})")->attempts, 5U);
   EXPECT_EQ(read_retry_policy(R"x("fixed(3, 1s)")x")->attempts, 3U);
   EXPECT_EQ(read_retry_policy("fixed(3, 1s)")->attempts, 3U);
@@ -315,15 +318,15 @@ TEST(APolicyOfACall, IsReadFromJson) {
     const char* message;
   };
   for (const Row& row : std::vector<Row>{
-           {"", "definition.empty", "the text holds no document"},
+           {"", "definition.empty", "the text has no document"},
            {"{", "definition.syntax", "expected a value"},
            {"[]", "definition.type",
-            "retries is a list; write a mapping, or a text such as \"fixed(3, 1s)\""},
+            "retries is a list; write a mapping, or a string such as \"fixed(3, 1s)\""},
            {R"({"maxAttempts": 3})", "definition.vocabulary",
-            "the keys leave open whose policy this is, steep or stevora; write `vocabulary: steep` "
-            "or `vocabulary: stevora` beside them"},
+            "the keys of this policy fit several vocabularies: steep or stevora; add `vocabulary: "
+            "steep` or `vocabulary: stevora`"},
            {R"({"maxAttempts": 0, "delay": 0})", "definition.value",
-            "with no attempt at all there is no run; write one at least"},
+            "with 0 attempts there would be no run; write at least 1"},
            {R"({"maximumAttempts": -1})", "definition.value",
             "maximumAttempts: maximumAttempts is -1; it must be between 0 and 2147483647"},
        }) {

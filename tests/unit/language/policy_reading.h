@@ -1,4 +1,4 @@
-// Reads the policies of an action, for tests of what may be written of them.
+// Reads the policies of an action for tests.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace millrace {
 
 inline Span span(Duration fixed) { return {.fixed = fixed}; }
 
-/// What an action says, and the findings as `line:column path: message [code]`.
+/// The policies of an action, and the findings as `line:column path: message [code]`.
 struct ActionPolicies {
   std::optional<WrittenPolicy> retries;
   WrittenTimeouts timeouts;

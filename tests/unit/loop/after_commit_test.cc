@@ -1,4 +1,4 @@
-// perform: what becomes of each action that a batch has asked for.
+// perform: what is done for each action after a commit.
 #include "orchestrator/loop/after_commit.h"
 
 #include <memory>
@@ -26,30 +26,30 @@ states:
 
 class AfterCommitTest : public EngineTest {
  protected:
-  /// A message of that instance, whose row is committed.
+  /// A message of the instance, with its committed row.
   NumberedMessage message(uint64_t number, const InstanceId& of) {
     NumberedMessage one{number, {.instance = of, .message = {.subject = "millrace.events.a.b"}}};
     write_outbox(engine().tx, number, one.record);
-    commit_batch_in_hand();
+    commit_current_batch();
     return one;
   }
-  /// A task whose row is committed.
+  /// A task with its committed row.
   StartTask task(uint8_t number, std::vector<FunctionFile> files = {}) {
-    StartTask one{.space = default_space(),
+    StartTask one{.ns = default_ns(),
                   .task = numbered_id(number),
                   .by = numbered_id(200),
                   .runs = NamedService{.name = "charge"},
                   .files = std::move(files)};
     engine().tasks.begin(engine().tx, one);
-    commit_batch_in_hand();
+    commit_current_batch();
     return one;
   }
-  void commit_batch_in_hand() {
+  void commit_current_batch() {
     const Status done = engine().tx.commit();
     ASSERT_TRUE(done) << done.error().message;
     engine().batches.begin();
   }
-  /// A command that waits for its answer, which is noted in `log`; its request.
+  /// Queues a command whose answer is added to `log`; returns its request number.
   uint64_t ask() {
     rig().intake.command(CreateNamespace{.name = "shop"}, [this](const Result<Json>& answer) {
       log.push_back("answered " + (answer ? dump_json(*answer) : answer.error().code));
@@ -59,11 +59,11 @@ class AfterCommitTest : public EngineTest {
     EXPECT_THAT(work.commands, SizeIs(1));
     return work.commands.empty() ? 0 : work.commands[0].request;
   }
-  /// A living instance for whose end a caller waits.
+  /// A live instance with a waiter for its end.
   InstanceId wait_for_end() {
-    run(application(kWaitsForGo));
+    run(apply_workflow(kWaitsForGo));
     const InstanceId id = start("waits");
-    rig().end_waiters.add({{.space = "default",
+    rig().end_waiters.add({{.ns = "default",
                             .id = id,
                             .at_most = hours(1),
                             .done =
@@ -78,10 +78,10 @@ class AfterCommitTest : public EngineTest {
   }
   std::vector<InstanceId> ran() { return rig().runner.take_ran(); }
 
-  std::vector<std::string> log;  ///< what callers and sources were told
+  std::vector<std::string> log;  ///< what callers and sources received
 };
 
-TEST_F(AfterCommitTest, PerformsTheActionsInTheirOrder) {
+TEST_F(AfterCommitTest, PerformsActionsInOrder) {
   const InstanceId id = wait_for_end();
   const uint64_t request = ask();
   rig().perform({report("first"), Answer{request, Json(1)}, report("second"), InstanceEnd{id},
@@ -90,13 +90,13 @@ TEST_F(AfterCommitTest, PerformsTheActionsInTheirOrder) {
               ElementsAre("stored first", "answered 1", "stored second", "ended", "stored third"));
 }
 
-TEST_F(AfterCommitTest, SendsAMessageWhereTheBrokerMayBeSentMessages) {
+TEST_F(AfterCommitTest, SendsAMessageOnlyIfSendingIsAllowed) {
   rig().perform({message(1, numbered_id(1))}, true);
   EXPECT_THAT(rig().publisher.sent, SizeIs(1));
   EXPECT_EQ(engine().outbox.in_flight(), 1U);
   rig().perform({message(2, numbered_id(2))}, false);
   EXPECT_THAT(rig().publisher.sent, SizeIs(1));
-  EXPECT_TRUE(engine().outbox.has_due()) << "it waits";
+  EXPECT_TRUE(engine().outbox.has_due()) << "the message waits in the outbox";
 }
 
 TEST_F(AfterCommitTest, HandsOutATaskAndStopsItUnlessItHasEnded) {
@@ -106,15 +106,15 @@ TEST_F(AfterCommitTest, HandsOutATaskAndStopsItUnlessItHasEnded) {
   EXPECT_THAT(rig().runner.stopped, ElementsAre(numbered_id(1)));
 }
 
-TEST_F(AfterCommitTest, LeavesATaskThatTakesFilesToBeHandedOutBehindIt) {
+TEST_F(AfterCommitTest, LeavesATaskWithFilesToTheNextHandOut) {
   rig().perform({task(1, {{.key = "prices", .as = "prices.txt"}})});
   EXPECT_THAT(ran(), IsEmpty());
   EXPECT_TRUE(engine().tasks.has_due());
 }
 
-TEST_F(AfterCommitTest, PutsTheResultOfAnEvaluationBehindThoseBeforeIt) {
+TEST_F(AfterCommitTest, ReturnsEvaluationResultsInOrder) {
   const EvaluationResult before = {QueryResult(Json("before"))};
-  const FollowingTurns next = rig().perform({Evaluate{.space = default_space(),
+  const FollowingTurns next = rig().perform({Evaluate{.ns = default_ns(),
                                                       .instance = numbered_id(1),
                                                       .step = 7,
                                                       .before = {before},
@@ -129,22 +129,22 @@ TEST_F(AfterCommitTest, PutsTheResultOfAnEvaluationBehindThoseBeforeIt) {
   Work work;
   rig().intake.gather(work);
   ASSERT_THAT(work.evaluated, SizeIs(1));
-  EXPECT_EQ(work.evaluated[0].space, default_space());
+  EXPECT_EQ(work.evaluated[0].ns, default_ns());
   EXPECT_EQ(work.evaluated[0].instance, numbered_id(1));
   EXPECT_EQ(work.evaluated[0].step, 7U);
   EXPECT_TRUE(work.evaluated[0].results == (std::vector<EvaluationResult>{before, result}));
 }
 
-TEST_F(AfterCommitTest, GivesEachCallerItsAnswerOnce) {
+TEST_F(AfterCommitTest, SendsEachAnswerOnce) {
   const uint64_t first = ask();
   const uint64_t second = ask();
   rig().perform({Answer{second, fail("busy", "")}, Answer{first, Json(1)}});
   EXPECT_THAT(log, ElementsAre("answered busy", "answered 1"));
   rig().perform({Answer{first, Json(2)}, Answer{99, Json(3)}});
-  EXPECT_THAT(log, SizeIs(2)) << "nobody waits for it";
+  EXPECT_THAT(log, SizeIs(2)) << "no caller waits for these answers";
 }
 
-TEST_F(AfterCommitTest, AnswersThoseWhoWaitForTheEndOfThatInstance) {
+TEST_F(AfterCommitTest, AnswersTheWaitersForTheEndOfAnInstance) {
   const InstanceId id = wait_for_end();
   rig().perform({InstanceEnd{numbered_id(99)}});
   EXPECT_THAT(log, IsEmpty());
@@ -152,10 +152,10 @@ TEST_F(AfterCommitTest, AnswersThoseWhoWaitForTheEndOfThatInstance) {
   EXPECT_THAT(log, ElementsAre("ended"));
 }
 
-TEST_F(AfterCommitTest, LeavesToTheNextTurnsWhatWasTooMuchForTheBatch) {
-  const FollowingTurns next = rig().perform({ContinueInput{default_space(), numbered_id(1)},
+TEST_F(AfterCommitTest, ReturnsTheInputsOfLaterTurns) {
+  const FollowingTurns next = rig().perform({ContinueInput{default_ns(), numbered_id(1)},
                                              CommandInput{5, CreateNamespace{.name = "shop"}},
-                                             ContinueInput{default_space(), numbered_id(2)},
+                                             ContinueInput{default_ns(), numbered_id(2)},
                                              CommandInput{4, DeleteNamespace{.name = "shop"}}});
   ASSERT_THAT(next.continues, SizeIs(2));
   EXPECT_EQ(next.continues[0].instance, numbered_id(1));
@@ -164,10 +164,10 @@ TEST_F(AfterCommitTest, LeavesToTheNextTurnsWhatWasTooMuchForTheBatch) {
   EXPECT_EQ(next.commands[0].request, 5U);
   EXPECT_EQ(next.commands[1].request, 4U);
   EXPECT_EQ(next.evaluations, 0U);
-  EXPECT_FALSE(engine().catalog.find_namespace("shop")) << "nothing is done of it yet";
+  EXPECT_FALSE(engine().catalog.find_namespace("shop")) << "the command was not applied";
 }
 
-TEST_F(AfterCommitTest, ReadsNothingOfTheStore) {
+TEST_F(AfterCommitTest, ReadsNothingFromTheStore) {
   const InstanceId id = wait_for_end();
   const std::vector<AfterCommit> actions = {message(1, id),
                                             task(1),
@@ -178,7 +178,7 @@ TEST_F(AfterCommitTest, ReadsNothingOfTheStore) {
                                             Evaluate{.instance = id},
                                             Answer{ask(), Json(1)},
                                             InstanceEnd{id},
-                                            ContinueInput{default_space(), id},
+                                            ContinueInput{default_ns(), id},
                                             CommandInput{1, CreateNamespace{.name = "shop"}}};
   const auto perform_all = [&]() -> Status {
     rig().perform(actions, true);

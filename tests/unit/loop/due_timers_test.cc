@@ -1,5 +1,5 @@
-// DueTimers: in which order timers come due, what is held back and until when, and what a lost
-// batch leaves of it.
+// DueTimers: the order in which timers become due, which timers are held back, and what is restored
+// after a lost batch.
 #include "orchestrator/loop/due_timers.h"
 
 #include <string>
@@ -21,7 +21,7 @@ constexpr DueTimers::With kWithBoth{.held = true, .ticks = true};
 
 TimePoint at(int second) { return from_millis(1'000 * second); }
 
-/// One of a delayed event.
+/// A timer of a delayed event.
 TimerInput timer(uint64_t number, int second) {
   return {at(second), TimerInput::OfDelayedEvent{number}};
 }
@@ -50,7 +50,7 @@ class DueTimersTest : public testing::Test {
   void commit() { batches.begin(); }
 
   BatchCount batches;
-  Waiting waiting{batches};
+  WaitIndex waiting{batches};
   DueTimers timers{waiting, batches};
 };
 
@@ -65,7 +65,7 @@ TEST_F(DueTimersTest, AreTakenOnceInTheOrderOfTheirDeadlines) {
   EXPECT_THAT(take(9), ElementsAre("4 at 9"));
 }
 
-TEST_F(DueTimersTest, AreHeldUntilTheStreamWasReadUpToTheirDeadlines) {
+TEST_F(DueTimersTest, AreHeldUntilTheStreamIsReadUpToTheirDeadlines) {
   timers.hold(timer(1, 5));
   timers.hold(timer(2, 8));
   EXPECT_THAT(take(9), IsEmpty());
@@ -75,7 +75,7 @@ TEST_F(DueTimersTest, AreHeldUntilTheStreamWasReadUpToTheirDeadlines) {
   EXPECT_THAT(take(9, kWithHeld), ElementsAre("2 at 8"));
 }
 
-TEST_F(DueTimersTest, OfSchedulesWaitWhateverTheTimeUntilNewWorkIsTaken) {
+TEST_F(DueTimersTest, KeepTicksUntilNewWorkIsAccepted) {
   timers.put_back_tick(tick(1, 50));
   timers.put_back_tick(tick(2, 5));
   EXPECT_THAT(take(60, kWithHeld), IsEmpty());
@@ -83,14 +83,14 @@ TEST_F(DueTimersTest, OfSchedulesWaitWhateverTheTimeUntilNewWorkIsTaken) {
   EXPECT_THAT(take(60, kWithTicks), IsEmpty());
 }
 
-TEST_F(DueTimersTest, ComeBehindThoseThatWereHeldAndBeforeTicksThatWerePutBack) {
+TEST_F(DueTimersTest, ReturnHeldTimersBeforeNewOnesAndTicksLast) {
   timers.put_back_tick(tick(1, 1));
   timers.hold(timer(2, 4));
   waiting.arm_delayed(3, at(3));
   EXPECT_THAT(take(5, kWithBoth), ElementsAre("2 at 4", "3 at 3", "tick 1 at 1"));
 }
 
-TEST_F(DueTimersTest, KnowWhoseTicksWait) {
+TEST_F(DueTimersTest, KnowTheWorkflowsWithWaitingTicks) {
   timers.hold(tick(1, 5));
   timers.put_back_tick(tick(2, 5));
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(1)));
@@ -99,7 +99,7 @@ TEST_F(DueTimersTest, KnowWhoseTicksWait) {
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(2)));
 }
 
-TEST_F(DueTimersTest, OfALostBatchAreAsBefore) {
+TEST_F(DueTimersTest, AreRestoredAfterALostBatch) {
   for (int second = 1; second <= 3; ++second) timers.hold(timer(second, second));
   timers.put_back_tick(tick(4, 1));
   commit();
@@ -112,10 +112,10 @@ TEST_F(DueTimersTest, OfALostBatchAreAsBefore) {
   EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"));
   timers.undo();
   EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "tick 4 at 1"))
-      << "it is tried again, and lost again";
+      << "a second lost batch restores them again";
 }
 
-TEST_F(DueTimersTest, OfACommittedBatchStayAsItLeftThem) {
+TEST_F(DueTimersTest, AreNotRestoredAfterACommit) {
   timers.hold(timer(1, 1));
   timers.hold(timer(2, 2));
   timers.put_back_tick(tick(3, 1));
@@ -128,7 +128,7 @@ TEST_F(DueTimersTest, OfACommittedBatchStayAsItLeftThem) {
   EXPECT_THAT(take(9, kWithBoth), IsEmpty());
 }
 
-TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatWasTakenFromIt) {
+TEST_F(DueTimersTest, LeaveTimersOfTheWaitIndexToItsUndo) {
   waiting.arm_delayed(1, at(5));
   commit();
   EXPECT_THAT(take(5), ElementsAre("1 at 5"));
@@ -137,7 +137,7 @@ TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatWasTakenFromIt) {
   EXPECT_THAT(waiting.undo().delayed, ElementsAre(1U));
 }
 
-TEST_F(DueTimersTest, ForgetAllThatWasPutBackWithWhatABatchHadTaken) {
+TEST_F(DueTimersTest, DropAllTimersWhenTheyAreCleared) {
   timers.hold(timer(1, 1));
   timers.hold(timer(2, 2));
   timers.put_back_tick(tick(3, 1));
@@ -149,7 +149,7 @@ TEST_F(DueTimersTest, ForgetAllThatWasPutBackWithWhatABatchHadTaken) {
   EXPECT_THAT(take(9, kWithBoth), IsEmpty());
 }
 
-TEST(IsTick, IsSoOfASchedulesTimerAlone) {
+TEST(DueTimers, AreTicksOnlyIfTheyBelongToASchedule) {
   EXPECT_TRUE(is_tick(tick(1, 1)));
   EXPECT_FALSE(is_tick(timer(1, 1)));
   EXPECT_FALSE(is_tick({at(1), TimerInput::OfInstance{}}));

@@ -1,4 +1,4 @@
-// EndWaiters: each that waits for an end is answered once.
+// EndWaiters: each waiter for the end of an instance is answered once.
 #include "orchestrator/loop/end_waiters.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ class EndWaitersTest : public CatalogStoreTest {
   EndWaitersTest() {
     for (const uint8_t number : {1, 2}) {
       const Instance instance{.id = numbered_id(number),
-                              .space = space,
+                              .ns = ns,
                               .revision = {WorkflowNumber(1), 1},
                               .status = InstanceStatus::kWaiting,
                               .phase = Phase::kWaiting,
@@ -28,10 +28,10 @@ class EndWaitersTest : public CatalogStoreTest {
     }
     commit();
   }
-  /// `name: ok` or `name: code` is noted when it is answered.
+  /// A waiter that adds `name: ok` or `name: code` to `answered`.
   EndWaiter waiter(const std::string& name, uint8_t instance, Duration at_most,
                    const std::string& in = "default") {
-    return {.space = in,
+    return {.ns = in,
             .id = numbered_id(instance),
             .at_most = at_most,
             .done = [this, name](const Status& done) {
@@ -54,16 +54,16 @@ TEST_F(EndWaitersTest, AreAnsweredWhenTheirInstanceEnds) {
   waiters.on_end(numbered_id(1));
   waiters.on_end(numbered_id(9));
   EXPECT_THAT(take_answered(), IsEmpty());
-  EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "the other one still waits";
+  EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "one waiter is left";
 }
 
-TEST_F(EndWaitersTest, OfWhatDoesNotLiveAreAnsweredAtOnce) {
+TEST_F(EndWaitersTest, AreAnsweredAtOnceWhenTheInstanceIsNotLive) {
   waiters.add({waiter("a", 9, Duration(10)), waiter("b", 1, Duration(10), "nowhere")}, Duration(0));
   EXPECT_THAT(take_answered(), ElementsAre("a: ok", "b: ok"));
   EXPECT_EQ(waiters.next_deadline(), std::nullopt);
 }
 
-TEST_F(EndWaitersTest, AreAnsweredWhenTheirTimeIsOver) {
+TEST_F(EndWaitersTest, AreAnsweredAtTheirTimeout) {
   waiters.add(
       {waiter("a", 1, Duration(10)), waiter("b", 1, Duration(20)), waiter("c", 2, Duration(20))},
       Duration(0));
@@ -79,7 +79,7 @@ TEST_F(EndWaitersTest, AreAnsweredWhenTheirTimeIsOver) {
   EXPECT_EQ(waiters.next_deadline(), std::nullopt);
 }
 
-TEST_F(EndWaitersTest, ThatStillWaitAreRefusedWhenTheServerStops) {
+TEST_F(EndWaitersTest, AreRefusedWhenTheServerStops) {
   waiters.add({waiter("a", 1, Duration(10)), waiter("b", 2, Duration(10))}, Duration(0));
   for (const Refuse& refuse : waiters.abandoned()) refuse({"stopping", ""});
   EXPECT_THAT(take_answered(), ElementsAre("a: stopping", "b: stopping"));
@@ -88,7 +88,7 @@ TEST_F(EndWaitersTest, ThatStillWaitAreRefusedWhenTheServerStops) {
   EXPECT_THAT(take_answered(), IsEmpty());
 }
 
-TEST_F(EndWaitersTest, WhoseInstanceCannotBeReadAreToldSoAndDoNotWait) {
+TEST_F(EndWaitersTest, AreAnsweredWithTheErrorOfAFailedRead) {
   fail_read(1);
   waiters.add({waiter("a", 1, Duration(10))}, Duration(0));
   EXPECT_THAT(take_answered(), ElementsAre("a: store.io"));

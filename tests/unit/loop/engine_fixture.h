@@ -1,5 +1,5 @@
-// An engine without its thread, on a faulty store (faulty_store.h) and with ports that note what
-// they are asked to do, for the tests of the parts of the loop.
+// An engine without its thread, on a faulty store (faulty_store.h), with ports that record their
+// calls. The fixture for the parts of the loop.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class RecordingPublisher final : public Publisher {
   std::vector<NatsMessage> sent;
 };
 
-/// An engine, and what it needs.
+/// An engine and the parts that it needs.
 struct ThreadlessEngine {
   ThreadlessEngine(Environment& environment, const Clock& clock, uint8_t& last_id,
                    const EngineOptions& options)
@@ -43,11 +43,11 @@ struct ThreadlessEngine {
                 .definitions = definitions,
                 .make_id = [&last_id](TimePoint) { return numbered_id(++last_id); },
                 .id_key = "key",
-                .begun_tasks = begun},
+                .started_tasks = started},
                options, intake),
         end_waiters(environment, engine.catalog) {}
 
-  /// As at a start.
+  /// Loads the store, as a start of the process does.
   Status load() {
     TRY(check_store(engine));
     TRY(engine.outbox.load(engine.tx, engine.damages.noting()));
@@ -68,7 +68,7 @@ struct ThreadlessEngine {
     Evaluation evaluation;
     std::function<void(EvaluationResult)> done;
   };
-  std::vector<Asked> asked;  ///< of the workers
+  std::vector<Asked> asked;  ///< evaluations that were requested
   Evaluator evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     asked.push_back({std::move(evaluation), std::move(done)});
   };
@@ -76,32 +76,32 @@ struct ThreadlessEngine {
   RecordingRunner runner;
   RecordingSender sender;
   DefinitionCache definitions{load_stored};
-  BegunTasks begun;
+  StartedTasks started;
   Intake intake;
   EngineState engine;
   WorkApplier applier{engine, intake};
   EndWaiters end_waiters;
-  std::atomic<uint64_t> read = 0;         ///< living instances, by the last load()
-  std::vector<ContinueInput> unfinished;  ///< as the last load() found them
+  std::atomic<uint64_t> read = 0;         ///< live instances, counted by the last load()
+  std::vector<ContinueInput> unfinished;  ///< instances to continue, found by the last load()
 };
 
 class EngineTest : public FaultyStoreTest {
  protected:
   EngineTest() {
-    tx.reset();  // the engine has its own
+    tx.reset();  // the engine has its own transaction
     restart();
   }
 
-  /// The process begins anew.
+  /// Restarts the process.
   void restart(const EngineOptions& options = {}) {
-    made.reset();
-    made.emplace(*environment, clock, last_id, options);
-    const Status loaded = made->load();
+    rig_.reset();
+    rig_.emplace(*environment, clock, last_id, options);
+    const Status loaded = rig_->load();
     ASSERT_TRUE(loaded) << loaded.error().message;
   }
-  ThreadlessEngine& rig() { return *made; }
-  EngineState& engine() { return made->engine; }
-  NamespaceNumber default_space() {
+  ThreadlessEngine& rig() { return *rig_; }
+  EngineState& engine() { return rig_->engine; }
+  NamespaceNumber default_ns() {
     return engine().catalog.find_namespace(kDefaultNamespace).value_or(NamespaceNumber(0));
   }
 
@@ -109,31 +109,31 @@ class EngineTest : public FaultyStoreTest {
 
   EventInput event(const std::string& type, std::optional<TimePoint> stamped = std::nullopt) {
     const uint64_t number = ++sequence;
-    return {.space = "default",
+    return {.ns = "default",
             .sequence = number,
             .stamped = stamped.value_or(clock.now()),
             .event = EncodedEvent({.id = std::to_string(number), .source = "/s", .type = type})};
   }
   CommandInput command(Command one) { return {++requests, std::move(one)}; }
-  static Command application(const std::string& text) {
+  static Command apply_workflow(const std::string& text) {
     const auto workflow = load_stored(text);
     EXPECT_TRUE(workflow) << workflow.error().message;
-    return ApplyWorkflow{.space = "default", .text = text, .workflow = workflow.value_or(nullptr)};
+    return ApplyWorkflow{.ns = "default", .text = text, .workflow = workflow.value_or(nullptr)};
   }
-  static Command starting(const std::string& workflow, Json input = Json::object()) {
-    return StartInstance{.space = "default", .workflow = workflow, .input = std::move(input)};
+  static Command start_instance(const std::string& workflow, Json input = Json::object()) {
+    return StartInstance{.ns = "default", .workflow = workflow, .input = std::move(input)};
   }
 
   // Batches.
 
   TurnState turn() const { return {.now = clock.now(), .backlog = backlog}; }
-  /// One batch, not brought to disk. What is too much for it is in `left`.
+  /// Applies one batch without a commit. `rest` gets the work that is left to the next batch.
   Status apply(Work& work, const TurnState& state) {
-    left = {};
-    outcome = TRY(rig().applier.apply(work, left, state));
+    rest = {};
+    outcome = TRY(rig().applier.apply(work, rest, state));
     return {};
   }
-  /// Brings it to disk. Its actions are in `outcome`, and not performed.
+  /// Commits the batch. Its actions are in `outcome` and are not performed.
   Status commit_batch() {
     TRY(engine().tx.commit());
     engine().batches.begin();
@@ -161,30 +161,30 @@ class EngineTest : public FaultyStoreTest {
     work.deliveries = std::move(deliveries);
     run(std::move(work));
   }
-  /// Starts an instance, and hands out its task if it has one.
+  /// Starts an instance and hands out its task, if it has one.
   InstanceId start(const std::string& workflow, Json input = Json::object()) {
-    run(starting(workflow, std::move(input)));
+    run(start_instance(workflow, std::move(input)));
     const InstanceId id = numbered_id(last_id);
     for (const StartTask& task : actions_of<StartTask>(outcome)) engine().tasks.hand_out(task);
     return id;
   }
-  /// As it is stored, living or ended.
+  /// The stored status, of a live or an ended instance.
   std::string status_of(const InstanceId& id) {
-    const auto instance = read_instance(engine().tx, default_space(), id);
+    const auto instance = read_instance(engine().tx, default_ns(), id);
     if (!instance || !*instance) return "none";
     return std::string(to_string((*instance)->status));
   }
 
   VirtualClock clock;
-  uint8_t last_id = 0;    ///< of the instances that were made
+  uint8_t last_id = 0;    ///< the last assigned instance id
   uint64_t sequence = 0;  ///< of the last event
   uint64_t requests = 0;
   Backlog backlog;       ///< of the last batch
-  BatchOutcome outcome;  ///< likewise
-  Work left;             ///< likewise
+  BatchOutcome outcome;  ///< of the last batch
+  Work rest;             ///< work that the last batch left
 
  private:
-  std::optional<ThreadlessEngine> made;
+  std::optional<ThreadlessEngine> rig_;
 };
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Intake: what other threads hand in comes out once, whole, in its order and within the bounds.
+// Intake: the engine receives the inputs of other threads once, in order and within the limits.
 #include "orchestrator/loop/intake.h"
 
 #include <future>
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 Delivery event(uint64_t sequence) {
-  return EventInput{.space = "default", .sequence = sequence, .event = {}};
+  return EventInput{.ns = "default", .sequence = sequence, .event = {}};
 }
 
 class IntakeTest : public testing::Test {
@@ -27,7 +27,7 @@ class IntakeTest : public testing::Test {
     for (const uint64_t sequence : sequences) events.push_back(event(sequence));
     EXPECT_TRUE(intake.deliver(std::move(events)));
   }
-  Intake::Done note(const std::string& name) {
+  Intake::Done record(const std::string& name) {
     return [this, name](const Result<Json>& result) {
       answered.push_back(name + ": " + (result ? dump_json(*result) : result.error().code));
     };
@@ -50,26 +50,26 @@ class IntakeTest : public testing::Test {
   std::vector<std::string> answered;
 };
 
-TEST_F(IntakeTest, GivesEventsInTheirOrderSoManyAtATime) {
+TEST_F(IntakeTest, GivesEventsInOrderUpToTheLimitOfABatch) {
   deliver({1, 2});
   deliver({3, 4});
   EXPECT_TRUE(intake.has_deliveries());
   Work work = gather();
   EXPECT_THAT(sequences(work), ElementsAre(1, 2, 3));
   intake.gather(work);
-  EXPECT_THAT(work.deliveries, SizeIs(3)) << "no more fit into it";
+  EXPECT_THAT(work.deliveries, SizeIs(3)) << "the batch is full";
   EXPECT_THAT(sequences(gather()), ElementsAre(4));
   EXPECT_FALSE(intake.has_deliveries());
   EXPECT_TRUE(gather().empty());
 }
 
-TEST_F(IntakeTest, GivesAllElseAtOnce) {
-  intake.command(CreateNamespace{.name = "one"}, note("one"));
+TEST_F(IntakeTest, GivesAllOtherInputsAtOnce) {
+  intake.command(CreateNamespace{.name = "one"}, record("one"));
   intake.put(EvaluatedInput{.step = 7});
   intake.report({.what = TaskStarted()}, nullptr);
   intake.put(WebhookResult{.number = 5, .failure = std::nullopt});
   intake.acknowledge(9, PublishAck{.sequence = 4});
-  intake.wait_for_end({.space = "default", .done = [](const Status&) {}});
+  intake.wait_for_end({.ns = "default", .done = [](const Status&) {}});
   const Work work = gather();
   EXPECT_THAT(work.commands, SizeIs(1));
   EXPECT_THAT(work.evaluated, SizeIs(1));
@@ -77,14 +77,14 @@ TEST_F(IntakeTest, GivesAllElseAtOnce) {
   EXPECT_THAT(work.webhook_results, SizeIs(1));
   EXPECT_THAT(work.acks, SizeIs(1));
   EXPECT_THAT(work.waiters, SizeIs(1));
-  EXPECT_EQ(work.size(), 3U) << "the inputs among them";
+  EXPECT_EQ(work.size(), 3U) << "evaluations, reports and commands";
   EXPECT_FALSE(work.empty());
   EXPECT_TRUE(gather().empty());
 }
 
 TEST_F(IntakeTest, AnswersEachCommandOnce) {
-  intake.command(CreateNamespace{.name = "one"}, note("one"));
-  intake.command(CreateNamespace{.name = "two"}, note("two"));
+  intake.command(CreateNamespace{.name = "one"}, record("one"));
+  intake.command(CreateNamespace{.name = "two"}, record("two"));
   const Work work = gather();
   ASSERT_THAT(work.commands, SizeIs(2));
   intake.answer(work.commands[1].request, Json(2));
@@ -94,34 +94,34 @@ TEST_F(IntakeTest, AnswersEachCommandOnce) {
   EXPECT_THAT(answered, ElementsAre("two: 2", "one: no"));
 }
 
-TEST_F(IntakeTest, RefusesCommandsWhileTooManyAreNotAnswered) {
-  intake.command(CreateNamespace{.name = "one"}, note("one"));
-  intake.command(CreateNamespace{.name = "two"}, note("two"));
-  intake.command(DeleteNamespace{.name = "one"}, note("three"));
+TEST_F(IntakeTest, RefusesCommandsBeyondTheLimit) {
+  intake.command(CreateNamespace{.name = "one"}, record("one"));
+  intake.command(CreateNamespace{.name = "two"}, record("two"));
+  intake.command(DeleteNamespace{.name = "one"}, record("three"));
   EXPECT_THAT(answered, ElementsAre("three: busy"));
   const Work work = gather();
   EXPECT_THAT(work.commands, SizeIs(2));
   intake.answer(work.commands[0].request, Json(1));
-  intake.command(CreateNamespace{.name = "four"}, note("four"));
+  intake.command(CreateNamespace{.name = "four"}, record("four"));
   EXPECT_THAT(answered, ElementsAre("three: busy", "one: 1"));
 }
 
-TEST_F(IntakeTest, TakesNoNewWorkWhileItIsRefusedButWhatMakesRoom) {
+TEST_F(IntakeTest, RefusesNewWorkExceptCommandsThatMakeRoom) {
   deliver({1});
   intake.set_refusal(Error{"store.full", "the disk is full"});
   EXPECT_EQ(intake.takes_new_work().error().code, "store.full");
-  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  intake.command(CreateNamespace{.name = "one"}, record("one"));
   EXPECT_THAT(answered, ElementsAre("one: store.full"));
-  intake.command(DeleteNamespace{.name = "one"}, note("two"));
+  intake.command(DeleteNamespace{.name = "one"}, record("two"));
   const Work work = gather();
-  EXPECT_THAT(work.deliveries, IsEmpty()) << "events stay in their queue";
+  EXPECT_THAT(work.deliveries, IsEmpty()) << "events stay in the queue";
   EXPECT_THAT(work.commands, SizeIs(1));
   intake.set_refusal(std::nullopt);
   EXPECT_TRUE(intake.takes_new_work());
   EXPECT_THAT(sequences(gather()), ElementsAre(1));
 }
 
-TEST_F(IntakeTest, TellsWhatTheEngineFailsAt) {
+TEST_F(IntakeTest, ReportsTheFailureOfTheEngine) {
   EXPECT_TRUE(intake.goes_on());
   intake.set_failure(Error{"store.io", ""});
   EXPECT_EQ(intake.goes_on().error().code, "store.io");
@@ -129,7 +129,7 @@ TEST_F(IntakeTest, TellsWhatTheEngineFailsAt) {
   EXPECT_TRUE(intake.goes_on());
 }
 
-TEST_F(IntakeTest, HasADeliveryWaitUntilThereIsRoom) {
+TEST_F(IntakeTest, BlocksADeliveryUntilThereIsRoom) {
   deliver({1, 2, 3, 4});
   auto waiting = std::async(std::launch::async, [&] { return intake.deliver({event(5)}); });
   EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3));
@@ -137,16 +137,16 @@ TEST_F(IntakeTest, HasADeliveryWaitUntilThereIsRoom) {
   EXPECT_THAT(sequences(gather()), ElementsAre(4, 5));
 }
 
-TEST_F(IntakeTest, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
+TEST_F(IntakeTest, ReleasesABlockedDeliveryWhenItRefusesDeliveries) {
   deliver({1, 2, 3, 4});
   auto waiting = std::async(std::launch::async, [&] { return intake.deliver({event(5)}); });
   intake.refuse_deliveries();
   EXPECT_FALSE(waiting.get());
   EXPECT_FALSE(intake.deliver({event(6)}));
-  EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3)) << "what was taken is worked off";
+  EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3)) << "accepted events are processed";
 }
 
-TEST_F(IntakeTest, TellsOfTheStreamThoughEventsWait) {
+TEST_F(IntakeTest, PassesStreamChangesAheadOfEvents) {
   intake.opening();
   intake.acknowledge(1, PublishAck{.sequence = 1});
   EXPECT_TRUE(intake.deliver({StreamOpened{.intact_to = 8}}));
@@ -166,19 +166,19 @@ TEST_F(IntakeTest, TellsOfTheStreamThoughEventsWait) {
   EXPECT_EQ(work.acks[1].openings, 2U);
 }
 
-TEST_F(IntakeTest, IsQuietWhenNothingWaitsAndTheEngineRests) {
+TEST_F(IntakeTest, IsQuietWhileTheEngineSleepsWithoutWork) {
   EXPECT_TRUE(goes_to_rest());
-  EXPECT_FALSE(intake.wait_until_quiet(Duration(0))) << "the engine has woken";
+  EXPECT_FALSE(intake.wait_until_quiet(Duration(0))) << "the engine is awake";
   auto quiet = std::async(std::launch::async, [&] { return intake.wait_until_quiet(hours(1)); });
   auto asleep = std::async(
       std::launch::async, [&] { return intake.sleep({.at_most = std::nullopt, .at_rest = true}); });
   EXPECT_TRUE(quiet.get());
   intake.put(EvaluatedInput{});
-  EXPECT_TRUE(asleep.get()) << "work wakes it";
+  EXPECT_TRUE(asleep.get()) << "an input wakes the engine";
   EXPECT_FALSE(intake.wait_until_quiet(Duration(0)));
 }
 
-TEST_F(IntakeTest, SleepsThroughAFewAcknowledgementsAndWakesForMany) {
+TEST_F(IntakeTest, WakesTheEngineOnlyForManyAcknowledgements) {
   intake.acknowledge(1, PublishAck{.sequence = 1});
   auto asleep = std::async(
       std::launch::async, [&] { return intake.sleep({.at_most = std::nullopt, .at_rest = true}); });
@@ -187,16 +187,16 @@ TEST_F(IntakeTest, SleepsThroughAFewAcknowledgementsAndWakesForMany) {
   EXPECT_THAT(gather().acks, SizeIs(Outbox::kWindow));
 }
 
-TEST_F(IntakeTest, TakesNothingOnceItIsClosed) {
+TEST_F(IntakeTest, AcceptsNothingAfterItIsClosed) {
   deliver({1});
-  intake.command(CreateNamespace{.name = "one"}, note("one"));
+  intake.command(CreateNamespace{.name = "one"}, record("one"));
   std::vector<std::string> ends;
   const auto end = [&](const Status& done) { ends.push_back(done ? "ok" : done.error().code); };
-  intake.wait_for_end({.space = "default", .done = end});
+  intake.wait_for_end({.ns = "default", .done = end});
   intake.close();
   EXPECT_FALSE(intake.deliver({event(2)}));
-  intake.command(CreateNamespace{.name = "two"}, note("two"));
-  intake.wait_for_end({.space = "default", .done = end});
+  intake.command(CreateNamespace{.name = "two"}, record("two"));
+  intake.wait_for_end({.ns = "default", .done = end});
   EXPECT_THAT(answered, ElementsAre("two: stopping"));
   EXPECT_THAT(ends, ElementsAre("stopping"));
   EXPECT_FALSE(intake.sleep({.at_most = std::nullopt}));
@@ -206,7 +206,7 @@ TEST_F(IntakeTest, TakesNothingOnceItIsClosed) {
   EXPECT_THAT(intake.abandoned(), IsEmpty());
 }
 
-TEST(MakesRoom, IsWhatTakesThingsAway) {
+TEST(Intake, AcceptsDeletionsAndCancellationsAsMakingRoom) {
   EXPECT_TRUE(makes_room(CancelInstance{}));
   EXPECT_TRUE(makes_room(DeleteInstance{}));
   EXPECT_TRUE(makes_room(DeleteWorkflow{}));

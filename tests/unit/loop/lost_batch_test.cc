@@ -1,5 +1,5 @@
-// A lost batch: memory is then what a fresh load of the store makes of it. Each input of a life
-// with something of every kind in it is lost first, and then applied.
+// A lost batch: afterwards the memory is equal to that of a fresh load of the store. Inputs of each
+// kind are applied in a batch that is lost, and then again.
 #include "orchestrator/loop/lost_batch.h"
 
 #include <chrono>
@@ -35,8 +35,8 @@ Event event_of(const std::string& type, uint64_t number) {
   return {.id = std::to_string(number), .source = "/s", .type = type};
 }
 
-/// Little in a batch, so that there is much to go on with.
-EngineOptions small_batches() { return {.batch = {.woken = 2, .woken_later = 1, .errands = 1}}; }
+/// Small limits, so that most work needs several batches.
+EngineOptions small_batches() { return {.batch = {.woken = 2, .woken_later = 1, .messages = 1}}; }
 
 class LostBatchTest : public EngineTest {
  protected:
@@ -45,24 +45,24 @@ class LostBatchTest : public EngineTest {
     backlog = {.has_steps = true, .has_purges = true};
   }
 
-  /// All that memory has of the store, in lines.
+  /// What the caches of the engine have, as lines.
   std::vector<std::string> memory_of(EngineState& engine) const {
     std::vector<std::string> lines;
-    for (const NamespaceNumber space : engine.catalog.namespaces()) {
-      const std::string& name = engine.catalog.name_of(space);
-      const NamespaceSettings& settings = engine.catalog.settings(space);
-      lines.push_back(fmt::format("namespace {} {} tells {}", static_cast<uint32_t>(space), name,
-                                  settings.tells()));
+    for (const NamespaceNumber ns : engine.catalog.namespaces()) {
+      const std::string& name = engine.catalog.name_of(ns);
+      const NamespaceSettings& settings = engine.catalog.settings(ns);
+      lines.push_back(fmt::format("namespace {} {} lifecycle {}", static_cast<uint32_t>(ns), name,
+                                  settings.has_lifecycle_events()));
       for (const char* const type : kTypes) {
-        if (engine.recent.wants(space, type)) {
+        if (engine.kept_events.wants(ns, type)) {
           lines.push_back(fmt::format("{} is wanted in {}", type, name));
         }
       }
     }
     for (const auto& [number, entry] : engine.catalog.workflows()) {
-      lines.push_back(fmt::format("workflow {} {} revision {} paused {} groups from {} living {}",
+      lines.push_back(fmt::format("workflow {} {} revision {} paused {} groups from {} live {}",
                                   static_cast<uint32_t>(number), entry.id, entry.latest,
-                                  entry.paused, entry.groups_from, engine.living.count(number)));
+                                  entry.paused, entry.groups_from, engine.live.count(number)));
     }
     for (const char* const type : kTypes) {
       const Event event = event_of(type, 0);
@@ -82,7 +82,8 @@ class LostBatchTest : public EngineTest {
     for (const auto& [number, type] : published) {
       const Fingerprint known_as = fingerprint_of("default", event_of(type, number));
       if (engine.dedupe.seen(known_as)) lines.push_back(fmt::format("event {} had effect", number));
-      if (engine.recent.seen(known_as)) lines.push_back(fmt::format("event {} is kept", number));
+      if (engine.kept_events.seen(known_as))
+        lines.push_back(fmt::format("event {} is kept", number));
     }
     const auto shown = [](const std::optional<TimePoint>& at) {
       return at ? std::to_string(to_millis(*at)) : std::string("-");
@@ -90,12 +91,12 @@ class LostBatchTest : public EngineTest {
     lines.push_back(
         fmt::format("listeners {} timers {}", engine.waiting.listeners(), engine.waiting.timers()));
     lines.push_back(fmt::format("last kept {} webhook {} tasks {} outbox {} cursor {}",
-                                engine.recent.last(), shown(engine.hooks.next_due()),
+                                engine.kept_events.last(), shown(engine.webhook_outbox.next_due()),
                                 engine.tasks.size(), engine.outbox.bytes(),
                                 engine.batch.cursor().sequence));
     return lines;
   }
-  /// What another engine reads from a copy of the store.
+  /// What another engine loads from a copy of the store.
   std::vector<std::string> fresh_memory() {
     const Folder copy;
     const auto data = copy.path() / "data";
@@ -109,7 +110,7 @@ class LostBatchTest : public EngineTest {
     return memory_of(fresh.engine);
   }
 
-  /// Applies it, and loses the batch.
+  /// Applies the work and loses the batch.
   void lose(Work work) {
     const uint8_t ids_before = last_id;
     const Status applied = apply(work, turn());
@@ -118,7 +119,7 @@ class LostBatchTest : public EngineTest {
     const Status undone = undo(engine());
     ASSERT_TRUE(undone) << undone.error().message;
   }
-  /// One batch, which is lost first. What it leaves is in `left`.
+  /// Loses one batch of the work, then commits it. `rest` gets the work that it left.
   void run_batch(const Work& work) {
     lose(work);
     ASSERT_FALSE(HasFatalFailure());
@@ -127,17 +128,17 @@ class LostBatchTest : public EngineTest {
     EngineTest::run(work);
     ASSERT_FALSE(HasFatalFailure());
     FollowingTurns next = rig().perform(outcome.actions);
-    left.continues = std::move(next.continues);
-    left.commands = std::move(next.commands);
+    rest.continues = std::move(next.continues);
+    rest.commands = std::move(next.commands);
   }
-  /// That batch, and those that go on with what is too much for one.
+  /// Runs the work, and batches until nothing is left.
   void run(Work work) {
-    move_all(left.continues, work.continues);
-    move_all(left.commands, work.commands);
+    move_all(rest.continues, work.continues);
+    move_all(rest.commands, work.commands);
     run_batch(work);
     for (int i = 0; i < 50 && !HasFatalFailure(); ++i) {
-      if (left.empty() && !backlog.has_steps && !backlog.has_purges) return;
-      run_batch(std::exchange(left, {}));
+      if (rest.empty() && !backlog.has_steps && !backlog.has_purges) return;
+      run_batch(std::exchange(rest, {}));
     }
   }
   void run(Command command) {
@@ -157,13 +158,13 @@ class LostBatchTest : public EngineTest {
     work.deliveries.emplace_back(CaughtUp{});
     run(std::move(work));
   }
-  /// What is due by then is fired, in one batch.
-  void pass(Duration time) {
+  /// Advances the clock and fires the due timers in one batch.
+  void advance_time(Duration time) {
     clock.advance(time);
     run(Work());
   }
   void start(const std::string& workflow, Json input = Json::object()) {
-    run(StartInstance{.space = "default", .workflow = workflow, .input = std::move(input)});
+    run(StartInstance{.ns = "default", .workflow = workflow, .input = std::move(input)});
   }
   void report(decltype(TaskReport::what) what) {
     const std::vector<InstanceId> tasks = rig().runner.take_ran();
@@ -173,51 +174,51 @@ class LostBatchTest : public EngineTest {
     run(std::move(work));
   }
 
-  /// A life with all of it.
-  void live() {
+  /// Applies inputs of each kind.
+  void run_all_inputs() {
     open_stream();
     for (const char* const text : kDefinitions) {
-      run(ApplyWorkflow{.space = "default", .text = text, .workflow = *load_stored(text)});
+      run(ApplyWorkflow{.ns = "default", .text = text, .workflow = *load_stored(text)});
     }
     run(CreateNamespace{
         .name = "default",
         .settings = Json{{"lifecycle", true}, {"webhooks", {{{"url", "http://hook"}}}}}});
-    run(PutSecret{.space = "default", .name = "token", .value = "t"});
+    run(PutSecret{.ns = "default", .name = "token", .value = "t"});
     for (const char* const type : {"begin", "begin", "begin", "one"}) publish(type);
     start("calls", {{"items", {1, 2, 3}}});
     start("reminds");
-    publish("go");  // more than one batch wakes
+    publish("go");  // more instances than one batch may wake
     publish("item");
     publish("two");
     publish("one");
     publish("begin");
-    pass(minutes(20));  // a tick
-    run(PauseWorkflow{.space = "default", .id = "waits"});
-    run(PauseWorkflow{.space = "default", .id = "waits", .paused = false});
-    pass(minutes(40));  // what waits times out, what was delayed is published
+    advance_time(minutes(20));  // a tick
+    run(PauseWorkflow{.ns = "default", .id = "waits"});
+    run(PauseWorkflow{.ns = "default", .id = "waits", .paused = false});
+    advance_time(minutes(40));  // waits time out, and the delayed event is published
     start("order");
     report(TaskEnded{.result = "1"});
     start("order");
     run(CreateNamespace{.name = "shop"});
-    run(DeleteWorkflow{.space = "default", .id = "order", .cancel = true});
+    run(DeleteWorkflow{.ns = "default", .id = "order", .cancel = true});
     run(DeleteNamespace{.name = "shop"});
     run(DeleteNamespace{.name = "shop"});  // refused
-    pass(hours(2));
+    advance_time(hours(2));
   }
 
   std::map<uint64_t, std::string> published;
   size_t losses = 0;
 };
 
-TEST_F(LostBatchTest, LeavesOfEachInputWhatAFreshLoadFinds) {
-  live();
+TEST_F(LostBatchTest, LeavesTheMemoryOfAFreshLoad) {
+  run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_THAT(losses, Gt(40U));
   EXPECT_THAT(memory_of(engine()), Contains(StartsWith("workflow ")).Times(Gt(4U)));
 }
 
-TEST_F(LostBatchTest, IsReadAnewWhereTakingItBackFails) {
-  live();
+TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
+  run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
   for (const char* const type : {"begin", "one"}) publish(type);
   const std::vector<std::string> before = memory_of(engine());
@@ -225,7 +226,7 @@ TEST_F(LostBatchTest, IsReadAnewWhereTakingItBackFails) {
     Work work;
     for (const char* const type : {"go", "two", "begin"}) work.deliveries.emplace_back(event(type));
     TRY(apply(work, turn()));
-    TRY(engine().tx.status());  // what a commit says
+    TRY(engine().tx.status());  // as a commit would report
     TRY(undo(engine()));
     return engine().tx.status();
   };
@@ -239,8 +240,9 @@ TEST_F(LostBatchTest, IsReadAnewWhereTakingItBackFails) {
   EXPECT_EQ(memory_of(engine()), before);
 }
 
-TEST_F(LostBatchTest, LeavesWhatTheLastCommitHasChanged) {
-  for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder}) run(application(text));
+TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
+  for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder})
+    run(apply_workflow(text));
   for (const char* const workflow : {"reminds", "order"}) start(workflow);
   Work work;
   for (const char* const type : {"begin", "one"}) work.deliveries.emplace_back(event(type));
@@ -249,34 +251,34 @@ TEST_F(LostBatchTest, LeavesWhatTheLastCommitHasChanged) {
   const auto rows_before = rows();
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(undo(engine()));
-    EXPECT_EQ(memory_of(engine()), before) << "there is no batch in hand";
+    EXPECT_EQ(memory_of(engine()), before) << "no batch is open";
   }
   EXPECT_EQ(rows(), rows_before);
 }
 
-TEST_F(LostBatchTest, HasTheResultOfAnEvaluationTakenInWhenItIsToldAgain) {
-  run(application(kComputesThenWaits));
-  run(StartInstance{.space = "default", .workflow = "computes", .input = Json::object()});
+TEST_F(LostBatchTest, AcceptsTheResultOfAnEvaluationAgain) {
+  run(apply_workflow(kComputesThenWaits));
+  run(StartInstance{.ns = "default", .workflow = "computes", .input = Json::object()});
   const InstanceId id = numbered_id(last_id);
   const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
   ASSERT_THAT(asked, SizeIs(1));
   Work work;
-  work.evaluated.push_back({asked[0].space, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}});
+  work.evaluated.push_back({asked[0].ns, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}});
   run_batch(work);
   EXPECT_EQ(status_of(id), "waiting");
   EXPECT_TRUE(engine().waiting.listens(id));
 }
 
-TEST_F(LostBatchTest, HasAcknowledgementsAndDeliveriesTakenInWhenTheyAreToldAgain) {
+TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
   open_stream();
-  run(application(kTells));
-  run(starting("tells"));
+  run(apply_workflow(kGeneratesEvents));
+  run(start_instance("tells"));
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
-  ASSERT_TRUE(engine().hooks.pump(engine().tx, clock.now()));
+  ASSERT_TRUE(engine().webhook_outbox.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().publisher.sent, SizeIs(1));
-  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "it has begun, and ended";
+  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "one for the start, one for the end";
   Work work;
   work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
   work.webhook_results.push_back({1, std::nullopt});
@@ -285,19 +287,19 @@ TEST_F(LostBatchTest, HasAcknowledgementsAndDeliveriesTakenInWhenTheyAreToldAgai
   for (int i = 0; i < 2; ++i) {
     lose(work);
     EXPECT_EQ(rows(), before);
-    EXPECT_EQ(engine().hooks.next_due(), std::nullopt) << "both are under way";
+    EXPECT_EQ(engine().webhook_outbox.next_due(), std::nullopt) << "both deliveries are under way";
   }
   EngineTest::run(work);
   EXPECT_EQ(rows_of(Table::kSent), 1U);
-  EXPECT_EQ(rows_of(Table::kHooks), 1U) << "it is tried again";
+  EXPECT_EQ(rows_of(Table::kWebhooks), 1U) << "the failed delivery is repeated";
   EXPECT_EQ(engine().outbox.bytes(), 0U);
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, HasAnAcknowledgedMessageOnceWhenTheBrokerLosesIt) {
+TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
   open_stream();
-  run(application(kTells));
-  run(starting("tells"));
+  run(apply_workflow(kGeneratesEvents));
+  run(start_instance("tells"));
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
   ASSERT_THAT(rig().publisher.sent, SizeIs(1));
   const uint64_t bytes = engine().outbox.bytes();
@@ -311,26 +313,26 @@ TEST_F(LostBatchTest, HasAnAcknowledgedMessageOnceWhenTheBrokerLosesIt) {
       {.opened = StreamOpened{.position = {.stream_created = 1}, .intact_to = 8}, .openings = 1});
   EngineTest::run(opened);
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
-  EXPECT_THAT(rig().publisher.sent, SizeIs(2)) << "it is sent again";
+  EXPECT_THAT(rig().publisher.sent, SizeIs(2)) << "the lost message is sent again";
   EXPECT_EQ(engine().outbox.bytes(), bytes);
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
 TEST_F(LostBatchTest, HoldsATimerOnceThatAnEventMayOvertake) {
-  run(application(kWaits));
+  run(apply_workflow(kWaits));
   publish("begin");
   deliver({StreamLost{}});
   clock.advance(hours(1));
-  lose(Work());  // an event that was not read yet may come before the timeout
+  lose(Work());  // the stream may hold an event from before the timeout
   EXPECT_EQ(memory_of(engine()), fresh_memory());
   EngineTest::run(Work());
   EXPECT_EQ(outcome.counts.timers_fired, 0U);
-  const TimePoint all = clock.now();
-  EXPECT_THAT(engine().timers.take(all, {.held = true}), SizeIs(1));
+  const TimePoint now = clock.now();
+  EXPECT_THAT(engine().timers.take(now, {.held = true}), SizeIs(1));
 }
 
-TEST_F(LostBatchTest, PutsBackATickOnceThatHasToWait) {
-  run(application(kTicks));
+TEST_F(LostBatchTest, PutsBackAWaitingTickOnce) {
+  run(apply_workflow(kTicks));
   const WorkflowNumber ticks = engine().catalog.workflows().rbegin()->first;
   clock.advance(minutes(20));
   TurnState busy = turn();
@@ -339,15 +341,15 @@ TEST_F(LostBatchTest, PutsBackATickOnceThatHasToWait) {
   ASSERT_TRUE(apply(nothing, busy));
   ASSERT_TRUE(engine().timers.has_tick_of(ticks));
   ASSERT_TRUE(undo(engine()));
-  EXPECT_FALSE(engine().timers.has_tick_of(ticks)) << "its timer is armed again";
+  EXPECT_FALSE(engine().timers.has_tick_of(ticks)) << "the timer of the tick is armed again";
   EXPECT_EQ(memory_of(engine()), fresh_memory());
   EngineTest::run(Work());
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(LostBatchTest, FiresNoTimerAgainWhoseRowIsDamaged) {
-  run(application(kReminds));
-  run(application(kGroups));
+TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
+  run(apply_workflow(kReminds));
+  run(apply_workflow(kGroups));
   start("reminds");
   publish("one");
   for (const Table table : {Table::kDelayed, Table::kGroups}) {
@@ -364,15 +366,14 @@ TEST_F(LostBatchTest, FiresNoTimerAgainWhoseRowIsDamaged) {
   EXPECT_EQ(outcome.counts.timers_fired, 0U);
 }
 
-TEST_F(LostBatchTest, ThatWasToMakeRoomLeavesWhatAFreshLoadFinds) {
-  for (const char* const text : {kWaits, kOrder}) run(application(text));
+TEST_F(LostBatchTest, LeavesTheMemoryOfAFreshLoadAfterMakeRoom) {
+  for (const char* const text : {kWaits, kOrder}) run(apply_workflow(text));
   publish("begin");
   start("order");
   const InstanceId id = numbered_id(last_id);
   Work work;
-  work.commands.push_back(command(CancelInstance{.space = "default", .instance = id, .now = true}));
-  work.commands.push_back(
-      command(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}));
+  work.commands.push_back(command(CancelInstance{.ns = "default", .instance = id, .now = true}));
+  work.commands.push_back(command(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true}));
   const auto before = rows();
   ASSERT_TRUE(rig().applier.make_room(work, clock.now()));
   ASSERT_TRUE(undo(engine()));

@@ -1,4 +1,4 @@
-// Pressure: when new work has to wait, and when it has not to any more.
+// Pressure: the conditions of backpressure.
 #include "orchestrator/loop/pressure.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ constexpr Marks kMarks{.outbox_bytes = 100, .evaluations = 10, .store_reserve = 
 
 class PressureTest : public testing::Test {
  protected:
-  /// Opens a store in which so much is allowed to be.
+  /// Opens a store with that soft limit.
   void open(uint64_t soft_limit) {
     pressure.reset();
     environment.reset();
@@ -33,7 +33,7 @@ class PressureTest : public testing::Test {
   std::optional<Pressure> pressure;
 };
 
-TEST_F(PressureTest, IsOnFromTheMarksOnAndOffBelowThem) {
+TEST_F(PressureTest, IsOnWhileALimitIsReached) {
   open(std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(measure(Duration(0)), "none");
   EXPECT_EQ(measure(Duration(0), 99, 9), "none");
@@ -41,10 +41,10 @@ TEST_F(PressureTest, IsOnFromTheMarksOnAndOffBelowThem) {
   EXPECT_EQ(measure(Duration(0), 0, 10), "busy");
   EXPECT_EQ(measure(Duration(0), 99, 9), "none");
   EXPECT_FALSE(pressure->store_is_full());
-  EXPECT_EQ(pressure->look_again_at(), std::nullopt) << "what changes it comes by itself";
+  EXPECT_EQ(pressure->look_again_at(), std::nullopt) << "no later measurement is needed";
 }
 
-TEST_F(PressureTest, IsOnWhileTheStoreIsFullAndLooksAgainAfterAWhile) {
+TEST_F(PressureTest, IsOnWhileTheStoreIsFullAndMeasuresAgainLater) {
   open(std::numeric_limits<uint64_t>::max());
   {
     Transaction tx(*environment);
@@ -55,11 +55,11 @@ TEST_F(PressureTest, IsOnWhileTheStoreIsFullAndLooksAgainAfterAWhile) {
   EXPECT_EQ(measure(Duration(1'000)), "store.full");
   EXPECT_TRUE(pressure->store_is_full());
   EXPECT_EQ(pressure->look_again_at(), Duration(1'000) + Pressure::kMeasureEvery);
-  EXPECT_EQ(measure(Duration(1'000), 100), "busy") << "that goes by sooner";
+  EXPECT_EQ(measure(Duration(1'000), 100), "busy") << "busy ends sooner";
   EXPECT_EQ(measure(Duration(1'000)), "store.full");
   EXPECT_EQ(measure(Duration(1'100)), "store.full");
   EXPECT_EQ(pressure->look_again_at(), Duration(1'000) + Pressure::kMeasureEvery)
-      << "it was not measured again";
+      << "the store was not measured again";
   EXPECT_EQ(measure(Duration(1'000) + Pressure::kMeasureEvery), "store.full");
   EXPECT_EQ(pressure->look_again_at(), Duration(1'000) + 2 * Pressure::kMeasureEvery);
 }

@@ -1,5 +1,5 @@
-// What other threads see of the processor: queues, back-pressure, and its end. What it does with
-// what comes in is in tests/simulation.
+// Processor: queues, backpressure and shutdown, as other threads see them. tests/simulation has the
+// processing of inputs.
 #include "orchestrator/loop/processor.h"
 
 #include <future>
@@ -23,7 +23,7 @@ states:
 
 Delivery other_event(uint64_t sequence) {
   return EventInput{
-      .space = "default",
+      .ns = "default",
       .sequence = sequence,
       .event = EncodedEvent({.id = std::to_string(sequence), .source = "/s", .type = "other"})};
 }
@@ -33,18 +33,18 @@ std::string code(const Answered& answered) {
   return **answered ? "ok" : (**answered).error().code;
 }
 
-/// One whose queue of deliveries is full.
-struct Full {
-  Full() {
-    world.settle();
-    world.broker.stop();  // this test delivers by itself
+/// A world whose queue of deliveries is full.
+struct FullQueue {
+  FullQueue() {
+    world.run_until_idle();
+    world.broker.stop();  // the test delivers the events itself
     EXPECT_TRUE(world.intake().deliver({other_event(1), other_event(2)}));
   }
   World world{{.intake = {.batch_events = 1, .waiting_deliveries = 2}}};
 };
 
-TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
-  Full full;
+TEST(Processor, AcceptsDeliveriesAgainWhenThereIsRoom) {
+  FullQueue full;
   auto delivered =
       std::async(std::launch::async, [&] { return full.world.intake().deliver({other_event(3)}); });
   EXPECT_TRUE(full.world.processor().turn());
@@ -55,8 +55,8 @@ TEST(Processor, TakesDeliveriesAgainWhenThereIsRoom) {
   EXPECT_EQ(full.world.processor().cursor().sequence, 3U);
 }
 
-TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
-  Full full;
+TEST(Processor, ReleasesABlockedDeliveryWhenItRefusesDeliveries) {
+  FullQueue full;
   auto delivered =
       std::async(std::launch::async, [&] { return full.world.intake().deliver({other_event(3)}); });
   full.world.intake().refuse_deliveries();
@@ -65,7 +65,7 @@ TEST(Processor, LetsGoOfADeliveryThatWaitsWhenItTakesNoMore) {
 
   while (full.world.processor().turn()) {
   }
-  EXPECT_EQ(full.world.processor().cursor().sequence, 2U) << "what was taken is worked off";
+  EXPECT_EQ(full.world.processor().cursor().sequence, 2U) << "accepted events are processed";
 }
 
 TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
@@ -74,18 +74,18 @@ TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
   const Answered second = world.command(CreateNamespace{.name = "two"});
   EXPECT_EQ(code(world.command(CreateNamespace{.name = "three"})), "busy");
   EXPECT_EQ(code(first), "not answered");
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(code(first), "ok");
   EXPECT_EQ(code(second), "ok");
   world.must(CreateNamespace{.name = "three"});
 }
 
-TEST(Processor, AnswersAllThatWaitsWhenItStops) {
+TEST(Processor, AnswersAllCallersWhenItStops) {
   World world;
   world.apply(kForEver);
   const Json started = world.start("for-ever");
   const Answered waiting = world.wait_for_end(started["id"], hours(1));
-  world.settle();
+  world.run_until_idle();
   const Answered not_yet_waiting = world.wait_for_end(started["id"], hours(1));
   const Answered command = world.command(CreateNamespace{.name = "one"});
   EXPECT_EQ(code(waiting), "not answered");
@@ -101,7 +101,7 @@ TEST(Processor, AnswersAllThatWaitsWhenItStops) {
   world.must(CreateNamespace{.name = "one"});
 }
 
-TEST(Processor, RunsOnAThreadOfItsOwnUntilItIsStopped) {
+TEST(Processor, RunsOnItsOwnThreadUntilItIsStopped) {
   World world;
   std::promise<Result<Json>> answered;
   world.processor().start();
@@ -114,16 +114,16 @@ TEST(Processor, RunsOnAThreadOfItsOwnUntilItIsStopped) {
   world.processor().stop();
 }
 
-TEST(Processor, IsReadyWhileTheStreamIsRead) {
+TEST(Processor, IsReadyWhileItReadsTheStream) {
   World world;
   EXPECT_EQ(world.processor().ready().error().code, "broker.unreachable");
-  world.settle();
+  world.run_until_idle();
   EXPECT_TRUE(world.processor().ready());
   world.broker.disconnect();
-  world.settle();
+  world.run_until_idle();
   EXPECT_EQ(world.processor().ready().error().code, "broker.unreachable");
   world.broker.reconnect();
-  world.settle();
+  world.run_until_idle();
   EXPECT_TRUE(world.processor().ready());
 }
 

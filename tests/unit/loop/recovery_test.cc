@@ -1,5 +1,5 @@
-// Recovery: what memory is made of at a start, what is set aside, and what is brought in step again
-// where a batch was lost.
+// Recovery: what a start loads, how it treats damaged rows, and what is restored after a lost
+// batch.
 #include "orchestrator/loop/recovery.h"
 
 #include <functional>
@@ -26,12 +26,12 @@ using testing::SizeIs;
 
 class RecoveryTest : public EngineTest {
  protected:
-  /// Something of all that is read at a start.
-  void live() {
+  /// Stores something of each kind that a start reads.
+  void fill() {
     const Json settings{{"lifecycle", true}, {"webhooks", {{{"url", "http://hook"}}}}};
     run(CreateNamespace{.name = "default", .settings = settings});
     for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder, kComputesThenWaits}) {
-      run(application(text));
+      run(apply_workflow(text));
     }
     deliver({StreamOpened{.position = {.stream_created = 1}}, CaughtUp{}});
     deliver({event("begin")});
@@ -41,23 +41,23 @@ class RecoveryTest : public EngineTest {
     orders = start("order");
     computes = start("computes");
   }
-  /// What memory has of the store, in lines.
+  /// What the caches have, as lines.
   std::vector<std::string> facts() {
-    const Waiting& index = engine().waiting;
+    const WaitIndex& index = engine().waiting;
     std::vector<std::string> lines;
     for (const auto& [number, entry] : engine().catalog.workflows()) {
-      lines.push_back(fmt::format("{} revision {} living {}", entry.id, entry.latest,
-                                  engine().living.count(number)));
+      lines.push_back(fmt::format("{} revision {} live {}", entry.id, entry.latest,
+                                  engine().live.count(number)));
     }
     lines.push_back(fmt::format("listeners {} timers {}", index.listeners(), index.timers()));
     lines.push_back(fmt::format("tasks {} webhooks {}", engine().tasks.size(),
-                                engine().hooks.next_due().has_value()));
+                                engine().webhook_outbox.next_due().has_value()));
     for (const char* const type : {"begin", "go", "one", "computed"}) {
       const Event one{.id = "1", .source = "/s", .type = type};
       const Targets targets = index.match("default", Attributes(one));
       lines.push_back(fmt::format("{} starts {} wakes {} wanted {}", type, targets.starts.size(),
                                   targets.instances.size(),
-                                  engine().recent.wants(default_space(), type)));
+                                  engine().kept_events.wants(default_ns(), type)));
     }
     for (const char* const id : {"1", "2", "3"}) {
       const Event one{.id = id, .source = "/s", .type = "any"};
@@ -68,7 +68,7 @@ class RecoveryTest : public EngineTest {
     return lines;
   }
   WorkflowNumber number_of(const std::string& workflow) {
-    const WorkflowEntry* const entry = engine().catalog.find_workflow(default_space(), workflow);
+    const WorkflowEntry* const entry = engine().catalog.find_workflow(default_ns(), workflow);
     EXPECT_NE(entry, nullptr);
     return entry == nullptr ? WorkflowNumber() : entry->number;
   }
@@ -80,35 +80,35 @@ class RecoveryTest : public EngineTest {
     const Status done = engine().tx.commit();
     ASSERT_TRUE(done) << done.error().message;
   }
-  /// Every row of that table holds rubbish. Returns them as they were.
+  /// Overwrites every row of the table with bytes that do not decode. Returns the old rows.
   std::vector<std::pair<std::string, std::string>> damage(Table table) {
-    std::vector<std::pair<std::string, std::string>> sound;
+    std::vector<std::pair<std::string, std::string>> undamaged;
     for (const auto& [place, value] : rows()) {
       if (place.first != table) continue;
-      sound.emplace_back(place.second, value);
+      undamaged.emplace_back(place.second, value);
       engine().tx.put(table, place.second, "rubbish");
     }
     commit_rows();
-    return sound;
+    return undamaged;
   }
-  void write_back(Table table, const std::vector<std::pair<std::string, std::string>>& sound) {
-    for (const auto& [key, value] : sound) engine().tx.put(table, key, value);
+  void write_back(Table table, const std::vector<std::pair<std::string, std::string>>& undamaged) {
+    for (const auto& [key, value] : undamaged) engine().tx.put(table, key, value);
     commit_rows();
   }
-  /// Memory knows nothing of it.
+  /// Removes the instance from the caches.
   void forget(const InstanceId& id) {
-    ASSERT_TRUE(engine().waiting.update("", Instance{.id = id, .space = default_space()}));
-    engine().recent.forget(id);
+    ASSERT_TRUE(engine().waiting.update("", Instance{.id = id, .ns = default_ns()}));
+    engine().kept_events.forget(id);
   }
 
-  InstanceId waits;     ///< for an event, or its timeout
+  InstanceId waits;     ///< waits for an event or a timeout
   InstanceId orders;    ///< waits for its task
-  InstanceId computes;  ///< evaluates, and waits for an event then
+  InstanceId computes;  ///< evaluates, and then waits for an event
 };
 
 // check_store.
 
-TEST_F(RecoveryTest, RefusesAStoreThatNoProcessOfOursHasWritten) {
+TEST_F(RecoveryTest, RefusesAStoreOfAnotherFormatOrWithImpossibleRows) {
   Transaction& store = engine().tx;
   const TimePoint now = clock.now();
   const struct {
@@ -116,17 +116,17 @@ TEST_F(RecoveryTest, RefusesAStoreThatNoProcessOfOursHasWritten) {
     std::function<void()> write;
     std::string code;
   } cases[] = {
-      {"its own", [] {}, ""},
+      {"an undamaged store", [] {}, ""},
       {"a newer format",
        [&] { store.put(Table::kMeta, "format", std::string("\0\0\0\0\0\0\0\x63", 8)); },
        "store.version"},
-      {"a counter behind a number",
-       [&] { write_history(store, 9, {.space = default_space(), .instance = numbered_id(1)}); },
+      {"a history number above the counter",
+       [&] { write_history(store, 9, {.ns = default_ns(), .instance = numbered_id(1)}); },
        std::string(kDamagedRow)},
-      {"a time to come", [&] { write_engine_time(store, now + std::chrono::years(101)); },
-       std::string(kDamagedRow)},
-      {"a clock that goes wrong", [&] { write_engine_time(store, now + std::chrono::years(99)); },
-       ""},
+      {"an engine time far in the future",
+       [&] { write_engine_time(store, now + std::chrono::years(101)); }, std::string(kDamagedRow)},
+      {"an engine time within a century",
+       [&] { write_engine_time(store, now + std::chrono::years(99)); }, ""},
   };
   for (const auto& [what, write, code] : cases) {
     write();
@@ -136,43 +136,43 @@ TEST_F(RecoveryTest, RefusesAStoreThatNoProcessOfOursHasWritten) {
   }
 }
 
-TEST_F(RecoveryTest, SaysThatTheStoreCannotBeCheckedWhereAReadFails) {
-  live();
+TEST_F(RecoveryTest, ReportsAFailedReadOfTheStoreCheck) {
+  fill();
   EXPECT_GE(fail_each_read([&] { return check_store(engine()); }, [&] { engine().tx.drop(); }), 5U);
 }
 
 // load.
 
-TEST_F(RecoveryTest, MakesTheDefaultNamespaceWhereTheStoreIsNew) {
-  EXPECT_EQ(default_space(), NamespaceNumber(1));
+TEST_F(RecoveryTest, CreatesTheDefaultNamespaceOnlyInANewStore) {
+  EXPECT_EQ(default_ns(), NamespaceNumber(1));
   restart();
-  EXPECT_EQ(default_space(), NamespaceNumber(1));
+  EXPECT_EQ(default_ns(), NamespaceNumber(1));
   EXPECT_EQ(rows_of(Table::kNamespaces), 1U);
 
   erase_namespace(engine().tx, kDefaultNamespace);
   commit_rows();
   const Status loaded = rig().load();
-  ASSERT_FALSE(loaded) << "it was there, and another one would have another number";
+  ASSERT_FALSE(loaded) << "a new default namespace would have another number";
   EXPECT_EQ(loaded.error().code, kDamagedRow);
 }
 
-TEST_F(RecoveryTest, HasInMemoryWhatTheLastProcessHad) {
-  live();
+TEST_F(RecoveryTest, LoadsTheMemoryOfTheLastProcess) {
+  fill();
   const std::vector<std::string> before = facts();
   restart();
   EXPECT_EQ(facts(), before);
-  EXPECT_EQ(rig().read.load(), 3U) << "living instances";
+  EXPECT_EQ(rig().read.load(), 3U) << "live instances";
   EXPECT_TRUE(engine().waiting.listens(waits));
   EXPECT_TRUE(engine().tasks.has_due()) << "the task is handed out again";
-  EXPECT_GT(engine().outbox.bytes(), 0U) << "and the messages are sent";
+  EXPECT_GT(engine().outbox.bytes(), 0U) << "the messages are sent again";
   const Status again = rig().load();
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_EQ(facts(), before) << "not twice";
+  EXPECT_EQ(facts(), before) << "a second load adds nothing";
   EXPECT_EQ(rig().read.load(), 3U);
 }
 
-TEST_F(RecoveryTest, ReturnsWhoStoppedBetweenTwoStatesOrEvaluates) {
-  live();
+TEST_F(RecoveryTest, ReturnsTheInstancesToContinue) {
+  fill();
   clock.advance(minutes(20));
   run(Work());
   const InstanceId ticked = numbered_id(last_id);
@@ -183,73 +183,73 @@ TEST_F(RecoveryTest, ReturnsWhoStoppedBetweenTwoStatesOrEvaluates) {
   Work work;
   work.continues = rig().unfinished;
   run(std::move(work));
-  EXPECT_THAT(actions_of<Evaluate>(outcome), SizeIs(1)) << "it is asked for again";
+  EXPECT_THAT(actions_of<Evaluate>(outcome), SizeIs(1)) << "the evaluation is requested again";
   EXPECT_EQ(status_of(ticked), "complete");
 }
 
-TEST_F(RecoveryTest, ForgetsWhatABatchInHandHasNoted) {
-  live();
+TEST_F(RecoveryTest, DropsTheStateOfAnOpenBatch) {
+  fill();
   clock.advance(hours(2));
   engine().timers.hold({clock.now(), TimerInput::OfSchedule{number_of("ticks")}});
   engine().timers.put_back_tick({clock.now(), TimerInput::OfSchedule{number_of("ticks")}});
   const InstanceId task = engine().tasks.of(orders).at(0);
   engine().tasks.heard(task);
-  ASSERT_TRUE(rig().begun.contains(task));
+  ASSERT_TRUE(rig().started.contains(task));
   const Status loaded = rig().load();
   ASSERT_TRUE(loaded) << loaded.error().message;
-  EXPECT_FALSE(rig().begun.contains(task));
+  EXPECT_FALSE(rig().started.contains(task));
   size_t ticks = 0;
   const auto due = engine().timers.take(clock.now(), {.held = true, .ticks = true});
   for (const TimerInput& one : due) ticks += is_tick(one) ? 1 : 0;
-  EXPECT_EQ(ticks, 1U) << "that of the row alone";
+  EXPECT_EQ(ticks, 1U) << "only the tick of the stored row";
 }
 
-TEST_F(RecoveryTest, SetsDamagedRowsAsideAndLoadsAllElse) {
-  live();
+TEST_F(RecoveryTest, SkipsDamagedRowsAndLoadsAllOthers) {
+  fill();
   const std::vector<std::string> whole = facts();
   for (const Table table : {Table::kLive, Table::kDefinitions, Table::kSchedules, Table::kDelayed,
-                            Table::kGroups, Table::kTasks, Table::kHooks, Table::kDedupe}) {
+                            Table::kGroups, Table::kTasks, Table::kWebhooks, Table::kDedupe}) {
     SCOPED_TRACE(static_cast<int>(table));
-    const auto sound = damage(table);
-    ASSERT_THAT(sound, testing::Not(IsEmpty()));
+    const auto undamaged = damage(table);
+    ASSERT_THAT(undamaged, testing::Not(IsEmpty()));
     restart();
     EXPECT_GE(engine().damages.count(), 1U);
     EXPECT_NE(facts(), whole);
     EXPECT_EQ(engine().batch.cursor().sequence, 2U);
-    write_back(table, sound);
+    write_back(table, undamaged);
     restart();
     EXPECT_EQ(engine().damages.count(), 0U);
     EXPECT_EQ(facts(), whole);
   }
 }
 
-TEST_F(RecoveryTest, DoesNotStartWithoutItsNamespacesItsWorkflowsOrItsPlaceInTheStream) {
-  live();
+TEST_F(RecoveryTest, FailsWithoutNamespacesWorkflowsOrCursor) {
+  fill();
   for (const Table table : {Table::kNamespaces, Table::kWorkflows, Table::kMeta}) {
-    const auto sound = damage(table);
+    const auto undamaged = damage(table);
     const Status loaded = rig().load();
     ASSERT_FALSE(loaded) << static_cast<int>(table);
     EXPECT_TRUE(loaded.error().code.starts_with("store.")) << loaded.error().code;
-    write_back(table, sound);
+    write_back(table, undamaged);
   }
   restart();
 }
 
-TEST_F(RecoveryTest, NotesAScheduleWhoseRowIsMissing) {
-  live();
+TEST_F(RecoveryTest, ReportsAMissingRowOfASchedule) {
+  fill();
   erase_schedule(engine().tx, number_of("ticks"));
   commit_rows();
   const size_t timers = engine().waiting.timers();
   restart();
   EXPECT_EQ(engine().damages.count(), 1U);
-  EXPECT_EQ(engine().waiting.timers(), timers - 1) << "it does not tick, and all else does";
+  EXPECT_EQ(engine().waiting.timers(), timers - 1) << "only this schedule has no timer";
 }
 
-TEST_F(RecoveryTest, SkipsInstancesOfNamespacesThatDoNotExist) {
+TEST_F(RecoveryTest, SkipsInstancesOfUnknownNamespaces) {
   run(CreateNamespace{.name = "shop"});
   const auto workflow = load_stored(kWaits);
-  run(ApplyWorkflow{.space = "shop", .text = kWaits, .workflow = *workflow});
-  run(StartInstance{.space = "shop", .workflow = "waits", .input = Json::object()});
+  run(ApplyWorkflow{.ns = "shop", .text = kWaits, .workflow = *workflow});
+  run(StartInstance{.ns = "shop", .workflow = "waits", .input = Json::object()});
   const InstanceId id = numbered_id(last_id);
   ASSERT_TRUE(engine().waiting.listens(id));
   const NamespaceNumber shop = *engine().catalog.find_namespace("shop");
@@ -259,11 +259,11 @@ TEST_F(RecoveryTest, SkipsInstancesOfNamespacesThatDoNotExist) {
   restart();
   EXPECT_FALSE(engine().waiting.listens(id));
   EXPECT_EQ(engine().waiting.timers(), 0U);
-  EXPECT_FALSE(engine().living.any(number));
+  EXPECT_FALSE(engine().live.any(number));
 }
 
-TEST_F(RecoveryTest, LoadsAllOnceNoReadFails) {
-  live();
+TEST_F(RecoveryTest, LoadsCompletelyDespiteFailedReads) {
+  fill();
   const std::vector<std::string> before = facts();
   const uint64_t failed = fail_each_read([&] { return rig().load(); }, [&] { engine().tx.drop(); });
   EXPECT_GE(failed, 20U);
@@ -275,8 +275,8 @@ TEST_F(RecoveryTest, LoadsAllOnceNoReadFails) {
 
 // restore_workflow, restore_instance.
 
-TEST_F(RecoveryTest, BringsTheMemoryOfAWorkflowInStepWithItsRows) {
-  live();
+TEST_F(RecoveryTest, RestoresTheMemoryOfAWorkflow) {
+  fill();
   const std::vector<std::string> before = facts();
   ASSERT_TRUE(engine().waiting.set_start("default", number_of("waits"), {}));
   engine().waiting.disarm_schedule(number_of("ticks"));
@@ -293,11 +293,12 @@ TEST_F(RecoveryTest, BringsTheMemoryOfAWorkflowInStepWithItsRows) {
     ASSERT_TRUE(restore_workflow(engine(), number));
   }
   EXPECT_EQ(starts_with("begin"), 0U);
-  EXPECT_EQ(engine().waiting.timers(), timers - 1) << "its schedule ticks no more";
+  EXPECT_EQ(engine().waiting.timers(), timers - 1)
+      << "the schedule of a deleted workflow has no timer";
 }
 
-TEST_F(RecoveryTest, DoesNotArmAScheduleWhoseTickWaitsForNewWork) {
-  live();
+TEST_F(RecoveryTest, DoesNotArmAScheduleWithAWaitingTick) {
+  fill();
   const WorkflowNumber ticks = number_of("ticks");
   clock.advance(minutes(20));
   TurnState busy = turn();
@@ -312,43 +313,43 @@ TEST_F(RecoveryTest, DoesNotArmAScheduleWhoseTickWaitsForNewWork) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(RecoveryTest, BringsTheMemoryOfAnInstanceInStepWithItsRows) {
-  live();
+TEST_F(RecoveryTest, RestoresTheMemoryOfAnInstance) {
+  fill();
   const std::vector<std::string> before = facts();
   for (const InstanceId& id : {waits, orders, computes}) {
     forget(id);
-    ASSERT_TRUE(restore_instance(engine(), default_space(), id));
-    ASSERT_TRUE(restore_instance(engine(), default_space(), id));
+    ASSERT_TRUE(restore_instance(engine(), default_ns(), id));
+    ASSERT_TRUE(restore_instance(engine(), default_ns(), id));
     EXPECT_EQ(facts(), before);
   }
 }
 
-TEST_F(RecoveryTest, ForgetsAnInstanceThatIsNotThereOrCannotBeRead) {
-  live();
+TEST_F(RecoveryTest, ForgetsAMissingOrDamagedInstance) {
+  fill();
   ASSERT_TRUE(restore_instance(engine(), NamespaceNumber(77), waits));
-  EXPECT_FALSE(engine().waiting.listens(waits)) << "its namespace was deleted";
-  ASSERT_TRUE(restore_instance(engine(), default_space(), waits));
+  EXPECT_FALSE(engine().waiting.listens(waits)) << "the namespace does not exist";
+  ASSERT_TRUE(restore_instance(engine(), default_ns(), waits));
   EXPECT_TRUE(engine().waiting.listens(waits));
 
   damage(Table::kLive);
-  ASSERT_TRUE(engine().recent.wants(default_space(), "computed"));
+  ASSERT_TRUE(engine().kept_events.wants(default_ns(), "computed"));
   for (const InstanceId& id : {waits, computes}) {
-    ASSERT_TRUE(restore_instance(engine(), default_space(), id));
+    ASSERT_TRUE(restore_instance(engine(), default_ns(), id));
   }
   EXPECT_FALSE(engine().waiting.listens(waits));
-  EXPECT_FALSE(engine().recent.wants(default_space(), "computed"));
+  EXPECT_FALSE(engine().kept_events.wants(default_ns(), "computed"));
 }
 
-TEST_F(RecoveryTest, SaysThatAReadFailedAndBringsMemoryInStepThen) {
-  live();
+TEST_F(RecoveryTest, RestoresMemoryDespiteFailedReads) {
+  fill();
   const std::vector<std::string> before = facts();
   engine().waiting.disarm_schedule(number_of("ticks"));
   forget(waits);
   forget(computes);
   const auto restore = [&]() -> Status {
     TRY(restore_workflow(engine(), number_of("ticks")));
-    TRY(restore_instance(engine(), default_space(), waits));
-    return restore_instance(engine(), default_space(), computes);
+    TRY(restore_instance(engine(), default_ns(), waits));
+    return restore_instance(engine(), default_ns(), computes);
   };
   EXPECT_GE(fail_each_read(restore, [&] { engine().tx.drop(); }), 3U);
   EXPECT_EQ(facts(), before);

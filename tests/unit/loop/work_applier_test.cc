@@ -1,5 +1,5 @@
-// WorkApplier: in which order the work of a turn is applied, what has to wait, and which timers an
-// event in the stream may still overtake.
+// WorkApplier: the order in which the work of a turn is applied, which work waits, and which timers
+// an event in the stream may overtake.
 #include "orchestrator/loop/work_applier.h"
 
 #include <string>
@@ -76,7 +76,7 @@ class WorkApplierTest : public EngineTest {
     position.stream_created = stream;
     return {.position = position};
   }
-  /// The stream is open, and nothing is in it.
+  /// Opens the stream and reaches its end.
   void catch_up() { deliver({opened(), CaughtUp{}}); }
   static UnreadableInput unreadable(uint64_t number, bool more) {
     return {.sequence = number,
@@ -89,7 +89,7 @@ class WorkApplierTest : public EngineTest {
     one.more = more;
     return one;
   }
-  /// The ids of the instances that ended with the last batch, in their order.
+  /// The instances that ended in the last batch, in order.
   std::vector<InstanceId> ended() const {
     std::vector<InstanceId> ids;
     for (const InstanceEnd& one : actions_of<InstanceEnd>(outcome)) ids.push_back(one.instance);
@@ -100,16 +100,16 @@ class WorkApplierTest : public EngineTest {
     EXPECT_THAT(of, SizeIs(1));
     return of.empty() ? InstanceId() : of.front();
   }
-  /// What a worker says of the evaluation that the last batch asked for.
+  /// The result of the evaluation that the last batch requested.
   EvaluatedInput evaluated(const InstanceId& id) const {
     const std::vector<Evaluate> asked = actions_of<Evaluate>(outcome);
     EXPECT_THAT(asked, SizeIs(1));
     if (asked.empty()) return {};
-    return {asked[0].space, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}};
+    return {asked[0].ns, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}};
   }
-  /// An instance that published an event, which is with the broker.
+  /// Publishes an event of an instance; the acknowledgement is outstanding.
   void publish_one() {
-    run(starting("tells"));
+    run(start_instance("tells"));
     rig().perform(std::move(outcome.actions), true);
     ASSERT_THAT(std::exchange(rig().publisher.sent, {}), SizeIs(1));
   }
@@ -120,11 +120,11 @@ class WorkApplierTest : public EngineTest {
   }
 };
 
-TEST_F(WorkApplierTest, AppliesEachKindOfInputInItsTurn) {
-  restart({.batch = {.errands = 1}});
+TEST_F(WorkApplierTest, AppliesTheKindsOfInputInTheirOrder) {
+  restart({.batch = {.messages = 1}});
   for (const char* const text :
        {kWaitsTenSeconds, kSleeps, kEnds, kParent, kPays, kComputes, kTicksHourly}) {
-    run(application(text));
+    run(apply_workflow(text));
   }
   catch_up();
   clock.advance(hours(1));
@@ -136,13 +136,13 @@ TEST_F(WorkApplierTest, AppliesEachKindOfInputInItsTurn) {
   const InstanceId computes = start("computes");
   const EvaluatedInput result = evaluated(computes);
   const InstanceId parent = start("parent");
-  ASSERT_TRUE(backlog.has_steps) << "its child has ended, and it is to be told";
+  ASSERT_TRUE(backlog.has_steps) << "the child has ended; its result is queued for the caller";
   clock.advance(seconds(10));
 
   Work work;
-  work.continues.push_back({default_space(), ticked});
+  work.continues.push_back({default_ns(), ticked});
   work.deliveries.emplace_back(event("go", clock.now() - seconds(1)));
-  work.commands.push_back(command(starting("ends")));
+  work.commands.push_back(command(start_instance("ends")));
   work.evaluated.push_back(result);
   work.tasks.push_back({{.task = task_of(pays), .what = TaskEnded{.result = "1"}}});
   run(std::move(work));
@@ -150,31 +150,33 @@ TEST_F(WorkApplierTest, AppliesEachKindOfInputInItsTurn) {
               ElementsAre(parent, ticked, waits, sleeps, numbered_id(last_id), computes, pays));
 }
 
-TEST_F(WorkApplierTest, LeavesTheEventsThatAreTooManyForOneBatch) {
+TEST_F(WorkApplierTest, LeavesEventsBeyondTheLimitToTheNextBatch) {
   restart({.batch = {.woken = 1}});
-  run(application(kWaitsTenSeconds));
+  run(apply_workflow(kWaitsTenSeconds));
   start("waits");
   catch_up();
   Work work;
-  Work rest;
+  Work leftover;
   for (const char* const type : {"other", "go", "other", "go"}) {
     work.deliveries.emplace_back(event(type));
   }
-  rest.deliveries.emplace_back(event("last"));
-  const auto applied = rig().applier.apply(work, rest, turn());
+  leftover.deliveries.emplace_back(event("last"));
+  const auto applied = rig().applier.apply(work, leftover, turn());
   ASSERT_TRUE(applied) << applied.error().message;
-  EXPECT_EQ(engine().batch.cursor().sequence, 2U) << "behind that which has woken one";
-  EXPECT_THAT(work.deliveries, SizeIs(2)) << "they are tried again where the batch is lost";
+  EXPECT_EQ(engine().batch.cursor().sequence, 2U)
+      << "the event that woke an instance ends the batch";
+  EXPECT_THAT(work.deliveries, SizeIs(2)) << "the work keeps them for a lost batch";
   std::vector<uint64_t> sequences;
-  for (const Delivery& one : rest.deliveries) {
+  for (const Delivery& one : leftover.deliveries) {
     sequences.push_back(std::get<EventInput>(one).sequence);
   }
-  EXPECT_THAT(sequences, ElementsAre(3U, 4U, 5U)) << "in their order, before what was left";
+  EXPECT_THAT(sequences, ElementsAre(3U, 4U, 5U))
+      << "in order, before the events that were left already";
 }
 
-TEST_F(WorkApplierTest, HasNewWorkWaitWhileItMayNotBeTaken) {
-  restart({.batch = {.errands = 1}});
-  for (const char* const text : {kEnds, kParent, kTicksHourly}) run(application(text));
+TEST_F(WorkApplierTest, LeavesNewWorkUnderBackpressure) {
+  restart({.batch = {.messages = 1}});
+  for (const char* const text : {kEnds, kParent, kTicksHourly}) run(apply_workflow(text));
   catch_up();
   const InstanceId parent = start("parent");
   clock.advance(hours(3));
@@ -182,19 +184,19 @@ TEST_F(WorkApplierTest, HasNewWorkWaitWhileItMayNotBeTaken) {
   busy.takes_new_work = false;
   for (int i = 0; i < 2; ++i) {
     run(Work(), busy);
-    EXPECT_THAT(ended(), IsEmpty()) << "the steps that a batch has left";
-    EXPECT_EQ(outcome.counts.instances_started, 0U) << "the ticks of a schedule";
+    EXPECT_THAT(ended(), IsEmpty()) << "the remaining steps wait";
+    EXPECT_EQ(outcome.counts.instances_started, 0U) << "the ticks wait";
   }
   run(Work());
   EXPECT_THAT(ended(), ElementsAre(parent));
-  EXPECT_EQ(outcome.counts.instances_started, 1U) << "all that were missed come as one";
+  EXPECT_EQ(outcome.counts.instances_started, 1U) << "one start replaces the missed ticks";
   run(Work());
   EXPECT_EQ(outcome.counts.instances_started, 0U);
 }
 
-TEST_F(WorkApplierTest, GoesOnWithAPurgeWhereOneIsLeft) {
+TEST_F(WorkApplierTest, ContinuesAPurge) {
   run(CreateNamespace{.name = "shop"});
-  run(PutVariable{.place = {.space = "shop"}, .key = "k", .value = {.bytes = "1"}});
+  run(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "1"}});
   run(DeleteNamespace{.name = "shop"});
   ASSERT_TRUE(backlog.has_purges);
   TurnState none = turn();
@@ -205,8 +207,8 @@ TEST_F(WorkApplierTest, GoesOnWithAPurgeWhereOneIsLeft) {
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
-TEST_F(WorkApplierTest, LetsAnEventBeatATimeoutThatItsStampComesBefore) {
-  run(application(kWaitsTenSeconds));
+TEST_F(WorkApplierTest, AppliesAnEventBeforeALaterTimeout) {
+  run(apply_workflow(kWaitsTenSeconds));
   const struct {
     seconds stamped;
     const char* status;
@@ -221,21 +223,21 @@ TEST_F(WorkApplierTest, LetsAnEventBeatATimeoutThatItsStampComesBefore) {
   }
 }
 
-TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheStreamMayHoldTheEvent) {
-  run(application(kWaitsTenSeconds));
-  run(application(kSleeps));
+TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheStreamMayHoldTheEvent) {
+  run(apply_workflow(kWaitsTenSeconds));
+  run(apply_workflow(kSleeps));
   const struct {
     const char* what;
     std::vector<Delivery> deliveries;
     bool held;
-  } cases[] = {{"nothing was heard of the stream", {}, true},
-               {"it was opened", {opened()}, true},
-               {"it was read to its end", {opened(), CaughtUp{}}, false},
-               {"it was lost", {opened(), CaughtUp{}, StreamLost{}}, true},
-               {"there is more behind an event", {opened(), event_with_more("other", true)}, true},
-               {"an event is the last", {opened(), event_with_more("other", false)}, false},
-               {"there is more behind a message", {opened(), unreadable(90, true)}, true},
-               {"a message is the last", {opened(), unreadable(91, false)}, false}};
+  } cases[] = {{"the stream was not opened", {}, true},
+               {"the stream was opened", {opened()}, true},
+               {"the stream was read to its end", {opened(), CaughtUp{}}, false},
+               {"the stream was lost", {opened(), CaughtUp{}, StreamLost{}}, true},
+               {"more follows an event", {opened(), event_with_more("other", true)}, true},
+               {"an event is the last message", {opened(), event_with_more("other", false)}, false},
+               {"more follows an unreadable message", {opened(), unreadable(90, true)}, true},
+               {"an unreadable message is the last", {opened(), unreadable(91, false)}, false}};
   for (const auto& [what, deliveries, held] : cases) {
     restart();
     const InstanceId waits = start("waits");
@@ -243,16 +245,16 @@ TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheStreamMayHoldTheEvent) {
     clock.advance(seconds(10));
     deliver(deliveries);
     EXPECT_EQ(status_of(waits), held ? "waiting" : "failed") << what;
-    EXPECT_EQ(status_of(sleeps), "complete") << what << ": a delay waits for no event";
+    EXPECT_EQ(status_of(sleeps), "complete") << what << ": a delay does not depend on events";
     deliver({CaughtUp{}});
     EXPECT_EQ(status_of(waits), "failed") << what;
   }
 }
 
-TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreLeftToTheNextBatch) {
+TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileEventsAreLeftToTheNextBatch) {
   restart({.batch = {.woken = 1}});
-  run(application(kWaitsTenSeconds));
-  run(application(kWaitsOn));
+  run(apply_workflow(kWaitsTenSeconds));
+  run(apply_workflow(kWaitsOn));
   catch_up();
   const InstanceId due = start("waits-on");
   clock.advance(seconds(9));
@@ -262,13 +264,13 @@ TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreLeftToTheNextBatch) 
   deliver({event("go", before_it_was_due), event("on", before_it_was_due)});
   EXPECT_EQ(status_of(woken), "complete");
   EXPECT_EQ(status_of(due), "waiting");
-  ASSERT_THAT(left.deliveries, SizeIs(1));
-  deliver(std::vector<Delivery>(left.deliveries));
-  EXPECT_EQ(status_of(due), "complete") << "the event was there in time";
+  ASSERT_THAT(rest.deliveries, SizeIs(1));
+  deliver(std::vector<Delivery>(rest.deliveries));
+  EXPECT_EQ(status_of(due), "complete") << "the event came before the timeout";
 }
 
-TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreInTheIntake) {
-  run(application(kWaitsTenSeconds));
+TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheIntakeHasEvents) {
+  run(apply_workflow(kWaitsTenSeconds));
   catch_up();
   const InstanceId id = start("waits");
   clock.advance(seconds(20));
@@ -281,7 +283,7 @@ TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreInTheIntake) {
   EXPECT_EQ(status_of(id), "failed");
 }
 
-TEST_F(WorkApplierTest, ReadsEventsFromWhenTheStreamIsOpenedUntilItIsLost) {
+TEST_F(WorkApplierTest, ReadsEventsWhileTheStreamIsOpen) {
   const auto reads_after = [&](Delivery delivery) {
     deliver({std::move(delivery)});
     return rig().applier.reads_events();
@@ -296,12 +298,12 @@ TEST_F(WorkApplierTest, ReadsEventsFromWhenTheStreamIsOpenedUntilItIsLost) {
   EXPECT_FALSE(reads_after(CaughtUp{}));
 }
 
-TEST_F(WorkApplierTest, MakesADeadLetterOfTheEventThatTheProcessHasDiedOf) {
-  run(application(kWaitsTenSeconds));
+TEST_F(WorkApplierTest, SendsAPoisonedEventToTheDeadLetterQueue) {
+  run(apply_workflow(kWaitsTenSeconds));
   const InstanceId id = start("waits");
   catch_up();
   rig().applier.set_poison(1);
-  deliver({opened()});  // it is the same stream
+  deliver({opened()});  // the same stream
   deliver({event("go")});
   EXPECT_EQ(outcome.counts.dead_letters, 1U);
   EXPECT_EQ(status_of(id), "waiting");
@@ -313,8 +315,8 @@ TEST_F(WorkApplierTest, MakesADeadLetterOfTheEventThatTheProcessHasDiedOf) {
   EXPECT_EQ(status_of(id), "complete");
 }
 
-TEST_F(WorkApplierTest, TakesTheSameNumberInAnotherStreamForAnotherEvent) {
-  run(application(kWaitsTenSeconds));
+TEST_F(WorkApplierTest, ProcessesAnEventWithThePoisonedSequenceOfAnotherStream) {
+  run(apply_workflow(kWaitsTenSeconds));
   const InstanceId id = start("waits");
   catch_up();
   rig().applier.set_poison(1);
@@ -324,8 +326,8 @@ TEST_F(WorkApplierTest, TakesTheSameNumberInAnotherStreamForAnotherEvent) {
   EXPECT_EQ(status_of(id), "complete");
 }
 
-TEST_F(WorkApplierTest, KeepsWhatTheBrokerHasTakenUnlessTheStoreIsFull) {
-  run(application(kTells));
+TEST_F(WorkApplierTest, KeepsAnAckedMessageUnlessTheStoreIsFull) {
+  run(apply_workflow(kGeneratesEvents));
   catch_up();
   for (const bool is_full : {false, true}) {
     publish_one();
@@ -333,13 +335,13 @@ TEST_F(WorkApplierTest, KeepsWhatTheBrokerHasTakenUnlessTheStoreIsFull) {
     state.store_is_full = is_full;
     run(with_ack(is_full ? 2 : 1, 9), state);
     EXPECT_EQ(engine().outbox.bytes(), 0U);
-    EXPECT_EQ(rows_of(Table::kOutbox), 1U) << "the first is kept, the second is erased";
+    EXPECT_EQ(rows_of(Table::kOutbox), 1U) << "the first message is kept, the second is erased";
     EXPECT_EQ(rows_of(Table::kSent), 1U);
   }
 }
 
-TEST_F(WorkApplierTest, TakesAcknowledgementsInBeforeTheStreamSaysWhatItHasLost) {
-  run(application(kTells));
+TEST_F(WorkApplierTest, AppliesAcknowledgementsBeforeStreamChanges) {
+  run(apply_workflow(kGeneratesEvents));
   catch_up();
   publish_one();
   Work work = with_ack(1, 9);
@@ -348,27 +350,27 @@ TEST_F(WorkApplierTest, TakesAcknowledgementsInBeforeTheStreamSaysWhatItHasLost)
   work.stream_changes.push_back({.opened = again, .openings = 1});
   work.stream_changes.push_back({.openings = 1});
   run(std::move(work));
-  EXPECT_TRUE(engine().outbox.has_due()) << "it is sent again";
+  EXPECT_TRUE(engine().outbox.has_due()) << "the lost message is sent again";
   EXPECT_EQ(rows_of(Table::kOutbox), 1U);
 }
 
-TEST_F(WorkApplierTest, MakesADeadLetterOfADeliveryThatIsGivenUp) {
+TEST_F(WorkApplierTest, SendsAnAbandonedWebhookToTheDeadLetterQueue) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
-  run(application(kWaitsTenSeconds));
+  run(apply_workflow(kWaitsTenSeconds));
   start("waits");
-  ASSERT_TRUE(engine().hooks.pump(engine().tx, clock.now()));
+  ASSERT_TRUE(engine().webhook_outbox.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().sender.sent, SizeIs(1));
   Work work;
   work.webhook_results.push_back(
       {1, WebhookFailure{.error = {"webhook.status", "gone"}, .is_final = true}});
   run(std::move(work));
   EXPECT_EQ(outcome.counts.dead_letters, 1U);
-  EXPECT_EQ(rows_of(Table::kHooks), 0U);
+  EXPECT_EQ(rows_of(Table::kWebhooks), 0U);
 }
 
-TEST_F(WorkApplierTest, EndsTheTasksThatAreSilentUnlessAReportComesInTime) {
-  run(application(kPays));
+TEST_F(WorkApplierTest, EndsATaskThatMissedItsHeartbeat) {
+  run(apply_workflow(kPays));
   const InstanceId id = start("pays");
   const auto report = [&](decltype(TaskReport::what) what) {
     Work work;
@@ -377,15 +379,15 @@ TEST_F(WorkApplierTest, EndsTheTasksThatAreSilentUnlessAReportComesInTime) {
   };
   run(report(TaskStarted()));
   clock.advance(seconds(5));
-  run(report(TaskAlive()));
+  run(report(TaskHeartbeat()));
   EXPECT_EQ(status_of(id), "waiting");
   clock.advance(seconds(5));
   run(Work());
   EXPECT_EQ(status_of(id), "failed");
 }
 
-TEST_F(WorkApplierTest, MakesRoomWithWhatTakesThingsAwayAndNothingElse) {
-  for (const char* const text : {kWaitsTenSeconds, kSleeps, kTells}) run(application(text));
+TEST_F(WorkApplierTest, MakesRoomOnlyWithInputsThatFreeSpace) {
+  for (const char* const text : {kWaitsTenSeconds, kSleeps, kGeneratesEvents}) run(apply_workflow(text));
   catch_up();
   publish_one();
   run(with_ack(1, 8));
@@ -393,28 +395,28 @@ TEST_F(WorkApplierTest, MakesRoomWithWhatTakesThingsAwayAndNothingElse) {
   const InstanceId waits = start("waits");
   const InstanceId sleeps = start("sleeps");
   run(CreateNamespace{.name = "shop"});
-  run(PutVariable{.place = {.space = "shop"}, .key = "k", .value = {.bytes = "1"}});
+  run(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "1"}});
   run(DeleteNamespace{.name = "shop"});
   ASSERT_EQ(rows_of(Table::kVariables), 1U);
   clock.advance(seconds(20));
   Work work = with_ack(2, 9);
   work.deliveries.emplace_back(event("go", clock.now() - seconds(15)));
-  work.commands.push_back(command(CancelInstance{.space = "default", .instance = sleeps}));
+  work.commands.push_back(command(CancelInstance{.ns = "default", .instance = sleeps}));
   auto made_room = rig().applier.make_room(work, clock.now());
   ASSERT_TRUE(made_room) << made_room.error().message;
   outcome = *std::move(made_room);
   ASSERT_TRUE(commit_batch());
   EXPECT_THAT(actions_of<Answer>(outcome), SizeIs(1));
-  EXPECT_EQ(status_of(sleeps), "cancelled") << "its timer did not come first";
+  EXPECT_EQ(status_of(sleeps), "cancelled") << "the command came before the timer";
   EXPECT_EQ(status_of(waits), "waiting");
-  EXPECT_EQ(rows_of(Table::kOutbox), 0U) << "nothing is kept";
+  EXPECT_EQ(rows_of(Table::kOutbox), 0U) << "a full store keeps no acked message";
   EXPECT_EQ(rows_of(Table::kSent), 0U);
-  EXPECT_EQ(rows_of(Table::kVariables), 0U) << "what a purge has left";
+  EXPECT_EQ(rows_of(Table::kVariables), 0U) << "the purge continued";
 }
 
-TEST_F(WorkApplierTest, HasItsEffectOnceThoughReadsFailBefore) {
+TEST_F(WorkApplierTest, HasItsEffectOnceDespiteFailedReads) {
   for (const char* const text : {kWaitsTenSeconds, kSleeps, kPays, kComputes, kEnds})
-    run(application(text));
+    run(apply_workflow(text));
   catch_up();
   const InstanceId sleeps = start("sleeps");
   const InstanceId waits = start("waits");
@@ -424,7 +426,7 @@ TEST_F(WorkApplierTest, HasItsEffectOnceThoughReadsFailBefore) {
   work.evaluated.push_back(evaluated(computes));
   work.tasks.push_back({{.task = task_of(pays), .what = TaskEnded{.result = "1"}}});
   work.deliveries.emplace_back(event("go"));
-  work.commands.push_back(command(starting("ends")));
+  work.commands.push_back(command(start_instance("ends")));
   clock.advance(seconds(10));
   const auto before = rows();
   const uint8_t ids_before = last_id;
@@ -440,14 +442,14 @@ TEST_F(WorkApplierTest, HasItsEffectOnceThoughReadsFailBefore) {
   EXPECT_TRUE(actions_of<Answer>(outcome).at(0).result);
 }
 
-TEST_F(WorkApplierTest, MakesRoomOnceThoughReadsFailBefore) {
-  run(application(kWaitsTenSeconds));
-  run(application(kTells));
+TEST_F(WorkApplierTest, MakesRoomOnceDespiteFailedReads) {
+  run(apply_workflow(kWaitsTenSeconds));
+  run(apply_workflow(kGeneratesEvents));
   catch_up();
   publish_one();
   const InstanceId id = start("waits");
   Work work = with_ack(1, 9);
-  work.commands.push_back(command(CancelInstance{.space = "default", .instance = id}));
+  work.commands.push_back(command(CancelInstance{.ns = "default", .instance = id}));
   const auto before = rows();
   const auto make_room = [&]() -> Status {
     outcome = TRY(rig().applier.make_room(work, clock.now()));

@@ -10,7 +10,7 @@ Attributes with(std::map<std::string, AttributeValue> extensions) {
       Event{.id = "1", .source = "s", .type = "t", .extensions = std::move(extensions)});
 }
 
-TEST(CorrelationKeys, AreEqualOnlyIfEveryValueIs) {
+TEST(Correlation, GivesEqualKeysOnlyIfAllValuesAreEqual) {
   const std::vector<std::string> names = {"customer", "order"};
   const auto key = [&](const char* customer, const char* order) {
     return correlation_key(
@@ -24,19 +24,19 @@ TEST(CorrelationKeys, AreEqualOnlyIfEveryValueIs) {
   EXPECT_NE(key("a", "b"), key("A", "b"));
 }
 
-TEST(CorrelationKeys, AreOfTheCanonicalStrings) {
+TEST(Correlation, MakesKeysOfTheStringFormsOfValues) {
   EXPECT_EQ(correlation_key(with({{"n", 7}, {"f", true}}), {"n", "f", "type"}), "1:74:true1:t");
   EXPECT_EQ(correlation_key(with({{"n", 7}}), {"n"}),
             correlation_key(with({{"n", std::string("7")}}), {"n"}));
   EXPECT_EQ(correlation_key(with({}), {}), "");
 }
 
-TEST(CorrelationKeys, NeedEveryAttribute) {
+TEST(Correlation, GivesNoKeyIfAnAttributeIsMissing) {
   EXPECT_EQ(correlation_key(with({{"a", 1}}), {"a", "b"}), std::nullopt);
   EXPECT_EQ(correlation_key(with({}), {"subject"}), std::nullopt);
 }
 
-TEST(AnEvent, FillsTheMatchingEntryWithTheFewestWaiting) {
+TEST(Correlation, FillsTheMatchingEntryWithTheFewestEvents) {
   struct Row {
     std::vector<uint32_t> waiting;
     std::vector<size_t> matching;
@@ -54,7 +54,7 @@ TEST(AnEvent, FillsTheMatchingEntryWithTheFewestWaiting) {
   }
 }
 
-TEST(AGroup, IsCompleteWhenEveryEntryHasAnEvent) {
+TEST(Correlation, IsCompleteIfEveryEntryHasAnEvent) {
   EXPECT_TRUE(is_complete(std::vector<uint32_t>{1, 2}));
   EXPECT_FALSE(is_complete(std::vector<uint32_t>{1, 0}));
   EXPECT_FALSE(is_complete(std::vector<uint32_t>{0}));

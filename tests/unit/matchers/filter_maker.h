@@ -1,4 +1,4 @@
-// What the tests of the matchers share: predicates in short, and an event for them.
+// Short functions that make predicates, and an event for them, for the tests of the matchers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What only the index does, and generated cases that hold it to the naive matcher.
+// Properties of the index alone, and generated cases that compare it with the naive matcher.
 #include "matchers/listener_index.h"
 
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(ListenerIndexes, ShareEqualPatternsAndRunThemOncePerEvent) {
+TEST(ListenerIndex, SharesEqualPatternsAndRunsThemOncePerEvent) {
   ListenerIndex index;
   std::vector<Matcher::Handle> handles;
   for (uint64_t target = 0; target < 50; ++target) {
@@ -36,7 +36,7 @@ TEST(ListenerIndexes, ShareEqualPatternsAndRunThemOncePerEvent) {
   EXPECT_EQ(index.size(), 0u);
 }
 
-TEST(ListenerIndexes, KeepNoPatternForWhatIsAnEquality) {
+TEST(ListenerIndex, StoresNoPatternForAnEquality) {
   ListenerIndex index;
   const Matcher::Handle handle =
       *index.add("default", {"order.paid", {pattern("subject", "^order-(?:42)$")}}, 1);
@@ -49,7 +49,8 @@ TEST(ListenerIndexes, KeepNoPatternForWhatIsAnEquality) {
   EXPECT_THAT(targets, IsEmpty());
 }
 
-/// Few types, names and values, so that listeners and events meet; a run is named by its seed.
+/// Generates filters and events of few types, names and values, so that they often match. The seed
+/// determines the sequence.
 class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}
@@ -66,7 +67,7 @@ class Generator {
     return text;
   }
 
-  /// Longer than a gram, and much alike.
+  /// Similar values that are longer than a gram.
   std::string id() {
     return pick({"order-", "o", ""}) + std::string(below(12), '0') + std::to_string(below(30)) +
            pick({"", "", "-eu", "-us"});
@@ -114,30 +115,30 @@ class Generator {
   std::mt19937 random_;
 };
 
-// Runs of 500 events; between events listeners come and go.
-TEST(ListenerIndexes, AnswerAsTheNaiveMatcherDoes) {
+// Runs of 500 events; listeners are added and removed between events.
+TEST(ListenerIndex, MatchesAsTheNaiveMatcherDoes) {
   constexpr size_t kEvents = 500;
   const size_t runs = cases(20'000) / kEvents;
-  size_t answers = 0;
+  size_t matches = 0;
   for (uint32_t seed = 1; seed <= runs; ++seed) {
     Generator generator(seed);
     NaiveMatcher naive;
     ListenerIndex index;
-    std::vector<std::pair<Matcher::Handle, Matcher::Handle>> there;
+    std::vector<std::pair<Matcher::Handle, Matcher::Handle>> present;
     uint64_t next_target = 0;
     for (size_t step = 0; step < kEvents; ++step) {
       for (uint32_t change = generator.below(4); change > 0; --change) {
-        if (generator.below(80) < there.size()) {
-          const uint32_t gone = generator.below(static_cast<uint32_t>(there.size()));
-          naive.remove(there[gone].first);
-          index.remove(there[gone].second);
-          there[gone] = there.back();
-          there.pop_back();
+        if (generator.below(80) < present.size()) {
+          const uint32_t removed = generator.below(static_cast<uint32_t>(present.size()));
+          naive.remove(present[removed].first);
+          index.remove(present[removed].second);
+          present[removed] = present.back();
+          present.pop_back();
         } else {
           const std::string ns = generator.ns();
           const EventFilter filter = generator.filter();
           const uint64_t target = next_target++ * 7919 % 1000;
-          there.emplace_back(*naive.add(ns, filter, target), *index.add(ns, filter, target));
+          present.emplace_back(*naive.add(ns, filter, target), *index.add(ns, filter, target));
         }
       }
       const std::string ns = generator.ns();
@@ -147,18 +148,18 @@ TEST(ListenerIndexes, AnswerAsTheNaiveMatcherDoes) {
       naive.match(ns, event, expected);
       index.match(ns, event, actual);
       ASSERT_EQ(actual, expected) << "seed " << seed << ", step " << step;
-      answers += expected.size();
+      matches += expected.size();
     }
-    for (const auto& [in_naive, in_index] : there) index.remove(in_index);
+    for (const auto& [in_naive, in_index] : present) index.remove(in_index);
     ASSERT_EQ(index.size(), 0u) << "seed " << seed;
     ASSERT_EQ(index.pattern_count(), 0u) << "seed " << seed;
   }
-  EXPECT_GT(answers, runs * kEvents) << "the generated listeners and events must meet";
+  EXPECT_GT(matches, runs * kEvents) << "too few generated events match a listener";
 }
 
-TEST(ListenerIndexes, SurviveManyComingsAndGoings) {
+TEST(ListenerIndex, FindsListenersAfterManyWereAddedAndRemoved) {
   ListenerIndex index;
-  std::map<uint64_t, Matcher::Handle> there;
+  std::map<uint64_t, Matcher::Handle> present;
   const auto filter_of = [](uint64_t order) {
     return EventFilter{"order.paid",
                        {equals("customer", "c7"), equals("subject", "o" + std::to_string(order))}};
@@ -166,20 +167,20 @@ TEST(ListenerIndexes, SurviveManyComingsAndGoings) {
   Event event = order_event();
   FoundTargets targets;
   for (uint64_t order = 0; order < 5000; ++order) {
-    there[order] = *index.add("default", filter_of(order), order);
+    present[order] = *index.add("default", filter_of(order), order);
   }
   for (uint64_t order = 0; order < 5000; order += 2) {
-    index.remove(there.at(order));
-    there.erase(order);
+    index.remove(present.at(order));
+    present.erase(order);
   }
   for (uint64_t order = 5000; order < 12000; ++order) {
-    there[order] = *index.add("default", filter_of(order), order);
+    present[order] = *index.add("default", filter_of(order), order);
   }
-  EXPECT_EQ(index.size(), there.size());
+  EXPECT_EQ(index.size(), present.size());
   for (uint64_t order = 0; order < 12000; ++order) {
     event.subject = "o" + std::to_string(order);
     index.match("default", Attributes(event), targets);
-    ASSERT_EQ(targets, there.contains(order) ? FoundTargets{order} : FoundTargets{}) << order;
+    ASSERT_EQ(targets, present.contains(order) ? FoundTargets{order} : FoundTargets{}) << order;
   }
 }
 

@@ -1,4 +1,4 @@
-// The meaning of a filter as rows that both matchers must answer alike.
+// The meaning of a filter. Both matchers must give the same result for each row.
 #include "matchers/matcher.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 template <class T>
-class Matchers : public ::testing::Test {
+class MatcherTest : public ::testing::Test {
  protected:
   Matcher::Handle add(const EventFilter& filter, uint64_t target, std::string_view ns = "default") {
     const Result<Matcher::Handle> handle = matcher_.add(ns, filter, target);
@@ -34,12 +34,12 @@ class Matchers : public ::testing::Test {
 };
 
 using Both = ::testing::Types<NaiveMatcher, ListenerIndex>;
-TYPED_TEST_SUITE(Matchers, Both);
+TYPED_TEST_SUITE(MatcherTest, Both);
 
-TYPED_TEST(Matchers, HoldAFilterAgainstAnEvent) {
+TYPED_TEST(MatcherTest, FindsAListenerIfEveryPredicateMatches) {
   struct Row {
     std::vector<Predicate> predicates;
-    bool concerns;
+    bool is_found;
   };
   for (const Row& row : std::initializer_list<Row>{
            {{}, true},
@@ -86,13 +86,13 @@ TYPED_TEST(Matchers, HoldAFilterAgainstAnEvent) {
     for (const Predicate& predicate : row.predicates) {
       shown += predicate.attribute + " " + predicate.text + " ";
     }
-    EXPECT_EQ(this->match(order_event()), row.concerns ? FoundTargets{1} : FoundTargets{}) << shown;
+    EXPECT_EQ(this->match(order_event()), row.is_found ? FoundTargets{1} : FoundTargets{}) << shown;
     this->matcher_.remove(handle);
     EXPECT_THAT(this->match(order_event()), IsEmpty()) << shown;
   }
 }
 
-TYPED_TEST(Matchers, CompareTheTypeExactly) {
+TYPED_TEST(MatcherTest, ComparesTheTypeExactly) {
   this->add({"order", {}}, 1);
   this->add({"order.paid", {}}, 2);
   this->add({"order.paid ", {}}, 3);
@@ -101,7 +101,7 @@ TYPED_TEST(Matchers, CompareTheTypeExactly) {
   EXPECT_THAT(this->match(order_event()), ElementsAre(2));
 }
 
-TYPED_TEST(Matchers, KeepNamespacesApart) {
+TYPED_TEST(MatcherTest, FindsOnlyListenersOfTheNamespace) {
   this->add({"order.paid", {}}, 1, "a");
   this->add({"order.paid", {equals("customer", "c7")}}, 2, "b");
   EXPECT_THAT(this->match(order_event(), "a"), ElementsAre(1));
@@ -109,7 +109,7 @@ TYPED_TEST(Matchers, KeepNamespacesApart) {
   EXPECT_THAT(this->match(order_event(), "c"), IsEmpty());
 }
 
-TYPED_TEST(Matchers, GiveTheTargetsInAscendingOrderOncePerListener) {
+TYPED_TEST(MatcherTest, ReturnsTheTargetsInAscendingOrderOncePerListener) {
   this->add({"order.paid", {pattern("subject", "42")}}, 7);
   this->add({"order.paid", {}}, 9);
   this->add({"order.paid", {equals("customer", "c7"), equals("subject", "order-42")}}, 3);
@@ -118,7 +118,7 @@ TYPED_TEST(Matchers, GiveTheTargetsInAscendingOrderOncePerListener) {
   EXPECT_THAT(this->match(order_event()), ElementsAre(3, 7, 9, 9));
 }
 
-TYPED_TEST(Matchers, AddNothingOfAFilterWithAMalformedPattern) {
+TYPED_TEST(MatcherTest, AddsNothingOfAFilterWithAMalformedPattern) {
   const Result<Matcher::Handle> handle = this->matcher_.add(
       "default", {"order.paid", {equals("customer", "c7"), pattern("subject", "(a")}}, 1);
   ASSERT_FALSE(handle);
@@ -127,7 +127,7 @@ TYPED_TEST(Matchers, AddNothingOfAFilterWithAMalformedPattern) {
   EXPECT_THAT(this->match(order_event()), IsEmpty());
 }
 
-TYPED_TEST(Matchers, CountWhatRanOverTheLimit) {
+TYPED_TEST(MatcherTest, CountsPatternsThatRanOverTheLimit) {
   Event event = order_event();
   this->add({"order.paid", {pattern("subject", "^(?=(a+)+$)")}}, 1);
   EXPECT_THAT(this->match(event), IsEmpty());

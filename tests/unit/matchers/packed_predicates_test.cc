@@ -7,7 +7,7 @@ namespace {
 
 using Kind = PackedPredicate::Kind;
 
-TEST(PackedPredicates, AreReadAsTheyWereWritten) {
+TEST(PackedPredicates, AreUnpackedAsTheyWerePacked) {
   const std::string uuid(36, 'u');
   const std::string longer(300, 'v');
   std::string bytes;
@@ -25,7 +25,7 @@ TEST(PackedPredicates, AreReadAsTheyWereWritten) {
   EXPECT_TRUE(rest.empty());
 }
 
-TEST(PackedPredicates, MoveInPlaceAndOnTheHeap) {
+TEST(PackedPredicates, KeepTheirBytesWhenTheyAreMoved) {
   for (const size_t size :
        {size_t{0}, size_t{1}, size_t{43}, size_t{44}, size_t{255}, size_t{256}, size_t{70000}}) {
     const std::string bytes(size, 'x');

@@ -1,4 +1,4 @@
-// Patterns that run together answer as each does alone.
+// A set gives the same results as each of its patterns alone.
 #include "matchers/pattern_set.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace {
 
 using Ids = std::vector<uint32_t>;
 
-/// A set, and its patterns beside it.
-class PatternSets : public ::testing::Test {
+/// A set, and the same patterns alone.
+class PatternSetTest : public ::testing::Test {
  protected:
   void add(uint32_t id, std::string_view text) {
     const auto pattern = Pattern::compile(text);
@@ -47,7 +47,7 @@ class PatternSets : public ::testing::Test {
   std::map<uint32_t, std::shared_ptr<const Pattern>> patterns_;
 };
 
-TEST_F(PatternSets, AnswerAsEachPatternDoesWhileTheyComeAndGo) {
+TEST_F(PatternSetTest, MatchesAsEachPatternAloneWhilePatternsChange) {
   std::mt19937 random(1);
   const std::vector<std::string> texts = {
       "^[ab]+$", "\\d",   "[^a]b?c", "^-?1$",    "a|b",  "0{3,}",     "\\b1", "\\B1\\B",
@@ -73,7 +73,7 @@ TEST_F(PatternSets, AnswerAsEachPatternDoesWhileTheyComeAndGo) {
   EXPECT_EQ(match("a1"), Ids());
 }
 
-TEST_F(PatternSets, AnswerAlsoWhereTheyAreTooLargeToRunTogether) {
+TEST_F(PatternSetTest, MatchesPatternsThatAreTooLargeToRunTogether) {
   std::string large;
   for (int i = 0; i < 20; ++i) large += "[ab]{1000}";
   for (uint32_t id = 1; id <= 30; ++id) add(id, "^c{" + std::to_string(id) + "}|d" + large);

@@ -1,5 +1,5 @@
-// Catalog: names, numbers, settings and definitions, in step with the store whatever batch is lost
-// and whatever read fails.
+// Catalog: names, numbers, settings and definitions. It equals the store after a lost batch and
+// after a failed read.
 #include "orchestrator/memory/catalog.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Waits for `first`, then in the last state for `second`.
+/// A workflow that waits for `first` and then for the event type `last`.
 std::string text_of(const std::string& id, const std::string& last = "second") {
   return fmt::format(R"(
 id: {}
@@ -33,8 +33,8 @@ class CatalogTest : public CatalogStoreTest {
     TRY(catalog.apply(*tx, in, text, std::move(workflow), now));
     return {};
   }
-  Status put(const std::string& text) { return put(text, space); }
-  /// The workflows that the lost batch had changed.
+  Status put(const std::string& text) { return put(text, ns); }
+  /// Loses the batch; returns the workflows that it had changed.
   std::vector<WorkflowNumber> lose_batch() {
     tx->drop();
     const auto changed = catalog.undo(*tx);
@@ -42,7 +42,7 @@ class CatalogTest : public CatalogStoreTest {
     if (!changed) return {};
     return {changed->begin(), changed->end()};
   }
-  /// All that it says, as text.
+  /// The namespaces and workflows of a catalog as text.
   static std::string picture(const Catalog& of) {
     std::string all;
     for (const NamespaceNumber number : of.namespaces()) {
@@ -51,15 +51,15 @@ class CatalogTest : public CatalogStoreTest {
     }
     for (const auto& [number, entry] : of.workflows()) {
       all += fmt::format("{} {} {} {} {} {}\n", static_cast<uint32_t>(number), entry.id,
-                         static_cast<uint32_t>(entry.space), entry.latest, entry.paused,
+                         static_cast<uint32_t>(entry.ns), entry.latest, entry.paused,
                          entry.groups_from);
-      EXPECT_EQ(of.find_workflow(entry.space, entry.id), &entry);
+      EXPECT_EQ(of.find_workflow(entry.ns, entry.id), &entry);
       EXPECT_EQ(of.find_workflow(number), &entry);
     }
     return all;
   }
   std::string picture() const { return picture(catalog); }
-  /// The same of one that reads the store.
+  /// The namespaces and workflows of another catalog that reads the store.
   std::string stored() {
     DefinitionCache others{load_stored};
     Catalog other(others, batches);
@@ -81,33 +81,34 @@ class CatalogTest : public CatalogStoreTest {
 
 TEST_F(CatalogTest, FindsNamespacesByNameAndNumber) {
   const NamespaceNumber shop = create_namespace("shop");
-  EXPECT_NE(shop, space);
+  EXPECT_NE(shop, ns);
   EXPECT_EQ(catalog.find_namespace("shop"), shop);
   EXPECT_EQ(catalog.name_of(shop), "shop");
   EXPECT_TRUE(catalog.has_namespace(shop));
-  EXPECT_THAT(catalog.namespaces(), ElementsAre(space, shop));
+  EXPECT_THAT(catalog.namespaces(), ElementsAre(ns, shop));
   EXPECT_EQ(catalog.find_namespace("none"), std::nullopt);
   EXPECT_EQ(catalog.name_of(NamespaceNumber(99)), "(deleted)");
   EXPECT_EQ(stored(), picture());
 }
 
-TEST_F(CatalogTest, GivesARevisionToEachNewText) {
+TEST_F(CatalogTest, AddsARevisionForEachNewDefinition) {
   const WorkflowNumber orders = apply(text_of("orders"));
   const WorkflowNumber bills = apply(text_of("bills"));
   EXPECT_NE(orders, bills);
   ASSERT_TRUE(put(text_of("orders")));
-  EXPECT_EQ(catalog.find_workflow(orders)->latest, 1U) << "the text is the newest one's";
+  EXPECT_EQ(catalog.find_workflow(orders)->latest, 1U) << "the text equals the newest revision";
   ASSERT_TRUE(put(text_of("orders", "other")));
   ASSERT_TRUE(put(text_of("orders")));
   commit_catalog();
-  EXPECT_EQ(catalog.find_workflow(orders)->latest, 3U) << "the text of an older one is a new one";
-  EXPECT_EQ(catalog.find_workflow(space, "orders")->number, orders);
-  EXPECT_EQ(catalog.find_workflow(space, "none"), nullptr);
+  EXPECT_EQ(catalog.find_workflow(orders)->latest, 3U)
+      << "the text of an older revision makes a new one";
+  EXPECT_EQ(catalog.find_workflow(ns, "orders")->number, orders);
+  EXPECT_EQ(catalog.find_workflow(ns, "none"), nullptr);
   EXPECT_EQ(catalog.find_workflow(create_namespace("shop"), "orders"), nullptr);
   EXPECT_EQ(stored(), picture());
 }
 
-TEST_F(CatalogTest, LoadsEachRevisionOfItsDefinitionOnce) {
+TEST_F(CatalogTest, LoadsEachRevisionOnce) {
   const WorkflowNumber orders = apply(text_of("orders"));
   apply(text_of("orders", "other"));
   DefinitionCache others{load_stored};
@@ -125,7 +126,7 @@ TEST_F(CatalogTest, LoadsEachRevisionOfItsDefinitionOnce) {
   EXPECT_EQ(missing.error().code, kDamagedRow);
 }
 
-TEST_F(CatalogTest, RefusesADefinitionThatIsNotTheWorkflows) {
+TEST_F(CatalogTest, RefusesADefinitionOfAnotherWorkflow) {
   const WorkflowNumber orders = apply(text_of("orders"));
   const WorkflowNumber bills = apply(text_of("bills"));
   write_definition(*tx, {orders, 1}, {.created_at = now, .text = text_of("bills")});
@@ -141,7 +142,7 @@ TEST_F(CatalogTest, RefusesADefinitionThatIsNotTheWorkflows) {
   }
 }
 
-TEST_F(CatalogTest, KnowsWhatAnInstanceMayComeToWaitForFromItsStateOn) {
+TEST_F(CatalogTest, KnowsTheEventsThatAnInstanceMayStillWaitFor) {
   const WorkflowNumber orders = apply(text_of("orders"));
   EXPECT_THAT(awaited(orders, 1, 0), ElementsAre("first", "second"));
   EXPECT_THAT(awaited(orders, 1, 1), ElementsAre("second"));
@@ -150,38 +151,38 @@ TEST_F(CatalogTest, KnowsWhatAnInstanceMayComeToWaitForFromItsStateOn) {
   EXPECT_EQ(beyond.error().code, kDamagedRow);
 }
 
-TEST_F(CatalogTest, FindsServicesWhereFunctionsNameThem) {
+TEST_F(CatalogTest, FindsTheServiceThatAFunctionNames) {
   const NamespaceNumber shop = create_namespace("shop");
   set_settings(Json::parse(R"({"services": {"mail": {"url": "http://mail"}}})"));
   const NamedService here{.name = "mail"};
   const NamedService global{.name = "mail", .global = true};
-  EXPECT_NE(catalog.find_service(space, here), nullptr);
+  EXPECT_NE(catalog.find_service(ns, here), nullptr);
   EXPECT_EQ(catalog.find_service(shop, here), nullptr);
   EXPECT_NE(catalog.find_service(shop, global), nullptr);
-  EXPECT_EQ(catalog.space_of(shop, here), shop);
-  EXPECT_EQ(catalog.space_of(shop, global), space);
+  EXPECT_EQ(catalog.ns_of(shop, here), shop);
+  EXPECT_EQ(catalog.ns_of(shop, global), ns);
 }
 
-TEST_F(CatalogTest, HoldsServicesThatArePausedOrWhoseSettingsCannotBeRead) {
+TEST_F(CatalogTest, HoldsServicesThatArePausedOrHaveUnreadableSettings) {
   const NamespaceNumber shop = create_namespace("shop");
   const NamedService mail{.name = "mail"};
   const NamedService global{.name = "mail", .global = true};
-  EXPECT_FALSE(catalog.is_held(space, mail));
+  EXPECT_FALSE(catalog.is_held(ns, mail));
   set_settings(Json::parse(R"({"paused": ["mail"]})"));
-  EXPECT_TRUE(catalog.is_held(space, mail));
-  EXPECT_FALSE(catalog.is_held(space, {.name = "other"}));
+  EXPECT_TRUE(catalog.is_held(ns, mail));
+  EXPECT_FALSE(catalog.is_held(ns, {.name = "other"}));
   EXPECT_FALSE(catalog.is_held(shop, mail));
 
   damage_settings();
-  EXPECT_TRUE(catalog.has_unreadable_settings(space));
-  EXPECT_TRUE(catalog.is_held(space, {.name = "other"}));
-  EXPECT_TRUE(catalog.is_held(shop, global)) << "where that is, is not known";
+  EXPECT_TRUE(catalog.has_unreadable_settings(ns));
+  EXPECT_TRUE(catalog.is_held(ns, {.name = "other"}));
+  EXPECT_TRUE(catalog.is_held(shop, global)) << "the target of the global service is not known";
   EXPECT_FALSE(catalog.is_held(shop, mail));
   set_settings(Json::object());
-  EXPECT_FALSE(catalog.is_held(space, mail));
+  EXPECT_FALSE(catalog.is_held(ns, mail));
 }
 
-TEST_F(CatalogTest, ForgetsANamespaceWithAllThatIsInIt) {
+TEST_F(CatalogTest, ForgetsANamespaceWithItsWorkflows) {
   const NamespaceNumber shop = create_namespace("shop");
   ASSERT_TRUE(put(text_of("orders"), shop));
   apply(text_of("orders"));
@@ -192,12 +193,12 @@ TEST_F(CatalogTest, ForgetsANamespaceWithAllThatIsInIt) {
   EXPECT_FALSE(catalog.has_namespace(shop));
   EXPECT_EQ(catalog.find_namespace("shop"), std::nullopt);
   EXPECT_EQ(catalog.find_workflow(of_shop), nullptr);
-  EXPECT_NE(catalog.find_workflow(space, "orders"), nullptr);
+  EXPECT_NE(catalog.find_workflow(ns, "orders"), nullptr);
   EXPECT_EQ(stored(), picture());
-  EXPECT_NE(create_namespace("shop"), shop) << "no number is given twice";
+  EXPECT_NE(create_namespace("shop"), shop) << "a number is never used twice";
 }
 
-TEST_F(CatalogTest, PausesRenewsAndRemovesWorkflows) {
+TEST_F(CatalogTest, PausesAndRemovesWorkflowsAndRenewsTheirGroups) {
   const WorkflowNumber orders = apply(text_of("orders"));
   apply(text_of("bills"));
   apply(text_of("orders", "other"));
@@ -210,29 +211,29 @@ TEST_F(CatalogTest, PausesRenewsAndRemovesWorkflows) {
   catalog.remove_workflow(*tx, orders);
   commit_catalog();
   EXPECT_EQ(catalog.find_workflow(orders), nullptr);
-  EXPECT_EQ(catalog.find_workflow(space, "orders"), nullptr);
+  EXPECT_EQ(catalog.find_workflow(ns, "orders"), nullptr);
   EXPECT_EQ(stored(), picture());
 }
 
-TEST_F(CatalogTest, RefusesAnInstanceWhoseWorkflowIsAnotherNamespaces) {
+TEST_F(CatalogTest, RefusesAnInstanceOfAWorkflowInAnotherNamespace) {
   const WorkflowNumber orders = apply(text_of("orders"));
-  Instance instance{.space = space, .revision = {orders, 1}};
+  Instance instance{.ns = ns, .revision = {orders, 1}};
   EXPECT_TRUE(catalog.check_owner(instance));
   instance.revision.workflow = WorkflowNumber(99);
-  EXPECT_TRUE(catalog.check_owner(instance)) << "one that was deleted belongs to none";
+  EXPECT_TRUE(catalog.check_owner(instance)) << "a deleted workflow belongs to no namespace";
   instance.revision.workflow = orders;
-  instance.space = create_namespace("shop");
+  instance.ns = create_namespace("shop");
   const Status owned = catalog.check_owner(instance);
   ASSERT_FALSE(owned);
   EXPECT_EQ(owned.error().code, kDamagedRow);
 }
 
-TEST_F(CatalogTest, IsAfterALostBatchAsTheStore) {
+TEST_F(CatalogTest, EqualsTheStoreAfterALostBatch) {
   const NamespaceNumber shop = create_namespace("shop");
   const WorkflowNumber orders = apply(text_of("orders"));
   const WorkflowNumber bills = apply(text_of("bills"));
   const std::string before = picture();
-  EXPECT_THAT(lose_batch(), IsEmpty()) << "none has changed anything";
+  EXPECT_THAT(lose_batch(), IsEmpty()) << "the batch has changed nothing";
 
   ASSERT_TRUE(catalog.create_namespace(*tx, "other", now));
   ASSERT_TRUE(put(text_of("orders", "other")));
@@ -240,9 +241,9 @@ TEST_F(CatalogTest, IsAfterALostBatchAsTheStore) {
   catalog.pause_workflow(*tx, orders, true);
   catalog.remove_workflow(*tx, bills);
   catalog.remove_namespace(*tx, shop);
-  ASSERT_TRUE(catalog.set_settings(*tx, space, R"({"paused": ["mail"]})",
+  ASSERT_TRUE(catalog.set_settings(*tx, ns, R"({"paused": ["mail"]})",
                                    *parse_settings(Json::parse(R"({"paused": ["mail"]})"))));
-  const WorkflowNumber lost = catalog.find_workflow(space, "new")->number;
+  const WorkflowNumber lost = catalog.find_workflow(ns, "new")->number;
   EXPECT_THAT(lose_batch(), ElementsAre(orders, bills, lost));
   EXPECT_EQ(picture(), before);
   EXPECT_EQ(stored(), before);
@@ -258,14 +259,14 @@ TEST_F(CatalogTest, ForgetsTheDefinitionsOfALostBatch) {
   EXPECT_THAT(awaited(orders, 2, 1), ElementsAre("kept"));
 }
 
-TEST_F(CatalogTest, DoesNotUndoWhatIsCommitted) {
+TEST_F(CatalogTest, KeepsCommittedChangesWhenTheNextBatchIsLost) {
   apply(text_of("orders"));
   const std::string before = picture();
   EXPECT_THAT(lose_batch(), IsEmpty());
   EXPECT_EQ(picture(), before);
 }
 
-TEST_F(CatalogTest, IsLoadedWholeOnceAllReadsSucceed) {
+TEST_F(CatalogTest, LoadsCompletelyOnceAllReadsSucceed) {
   create_namespace("shop");
   apply(text_of("orders"));
   const std::string before = picture();
@@ -273,7 +274,7 @@ TEST_F(CatalogTest, IsLoadedWholeOnceAllReadsSucceed) {
   EXPECT_EQ(picture(), before);
 }
 
-TEST_F(CatalogTest, ChangesNothingWhereAReadFails) {
+TEST_F(CatalogTest, ChangesNothingWhenAReadFails) {
   const WorkflowNumber orders = apply(text_of("orders"));
   const std::string before = picture();
   const auto is_as_before = [&] {
@@ -287,8 +288,8 @@ TEST_F(CatalogTest, ChangesNothingWhereAReadFails) {
   EXPECT_GE(
       fail_each_read([&] { return catalog.create_namespace(*tx, "shop", now); }, is_as_before), 1U);
   is_as_before();
-  EXPECT_GE(
-      fail_each_read([&] { return catalog.set_settings(*tx, space, "{}", {}); }, is_as_before), 1U);
+  EXPECT_GE(fail_each_read([&] { return catalog.set_settings(*tx, ns, "{}", {}); }, is_as_before),
+            1U);
   is_as_before();
   DefinitionCache others{load_stored};
   Catalog other(others, batches);
@@ -300,8 +301,8 @@ TEST_F(CatalogTest, ChangesNothingWhereAReadFails) {
   EXPECT_EQ(fail_each_read(define, [] {}), 1U);
 }
 
-TEST_F(CatalogTest, RefusesToLoadTwoOfOneNumber) {
-  write_namespace(*tx, "twin", {.number = space, .created_at = now});
+TEST_F(CatalogTest, RefusesToLoadTwoNamespacesWithOneNumber) {
+  write_namespace(*tx, "twin", {.number = ns, .created_at = now});
   commit();
   DefinitionCache others{load_stored};
   Catalog other(others, batches);

@@ -1,4 +1,4 @@
-// Damages: what is noted of damaged rows, and which errors are none of them.
+// Damages: records damaged rows, and passes on all other errors.
 #include "orchestrator/memory/damages.h"
 
 #include <string>
@@ -22,7 +22,7 @@ TEST(Damages, CountEachMessageOnce) {
   damages.note(damage("row 1"));
   EXPECT_EQ(damages.count(), 2U);
   EXPECT_EQ(damages.list(), Json::parse(R"(["row 1", "row 2"])"));
-  EXPECT_TRUE(damages.ready()) << "all else goes on";
+  EXPECT_TRUE(damages.ready()) << "the server stays ready";
 }
 
 TEST(Damages, ListTheFirstAndCountAll) {
@@ -34,7 +34,7 @@ TEST(Damages, ListTheFirstAndCountAll) {
   EXPECT_EQ(damages.list().back(), std::to_string(Damages::kListed - 1));
 }
 
-TEST(Damages, PassOverADamagedRowAndNoOtherError) {
+TEST(Damages, SkipADamagedRowAndNoOtherError) {
   Damages damages;
   EXPECT_TRUE(damages.pass_over(Status()));
   EXPECT_TRUE(damages.pass_over(Status(tl::unexpected(damage("row 1")))));
@@ -44,7 +44,7 @@ TEST(Damages, PassOverADamagedRowAndNoOtherError) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, GiveNothingInThePlaceOfADamagedRow) {
+TEST(Damages, ReturnNothingForADamagedRow) {
   using Read = Result<std::optional<int>>;
   Damages damages;
   EXPECT_EQ(damages.pass_over(Read(7)), Read(7));
@@ -58,7 +58,7 @@ TEST(Damages, GiveNothingInThePlaceOfADamagedRow) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, ThatAreHeldAreToldOfAsLongAsTheProcessLives) {
+TEST(Damages, KeepTheServerUnreadyWhileOneIsHeld) {
   Damages damages;
   damages.hold(damage("row 1"));
   damages.hold(damage("row 2"));
@@ -66,7 +66,7 @@ TEST(Damages, ThatAreHeldAreToldOfAsLongAsTheProcessLives) {
   EXPECT_EQ(damages.count(), 3U);
   const Status ready = damages.ready();
   ASSERT_FALSE(ready);
-  EXPECT_EQ(ready.error().message, "row 1") << "the first one";
+  EXPECT_EQ(ready.error().message, "row 1") << "the first held row";
 }
 
 }  // namespace

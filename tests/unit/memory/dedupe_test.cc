@@ -11,7 +11,7 @@ Fingerprint event(int number) { return fingerprint({"event", std::to_string(numb
 
 class DedupeTest : public StoreTest {
  protected:
-  /// A batch with these events, the last one stamped at that time.
+  /// A batch at the time `at` that adds these events.
   void batch(Dedupe& dedupe, int64_t at, std::initializer_list<int> numbers) {
     EXPECT_TRUE(dedupe.move_to(*tx, from_millis(at)));
     for (const int number : numbers) dedupe.add(event(number));
@@ -28,7 +28,7 @@ class DedupeTest : public StoreTest {
     return numbers;
   }
 
-  /// The same as another one reads from the store.
+  /// The events that are known to another Dedupe that reads the store.
   std::string stored(DedupeWindow window) {
     Dedupe other(window, batches);
     EXPECT_TRUE(other.load(*tx));
@@ -39,48 +39,48 @@ class DedupeTest : public StoreTest {
   BatchCount batches;
 };
 
-TEST_F(DedupeTest, KnowsWhatWasAddedFromThatMomentOn) {
+TEST_F(DedupeTest, KnowsAnEventOnceItIsAdded) {
   Dedupe dedupe({}, batches);
   ASSERT_TRUE(dedupe.load(*tx));
   EXPECT_EQ(known(dedupe), "");
   dedupe.add(event(1));
-  EXPECT_EQ(known(dedupe), "1") << "within the batch, too";
+  EXPECT_EQ(known(dedupe), "1") << "an event is known within its own batch, too";
   EXPECT_EQ(stored({}), "");
   batch(dedupe, 1000, {2, 3});
   EXPECT_EQ(known(dedupe), "123");
   EXPECT_EQ(stored({}), "123");
 }
 
-TEST_F(DedupeTest, ForgetsWhatIsOlderThanTheWindow) {
+TEST_F(DedupeTest, ForgetsEventsOlderThanTheWindow) {
   const DedupeWindow window{.time = Duration(100)};
   Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1});
   batch(dedupe, 1050, {2});
   EXPECT_TRUE(dedupe.move_to(*tx, from_millis(1100)));
-  EXPECT_EQ(known(dedupe), "12") << "at the end of the window still";
+  EXPECT_EQ(known(dedupe), "12") << "an event is still known at the end of the window";
   EXPECT_TRUE(dedupe.move_to(*tx, from_millis(1101)));
   EXPECT_EQ(known(dedupe), "2");
   commit();
   EXPECT_EQ(stored(window), "2");
   batch(dedupe, 5000, {});
-  EXPECT_EQ(known(dedupe), "") << "without a new one being added";
+  EXPECT_EQ(known(dedupe), "") << "an event is forgotten even if none is added";
   EXPECT_EQ(stored(window), "");
 }
 
-TEST_F(DedupeTest, ForgetsTheOldestBatchesOfTooMany) {
+TEST_F(DedupeTest, ForgetsTheOldestBatchesBeyondTheEventLimit) {
   const DedupeWindow window{.events = 3};
   Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1, 2});
   batch(dedupe, 1001, {3});
   EXPECT_EQ(known(dedupe), "123");
   batch(dedupe, 1002, {4});
-  EXPECT_EQ(known(dedupe), "34") << "a batch goes as a whole";
+  EXPECT_EQ(known(dedupe), "34") << "a batch is forgotten as a whole";
   batch(dedupe, 1003, {5});
   EXPECT_EQ(known(dedupe), "345");
   EXPECT_EQ(stored(window), "345");
 }
 
-TEST_F(DedupeTest, GoesOnWithTheWindowThatItLoads) {
+TEST_F(DedupeTest, ContinuesWithTheWindowThatItLoads) {
   const DedupeWindow window{.time = Duration(100)};
   {
     Dedupe dedupe(window, batches);
@@ -88,7 +88,7 @@ TEST_F(DedupeTest, GoesOnWithTheWindowThatItLoads) {
     batch(dedupe, 1050, {2});
   }
   Dedupe dedupe(window, batches);
-  dedupe.add(event(9));  // what is not in the store is forgotten
+  dedupe.add(event(9));  // load() forgets it, because it is not in the store
   ASSERT_TRUE(dedupe.load(*tx));
   EXPECT_EQ(known(dedupe), "12");
   batch(dedupe, 1120, {3});
@@ -96,7 +96,7 @@ TEST_F(DedupeTest, GoesOnWithTheWindowThatItLoads) {
   EXPECT_EQ(stored(window), "23");
 }
 
-TEST_F(DedupeTest, LosesWithItsBatchWhatThatHadChanged) {
+TEST_F(DedupeTest, EqualsTheStoreAfterALostBatch) {
   const DedupeWindow window{.time = Duration(100)};
   Dedupe dedupe(window, batches);
   batch(dedupe, 1000, {1});
@@ -109,7 +109,7 @@ TEST_F(DedupeTest, LosesWithItsBatchWhatThatHadChanged) {
   EXPECT_EQ(known(dedupe), "1");
 }
 
-TEST_F(DedupeTest, KeepsBothBatchesThatEndWithTheSameEvent) {
+TEST_F(DedupeTest, KeepsBothBatchesThatEndAtTheSameSequence) {
   // A stream that lost its tail is read again from the cursor's millisecond.
   Dedupe dedupe({}, batches);
   batch(dedupe, 1000, {1});

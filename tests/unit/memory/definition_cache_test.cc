@@ -14,8 +14,8 @@ namespace {
 
 constexpr WorkflowNumber kWorkflow{7};
 
-/// A store with definitions, and a loader that counts how often it is asked.
-class Definitions : public StoreTest {
+/// A store with definitions, and a loader that counts its calls.
+class DefinitionCacheTest : public StoreTest {
  protected:
   static Revision revision(uint32_t number) { return {kWorkflow, number}; }
 
@@ -38,7 +38,7 @@ class Definitions : public StoreTest {
   std::atomic<int> loaded = 0;
 };
 
-TEST_F(Definitions, AreLoadedOnce) {
+TEST_F(DefinitionCacheTest, LoadsADefinitionOnce) {
   store(1, "one");
   DefinitionCache cache(loader());
   EXPECT_EQ(id_of(cache, 1), "one");
@@ -46,7 +46,7 @@ TEST_F(Definitions, AreLoadedOnce) {
   EXPECT_EQ(loaded, 1);
 }
 
-TEST_F(Definitions, ThatAreMissingOrWrongAreDamaged) {
+TEST_F(DefinitionCacheTest, ReportsAMissingOrWrongDefinitionAsADamagedRow) {
   store(2, "wrong");
   DefinitionCache cache(loader());
   const auto missing = cache.find_or_load(*tx, revision(1));
@@ -60,14 +60,14 @@ TEST_F(Definitions, ThatAreMissingOrWrongAreDamaged) {
   EXPECT_EQ(cache.size(), 0U);
 }
 
-TEST_F(Definitions, ThatWereAddedAreNotRead) {
+TEST_F(DefinitionCacheTest, DoesNotReadAnAddedDefinition) {
   DefinitionCache cache(loader());
   cache.add(revision(1), std::make_shared<const Workflow>(Workflow{.id = "added"}), "text");
   EXPECT_EQ(id_of(cache, 1), "added");
   EXPECT_EQ(loaded, 0);
 }
 
-TEST_F(Definitions, OfALostBatchAreForgotten) {
+TEST_F(DefinitionCacheTest, ForgetsTheDefinitionsOfALostBatch) {
   DefinitionCache cache(loader());
   for (uint32_t number : {1U, 2U, 3U}) {
     cache.add(revision(number), std::make_shared<const Workflow>(Workflow{.id = "added"}), "text");
@@ -77,19 +77,19 @@ TEST_F(Definitions, OfALostBatchAreForgotten) {
   EXPECT_EQ(cache.size(), 2U);
   store(2, "two");
   EXPECT_EQ(id_of(cache, 1), "added");
-  EXPECT_EQ(id_of(cache, 2), "two") << "its number was given again";
+  EXPECT_EQ(id_of(cache, 2), "two") << "the number was used again";
 }
 
-TEST_F(Definitions, StayWithinTheBound) {
+TEST_F(DefinitionCacheTest, StaysWithinItsLimit) {
   DefinitionCache cache(loader(), 100);
   for (uint32_t number = 1; number <= 50; ++number) {
     store(number, fmt::format("{:010}", number));
     EXPECT_EQ(id_of(cache, number), fmt::format("{:010}", number));
-    EXPECT_LE(cache.size(), 10U) << "of ten bytes each";
+    EXPECT_LE(cache.size(), 10U) << "each definition has ten bytes";
   }
 }
 
-TEST_F(Definitions, ThatAreInUseStay) {
+TEST_F(DefinitionCacheTest, KeepsADefinitionThatIsUsed) {
   DefinitionCache cache(loader(), 100);
   store(1, "0123456789");
   for (uint32_t number = 2; number <= 50; ++number) {
@@ -97,10 +97,10 @@ TEST_F(Definitions, ThatAreInUseStay) {
     id_of(cache, number);
     id_of(cache, 1);
   }
-  EXPECT_EQ(loaded, 50) << "the first one was loaded once";
+  EXPECT_EQ(loaded, 50) << "the first definition was loaded once";
 }
 
-TEST_F(Definitions, LargerThanTheBoundAreFoundAllTheSame) {
+TEST_F(DefinitionCacheTest, KeepsADefinitionLargerThanTheLimit) {
   DefinitionCache cache(loader(), 10);
   store(1, std::string(1'000, 'a'));
   EXPECT_EQ(id_of(cache, 1), std::string(1'000, 'a'));
@@ -108,7 +108,7 @@ TEST_F(Definitions, LargerThanTheBoundAreFoundAllTheSame) {
   EXPECT_EQ(loaded, 1);
 }
 
-TEST_F(Definitions, AreFoundByManyThreads) {
+TEST_F(DefinitionCacheTest, FindsDefinitionsForSeveralThreads) {
   for (uint32_t number = 1; number <= 20; ++number) store(number, fmt::format("{}", number));
   DefinitionCache cache(loader(), 20);
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Recent: events that are kept for instances which cannot listen yet, until none can want them.
+// KeptEvents: events that are stored until no instance can come to wait for them any more.
 #include "orchestrator/memory/kept_events.h"
 
 #include <fmt/format.h>
@@ -25,12 +25,12 @@ Event event_of(const std::string& type, int id) {
 }
 Fingerprint known_as(int id) { return fingerprint({std::to_string(id)}); }
 
-/// One that is about to enter a state, and listens from that event on.
-Instance on_its_way(uint8_t number, uint64_t listen_from) {
-  return {.id = numbered_id(number), .space = kSpace, .listen_from = listen_from};
+/// An instance that enters a state and listens from the event `listen_from` on.
+Instance entering(uint8_t number, uint64_t listen_from) {
+  return {.id = numbered_id(number), .ns = kSpace, .listen_from = listen_from};
 }
 Instance listening(uint8_t number, uint64_t listen_from, const std::vector<std::string>& types) {
-  Instance instance = on_its_way(number, listen_from);
+  Instance instance = entering(number, listen_from);
   instance.status = InstanceStatus::kWaiting;
   instance.phase = Phase::kWaiting;
   for (uint32_t i = 0; i < types.size(); ++i) {
@@ -39,100 +39,100 @@ Instance listening(uint8_t number, uint64_t listen_from, const std::vector<std::
   return instance;
 }
 
-class RecentTest : public FaultyStoreTest {
+class KeptEventsTest : public FaultyStoreTest {
  protected:
-  RecentTest() { batches.begin(); }
+  KeptEventsTest() { batches.begin(); }
 
   static std::shared_ptr<const AwaitedTypes> types(std::vector<std::string> of) {
     return std::make_shared<const AwaitedTypes>(std::move(of));
   }
-  void keep(const std::string& type, int id, NamespaceNumber space = kSpace) {
-    recent->keep(*tx, space, event_of(type, id), known_as(id));
+  void keep(const std::string& type, int id, NamespaceNumber ns = kSpace) {
+    kept_events->keep(*tx, ns, event_of(type, id), known_as(id));
   }
-  void commit_recent() {
+  void commit_kept_events() {
     commit();
     batches.begin();
   }
   std::vector<std::pair<NamespaceNumber, InstanceId>> lose_batch() {
     tx->drop();
-    return recent->undo();
+    return kept_events->undo();
   }
-  /// `number:id of the event:entries` of what is found for it.
+  /// The kept event that is found for the instance, as `number:id:entries`.
   std::string find(const Instance& instance) {
-    const auto found = recent->find(*tx, instance);
+    const auto found = kept_events->find(*tx, instance);
     EXPECT_TRUE(found) << found.error().message;
     if (!found || !*found) return "none";
     return fmt::format("{}:{}:{}", (*found)->number, (*found)->event->id,
                        fmt::join((*found)->entries, ","));
   }
-  /// The numbers of the rows.
+  /// The numbers of the stored events.
   std::vector<uint64_t> rows() {
     std::vector<uint64_t> numbers;
-    EXPECT_TRUE(each_recent(*tx, [&](const RecentPlace& place, const RecentRecord&) {
+    EXPECT_TRUE(each_kept_event(*tx, [&](const KeptEventPlace& place, const KeptEventRecord&) {
       numbers.push_back(place.number);
     }));
     return numbers;
   }
   void restart() {
-    recent = std::make_unique<Recent>(damages, batches);
-    const Status loaded = recent->load(*tx);
+    kept_events = std::make_unique<KeptEvents>(damages, batches);
+    const Status loaded = kept_events->load(*tx);
     EXPECT_TRUE(loaded) << loaded.error().message;
     batches.begin();
   }
 
   Damages damages;
   BatchCount batches;
-  std::unique_ptr<Recent> recent = std::make_unique<Recent>(damages, batches);
+  std::unique_ptr<KeptEvents> kept_events = std::make_unique<KeptEvents>(damages, batches);
 };
 
-TEST(OnItsWay, IsWhatMayComeToListenByItself) {
+TEST_F(KeptEventsTest, KnowsWhichInstancesMayComeToWait) {
   Instance instance;
   for (const Phase phase : {Phase::kEntering, Phase::kLeaving}) {
     instance.phase = phase;
-    EXPECT_TRUE(is_on_its_way(instance));
+    EXPECT_TRUE(may_come_to_listen(instance));
   }
   instance.phase = Phase::kWaiting;
-  EXPECT_FALSE(is_on_its_way(instance)) << "it listens";
+  EXPECT_FALSE(may_come_to_listen(instance)) << "the instance listens";
   instance.calls.emplace_back();
-  EXPECT_TRUE(is_on_its_way(instance)) << "it waits for its calls";
+  EXPECT_TRUE(may_come_to_listen(instance)) << "the instance waits for its calls";
   instance.status = InstanceStatus::kFailed;
-  EXPECT_FALSE(is_on_its_way(instance)) << "it has ended";
+  EXPECT_FALSE(may_come_to_listen(instance)) << "the instance has ended";
 }
 
-TEST_F(RecentTest, WantsWhatInstancesOnTheirWayMayComeToWaitFor) {
-  EXPECT_FALSE(recent->wants(kSpace, "go"));
-  recent->update(on_its_way(1, 0), types({"go", "stop"}));
-  recent->update(on_its_way(2, 0), types({"go"}));
-  EXPECT_TRUE(recent->wants(kSpace, "go"));
-  EXPECT_TRUE(recent->wants(kSpace, "stop"));
-  EXPECT_FALSE(recent->wants(kSpace, "other"));
-  EXPECT_FALSE(recent->wants(kOther, "go"));
+TEST_F(KeptEventsTest, WantsEventsThatAnInstanceMayComeToWaitFor) {
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
+  kept_events->update(entering(1, 0), types({"go", "stop"}));
+  kept_events->update(entering(2, 0), types({"go"}));
+  EXPECT_TRUE(kept_events->wants(kSpace, "go"));
+  EXPECT_TRUE(kept_events->wants(kSpace, "stop"));
+  EXPECT_FALSE(kept_events->wants(kSpace, "other"));
+  EXPECT_FALSE(kept_events->wants(kOther, "go"));
 
-  recent->update(listening(1, 0, {"stop"}), types({"stop"}));
-  EXPECT_FALSE(recent->wants(kSpace, "stop")) << "it can listen";
-  EXPECT_TRUE(recent->wants(kSpace, "go")) << "the other one is still on its way";
-  recent->forget(numbered_id(2));
-  recent->forget(numbered_id(9));
-  EXPECT_FALSE(recent->wants(kSpace, "go"));
+  kept_events->update(listening(1, 0, {"stop"}), types({"stop"}));
+  EXPECT_FALSE(kept_events->wants(kSpace, "stop")) << "the instance listens now";
+  EXPECT_TRUE(kept_events->wants(kSpace, "go")) << "the other instance may still come to wait";
+  kept_events->forget(numbered_id(2));
+  kept_events->forget(numbered_id(9));
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
 }
 
-TEST_F(RecentTest, FindsTheFirstEventBehindWhereTheInstanceListensFrom) {
+TEST_F(KeptEventsTest, FindsTheFirstEventAfterThePositionOfTheInstance) {
   keep("go", 1);
   keep("stop", 2);
   keep("go", 3);
-  commit_recent();
-  EXPECT_EQ(recent->last(), 3U);
+  commit_kept_events();
+  EXPECT_EQ(kept_events->last(), 3U);
   EXPECT_EQ(find(listening(1, 0, {"go"})), "1:1:0");
   EXPECT_EQ(find(listening(1, 1, {"go"})), "3:3:0");
   EXPECT_EQ(find(listening(1, 3, {"go"})), "none");
   EXPECT_EQ(find(listening(1, 1, {"go", "stop"})), "2:2:1");
   EXPECT_EQ(find(listening(1, 0, {"other"})), "none");
   Instance elsewhere = listening(1, 0, {"go"});
-  elsewhere.space = kOther;
+  elsewhere.ns = kOther;
   EXPECT_EQ(find(elsewhere), "none");
 }
 
-TEST_F(RecentTest, FindsWhatOneOfTheListenersMatches) {
+TEST_F(KeptEventsTest, FindsAnEventThatOneOfTheListenersMatches) {
   keep("go", 1);
   keep("go", 2);
   Instance instance = listening(1, 0, {"go", "go", "go"});
@@ -140,154 +140,155 @@ TEST_F(RecentTest, FindsWhatOneOfTheListenersMatches) {
     instance.listeners[i].filter.predicates = {{.attribute = "id", .text = "2"}};
   }
   instance.listeners[1].filter.predicates = {{.attribute = "id", .text = "9"}};
-  EXPECT_EQ(find(instance), "2:2:0,2") << "in the batch that keeps it, too";
+  EXPECT_EQ(find(instance), "2:2:0,2") << "an event is found within the batch that keeps it, too";
 }
 
-TEST_F(RecentTest, KnowsWhatItKeeps) {
+TEST_F(KeptEventsTest, KnowsTheEventsThatItKeeps) {
   keep("go", 1);
-  EXPECT_TRUE(recent->seen(known_as(1)));
-  EXPECT_FALSE(recent->seen(known_as(2)));
-  recent->trim(*tx);
-  EXPECT_FALSE(recent->seen(known_as(1))) << "it can have no effect any more";
+  EXPECT_TRUE(kept_events->seen(known_as(1)));
+  EXPECT_FALSE(kept_events->seen(known_as(2)));
+  kept_events->trim(*tx);
+  EXPECT_FALSE(kept_events->seen(known_as(1))) << "the event can have no effect any more";
 }
 
-TEST_F(RecentTest, ErasesWhatNoInstanceCanWantAnyMore) {
+TEST_F(KeptEventsTest, ErasesEventsThatNoInstanceCanWaitForAnyMore) {
   keep("go", 1);
   keep("go", 2);
   keep("go", 3);
-  recent->update(on_its_way(1, 1), types({"go"}));
-  recent->update(on_its_way(2, 2), types({"go"}));
-  recent->trim(*tx);
-  commit_recent();
-  EXPECT_THAT(rows(), ElementsAre(2, 3)) << "the first is behind none of them";
-  recent->forget(numbered_id(1));
-  recent->trim(*tx);
-  commit_recent();
+  kept_events->update(entering(1, 1), types({"go"}));
+  kept_events->update(entering(2, 2), types({"go"}));
+  kept_events->trim(*tx);
+  commit_kept_events();
+  EXPECT_THAT(rows(), ElementsAre(2, 3)) << "both instances listen from a later event";
+  kept_events->forget(numbered_id(1));
+  kept_events->trim(*tx);
+  commit_kept_events();
   EXPECT_THAT(rows(), ElementsAre(3));
-  recent->forget(numbered_id(2));
-  recent->trim(*tx);
-  commit_recent();
+  kept_events->forget(numbered_id(2));
+  kept_events->trim(*tx);
+  commit_kept_events();
   EXPECT_THAT(rows(), IsEmpty());
   keep("go", 4);
-  EXPECT_EQ(recent->last(), 4U) << "no number is given twice";
+  EXPECT_EQ(kept_events->last(), 4U) << "a number is never used twice";
 }
 
-TEST_F(RecentTest, KeepsWhatIsHeldAndAllBehindItInItsNamespace) {
+TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterOnesOfItsNamespace) {
   keep("go", 1);
-  const auto held = recent->hold(*tx, 1);
+  const auto held = kept_events->hold(*tx, 1);
   ASSERT_TRUE(held);
-  EXPECT_EQ(held->space, kSpace);
+  EXPECT_EQ(held->ns, kSpace);
   EXPECT_EQ(held->event->id, "1");
-  EXPECT_TRUE(recent->wants(kSpace, "whatever"));
-  EXPECT_FALSE(recent->wants(kOther, "whatever"));
+  EXPECT_TRUE(kept_events->wants(kSpace, "whatever"));
+  EXPECT_FALSE(kept_events->wants(kOther, "whatever"));
   keep("stop", 2);
-  recent->trim(*tx);
-  commit_recent();
+  kept_events->trim(*tx);
+  commit_kept_events();
   EXPECT_THAT(rows(), UnorderedElementsAre(1, 2));
   EXPECT_EQ(find(listening(1, 0, {"go"})), "1:1:0");
 
-  recent->let_go(1);
-  EXPECT_FALSE(recent->wants(kSpace, "whatever"));
-  recent->trim(*tx);
-  commit_recent();
+  kept_events->let_go(1);
+  EXPECT_FALSE(kept_events->wants(kSpace, "whatever"));
+  kept_events->trim(*tx);
+  commit_kept_events();
   EXPECT_THAT(rows(), IsEmpty());
 }
 
-TEST_F(RecentTest, HoldsNothingThatIsNotKept) {
+TEST_F(KeptEventsTest, HoldsNoEventThatIsNotKept) {
   keep("go", 1);
-  const auto held = recent->hold(*tx, 2);
+  const auto held = kept_events->hold(*tx, 2);
   ASSERT_FALSE(held);
   EXPECT_EQ(held.error().code, kDamagedRow);
-  EXPECT_FALSE(recent->wants(kSpace, "go"));
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
 }
 
-TEST_F(RecentTest, IsAfterALostBatchAsBeforeIt) {
-  recent->update(on_its_way(1, 0), types({"go"}));
+TEST_F(KeptEventsTest, IsUnchangedByALostBatch) {
+  kept_events->update(entering(1, 0), types({"go"}));
   keep("go", 1);
   keep("go", 2);
-  commit_recent();
+  commit_kept_events();
 
   keep("go", 3);
-  recent->forget(numbered_id(1));
-  recent->update(on_its_way(2, 3), types({"stop"}));
-  EXPECT_TRUE(recent->hold(*tx, 3));
-  recent->trim(*tx);
+  kept_events->forget(numbered_id(1));
+  kept_events->update(entering(2, 3), types({"stop"}));
+  EXPECT_TRUE(kept_events->hold(*tx, 3));
+  kept_events->trim(*tx);
   EXPECT_THAT(lose_batch(), UnorderedElementsAre(std::pair(kSpace, numbered_id(1)),
                                                  std::pair(kSpace, numbered_id(2))));
-  EXPECT_EQ(recent->last(), 2U);
-  EXPECT_TRUE(recent->seen(known_as(1)));
-  EXPECT_TRUE(recent->seen(known_as(2)));
-  EXPECT_FALSE(recent->seen(known_as(3)));
-  // What was changed of instances is shown again.
-  recent->update(on_its_way(1, 0), types({"go"}));
-  recent->forget(numbered_id(2));
+  EXPECT_EQ(kept_events->last(), 2U);
+  EXPECT_TRUE(kept_events->seen(known_as(1)));
+  EXPECT_TRUE(kept_events->seen(known_as(2)));
+  EXPECT_FALSE(kept_events->seen(known_as(3)));
+  // The caller applies the last commit of each changed instance again.
+  kept_events->update(entering(1, 0), types({"go"}));
+  kept_events->forget(numbered_id(2));
   batches.begin();
-  EXPECT_FALSE(recent->wants(kSpace, "stop"));
+  EXPECT_FALSE(kept_events->wants(kSpace, "stop"));
   EXPECT_EQ(find(listening(1, 0, {"go"})), "1:1:0");
-  recent->trim(*tx);
-  EXPECT_THAT(rows(), UnorderedElementsAre(1, 2)) << "nothing is held, and one is on its way";
-  recent->forget(numbered_id(1));
-  recent->trim(*tx);
-  commit_recent();
+  kept_events->trim(*tx);
+  EXPECT_THAT(rows(), UnorderedElementsAre(1, 2))
+      << "no event is held, and one instance may come to wait";
+  kept_events->forget(numbered_id(1));
+  kept_events->trim(*tx);
+  commit_kept_events();
   EXPECT_THAT(rows(), IsEmpty());
 }
 
-TEST_F(RecentTest, LosesWhatWasKeptAndTrimmedInTheSameBatch) {
+TEST_F(KeptEventsTest, ForgetsAnEventKeptAndTrimmedInALostBatch) {
   keep("go", 1);
-  recent->trim(*tx);
+  kept_events->trim(*tx);
   EXPECT_THAT(lose_batch(), IsEmpty());
-  EXPECT_FALSE(recent->seen(known_as(1)));
-  EXPECT_EQ(recent->last(), 0U);
+  EXPECT_FALSE(kept_events->seen(known_as(1)));
+  EXPECT_EQ(kept_events->last(), 0U);
   EXPECT_EQ(find(listening(1, 0, {"go"})), "none");
 }
 
-TEST_F(RecentTest, FindsAfterARestartWhatItKept) {
+TEST_F(KeptEventsTest, FindsTheKeptEventsAfterARestart) {
   keep("go", 1);
   keep("stop", 2);
-  commit_recent();
+  commit_kept_events();
   restart();
-  EXPECT_EQ(recent->last(), 2U);
-  EXPECT_TRUE(recent->seen(known_as(2)));
+  EXPECT_EQ(kept_events->last(), 2U);
+  EXPECT_TRUE(kept_events->seen(known_as(2)));
   EXPECT_EQ(find(listening(1, 0, {"stop"})), "2:2:0");
-  EXPECT_TRUE(recent->hold(*tx, 1));
-  recent->trim(*tx);
+  EXPECT_TRUE(kept_events->hold(*tx, 1));
+  kept_events->trim(*tx);
   EXPECT_THAT(rows(), UnorderedElementsAre(1, 2));
 }
 
-TEST_F(RecentTest, PassesOverADamagedEventAndNotesIt) {
+TEST_F(KeptEventsTest, SkipsAndNotesADamagedEvent) {
   keep("go", 1);
   keep("go", 2);
-  commit_recent();
-  write_recent(*tx, {.space = kSpace, .type = fingerprint({"go"}), .number = 1},
-               {.known_as = known_as(1), .event = "no event"});
-  commit_recent();
+  commit_kept_events();
+  write_kept_event(*tx, {.ns = kSpace, .type = fingerprint({"go"}), .number = 1},
+                   {.known_as = known_as(1), .event = "no event"});
+  commit_kept_events();
   EXPECT_EQ(find(listening(1, 0, {"go"})), "2:2:0");
   EXPECT_EQ(damages.count(), 1U);
-  EXPECT_FALSE(recent->hold(*tx, 1));
-  EXPECT_FALSE(recent->wants(kSpace, "go"));
+  EXPECT_FALSE(kept_events->hold(*tx, 1));
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
 }
 
-TEST_F(RecentTest, IsAsBeforeWhereAReadFails) {
+TEST_F(KeptEventsTest, IsUnchangedWhenAReadFails) {
   keep("go", 1);
   keep("stop", 2);
-  commit_recent();
+  commit_kept_events();
   const Instance instance = listening(1, 0, {"go", "stop"});
   const auto find_one = [&]() -> Status {
-    const auto found = TRY(recent->find(*tx, instance));
+    const auto found = TRY(kept_events->find(*tx, instance));
     EXPECT_TRUE(found);
     return {};
   };
   EXPECT_GE(fail_each_read(find_one, [] {}), 1U);
   const auto hold_one = [&]() -> Status {
-    TRY(recent->hold(*tx, 1));
+    TRY(kept_events->hold(*tx, 1));
     return {};
   };
-  EXPECT_GE(fail_each_read(hold_one, [&] { EXPECT_FALSE(recent->wants(kSpace, "go")); }), 1U);
-  EXPECT_TRUE(recent->wants(kSpace, "go"));
-  recent->let_go(1);
-  EXPECT_FALSE(recent->wants(kSpace, "go"));
-  EXPECT_GE(fail_each_read([&] { return recent->load(*tx); }, [] {}), 2U);
-  EXPECT_EQ(recent->last(), 2U);
+  EXPECT_GE(fail_each_read(hold_one, [&] { EXPECT_FALSE(kept_events->wants(kSpace, "go")); }), 1U);
+  EXPECT_TRUE(kept_events->wants(kSpace, "go"));
+  kept_events->let_go(1);
+  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
+  EXPECT_GE(fail_each_read([&] { return kept_events->load(*tx); }, [] {}), 2U);
+  EXPECT_EQ(kept_events->last(), 2U);
   EXPECT_EQ(find(instance), "1:1:0");
 }
 

@@ -1,4 +1,4 @@
-// Living: how many instances of a workflow have not ended, and what a lost batch leaves of that.
+// LiveCounts: the number of live instances of a workflow, also after a lost batch.
 #include "orchestrator/memory/live_counts.h"
 
 #include <gtest/gtest.h>
@@ -9,73 +9,73 @@ namespace {
 constexpr WorkflowNumber kOrders{1};
 constexpr WorkflowNumber kBills{2};
 
-TEST(Living, CountsWhatBeganAndHasNotEnded) {
+TEST(LiveCounts, CountsTheInstancesThatHaveNotEnded) {
   BatchCount batches;
-  Living living(batches);
-  EXPECT_FALSE(living.any(kOrders));
-  EXPECT_EQ(living.count(kOrders), 0U);
-  living.began(kOrders);
-  living.began(kOrders);
-  living.began(kBills);
-  EXPECT_TRUE(living.any(kOrders));
-  EXPECT_EQ(living.count(kOrders), 2U);
-  living.ended(kOrders);
-  living.ended(kOrders);
-  EXPECT_FALSE(living.any(kOrders));
-  EXPECT_EQ(living.count(kBills), 1U);
+  LiveCounts live(batches);
+  EXPECT_FALSE(live.any(kOrders));
+  EXPECT_EQ(live.count(kOrders), 0U);
+  live.began(kOrders);
+  live.began(kOrders);
+  live.began(kBills);
+  EXPECT_TRUE(live.any(kOrders));
+  EXPECT_EQ(live.count(kOrders), 2U);
+  live.ended(kOrders);
+  live.ended(kOrders);
+  EXPECT_FALSE(live.any(kOrders));
+  EXPECT_EQ(live.count(kBills), 1U);
 }
 
-TEST(Living, StaysAtNoneWhereOneEndsThatWasNotCounted) {
+TEST(LiveCounts, StaysAtZeroWhenAnUncountedInstanceEnds) {
   BatchCount batches;
-  Living living(batches);
-  living.ended(kOrders);
-  EXPECT_EQ(living.count(kOrders), 0U);
-  living.began(kOrders);
-  EXPECT_EQ(living.count(kOrders), 1U);
+  LiveCounts live(batches);
+  live.ended(kOrders);
+  EXPECT_EQ(live.count(kOrders), 0U);
+  live.began(kOrders);
+  EXPECT_EQ(live.count(kOrders), 1U);
 }
 
-TEST(Living, IsAfterALostBatchAsBeforeIt) {
+TEST(LiveCounts, IsUnchangedByALostBatch) {
   BatchCount batches;
-  Living living(batches);
-  living.began(kOrders);
-  living.began(kBills);
+  LiveCounts live(batches);
+  live.began(kOrders);
+  live.began(kBills);
   batches.begin();
 
-  living.began(kOrders);
-  living.began(kOrders);
-  living.ended(kBills);
-  living.began(WorkflowNumber(3));
-  living.ended(WorkflowNumber(3));
-  living.undo();
-  EXPECT_EQ(living.count(kOrders), 1U);
-  EXPECT_EQ(living.count(kBills), 1U);
-  EXPECT_FALSE(living.any(WorkflowNumber(3)));
+  live.began(kOrders);
+  live.began(kOrders);
+  live.ended(kBills);
+  live.began(WorkflowNumber(3));
+  live.ended(WorkflowNumber(3));
+  live.undo();
+  EXPECT_EQ(live.count(kOrders), 1U);
+  EXPECT_EQ(live.count(kBills), 1U);
+  EXPECT_FALSE(live.any(WorkflowNumber(3)));
 
-  living.undo();
-  EXPECT_EQ(living.count(kOrders), 1U) << "there is no batch in hand any more";
+  live.undo();
+  EXPECT_EQ(live.count(kOrders), 1U) << "the lost batch is undone only once";
 }
 
-TEST(Living, KeepsWhatIsCommittedWhenTheNextBatchIsLost) {
+TEST(LiveCounts, KeepsCommittedChangesWhenTheNextBatchIsLost) {
   BatchCount batches;
-  Living living(batches);
-  living.began(kOrders);
+  LiveCounts live(batches);
+  live.began(kOrders);
   batches.begin();
-  living.ended(kOrders);
+  live.ended(kOrders);
   batches.begin();
-  living.began(kBills);
-  living.undo();
-  EXPECT_FALSE(living.any(kOrders));
-  EXPECT_FALSE(living.any(kBills));
+  live.began(kBills);
+  live.undo();
+  EXPECT_FALSE(live.any(kOrders));
+  EXPECT_FALSE(live.any(kBills));
 }
 
-TEST(Living, ForgetsAllWhenItIsCleared) {
+TEST(LiveCounts, ForgetsAllWhenItIsCleared) {
   BatchCount batches;
-  Living living(batches);
-  living.began(kOrders);
-  living.clear();
-  EXPECT_FALSE(living.any(kOrders));
-  living.undo();
-  EXPECT_FALSE(living.any(kOrders)) << "and takes nothing back";
+  LiveCounts live(batches);
+  live.began(kOrders);
+  live.clear();
+  EXPECT_FALSE(live.any(kOrders));
+  live.undo();
+  EXPECT_FALSE(live.any(kOrders)) << "clear() leaves nothing to undo";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// read_ahead: values from one thread are used on another, in their order and all of them.
+// read_ahead: one thread makes values, and another one uses all of them in their order.
 #include "orchestrator/memory/read_ahead.h"
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// Reads so many numbers ahead; what make returns is `made`. How many were used, in their order.
+/// Reads `count` numbers ahead; `made` is the result of making them. Returns how many were used.
 Result<int> read(int count, const Status& made = {}) {
   int used = 0;
   bool in_order = true;
@@ -23,12 +23,12 @@ Result<int> read(int count, const Status& made = {}) {
   return used;
 }
 
-TEST(ReadAhead, UsesAllThatWasMadeInItsOrder) {
-  // Around the size of a chunk, and more than may wait in between.
+TEST(ReadAhead, UsesAllValuesInTheirOrder) {
+  // The counts are around the size of a chunk, and above the number that may wait.
   for (const int count : {0, 1, 511, 512, 513, 1'024, 100'000}) EXPECT_EQ(read(count), count);
 }
 
-TEST(ReadAhead, UsesWhatWasMadeBeforeAFailureAndReturnsThat) {
+TEST(ReadAhead, UsesTheValuesBeforeAFailureAndReturnsTheFailure) {
   int used = 0;
   const Status status = read_ahead<int>(
       [&](const auto& put) -> Status {
@@ -42,7 +42,7 @@ TEST(ReadAhead, UsesWhatWasMadeBeforeAFailureAndReturnsThat) {
   EXPECT_EQ(read(600, status).error().code, "store.io");
 }
 
-TEST(ReadAhead, UsesOnTheThreadThatCalls) {
+TEST(ReadAhead, UsesTheValuesOnTheCallingThread) {
   const auto caller = std::this_thread::get_id();
   bool makes_here = false;
   bool uses_here = true;

@@ -31,7 +31,7 @@ EventFilter in_region(std::string name, std::string region) {
 }
 
 Instance waiter(uint8_t number, std::vector<Listener> listeners, std::vector<Timer> timers = {}) {
-  Instance instance{.id = id(number), .space = kShop};
+  Instance instance{.id = id(number), .ns = kShop};
   instance.listeners = std::move(listeners);
   instance.timers = std::move(timers);
   return instance;
@@ -40,7 +40,7 @@ Instance waiter(uint8_t number, std::vector<Listener> listeners, std::vector<Tim
 Timer timeout(int64_t at) { return {TimerKind::kStateTimeout, from_millis(at)}; }
 Timer delay(int64_t at) { return {TimerKind::kDelay, from_millis(at)}; }
 
-/// `start 3:0,1` and `instance 7:2`, in order.
+/// The targets in order, such as `start 3:0,1` and `instance 7:2`.
 std::vector<std::string> lines(const Targets& targets) {
   std::vector<std::string> all;
   for (const StartTarget& one : targets.starts) {
@@ -48,15 +48,15 @@ std::vector<std::string> lines(const Targets& targets) {
                               fmt::join(one.entries, ",")));
   }
   for (const InstanceTarget& one : targets.instances) {
-    EXPECT_EQ(one.space, kShop);
+    EXPECT_EQ(one.ns, kShop);
     all.push_back(
         fmt::format("instance {}:{}", one.instance.bytes[15], fmt::join(one.entries, ",")));
   }
   return all;
 }
 
-/// `10 timeout 1`, `20 delayed 5`, in order.
-std::vector<std::string> due(Waiting& waiting, int64_t now) {
+/// The due timers in order, such as `10 timeout 1` and `20 delayed 5`.
+std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
   std::vector<TimerInput> timers;
   waiting.advance(from_millis(now), timers);
   std::vector<std::string> all;
@@ -78,10 +78,10 @@ std::vector<std::string> due(Waiting& waiting, int64_t now) {
   return all;
 }
 
-TEST(Waiting, FindsStartsByNumberThenInstancesById) {
+TEST(WaitIndex, FindsStartsByNumberThenInstancesById) {
   BatchCount batches;
-  Waiting waiting(batches);
-  // Added in an order that is neither.
+  WaitIndex waiting(batches);
+  // They are not added in the order of the result.
   EXPECT_TRUE(waiting.update("default", waiter(9, {{0, type("t")}})));
   EXPECT_TRUE(
       waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}})));
@@ -102,9 +102,9 @@ TEST(Waiting, FindsStartsByNumberThenInstancesById) {
   EXPECT_EQ(waiting.listeners(), 9U);
 }
 
-TEST(Waiting, ReplacesWhatAStartListensFor) {
+TEST(WaitIndex, ReplacesTheListenersOfAStart) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}, {type("b")}}));
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("b")}}));
   EXPECT_THAT(lines(waiting.match("default", event("a"))), IsEmpty());
@@ -114,9 +114,9 @@ TEST(Waiting, ReplacesWhatAStartListensFor) {
   EXPECT_EQ(waiting.listeners(), 0U);
 }
 
-TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
+TEST(WaitIndex, RefusesDamagedListenersAndKeepsNoneOfThem) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   const EventFilter open_class{
       .type = "a",
       .predicates = {{.attribute = "source", .kind = Predicate::Kind::kPattern, .text = "["}}};
@@ -137,9 +137,9 @@ TEST(Waiting, RefusesListenersThatItCannotKeepAndKeepsNoneOfThem) {
   EXPECT_EQ(waiting.listeners(), 1U);
 }
 
-TEST(Waiting, FollowsAnInstanceFromStateToState) {
+TEST(WaitIndex, FollowsAnInstanceFromStateToState) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   EXPECT_TRUE(
       waiting.update("default", waiter(1, {{0, type("b")}, {1, type("c")}}, {timeout(200)})));
@@ -156,9 +156,9 @@ TEST(Waiting, FollowsAnInstanceFromStateToState) {
   EXPECT_THAT(due(waiting, 1000), IsEmpty());
 }
 
-TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
+TEST(WaitIndex, DoesNotConfuseInstancesThatUseTheSamePlace) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   EXPECT_TRUE(waiting.update("default", waiter(1, {})));
   EXPECT_TRUE(waiting.update("default", waiter(2, {{0, type("b")}}, {timeout(100)})));
@@ -167,9 +167,9 @@ TEST(Waiting, MistakesNoInstanceForOneThatHadItsPlace) {
   EXPECT_THAT(due(waiting, 100), ElementsAre("100 timeout 2"));
 }
 
-TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
+TEST(WaitIndex, ReturnsDueTimersByDeadlineThenOwner) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(9, {}, {timeout(30)})));
   EXPECT_TRUE(waiting.update("default", waiter(5, {}, {delay(30), timeout(40)})));
   EXPECT_TRUE(waiting.update("default", waiter(3, {}, {timeout(30)})));
@@ -187,9 +187,9 @@ TEST(Waiting, GivesDueTimersByDeadlineThenOwner) {
   EXPECT_EQ(waiting.next_deadline(), std::nullopt);
 }
 
-TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
+TEST(WaitIndex, ForgetsDisarmedTimers) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   waiting.arm_grouped(1, from_millis(10));
   waiting.arm_grouped(2, from_millis(10));
   waiting.arm_delayed(1, from_millis(10));
@@ -202,16 +202,16 @@ TEST(Waiting, ForgetsTimersOfEventsThatAreGone) {
   waiting.disarm_schedule(WorkflowNumber(1));
   EXPECT_THAT(due(waiting, 11), IsEmpty());
 
-  // One that has fired is no longer armed, whatever has its place by now.
+  // Disarming a timer that has fired does not disarm the one that uses its place now.
   waiting.arm_grouped(3, from_millis(20));
   waiting.disarm_grouped(2);
   waiting.disarm_delayed(1);
   EXPECT_THAT(due(waiting, 20), ElementsAre("20 grouped 3"));
 }
 
-TEST(Waiting, ForgetsEverything) {
+TEST(WaitIndex, ForgetsEverythingWhenItIsCleared) {
   BatchCount batches;
-  Waiting waiting(batches);
+  WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}}));
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
   waiting.arm_delayed(1, from_millis(50));

@@ -30,14 +30,14 @@ Ended run(const std::string& script, const std::string& input = "") {
                                       .errors = [&](std::string_view b) { ended.errors += b; }});
   EXPECT_TRUE(process);
   EXPECT_TRUE(eventually([&] {
-    const std::optional<int> code = (*process)->look();
+    const std::optional<int> code = (*process)->poll();
     if (code) ended.code = *code;
     return code.has_value();
   }));
   return ended;
 }
 
-TEST(ChildProcessTest, WhatItWritesIsHeardAndItsCodeIsThatOfAShell) {
+TEST(ChildProcess, PassesOnItsOutputAndItsExitCode) {
   const Ended ended = run("echo one; echo two >&2; exit 3");
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.output, "one\n");
@@ -45,11 +45,11 @@ TEST(ChildProcessTest, WhatItWritesIsHeardAndItsCodeIsThatOfAShell) {
   EXPECT_EQ(run("kill -9 $$").code, 137);
 }
 
-TEST(ChildProcessTest, AllIsHeardHoweverMuchItIs) {
+TEST(ChildProcess, PassesOnOutputOfAnySize) {
   EXPECT_EQ(run("head -c 10000000 /dev/zero").output.size(), 10'000'000u);
 }
 
-TEST(ChildProcessTest, ItReadsAFileOrNothing) {
+TEST(ChildProcess, ReadsAFileOrNoInput) {
   const Folder folder;
   const std::string path = folder.path() / "input";
   std::ofstream(path) << "hello";
@@ -57,7 +57,7 @@ TEST(ChildProcessTest, ItReadsAFileOrNothing) {
   EXPECT_EQ(run("cat").output, "");
 }
 
-TEST(ChildProcessTest, WithTooFewDescriptorsItIsNotStarted) {
+TEST(ChildProcess, FailsToStartWithTooFewDescriptors) {
   bool started = false;
   for (rlim_t more = 0; !started && more < 32; ++more) {
     const FewDescriptors few(more);
@@ -68,22 +68,23 @@ TEST(ChildProcessTest, WithTooFewDescriptorsItIsNotStarted) {
     EXPECT_EQ(process.error().code, "process.start");
     EXPECT_NE(process.error().message.find("Too many open files"), std::string::npos)
         << process.error().message;
-    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "with room for " << more << " a child stays";
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1)
+        << "with " << more << " free descriptors a child process remains";
   }
   EXPECT_TRUE(started);
 }
 
-TEST(ChildProcessTest, WhatCanNotBeStartedIsAnErrorOrACode) {
+TEST(ChildProcess, ReportsAMissingInputAsAnErrorAndAMissingProgramAsACode) {
   auto no_input = ChildProcess::start({.command = {"/bin/true"}, .input = "/nowhere/at/all"});
   ASSERT_FALSE(no_input);
   EXPECT_EQ(no_input.error().code, "process.start");
   auto no_program = ChildProcess::start({.command = {"/nowhere/at/all"}});
   ASSERT_TRUE(no_program);
-  EXPECT_TRUE(eventually([&] { return (*no_program)->look().has_value(); }));
-  EXPECT_EQ((*no_program)->look(), 127);
+  EXPECT_TRUE(eventually([&] { return (*no_program)->poll().has_value(); }));
+  EXPECT_EQ((*no_program)->poll(), 127);
 }
 
-TEST(ChildProcessTest, ItHasNothingOfOurs) {
+TEST(ChildProcess, InheritsNoDescriptorsAndNoSignalSettings) {
   const int open_to_all = ::open("/dev/null", O_RDONLY);
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t mask;
@@ -94,20 +95,20 @@ TEST(ChildProcessTest, ItHasNothingOfOurs) {
   ::pthread_sigmask(SIG_UNBLOCK, &mask, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
   ::close(open_to_all);
-  EXPECT_EQ(ended.output, "4\n");  // the three, and the folder itself
+  EXPECT_EQ(ended.output, "4\n");  // the three standard streams, and the folder itself
   EXPECT_EQ(ended.code, 128 + SIGTERM);
 }
 
-TEST(ChildProcessTest, ItEndsWithTheThreadThatStartedItAndWithItsOwner) {
+TEST(ChildProcess, EndsWithTheThreadThatStartedItAndWithItsOwner) {
   std::unique_ptr<ChildProcess> process;
   std::thread([&] {
     bool is_up = false;
     process = *ChildProcess::start({.command = {"/bin/sh", "-c", "echo up; exec sleep 1000"},
                                     .output = [&](std::string_view) { is_up = true; }});
-    EXPECT_TRUE(eventually([&] { return !process->look() && is_up; }));
+    EXPECT_TRUE(eventually([&] { return !process->poll() && is_up; }));
   }).join();
-  EXPECT_TRUE(eventually([&] { return process->look().has_value(); }));
-  EXPECT_EQ(process->look(), 128 + SIGKILL);
+  EXPECT_TRUE(eventually([&] { return process->poll().has_value(); }));
+  EXPECT_EQ(process->poll(), 128 + SIGKILL);
 
   const size_t before = children_of(::getpid()).size();
   process = *ChildProcess::start({.command = {"/bin/sleep", "1000"}});

@@ -1,5 +1,4 @@
-// A process cannot take back a lower hard limit unless it may do everything, so each case is a
-// process of its own.
+// An unprivileged process cannot raise its hard limit again, so each case runs in its own process.
 #include "os/descriptor_limit.h"
 
 #include <cstdlib>
@@ -14,9 +13,9 @@
 namespace millrace {
 namespace {
 
-/// What raise_descriptor_limit() makes of these limits.
+/// The result of raise_descriptor_limit(), and the limits after it.
 struct Raised {
-  std::string error;  ///< code and message; empty: none
+  std::string error;  ///< code and message; empty if there is no error
   rlim_t soft = 0;
   rlim_t hard = 0;
 };
@@ -33,16 +32,17 @@ Raised raise_from(rlim_t soft, rlim_t hard) {
     ::getrlimit(RLIMIT_NOFILE, &now);
     std::string text = std::to_string(now.rlim_cur) + " " + std::to_string(now.rlim_max) + " ";
     if (!done) text += done.error().code + ": " + done.error().message;
-    const bool is_told = ::write(ends[1], text.data(), text.size()) >= 0;
-    ::_exit(is_told ? 0 : 1);
+    const bool is_written = ::write(ends[1], text.data(), text.size()) >= 0;
+    ::_exit(is_written ? 0 : 1);
   }
   ::close(ends[1]);
   std::string text(4'096, '\0');
-  const ssize_t size = ::read(ends[0], text.data(), text.size());  // one write is one read
+  const ssize_t size =
+      ::read(ends[0], text.data(), text.size());  // one read gets all bytes of the one write
   ::close(ends[0]);
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "the limit of the system is lower than the test needs";
+  EXPECT_EQ(status, 0) << "the limit of the system is too low for this test";
   text.resize(size < 0 ? 0 : static_cast<size_t>(size));
   Raised raised;
   char* rest = text.data();
@@ -52,28 +52,28 @@ Raised raise_from(rlim_t soft, rlim_t hard) {
   return raised;
 }
 
-TEST(DescriptorLimitTest, IsRaisedAsFarAsTheSystemAllows) {
+TEST(DescriptorLimit, IsRaisedAsFarAsTheSystemAllows) {
   const Raised raised = raise_from(100, 1'000);
   EXPECT_EQ(raised.error, "");
   EXPECT_EQ(raised.soft, 1'000U);
   EXPECT_EQ(raised.hard, 1'000U);
 }
 
-TEST(DescriptorLimitTest, ThatTheSystemAllowsIsEnoughFromTheLeastOn) {
+TEST(DescriptorLimit, IsAcceptedAtTheMinimum) {
   const Raised raised = raise_from(10, kLeastDescriptors);
   EXPECT_EQ(raised.error, "");
   EXPECT_EQ(raised.soft, kLeastDescriptors);
 }
 
-TEST(DescriptorLimitTest, BelowTheLeastIsAnErrorThatSaysWhatToDo) {
+TEST(DescriptorLimit, IsRefusedBelowTheMinimumWithACorrection) {
   const Raised raised = raise_from(100, kLeastDescriptors - 1);
   EXPECT_THAT(raised.error, testing::StartsWith("system.descriptors: this process may open 255 "
                                                 "files, and a server needs 256"));
   EXPECT_THAT(raised.error, testing::HasSubstr("ulimit -n"));
-  EXPECT_EQ(raised.soft, 100U) << "it stays as it was";
+  EXPECT_EQ(raised.soft, 100U) << "the limit is unchanged";
 }
 
-TEST(DescriptorLimitTest, ThatIsAtItsMostIsLeft) {
+TEST(DescriptorLimit, StaysUnchangedAtTheHardLimit) {
   const Raised raised = raise_from(1'000, 1'000);
   EXPECT_EQ(raised.error, "");
   EXPECT_EQ(raised.soft, 1'000U);

@@ -26,7 +26,7 @@ std::string text_of(const Descriptor& file) {
 
 LaunchOptions shell(const std::string& script) { return {.command = {"/bin/sh", "-c", script}}; }
 
-TEST(Launch, GivesTheStreamsAndTheEnvironmentThatItIsToldTo) {
+TEST(Launch, PassesTheGivenStreamsAndEnvironment) {
   const Descriptor input = memory_file();
   ASSERT_EQ(::write(input.fd(), "in", 2), 2);
   ::lseek(input.fd(), 0, SEEK_SET);
@@ -41,7 +41,7 @@ TEST(Launch, GivesTheStreamsAndTheEnvironmentThatItIsToldTo) {
   EXPECT_EQ(text_of(output), "in value:\n");
 }
 
-TEST(Launch, PassesOnNoDescriptorsButThoseThatAreKept) {
+TEST(Launch, PassesOnOnlyTheKeptDescriptors) {
   const Descriptor kept = memory_file();
   const int left_open = ::dup(kept.fd());  // without O_CLOEXEC
   const Descriptor owned(left_open);
@@ -54,7 +54,7 @@ TEST(Launch, PassesOnNoDescriptorsButThoseThatAreKept) {
   EXPECT_EQ(text_of(kept), "hello\n");
 }
 
-TEST(Launch, BlocksNoSignalAndLeadsASession) {
+TEST(Launch, StartsAProcessThatBlocksNoSignalAndLeadsASession) {
   sigset_t blocked;
   sigset_t before;
   ::sigfillset(&blocked);
@@ -66,7 +66,7 @@ TEST(Launch, BlocksNoSignalAndLeadsASession) {
   EXPECT_EQ(wait_for_end(*process, kLong), 128 + SIGTERM);
 }
 
-TEST(Launch, TellsTheEndAsAShellDoes) {
+TEST(Launch, ReportsTheExitCodeAsAShellDoes) {
   const Result<LaunchedProcess> runs = launch(shell("exec sleep 1000"));
   ASSERT_TRUE(runs);
   EXPECT_EQ(wait_for_end(*runs, Duration(0)), std::nullopt);
@@ -77,7 +77,7 @@ TEST(Launch, TellsTheEndAsAShellDoes) {
   EXPECT_EQ(wait_for_end(*missing, kLong), 127);
 }
 
-TEST(Launch, WithoutADescriptorStartsNothing) {
+TEST(Launch, StartsNothingWithoutAFreeDescriptor) {
   const FewDescriptors none(0);
   const Result<LaunchedProcess> process = launch(shell("exit 0"));
   ASSERT_FALSE(process);

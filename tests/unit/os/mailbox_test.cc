@@ -21,7 +21,7 @@ bool is_readable(int fd) {
   return ::poll(&state, 1, 0) > 0;
 }
 
-TEST(Mailbox, WakesOnceForAllThatItsThreadFinds) {
+TEST(Mailbox, WakesItsThreadOnceForAllWaitingMessages) {
   int wakes = 0;
   Mailbox<std::string> mailbox([&] { ++wakes; });
   mailbox.put("a");
@@ -34,7 +34,7 @@ TEST(Mailbox, WakesOnceForAllThatItsThreadFinds) {
   EXPECT_EQ(wakes, 2);
 }
 
-TEST(Mailbox, DropsWhatComesOnceItIsClosed) {
+TEST(Mailbox, DropsMessagesOnceItIsClosed) {
   int wakes = 0;
   Mailbox<std::string> mailbox([&] { ++wakes; });
   mailbox.put("a");
@@ -44,7 +44,7 @@ TEST(Mailbox, DropsWhatComesOnceItIsClosed) {
   EXPECT_EQ(mailbox.take(), std::nullopt);
 }
 
-TEST(Mailbox, LosesNothingThatManyThreadsPut) {
+TEST(PolledMailbox, LosesNoMessageOfManyThreads) {
   constexpr int kThreads = 4;
   constexpr int kEach = 1'000;
   PolledMailbox<int> mailbox;
@@ -64,7 +64,7 @@ TEST(Mailbox, LosesNothingThatManyThreadsPut) {
   EXPECT_THAT(*mailbox.take(), IsEmpty());
 }
 
-TEST(PolledMailbox, IsReadableUntilAllIsTaken) {
+TEST(PolledMailbox, IsReadableUntilAllMessagesAreTaken) {
   PolledMailbox<int> mailbox;
   EXPECT_FALSE(is_readable(mailbox.fd()));
   mailbox.put(1);
@@ -77,7 +77,7 @@ TEST(PolledMailbox, IsReadableUntilAllIsTaken) {
   EXPECT_EQ(mailbox.take(), std::nullopt);
 }
 
-TEST(PolledMailbox, LosesNothingWhileNoDescriptorIsLeft) {
+TEST(PolledMailbox, LosesNoMessageWithoutAFreeDescriptor) {
   PolledMailbox<int> mailbox;
   {
     const FewDescriptors none(0);
@@ -86,7 +86,8 @@ TEST(PolledMailbox, LosesNothingWhileNoDescriptorIsLeft) {
     EXPECT_THAT(*mailbox.take(), ElementsAre(1));
     mailbox.put(2);
   }
-  EXPECT_TRUE(is_readable(mailbox.fd())) << "what came before there was a descriptor counts";
+  EXPECT_TRUE(is_readable(mailbox.fd()))
+      << "a message that was put before the descriptor existed makes it readable";
   EXPECT_THAT(*mailbox.take(), ElementsAre(2));
 }
 

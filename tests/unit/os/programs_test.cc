@@ -15,7 +15,7 @@ namespace {
 
 class ProgramsTest : public testing::Test {
  protected:
-  /// A file in a folder of that name; its path.
+  /// Creates a file in the given folder and returns its path.
   std::string make(const std::string& folder, const std::string& name, mode_t mode = 0755) {
     const std::filesystem::path path = folder_.path() / folder / name;
     std::filesystem::create_directories(path.parent_path());
@@ -36,14 +36,14 @@ TEST_F(ProgramsTest, AreFoundInTheFirstFolderOfPathThatHasThem) {
   EXPECT_EQ(find_program("tool-of-a-test"), first);
 }
 
-TEST_F(ProgramsTest, ThatMayNotBeRunArePassedOver) {
+TEST_F(ProgramsTest, AreSkippedIfTheyAreNotExecutable) {
   make("a", "tool-of-a-test", 0644);
   const std::string second = make("b", "tool-of-a-test");
   const EnvironmentVariable path("PATH", (path_to("a") + ":" + path_to("b")));
   EXPECT_EQ(find_program("tool-of-a-test"), second);
 }
 
-TEST_F(ProgramsTest, ThatAreFoldersArePassedOver) {
+TEST_F(ProgramsTest, AreSkippedIfTheyAreFolders) {
   std::filesystem::create_directories(folder_.path() / "a" / "tool-of-a-test");
   const std::string second = make("b", "tool-of-a-test");
   const EnvironmentVariable path("PATH", (path_to("a") + ":" + path_to("b")));
@@ -51,29 +51,29 @@ TEST_F(ProgramsTest, ThatAreFoldersArePassedOver) {
   EXPECT_EQ(find_program(path_to("a") + "/tool-of-a-test"), "");
 }
 
-TEST_F(ProgramsTest, WithASlashAreTakenAsPaths) {
+TEST_F(ProgramsTest, AreTakenAsPathsIfTheirNameHasASlash) {
   const std::string program = make("a", "tool-of-a-test");
   const std::string file = make("a", "file", 0644);
   const EnvironmentVariable path("PATH", path_to("a"));
   EXPECT_EQ(find_program(program), program);
   EXPECT_EQ(find_program(file), "");
-  EXPECT_EQ(find_program("./tool-of-a-test"), "") << "PATH does not count";
+  EXPECT_EQ(find_program("./tool-of-a-test"), "") << "a name with a slash is not searched in PATH";
 }
 
-TEST_F(ProgramsTest, ThatAreNowhereAreEmpty) {
+TEST_F(ProgramsTest, HaveAnEmptyPathIfTheyAreNotFound) {
   const EnvironmentVariable path("PATH", path_to("a"));
   EXPECT_EQ(find_program("tool-of-a-test"), "");
   EXPECT_EQ(find_program(path_to("a") + "/tool-of-a-test"), "");
   EXPECT_EQ(find_program(""), "");
 }
 
-TEST_F(ProgramsTest, WithoutPathAreLookedForInTheSystemsFolders) {
+TEST_F(ProgramsTest, AreSearchedInTheSystemFoldersWithoutPath) {
   const EnvironmentVariable path("PATH", std::nullopt);
   EXPECT_EQ(find_program("env"), "/usr/bin/env");
   EXPECT_EQ(find_program("tool-of-a-test"), "");
 }
 
-TEST_F(ProgramsTest, OfAdministratorsAreFoundBehindThoseOfPath) {
+TEST_F(ProgramsTest, AreSearchedInTheFoldersOfAdministratorsAfterPath) {
   const std::string own = make("a", "ldconfig");
   {
     const EnvironmentVariable path("PATH", path_to("empty"));
@@ -83,7 +83,7 @@ TEST_F(ProgramsTest, OfAdministratorsAreFoundBehindThoseOfPath) {
   EXPECT_EQ(find_program("ldconfig"), own);
 }
 
-TEST_F(ProgramsTest, AreLookedForInTheWorkingFolderWherePathHasAnEmptyEntry) {
+TEST_F(ProgramsTest, AreSearchedInTheWorkingFolderIfPathHasAnEmptyEntry) {
   make("a", "tool-of-a-test");
   const std::filesystem::path before = std::filesystem::current_path();
   const EnvironmentVariable path("PATH", (":" + path_to("empty")));

@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 class ScratchFolderTest : public testing::Test {
  protected:
-  /// A new folder, for folders.
+  /// Creates a parent for the folders of the test.
   ScratchFolderTest() : parent_(ScratchFolder::make("scratch-folder-test").value()) {}
 
   size_t entries() const {
@@ -32,7 +32,7 @@ class ScratchFolderTest : public testing::Test {
   ScratchFolder parent_;
 };
 
-TEST_F(ScratchFolderTest, IsAnEmptyFolderOfItsOwnerAloneWhoseNameBeginsAsAsked) {
+TEST_F(ScratchFolderTest, IsEmptyAndPrivateAndHasTheGivenPrefix) {
   const ScratchFolder folder = ScratchFolder::make_in(parent_.path(), "name").value();
   EXPECT_EQ(folder.path().parent_path(), parent_.path());
   EXPECT_THAT(folder.path().filename(), StartsWith("name-"));
@@ -42,14 +42,14 @@ TEST_F(ScratchFolderTest, IsAnEmptyFolderOfItsOwnerAloneWhoseNameBeginsAsAsked) 
             std::filesystem::perms::owner_all);
 }
 
-TEST_F(ScratchFolderTest, IsAnotherOneForTheSameName) {
+TEST_F(ScratchFolderTest, HasAUniquePath) {
   const ScratchFolder one = ScratchFolder::make_in(parent_.path(), "name").value();
   const ScratchFolder other = ScratchFolder::make_in(parent_.path(), "name").value();
   EXPECT_NE(one.path(), other.path());
   EXPECT_EQ(entries(), 2U);
 }
 
-TEST_F(ScratchFolderTest, IsGoneWithAllThatIsInItAtItsEnd) {
+TEST_F(ScratchFolderTest, IsRemovedWithItsContents) {
   {
     const ScratchFolder folder = ScratchFolder::make_in(parent_.path(), "name").value();
     std::filesystem::create_directories(folder.path() / "a" / "b");
@@ -58,7 +58,7 @@ TEST_F(ScratchFolderTest, IsGoneWithAllThatIsInItAtItsEnd) {
   EXPECT_EQ(entries(), 0U);
 }
 
-TEST_F(ScratchFolderTest, LeavesWhatItsLinksPointTo) {
+TEST_F(ScratchFolderTest, KeepsTheTargetsOfItsLinks) {
   std::ofstream(parent_.path() / "kept") << "bytes";
   {
     const ScratchFolder folder = ScratchFolder::make_in(parent_.path(), "name").value();
@@ -69,14 +69,14 @@ TEST_F(ScratchFolderTest, LeavesWhatItsLinksPointTo) {
   EXPECT_TRUE(std::filesystem::exists(parent_.path() / "kept"));
 }
 
-TEST_F(ScratchFolderTest, AtItsEndMayBeGoneAlready) {
+TEST_F(ScratchFolderTest, MayBeRemovedBeforeItsDestructorRuns) {
   std::optional<ScratchFolder> folder = ScratchFolder::make_in(parent_.path(), "name").value();
   std::filesystem::remove(folder->path());
   folder.reset();
   EXPECT_EQ(entries(), 0U);
 }
 
-TEST_F(ScratchFolderTest, BelongsToTheOneToWhomItWasMoved) {
+TEST_F(ScratchFolderTest, IsRemovedByTheObjectThatItWasMovedTo) {
   std::optional<ScratchFolder> first = ScratchFolder::make_in(parent_.path(), "name").value();
   const std::filesystem::path path = first->path();
   {
@@ -88,13 +88,13 @@ TEST_F(ScratchFolderTest, BelongsToTheOneToWhomItWasMoved) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(ScratchFolderTest, IsMadeAmongTheTemporaryFilesOfTheEnvironment) {
+TEST_F(ScratchFolderTest, IsCreatedInTheFolderThatTmpdirNames) {
   const EnvironmentVariable variable("TMPDIR", parent_.path());
   const ScratchFolder folder = ScratchFolder::make("name").value();
   EXPECT_EQ(folder.path().parent_path(), parent_.path());
 }
 
-TEST_F(ScratchFolderTest, NamesTheFolderInWhichNoneCanBeMade) {
+TEST_F(ScratchFolderTest, NamesTheParentFolderInAnError) {
   std::ofstream(parent_.path() / "file") << "bytes";
   for (const char* name : {"missing", "file"}) {
     const auto made = ScratchFolder::make_in(parent_.path() / name, "name");
@@ -104,7 +104,7 @@ TEST_F(ScratchFolderTest, NamesTheFolderInWhichNoneCanBeMade) {
   }
 }
 
-TEST_F(ScratchFolderTest, IsNotMadeWithoutAFolderForTemporaryFiles) {
+TEST_F(ScratchFolderTest, IsNotCreatedIfTmpdirNamesAMissingFolder) {
   const EnvironmentVariable variable("TMPDIR", (parent_.path() / "missing").string());
   const auto made = ScratchFolder::make("name");
   ASSERT_FALSE(made);

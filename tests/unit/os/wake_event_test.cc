@@ -11,60 +11,60 @@
 namespace millrace {
 namespace {
 
-/// Whether poll() would return at once.
-bool is_readable(int fd) {
+/// Whether poll() finds the descriptor readable.
+bool is_set(int fd) {
   pollfd one{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
-TEST(WakeEventTest, IsReadableFromTheFirstSetUntilItIsCleared) {
+TEST(WakeEvent, IsReadableFromTheFirstSetUntilItIsCleared) {
   WakeEvent event;
   const int fd = event.fd();
   ASSERT_GE(fd, 0);
-  EXPECT_FALSE(is_readable(fd));
+  EXPECT_FALSE(is_set(fd));
   event.set();
-  EXPECT_TRUE(is_readable(fd));
-  EXPECT_TRUE(is_readable(fd)) << "poll() takes nothing away";
+  EXPECT_TRUE(is_set(fd));
+  EXPECT_TRUE(is_set(fd)) << "poll() does not clear the event";
   event.clear();
-  EXPECT_FALSE(is_readable(fd));
+  EXPECT_FALSE(is_set(fd));
   event.set();
-  EXPECT_TRUE(is_readable(fd));
+  EXPECT_TRUE(is_set(fd));
 }
 
-TEST(WakeEventTest, SetSeveralTimesIsClearedByOneCall) {
+TEST(WakeEvent, IsClearedByOneCallAfterSeveralSets) {
   WakeEvent event;
   const int fd = event.fd();
   for (int i = 0; i < 3; ++i) event.set();
   event.clear();
-  EXPECT_FALSE(is_readable(fd));
+  EXPECT_FALSE(is_set(fd));
 }
 
-TEST(WakeEventTest, IsClearedWithoutHavingBeenSet) {
+TEST(WakeEvent, MayBeClearedWithoutBeingSet) {
   WakeEvent event;
   event.clear();
-  EXPECT_FALSE(is_readable(event.fd()));
+  EXPECT_FALSE(is_set(event.fd()));
   event.clear();  // does not block on an empty descriptor
-  EXPECT_FALSE(is_readable(event.fd()));
+  EXPECT_FALSE(is_set(event.fd()));
 }
 
-TEST(WakeEventTest, SetBeforeItHasADescriptorCounts) {
+TEST(WakeEvent, IsReadableIfItWasSetBeforeItHadADescriptor) {
   WakeEvent event;
   event.set();
-  EXPECT_TRUE(is_readable(event.fd()));
+  EXPECT_TRUE(is_set(event.fd()));
   WakeEvent cleared;
   cleared.set();
   cleared.clear();
-  EXPECT_FALSE(is_readable(cleared.fd()));
+  EXPECT_FALSE(is_set(cleared.fd()));
 }
 
-TEST(WakeEventTest, HasOneDescriptorWhichProgramsDoNotInherit) {
+TEST(WakeEvent, HasOneDescriptorThatProgramsDoNotInherit) {
   WakeEvent event;
   const int fd = event.fd();
   EXPECT_EQ(event.fd(), fd);
   EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(WakeEventTest, WithoutADescriptorLeftItIsMinusOneAndALaterCallHasOne) {
+TEST(WakeEvent, GetsItsDescriptorLaterIfNoneIsFree) {
   WakeEvent event;
   {
     const FewDescriptors none(0);
@@ -75,10 +75,10 @@ TEST(WakeEventTest, WithoutADescriptorLeftItIsMinusOneAndALaterCallHasOne) {
     EXPECT_EQ(event.fd(), -1);
   }
   ASSERT_GE(event.fd(), 0);
-  EXPECT_TRUE(is_readable(event.fd()));
+  EXPECT_TRUE(is_set(event.fd()));
 }
 
-TEST(WakeEventTest, WakesAThreadThatSleepsInPoll) {
+TEST(WakeEvent, WakesAThreadThatSleepsInPoll) {
   WakeEvent event;
   const int fd = event.fd();
   std::thread other([&] { event.set(); });
@@ -87,7 +87,7 @@ TEST(WakeEventTest, WakesAThreadThatSleepsInPoll) {
   other.join();
 }
 
-TEST(WakeEventTest, ClosesItsDescriptor) {
+TEST(WakeEvent, ClosesItsDescriptor) {
   int fd = -1;
   {
     WakeEvent event;

@@ -1,4 +1,4 @@
-// Kept: which messages the broker has acknowledged and may yet lose.
+// AckedMessages: messages that the broker has acknowledged and may still lose.
 #include "orchestrator/outgoing/acked_messages.h"
 
 #include <gmock/gmock.h>
@@ -19,31 +19,32 @@ constexpr int64_t kStream = 7;
 
 class AckedMessagesTest : public FaultyStoreTest {
  protected:
-  /// A batch that takes note of these messages, each with its number for its place in the stream.
+  /// A batch that adds these acknowledged messages; the stream sequence of each is its number.
   void acknowledge(std::initializer_list<uint64_t> numbers, uint64_t openings = 0,
                    uint64_t bytes = 1) {
     for (const uint64_t number : numbers) {
       write_outbox(*tx, number, {});
-      kept->add({.number = number, .sequence = number, .bytes = bytes}, openings);
+      acked->add({.number = number, .sequence = number, .bytes = bytes}, openings);
     }
-    kept->write(*tx, kStream, now);
+    acked->write(*tx, kStream, now);
     commit();
   }
   void trim() {
-    kept->trim(*tx, now);
+    acked->trim(*tx, now);
     commit();
   }
-  /// The messages that are taken out behind that place, by their numbers.
+  /// Takes out the messages after that sequence; returns their numbers.
   std::vector<uint64_t> take_behind(uint64_t sequence, uint64_t openings = 1,
                                     int64_t stream = kStream) {
     std::vector<uint64_t> numbers;
-    for (const Kept::Message& message : kept->take_behind(*tx, stream, sequence, openings)) {
+    for (const AckedMessages::Message& message :
+         acked->take_behind(*tx, stream, sequence, openings)) {
       numbers.push_back(message.number);
     }
     return numbers;
   }
-  std::vector<uint64_t> numbers() const { return kept->numbers_from(0); }
-  /// The numbers of the rows of the outbox.
+  std::vector<uint64_t> numbers() const { return acked->numbers_from(0); }
+  /// The numbers of the rows in the outbox.
   std::vector<uint64_t> rows() {
     std::vector<uint64_t> found;
     EXPECT_TRUE(each_outbox(*tx, 0, [&](uint64_t number, std::string_view) -> Result<bool> {
@@ -52,34 +53,34 @@ class AckedMessagesTest : public FaultyStoreTest {
     }));
     return found;
   }
-  /// What another process finds in the store.
+  /// The numbers that another process loads from the store.
   std::vector<uint64_t> stored() {
-    Kept other(limits);
+    AckedMessages other(limits);
     EXPECT_TRUE(other.load(*tx));
     return other.numbers_from(0);
   }
   void restart() {
-    kept.emplace(limits);
-    EXPECT_TRUE(kept->load(*tx));
+    acked.emplace(limits);
+    EXPECT_TRUE(acked->load(*tx));
   }
 
   TimePoint now = from_millis(1'700'000'000'000);
-  KeptLimits limits{.time = minutes(4), .bytes = 100};
-  std::optional<Kept> kept{limits};
+  AckedLimits limits{.time = minutes(4), .bytes = 100};
+  std::optional<AckedMessages> acked{limits};
 };
 
-TEST_F(AckedMessagesTest, AreKeptInTheStoreFromTheBatchThatWritesThem) {
-  kept->add({.number = 1, .sequence = 1}, 0);
-  EXPECT_THAT(numbers(), IsEmpty()) << "it is only noted";
-  kept->write(*tx, kStream, now);
+TEST_F(AckedMessagesTest, AreStoredWithTheBatchThatWritesThem) {
+  acked->add({.number = 1, .sequence = 1}, 0);
+  EXPECT_THAT(numbers(), IsEmpty()) << "add() does not store the message yet";
+  acked->write(*tx, kStream, now);
   commit();
   acknowledge({2, 5});
   EXPECT_THAT(numbers(), ElementsAre(1, 2, 5));
-  EXPECT_THAT(kept->numbers_from(2), ElementsAre(2, 5));
+  EXPECT_THAT(acked->numbers_from(2), ElementsAre(2, 5));
   EXPECT_THAT(stored(), ElementsAre(1, 2, 5));
 }
 
-TEST_F(AckedMessagesTest, AreErasedWithTheirMessagesWhenTheirTimeIsOver) {
+TEST_F(AckedMessagesTest, AreErasedWithTheirMessagesAfterTheTimeLimit) {
   acknowledge({1, 2});
   now += minutes(1);
   acknowledge({3});
@@ -93,43 +94,45 @@ TEST_F(AckedMessagesTest, AreErasedWithTheirMessagesWhenTheirTimeIsOver) {
   EXPECT_THAT(stored(), ElementsAre(3));
 }
 
-TEST_F(AckedMessagesTest, AreErasedFromTheOldestWhereTheyTakeTooMuchRoom) {
+TEST_F(AckedMessagesTest, AreErasedOldestFirstBeyondTheByteLimit) {
   acknowledge({1}, 0, 60);
   acknowledge({2}, 0, 40);
   trim();
-  EXPECT_THAT(numbers(), ElementsAre(1, 2)) << "just as much as may be";
+  EXPECT_THAT(numbers(), ElementsAre(1, 2)) << "the messages are exactly at the limit";
   acknowledge({3}, 0, 1);
   trim();
   EXPECT_THAT(numbers(), ElementsAre(2, 3));
   restart();
   acknowledge({4}, 0, 60);
   trim();
-  EXPECT_THAT(numbers(), ElementsAre(3, 4)) << "what was there before counts behind a restart";
+  EXPECT_THAT(numbers(), ElementsAre(3, 4))
+      << "earlier messages count for the limit after a restart";
 }
 
 TEST_F(AckedMessagesTest, AreDroppedWhateverTheirAge) {
   acknowledge({1, 2});
   acknowledge({3});
-  kept->drop(*tx);
+  acked->drop(*tx);
   commit();
   EXPECT_THAT(numbers(), IsEmpty());
   EXPECT_THAT(rows(), IsEmpty());
   EXPECT_THAT(stored(), IsEmpty());
 }
 
-TEST_F(AckedMessagesTest, BehindAPlaceOfTheirStreamAreTakenOut) {
+TEST_F(AckedMessagesTest, AreTakenOutAfterASequenceOfTheirStream) {
   acknowledge({1, 2, 3});
   acknowledge({4});
-  EXPECT_THAT(take_behind(2, 1, kStream + 1), IsEmpty()) << "of another stream";
+  EXPECT_THAT(take_behind(2, 1, kStream + 1), IsEmpty()) << "the messages are of another stream";
   EXPECT_THAT(take_behind(4), IsEmpty());
   EXPECT_THAT(take_behind(2), UnorderedElementsAre(3, 4));
   commit();
   EXPECT_THAT(numbers(), ElementsAre(1, 2));
   EXPECT_THAT(stored(), ElementsAre(1, 2));
-  EXPECT_THAT(rows(), ElementsAre(1, 2, 3, 4)) << "they are to be sent again";
+  EXPECT_THAT(rows(), ElementsAre(1, 2, 3, 4))
+      << "the rows stay, because the messages are sent again";
 }
 
-TEST_F(AckedMessagesTest, ThatWereTakenOutTakeNoRoom) {
+TEST_F(AckedMessagesTest, DoNotCountForTheLimitOnceTakenOut) {
   acknowledge({1}, 0, 60);
   acknowledge({2}, 0, 60);
   EXPECT_THAT(take_behind(1), ElementsAre(2));
@@ -137,7 +140,7 @@ TEST_F(AckedMessagesTest, ThatWereTakenOutTakeNoRoom) {
   EXPECT_THAT(numbers(), ElementsAre(1));
 }
 
-TEST_F(AckedMessagesTest, AcknowledgedAfterTheStreamWasAskedAreNotTakenOut) {
+TEST_F(AckedMessagesTest, StayIfTheyWereAcknowledgedAfterTheStreamWasAsked) {
   acknowledge({1}, 1);
   acknowledge({2}, 2);
   acknowledge({3}, 3);
@@ -145,36 +148,36 @@ TEST_F(AckedMessagesTest, AcknowledgedAfterTheStreamWasAskedAreNotTakenOut) {
   EXPECT_THAT(take_behind(0, 4), UnorderedElementsAre(2, 3));
 }
 
-TEST_F(AckedMessagesTest, KeepTheOpeningsOfThisProcessWhenTheyAreLoadedAgain) {
+TEST_F(AckedMessagesTest, KeepTheOpeningsOfTheirProcessWhenLoadedAgain) {
   acknowledge({1}, 1);
   acknowledge({2}, 2);
-  EXPECT_TRUE(kept->load(*tx));
+  EXPECT_TRUE(acked->load(*tx));
   EXPECT_THAT(take_behind(0, 2), ElementsAre(1));
   tx->drop();
   restart();
   EXPECT_THAT(take_behind(0, 1), UnorderedElementsAre(1, 2))
-      << "an earlier process had them acknowledged before any opening of this one";
+      << "messages of an earlier process were acknowledged before any opening of this one";
 }
 
-TEST_F(AckedMessagesTest, OfALostBatchAreAsTheStoreHasThem) {
+TEST_F(AckedMessagesTest, EqualTheStoreAfterALostBatch) {
   acknowledge({1});
   acknowledge({2});
-  kept->add({.number = 3, .sequence = 3}, 0);
-  kept->write(*tx, kStream, now);
-  kept->add({.number = 4, .sequence = 4}, 0);
+  acked->add({.number = 3, .sequence = 3}, 0);
+  acked->write(*tx, kStream, now);
+  acked->add({.number = 4, .sequence = 4}, 0);
   EXPECT_THAT(take_behind(1), UnorderedElementsAre(2, 3));
   tx->drop();
-  ASSERT_TRUE(kept->load(*tx));
+  ASSERT_TRUE(acked->load(*tx));
   EXPECT_THAT(numbers(), ElementsAre(1, 2));
-  kept->write(*tx, kStream, now);
+  acked->write(*tx, kStream, now);
   commit();
-  EXPECT_THAT(stored(), ElementsAre(1, 2)) << "nor is what was only noted written later";
+  EXPECT_THAT(stored(), ElementsAre(1, 2)) << "a message that was only added is not written later";
 }
 
-TEST_F(AckedMessagesTest, AreLoadedWholeOnceAllReadsSucceed) {
+TEST_F(AckedMessagesTest, AreLoadedCompletelyOnceAllReadsSucceed) {
   acknowledge({1, 2}, 1);
   acknowledge({3}, 2);
-  EXPECT_GE(fail_each_read([&] { return kept->load(*tx); }, [] {}), 1U);
+  EXPECT_GE(fail_each_read([&] { return acked->load(*tx); }, [] {}), 1U);
   EXPECT_THAT(numbers(), ElementsAre(1, 2, 3));
 }
 

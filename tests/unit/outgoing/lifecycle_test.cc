@@ -1,4 +1,4 @@
-// Lifecycle: which records of a history are told as events, and what those hold.
+// Lifecycle: the history records that are published as lifecycle events, and their contents.
 #include "orchestrator/outgoing/lifecycle.h"
 
 #include <algorithm>
@@ -25,12 +25,13 @@ class LifecycleTest : public testing::Test {
   HistoryRecord record(HistoryKind kind, Json detail = nullptr) const {
     return {.time = at, .kind = kind, .state = "pay", .detail = std::move(detail)};
   }
-  std::vector<Event> tell(const std::vector<HistoryRecord>& records, uint64_t first = 1) const {
+  std::vector<Event> events_of(const std::vector<HistoryRecord>& records,
+                               uint64_t first = 1) const {
     return lifecycle_events(of, records, first);
   }
   std::vector<std::string> types(const std::vector<HistoryRecord>& records) const {
     std::vector<std::string> found;
-    for (const Event& event : tell(records)) found.push_back(event.type);
+    for (const Event& event : events_of(records)) found.push_back(event.type);
     return found;
   }
   static Json data(const Event& event) { return Json::parse(event.data.value_or("null")); }
@@ -41,16 +42,16 @@ class LifecycleTest : public testing::Test {
 
   TimePoint at = from_millis(1'630'497'600'000);
   Instance instance;
-  LifecycleOf of{.space = "shop", .workflow = "orders", .instance = instance};
+  LifecycleOf of{.ns = "shop", .workflow = "orders", .instance = instance};
   std::string id() const { return to_string(instance.id); }
 };
 
-TEST_F(LifecycleTest, TellsOfTheseRecordsAndNoOthers) {
+TEST_F(LifecycleTest, PublishesAnEventForTheRecordsInTheTableOnly) {
   const Json failed{{"code", "no.money"}, {"msg", "none left"}};
   const struct {
     HistoryKind kind;
     Json detail;
-    std::string type;  ///< empty: it is not told
+    std::string type;  ///< empty: no event
   } rows[] = {
       {HistoryKind::kStarted, Json{{"by", "call"}}, "millrace.instance.started"},
       {HistoryKind::kEntered, nullptr, ""},
@@ -76,18 +77,18 @@ TEST_F(LifecycleTest, TellsOfTheseRecordsAndNoOthers) {
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(to_string(row.kind));
-    const auto told = types({record(row.kind, row.detail)});
+    const auto published = types({record(row.kind, row.detail)});
     if (row.type.empty()) {
-      EXPECT_THAT(told, IsEmpty());
+      EXPECT_THAT(published, IsEmpty());
     } else {
-      EXPECT_THAT(told, ElementsAre(row.type));
+      EXPECT_THAT(published, ElementsAre(row.type));
       EXPECT_NE(std::find(lifecycle_types().begin(), lifecycle_types().end(), row.type),
                 lifecycle_types().end());
     }
   }
 }
 
-TEST_F(LifecycleTest, TellsHowAnInstanceEnded) {
+TEST_F(LifecycleTest, NamesHowAnInstanceEnded) {
   const std::pair<InstanceStatus, const char*> rows[] = {
       {InstanceStatus::kComplete, "millrace.instance.completed"},
       {InstanceStatus::kFailed, "millrace.instance.failed"},
@@ -100,8 +101,8 @@ TEST_F(LifecycleTest, TellsHowAnInstanceEnded) {
   }
 }
 
-TEST_F(LifecycleTest, SaysWhereWhenAndWhat) {
-  const auto events = tell({record(HistoryKind::kRetrying, Json{{"attempt", 2}})}, 9);
+TEST_F(LifecycleTest, DescribesTheInstanceTheTimeAndTheDetail) {
+  const auto events = events_of({record(HistoryKind::kRetrying, Json{{"attempt", 2}})}, 9);
   ASSERT_THAT(events, SizeIs(1));
   const Event& event = events[0];
   EXPECT_EQ(event.id, id() + "-h9");
@@ -117,30 +118,31 @@ TEST_F(LifecycleTest, SaysWhereWhenAndWhat) {
                                {"detail", {{"attempt", 2}}}}));
 }
 
-TEST_F(LifecycleTest, NumbersEventsByTheirRecordsNotByThemselves) {
-  const auto events = tell(
+TEST_F(LifecycleTest, NumbersEventsByTheirRecords) {
+  const auto events = events_of(
       {record(HistoryKind::kPaused), record(HistoryKind::kLog), record(HistoryKind::kResumed)}, 5);
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].id, id() + "-h5");
   EXPECT_EQ(events[1].id, id() + "-h7");
 }
 
-TEST_F(LifecycleTest, TellsTheErrorAndTheRunOfOneThatEnded) {
+TEST_F(LifecycleTest, NamesTheErrorAndTheRunOfAnEndedInstance) {
   instance.status = InstanceStatus::kFailed;
   instance.run = 3;
   instance.error = Error{"no.money", "none left"};
-  const Json told = data(tell({record(HistoryKind::kEnded, Json{{"status", "failed"}})}).at(0));
-  EXPECT_EQ(told["run"], 3);
-  EXPECT_EQ(told["error"], (Json{{"code", "no.money"}, {"msg", "none left"}}));
+  const Json published =
+      data(events_of({record(HistoryKind::kEnded, Json{{"status", "failed"}})}).at(0));
+  EXPECT_EQ(published["run"], 3);
+  EXPECT_EQ(published["error"], (Json{{"code", "no.money"}, {"msg", "none left"}}));
 }
 
-TEST_F(LifecycleTest, TellsNoTextOfAnErrorOfASealedInstance) {
+TEST_F(LifecycleTest, WithholdsTheErrorMessageOfASealedInstance) {
   instance.status = InstanceStatus::kFailed;
   instance.sealed = true;
   instance.error = Error{"no.money", "the secret"};
   const auto events =
-      tell({record(HistoryKind::kRaised, Json{{"code", "no.money"}, {"msg", "the secret"}}),
-            record(HistoryKind::kEnded)});
+      events_of({record(HistoryKind::kRaised, Json{{"code", "no.money"}, {"msg", "the secret"}}),
+                 record(HistoryKind::kEnded)});
   ASSERT_THAT(events, SizeIs(2));
   for (const Event& event : events) {
     EXPECT_EQ(event.data.value_or("").find("the secret"), std::string::npos) << event.type;
@@ -148,47 +150,48 @@ TEST_F(LifecycleTest, TellsNoTextOfAnErrorOfASealedInstance) {
   EXPECT_EQ(data(events[1])["error"], (Json{{"code", "no.money"}}));
 }
 
-TEST_F(LifecycleTest, TellsOnceOfAStepThatFailedWithTheErrorOfACall) {
+TEST_F(LifecycleTest, ReportsAFailedCallAndItsFailedStepOnce) {
   const Json failed{{"code", "no.money"}, {"msg", ""}};
   EXPECT_THAT(types({record(HistoryKind::kReturned, failed), record(HistoryKind::kRaised, failed)}),
               ElementsAre("millrace.step.failed"));
   EXPECT_THAT(types({record(HistoryKind::kRaised, failed), record(HistoryKind::kEntered),
                      record(HistoryKind::kRaised, failed)}),
               ElementsAre("millrace.step.failed", "millrace.step.failed"))
-      << "another step";
+      << "the second error is of another step";
 }
 
-TEST_F(LifecycleTest, TellsOfAStatesTimeoutThatItsTimeRanOutAndThatItFailed) {
-  const auto events =
-      tell({record(HistoryKind::kRaised, Json{{"code", "direktiv.stateTimeout"}, {"msg", ""}})});
+TEST_F(LifecycleTest, ReportsAStateTimeoutAsATimeoutAndAsAFailure) {
+  const auto events = events_of(
+      {record(HistoryKind::kRaised, Json{{"code", "direktiv.stateTimeout"}, {"msg", ""}})});
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(events[0].type, "millrace.step.timedout");
   EXPECT_EQ(events[1].type, "millrace.step.failed");
   EXPECT_NE(events[0].id, events[1].id);
 }
 
-TEST_F(LifecycleTest, NamesTheEventThatCausedTheRecordsBehindIt) {
+TEST_F(LifecycleTest, NamesTheEventThatCausedTheRecordsAfterIt) {
   const auto events =
-      tell({record(HistoryKind::kPaused), record(HistoryKind::kWoken, Json{{"id", "e1"}}),
-            record(HistoryKind::kResumed)});
+      events_of({record(HistoryKind::kPaused), record(HistoryKind::kWoken, Json{{"id", "e1"}}),
+                 record(HistoryKind::kResumed)});
   ASSERT_THAT(events, SizeIs(2));
   EXPECT_EQ(extension(events[0], "causationid"), "none");
   EXPECT_EQ(extension(events[1], "causationid"), "e1");
   const auto started =
-      tell({record(HistoryKind::kStarted, Json{{"by", "event"}, {"event", {{"id", "e0"}}}})});
+      events_of({record(HistoryKind::kStarted, Json{{"by", "event"}, {"event", {{"id", "e0"}}}})});
   EXPECT_EQ(extension(started.at(0), "causationid"), "e0");
 }
 
 TEST_F(LifecycleTest, PassesOnCorrelationAndTrace) {
-  EXPECT_EQ(extension(tell({record(HistoryKind::kPaused)}).at(0), "correlationid"), id());
-  EXPECT_EQ(extension(tell({record(HistoryKind::kPaused)}).at(0), "traceparent"), "none");
+  EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "correlationid"), id());
+  EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "traceparent"), "none");
   instance.correlation = "order-7";
   instance.traceparent = "00-aa-bb-01";
-  EXPECT_EQ(extension(tell({record(HistoryKind::kPaused)}).at(0), "correlationid"), "order-7");
-  EXPECT_EQ(extension(tell({record(HistoryKind::kPaused)}).at(0), "traceparent"), "00-aa-bb-01");
+  EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "correlationid"), "order-7");
+  EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "traceparent"),
+            "00-aa-bb-01");
 }
 
-TEST_F(LifecycleTest, IsSentUnderNamespaceWorkflowAndTheEndOfItsType) {
+TEST_F(LifecycleTest, PublishesUnderNamespaceWorkflowAndTheEndOfTheType) {
   const std::pair<const char*, const char*> rows[] = {
       {"millrace.instance.completed", "completed"},
       {"millrace.step.failed", "step-failed"},

@@ -21,7 +21,7 @@ std::string header(const NatsMessage& message, std::string_view name) {
 }
 
 DeadLetter letter() {
-  return {.space = "default",
+  return {.ns = "default",
           .reason = {"event.missing_attribute", "the attribute \"id\" is missing"},
           .sequence = 7,
           .message = {.subject = "millrace.events.default.t",
@@ -34,7 +34,7 @@ void expect_sendable(const NatsMessage& message) {
   EXPECT_TRUE(status) << status.error().message;
 }
 
-TEST(EventMessage, IsWhatTheStreamReadsAgain) {
+TEST(Messages, EncodeAnEventThatTheStreamDecodes) {
   Event event{.id = "1", .source = "/s", .type = "order placed"};
   event.extensions["region"] = "eu";
   event.data = R"({"n":1})";
@@ -45,7 +45,7 @@ TEST(EventMessage, IsWhatTheStreamReadsAgain) {
   EXPECT_EQ(decode_nats(message), event);
 }
 
-TEST(EventMessage, HasOneIdWhoeverSendsIt) {
+TEST(Messages, GiveAnEventOneIdForEverySender) {
   const Event event{.id = "1", .source = "/s", .type = "t"};
   const std::string id = header(event_message("default", event), "Nats-Msg-Id");
   Event other = event;
@@ -56,12 +56,12 @@ TEST(EventMessage, HasOneIdWhoeverSendsIt) {
   EXPECT_NE(header(event_message("other", event), "Nats-Msg-Id"), id);
   other.source = "/t";
   EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
-  other.source = "/s1";  // no other parts with the same bytes
+  other.source = "/s1";  // the source and the id together have the same bytes as before
   other.id = "";
   EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
 }
 
-TEST(DeadLetterMessage, HoldsTheBytesAndHeadersAsReceivedAndWhy) {
+TEST(Messages, PutTheReceivedBytesAndTheReasonIntoADeadLetter) {
   const NatsMessage message = dead_letter_message(letter(), 1'000);
   expect_sendable(message);
   EXPECT_EQ(message.subject, "millrace.dlq.default.event%2Emissing_attribute");
@@ -74,7 +74,7 @@ TEST(DeadLetterMessage, HoldsTheBytesAndHeadersAsReceivedAndWhy) {
   EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
 }
 
-TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceItsReasonAndItsBytes) {
+TEST(Messages, IdentifyADeadLetterByStreamSequenceReasonAndBytes) {
   const std::string id = header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id");
   EXPECT_EQ(header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id"), id);
   EXPECT_NE(header(dead_letter_message(letter(), 1'001), "Nats-Msg-Id"), id);
@@ -88,11 +88,11 @@ TEST(DeadLetterMessage, HasAnIdOfItsStreamItsSequenceItsReasonAndItsBytes) {
   other.reason.message = "of use to another one neither";
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
   other = letter();
-  other.message.data += "x";  // as when the broker lost its tail and gives sequences again
+  other.message.data += "x";  // a broker that lost its tail uses sequences again
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
 }
 
-TEST(DeadLetterMessage, LeavesOutHeadersThatTheBrokerOrItsReaderWouldTakeForTheirOwn) {
+TEST(Messages, LeaveReservedHeadersOutOfADeadLetter) {
   DeadLetter one = letter();
   one.message.headers = {{"Nats-Msg-Id", "theirs"},
                          {"nats-expected-stream", "OTHER"},
@@ -113,7 +113,7 @@ TEST(DeadLetterMessage, LeavesOutHeadersThatTheBrokerOrItsReaderWouldTakeForThei
   }
 }
 
-TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
+TEST(Messages, MakeADeadLetterSendableWhateverItsParts) {
   const std::string every_byte = [] {
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
@@ -124,9 +124,9 @@ TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
     DeadLetter letter;
   } rows[] = {
       {"everything empty", {}},
-      {"no namespace", {.space = "", .reason = {"a.b", ""}}},
-      {"a namespace of odd bytes", {.space = every_byte, .reason = {"a", "b"}}},
-      {"a very long namespace", {.space = std::string(4'000, '\xff'), .reason = {"a", "b"}}},
+      {"no namespace", {.ns = "", .reason = {"a.b", ""}}},
+      {"a namespace of odd bytes", {.ns = every_byte, .reason = {"a", "b"}}},
+      {"a very long namespace", {.ns = std::string(4'000, '\xff'), .reason = {"a", "b"}}},
       {"a subject of odd bytes", {.reason = {"a", "b"}, .message = {.subject = every_byte}}},
       {"a reason of odd bytes", {.reason = {"a", every_byte}}},
       {"a header without a name", {.reason = {"a", "b"}, .message = {.headers = {{"", "x"}}}}},
@@ -139,7 +139,7 @@ TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
       {"a very long subject",
        {.reason = {"a", "b"}, .message = {.subject = std::string(4'000, '*')}}},
       {"a huge message",
-       {.space = "default",
+       {.ns = "default",
         .reason = {"a", std::string(100'000, '"')},
         .message = {.subject = std::string(4'000, '*'),
                     .headers = Headers(1'000, {std::string(500, 'n'), std::string(500, 'v')}),
@@ -151,14 +151,14 @@ TEST(DeadLetterMessage, IsSendableWhateverItsPartsAre) {
   }
 }
 
-TEST(DeadLetterMessage, HoldsTheHeadOfWhatIsTooLargeAndItsSize) {
+TEST(Messages, TruncateATooLargeDeadLetterAndRecordItsSize) {
   DeadLetter one = letter();
   one.message.data = "head" + std::string(2 << 20, 'x');
   const NatsMessage message = dead_letter_message(one, 1'000);
   expect_sendable(message);
   EXPECT_EQ(header(message, "Millrace-Truncated"), std::to_string(one.message.data.size()));
   EXPECT_EQ(message.data, one.message.data.substr(0, message.data.size()));
-  EXPECT_GT(message.data.size(), 900'000U) << "as much of it as can be sent";
+  EXPECT_GT(message.data.size(), 900'000U) << "the dead letter holds as much as can be sent";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An outbox on a store whose reads may fail, and a publisher for which the test answers.
+// OutboxTest: an outbox on a store whose reads can fail, and a publisher that the test completes.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ inline const Result<PublishAck> kTaken = PublishAck{.sequence = 1};
 inline const Result<PublishAck> kLost = fail("broker.timeout", "no acknowledgement came in time");
 inline const Result<PublishAck> kRefused = fail("broker.refused", "the stream is full");
 
-/// Notes what is to be sent; the test says what became of it.
-class NotingPublisher final : public Publisher {
+/// Records the published messages; the test completes them.
+class OutboxPublisher final : public Publisher {
  public:
   void publish(NatsMessage message, Done done) override {
     sent.push_back(message.subject);
@@ -32,7 +32,7 @@ class NotingPublisher final : public Publisher {
   std::multimap<std::string, Done> waiting;
 };
 
-/// Messages are called by instance and number: `a1`; those without an instance `-1`.
+/// The name of a message is its instance and its number: `a1`; without an instance it is `-1`.
 class OutboxTest : public FaultyStoreTest {
  protected:
   void write(std::initializer_list<std::string> messages) {
@@ -54,14 +54,14 @@ class OutboxTest : public FaultyStoreTest {
     }
   }
 
-  /// What is sent at that time.
+  /// Pumps at that time; returns what is sent.
   std::vector<std::string> pump(int64_t at = 0) {
     const Status pumped = outbox->pump(*tx, Duration(at));
     EXPECT_TRUE(pumped) << pumped.error().message;
     return publisher.take();
   }
 
-  /// The broker answers, and the batch that takes it in is written.
+  /// Settles the answer of the broker in a batch and commits the batch.
   void answer(const std::string& name, const Result<PublishAck>& ack, int64_t at = 0) {
     settle(name, ack, at);
     commit();
@@ -71,19 +71,19 @@ class OutboxTest : public FaultyStoreTest {
     ASSERT_NE(found, publisher.waiting.end()) << name;
     found->second(ack);
     publisher.waiting.erase(found);
-    take_in(told.back(), at);
+    take_in(acks.back(), at);
     outbox->end_settling(*tx, kStream, now);
   }
-  void tell_again() {
-    for (const auto& one : told) take_in(one, 0);
+  void settle_all_again() {
+    for (const auto& one : acks) take_in(one, 0);
     outbox->end_settling(*tx, kStream, now);
   }
   void take_in(const std::pair<uint64_t, Result<PublishAck>>& one, int64_t at) {
-    const Status done = outbox->settle(*tx, one.first, one.second, openings, Duration(at), on_ack);
+    const Status done = outbox->on_ack(*tx, one.first, one.second, openings, Duration(at), on_ack);
     EXPECT_TRUE(done) << done.error().message;
   }
 
-  /// The stream is opened again and has nothing of what it took behind that sequence.
+  /// Opens the stream again; it has lost the messages after the sequence `intact_to`.
   void open(uint64_t intact_to, int64_t stream = kStream) {
     outbox->stream_opened(*tx, stream, intact_to, ++openings);
     commit();
@@ -93,10 +93,10 @@ class OutboxTest : public FaultyStoreTest {
     const Status loaded = outbox->load(*tx);
     EXPECT_TRUE(loaded) << loaded.error().message;
   }
-  /// So much later something is written.
+  /// Advances the time and commits a batch.
   void pass(Duration time) {
     now += time;
-    outbox->trim_kept(*tx, now);
+    outbox->trim_acked(*tx, now);
     commit();
   }
 
@@ -117,21 +117,21 @@ class OutboxTest : public FaultyStoreTest {
   std::unique_ptr<Outbox> make() {
     return std::make_unique<Outbox>(publisher, limits,
                                     [this](uint64_t number, Result<PublishAck> ack) {
-                                      told.emplace_back(number, std::move(ack));
+                                      acks.emplace_back(number, std::move(ack));
                                     });
   }
 
   static constexpr int64_t kStream = 7;
 
-  NotingPublisher publisher;
-  KeptLimits limits;
+  OutboxPublisher publisher;
+  AckedLimits limits;
   Outbox::OnAck on_ack = Outbox::OnAck::kKeep;
   TimePoint now = from_millis(1'700'000'000'000);
-  std::vector<std::pair<uint64_t, Result<PublishAck>>> told;
+  std::vector<std::pair<uint64_t, Result<PublishAck>>> acks;
   uint64_t last = 0;
-  std::vector<NumberedMessage> batch;  ///< written and not committed
+  std::vector<NumberedMessage> batch;  ///< written, but not committed
   bool sends = true;                   ///< the stream is open
-  uint64_t openings = 0;               ///< begun
+  uint64_t openings = 0;               ///< the number of openings so far
   std::unique_ptr<Outbox> outbox = make();
 };
 

@@ -13,10 +13,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST_F(OutboxTest, SendsInTheOrderOfTheRowsAndErasesWhatTheBrokerHas) {
+TEST_F(OutboxTest, SendsInTheOrderOfTheRowsAndErasesAcknowledgedMessages) {
   write({"a1", "-2", "b3"});
   EXPECT_THAT(pump(), ElementsAre("a1", "-2", "b3"));
-  EXPECT_THAT(pump(), IsEmpty()) << "once";
+  EXPECT_THAT(pump(), IsEmpty()) << "each message is sent once";
   EXPECT_EQ(outbox->in_flight(), 3U);
   answer("-2", kTaken);
   answer("a1", PublishAck{.sequence = 9, .duplicate = true});
@@ -28,7 +28,7 @@ TEST_F(OutboxTest, SendsInTheOrderOfTheRowsAndErasesWhatTheBrokerHas) {
   EXPECT_EQ(outbox->retry_at(), std::nullopt);
 }
 
-TEST_F(OutboxTest, SendsTheNextOfAnInstanceWhenTheOneBeforeIsTaken) {
+TEST_F(OutboxTest, SendsTheNextMessageOfAnInstanceAfterAnAcknowledgement) {
   write({"a1", "a2", "b3", "a4", "b5", "-6", "-7"});
   EXPECT_THAT(pump(), ElementsAre("a1", "b3", "-6", "-7"));
   answer("a1", kTaken);
@@ -45,7 +45,7 @@ TEST_F(OutboxTest, SendsTheNextOfAnInstanceWhenTheOneBeforeIsTaken) {
   EXPECT_THAT(pump(), ElementsAre("a10"));
 }
 
-TEST_F(OutboxTest, SendsAgainWhatFailedAndNothingOfThatInstanceBefore) {
+TEST_F(OutboxTest, RetriesAFailedMessageBeforeOthersOfItsInstance) {
   for (const auto& failure : {kLost, kRefused}) {
     write({"a1", "a2", "b3"});
     EXPECT_THAT(pump(0), ElementsAre("a1", "b3"));
@@ -54,12 +54,12 @@ TEST_F(OutboxTest, SendsAgainWhatFailedAndNothingOfThatInstanceBefore) {
     EXPECT_EQ(rows(), 3U);
     EXPECT_FALSE(outbox->idle());
     write({"a4", "b5", "c6"});
-    EXPECT_THAT(pump(1249), ElementsAre("c6")) << "others do not wait for it";
+    EXPECT_THAT(pump(1249), ElementsAre("c6")) << "other instances do not wait for it";
     EXPECT_THAT(pump(1250), ElementsAre("a1"));
     EXPECT_EQ(outbox->retry_at(), std::nullopt);
 
     answer("a1", failure, 2000);
-    EXPECT_THAT(pump(2250), ElementsAre("a1")) << "for ever";
+    EXPECT_THAT(pump(2250), ElementsAre("a1")) << "a message is retried without end";
     for (const char* name : {"a1", "a2", "a4", "b3", "b5", "c6"}) {
       answer(name, kTaken, 3000);
       pump(3000);
@@ -69,28 +69,28 @@ TEST_F(OutboxTest, SendsAgainWhatFailedAndNothingOfThatInstanceBefore) {
   }
 }
 
-TEST_F(OutboxTest, SendsTogetherWhatFailedTogether) {
+TEST_F(OutboxTest, RetriesMessagesTogetherThatFailedTogether) {
   write({"a1", "b2", "c3"});
   pump();
   answer("b2", kLost, 100);
   answer("a1", kLost, 200);
   EXPECT_EQ(outbox->retry_at(), Duration(350));
-  EXPECT_THAT(pump(350), ElementsAre("a1", "b2")) << "in order, and c3 is under way";
+  EXPECT_THAT(pump(350), ElementsAre("a1", "b2")) << "in order, while c3 is in flight";
 }
 
-TEST_F(OutboxTest, AreReadFromTheStoreWhereTheyCouldNotBeSentAtOnce) {
+TEST_F(OutboxTest, ReadsMessagesFromTheStoreThatCouldNotBeSentAtOnce) {
   sends = false;
   write({"a1", "b2", "a3"});
   EXPECT_THAT(publisher.take(), IsEmpty());
   sends = true;
   write({"b4", "c5"});
-  EXPECT_THAT(publisher.take(), IsEmpty()) << "nothing comes before what waits";
+  EXPECT_THAT(publisher.take(), IsEmpty()) << "no message overtakes a waiting one";
   EXPECT_THAT(pump(), ElementsAre("a1", "b2", "c5"));
   answer("b2", kTaken);
   EXPECT_THAT(pump(), ElementsAre("b4"));
 }
 
-TEST_F(OutboxTest, HasSoManyUnderWayAtATime) {
+TEST_F(OutboxTest, SendsAtMostOneWindowAtATime) {
   for (size_t i = 1; i <= Outbox::kWindow + 10; ++i) {
     add({.message = {.subject = fmt::format("-{}", i)}});
   }
@@ -102,10 +102,10 @@ TEST_F(OutboxTest, HasSoManyUnderWayAtATime) {
   EXPECT_THAT(pump(), ElementsAre(fmt::format("-{}", Outbox::kWindow + 1),
                                   fmt::format("-{}", Outbox::kWindow + 2)));
   answer("-8", kLost, 0);
-  EXPECT_THAT(pump(), IsEmpty()) << "what failed keeps its place";
+  EXPECT_THAT(pump(), IsEmpty()) << "a failed message still counts for the window";
 }
 
-TEST_F(OutboxTest, CountsWhatWaitsForAnotherIntoTheWindow) {
+TEST_F(OutboxTest, CountsWaitingMessagesForTheWindow) {
   for (size_t i = 0; i < Outbox::kWindow + 1; ++i) {
     add({.instance = InstanceId{}, .message = {.subject = std::to_string(i)}});
   }
@@ -117,7 +117,7 @@ TEST_F(OutboxTest, CountsWhatWaitsForAnotherIntoTheWindow) {
   EXPECT_THAT(pump(), ElementsAre("2", "b1"));
 }
 
-TEST_F(OutboxTest, SendsAllThatIsInTheStoreAfterARestart) {
+TEST_F(OutboxTest, SendsAllStoredMessagesAfterARestart) {
   write({"a1", "a2", "-3"});
   pump();
   answer("a1", kTaken);
@@ -126,7 +126,7 @@ TEST_F(OutboxTest, SendsAllThatIsInTheStoreAfterARestart) {
   EXPECT_THAT(pump(), ElementsAre("a2", "-3"));
 }
 
-TEST_F(OutboxTest, LosesNothingWithABatchThatIsLost) {
+TEST_F(OutboxTest, LosesNothingWithALostBatch) {
   write({"a1", "a2", "b3", "b4", "-5"});
   EXPECT_THAT(pump(), ElementsAre("a1", "b3", "-5"));
   settle("a1", kTaken);
@@ -134,7 +134,7 @@ TEST_F(OutboxTest, LosesNothingWithABatchThatIsLost) {
   tx->drop();
   EXPECT_EQ(rows(), 5U);
 
-  tell_again();
+  settle_all_again();
   commit();
   EXPECT_EQ(rows(), 4U);
   EXPECT_THAT(pump(0), ElementsAre("a2"));
@@ -146,7 +146,7 @@ TEST_F(OutboxTest, LosesNothingWithABatchThatIsLost) {
   EXPECT_EQ(rows(), 0U);
 }
 
-TEST_F(OutboxTest, MayBeToldWithinTheSendingCall) {
+TEST_F(OutboxTest, AcceptsAnAnswerWithinThePublishCall) {
   class AtOnce final : public Publisher {
    public:
     void publish(NatsMessage, Done done) override { done(kLost); }
@@ -158,11 +158,11 @@ TEST_F(OutboxTest, MayBeToldWithinTheSendingCall) {
   one.committed({last, {}}, false);
   ASSERT_TRUE(one.pump(*tx, Duration(0)));
   EXPECT_THAT(numbers, ElementsAre(1, 2));
-  EXPECT_EQ(one.in_flight(), 2U) << "until it is taken in";
+  EXPECT_EQ(one.in_flight(), 2U) << "a message is in flight until its answer is settled";
 }
 
-TEST_F(OutboxTest, SendsEachMessageOnceAndInItsOrderThoughReadsFailBefore) {
-  sends = false;  // so that they are read from their rows
+TEST_F(OutboxTest, SendsEachMessageOnceInOrderAfterFailedReads) {
+  sends = false;  // so that the messages are read from their rows
   write({"a1", "b2", "a3"});
   std::vector<std::string> sent;
   const auto note = [&] {
@@ -179,13 +179,13 @@ TEST_F(OutboxTest, SendsEachMessageOnceAndInItsOrderThoughReadsFailBefore) {
   EXPECT_EQ(sent.back(), "a3");
 }
 
-TEST_F(OutboxTest, PutsADeadLetterInThePlaceOfWhatIsTooLargeOnceItsRowCanBeRead) {
+TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterOnceItsRowIsRead) {
   add({.instance = InstanceId{},
        .message = {.subject = "millrace.events.default.t", .data = std::string(400, 'x')}});
   commit_batch();
   EXPECT_THAT(pump(), SizeIs(1));
   const auto settle = [&] {
-    return outbox->settle(*tx, 1, fail(std::string(kTooLarge), "400 bytes are too many"), openings,
+    return outbox->on_ack(*tx, 1, fail(std::string(kTooLarge), "400 bytes are too many"), openings,
                           Duration(0), on_ack);
   };
   const uint64_t failed = fail_each_read(settle, [&] {
@@ -198,7 +198,7 @@ TEST_F(OutboxTest, PutsADeadLetterInThePlaceOfWhatIsTooLargeOnceItsRowCanBeRead)
   EXPECT_THAT(pump(), ElementsAre(testing::StartsWith("millrace.dlq.default.")));
 }
 
-TEST_F(OutboxTest, IsLoadedWholeOnceAllReadsSucceed) {
+TEST_F(OutboxTest, LoadsCompletelyOnceAllReadsSucceed) {
   sends = false;
   write({"a1", "b2"});
   outbox = make();

@@ -1,5 +1,5 @@
-// Tasks: what is handed to the runner, once and whole, and what a lost batch or a read that fails
-// leaves of it.
+// TaskDispatch: hands each task to the runner once and completely, also after a lost batch or a
+// failed read.
 #include "orchestrator/outgoing/task_dispatch.h"
 
 #include <gmock/gmock.h>
@@ -22,10 +22,10 @@ using testing::SizeIs;
 
 constexpr seconds kHeartbeat{10};
 
-class TasksTest : public CatalogStoreTest {
+class TaskDispatchTest : public CatalogStoreTest {
  protected:
   StartTask task(uint8_t number) {
-    return {.space = space,
+    return {.ns = ns,
             .task = numbered_id(number),
             .by = numbered_id(200),
             .workflow = WorkflowNumber(1),
@@ -46,8 +46,7 @@ class TasksTest : public CatalogStoreTest {
     return one;
   }
   VariableName prices() {
-    return {owner_of(space, WorkflowNumber(1), numbered_id(200), VariableScope::kNamespace),
-            "prices"};
+    return {owner_of(ns, WorkflowNumber(1), numbered_id(200), VariableScope::kNamespace), "prices"};
   }
   void put_prices(const std::string& bytes) {
     write_variable(*tx, prices(), {.content_type = "text/plain", .bytes = bytes});
@@ -55,8 +54,8 @@ class TasksTest : public CatalogStoreTest {
   }
 
   /// A batch that starts these tasks.
-  void begin(const std::vector<StartTask>& started) {
-    for (const StartTask& one : started) tasks->begin(*tx, one);
+  void begin(const std::vector<StartTask>& all) {
+    for (const StartTask& one : all) tasks->begin(*tx, one);
     commit_tasks();
   }
   void commit_tasks() {
@@ -67,7 +66,7 @@ class TasksTest : public CatalogStoreTest {
     tx->drop();
     tasks->undo();
   }
-  /// As behind the commit, and then in the turn that follows.
+  /// Hands out a task as after a commit, and then as in the following turn.
   void hand_out(const StartTask& one) {
     tasks->hand_out(one);
     if (!one.files.empty()) {
@@ -75,28 +74,28 @@ class TasksTest : public CatalogStoreTest {
       EXPECT_TRUE(done) << done.error().message;
     }
   }
-  /// What is handed out of those that are due.
+  /// Hands out due tasks; returns their ids.
   std::vector<InstanceId> hand_out_due() {
     const Status done = tasks->hand_out_due(*tx);
     EXPECT_TRUE(done) << done.error().message;
     return runner.take_ran();
   }
-  /// Another process, which finds the store as it is.
+  /// Restarts the process on the same store.
   void restart() {
-    begun = std::make_unique<BegunTasks>();
+    started = std::make_unique<StartedTasks>();
     tasks = make();
     const Status loaded = tasks->load(*tx);
     EXPECT_TRUE(loaded) << loaded.error().message;
   }
-  std::unique_ptr<Tasks> make() {
-    return std::make_unique<Tasks>(runner, catalog, clock, *begun, damages, batches);
+  std::unique_ptr<TaskDispatch> make() {
+    return std::make_unique<TaskDispatch>(runner, catalog, clock, *started, damages, batches);
   }
 
-  /// Writes the caller of a task: an instance whose only call it is.
-  StartTask called(uint8_t number, std::optional<TimePoint> deadline, bool has_begun) {
+  /// Writes the caller of a task, an instance with this task as its only call; returns the task.
+  StartTask called(uint8_t number, std::optional<TimePoint> deadline, bool has_started) {
     StartTask one = with_heartbeat(number);
     Instance caller{.id = numbered_id(200),
-                    .space = space,
+                    .ns = ns,
                     .revision = {WorkflowNumber(1), 1},
                     .status = InstanceStatus::kWaiting,
                     .phase = Phase::kWaiting,
@@ -108,7 +107,7 @@ class TasksTest : public CatalogStoreTest {
     call.attempt = 2;
     call.id = one.task;
     call.outside = true;
-    call.begun = has_begun;
+    call.started = has_started;
     call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)] = deadline;
     one.caller = Caller{.instance = caller.id, .entered = 3, .index = 0, .attempt = 2};
     const std::vector<Call> stored;
@@ -118,11 +117,11 @@ class TasksTest : public CatalogStoreTest {
 
   VirtualClock clock;
   RecordingRunner runner;
-  std::unique_ptr<BegunTasks> begun = std::make_unique<BegunTasks>();
-  std::unique_ptr<Tasks> tasks = make();
+  std::unique_ptr<StartedTasks> started = std::make_unique<StartedTasks>();
+  std::unique_ptr<TaskDispatch> tasks = make();
 };
 
-TEST_F(TasksTest, AreKnownAndStoredFromTheirBeginningToTheirEnd) {
+TEST_F(TaskDispatchTest, KnowsAndStoresATaskFromItsStartToItsEnd) {
   EXPECT_EQ(tasks->find(numbered_id(1)), nullptr);
   begin({task(1), task(2)});
   ASSERT_NE(tasks->find(numbered_id(1)), nullptr);
@@ -131,14 +130,14 @@ TEST_F(TasksTest, AreKnownAndStoredFromTheirBeginningToTheirEnd) {
   EXPECT_TRUE(read_task(*tx, numbered_id(1)).value());
 
   tasks->end(*tx, numbered_id(1));
-  tasks->end(*tx, numbered_id(9));  // which there is not
+  tasks->end(*tx, numbered_id(9));  // a task that does not exist
   commit_tasks();
   EXPECT_EQ(tasks->find(numbered_id(1)), nullptr);
   EXPECT_EQ(tasks->size(), 1U);
   EXPECT_FALSE(read_task(*tx, numbered_id(1)).value());
 }
 
-TEST_F(TasksTest, OfAnInstanceAreListedByTheirIds) {
+TEST_F(TaskDispatchTest, ListsTheTasksOfAnInstanceById) {
   StartTask other = task(2);
   other.by = numbered_id(201);
   begin({task(3), other, task(1)});
@@ -146,11 +145,11 @@ TEST_F(TasksTest, OfAnInstanceAreListedByTheirIds) {
   EXPECT_THAT(tasks->of(numbered_id(202)), IsEmpty());
 }
 
-TEST_F(TasksTest, OfALostBatchAreAsTheyWereBefore) {
+TEST_F(TaskDispatchTest, IsUnchangedByALostBatch) {
   begin({with_heartbeat(1), task(2)});
   EXPECT_TRUE(tasks->heard(numbered_id(1)) == std::nullopt);
   batches.begin();
-  const auto silence = tasks->next_silence();
+  const auto silence = tasks->next_heartbeat_deadline();
   ASSERT_TRUE(silence);
 
   clock.advance(seconds(1));
@@ -159,27 +158,27 @@ TEST_F(TasksTest, OfALostBatchAreAsTheyWereBefore) {
   tasks->end(*tx, numbered_id(1));
   tasks->begin(*tx, with_heartbeat(3));
   tasks->heard(numbered_id(3));
-  EXPECT_FALSE(begun->contains(numbered_id(1)));
+  EXPECT_FALSE(started->contains(numbered_id(1)));
   lose_batch();
 
   EXPECT_EQ(tasks->size(), 2U);
   EXPECT_EQ(tasks->find(numbered_id(3)), nullptr);
   ASSERT_NE(tasks->find(numbered_id(1)), nullptr);
-  EXPECT_TRUE(tasks->find(numbered_id(1))->has_begun);
-  EXPECT_FALSE(tasks->find(numbered_id(2))->has_begun);
-  EXPECT_EQ(tasks->next_silence(), silence);
-  EXPECT_TRUE(begun->contains(numbered_id(1)));
-  EXPECT_FALSE(begun->contains(numbered_id(2)));
-  EXPECT_FALSE(begun->contains(numbered_id(3)));
+  EXPECT_TRUE(tasks->find(numbered_id(1))->has_started);
+  EXPECT_FALSE(tasks->find(numbered_id(2))->has_started);
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), silence);
+  EXPECT_TRUE(started->contains(numbered_id(1)));
+  EXPECT_FALSE(started->contains(numbered_id(2)));
+  EXPECT_FALSE(started->contains(numbered_id(3)));
 }
 
-TEST_F(TasksTest, OfACommittedBatchAreNotUndoneWithTheNextOne) {
+TEST_F(TaskDispatchTest, KeepsCommittedTasksWhenTheNextBatchIsLost) {
   begin({task(1)});
   lose_batch();
   EXPECT_NE(tasks->find(numbered_id(1)), nullptr);
 }
 
-TEST_F(TasksTest, AreHandedOutWithAllThatTheRunnerNeeds) {
+TEST_F(TaskDispatchTest, HandsOutATaskWithAllThatTheRunnerNeeds) {
   put_prices("cheap");
   StartTask one = with_file(1);
   one.deadline = now;
@@ -189,7 +188,7 @@ TEST_F(TasksTest, AreHandedOutWithAllThatTheRunnerNeeds) {
   ASSERT_THAT(runner.ran, SizeIs(1));
   const Task& ran = runner.ran[0];
   EXPECT_EQ(ran.id, numbered_id(1));
-  EXPECT_EQ(ran.space, "default");
+  EXPECT_EQ(ran.ns, "default");
   EXPECT_EQ(ran.instance, numbered_id(200));
   EXPECT_EQ(ran.state, "pay");
   EXPECT_EQ(ran.function, "charge");
@@ -203,14 +202,14 @@ TEST_F(TasksTest, AreHandedOutWithAllThatTheRunnerNeeds) {
   EXPECT_EQ(ran.files[0].bytes, "cheap");
 }
 
-TEST_F(TasksTest, FindTheFileOfAVariableThatIsNotThereEmpty) {
+TEST_F(TaskDispatchTest, HandsOutAnEmptyFileForAMissingVariable) {
   begin({with_file(1)});
   hand_out(with_file(1));
   ASSERT_THAT(runner.ran, SizeIs(1));
   EXPECT_EQ(runner.ran[0].files.at(0).bytes, "");
 }
 
-TEST_F(TasksTest, GoWhereTheSettingsSay) {
+TEST_F(TaskDispatchTest, SendsATaskToTheTargetInTheSettings) {
   set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
   begin({task(1)});
   hand_out(task(1));
@@ -223,19 +222,19 @@ TEST_F(TasksTest, GoWhereTheSettingsSay) {
   EXPECT_EQ(runner.ran[1].target, TaskTarget(Container{.image = "an/image"}));
 }
 
-TEST_F(TasksTest, OfAGlobalServiceGoWhereTheDefaultNamespaceSays) {
+TEST_F(TaskDispatchTest, TakesTheTargetOfAGlobalServiceFromTheDefaultNamespace) {
   set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
   StartTask one = task(1);
-  one.space = create_namespace("other");
+  one.ns = create_namespace("other");
   one.runs = NamedService{.name = "charges", .global = true};
   begin({one});
   hand_out(one);
   ASSERT_THAT(runner.ran, SizeIs(1));
-  EXPECT_EQ(runner.ran[0].space, "other");
+  EXPECT_EQ(runner.ran[0].ns, "other");
   EXPECT_EQ(runner.ran[0].target, TaskTarget(HttpService{"http://charges"}));
 }
 
-TEST_F(TasksTest, ThatHaveEndedOrWhoseNamespaceIsGoneAreNotHandedOut) {
+TEST_F(TaskDispatchTest, HandsOutNoTaskThatHasEndedOrLostItsNamespace) {
   const StartTask ended = task(1);
   tasks->begin(*tx, ended);
   tasks->end(*tx, ended.task);
@@ -243,33 +242,33 @@ TEST_F(TasksTest, ThatHaveEndedOrWhoseNamespaceIsGoneAreNotHandedOut) {
   hand_out(ended);
 
   StartTask orphan = task(2);
-  orphan.space = create_namespace("gone");
+  orphan.ns = create_namespace("gone");
   begin({orphan});
-  catalog.remove_namespace(*tx, orphan.space);
+  catalog.remove_namespace(*tx, orphan.ns);
   commit_catalog();
   hand_out(orphan);
   EXPECT_THAT(runner.ran, IsEmpty());
 }
 
-TEST_F(TasksTest, OfAPausedServiceWaitAndAreHandedOutInTheirOrder) {
+TEST_F(TaskDispatchTest, HoldsTasksOfAPausedServiceAndHandsThemOutInOrder) {
   set_settings(Json::parse(R"({"paused": ["charges"]})"));
   begin({task(1), task(2), task(3)});
   for (uint8_t i = 1; i <= 3; ++i) hand_out(task(i));
   EXPECT_THAT(runner.take_ran(), IsEmpty());
   EXPECT_FALSE(tasks->has_due());
-  tasks->resume(space, "another");
+  tasks->resume(ns, "another");
   EXPECT_FALSE(tasks->has_due());
 
   tasks->end(*tx, numbered_id(2));
   commit_tasks();
   set_settings(Json::object());
-  tasks->resume(space, "charges");
+  tasks->resume(ns, "charges");
   EXPECT_TRUE(tasks->has_due());
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(3)));
   EXPECT_FALSE(tasks->has_due());
 }
 
-TEST_F(TasksTest, WaitWhileTheSettingsCannotBeReadAndGoOnWithResumeAll) {
+TEST_F(TaskDispatchTest, HoldsTasksWhileTheSettingsCannotBeRead) {
   begin({task(1)});
   damage_settings();
   hand_out(task(1));
@@ -279,7 +278,7 @@ TEST_F(TasksTest, WaitWhileTheSettingsCannotBeReadAndGoOnWithResumeAll) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TasksTest, OfAnEarlierProcessAreDueAndHandedOutOnce) {
+TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnce) {
   begin({task(1), task(2), task(3)});
   restart();
   EXPECT_EQ(tasks->size(), 3U);
@@ -287,10 +286,10 @@ TEST_F(TasksTest, OfAnEarlierProcessAreDueAndHandedOutOnce) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2), numbered_id(3)));
   EXPECT_FALSE(tasks->has_due());
   ASSERT_TRUE(tasks->load(*tx));
-  EXPECT_FALSE(tasks->has_due()) << "this process has handed them out";
+  EXPECT_FALSE(tasks->has_due()) << "this process has already handed them out";
 }
 
-TEST_F(TasksTest, ThatAreDueAreHandedOutALittleAtATime) {
+TEST_F(TaskDispatchTest, HandsOutDueTasksInParts) {
   for (int i = 0; i < 300; ++i) {
     StartTask one = task(0);
     one.task.bytes[14] = static_cast<uint8_t>(i / 256);
@@ -307,29 +306,29 @@ TEST_F(TasksTest, ThatAreDueAreHandedOutALittleAtATime) {
   EXPECT_EQ(all, 300U);
 }
 
-TEST_F(TasksTest, OfANamespaceThatIsGoneAreNotLoaded) {
+TEST_F(TaskDispatchTest, LoadsNoTaskOfADeletedNamespace) {
   StartTask orphan = task(2);
-  orphan.space = NamespaceNumber(99);
+  orphan.ns = NamespaceNumber(99);
   begin({task(1), orphan});
   restart();
   EXPECT_EQ(tasks->size(), 1U);
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TasksTest, AreLoadedWholeOnceAllReadsSucceed) {
+TEST_F(TaskDispatchTest, LoadsCompletelyOnceAllReadsSucceed) {
   tasks->begin(*tx, called(1, std::nullopt, true));
   begin({task(2)});
-  begun = std::make_unique<BegunTasks>();
+  started = std::make_unique<StartedTasks>();
   tasks = make();
   const uint64_t failed = fail_each_read([&] { return tasks->load(*tx); }, [] {});
-  EXPECT_GE(failed, 2U) << "the tasks, and the instance of the first";
+  EXPECT_GE(failed, 2U) << "the reads of the tasks and of the first task's instance";
   EXPECT_EQ(tasks->size(), 2U);
-  EXPECT_EQ(tasks->next_silence(), clock.elapsed() + kHeartbeat)
-      << "somebody had begun: he gets a new chance";
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), clock.elapsed() + kHeartbeat)
+      << "the heartbeat timeout of a started task restarts";
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2)));
 }
 
-TEST_F(TasksTest, ThatCouldNotBeReadStayDueAndAreHandedOutOnce) {
+TEST_F(TaskDispatchTest, HandsOutATaskOnceAfterFailedReads) {
   put_prices("cheap");
   tasks->begin(*tx, called(1, std::nullopt, false));
   begin({with_file(2)});
@@ -349,7 +348,7 @@ TEST_F(TasksTest, ThatCouldNotBeReadStayDueAndAreHandedOutOnce) {
   EXPECT_FALSE(tasks->has_due());
 }
 
-TEST_F(TasksTest, WithAFileThatCouldNotBeReadAreDueAgain) {
+TEST_F(TaskDispatchTest, RetriesATaskWhoseFileCannotBeRead) {
   put_prices("cheap");
   begin({with_file(1)});
   fail_reads_of(Table::kVariables);
@@ -364,7 +363,7 @@ TEST_F(TasksTest, WithAFileThatCouldNotBeReadAreDueAgain) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TasksTest, HaveTheDeadlineThatTheirCallHasByNow) {
+TEST_F(TaskDispatchTest, HandsOutATaskWithTheCurrentDeadlineOfItsCall) {
   StartTask one = called(1, now + seconds(60), false);
   one.deadline = now + seconds(5);
   begin({one});
@@ -374,7 +373,7 @@ TEST_F(TasksTest, HaveTheDeadlineThatTheirCallHasByNow) {
   EXPECT_EQ(runner.ran[0].deadline, now + seconds(60));
 }
 
-TEST_F(TasksTest, WhoseRowsAreDamagedAreSetAside) {
+TEST_F(TaskDispatchTest, SkipsAndNotesATaskWithADamagedRow) {
   begin({task(1), task(2)});
   restart();
   std::string key;
@@ -389,92 +388,93 @@ TEST_F(TasksTest, WhoseRowsAreDamagedAreSetAside) {
   EXPECT_FALSE(tasks->has_due());
 }
 
-TEST_F(TasksTest, TellHowLongTheyWaitedWhenSomebodyBegins) {
+TEST_F(TaskDispatchTest, ReportsHowLongATaskWaitedForItsStart) {
   begin({task(1)});
   hand_out(task(1));
   clock.advance(seconds(2));
   EXPECT_EQ(tasks->heard(numbered_id(1)), Duration(seconds(2)));
-  EXPECT_TRUE(begun->contains(numbered_id(1)));
-  EXPECT_EQ(tasks->heard(numbered_id(1)), std::nullopt) << "the first sign of life counts";
-  EXPECT_EQ(tasks->heard(numbered_id(9)), std::nullopt) << "there is none of that id";
-  EXPECT_FALSE(begun->contains(numbered_id(9)));
+  EXPECT_TRUE(started->contains(numbered_id(1)));
+  EXPECT_EQ(tasks->heard(numbered_id(1)), std::nullopt)
+      << "only the first report counts as the start";
+  EXPECT_EQ(tasks->heard(numbered_id(9)), std::nullopt) << "no task has that id";
+  EXPECT_FALSE(started->contains(numbered_id(9)));
   tasks->end(*tx, numbered_id(1));
-  EXPECT_FALSE(begun->contains(numbered_id(1)));
+  EXPECT_FALSE(started->contains(numbered_id(1)));
 }
 
-TEST_F(TasksTest, ThatAreSilentForTooLongAreToldOnce) {
+TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnce) {
   begin({with_heartbeat(1), with_heartbeat(2)});
-  EXPECT_EQ(tasks->next_silence(), std::nullopt) << "nobody has begun";
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), std::nullopt) << "no task has started";
   tasks->heard(numbered_id(1));
   clock.advance(seconds(4));
   tasks->heard(numbered_id(2));
-  EXPECT_EQ(tasks->next_silence(), Duration(kHeartbeat));
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), Duration(kHeartbeat));
   clock.advance(seconds(6) - Duration(1));
-  EXPECT_THAT(tasks->silent(), IsEmpty());
+  EXPECT_THAT(tasks->missed_heartbeats(), IsEmpty());
   clock.advance(Duration(1));
-  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
-  EXPECT_THAT(tasks->silent(), IsEmpty());
+  EXPECT_THAT(tasks->missed_heartbeats(), ElementsAre(numbered_id(1)));
+  EXPECT_THAT(tasks->missed_heartbeats(), IsEmpty());
   clock.advance(seconds(4));
-  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(2)));
-  EXPECT_EQ(tasks->next_silence(), std::nullopt);
+  EXPECT_THAT(tasks->missed_heartbeats(), ElementsAre(numbered_id(2)));
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), std::nullopt);
 }
 
-TEST_F(TasksTest, OfWhichTheRunnerHasHeardAreNotSilent) {
+TEST_F(TaskDispatchTest, ReportsNoHeartbeatMissedThatTheRunnerReceived) {
   begin({with_heartbeat(1)});
   tasks->heard(numbered_id(1));
   clock.advance(kHeartbeat);
   runner.silences[numbered_id(1)] = seconds(3);
-  EXPECT_THAT(tasks->silent(), IsEmpty());
-  EXPECT_EQ(tasks->next_silence(), clock.elapsed() + kHeartbeat - seconds(3));
+  EXPECT_THAT(tasks->missed_heartbeats(), IsEmpty());
+  EXPECT_EQ(tasks->next_heartbeat_deadline(), clock.elapsed() + kHeartbeat - seconds(3));
 }
 
-TEST_F(TasksTest, ThatWereToldSilentInALostBatchAreToldAgain) {
+TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatAgainAfterALostBatch) {
   begin({with_heartbeat(1)});
   tasks->heard(numbered_id(1));
   batches.begin();
   clock.advance(kHeartbeat);
-  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
+  EXPECT_THAT(tasks->missed_heartbeats(), ElementsAre(numbered_id(1)));
   lose_batch();
-  EXPECT_THAT(tasks->silent(), ElementsAre(numbered_id(1)));
+  EXPECT_THAT(tasks->missed_heartbeats(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TasksTest, AreLookedForOnceForEachDeadline) {
+TEST_F(TaskDispatchTest, ChecksTheStartOfATaskOnceForEachDeadline) {
   begin({task(1)});
   hand_out(task(1));
-  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
-  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now)) << "the answer is not there yet";
+  EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now));
+  EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now)) << "the runner has not answered yet";
   EXPECT_THAT(runner.looked_for, SizeIs(1));
-  tasks->looked(numbered_id(1));
-  EXPECT_FALSE(tasks->awaits_look(numbered_id(1), now));
-  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now + seconds(1)));
+  tasks->start_checked(numbered_id(1));
+  EXPECT_FALSE(tasks->awaits_start_check(numbered_id(1), now));
+  EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now + seconds(1)));
   EXPECT_THAT(runner.looked_for, SizeIs(2));
-  EXPECT_FALSE(tasks->awaits_look(numbered_id(9), now));
+  EXPECT_FALSE(tasks->awaits_start_check(numbered_id(9), now));
 }
 
-TEST_F(TasksTest, WithoutARunnerToAskAreNotWaitedFor) {
+TEST_F(TaskDispatchTest, AwaitsNoStartCheckWithoutARunnerToAsk) {
   begin({task(1), task(2)});
-  EXPECT_FALSE(tasks->awaits_look(numbered_id(1), now)) << "it was not handed out";
+  EXPECT_FALSE(tasks->awaits_start_check(numbered_id(1), now)) << "the task was not handed out";
   EXPECT_THAT(runner.looked_for, IsEmpty());
   hand_out(task(2));
   runner.can_look = false;
-  EXPECT_FALSE(tasks->awaits_look(numbered_id(2), now));
+  EXPECT_FALSE(tasks->awaits_start_check(numbered_id(2), now));
 }
 
-TEST_F(TasksTest, LookedForInALostBatchAreLookedForAgain) {
+TEST_F(TaskDispatchTest, ChecksTheStartOfATaskAgainAfterALostBatch) {
   begin({task(1)});
   hand_out(task(1));
-  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
-  tasks->looked(numbered_id(1));
+  EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now));
+  tasks->start_checked(numbered_id(1));
   lose_batch();
-  EXPECT_TRUE(tasks->awaits_look(numbered_id(1), now));
+  EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now));
   EXPECT_THAT(runner.looked_for, SizeIs(2));
 }
 
-TEST_F(TasksTest, AreStoppedOnceAndOnlyIfTheRunnerHasThem) {
+TEST_F(TaskDispatchTest, StopsATaskOnceAndOnlyIfTheRunnerHasIt) {
   begin({task(1), task(2), task(3)});
   hand_out(task(1));
   hand_out(task(2));
-  tasks->forget(numbered_id(2));  // it has ended by itself
+  tasks->forget(numbered_id(2));  // the task has ended
   for (uint8_t i = 1; i <= 3; ++i) tasks->stop(numbered_id(i));
   tasks->stop(numbered_id(1));
   EXPECT_THAT(runner.stopped, ElementsAre(numbered_id(1)));

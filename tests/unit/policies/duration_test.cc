@@ -31,7 +31,7 @@ void expect_all(const std::vector<Good>& rows) {
   }
 }
 
-TEST(Durations, ReadTheExamplesOfDocument000) {
+TEST(Duration, ReadsPairsOfNumberAndUnit) {
   expect_all({
       {"1000ms", 0, 1s},
       {"3 secs", 0, 3s},
@@ -44,7 +44,7 @@ TEST(Durations, ReadTheExamplesOfDocument000) {
   });
 }
 
-TEST(Durations, ReadEveryUnitOfDocument000) {
+TEST(Duration, ReadsEveryNameOfAUnit) {
   const std::vector<std::pair<std::vector<const char*>, Duration>> rows = {
       {{"milliseconds", "millisecond", "millis", "milli", "ms"}, 1ms},
       {{"seconds", "second", "secs", "sec", "s"}, 1s},
@@ -64,7 +64,7 @@ TEST(Durations, ReadEveryUnitOfDocument000) {
   }
 }
 
-TEST(Durations, ArePairsInAnyOrderAndNumber) {
+TEST(Duration, ReadsPairsInAnyOrderAndNumber) {
   expect_all({
       {"500", 0, 500ms},
       {"1s 500", 0, 1500ms},
@@ -78,7 +78,7 @@ TEST(Durations, ArePairsInAnyOrderAndNumber) {
   });
 }
 
-TEST(Durations, ReadIso8601) {
+TEST(Duration, ReadsIso8601) {
   expect_all({
       {"PT1H", 0, 1h},
       {"PT30S", 0, 30s},
@@ -98,7 +98,7 @@ TEST(Durations, ReadIso8601) {
   });
 }
 
-TEST(Durations, HaveAFractionInTheLastNumberOfIso8601) {
+TEST(Duration, ReadsAFractionInTheLastNumberOfIso8601) {
   expect_all({
       {"PT0.5S", 0, 500ms},
       {"PT0,5S", 0, 500ms},
@@ -112,7 +112,7 @@ TEST(Durations, HaveAFractionInTheLastNumberOfIso8601) {
   });
 }
 
-TEST(Durations, AreRefusedWithTheTextAndTheByte) {
+TEST(Duration, NamesTheByteOfAnErrorInMalformedText) {
   struct Row {
     const char* text;
     const char* code;
@@ -174,22 +174,22 @@ TEST(Durations, AreRefusedWithTheTextAndTheByte) {
   }
 }
 
-TEST(Durations, AreShownInErrorsAsPrintableTextThatIsNotLong) {
+TEST(Duration, ShowsAShortPrintableExcerptInAnError) {
   EXPECT_EQ(Span::parse("1.5h").error().message,
-            "\"1.5h\" is no duration: only whole numbers stand before a unit; PT1.5H may have a "
-            "fraction (byte 1)");
+            "\"1.5h\" is not a duration: only a whole number may stand before a unit; for a "
+            "fraction use ISO 8601, such as PT1.5H (byte 1)");
   EXPECT_THAT(Span::parse("5 \xff\n\x1b").error().message, HasSubstr("\"5 ???\""));
   EXPECT_LT(Span::parse(std::string(1'000'000, 'x')).error().message.size(), 200U);
   EXPECT_LT(Span::parse("1" + std::string(1'000'000, 'x')).error().message.size(), 200U);
 }
 
-TEST(Durations, MayLastAHundredYears) {
+TEST(Duration, MayLastAHundredYears) {
   for (const char* text : {"P100Y", "P1200M", "36525d", "3155760000000", "P99Y12M"}) {
     EXPECT_TRUE(Span::parse(text)) << text;
   }
 }
 
-TEST(Durations, AreEqualWhenTheyMeanTheSame) {
+TEST(Duration, EqualsAnotherSpellingOfTheSameSpan) {
   EXPECT_EQ(Span::parse("PT60S"), Span::parse("1m"));
   EXPECT_EQ(Span::parse("P1Y"), Span::parse("P12M"));
   EXPECT_NE(Span::parse("P1M"), Span::parse("P30D"));
@@ -198,7 +198,7 @@ TEST(Durations, AreEqualWhenTheyMeanTheSame) {
   EXPECT_FALSE(Span::parse("1ms")->is_zero());
 }
 
-TEST(Durations, EndAtAMomentOfTheCalendar) {
+TEST(Duration, AddsMonthsByTheCalendar) {
   struct Row {
     const char* start;
     const char* span;
@@ -227,7 +227,7 @@ TEST(Durations, EndAtAMomentOfTheCalendar) {
   }
 }
 
-TEST(Durations, EndWithinTheYearsThatCanBeWritten) {
+TEST(Duration, EndsInTheYear9999AtTheLatest) {
   const Span century = *Span::parse("P100Y");
   const Span months = {.months = std::numeric_limits<int>::max()};
   const Span all = {.fixed = Duration::max()};

@@ -19,19 +19,19 @@ constexpr std::array kAll = {Vocabulary::kDirektiv, Vocabulary::kSteep, Vocabula
 
 Span span(Duration fixed) { return {.fixed = fixed}; }
 
-TEST(RetryVocabularies, AreInTheOrderOfTheirNames) {
+TEST(Vocabularies, HaveTheNamesOfFiveSystems) {
   std::vector<std::string_view> names;
   for (const Vocabulary one : kAll) names.push_back(retry_vocabulary(one).name);
   EXPECT_THAT(names, ElementsAre("direktiv", "steep", "temporal", "stevora", "zart"));
 }
 
-TEST(RetryVocabularies, AreFoundByTheirNames) {
+TEST(Vocabularies, AreFoundByTheirNames) {
   for (const Vocabulary one : kAll) EXPECT_EQ(vocabulary_named(retry_vocabulary(one).name), one);
   EXPECT_EQ(vocabulary_named("Steep"), std::nullopt);
   EXPECT_EQ(vocabulary_named(""), std::nullopt);
 }
 
-TEST(RetryVocabularies, HaveDefaultsWithinTheirOwnBounds) {
+TEST(Vocabularies, HaveDefaultsWithinTheirLimits) {
   for (const Vocabulary one : kAll) {
     for (const RetryKey& key : retry_vocabulary(one).keys) {
       if (key.otherwise.empty()) continue;
@@ -48,7 +48,7 @@ TEST(RetryVocabularies, HaveDefaultsWithinTheirOwnBounds) {
   }
 }
 
-TEST(DefaultPolicies, AreThoseOfTheDocuments) {
+TEST(Vocabularies, HaveTheDefaultPoliciesOfTheirSystems) {
   EXPECT_FALSE(default_policy(Vocabulary::kDirektiv));
   EXPECT_FALSE(default_policy(Vocabulary::kZart));
 
@@ -78,7 +78,7 @@ TEST(DefaultPolicies, AreThoseOfTheDocuments) {
   EXPECT_EQ(stevora.window, std::nullopt);
 }
 
-TEST(RetryVocabularies, SayWhenThePolicyIsAskedAndWhatItRaises) {
+TEST(Vocabularies, DefineWhenAPolicyAppliesAndWhichErrorItRaises) {
   const std::array expected = {std::pair(Asked::kAfterCatch, UsedUp::kExceeded),
                                std::pair(Asked::kBeforeCatch, UsedUp::kLast),
                                std::pair(Asked::kBeforeCatch, UsedUp::kLast),
@@ -90,7 +90,7 @@ TEST(RetryVocabularies, SayWhenThePolicyIsAskedAndWhatItRaises) {
   }
 }
 
-TEST(Attempts, AreCountedAsEachVocabularyDoes) {
+TEST(Vocabularies, CountAttemptsAsTheirSystemsDo) {
   struct Row {
     Vocabulary vocabulary;
     int64_t written;
@@ -116,7 +116,7 @@ TEST(Attempts, AreCountedAsEachVocabularyDoes) {
   }
 }
 
-TEST(MaxDelays, OfSteepNeedAGrowingDelay) {
+TEST(Vocabularies, IgnoreTheMaximumDelayOfSteepUnlessTheDelayGrows) {
   for (const auto& [factor, max] :
        {std::pair(0.5, std::optional<Span>()), std::pair(1.0, std::optional<Span>()),
         std::pair(1.5, std::optional(span(10s)))}) {
@@ -126,14 +126,14 @@ TEST(MaxDelays, OfSteepNeedAGrowingDelay) {
   }
 }
 
-TEST(MaxDelays, OfTemporalAre100TimesTheFirst) {
+TEST(Vocabularies, LimitTheDelayOfTemporalTo100TimesTheFirst) {
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = span(5s)}).max_delay, span(500s));
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = Span{.months = 1}}).max_delay,
             Span{.months = 100});
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.max_delay = span(7s)}).max_delay, span(7s));
 }
 
-TEST(ZartsText, IsReadWithWhiteSpaceOrWithout) {
+TEST(Vocabularies, ReadTheTextOfZartWithOrWithoutWhiteSpace) {
   for (const char* text :
        {"fixed(3, 1s)", "fixed(3,1s)", " fixed ( 3 , 1 s ) ", "fixed(3, PT1S)"}) {
     const Result<RetryPolicy> policy = parse_retry_text(text);
@@ -148,16 +148,16 @@ TEST(ZartsText, IsReadWithWhiteSpaceOrWithout) {
   EXPECT_EQ(parse_retry_text("fixed(2147483647, 1d 2h)")->delay, span(26h));
 }
 
-TEST(ZartsText, LeavesTimeoutsAlone) {
+TEST(Vocabularies, RetryNoTimeoutsInZart) {
   const RetryPolicy policy = parse_retry_text("fixed(3, 1s)").value();
   EXPECT_TRUE(policy.covers("card.declined"));
   for (const char* code : {"scheduleToClose", "startToClose", "heartbeat", "scheduleToStart"}) {
     EXPECT_FALSE(policy.covers(std::string("millrace.timeout.") + code)) << code;
   }
-  EXPECT_FALSE(policy.covers("direktiv.stateTimeout")) << "that of a wait for an event";
+  EXPECT_FALSE(policy.covers("direktiv.stateTimeout")) << "the timeout of a wait for an event";
 }
 
-TEST(ZartsText, IsRefusedWithWhatIsWrong) {
+TEST(Vocabularies, ReportWhatIsWrongWithATextOfZart) {
   struct Row {
     const char* text;
     const char* code;
@@ -165,38 +165,39 @@ TEST(ZartsText, IsRefusedWithWhatIsWrong) {
   };
   for (const Row& row : std::vector<Row>{
            {"", "retry.malformed",
-            "\"\" is no retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
+            "\"\" is not a retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
            {"often", "retry.malformed",
-            "\"often\" is no retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
+            "\"often\" is not a retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
            {"fixed(3, 1s", "retry.malformed",
-            "\"fixed(3, 1s\" is no retry policy: its `)` is missing; within {…} it must stand in "
-            "quotes, for its comma"},
+            "\"fixed(3, 1s\" is not a retry policy: its `)` is missing; inside {…} put the policy "
+            "in quotes, because it contains a comma"},
            {"fixed(3)", "retry.malformed",
-            "\"fixed(3)\" is no retry policy: write fixed(attempts, delay), such as fixed(3, 1s)"},
+            "\"fixed(3)\" is not a retry policy: write fixed(attempts, delay), such as fixed(3, "
+            "1s)"},
            {"exponential(3, 1s)", "retry.malformed",
-            "\"exponential(3, 1s)\" is no retry policy: there is no \"exponential\", only "
-            "fixed(attempts, delay); waits that grow are written as a mapping with the keys of "
-            "another vocabulary"},
+            "\"exponential(3, 1s)\" is not a retry policy: \"exponential\" is unknown; only "
+            "fixed(attempts, delay) is valid; for waits that grow, write a mapping with the keys "
+            "of another vocabulary"},
            {"fixed(0, 1s)", "retry.malformed",
-            "\"fixed(0, 1s)\" is no retry policy: the attempts are \"0\"; they must be a number "
-            "between 1 and 2147483647"},
+            "\"fixed(0, 1s)\" is not a retry policy: the attempts are \"0\", expected a number "
+            "from 1 to 2147483647"},
            {"fixed(2147483648, 1s)", "retry.malformed",
-            "\"fixed(2147483648, 1s)\" is no retry policy: the attempts are \"2147483648\"; they "
-            "must be a number between 1 and 2147483647"},
+            "\"fixed(2147483648, 1s)\" is not a retry policy: the attempts are \"2147483648\", "
+            "expected a number from 1 to 2147483647"},
            {"fixed(1.5, 1s)", "retry.malformed",
-            "\"fixed(1.5, 1s)\" is no retry policy: the attempts are \"1.5\"; they must be a "
-            "number "
-            "between 1 and 2147483647"},
+            "\"fixed(1.5, 1s)\" is not a retry policy: the attempts are \"1.5\", expected a number "
+            "from 1 to 2147483647"},
            {"fixed(99999999999999999999, 1s)", "retry.malformed",
-            "\"fixed(99999999999999999999, 1s)\" is no retry policy: the attempts are "
-            "\"99999999999999999999\"; they must be a number between 1 and 2147483647"},
+            "\"fixed(99999999999999999999, 1s)\" is not a retry policy: the attempts are "
+            "\"99999999999999999999\", expected a number from 1 to 2147483647"},
            {"fixed(3, 1s, 2)", "duration.malformed",
-            "\"1s, 2\" is no duration: a number must stand here (byte 2)"},
-           {"fixed(3, )", "duration.malformed", "\"\" is no duration: it is empty (byte 0)"},
+            "\"1s, 2\" is not a duration: expected a number here (byte 2)"},
+           {"fixed(3, )", "duration.malformed", "\"\" is not a duration: it is empty (byte 0)"},
            {"fixed(3, -1s)", "duration.negative",
-            "\"-1s\" is no duration: it must not be negative (byte 0)"},
+            "\"-1s\" is not a duration: it must not be negative (byte 0)"},
            {"fixed(3, 1 week)", "duration.unit",
-            "\"1 week\" is no duration: \"week\" is no unit; write ms, s, m, h or d (byte 2)"},
+            "\"1 week\" is not a duration: \"week\" is not a unit; write ms, s, m, h or d (byte "
+            "2)"},
        }) {
     const Result<RetryPolicy> policy = parse_retry_text(row.text);
     ASSERT_FALSE(policy) << row.text;
@@ -205,11 +206,11 @@ TEST(ZartsText, IsRefusedWithWhatIsWrong) {
   }
 }
 
-TEST(TimeoutKeys, SayEachTimeoutOnceInEachVocabulary) {
-  std::set<std::pair<Vocabulary, TimeoutKind>> said;
+TEST(Vocabularies, HaveOneKeyForEachTimeout) {
+  std::set<std::pair<Vocabulary, TimeoutKind>> found;
   std::set<std::string_view> names;
   for (const TimeoutKey& key : kActionTimeouts) {
-    EXPECT_TRUE(said.emplace(key.vocabulary, key.kind).second) << key.name;
+    EXPECT_TRUE(found.emplace(key.vocabulary, key.kind).second) << key.name;
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
   }
 }

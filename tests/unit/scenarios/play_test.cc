@@ -1,4 +1,4 @@
-// Scenarios on their stage: time, what is given, and that what did not come true is told.
+// Running scenarios: virtual time, given events and commands, and reports of failed expectations.
 #include "scenarios/play.h"
 
 #include <fmt/format.h>
@@ -25,10 +25,10 @@ states:
     catch: [{error: direktiv.stateTimeout, transition: lost}]
   - {id: rest, type: delay, duration: 1d, transition: ship}
   - {id: ship, type: generateEvent, event: {type: shipped, source: /order, data: {n: jq(.amount)}}}
-  - {id: lost, type: error, error: order.lost, message: nobody paid}
+  - {id: lost, type: error, error: order.lost, message: it was not paid}
 )";
 
-/// The outcome of the only scenario, whose lines are given without their indentation.
+/// The outcome of a file with one scenario. `lines` are its lines without their indentation.
 PlayOutcome outcome_of(const std::string& workflow, const std::string& lines,
                        const PlayLimits& limits = {}) {
   std::string text = "scenarios:\n  - name: x\n    ";
@@ -40,7 +40,7 @@ PlayOutcome outcome_of(const std::string& workflow, const std::string& lines,
   return play(file.scenarios.at(0), file.workflows, none, limits);
 }
 
-/// `line:column path: message` of each mismatch, the scenario beginning in line 1.
+/// `line:column path: message` of each mismatch; the scenario starts in line 1.
 std::string mismatches(const PlayOutcome& outcome) {
   std::string text;
   for (const Mismatch& one : outcome.mismatches) {
@@ -53,7 +53,7 @@ constexpr const char* kPaidAfterHalfAnHour =
     "start: {input: {customer: c-1}}\n"
     "given: [{at: 30m, event: {type: paid, source: /s, customer: c-1, data: {amount: 5}}}]\n";
 
-TEST(Play, PassesTheTimeOfADayAtOnce) {
+TEST(Play, PassesVirtualTimeAtOnce) {
   const PlayOutcome outcome =
       outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) +
                              "expect:\n"
@@ -75,32 +75,32 @@ TEST(Play, CountsMonthsByTheCalendar) {
   EXPECT_EQ(mismatches(outcome_of(months, "start: {}\nexpect: {took: 30d}")), "");  // September
 }
 
-TEST(Play, TellsWhatDidNotComeTrueWhereItWasExpected) {
+TEST(Play, ReportsAFailedExpectationAtItsPosition) {
   struct Row {
     const char* expected;
-    const char* told;
+    const char* message;
   };
   const Row rows[] = {
-      {"status: failed", "wanted \"failed\", got \"complete\""},
-      {"states: [wait, lost]", "wanted [\"wait\",\"lost\"], got [\"wait\",\"rest\",\"ship\"]"},
-      {"states: []", "wanted [], got [\"wait\",\"rest\",\"ship\"]"},
-      {"output: {amount: 6}", ".amount: wanted 6, got 5"},
-      {"output: {}", ".amount: not wanted, got 5"},
-      {"outputContains: {x: 1}", ".x: wanted 1, but it is not there"},
-      {"error: {code: order.lost}", "there is no error, the instance is complete"},
-      {"published: []", "wanted [], got [{"},
-      {"published: [{type: shopped}]", "[0].type: wanted \"shopped\", got \"shipped\""},
-      {"published: [{data: {n: 5}}, {}]", "wanted [{\"data\":{\"n\":5}},{}], got [{"},
-      {"took: 30m", "wanted 30m, got 1d30m"},
-      {"took: 0s", "wanted 0s, got 1d30m"},
-      {"instances: 2", "wanted 2, got 1"},
+      {"status: failed", "expected \"failed\", got \"complete\""},
+      {"states: [wait, lost]", "expected [\"wait\",\"lost\"], got [\"wait\",\"rest\",\"ship\"]"},
+      {"states: []", "expected [], got [\"wait\",\"rest\",\"ship\"]"},
+      {"output: {amount: 6}", ".amount: expected 6, got 5"},
+      {"output: {}", ".amount: not expected, got 5"},
+      {"outputContains: {x: 1}", ".x: expected 1, but it is missing"},
+      {"error: {code: order.lost}", "the instance has no error; its status is complete"},
+      {"published: []", "expected [], got [{"},
+      {"published: [{type: shopped}]", "[0].type: expected \"shopped\", got \"shipped\""},
+      {"published: [{data: {n: 5}}, {}]", "expected [{\"data\":{\"n\":5}},{}], got [{"},
+      {"took: 30m", "expected 30m, got 1d30m"},
+      {"took: 0s", "expected 0s, got 1d30m"},
+      {"instances: 2", "expected 2, got 1"},
   };
   for (const Row& row : rows) {
     const PlayOutcome outcome =
         outcome_of(kOrder, fmt::format("{}expect: {{{}}}", kPaidAfterHalfAnHour, row.expected));
     EXPECT_FALSE(outcome.passed()) << row.expected;
     EXPECT_EQ(outcome.mismatches.size(), 1U) << row.expected;
-    EXPECT_THAT(mismatches(outcome), HasSubstr(row.told));
+    EXPECT_THAT(mismatches(outcome), HasSubstr(row.message));
     const std::string aspect(row.expected, std::string_view(row.expected).find(':'));
     EXPECT_THAT(mismatches(outcome), HasSubstr("scenarios[0].expect." + aspect));
     EXPECT_TRUE(mismatches(outcome).starts_with("3:")) << mismatches(outcome);
@@ -112,16 +112,16 @@ TEST(Play, TellsWhatDidNotComeTrueWhereItWasExpected) {
   }
 }
 
-TEST(Play, TellsThemInTheOrderOfTheFile) {
+TEST(Play, ReportsFailedExpectationsInTheOrderOfTheFile) {
   EXPECT_EQ(
       mismatches(outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) + "expect:\n"
                                                                         "  took: 1h\n"
                                                                         "  status: failed\n")),
-      "4:13 scenarios[0].expect.took: wanted 1h, got 1d30m\n"
-      "5:15 scenarios[0].expect.status: wanted \"failed\", got \"complete\"\n");
+      "4:13 scenarios[0].expect.took: expected 1h, got 1d30m\n"
+      "5:15 scenarios[0].expect.status: expected \"failed\", got \"complete\"\n");
 }
 
-TEST(Play, GivesEventsAsABrokerWould) {
+TEST(Play, DeliversEventsLikeABroker) {
   const auto states = [](const std::string& given) {
     return mismatches(outcome_of(kOrder,
                                  "start: {input: {customer: c-1}}\n"
@@ -131,27 +131,27 @@ TEST(Play, GivesEventsAsABrokerWould) {
   EXPECT_EQ(states("  - {at: 59m, event: {type: paid, source: /s, customer: c-1}}\n"), "");
   EXPECT_THAT(states("  - {at: 1h, event: {type: paid, source: /s, customer: c-1}}\n"),
               HasSubstr("got [\"wait\",\"lost\"]"))
-      << "the deadline is before it";
+      << "the deadline passes before the event";
   EXPECT_THAT(states("  - {at: 1m, event: {type: paid, source: /s, customer: c-2}}\n"),
               HasSubstr("got [\"wait\",\"lost\"]"));
 }
 
-TEST(Play, EndsWithWhatWaitsForEver) {
+TEST(Play, EndsIfAnInstanceWaitsForEver) {
   const char* const patient =
       "id: order\nstates:\n  - {id: wait, type: consumeEvent, event: {type: paid}}\n";
   EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {status: waiting}")), "");
   EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {took: 1h, output: {}}")),
-            "2:20 scenarios[0].expect.took: it has not ended, the instance is waiting\n"
-            "2:32 scenarios[0].expect.output: there is no output, the instance is waiting\n");
+            "2:20 scenarios[0].expect.took: the instance has not ended; its status is waiting\n"
+            "2:32 scenarios[0].expect.output: the instance has no output; its status is waiting\n");
 }
 
-TEST(Play, EndsWhereItIsTold) {
+TEST(Play, EndsAtTheTimeOfUntil) {
   const std::string start = "start: {input: {customer: c-1}}\n";
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 59m\nexpect: {status: waiting}")), "");
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 1h\nexpect: {status: failed}")), "");
 }
 
-TEST(Play, CancelsTheInstanceThatItIsAbout) {
+TEST(Play, CancelsTheInstanceOfTheScenario) {
   const std::string start = "start: {input: {customer: c-1}}\n";
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "given: [{at: 5m, cancel: true}]\n"
                                                   "expect: {status: cancelled, took: 5m}")),
@@ -165,21 +165,21 @@ TEST(Play, CancelsTheInstanceThatItIsAbout) {
             "1:13 scenarios[0].given[0]: there is no instance of order yet\n");
 }
 
-TEST(Play, SaysThatThereIsNoInstance) {
+TEST(Play, ReportsThatThereIsNoInstance) {
   EXPECT_EQ(mismatches(outcome_of(kOrder,
                                   "given: [{event: {type: paid, source: /s}}]\n"
                                   "expect: {status: complete}")),
             "2:22 scenarios[0].expect.status: there is no instance of order\n");
 }
 
-TEST(Play, TellsTheSameStoryEachTime) {
+TEST(Play, RecordsTheSameStoryEachTime) {
   const auto story = [] {
     return outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) + "expect: {status: failed}").story;
   };
   EXPECT_EQ(story(), story());
 }
 
-TEST(Play, GivesUpAWorkflowThatGoesOnForEver) {
+TEST(Play, AbandonsAWorkflowThatNeverEnds) {
   const char* const ticking = R"(
 id: order
 states:
@@ -188,18 +188,18 @@ states:
 )";
   const std::string lines = "start: {}\nexpect: {status: complete}";
   const std::string endless = mismatches(outcome_of(ticking, lines, {.jumps = 50}));
-  EXPECT_TRUE(endless.starts_with("0:5 : given up after ")) << endless;
-  EXPECT_THAT(endless, HasSubstr("something is due again and again; \"until\" ends a scenario"));
+  EXPECT_TRUE(endless.starts_with("0:5 : abandoned after ")) << endless;
+  EXPECT_THAT(endless, HasSubstr("another deadline is always due; \"until\" ends a scenario"));
   EXPECT_EQ(mismatches(outcome_of(ticking, "start: {}\nuntil: 10s\nexpect: {status: waiting}",
                                   {.jumps = 50})),
             "");
   EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.real_time = Duration(-1)})),
-              HasSubstr("given up after 0s of its time: it takes too long"));
+              HasSubstr("abandoned after 0s of virtual time: it takes too long"));
   EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.interrupted = [] { return true; }})),
               HasSubstr("it takes too long"));
 }
 
-TEST(Play, EndsALoopWithinAMomentAsTheEngineDoes) {
+TEST(Play, EndsALoopWithoutWaitsLikeTheEngine) {
   const char* const spinning = R"(
 id: order
 states:
@@ -211,11 +211,11 @@ states:
                                          "error: {code: millrace.limits.transitions}}");
   ASSERT_EQ(outcome.mismatches.size(), 1U);
   EXPECT_LT(outcome.mismatches[0].message.size(), 1000U);
-  EXPECT_LT(outcome.story.size(), 50U) << "its beginning and its end";
+  EXPECT_LT(outcome.story.size(), 50U) << "the story has only the start and the end of the loop";
   EXPECT_THAT(outcome.story.back(), HasSubstr("ended"));
 }
 
-TEST(Play, EndsAChainOfEventsAsTheEngineDoes) {
+TEST(Play, EndsAChainOfEventsLikeTheEngine) {
   const char* const echoing = R"(
 id: order
 start: {type: event, event: {type: echo}}

@@ -1,4 +1,4 @@
-// The report as text and as XML.
+// The report as text and as JUnit XML.
 #include "scenarios/report.h"
 
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Whether the text is a well-formed document of the XML that a report may be: a declaration, then
-/// one element; names, attributes in double quotes, text, the five entities and decimal references.
+/// Checks whether a text is well-formed XML of the kind that a report uses: a declaration, then one
+/// element; names, attributes in double quotes, text, four entities and one decimal reference.
 class XmlReader {
  public:
   explicit XmlReader(std::string_view text) : rest_(text) {}
@@ -18,7 +18,7 @@ class XmlReader {
     if (!take("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n") || !element()) return false;
     return take("\n") && rest_.empty();
   }
-  /// Where it stopped.
+  /// The text from the first error on.
   std::string rest() const { return std::string(rest_); }
 
  private:
@@ -37,7 +37,7 @@ class XmlReader {
     return take("</") && take(name) && take(">");
   }
 
-  /// Up to the delimiter, which stays.
+  /// Reads up to the delimiter, which is not consumed.
   bool content(char delimiter) {
     while (!rest_.empty() && rest_.front() != delimiter) {
       const auto byte = static_cast<unsigned char>(rest_.front());
@@ -75,8 +75,9 @@ std::string stops_at(const std::string& document) {
 }
 
 std::vector<SuiteReport> some_reports() {
-  const Mismatch wrong{{7, 9}, "scenarios[1].expect.status", "wanted \"failed\", got \"complete\""};
-  const Mismatch second{{8, 9}, "scenarios[1].expect.output", "wanted <1>, got \"\x01&\""};
+  const Mismatch wrong{
+      {7, 9}, "scenarios[1].expect.status", "expected \"failed\", got \"complete\""};
+  const Mismatch second{{8, 9}, "scenarios[1].expect.output", "expected <1>, got \"\x01&\""};
   const Mismatch endless{{9, 5}, "", "given up"};
   Findings findings;
   findings.error("definition.type", "states[0]", {2, 3}, "this is <b>");
@@ -93,27 +94,28 @@ std::vector<SuiteReport> some_reports() {
   };
 }
 
-TEST(Report, HasALineForEachScenarioAndWhatWentWrongBelowIt) {
+TEST(Report, HasALineForEachScenarioAndItsFailuresBelowIt) {
   const auto reports = some_reports();
-  EXPECT_EQ(render_text(reports[0]),
-            "ok     shop/order.test.yaml: is paid (12 ms)\n"
-            "FAILED shop/order.test.yaml: is \"lost\" & <found>\n\xEF\xBF\xBF (1008 ms)\n"
-            "    shop/order.test.yaml:7:9: scenarios[1].expect.status: wanted \"failed\", got "
-            "\"complete\"\n"
-            "    shop/order.test.yaml:8:9: scenarios[1].expect.output: wanted <1>, got \"\x01&\"\n"
-            "    what happened to order:\n"
-            "      0s       ended\n"
-            "FAILED shop/order.test.yaml: turns round (0 ms)\n"
-            "    shop/order.test.yaml:9:5: given up\n");
+  EXPECT_EQ(
+      render_text(reports[0]),
+      "ok     shop/order.test.yaml: is paid (12 ms)\n"
+      "FAILED shop/order.test.yaml: is \"lost\" & <found>\n\xEF\xBF\xBF (1008 ms)\n"
+      "    shop/order.test.yaml:7:9: scenarios[1].expect.status: expected \"failed\", got "
+      "\"complete\"\n"
+      "    shop/order.test.yaml:8:9: scenarios[1].expect.output: expected <1>, got \"\x01&\"\n"
+      "    what happened to order:\n"
+      "      0s       ended\n"
+      "FAILED shop/order.test.yaml: turns round (0 ms)\n"
+      "    shop/order.test.yaml:9:5: given up\n");
   EXPECT_EQ(render_text(reports[1]),
             "./bill.json:2:3: error: states[0]: this is <b> [definition.type]\n");
   EXPECT_EQ(render_summary(reports),
-            "3 scenarios in 2 files: 1 passed, 2 FAILED, 1 file wrong (1.020 s)\n");
+            "3 scenarios in 2 files: 1 passed, 2 FAILED, 1 file with errors (1.020 s)\n");
   EXPECT_EQ(render_summary({{.file = "a", .played = {{"x", {}, {}}}}}),
             "1 scenario in 1 file: 1 passed (0.000 s)\n");
 }
 
-TEST(Report, IsWellFormedXmlWhateverIsInIt) {
+TEST(Report, IsWellFormedXmlWhateverItContains) {
   const std::string document = render_junit(some_reports());
   EXPECT_EQ(stops_at(document), "") << document;
   EXPECT_THAT(document, HasSubstr("<testsuites name=\"millrace\" tests=\"4\" failures=\"2\" "
@@ -124,13 +126,13 @@ TEST(Report, IsWellFormedXmlWhateverIsInIt) {
                                   "file=\"shop/order.test.yaml\" line=\"3\" time=\"0.012\"/>"));
   EXPECT_THAT(document,
               HasSubstr("name=\"is &quot;lost&quot; &amp; &lt;found&gt;&#10;\xEF\xBF\xBD\""));
-  EXPECT_THAT(document, HasSubstr("message=\"scenarios[1].expect.status: wanted &quot;failed"));
+  EXPECT_THAT(document, HasSubstr("message=\"scenarios[1].expect.status: expected &quot;failed"));
   EXPECT_THAT(document, HasSubstr("what happened to order:\n"));
   EXPECT_THAT(document, HasSubstr("classname=\"bill\" name=\"can be read\""));
   EXPECT_THAT(document, HasSubstr("./bill.json:2:3: error: states[0]: this is &lt;b&gt;"));
 }
 
-TEST(Report, IsReadByAReaderThatKnowsWhatIsNotWellFormed) {
+TEST(Report, IsCheckedByAReaderThatRefusesMalformedXml) {
   const std::string head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   EXPECT_EQ(stops_at(head + "<a b=\"1\"><c/>x</a>\n"), "");
   for (const char* bad : {"<a>", "<a></b>", "<a b=1/>", "<a b=\"<\"/>", "<a>&x;</a>", "<a/><b/>",

@@ -1,4 +1,4 @@
-// The format of scenario files: what is read, and that every mistake is a finding at its place.
+// The format of scenario files: what is read, and that every mistake is reported at its position.
 #include "scenarios/scenario_file.h"
 
 #include <fmt/format.h>
@@ -28,12 +28,12 @@ std::string findings_in(const std::string& text) {
   return lines;
 }
 
-/// The findings of one scenario, whose lines stand at column 5 from line 3 on.
+/// The findings of one scenario. `lines` start at column 5 in line 3.
 std::string findings_of(const std::string& lines) {
   return findings_in("scenarios:\n  - name: x\n" + lines);
 }
 
-TEST(ScenarioFileFormat, IsReadWithItsDefaults) {
+TEST(ScenarioFile, IsReadWithItsDefaults) {
   Findings findings;
   const ScenarioFile file = read_scenarios(R"(
 workflows: [order.yaml, bill.yaml]
@@ -63,7 +63,7 @@ scenarios:
 
   const Scenario& first = file.scenarios[0];
   EXPECT_EQ(first.at, (Position{4, 5}));
-  EXPECT_EQ(first.start->workflow, "order") << "the first of the file";
+  EXPECT_EQ(first.start->workflow, "order") << "the first workflow of the file";
   EXPECT_EQ(first.start->input, Json::parse(R"({"n":1})"));
   EXPECT_EQ(first.until->months, 1);
   ASSERT_EQ(first.given.size(), 3U);
@@ -74,7 +74,7 @@ scenarios:
   EXPECT_EQ(event.data, R"({"x":1})");
   EXPECT_EQ(std::get<Event>(first.given[1].what).id, "mine");
   EXPECT_EQ(std::get<Control>(first.given[2].what).verb, Control::Verb::kCancel);
-  EXPECT_EQ(first.given[2].at, *Span::parse("10m")) << "as the one before";
+  EXPECT_EQ(first.given[2].at, *Span::parse("10m")) << "the time of the entry before it";
   ASSERT_EQ(first.expect.size(), 1U);
   EXPECT_EQ(first.expect[0].workflow, "order");
   ASSERT_EQ(first.expect[0].all.size(), 2U);
@@ -86,7 +86,7 @@ scenarios:
   EXPECT_EQ(file.scenarios[1].expect[1].workflow, "order");
 }
 
-TEST(ScenarioFileFormat, FindsEveryMistakeInTheFileAtItsPlace) {
+TEST(ScenarioFile, ReportsEveryMistakeInTheFileAtItsPosition) {
   EXPECT_EQ(findings_in(""), "1:1  definition.empty\n");
   EXPECT_EQ(findings_in("[]"), "1:1  definition.type\n");
   EXPECT_EQ(findings_in("{}"), "1:1 scenarios definition.missing\n");
@@ -107,7 +107,7 @@ TEST(ScenarioFileFormat, FindsEveryMistakeInTheFileAtItsPlace) {
             "3:6 scenarios[0].nam definition.unknown_key\n");
 }
 
-TEST(ScenarioFileFormat, FindsEveryMistakeInAScenarioAtItsPlace) {
+TEST(ScenarioFile, ReportsEveryMistakeInAScenarioAtItsPosition) {
   struct Row {
     const char* lines;
     const char* findings;
@@ -159,14 +159,14 @@ TEST(ScenarioFileFormat, FindsEveryMistakeInAScenarioAtItsPlace) {
   for (const Row& row : rows) EXPECT_EQ(findings_of(row.lines), row.findings) << row.lines;
 }
 
-TEST(ScenarioFileFormat, SaysOfAWrongWorkflowOnlyWhatItCanKnow) {
+TEST(ScenarioFile, ReportsNoErrorThatFollowsFromABrokenWorkflow) {
   EXPECT_EQ(findings_in("workflows: [broken.yaml, order.yaml]\nscenarios:\n"
                         "  - name: a\n    start: {workflow: broken}\n"
                         "    expect: {states: [x], took: soon}\n"),
             "5:33 scenarios[0].expect.took duration.malformed\n");
 }
 
-TEST(ScenarioFileFormat, KnowsItsFilesByTheirNames) {
+TEST(ScenarioFile, IsDetectedByItsName) {
   EXPECT_TRUE(is_scenario_file("order.test.yaml"));
   EXPECT_TRUE(is_scenario_file("order.test.yml"));
   EXPECT_TRUE(is_scenario_file("order.test.json"));

@@ -1,4 +1,4 @@
-// Scenario files as texts, beside workflows as texts.
+// Reads scenario files and workflows from strings.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace millrace {
 
-/// Names of files and what is in them.
+/// The content of files, by file name.
 using Texts = std::map<std::string, std::string>;
 
-/// Reads a scenario file that may be about `order.yaml`, or name others.
+/// Reads a scenario file. Its workflow is `order.yaml` unless it names others.
 inline ScenarioFile read_scenarios(const std::string& text, const Texts& workflows,
                                    Findings& findings) {
   const auto open = [&](const Node& named) -> Result<ApplyWorkflow> {
     const auto found = workflows.find(named.text);
     if (found == workflows.end()) return fail("scenario.file", "there is no such file");
-    return ApplyWorkflow{.space = "default",
+    return ApplyWorkflow{.ns = "default",
                          .text = found->second,
                          .workflow = load_workflow(found->second, nullptr).workflow};
   };

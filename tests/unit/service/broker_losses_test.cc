@@ -1,4 +1,4 @@
-// BrokerLosses: what is shown and counted of what the broker has lost.
+// BrokerLosses: the list and the counters of the messages that the broker has lost.
 #include "orchestrator/service/broker_losses.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ class BrokerLossesTest : public testing::Test {
   BrokerLosses losses{clock, metrics};
 };
 
-TEST_F(BrokerLossesTest, AreShownWithTheirTimeTheirKindAndASentence) {
+TEST_F(BrokerLossesTest, AreListedWithTimeKindAndDetail) {
   EXPECT_EQ(losses.list(), Json::array());
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
   clock.advance(std::chrono::seconds(1));
@@ -33,7 +33,7 @@ TEST_F(BrokerLossesTest, AreShownWithTheirTimeTheirKindAndASentence) {
   const std::pair<BrokerLoss::Kind, const char*> rows[] = {
       {BrokerLoss::Kind::kDropped, "dropped messages 3 to 8"},
       {BrokerLoss::Kind::kTail, "messages 20 to 21"},
-      {BrokerLoss::Kind::kStream, "behind message 30"},
+      {BrokerLoss::Kind::kStream, "after message 30"},
   };
   for (size_t i = 0; i < std::size(rows); ++i) {
     EXPECT_EQ(list[i]["kind"], to_string(rows[i].first));
@@ -41,7 +41,7 @@ TEST_F(BrokerLossesTest, AreShownWithTheirTimeTheirKindAndASentence) {
   }
 }
 
-TEST_F(BrokerLossesTest, AreShownUpToSoManyTheNewestLast) {
+TEST_F(BrokerLossesTest, AreListedUpToALimitNewestLast) {
   for (uint64_t i = 1; i <= BrokerLosses::kShown + 4; ++i) {
     losses.add({.kind = BrokerLoss::Kind::kDropped, .first = i, .last = i});
   }

@@ -1,9 +1,9 @@
-// The definition that tests of this room share.
+// The definition that the tests in this folder share.
 #pragma once
 
 namespace millrace {
 
-/// An instance waits for one event.
+/// An instance of this workflow waits for one event.
 inline constexpr const char* kWaits = R"(
 id: waits
 states:

@@ -1,4 +1,5 @@
-// Queries about groups of eventsAnd starts: what they have in common, what they wait for, by page.
+// Queries for the groups of eventsAnd starts: their correlation, the events that they wait for, and
+// pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,10 +26,10 @@ states:
   GroupQueriesTest() : pairs(apply(kPairs)) {}
 
   static Fingerprint group(uint8_t number) { return {number}; }
-  /// What a cursor says of the group.
+  /// The group as it is written in a cursor.
   static std::string text_of(const Fingerprint& one) { return to_string(InstanceId{one}); }
 
-  /// An event that waits in a group; the counts are not written.
+  /// Stores an event that waits in a group, without changing the counts.
   void add_event(const Fingerprint& to, uint16_t entry, std::optional<TimePoint> expires,
                  const std::string& key = "k1") {
     Event event{.id = "1", .source = "/s", .type = "t"};
@@ -42,7 +43,7 @@ states:
     write_counts(*tx, workflow, to, waiting);
     commit();
   }
-  /// A group of `pairs` with one event.
+  /// Stores a group of `pairs` with one event.
   void add_group(uint8_t number) {
     add_counts(pairs, group(number), {1, 0});
     add_event(group(number), 0, std::nullopt, "k" + std::to_string(number));
@@ -71,7 +72,7 @@ states:
   uint64_t last_event = 0;
 };
 
-TEST_F(GroupQueriesTest, SayWhatTheEventsHaveInCommonAndWhatIsMissing) {
+TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheMissingEvents) {
   add_counts(pairs, group(7), {2, 0});
   add_event(group(7), 0, now + seconds(9));
   add_event(group(7), 0, now + seconds(3));
@@ -79,17 +80,17 @@ TEST_F(GroupQueriesTest, SayWhatTheEventsHaveInCommonAndWhatIsMissing) {
     {"workflow": "pairs", "correlate": {"key": "k1"}, "expiresAt": "2023-11-14T22:13:29.000Z",
      "entries": [{"type": "left", "waiting": 2}, {"type": "right", "waiting": 0}]}],
     "next": null})"))
-      << "of each entry the event counts that came first";
+      << "each entry shows the event that came first";
 }
 
-TEST_F(GroupQueriesTest, ExpireWithTheFirstOfTheirEntries) {
+TEST_F(GroupQueriesTest, ShowTheEarliestExpiryOfTheEntries) {
   add_counts(pairs, group(7), {1, 1});
   add_event(group(7), 0, now + seconds(9));
   add_event(group(7), 1, now + seconds(3));
   EXPECT_EQ(items()[0]["expiresAt"], format_rfc3339(now + seconds(3)));
 }
 
-TEST_F(GroupQueriesTest, OfAStartThatSaysNeitherHaveNoCommonValueAndNoEnd) {
+TEST_F(GroupQueriesTest, OmitCorrelationAndExpiryForAStartWithoutThem) {
   const WorkflowNumber plain = apply(
       "id: plain\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
       "states:\n- {id: end, type: noop}\n");
@@ -116,7 +117,7 @@ TEST_F(GroupQueriesTest, EndAPageAtItsLimit) {
   EXPECT_THAT(sizes(3), ElementsAre(3));
 }
 
-TEST_F(GroupQueriesTest, ComeByWorkflowAndFingerprintAcrossPages) {
+TEST_F(GroupQueriesTest, SortByWorkflowAndFingerprintAcrossPages) {
   const WorkflowNumber other = apply(
       "id: others\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
       "states:\n- {id: end, type: noop}\n");
@@ -130,14 +131,14 @@ TEST_F(GroupQueriesTest, ComeByWorkflowAndFingerprintAcrossPages) {
   EXPECT_EQ(answer(list(1))["next"], "others/" + text_of(group(9)));
 }
 
-TEST_F(GroupQueriesTest, GoOnBehindACursorWhoseGroupOrWorkflowIsGone) {
+TEST_F(GroupQueriesTest, ContinueAfterACursorWhoseGroupOrWorkflowIsGone) {
   for (const uint8_t number : {1, 3}) add_group(number);
   EXPECT_THAT(keys(answer(list(9, "pairs/" + text_of(group(2))))), ElementsAre("k3"));
   EXPECT_THAT(keys(answer(list(9, "deleted/" + text_of(group(2))))), ElementsAre("k1", "k3"));
   EXPECT_THAT(keys(answer(list(9, "quitted/" + text_of(group(2))))), IsEmpty());
 }
 
-TEST_F(GroupQueriesTest, RefuseACursorThatIsNotOneOfThem) {
+TEST_F(GroupQueriesTest, RefuseAMalformedCursor) {
   add_group(1);
   const std::string id = text_of(group(1));
   for (const std::string& cursor : {std::string("nonsense"), std::string("/"),
@@ -148,7 +149,7 @@ TEST_F(GroupQueriesTest, RefuseACursorThatIsNotOneOfThem) {
   EXPECT_EQ(outcome(list(9, "", "none")), "namespace.not_found");
 }
 
-TEST_F(GroupQueriesTest, AreThoseOfTheirNamespace) {
+TEST_F(GroupQueriesTest, ListTheGroupsOfTheNamespaceOnly) {
   add_group(1);
   create_namespace("shop");
   EXPECT_THAT(answer(list(9, "", "shop"))["items"], IsEmpty());
@@ -161,7 +162,7 @@ TEST_F(GroupQueriesTest, ShowNoMoreEntriesThanTheStartHas) {
   EXPECT_EQ(items()[0]["entries"].size(), 1U);
 }
 
-TEST_F(GroupQueriesTest, PassOverADamagedEvent) {
+TEST_F(GroupQueriesTest, SkipADamagedEvent) {
   add_counts(pairs, group(7), {2, 0});
   write_grouped(*tx, {.queue = {.workflow = pairs, .group = group(7)},
                       .number = ++last_event,
@@ -172,7 +173,7 @@ TEST_F(GroupQueriesTest, PassOverADamagedEvent) {
   EXPECT_EQ(items()[0]["expiresAt"], format_rfc3339(now + seconds(3)));
 }
 
-TEST_F(GroupQueriesTest, FailWhereCountsOrADefinitionAreDamaged) {
+TEST_F(GroupQueriesTest, FailOnDamagedCountsAndOnAMissingDefinition) {
   add_group(1);
   damage(Table::kGroups, counts_key(pairs, group(2)));
   EXPECT_EQ(outcome(list(9)), kDamagedRow);
@@ -182,7 +183,7 @@ TEST_F(GroupQueriesTest, FailWhereCountsOrADefinitionAreDamaged) {
   EXPECT_EQ(outcome(list(9)), kDamagedRow);
 }
 
-TEST_F(GroupQueriesTest, FailWhereAReadFails) {
+TEST_F(GroupQueriesTest, FailWhenAReadFails) {
   for (const uint8_t number : {1, 2}) add_group(number);
   expect_each_read_to_count(list(9));
   expect_each_read_to_count(list(1));

@@ -1,4 +1,4 @@
-// Queries about instances: lists by page and filter, one with its calls, its history.
+// Queries for instances: lists by page and filter, one instance with its calls, and its history.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ states:
     };
   }
 
-  /// The numbers of the instances that a list has.
+  /// The numbers of the listed instances.
   std::vector<int> numbers(const InstanceFilter& filter) {
     const Json items = answer(list(filter))["items"];
     std::vector<int> found;
@@ -61,7 +61,8 @@ states:
     return nullptr;
   }
 
-  /// Four instances, a minute between them: 1 and 3 wait, 2 has failed, 4, of `pays`, is complete.
+  /// Stores four instances, started a minute apart: 1 and 3 wait, 2 has failed, and 4, an instance
+  /// of `pays`, is complete.
   void store_four() {
     store(waiting_instance(waits, 1));
     now += minutes(1);
@@ -71,7 +72,7 @@ states:
     now += minutes(1);
     store(ended(waiting_instance(pays, 4), InstanceStatus::kComplete));
   }
-  /// One that waits for three calls.
+  /// An instance that waits for three calls.
   Instance paying(uint8_t number) const {
     Instance instance = waiting_instance(pays, number);
     instance.calls.resize(3);
@@ -85,7 +86,7 @@ states:
 
 // Lists.
 
-TEST_F(InstanceQueriesTest, ListLivingAndEndedOnesNewestFirst) {
+TEST_F(InstanceQueriesTest, ListLiveAndEndedInstancesNewestFirst) {
   store_four();
   EXPECT_THAT(numbers({}), ElementsAre(4, 3, 2, 1));
 }
@@ -107,11 +108,11 @@ TEST_F(InstanceQueriesTest, EndAPageAtItsLimit) {
   EXPECT_THAT(of_size(5), ElementsAre(4));
 }
 
-TEST_F(InstanceQueriesTest, GoOnBehindAnInstanceThatIsGone) {
+TEST_F(InstanceQueriesTest, ContinueAfterACursorWhoseInstanceIsGone) {
   store_four();
   const std::string cursor = to_string(numbered_id(3));
-  Instance gone = *read_instance(*tx, space, numbered_id(3)).value();
-  ASSERT_TRUE(erase_parts(*tx, space, gone.id));
+  Instance gone = *read_instance(*tx, ns, numbered_id(3)).value();
+  ASSERT_TRUE(erase_parts(*tx, ns, gone.id));
   commit();
   EXPECT_THAT(numbers({.cursor = cursor}), ElementsAre(2, 1));
 }
@@ -129,7 +130,7 @@ TEST_F(InstanceQueriesTest, FilterByWorkflowStatusAndTime) {
               ElementsAre(3));
 }
 
-TEST_F(InstanceQueriesTest, NameANextPageOnlyWhereItHasOneThatPassesTheFilter) {
+TEST_F(InstanceQueriesTest, NameANextPageOnlyIfItHasAnInstanceThatMatches) {
   store_four();
   InstanceFilter filter{.statuses = {InstanceStatus::kWaiting}, .limit = 1};
   const Json first = answer(list(filter));
@@ -140,10 +141,10 @@ TEST_F(InstanceQueriesTest, NameANextPageOnlyWhereItHasOneThatPassesTheFilter) {
   EXPECT_EQ(second["next"], nullptr);
 }
 
-TEST_F(InstanceQueriesTest, AreThoseOfTheirNamespace) {
+TEST_F(InstanceQueriesTest, FindTheInstancesOfTheNamespaceOnly) {
   store_four();
   Instance other = waiting_instance(waits, 9);
-  other.space = create_namespace("shop");
+  other.ns = create_namespace("shop");
   store(other);
   EXPECT_THAT(numbers({}), ElementsAre(4, 3, 2, 1));
   EXPECT_EQ(answer(list({}, "shop"))["items"].size(), 1U);
@@ -152,7 +153,7 @@ TEST_F(InstanceQueriesTest, AreThoseOfTheirNamespace) {
   EXPECT_EQ(outcome(one(4, "shop")), "instance.not_found");
 }
 
-TEST_F(InstanceQueriesTest, RefuseWhatNamesNothing) {
+TEST_F(InstanceQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(list({}, "none")), "namespace.not_found");
   EXPECT_EQ(outcome(list({.workflow = "none"})), "workflow.not_found");
   EXPECT_EQ(outcome(list({.cursor = "nonsense"})), "id.malformed");
@@ -162,9 +163,9 @@ TEST_F(InstanceQueriesTest, RefuseWhatNamesNothing) {
   EXPECT_EQ(outcome(history(1, "none")), "namespace.not_found");
 }
 
-// What a list shows of an instance.
+// The fields of an instance in a list.
 
-TEST_F(InstanceQueriesTest, ListWhereAnInstanceStands) {
+TEST_F(InstanceQueriesTest, ListTheStatusAndTheStateOfAnInstance) {
   store(waiting_instance(waits, 1));
   EXPECT_EQ(item(1), (Json{{"id", "00000000-0000-0000-0000-000000000001"},
                            {"workflow", "waits"},
@@ -174,14 +175,14 @@ TEST_F(InstanceQueriesTest, ListWhereAnInstanceStands) {
                            {"startedAt", "2023-11-14T22:13:20.000Z"}}));
 }
 
-TEST_F(InstanceQueriesTest, ListWhatElseIsKnownOfAnInstance) {
-  Instance living = waiting_instance(waits, 1);
-  living.run = 2;
-  living.caller = Caller{.instance = numbered_id(7)};
-  living.timers = {{TimerKind::kRetry, start + seconds(1)},
-                   {TimerKind::kKill, start + seconds(3)},
-                   {TimerKind::kStateTimeout, start + seconds(2)}};
-  store(living);
+TEST_F(InstanceQueriesTest, ListTheOptionalFieldsOfAnInstance) {
+  Instance live = waiting_instance(waits, 1);
+  live.run = 2;
+  live.caller = Caller{.instance = numbered_id(7)};
+  live.timers = {{TimerKind::kRetry, start + seconds(1)},
+                 {TimerKind::kKill, start + seconds(3)},
+                 {TimerKind::kStateTimeout, start + seconds(2)}};
+  store(live);
   Instance failed = ended(waiting_instance(waits, 2), InstanceStatus::kFailed);
   failed.error = Error{"card.refused", "no money"};
   failed.failed_state = "wait";
@@ -200,13 +201,13 @@ TEST_F(InstanceQueriesTest, ListWhatElseIsKnownOfAnInstance) {
   EXPECT_FALSE(end.contains("run") || end.contains("parent") || end.contains("deadline"));
 }
 
-TEST_F(InstanceQueriesTest, WithholdWhatASealedInstanceHolds) {
+TEST_F(InstanceQueriesTest, WithholdTheDataOfASealedInstance) {
   Instance sealed = ended(waiting_instance(waits, 1), InstanceStatus::kFailed);
   sealed.error = Error{"card.refused", "4711"};
   sealed.sealed = true;
   sealed.last_history = 1;
   write_history(*tx, 1,
-                {.space = space,
+                {.ns = ns,
                  .instance = sealed.id,
                  .records = {{.time = now,
                               .kind = HistoryKind::kRaised,
@@ -239,21 +240,22 @@ TEST_F(InstanceQueriesTest, ListADamagedInstanceInItsPlace) {
   EXPECT_EQ(answer(list({.limit = 2}))["next"], to_string(numbered_id(3)));
 }
 
-TEST_F(InstanceQueriesTest, LeaveOutDamagedInstancesWhereAFilterAsksWhatTheyAre) {
+TEST_F(InstanceQueriesTest, LeaveOutDamagedInstancesIfAFilterIsSet) {
   store_four();
   damage(Table::kLive, head_key(waiting_instance(waits, 3)));
   EXPECT_THAT(numbers({.workflow = "waits"}), ElementsAre(2, 1));
   EXPECT_THAT(numbers({.statuses = {InstanceStatus::kWaiting}}), ElementsAre(1));
 }
 
-TEST_F(InstanceQueriesTest, ListAnInstanceAsDamagedThatItsDefinitionDoesNotFit) {
+TEST_F(InstanceQueriesTest, ListAnInstanceAsDamagedIfItDoesNotFitItsDefinition) {
   Instance elsewhere = waiting_instance(waits, 1);
   elsewhere.state = 1;
   store(elsewhere);
   store(waiting_instance(pays, 2));
   drop(Table::kDefinitions, definition_key({pays, 1}));
   EXPECT_EQ(item(1)["status"], "damaged");
-  EXPECT_THAT(item(1)["damage"].get<std::string>(), HasSubstr("a state that its workflow lacks"));
+  EXPECT_THAT(item(1)["damage"].get<std::string>(),
+              HasSubstr("a state that its workflow does not have"));
   EXPECT_EQ(item(2)["status"], "damaged");
   EXPECT_THAT(item(2)["damage"].get<std::string>(), HasSubstr("missing"));
   EXPECT_EQ(outcome(one(1)), kDamagedRow);
@@ -262,11 +264,11 @@ TEST_F(InstanceQueriesTest, ListAnInstanceAsDamagedThatItsDefinitionDoesNotFit) 
 
 // One instance.
 
-TEST_F(InstanceQueriesTest, ShowALivingInstanceWithItsDataAndItsInput) {
-  Instance living = waiting_instance(waits, 1);
-  living.data = Json{{"paid", true}};
-  living.attempt = 3;
-  store(living);
+TEST_F(InstanceQueriesTest, ShowALiveInstanceWithItsDataAndItsInput) {
+  Instance live = waiting_instance(waits, 1);
+  live.data = Json{{"paid", true}};
+  live.attempt = 3;
+  store(live);
   Json expected = item(1);
   expected["input"] = {{"number", 1}};
   expected["data"] = {{"paid", true}};
@@ -285,7 +287,7 @@ TEST_F(InstanceQueriesTest, ShowAnEndedInstanceWithItsOutput) {
   EXPECT_EQ(answer(one(1)), expected);
 }
 
-TEST_F(InstanceQueriesTest, CountTheAttemptsOfTheStateThatFailed) {
+TEST_F(InstanceQueriesTest, ShowTheAttemptOfTheStateThatFailed) {
   Instance failed = ended(waiting_instance(waits, 1), InstanceStatus::kFailed);
   failed.failed_attempt = 4;
   store(failed);
@@ -293,13 +295,13 @@ TEST_F(InstanceQueriesTest, CountTheAttemptsOfTheStateThatFailed) {
   Instance going_on = waiting_instance(waits, 2);
   going_on.failed_attempt = 4;
   store(going_on);
-  EXPECT_EQ(answer(one(2))["attempt"], 1) << "it has not ended";
+  EXPECT_EQ(answer(one(2))["attempt"], 1) << "the instance has not ended";
 }
 
-TEST_F(InstanceQueriesTest, SayWhereALivingInstanceDoesNotFitItsState) {
-  Instance living = waiting_instance(waits, 1);
-  living.listeners = {{.entry = 5, .filter = {.type = "paid"}}};
-  store(living);
+TEST_F(InstanceQueriesTest, ShowWhyALiveInstanceDoesNotFitItsState) {
+  Instance live = waiting_instance(waits, 1);
+  live.listeners = {{.entry = 5, .filter = {.type = "paid"}}};
+  store(live);
   const Json shown = answer(one(1));
   EXPECT_THAT(shown["damage"].get<std::string>(), HasSubstr("it listens for event 5"));
   EXPECT_EQ(shown["data"], (Json{{"number", 1}}));
@@ -307,21 +309,21 @@ TEST_F(InstanceQueriesTest, SayWhereALivingInstanceDoesNotFitItsState) {
   EXPECT_FALSE(answer(one(2)).contains("damage"));
 }
 
-TEST_F(InstanceQueriesTest, JudgeTimersByTheTimeOfTheStore) {
-  Instance living = waiting_instance(waits, 1);
-  living.timers = {{TimerKind::kKill, start + std::chrono::years(250)}};
-  store(living);
+TEST_F(InstanceQueriesTest, CheckTimersAgainstTheEngineTimeOfTheStore) {
+  Instance live = waiting_instance(waits, 1);
+  live.timers = {{TimerKind::kKill, start + std::chrono::years(250)}};
+  store(live);
   EXPECT_TRUE(answer(one(1)).contains("damage"));
   write_engine_time(*tx, start + std::chrono::years(100));
   commit();
   EXPECT_FALSE(answer(one(1)).contains("damage"));
 }
 
-TEST_F(InstanceQueriesTest, FailWhereARowOfTheInstanceIsDamaged) {
-  const Instance living = waiting_instance(waits, 1);
-  std::string key = head_key(living);
+TEST_F(InstanceQueriesTest, FailOnADamagedRowOfTheInstance) {
+  const Instance live = waiting_instance(waits, 1);
+  std::string key = head_key(live);
   for (const Part part : {Part::kData, Part::kInput, Part::kHead}) {
-    store(living);
+    store(live);
     key.back() = static_cast<char>(part);
     damage(Table::kLive, key);
     EXPECT_EQ(outcome(one(1)), kDamagedRow);
@@ -329,11 +331,11 @@ TEST_F(InstanceQueriesTest, FailWhereARowOfTheInstanceIsDamaged) {
   }
 }
 
-// Its calls.
+// The calls of an instance.
 
-TEST_F(InstanceQueriesTest, SayHowEachCallStands) {
+TEST_F(InstanceQueriesTest, ShowTheStatusOfEachCall) {
   struct Row {
-    const char* said;
+    const char* status;
     Call call;
   };
   using Status = Call::Status;
@@ -341,20 +343,20 @@ TEST_F(InstanceQueriesTest, SayHowEachCallStands) {
   const Row rows[] = {
       {"queued", {.status = Status::kQueued}},
       {"scheduled", {.status = Status::kRunning, .attempt = 1, .outside = true}},
-      {"running", {.status = Status::kRunning, .attempt = 1, .begun = true}},
+      {"running", {.status = Status::kRunning, .attempt = 1, .started = true}},
       {"running", {.status = Status::kRunning, .attempt = 1, .id = task, .outside = true}},
       {"retrying", {.status = Status::kBetween, .attempt = 1, .retry_at = start}},
       {"complete", {.status = Status::kDone, .attempt = 1}},
       {"failed", {.status = Status::kFailed, .attempt = 1}},
   };
-  begun.add(task);
+  started.add(task);
   for (const Row& row : rows) {
     Instance instance = paying(1);
     instance.calls[1] = row.call;
     store(instance);
     const Json shown = answer(one(1));
     EXPECT_EQ(shown["calls"].size(), 3U);
-    EXPECT_EQ(shown["calls"][1]["status"], row.said);
+    EXPECT_EQ(shown["calls"][1]["status"], row.status);
     EXPECT_FALSE(shown.contains("damage")) << shown;
   }
 }
@@ -369,10 +371,10 @@ TEST_F(InstanceQueriesTest, NameTheTaskOrTheInstanceOfTheLastAttempt) {
     {"status": "scheduled", "attempt": 2, "instance": "00000000-0000-0000-0000-000000000046"},
     {"status": "complete", "attempt": 5, "task": "00000000-0000-0000-0000-000000000047"},
     {"status": "queued", "attempt": 0}])"));
-  EXPECT_EQ(answer(one(1))["attempt"], 5) << "the highest of them";
+  EXPECT_EQ(answer(one(1))["attempt"], 5) << "the highest attempt of all calls";
 }
 
-TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheFirstOfAll) {
+TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheEarliestOfAll) {
   Instance instance = paying(1);
   instance.timers = {{TimerKind::kKill, start + seconds(9)}};
   instance.calls[0] = {.status = Call::Status::kRunning, .attempt = 1};
@@ -391,7 +393,8 @@ TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheFirstOfAll) {
   EXPECT_EQ(shown["calls"][1]["nextRetryAt"], format_rfc3339(start + seconds(3)));
   EXPECT_EQ(shown["nextRetryAt"], format_rfc3339(start + seconds(2)));
   EXPECT_EQ(shown["deadline"], format_rfc3339(start + seconds(7)));
-  EXPECT_EQ(item(1)["deadline"], format_rfc3339(start + seconds(9))) << "lists read no calls";
+  EXPECT_EQ(item(1)["deadline"], format_rfc3339(start + seconds(9)))
+      << "a list does not read the calls";
 }
 
 TEST_F(InstanceQueriesTest, ShowTheLastErrorOfACall) {
@@ -411,20 +414,20 @@ TEST_F(InstanceQueriesTest, ShowTheLastErrorOfACall) {
   EXPECT_FALSE(calls[2].contains("lastError"));
 }
 
-// Its history.
+// The history of an instance.
 
 TEST_F(InstanceQueriesTest, ShowTheHistoryRecordByRecord) {
   Instance instance = waiting_instance(waits, 1);
   instance.last_history = 2;
   write_history(
       *tx, 1,
-      {.space = space,
+      {.ns = ns,
        .instance = instance.id,
        .records = {{.time = start, .kind = HistoryKind::kStarted, .detail = Json{{"by", "call"}}},
                    {.time = start, .kind = HistoryKind::kEntered, .state = "wait"}},
        .with_input = {1}});
   write_history(*tx, 2,
-                {.space = space,
+                {.ns = ns,
                  .instance = instance.id,
                  .previous = 1,
                  .records = {{.time = start + seconds(1),
@@ -438,7 +441,7 @@ TEST_F(InstanceQueriesTest, ShowTheHistoryRecordByRecord) {
     {"number": 3, "time": "2023-11-14T22:13:21.000Z", "kind": "paused", "data": {"paid": true}}]})"));
 }
 
-TEST_F(InstanceQueriesTest, FailWhereARowOfTheHistoryIsDamaged) {
+TEST_F(InstanceQueriesTest, FailOnADamagedRowOfTheHistory) {
   Instance instance = waiting_instance(waits, 1);
   instance.last_history = 2;
   store(instance);
@@ -447,12 +450,12 @@ TEST_F(InstanceQueriesTest, FailWhereARowOfTheHistoryIsDamaged) {
   EXPECT_EQ(outcome(history(1)), kDamagedRow);
 }
 
-TEST_F(InstanceQueriesTest, FailWhereAReadFails) {
+TEST_F(InstanceQueriesTest, FailWhenAReadFails) {
   store_four();
   Instance instance = paying(5);
   instance.last_history = 1;
   write_history(*tx, 1,
-                {.space = space,
+                {.ns = ns,
                  .instance = instance.id,
                  .records = {{.time = start, .kind = HistoryKind::kStarted}}});
   store(instance);

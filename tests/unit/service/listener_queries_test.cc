@@ -1,4 +1,4 @@
-// Queries about what waits for events: starts on the first page, then instances, newest first.
+// Queries for listeners: those of starts on the first page, then those of instances, newest first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ states:
 
   ListenerQueriesTest() : waits(apply(kWaits)) {}
 
-  /// An instance that listens for these types.
+  /// An instance that listens for events of these types.
   Instance listening(uint8_t number, const std::vector<std::string>& types) const {
     Instance instance = waiting_instance(waits, number);
     for (const std::string& type : types) {
@@ -41,7 +41,7 @@ states:
     };
   }
   Json items() { return answer(list(100))["items"]; }
-  /// The types that the items of each page of that size listen for.
+  /// The event types of the listeners on each page of that size.
   std::vector<std::vector<std::string>> types(size_t limit) {
     return pages("type", limit, [](auto& queries, auto& view, size_t most, auto cursor) {
       return queries.listeners(view, "default", most, cursor);
@@ -66,13 +66,13 @@ TEST_F(ListenerQueriesTest, ListTheStartOfTheNewestRevision) {
   EXPECT_THAT(items(), IsEmpty());
 }
 
-TEST_F(ListenerQueriesTest, ListWhereAnInstanceListens) {
+TEST_F(ListenerQueriesTest, ListTheListenersOfAnInstance) {
   Instance instance = listening(1, {"paid", "gone"});
   instance.listeners[0].filter.predicates = {
       {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "o1"}};
   instance.timers = {{TimerKind::kStateTimeout, now + seconds(5)}};
   store(instance);
-  store(waiting_instance(waits, 2));  // it listens for nothing
+  store(waiting_instance(waits, 2));  // has no listeners
   EXPECT_EQ(items(), Json::parse(R"([
     {"kind": "instance", "workflow": "waits", "state": "wait", "type": "paid",
      "instance": "00000000-0000-0000-0000-000000000001",
@@ -82,7 +82,7 @@ TEST_F(ListenerQueriesTest, ListWhereAnInstanceListens) {
      "deadline": "2023-11-14T22:13:25.000Z", "context": {}}])"));
 }
 
-TEST_F(ListenerQueriesTest, WithholdWhatASealedInstanceComparesWith) {
+TEST_F(ListenerQueriesTest, WithholdTheFilterValuesOfASealedInstance) {
   Instance instance = listening(1, {"paid"});
   instance.sealed = true;
   instance.listeners[0].filter.predicates = {
@@ -91,7 +91,7 @@ TEST_F(ListenerQueriesTest, WithholdWhatASealedInstanceComparesWith) {
   EXPECT_EQ(items()[0]["context"], (Json{{"order", {{"pattern", "(sealed)"}}}}));
 }
 
-TEST_F(ListenerQueriesTest, ListStartsBeforeInstancesAndTheseNewestFirst) {
+TEST_F(ListenerQueriesTest, ListStartsFirstThenInstancesNewestFirst) {
   apply(kStarts);
   store(listening(1, {"one"}));
   store(listening(2, {"two"}));
@@ -101,16 +101,16 @@ TEST_F(ListenerQueriesTest, ListStartsBeforeInstancesAndTheseNewestFirst) {
               ElementsAre(ElementsAre("left", "right", "three"), ElementsAre("two", "one")));
 }
 
-TEST_F(ListenerQueriesTest, PutAnInstanceAtLeastOnEachPage) {
+TEST_F(ListenerQueriesTest, PutAtLeastOneInstanceOnEachPage) {
   apply(kStarts);
   store(listening(1, {"one", "uno", "un"}));
   store(listening(2, {"two"}));
   EXPECT_THAT(types(1),
               ElementsAre(ElementsAre("left", "right", "two"), ElementsAre("one", "uno", "un")))
-      << "starts, and the listeners of one instance, stay on their page";
+      << "a page is not split within the starts or within the listeners of one instance";
 }
 
-TEST_F(ListenerQueriesTest, NameANextPageOnlyWhereAnotherInstanceListens) {
+TEST_F(ListenerQueriesTest, NameANextPageOnlyIfAnotherInstanceListens) {
   store(waiting_instance(waits, 1));
   store(listening(2, {"two"}));
   EXPECT_EQ(answer(list(1))["next"], nullptr);
@@ -118,7 +118,7 @@ TEST_F(ListenerQueriesTest, NameANextPageOnlyWhereAnotherInstanceListens) {
   EXPECT_EQ(answer(list(1))["next"], to_string(numbered_id(2)));
 }
 
-TEST_F(ListenerQueriesTest, PassOverADamagedInstance) {
+TEST_F(ListenerQueriesTest, SkipADamagedInstance) {
   for (const uint8_t number : {1, 2, 3}) store(listening(number, {std::to_string(number)}));
   damage(Table::kLive, head_key(listening(2, {})));
   Instance elsewhere = listening(3, {"3"});
@@ -127,29 +127,29 @@ TEST_F(ListenerQueriesTest, PassOverADamagedInstance) {
   EXPECT_THAT(types(1), ElementsAre(ElementsAre("1")));
 }
 
-TEST_F(ListenerQueriesTest, AreThoseOfTheirNamespace) {
+TEST_F(ListenerQueriesTest, ListTheListenersOfTheNamespaceOnly) {
   Instance other = listening(1, {"other"});
-  other.space = create_namespace("shop");
+  other.ns = create_namespace("shop");
   store(other);
   EXPECT_THAT(items(), IsEmpty());
   EXPECT_EQ(answer(list(100, "", "shop"))["items"].size(), 1U);
 }
 
-TEST_F(ListenerQueriesTest, RefuseWhatNamesNothing) {
+TEST_F(ListenerQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(list(1, "", "none")), "namespace.not_found");
   EXPECT_EQ(outcome(list(1, "nonsense")), "id.malformed");
 }
 
-TEST_F(ListenerQueriesTest, FailWhereTheDefinitionOfAStartIsDamaged) {
+TEST_F(ListenerQueriesTest, FailOnADamagedDefinitionOfAStart) {
   store(listening(1, {"one"}));
   const Revision starts{apply(kStarts), 1};
   damage(Table::kDefinitions, definition_key(starts));
   EXPECT_EQ(outcome(list(100)), kDamagedRow);
   EXPECT_EQ(outcome(list(100, to_string(numbered_id(9)))), "found")
-      << "behind the first page there are no starts";
+      << "the pages after the first one have no starts";
 }
 
-TEST_F(ListenerQueriesTest, FailWhereAReadFails) {
+TEST_F(ListenerQueriesTest, FailWhenAReadFails) {
   apply(kStarts);
   for (const uint8_t number : {1, 2, 3}) store(listening(number, {"paid", "gone"}));
   store(ended(waiting_instance(waits, 4), InstanceStatus::kComplete));

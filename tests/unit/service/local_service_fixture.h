@@ -1,5 +1,5 @@
-// LocalServiceTest: a LocalService on a world, with a publisher that the test answers for, and
-// with parts and reads of the store that it can make fail.
+// LocalServiceTest: a LocalService on a simulated world. The test answers for the publisher, and
+// can make parts and reads of the store fail.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@
 
 namespace millrace {
 
-/// Keeps what is published; the test says what becomes of it.
+/// Records the published messages; the test completes them.
 class HoldingPublisher final : public Publisher {
  public:
   void publish(NatsMessage message, Done done) override {
@@ -96,7 +96,7 @@ states:
             .info = {{"version", "1"}}};
   }
   void renew() { service = std::make_unique<LocalService>(parts(world.processor())); }
-  /// The process dies and another begins, with a store that was changed meanwhile.
+  /// Restarts the process with a changed store.
   void restart_with(const std::function<void(Transaction& tx)>& change) {
     service.reset();
     world.checks_store = false;
@@ -113,7 +113,7 @@ states:
     });
   }
 
-  /// Publishes so many events; the answer is in `published` once it has come.
+  /// Publishes `count` events. The answer is added to `published`.
   void publish(size_t count, const std::string& ns = "default") {
     std::vector<Event> events;
     for (size_t i = 0; i < count; ++i) {
@@ -128,7 +128,7 @@ states:
     service->verify([report](Result<Json> answer) { report->set_value(std::move(answer)); });
     return report->get_future();
   }
-  /// A read answers so, and fails where the store cannot be read.
+  /// Expects this answer, and an error if the store cannot be read.
   void expect_answer(const std::function<Result<Json>()>& ask, const Result<Json>& expected) {
     ASSERT_TRUE(expected) << expected.error().message;
     EXPECT_EQ(ask(), expected);
@@ -140,14 +140,14 @@ states:
     return result ? std::string() : result.error().code;
   }
 
-  std::function<bool()> on_read;  ///< at each read of the store, on its thread; true: it fails
+  std::function<bool()> on_read;  ///< called on the thread of each read; true: the read fails
   World world;
   HoldingPublisher publisher;
   Metrics metrics;
   BrokerLosses losses{world.clock, metrics};
-  std::string_view failing;  ///< the part that does not work
+  std::string_view failing;  ///< the part that reports an error
   std::vector<std::string> checked;
-  std::optional<Error> wrong;  ///< with each program
+  std::optional<Error> wrong;  ///< the error that the check reports for each program
   Result<Json> letters = Json{{"items", Json::array()}};
   std::optional<NamespaceIdentity> asked_for;
   std::vector<Result<Accepted>> published;

@@ -1,4 +1,4 @@
-// LocalService: the check of the store, on a thread of its own.
+// LocalService: the store check, which runs on its own thread.
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// Holds a thread until it is opened.
+/// Blocks a thread in hold() until open() is called.
 class Gate {
  public:
   void hold() {
@@ -39,7 +39,7 @@ class Gate {
   std::atomic<bool> is_open_ = false;
 };
 
-TEST_F(LocalServiceTest, ChecksTheStoreAsTheLastCommitHasIt) {
+TEST_F(LocalServiceTest, ChecksTheStoreAsOfTheLastCommit) {
   world.apply(kWaits);
   world.start("waits");
   const Result<Json> report = verify().get();
@@ -48,7 +48,7 @@ TEST_F(LocalServiceTest, ChecksTheStoreAsTheLastCommitHasIt) {
   EXPECT_GT(report->at("rows").at("live"), 0);
 }
 
-TEST_F(LocalServiceTest, ReportsWhatDoesNotFitInTheStore) {
+TEST_F(LocalServiceTest, ReportsADamagedRowOfTheStore) {
   restart_with([](Transaction& tx) { tx.put(Table::kVariables, "damaged", "damaged"); });
   const Result<Json> report = verify().get();
   ASSERT_TRUE(report) << report.error().message;
@@ -64,8 +64,8 @@ TEST_F(LocalServiceTest, ReportsAStoreThatCannotBeRead) {
   EXPECT_TRUE(report->at("codes").contains("store.damaged")) << *report;
 }
 
-TEST_F(LocalServiceTest, ReadsNoRowWhereAPageIsDamaged) {
-  world.stored_bytes();  // all rows are in the file now
+TEST_F(LocalServiceTest, ReadsNoRowIfAPageIsDamaged) {
+  world.stored_bytes();  // moves all rows into the file
   world.checks_store = false;
   const auto path = world.environment().folder() / "data.mdb";
   std::ifstream in(path, std::ios::binary);
@@ -73,7 +73,7 @@ TEST_F(LocalServiceTest, ReadsNoRowWhereAPageIsDamaged) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   constexpr size_t kPage = 4'096;
   for (uint64_t page = 2; (page + 1) * kPage <= bytes.size(); ++page) {
-    uint64_t number = 0;  // a page that was ever written begins with its number
+    uint64_t number = 0;  // a page that was written begins with its number
     std::memcpy(&number, bytes.data() + page * kPage, sizeof number);
     if (number == page) file.seekp(static_cast<std::streamoff>(page * kPage)).put('\x7f');
   }
@@ -88,7 +88,7 @@ TEST_F(LocalServiceTest, ReadsNoRowWhereAPageIsDamaged) {
   EXPECT_FALSE(has_read);
 }
 
-TEST_F(LocalServiceTest, ChecksTheStoreOnceAtATime) {
+TEST_F(LocalServiceTest, RunsOneStoreCheckAtATime) {
   Gate gate;
   on_read = [&] {
     gate.hold();
@@ -99,10 +99,10 @@ TEST_F(LocalServiceTest, ChecksTheStoreOnceAtATime) {
   EXPECT_EQ(code_of(verify().get()), "busy");
   gate.open();
   EXPECT_TRUE(first.get());
-  EXPECT_TRUE(verify().get()) << "it may be asked again";
+  EXPECT_TRUE(verify().get()) << "the next check may start now";
 }
 
-/// Waits until that thread of this process sleeps, or has ended.
+/// Waits until a thread of this process sleeps or has ended.
 void wait_until_asleep(pid_t thread) {
   const std::string path = fmt::format("/proc/self/task/{}/stat", thread);
   while (true) {
@@ -114,10 +114,10 @@ void wait_until_asleep(pid_t thread) {
   }
 }
 
-TEST_F(LocalServiceTest, StopsACheckOfTheStoreAtItsEnd) {
-  constexpr int kMoreThanOneStep = 5'000;  // rows, of which the check is asked to go on
+TEST_F(LocalServiceTest, StopsAStoreCheckWhenItIsDestroyed) {
+  constexpr int kMoreThanOneStep = 5'000;  // rows; the check asks between steps whether to continue
   restart_with([](Transaction& tx) {
-    const VariableOwner owner{.scope = VariableScope::kNamespace, .space = NamespaceNumber(1)};
+    const VariableOwner owner{.scope = VariableScope::kNamespace, .ns = NamespaceNumber(1)};
     for (int i = 0; i < kMoreThanOneStep; ++i)
       write_variable(tx, {owner, fmt::format("k{}", i)}, {});
   });
@@ -135,7 +135,7 @@ TEST_F(LocalServiceTest, StopsACheckOfTheStoreAtItsEnd) {
     service.reset();
   });
   ending.wait(0);
-  wait_until_asleep(ending);  // for the check
+  wait_until_asleep(ending);  // it waits for the check
   EXPECT_NE(report.wait_for(seconds(0)), std::future_status::ready);
   gate.open();
   end.join();

@@ -1,5 +1,5 @@
-// LocalService: what the gateway asks goes to the engine, to the last commit or to the broker, and
-// what comes of it is told.
+// LocalService: passes the requests of the gateway to the engine, to the last commit or to the
+// broker, and returns the answers.
 #include "orchestrator/service/local_service.h"
 
 #include <memory>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A processor whose store is not read yet.
+/// A processor that has not read its store yet.
 struct UnreadEngine {
   explicit UnreadEngine(World& world)
       : processor({.engine = {.environment = *environment,
@@ -31,7 +31,7 @@ struct UnreadEngine {
                               .webhooks = world.receivers,
                               .definitions = definitions,
                               .make_id = [](TimePoint) { return InstanceId(); },
-                              .begun_tasks = begun},
+                              .started_tasks = started},
                    .intake = intake,
                    .evaluate = nullptr,
                    .metrics = metrics},
@@ -40,7 +40,7 @@ struct UnreadEngine {
   Folder folder;
   std::unique_ptr<Environment> environment = Environment::open(folder.path()).value();
   DefinitionCache definitions{load_stored};
-  BegunTasks begun;
+  StartedTasks started;
   Intake intake;
   Metrics metrics;
   Processor processor;
@@ -56,18 +56,18 @@ TEST_F(LocalServiceTest, HandsCommandsToTheEngine) {
   service->command(CreateNamespace{.name = "shop"}, note);
   service->command(DeleteNamespace{.name = "none"}, note);
   EXPECT_THAT(answers, IsEmpty());
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(answers, ElementsAre(HasSubstr("\"created\":true"), "namespace.not_found"));
 }
 
-TEST_F(LocalServiceTest, SeesWhatACommandHasDoneOnceItIsOnDisk) {
+TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnceItIsOnDisk) {
   service->command(CreateNamespace{.name = "shop"}, [](const Result<Json>&) {});
   EXPECT_THAT(service->namespaces()->at("items"), SizeIs(1));
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(service->namespaces()->at("items"), SizeIs(2));
 }
 
-TEST_F(LocalServiceTest, TellsTheEndOfAnInstance) {
+TEST_F(LocalServiceTest, ReportsTheEndOfAnInstance) {
   world.apply(kWaits);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   std::vector<std::string> ends;
@@ -75,18 +75,18 @@ TEST_F(LocalServiceTest, TellsTheEndOfAnInstance) {
   service->wait_for_end("default", id, seconds(1), note);
   service->wait_for_end("default", id, seconds(9), note);
   service->wait_for_end("default", InstanceId(), seconds(9), note);
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ends, ElementsAre("ended"));
   world.run_for(seconds(1));
   EXPECT_THAT(ends, ElementsAre("ended", "wait.timeout"));
   world.publish("paid", "1");
-  world.settle();
+  world.run_until_idle();
   EXPECT_THAT(ends, ElementsAre("ended", "wait.timeout", "ended"));
 }
 
 // Definitions.
 
-TEST_F(LocalServiceTest, LoadsADefinitionAndHasItsProgramsAndSchemasChecked) {
+TEST_F(LocalServiceTest, LoadsADefinitionAndChecksItsProgramsAndSchemas) {
   const std::string text =
       "id: a\nstates:\n- {id: one, type: validate, schema: {type: object}, log: jq(keys)}\n";
   const Loaded right = service->load_definition(text, "");
@@ -100,8 +100,8 @@ TEST_F(LocalServiceTest, LoadsADefinitionAndHasItsProgramsAndSchemasChecked) {
 }
 
 TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
-  /// What lint says of a call that nothing ends.
-  const auto said = [&](const std::string& type, const std::string& ns) -> std::string {
+  /// The severity of the finding for a call without a timeout.
+  const auto severity = [&](const std::string& type, const std::string& ns) -> std::string {
     const Loaded loaded = service->load_definition(
         fmt::format("id: a\nfunctions: [{{id: f, type: knative-{}, service: charge}}]\n"
                     "states: [{{id: s, type: action, action: {{function: f}}}}]\n",
@@ -115,25 +115,28 @@ TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
     return "nothing";
   };
   world.must(CreateNamespace{.name = "shop"});
-  EXPECT_EQ(said("namespace", "default"), "warning") << "there are no settings";
+  EXPECT_EQ(severity("namespace", "default"), "warning") << "there are no settings";
   store_settings(R"({"services": {"charge": {"url": "http://charge"}}})");
-  EXPECT_EQ(said("namespace", "default"), "nothing");
-  EXPECT_EQ(said("namespace", "shop"), "warning") << "its own settings do not name it";
-  EXPECT_EQ(said("global", "shop"), "nothing") << "those of the default namespace do";
-  EXPECT_EQ(said("namespace", "none"), "warning") << "there is no such namespace";
-  EXPECT_EQ(said("namespace", ""), "note") << "it is of no namespace";
+  EXPECT_EQ(severity("namespace", "default"), "nothing");
+  EXPECT_EQ(severity("namespace", "shop"), "warning")
+      << "the settings of shop do not name the service";
+  EXPECT_EQ(severity("global", "shop"), "nothing")
+      << "the settings of the default namespace name the service";
+  EXPECT_EQ(severity("namespace", "none"), "warning") << "the namespace does not exist";
+  EXPECT_EQ(severity("namespace", ""), "note") << "no namespace is given";
   on_read = [] { return true; };
-  EXPECT_EQ(said("namespace", "default"), "note") << "they cannot be read";
+  EXPECT_EQ(severity("namespace", "default"), "note") << "the settings cannot be read";
   on_read = nullptr;
   store_settings("{");
-  EXPECT_EQ(said("namespace", "default"), "note") << "they are no JSON";
+  EXPECT_EQ(severity("namespace", "default"), "note") << "the settings are not JSON";
   store_settings(R"({"later": true})");
-  EXPECT_EQ(said("namespace", "shop"), "note") << "those that global services stand in are wrong";
+  EXPECT_EQ(severity("namespace", "shop"), "note")
+      << "the settings of the default namespace are not valid";
 }
 
 // Events.
 
-TEST_F(LocalServiceTest, PublishesEachEventAndAnswersWhenTheBrokerHasThemAll) {
+TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllAreAcknowledged) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   const Event first{.id = "0", .source = "/s", .type = "paid"};
@@ -160,7 +163,7 @@ TEST_F(LocalServiceTest, AnswersWithTheFirstErrorOnceAllAreDone) {
   EXPECT_EQ(code_of(published[0]), "broker.timeout");
 }
 
-TEST_F(LocalServiceTest, PublishesNothingThatIsOfNoUse) {
+TEST_F(LocalServiceTest, PublishesNothingToAMissingNamespaceOrAFullStore) {
   publish(1, "none");
   publish(0, "none");
   publish(0);
@@ -178,7 +181,7 @@ TEST_F(LocalServiceTest, PublishesNothingThatIsOfNoUse) {
   EXPECT_EQ(code_of(published[3]), "store.full");
 }
 
-TEST_F(LocalServiceTest, PublishesNothingWhereTheNamespaceCannotBeRead) {
+TEST_F(LocalServiceTest, PublishesNothingIfTheNamespaceCannotBeRead) {
   on_read = [] { return true; };
   publish(1);
   ASSERT_THAT(published, SizeIs(1));
@@ -188,7 +191,7 @@ TEST_F(LocalServiceTest, PublishesNothingWhereTheNamespaceCannotBeRead) {
 
 // Reads.
 
-TEST_F(LocalServiceTest, AnswersAsQueriesAboutWorkflows) {
+TEST_F(LocalServiceTest, AnswersQueriesAboutWorkflows) {
   world.apply(kWaits);
   world.apply(kTicks);
   const Snapshot view = *Snapshot::take(world.environment());
@@ -204,7 +207,7 @@ TEST_F(LocalServiceTest, AnswersAsQueriesAboutWorkflows) {
                 queries.schedule(view, "default", "ticks"));
 }
 
-TEST_F(LocalServiceTest, AnswersAsQueriesAboutInstances) {
+TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
   world.apply(kWaits);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   world.start("waits");
@@ -224,14 +227,14 @@ TEST_F(LocalServiceTest, AnswersAsQueriesAboutInstances) {
                 queries.listeners(view, "default", 1, cursor));
 }
 
-TEST_F(LocalServiceTest, AnswersAsQueriesAboutWhatIsKept) {
+TEST_F(LocalServiceTest, AnswersQueriesAboutGroupsVariablesAndSecrets) {
   world.apply(kPairs);
   world.publish("left", "1", nullptr, {{"key", "k1"}});
   world.publish("left", "2", nullptr, {{"key", "k2"}});
-  const VariablePlace place{.space = "default"};
+  const VariablePlace place{.ns = "default"};
   for (const char* const name : {"a", "b"}) {
     world.must(PutVariable{.place = place, .key = name, .value = {.bytes = name}});
-    world.must(PutSecret{.space = "default", .name = name, .value = "t"});
+    world.must(PutSecret{.ns = "default", .name = name, .value = "t"});
   }
   const auto bytes = [](const Result<Variable>& variable) -> Result<Json> {
     return Json(TRY(variable).bytes);
@@ -255,34 +258,35 @@ TEST_F(LocalServiceTest, AnswersAsQueriesAboutWhatIsKept) {
 
 // Dead letters.
 
-TEST_F(LocalServiceTest, AsksForTheDeadLettersOfTheNamespaceThatHasTheNameNow) {
+TEST_F(LocalServiceTest, AsksForTheDeadLettersOfTheNamespaceThatNowHasTheName) {
   letters = Json{{"items", {{{"id", 1}}}}};
   EXPECT_EQ(service->dead_letters("default", 9, ""), letters);
   ASSERT_TRUE(asked_for);
   EXPECT_EQ(asked_for->number, NamespaceNumber(1));
   for (const char* const other : {"none", "no identifier"}) {
-    EXPECT_EQ(service->dead_letters(other, 9, ""), letters) << "an event was sent to that name";
+    EXPECT_EQ(service->dead_letters(other, 9, ""), letters)
+        << "the dead letters of that name are listed";
     EXPECT_FALSE(asked_for) << other;
   }
 }
 
-TEST_F(LocalServiceTest, SaysThatANamespaceWithoutDeadLettersIsNotThere) {
+TEST_F(LocalServiceTest, ReportsAMissingNamespaceWithoutDeadLetters) {
   EXPECT_EQ(service->dead_letters("default", 9, ""), letters);
   EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "namespace.not_found");
-  EXPECT_EQ(service->dead_letters("none", 9, "17"), letters) << "there were some on the first page";
+  EXPECT_EQ(service->dead_letters("none", 9, "17"), letters) << "an earlier page had dead letters";
 }
 
-TEST_F(LocalServiceTest, HandsOnWhyDeadLettersCannotBeRead) {
+TEST_F(LocalServiceTest, PassesOnTheErrorOfDeadLettersThatCannotBeRead) {
   letters = fail("broker.unreachable", "no connection");
   EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "broker.unreachable");
   on_read = [] { return true; };
   EXPECT_EQ(code_of(service->dead_letters("default", 9, "")), "store.io");
 }
 
-// How it stands.
+// Readiness, info and metrics.
 
-TEST_F(LocalServiceTest, IsReadyWhereEachPartIs) {
-  world.settle();
+TEST_F(LocalServiceTest, IsReadyIfEachPartIsReady) {
+  world.run_until_idle();
   EXPECT_TRUE(service->ready());
   for (const char* const part : {"reader", "sender", "tasks", "workers"}) {
     failing = part;
@@ -293,7 +297,7 @@ TEST_F(LocalServiceTest, IsReadyWhereEachPartIs) {
 }
 
 TEST_F(LocalServiceTest, IsNotReadyWhileTheEngineIsNot) {
-  world.settle();
+  world.run_until_idle();
   world.intake().set_refusal(Error{"store.full", "the disk is full"});
   EXPECT_EQ(code_of(service->ready()), "store.full");
   world.intake().set_refusal(std::nullopt);
@@ -304,10 +308,10 @@ TEST_F(LocalServiceTest, IsNotReadyBeforeTheStoreIsRead) {
   UnreadEngine unread(world);
   LocalService starting(parts(unread.processor));
   failing = "reader";
-  EXPECT_EQ(code_of(starting.ready()), "starting") << "whatever else is missing";
+  EXPECT_EQ(code_of(starting.ready()), "starting") << "the reader's error is not reported yet";
 }
 
-TEST_F(LocalServiceTest, TellsWhatItWasGivenAndHowTheBrokerStands) {
+TEST_F(LocalServiceTest, ShowsItsInfoAndTheStateOfTheBroker) {
   EXPECT_EQ(service->info(),
             (Json{{"version", "1"}, {"broker", {{"reading", true}, {"losses", Json::array()}}}}));
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
@@ -318,7 +322,7 @@ TEST_F(LocalServiceTest, TellsWhatItWasGivenAndHowTheBrokerStands) {
   EXPECT_EQ(broker["losses"], losses.list());
 }
 
-TEST_F(LocalServiceTest, TellsWhichSettingsCannotBeReadAndWhichRowsAreDamaged) {
+TEST_F(LocalServiceTest, ShowsUnreadableSettingsAndDamagedRows) {
   world.apply(kWaits);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   EXPECT_FALSE(service->info().contains("damagedRows"));
@@ -333,13 +337,13 @@ TEST_F(LocalServiceTest, TellsWhichSettingsCannotBeReadAndWhichRowsAreDamaged) {
   EXPECT_EQ(info["unreadableSettings"][0]["namespace"], "default");
 }
 
-TEST_F(LocalServiceTest, TellsTheRestWhereTheStoreCannotBeRead) {
+TEST_F(LocalServiceTest, ShowsItsInfoIfTheStoreCannotBeRead) {
   const Json whole = service->info();
   on_read = [] { return true; };
   EXPECT_EQ(service->info(), whole);
 }
 
-TEST_F(LocalServiceTest, SetsTheLevelsOfThePartsWhenMetricsAreAsked) {
+TEST_F(LocalServiceTest, ShowsTheLevelsOfThePartsInTheMetrics) {
   const std::string text = service->metrics();
   for (const char* const line : {"\nmillrace_event_consumers_total 7\n",
                                  "\nmillrace_jq_workers 3\n", "\nmillrace_reads_events 1\n",

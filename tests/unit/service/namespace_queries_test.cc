@@ -1,4 +1,4 @@
-// Queries about namespaces: their settings as they are stored, and what is wrong with them.
+// Queries for namespaces: their stored settings, and the errors and warnings of those.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,25 +28,25 @@ class NamespaceQueriesTest : public QueryTest {
   static Result<Json> unreadable(Queries& queries, const View& view) {
     return queries.unreadable_settings(view);
   }
-  /// What is listed of the namespace `shop`.
+  /// The item of the namespace `shop` in the list.
   Json shop() { return answer(namespaces)["items"][1]; }
 };
 
-TEST_F(NamespaceQueriesTest, ListEachNamespaceByName) {
+TEST_F(NamespaceQueriesTest, ListNamespacesByName) {
   set_settings({{"lifecycle", true}});
   EXPECT_EQ(answer(namespaces), Json::parse(R"({"items": [
     {"name": "default", "createdAt": "2023-11-14T22:13:20.000Z", "settings": {"lifecycle": true}},
     {"name": "shop", "createdAt": "2023-11-14T23:13:20.000Z"}]})"));
 }
 
-TEST_F(NamespaceQueriesTest, LeaveOutSettingsThatSayNothing) {
+TEST_F(NamespaceQueriesTest, LeaveOutEmptySettings) {
   for (const char* const text : {"", "{}"}) {
     store_settings("shop", text);
     EXPECT_EQ(shop(), (Json{{"name", "shop"}, {"createdAt", "2023-11-14T23:13:20.000Z"}})) << text;
   }
 }
 
-TEST_F(NamespaceQueriesTest, ShowSettingsThatCannotBeReadWithWhatIsWrong) {
+TEST_F(NamespaceQueriesTest, ShowUnreadableSettingsWithTheirError) {
   const std::pair<const char*, Json> rows[] = {
       {"{", "{"},
       {"[1]", Json::array({1})},
@@ -62,7 +62,7 @@ TEST_F(NamespaceQueriesTest, ShowSettingsThatCannotBeReadWithWhatIsWrong) {
   }
 }
 
-TEST_F(NamespaceQueriesTest, WarnOfSettingsThatDoNotDoWhatTheySay) {
+TEST_F(NamespaceQueriesTest, ShowTheWarningsOfSettings) {
   const Json settings = Json::parse(R"({"services": {"mail": {"maxRuntime": "30"}}})");
   store_settings("shop", dump_json(settings));
   const Json warnings = shop()["settingsWarnings"];
@@ -72,7 +72,7 @@ TEST_F(NamespaceQueriesTest, WarnOfSettingsThatDoNotDoWhatTheySay) {
   EXPECT_FALSE(shop().contains("settingsError"));
 }
 
-TEST_F(NamespaceQueriesTest, NameTheNamespacesWhoseSettingsCannotBeRead) {
+TEST_F(NamespaceQueriesTest, NameTheNamespacesWithUnreadableSettings) {
   EXPECT_EQ(answer(unreadable), Json::array());
   store_settings("shop", R"({"later": true})");
   set_settings({{"lifecycle", true}});
@@ -80,13 +80,13 @@ TEST_F(NamespaceQueriesTest, NameTheNamespacesWhoseSettingsCannotBeRead) {
   EXPECT_EQ(answer(unreadable), Json::array({{{"namespace", "shop"}, {"error", why}}}));
 }
 
-TEST_F(NamespaceQueriesTest, FailWhereTheRowOfANamespaceIsDamaged) {
+TEST_F(NamespaceQueriesTest, FailOnADamagedRowOfANamespace) {
   damage(Table::kNamespaces, "shop");
   EXPECT_EQ(outcome(namespaces), kDamagedRow);
   EXPECT_EQ(outcome(unreadable), kDamagedRow);
 }
 
-TEST_F(NamespaceQueriesTest, FailWhereAReadFails) {
+TEST_F(NamespaceQueriesTest, FailWhenAReadFails) {
   store_settings("shop", "{");
   expect_each_read_to_count(namespaces);
   expect_each_read_to_count(unreadable);

@@ -5,25 +5,25 @@
 namespace millrace {
 namespace {
 
-/// The page of at most `limit` of the numbers below `count`.
+/// A page with at most `limit` of the numbers from 0 to `count` - 1.
 Json page_of(int count, size_t limit) {
   Page page(limit);
   for (int i = 0; i < count && page.has_room(); ++i) page.add(i, std::to_string(i));
   return std::move(page).json();
 }
 
-TEST(Page, IsTheLastOneIfAllItemsHaveRoom) {
+TEST(Page, IsTheLastOneIfAllItemsFit) {
   EXPECT_EQ(page_of(0, 3), (Json{{"items", Json::array()}, {"next", nullptr}}));
   EXPECT_EQ(page_of(2, 3), (Json{{"items", {0, 1}}, {"next", nullptr}}));
   EXPECT_EQ(page_of(3, 3), (Json{{"items", {0, 1, 2}}, {"next", nullptr}}));
 }
 
-TEST(Page, NamesItsLastItemIfThereIsAnotherOne) {
+TEST(Page, NamesItsLastItemAsTheCursorIfMoreFollow) {
   EXPECT_EQ(page_of(4, 3), (Json{{"items", {0, 1, 2}}, {"next", "2"}}));
   EXPECT_EQ(page_of(9, 1), (Json{{"items", Json::array({0})}, {"next", "0"}}));
 }
 
-TEST(Page, GoesOnUntilAnItemHasACursor) {
+TEST(Page, GrowsUntilAnItemHasACursor) {
   Page page(2);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(page.has_room());

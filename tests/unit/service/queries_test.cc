@@ -1,5 +1,5 @@
-// Queries: which namespace, workflow or instance a name means. What is asked about each is in the
-// tests of the files of that noun (namespace_queries_test.cc …).
+// Queries: find the namespace, workflow or instance with a name. The queries for each of these are
+// tested in a file of their own (namespace_queries_test.cc …).
 #include "orchestrator/service/queries.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,7 @@ TEST_F(QueriesTest, FindAnInstanceInItsNamespace) {
   EXPECT_EQ(outcome(instance("none", numbered_id(1))), "namespace.not_found");
 }
 
-TEST_F(QueriesTest, FindNothingByWhatIsNoIdentifier) {
+TEST_F(QueriesTest, FindNothingForANameThatIsNotAnIdentifier) {
   for (const std::string& name : {std::string(), std::string("no identifier"), std::string("a/b"),
                                   std::string("a\0b", 3), std::string(600, 'a')}) {
     EXPECT_EQ(outcome(check(name)), "namespace.not_found") << name;
@@ -69,22 +69,22 @@ TEST_F(QueriesTest, FindNothingByWhatIsNoIdentifier) {
   }
 }
 
-TEST_F(QueriesTest, FailWhereTheRowOfTheNamespaceIsDamaged) {
+TEST_F(QueriesTest, FailOnADamagedRowOfTheNamespace) {
   damage(Table::kNamespaces, "shop");
   EXPECT_EQ(outcome(check("shop")), kDamagedRow);
   EXPECT_EQ(outcome(check("default")), "found");
 }
 
-TEST_F(QueriesTest, SeeTheCommitOfTheirView) {
+TEST_F(QueriesTest, ReadTheCommitOfTheirView) {
   DefinitionCache loaded(load_stored);
-  Queries queries(loaded, begun);
+  Queries queries(loaded, started);
   const Snapshot before = *Snapshot::take(*environment);
   create_namespace("later");
   EXPECT_FALSE(queries.check_namespace(before, "later"));
   EXPECT_TRUE(queries.check_namespace(*Snapshot::take(*environment), "later"));
 }
 
-TEST_F(QueriesTest, FailWhereAReadFails) {
+TEST_F(QueriesTest, FailWhenAReadFails) {
   expect_each_read_to_count(check("default"));
   expect_each_read_to_count(workflow("default", "ends"));
   expect_each_read_to_count(instance("default", numbered_id(1)));

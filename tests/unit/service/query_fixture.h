@@ -1,5 +1,5 @@
-// QueryTest: what queries answer on a store whose rows the test writes as a batch would leave them.
-// Any read of it can be made to fail.
+// QueryTest: queries on a store whose rows the test writes in the form that a batch writes. The
+// test can make any read fail.
 #pragma once
 
 #include <functional>
@@ -31,14 +31,14 @@ class QueryTest : public CatalogStoreTest {
   /// An instance of the first revision that waits in the first state of its workflow.
   Instance waiting_instance(WorkflowNumber workflow, uint8_t number) const {
     Instance instance{
-        .id = numbered_id(number), .space = space, .revision = {workflow, 1}, .started_at = now};
+        .id = numbered_id(number), .ns = ns, .revision = {workflow, 1}, .started_at = now};
     instance.status = InstanceStatus::kWaiting;
     instance.phase = Phase::kWaiting;
     instance.execution_from = instance.runs_from = instance.state_from = now;
     instance.input = instance.data = Json{{"number", number}};
     return instance;
   }
-  /// The same instance a second after its start, ended with that status.
+  /// The instance, ended with that status one second after its start.
   static Instance ended(Instance instance, InstanceStatus status) {
     instance.status = status;
     instance.phase = Phase::kEnded;
@@ -51,7 +51,7 @@ class QueryTest : public CatalogStoreTest {
     commit();
   }
   static std::string head_key(const Instance& instance) {
-    return part_key(rows::instance_prefix(instance.space, instance.id), Part::kHead);
+    return part_key(rows::instance_prefix(instance.ns, instance.id), Part::kHead);
   }
   static std::string definition_key(Revision revision) {
     Writer key;
@@ -59,7 +59,7 @@ class QueryTest : public CatalogStoreTest {
     key.u32(revision.number);
     return key.take();
   }
-  /// Has the row hold what no release writes.
+  /// Replaces the value of the row by bytes that do not decode.
   void damage(Table table, const std::string& key) {
     tx->put(table, key, "damaged");
     commit();
@@ -69,11 +69,11 @@ class QueryTest : public CatalogStoreTest {
     commit();
   }
 
-  // Answers, on the last commit, with no definition loaded before.
+  // Answers from the last commit, with an empty definition cache.
 
   Result<Json> ask(const Ask& query) {
     DefinitionCache loaded(load_stored);
-    Queries queries(loaded, begun);
+    Queries queries(loaded, started);
     const Snapshot view = TRY(Snapshot::take(*environment));
     return query(queries, view);
   }
@@ -82,12 +82,12 @@ class QueryTest : public CatalogStoreTest {
     EXPECT_TRUE(found) << found.error().code << ": " << found.error().message;
     return found.value_or(nullptr);
   }
-  /// The code of the error with which the query fails; "found": it does not.
+  /// The error code of the query; "found": it does not fail.
   std::string outcome(const Ask& query) {
     const Result<Json> found = ask(query);
     return found ? "found" : found.error().code;
   }
-  /// All pages of a list, by what stands under `key` of their items.
+  /// All pages of a list, each as the values of `key` of its items.
   std::vector<std::vector<std::string>> pages(const std::string& key, size_t limit,
                                               const AskPage& list) {
     constexpr size_t kMostPages = 100;
@@ -106,8 +106,8 @@ class QueryTest : public CatalogStoreTest {
     return all;
   }
 
-  /// Each read of the query is made to fail: then it fails, and the same Queries answer the whole
-  /// of it once no read fails any more.
+  /// Makes each read of the query fail. Expects the query to fail each time, and the same Queries
+  /// object to give the complete answer afterwards.
   void expect_each_read_to_count(const Ask& query) {
     const Json whole = answer(query);
     std::optional<DefinitionCache> loaded;
@@ -121,15 +121,16 @@ class QueryTest : public CatalogStoreTest {
     const auto ask_anew = [&] {
       queries.reset();
       loaded.emplace(load_stored);
-      queries.emplace(*loaded, begun);
+      queries.emplace(*loaded, started);
       return ask_again();
     };
-    const uint64_t reads = fail_each_read(
-        ask_anew, [&] { EXPECT_TRUE(ask_again()) << "the failed read has left something behind"; });
-    EXPECT_GT(reads, 0U) << "it reads nothing";
+    const uint64_t reads = fail_each_read(ask_anew, [&] {
+      EXPECT_TRUE(ask_again()) << "the failed read has left an incomplete answer";
+    });
+    EXPECT_GT(reads, 0U) << "the query reads nothing";
   }
 
-  BegunTasks begun;
+  StartedTasks started;
 };
 
 }  // namespace millrace

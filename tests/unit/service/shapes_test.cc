@@ -5,13 +5,13 @@
 namespace millrace {
 namespace {
 
-TEST(Shapes, OfASealedInstanceWithholdItsData) {
+TEST(Shapes, WithholdTheDataOfASealedInstance) {
   const LazyJson data(Json{{"card", "4711"}});
   EXPECT_EQ(shown(data, false), (Json{{"card", "4711"}}));
   EXPECT_EQ(shown(data, true), "(sealed)");
 }
 
-TEST(Shapes, OfASealedDetailShowWhatTheEngineHasPutThere) {
+TEST(Shapes, ShowOnlyTheFieldsOfTheEngineOfASealedDetail) {
   const Json detail{{"code", "card.refused"}, {"message", "4711"}, {"attempt", 2}};
   EXPECT_EQ(shown_detail(detail, false), detail);
   EXPECT_EQ(shown_detail(detail, true),
@@ -19,7 +19,7 @@ TEST(Shapes, OfASealedDetailShowWhatTheEngineHasPutThere) {
   EXPECT_EQ(shown_detail("4711", true), "(sealed)");
 }
 
-TEST(Shapes, OfAnEventFilterSayHowEachAttributeIsCompared) {
+TEST(Shapes, ShowHowAnEventFilterComparesEachAttribute) {
   EventFilter filter{.type = "paid"};
   filter.predicates.push_back(
       {.attribute = "order", .kind = Predicate::Kind::kEquals, .text = "o1"});
@@ -29,7 +29,7 @@ TEST(Shapes, OfAnEventFilterSayHowEachAttributeIsCompared) {
             (Json{{"type", "paid"}, {"context", {{"order", {{"equals", "(sealed)"}}}}}}));
 }
 
-TEST(Shapes, OfADamagedInstanceTellWhenItStartedByItsId) {
+TEST(Shapes, TakeTheStartOfADamagedInstanceFromItsId) {
   const auto id = parse_instance_id("0190b5a4-7c1e-7f2a-8000-0123456789ab");
   ASSERT_TRUE(id);
   const Json item = damaged_item(*id, {"store.damaged_row", "it is damaged"});
@@ -39,7 +39,7 @@ TEST(Shapes, OfADamagedInstanceTellWhenItStartedByItsId) {
   EXPECT_EQ(item["startedAt"], format_rfc3339(from_millis(0x0190b5a47c1e)));
 }
 
-TEST(Shapes, OfADeadlineLeaveOutThoseOfCalls) {
+TEST(Shapes, LeaveTheTimersOfCallsOutOfTheFirstDeadline) {
   Instance instance;
   EXPECT_FALSE(first_deadline(instance));
   const auto at = [](int64_t millis) { return from_millis(millis); };

@@ -1,4 +1,4 @@
-// The store check judges definitions and settings as the server does.
+// StoreCheckOptions: the store check accepts the definitions and settings that the server accepts.
 #include "orchestrator/service/store_check_options.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-TEST(StoreCheckOptions, LoadADefinitionAsItWasStored) {
+TEST(StoreCheckOptions, LoadAStoredDefinition) {
   const StoreCheckOptions options = store_check_options();
   const auto loaded = options.load("id: a\nstates:\n- {id: one, type: noop}\n");
   ASSERT_TRUE(loaded) << loaded.error().message;
@@ -19,13 +19,13 @@ TEST(StoreCheckOptions, LoadADefinitionAsItWasStored) {
   }
 }
 
-TEST(StoreCheckOptions, LoadADefinitionWhoseProgramsNobodyChecksAgain) {
+TEST(StoreCheckOptions, LoadADefinitionWithoutCheckingItsPrograms) {
   const auto loaded = store_check_options().load(
       "id: a\nstates:\n- {id: one, type: noop, transform: 'jq(.a as [$x] | $x)'}\n");
   EXPECT_TRUE(loaded) << loaded.error().message;
 }
 
-TEST(StoreCheckOptions, TakeTheSettingsThatTheServerReadsAndNoOthers) {
+TEST(StoreCheckOptions, AcceptExactlyTheSettingsThatTheServerReads) {
   const StoreCheckOptions options = store_check_options();
   const std::pair<const char*, bool> rows[] = {
       {"{}", true},
@@ -48,7 +48,7 @@ TEST(StoreCheckOptions, TakeTheSettingsThatTheServerReadsAndNoOthers) {
   }
 }
 
-TEST(StoreCheckOptions, LookIntoSealedRowsAndAllTrees) {
+TEST(StoreCheckOptions, CheckSealedRowsAndAllTrees) {
   const StoreCheckOptions options = store_check_options();
   EXPECT_TRUE(options.has_key);
   EXPECT_FALSE(options.has_tree);

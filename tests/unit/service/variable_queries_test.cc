@@ -1,4 +1,4 @@
-// Queries about variables and secrets: lists by key, and the value of a variable that is told.
+// Queries for variables and secrets: lists by key, and the value of a variable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,17 +21,15 @@ class VariableQueriesTest : public QueryTest {
     write_variable(*tx, {owner, key}, variable);
     commit();
   }
-  VariableOwner of_namespace() const {
-    return {.scope = VariableScope::kNamespace, .space = space};
-  }
+  VariableOwner of_namespace() const { return {.scope = VariableScope::kNamespace, .ns = ns}; }
   VariableOwner of_workflow() const {
-    return {.scope = VariableScope::kWorkflow, .space = space, .workflow = waits};
+    return {.scope = VariableScope::kWorkflow, .ns = ns, .workflow = waits};
   }
   VariableOwner of_instance() const {
-    return {.scope = VariableScope::kInstance, .space = space, .instance = numbered_id(1)};
+    return {.scope = VariableScope::kInstance, .ns = ns, .instance = numbered_id(1)};
   }
   void put_secret(const std::string& name) {
-    write_secret(*tx, space, name, "4711");
+    write_secret(*tx, ns, name, "4711");
     commit();
   }
 
@@ -40,7 +38,7 @@ class VariableQueriesTest : public QueryTest {
       return queries.variables(view, place, limit, cursor);
     };
   }
-  /// The bytes of a variable.
+  /// Asks for the bytes of a variable.
   static Ask one(const VariablePlace& place, std::string key) {
     return [=](Queries& queries, const View& view) -> Result<Json> {
       return Json(TRY(queries.variable(view, place, key)).bytes);
@@ -53,12 +51,12 @@ class VariableQueriesTest : public QueryTest {
   }
 
   const WorkflowNumber waits;
-  const VariablePlace in_namespace{.space = "default"};
-  const VariablePlace in_workflow{.space = "default", .workflow = "waits"};
-  const VariablePlace in_instance{.space = "default", .instance = numbered_id(1)};
+  const VariablePlace in_namespace{.ns = "default"};
+  const VariablePlace in_workflow{.ns = "default", .workflow = "waits"};
+  const VariablePlace in_instance{.ns = "default", .instance = numbered_id(1)};
 };
 
-TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachByKey) {
+TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachVariableByKey) {
   set(of_namespace(), "b", {.content_type = "text/plain", .bytes = "value"});
   set(of_namespace(), "a", {.content_type = "", .bytes = ""});
   set(of_namespace(), "c", {.content_type = "text/plain", .bytes = "4711", .sealed = true});
@@ -68,7 +66,7 @@ TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachByKey) {
     {"key": "c", "size": 4, "contentType": "text/plain", "sealed": true}], "next": null})"));
 }
 
-TEST_F(VariableQueriesTest, AreThoseOfTheirOwner) {
+TEST_F(VariableQueriesTest, FindTheVariablesOfTheOwnerOnly) {
   set(of_namespace(), "a", {.bytes = "of the namespace"});
   set(of_workflow(), "a", {.bytes = "of the workflow"});
   set(of_instance(), "a", {.bytes = "of the instance"});
@@ -79,10 +77,10 @@ TEST_F(VariableQueriesTest, AreThoseOfTheirOwner) {
     EXPECT_EQ(answer(list(place))["items"].size(), 1U);
   }
   create_namespace("shop");
-  EXPECT_THAT(answer(list({.space = "shop"}))["items"], IsEmpty());
+  EXPECT_THAT(answer(list({.ns = "shop"}))["items"], IsEmpty());
 }
 
-TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheKeyOfTheLast) {
+TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheLastKeyAsTheCursor) {
   for (const char* const key : {"a", "b", "c"}) set(of_workflow(), key, {.bytes = "value"});
   const auto keys = [&](size_t limit) {
     return pages("key", limit, [&](auto& queries, auto& view, size_t most, auto cursor) {
@@ -94,18 +92,18 @@ TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheKeyOfTheLast) {
   EXPECT_THAT(keys(3), ElementsAre(ElementsAre("a", "b", "c")));
   EXPECT_EQ(answer(list(in_workflow, 2))["next"], "b");
   EXPECT_EQ(answer(list(in_workflow, 9, "bb"))["items"][0]["key"], "c")
-      << "the key of the cursor need not be there any more";
+      << "the key of the cursor need not exist any more";
 }
 
-TEST_F(VariableQueriesTest, TellTheBytesOfAVariableWithTheirType) {
+TEST_F(VariableQueriesTest, ReturnTheBytesOfAVariableWithTheirType) {
   const Variable variable{.content_type = "image/png", .bytes = std::string("\0\xff", 2)};
   set(of_instance(), "picture", variable);
   DefinitionCache loaded(load_stored);
-  Queries queries(loaded, begun);
+  Queries queries(loaded, started);
   EXPECT_EQ(queries.variable(*Snapshot::take(*environment), in_instance, "picture"), variable);
 }
 
-TEST_F(VariableQueriesTest, TellNobodyASealedVariable) {
+TEST_F(VariableQueriesTest, WithholdASealedVariable) {
   set(of_instance(), "card", {.bytes = "4711", .sealed = true});
   const Result<Json> found = ask(one(in_instance, "card"));
   ASSERT_FALSE(found);
@@ -113,14 +111,14 @@ TEST_F(VariableQueriesTest, TellNobodyASealedVariable) {
   EXPECT_THAT(found.error().message, testing::Not(testing::HasSubstr("4711")));
 }
 
-TEST_F(VariableQueriesTest, SayWhatIsNotThere) {
+TEST_F(VariableQueriesTest, FailForNamesThatDoNotExist) {
   const std::pair<VariablePlace, const char*> rows[] = {
       {in_namespace, "variable.not_found"},
       {in_workflow, "variable.not_found"},
       {in_instance, "variable.not_found"},
-      {{.space = "none"}, "namespace.not_found"},
-      {{.space = "default", .workflow = "none"}, "workflow.not_found"},
-      {{.space = "default", .instance = numbered_id(9)}, "instance.not_found"},
+      {{.ns = "none"}, "namespace.not_found"},
+      {{.ns = "default", .workflow = "none"}, "workflow.not_found"},
+      {{.ns = "default", .instance = numbered_id(9)}, "instance.not_found"},
   };
   for (const auto& [place, code] : rows) {
     EXPECT_EQ(outcome(one(place, "a")), code);
@@ -130,7 +128,7 @@ TEST_F(VariableQueriesTest, SayWhatIsNotThere) {
   EXPECT_EQ(outcome(secrets(9, "", "none")), "namespace.not_found");
 }
 
-TEST_F(VariableQueriesTest, FailWhereARowIsDamaged) {
+TEST_F(VariableQueriesTest, FailOnADamagedRow) {
   set(of_namespace(), "a", {.bytes = "value"});
   std::string key;
   tx->scan(Table::kVariables, {}, [&](std::string_view found, std::string_view) {
@@ -140,10 +138,11 @@ TEST_F(VariableQueriesTest, FailWhereARowIsDamaged) {
   damage(Table::kVariables, key);
   EXPECT_EQ(outcome(one(in_namespace, "a")), kDamagedRow);
   EXPECT_EQ(outcome(list(in_namespace)), kDamagedRow);
-  EXPECT_EQ(outcome(list(in_namespace, 9, "a")), "found") << "it is behind that row";
+  EXPECT_EQ(outcome(list(in_namespace, 9, "a")), "found")
+      << "the page begins after the damaged row";
 }
 
-TEST_F(VariableQueriesTest, ListSecretsByNameAndNeverTellTheirValues) {
+TEST_F(VariableQueriesTest, ListSecretsByNameWithoutTheirValues) {
   create_namespace("shop");
   for (const char* const name : {"c", "a", "b"}) put_secret(name);
   EXPECT_EQ(answer(secrets()), Json::parse(R"({
@@ -158,11 +157,11 @@ TEST_F(VariableQueriesTest, ListSecretsByNameAndNeverTellTheirValues) {
 
 TEST_F(VariableQueriesTest, ListASecretWhoseRowIsDamaged) {
   put_secret("a");
-  damage(Table::kSecrets, rows::space_prefix(space) + "a");
+  damage(Table::kSecrets, rows::ns_prefix(ns) + "a");
   EXPECT_EQ(answer(secrets())["items"], Json::array({{{"name", "a"}}}));
 }
 
-TEST_F(VariableQueriesTest, FailWhereAReadFails) {
+TEST_F(VariableQueriesTest, FailWhenAReadFails) {
   put_secret("a");
   expect_each_read_to_count(secrets());
   for (const VariableOwner& owner : {of_namespace(), of_workflow(), of_instance()}) {

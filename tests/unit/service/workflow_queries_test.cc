@@ -1,5 +1,5 @@
-// Queries about workflows and their schedules: the newest revision of each, its older ones, the
-// ticks to come.
+// Queries for workflows and their schedules: the newest revision, all revisions, and the next
+// ticks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ states:
 
   WorkflowQueriesTest() : order(apply(kOrder)) {}
 
-  /// Applies kTicks, to tick from now on.
+  /// Applies kTicks with a schedule that ticks from now on.
   WorkflowNumber apply_ticks() {
     const WorkflowNumber ticks = apply(kTicks);
     write_schedule(*tx, ticks, {.from = now, .last = std::nullopt});
@@ -69,7 +69,7 @@ states:
   const WorkflowNumber order;
 };
 
-TEST_F(WorkflowQueriesTest, ListThoseOfTheNamespaceById) {
+TEST_F(WorkflowQueriesTest, ListTheWorkflowsOfTheNamespaceById) {
   const NamespaceNumber shop = create_namespace("shop");
   write_workflow(*tx, shop, "hidden", {.number = WorkflowNumber(99), .latest = 1});
   commit();
@@ -97,7 +97,7 @@ TEST_F(WorkflowQueriesTest, NameTheKindOfEachStart) {
   }
 }
 
-TEST_F(WorkflowQueriesTest, ShowOneWithItsStatesAndItsText) {
+TEST_F(WorkflowQueriesTest, ShowAWorkflowWithItsStatesAndItsDefinition) {
   EXPECT_EQ(answer(one("order")),
             (Json{{"id", "order"},
                   {"revision", 1},
@@ -134,7 +134,7 @@ TEST_F(WorkflowQueriesTest, ListRevisionsNewestFirst) {
                                                 item(1, "2023-11-14T22:13:20.000Z", kOrder)}}}));
 }
 
-TEST_F(WorkflowQueriesTest, PassOverARevisionThatIsDamaged) {
+TEST_F(WorkflowQueriesTest, SkipADamagedRevision) {
   apply(kShorter);
   damage(Table::kDefinitions, definition_key({order, 2}));
   const Json items = answer(revisions("order"))["items"];
@@ -168,7 +168,7 @@ TEST_F(WorkflowQueriesTest, ShowAScheduleWithItsNextFiveTicks) {
   EXPECT_EQ(later["upcoming"][0], later["nextTick"]);
 }
 
-TEST_F(WorkflowQueriesTest, SayWhatIsNotThere) {
+TEST_F(WorkflowQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(one("none")), "workflow.not_found");
   EXPECT_EQ(outcome(one("order", "none")), "namespace.not_found");
   EXPECT_EQ(outcome(revisions("none")), "workflow.not_found");
@@ -184,7 +184,7 @@ TEST_F(WorkflowQueriesTest, SayWhatIsNotThere) {
   }
 }
 
-TEST_F(WorkflowQueriesTest, AreEmptyInANamespaceWithoutWorkflows) {
+TEST_F(WorkflowQueriesTest, ListNothingInANamespaceWithoutWorkflows) {
   create_namespace("shop");
   for (const auto method : {&Queries::workflows, &Queries::schedules}) {
     const Json found =
@@ -193,7 +193,7 @@ TEST_F(WorkflowQueriesTest, AreEmptyInANamespaceWithoutWorkflows) {
   }
 }
 
-TEST_F(WorkflowQueriesTest, FailWhereTheScheduleIsMissingOrDamaged) {
+TEST_F(WorkflowQueriesTest, FailOnAMissingOrDamagedSchedule) {
   const WorkflowNumber ticks = apply(kTicks);
   EXPECT_EQ(outcome(schedule("ticks")), kDamagedRow);
   EXPECT_EQ(outcome(list_schedules), kDamagedRow);
@@ -201,7 +201,7 @@ TEST_F(WorkflowQueriesTest, FailWhereTheScheduleIsMissingOrDamaged) {
   EXPECT_EQ(outcome(schedule("ticks")), kDamagedRow);
 }
 
-TEST_F(WorkflowQueriesTest, FailWhereTheDefinitionIsMissingOrDamaged) {
+TEST_F(WorkflowQueriesTest, FailOnAMissingOrDamagedDefinition) {
   const auto expect_damage = [&](const char* what) {
     EXPECT_EQ(outcome(one("order")), kDamagedRow) << what;
     EXPECT_EQ(outcome(list), kDamagedRow) << what;
@@ -210,17 +210,18 @@ TEST_F(WorkflowQueriesTest, FailWhereTheDefinitionIsMissingOrDamaged) {
   };
   const Revision revision{order, 1};
   damage(Table::kDefinitions, definition_key(revision));
-  expect_damage("it does not decode");
+  expect_damage("the definition does not decode");
   write_definition(*tx, revision, {.created_at = now, .text = "id: order\n"});
   commit();
-  expect_damage("it does not load");
+  expect_damage("the definition does not load");
   drop(Table::kDefinitions, definition_key(revision));
-  expect_damage("it is missing");
+  expect_damage("the definition is missing");
   EXPECT_THAT(answer(revisions("order"))["items"], IsEmpty());
 }
 
-TEST_F(WorkflowQueriesTest, FailWhereTheRowOfALoadedDefinitionIsMissing) {
-  Queries with_loaded(definitions, begun);  // the engine's, which has loaded it
+TEST_F(WorkflowQueriesTest, FailOnAMissingRowOfALoadedDefinition) {
+  Queries with_loaded(definitions,
+                      started);  // with the engine's cache, which has loaded the definition
   drop(Table::kDefinitions, definition_key({order, 1}));
   const Snapshot view = *Snapshot::take(*environment);
   for (const Result<Json>& found :
@@ -230,15 +231,15 @@ TEST_F(WorkflowQueriesTest, FailWhereTheRowOfALoadedDefinitionIsMissing) {
   }
 }
 
-TEST_F(WorkflowQueriesTest, FailWhereTheRowOfAWorkflowIsDamaged) {
-  damage(Table::kWorkflows, rows::space_prefix(space) + "order");
+TEST_F(WorkflowQueriesTest, FailOnADamagedRowOfAWorkflow) {
+  damage(Table::kWorkflows, rows::ns_prefix(ns) + "order");
   for (const Ask& query :
        {Ask(list), Ask(list_schedules), one("order"), revisions("order"), schedule("order")}) {
     EXPECT_EQ(outcome(query), kDamagedRow);
   }
 }
 
-TEST_F(WorkflowQueriesTest, FailWhereAReadFails) {
+TEST_F(WorkflowQueriesTest, FailWhenAReadFails) {
   apply_ticks();
   for (const Ask& query :
        {Ask(list), Ask(list_schedules), one("order"), revisions("order"), schedule("ticks")}) {

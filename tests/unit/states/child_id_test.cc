@@ -23,8 +23,8 @@ std::string id(std::string_view key, const Caller& caller, TimePoint now = kNow)
   return to_string(child_id(key, caller, now));
 }
 
-// Ids are in stores and at workers: those of a later build are the same. The expected ones were
-// computed by another program, from numbers written with the least significant byte first.
+// Stores and workers hold ids, so a later build must compute the same ones. Another program
+// computed the expected ids from numbers in little-endian order.
 TEST(ChildId, IsTheSameInEveryBuildAndOnEveryMachine) {
   const struct {
     Caller caller;
@@ -44,7 +44,7 @@ TEST(ChildId, IsTheSameInEveryBuildAndOnEveryMachine) {
   }
 }
 
-TEST(ChildId, DiffersWhereAnythingOfTheCallDiffers) {
+TEST(ChildId, DiffersForEachPartOfTheCall) {
   Caller other = call(1, 1, 1);
   other.instance.bytes[15] ^= 1;
   const std::set<std::string> ids = {id(kKey, call(1, 1, 1)), id(kKey, call(2, 1, 1)),

@@ -1,5 +1,5 @@
-// Bounds on what a state may make: too large for a broker, too deep for the rest of the program.
-// They are errors of the state, which a `catch` may take.
+// Visit: the limits of what a state produces. An event must fit into one message, and data must not
+// nest too deep. Beyond a limit the state raises an error, which a `catch` may take.
 #include "states/visit.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string error_of(const InstanceRun& run) {
   return run.instance().error ? run.instance().error->code : "";
 }
 
-/// Sends an event of which one part is `text`.
+/// Runs a workflow that generates this event; `text` is a value of its data.
 InstanceRun send(const char* event, std::string text) {
   InstanceRun run(load_right_workflow(std::string("{id: send, states: [{id: send, "
                                                   "type: generateEvent, event: {") +
@@ -41,7 +41,7 @@ InstanceRun send(const char* event, std::string text) {
   return run;
 }
 
-TEST(Visit, PublishesAtMostWhatOneMessageHolds) {
+TEST(Visit, LimitsAnEventToTheSizeOfOneMessage) {
   const char* const parts[] = {
       "type: t, source: s, data: jq(.text)",
       "type: t, source: s, data: jq(.text), datacontenttype: text/plain",
@@ -52,11 +52,11 @@ TEST(Visit, PublishesAtMostWhatOneMessageHolds) {
       "type: t, source: s, data: 1, context: {other: jq(.text)}",
   };
   for (const char* const event : parts) {
-    // How large the event is without the text, and then with just as much as fits.
+    // The size of the event without the text gives the longest text that fits.
     const InstanceRun empty = send(event, "x");
     ASSERT_EQ(empty.effects().size(), 1u) << event;
     const size_t rest = encode_json_event(std::get<Publish>(empty.effects()[0]).event).size() - 1;
-    // A `.` is in no Base64, so that text/plain sends it as it is.
+    // `.` is not a Base64 character, so text/plain sends the text unchanged.
     const InstanceRun just = send(event, std::string(kMostBytes - rest, '.'));
     EXPECT_EQ(just.effects().size(), 1u) << event;
     const InstanceRun over = send(event, std::string(kMostBytes - rest + 1, '.'));
@@ -78,7 +78,7 @@ TEST(Visit, MeasuresAnEventAsItIsSent) {
   }
 }
 
-TEST(Visit, RaisesTheErrorOfAnEventThatIsTooLargeForCatch) {
+TEST(Visit, LetsCatchTakeTheErrorOfATooLargeEvent) {
   InstanceRun run(load_right_workflow(R"(
 id: send
 states:
@@ -92,7 +92,7 @@ states:
   EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
 }
 
-TEST(Visit, NestsDataAtMost128DeepAfterATransform) {
+TEST(Visit, LimitsNestingAfterATransformTo128) {
   const auto workflow = load_right_workflow(
       "{id: deep, states: [{id: deep, type: noop, transform: {a: {b: jq(.deep)}}}]}");
   InstanceRun just(workflow, {{"deep", nested(126)}});
@@ -103,10 +103,10 @@ TEST(Visit, NestsDataAtMost128DeepAfterATransform) {
   EXPECT_EQ(error_of(over), "millrace.limits.data");
 }
 
-TEST(Visit, NestsDataAtMost128DeepWithAnEventInIt) {
+TEST(Visit, LimitsNestingWithAnEventInTheDataTo128) {
   struct Row {
     const char* state;
-    size_t most;  ///< how deep the payload may be
+    size_t most;  ///< the maximum depth of the payload
   };
   const Row rows[] = {
       {"type: consumeEvent, event: {type: t}", 127},
@@ -129,7 +129,7 @@ TEST(Visit, NestsDataAtMost128DeepWithAnEventInIt) {
   }
 }
 
-TEST(Visit, RaisesTheErrorOfDataThatWouldNestTooDeepForCatch) {
+TEST(Visit, LetsCatchTakeTheErrorOfTooDeepData) {
   InstanceRun run(load_right_workflow(R"(
 id: deep
 states:
@@ -158,8 +158,8 @@ states:
 )");
 }
 
-TEST(Visit, SetsAVariableOfFourMebibytesAtMost) {
-  // The quotes of JSON count.
+TEST(Visit, LimitsAVariableToFourMebibytes) {
+  // The two quotation marks of the JSON string count.
   InstanceRun just(storing(), {{"text", std::string(kMaxVariableBytes - 2, 'x')}});
   just.proceed();
   EXPECT_EQ(error_of(just), "");
@@ -169,7 +169,7 @@ TEST(Visit, SetsAVariableOfFourMebibytesAtMost) {
   EXPECT_THAT(over.effects(), IsEmpty());
 }
 
-TEST(Visit, GetsFourMebibytesOfVariablesAtOnceAtMost) {
+TEST(Visit, LimitsTheVariablesOfOneGetterToFourMebibytes) {
   for (const auto& [bytes, code] : {std::pair(kMaxVariableBytes - 3, ""),
                                     std::pair(kMaxVariableBytes - 2, "millrace.limits.data")}) {
     InstanceRun run(storing(), {{"text", "x"}});
@@ -180,7 +180,7 @@ TEST(Visit, GetsFourMebibytesOfVariablesAtOnceAtMost) {
   }
 }
 
-TEST(Visit, SetsMuchInSeveralSteps) {
+TEST(Visit, SetsManyBytesOfVariablesInSeveralSteps) {
   const auto workflow = load_right_workflow(R"(
 id: much
 states:

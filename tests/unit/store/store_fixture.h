@@ -1,4 +1,4 @@
-// An open store for tests of what caches it.
+// The fixture with an open store.
 #pragma once
 
 #include <memory>

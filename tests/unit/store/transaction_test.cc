@@ -69,7 +69,7 @@ TEST_F(TransactionTest, ReadsItsOwnWritesFirst) {
   EXPECT_EQ(transaction->get(Table::kEnded, "a"), std::nullopt);
 }
 
-TEST_F(TransactionTest, KeepsWhatWasCommittedOverAnotherOpening) {
+TEST_F(TransactionTest, KeepsCommittedRowsAcrossARestart) {
   const std::string big(3'000'000, 'x');
   transaction->put(Table::kLive, std::string(kMaxKeySize, 'k'), big);
   transaction->put(Table::kLive, "empty", "");
@@ -81,7 +81,7 @@ TEST_F(TransactionTest, KeepsWhatWasCommittedOverAnotherOpening) {
   EXPECT_EQ(transaction->get(Table::kLive, "lost"), std::nullopt);
 }
 
-TEST_F(TransactionTest, DropsABatchWhole) {
+TEST_F(TransactionTest, DropsABatchCompletely) {
   put_all({"a", "b"});
   ASSERT_TRUE(transaction->commit());
   transaction->put(Table::kLive, "c", "c");
@@ -94,7 +94,7 @@ TEST_F(TransactionTest, DropsABatchWhole) {
 }
 
 TEST_F(TransactionTest, ScansPrefixesFromAnyKeyInBothDirections) {
-  // Half of the rows committed, half of them in the batch, and two deleted in it.
+  // Half of the rows are committed, the others are in the batch; the batch erases two rows.
   put_all({"a", "b1", "b2", "b4", "b5", "c", "b3x"});
   ASSERT_TRUE(transaction->commit());
   put_all({"b", "b3", "b6", "b5", "\xff\xff"});
@@ -150,7 +150,7 @@ TEST_F(TransactionTest, ScansPrefixesFromAnyKeyInBothDirections) {
   EXPECT_THAT(rows_of(*snapshot, Table::kMeta), IsEmpty());
 }
 
-TEST_F(TransactionTest, PagesMeetWithoutGapOrRepeat) {
+TEST_F(TransactionTest, ScansInPagesWithoutGapOrRepetition) {
   const std::string longest(kMaxKeySize, 'b');
   put_all({"a", longest});
   ASSERT_TRUE(transaction->commit());
@@ -170,7 +170,7 @@ TEST_F(TransactionTest, PagesMeetWithoutGapOrRepeat) {
   EXPECT_EQ(page(longest, Direction::kBackward), "a");
 }
 
-TEST_F(TransactionTest, AVisitorMayWriteWhereItScans) {
+TEST_F(TransactionTest, LetsAVisitorWriteDuringAScan) {
   put_all({"a", "b", "c", "d"});
   ASSERT_TRUE(transaction->commit());
   put_all({"e"});
@@ -182,11 +182,11 @@ TEST_F(TransactionTest, AVisitorMayWriteWhereItScans) {
     if (key == "b1") transaction->erase(Table::kLive, "c");
     return true;
   });
-  EXPECT_EQ(seen, "abb1de") << "what is written ahead is seen, what lies behind is not";
+  EXPECT_EQ(seen, "abb1de") << "writes ahead of the scan are visited, writes behind it are not";
   EXPECT_EQ(keys_of(*transaction), "A");
 }
 
-TEST_F(TransactionTest, AScanStopsWhenTheVisitorSaysSo) {
+TEST_F(TransactionTest, EndsAScanWhenTheVisitorReturnsFalse) {
   put_all({"a", "c"});
   ASSERT_TRUE(transaction->commit());
   put_all({"b"});
@@ -198,7 +198,7 @@ TEST_F(TransactionTest, AScanStopsWhenTheVisitorSaysSo) {
   EXPECT_EQ(seen, "ab");
 }
 
-TEST_F(TransactionTest, AWriteSetReplaysElsewhere) {
+TEST_F(TransactionTest, ReplaysAWriteSet) {
   put_all({"a", "b"});
   ASSERT_TRUE(transaction->commit());
   transaction->put(Table::kLive, "a", "2");
@@ -216,7 +216,7 @@ TEST_F(TransactionTest, AWriteSetReplaysElsewhere) {
   EXPECT_EQ(transaction->get(Table::kMeta, "c"), "3");
 }
 
-TEST_F(TransactionTest, ASnapshotStaysAtItsCommit) {
+TEST_F(TransactionTest, DoesNotChangeASnapshot) {
   put_all({"a"});
   ASSERT_TRUE(transaction->commit());
   const auto before = Snapshot::take(*environment);
@@ -234,7 +234,7 @@ TEST_F(TransactionTest, ASnapshotStaysAtItsCommit) {
   EXPECT_EQ(after->get(Table::kLive, "b"), "b");
 }
 
-TEST_F(TransactionTest, TooManySnapshotsAreAnErrorAndNotTheEnd) {
+TEST_F(TransactionTest, ReportsTooManySnapshotsAsAnError) {
   std::vector<Snapshot> snapshots;
   Result<Snapshot> taken = Snapshot::take(*environment);
   for (; taken && snapshots.size() < 10'000; taken = Snapshot::take(*environment)) {
@@ -248,13 +248,13 @@ TEST_F(TransactionTest, TooManySnapshotsAreAnErrorAndNotTheEnd) {
   EXPECT_EQ(transaction->status().error().code, "store.readers");
 
   snapshots.clear();
-  EXPECT_FALSE(transaction->commit()) << "this batch could not read";
+  EXPECT_FALSE(transaction->commit()) << "a read of this batch failed";
   put_all({"a"});
   EXPECT_TRUE(transaction->commit());
 }
 
-TEST_F(TransactionTest, SnapshotsAreReadWhileBatchesAreCommitted) {
-  // Each batch moves the two rows together; no reader may see them apart.
+TEST_F(TransactionTest, CommitsWhileSnapshotsAreRead) {
+  // Each batch changes both rows together. No reader may see them differ.
   const auto move_to = [&](int i) {
     transaction->put(Table::kLive, "x", std::to_string(i));
     transaction->put(Table::kEnded, "y", std::to_string(i));
@@ -285,9 +285,9 @@ TEST_F(TransactionTest, SnapshotsAreReadWhileBatchesAreCommitted) {
   EXPECT_THAT(reads, testing::Each(testing::Gt(0)));
 }
 
-// Pages that a checkpoint frees are used again by later ones: nothing that reads between batches
-// may hold an old version, or the file grows with every change.
-TEST_F(TransactionTest, AFileThatChangesButDoesNotGrowStaysSmall) {
+// Pages that one checkpoint frees are used by later ones. A reader that held an old version between
+// batches would make the file grow with every change.
+TEST_F(TransactionTest, ReusesFreedPages) {
   const std::filesystem::path file = folder.path() / "data.mdb";
   uintmax_t early = 0;
   for (int i = 0; i < 200; ++i) {
@@ -300,8 +300,8 @@ TEST_F(TransactionTest, AFileThatChangesButDoesNotGrowStaysSmall) {
   EXPECT_EQ(std::filesystem::file_size(file), early);
 }
 
-// The whole of it against a std::map: random batches over all shapes of rows, random ends.
-TEST_F(TransactionTest, MeansWhatAMapMeans) {
+// Random batches with random ends, compared with a std::map.
+TEST_F(TransactionTest, BehavesLikeAMap) {
   constexpr uint64_t kSeed = 77;
   std::mt19937_64 random(kSeed);
   std::map<std::string, std::string> committed;
@@ -365,24 +365,24 @@ TEST_F(TransactionTest, MeansWhatAMapMeans) {
 
 using TransactionDeathTest = TransactionTest;
 
-TEST_F(TransactionDeathTest, KeysOfTheWrongSizeAreBugs) {
+TEST_F(TransactionDeathTest, DiesOnAKeyOfWrongSize) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(transaction->put(Table::kLive, "", ""), "a key of 0 bytes in live");
   EXPECT_DEATH(transaction->put(Table::kLive, std::string(512, 'k'), ""), "512 bytes in live");
   EXPECT_DEATH(transaction->get(Table::kLive, ""), "a key of 0 bytes in live");
 }
 
-TEST_F(TransactionDeathTest, ASecondTransactionIsABug) {
+TEST_F(TransactionDeathTest, DiesOnASecondTransaction) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(Transaction second(*environment), "a second Transaction");
 }
 
-TEST_F(TransactionTest, TellsAboutHowManyRowsThereAre) {
+TEST_F(TransactionTest, EstimatesTheNumberOfRows) {
   EXPECT_EQ(transaction->about_rows(Table::kLive), 0U);
   put_all({"a", "b", "c"});
   ASSERT_TRUE(transaction->commit());
   ASSERT_TRUE(environment->checkpoint());
-  ASSERT_TRUE(transaction->commit()) << "and moves on";
+  ASSERT_TRUE(transaction->commit()) << "this moves to the new checkpoint";
   EXPECT_EQ(transaction->about_rows(Table::kLive), 3U);
   EXPECT_EQ(transaction->about_rows(Table::kEnded), 0U);
 }

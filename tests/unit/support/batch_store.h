@@ -1,5 +1,5 @@
-// A faulty store (faulty_store.h) with everything on it that a batch works on, for the tests of the
-// batch and of its parts. Ports are recorders; a lost batch is undone by reading all caches anew.
+// The fixture for the batch and its parts: a faulty store (faulty_store.h) with all caches that a
+// batch uses. Ports are recorders (recorders.h). After a lost batch all caches are read again.
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@
 
 namespace millrace {
 
-/// The actions of one kind that a batch asks for.
+/// The actions of one kind that a batch returned.
 template <class Action>
 std::vector<Action> actions_of(const BatchOutcome& outcome) {
   std::vector<Action> found;
@@ -39,12 +39,12 @@ class BatchStoreTest : public CatalogStoreTest {
     return {.tx = *tx,
             .catalog = catalog,
             .waiting = waiting,
-            .living = living,
+            .live = live,
             .dedupe = dedupe,
-            .recent = recent,
+            .kept_events = kept_events,
             .tasks = tasks,
-            .hooks = hooks,
-            .in_hand = in_hand,
+            .webhook_outbox = webhook_outbox,
+            .crash_note = crash_note,
             .damages = damages,
             .batches = batches,
             .make_id = [this](TimePoint) { return numbered_id(++last_id); },
@@ -64,30 +64,31 @@ class BatchStoreTest : public CatalogStoreTest {
     batches.begin();
     return {};
   }
-  /// While a batch is in hand that was lost: it is over when all have taken it back.
+  /// Reads the caches after a lost batch, while it is still open: it ends once all caches are
+  /// undone.
   Status read_caches() {
     waiting.clear();
-    living.clear();
+    live.clear();
     TRY(catalog.load(*tx));
     TRY(dedupe.load(*tx));
-    TRY(recent.load(*tx));
+    TRY(kept_events.load(*tx));
     TRY(tasks.load(*tx));
-    TRY(hooks.load(*tx));
+    TRY(webhook_outbox.load(*tx));
     for (const auto& [number, entry] : catalog.workflows()) {
       const auto workflow = TRY(catalog.definition(*tx, {number, entry.latest}));
-      TRY(waiting.set_start(catalog.name_of(entry.space), number, workflow->start.events));
+      TRY(waiting.set_start(catalog.name_of(entry.ns), number, workflow->start.events));
       const auto row = TRY(read_schedule(*tx, number));
       if (row && workflow->start.cron) {
         waiting.arm_schedule(number, workflow->start.cron->next(row->from));
       }
     }
     std::vector<Instance> heads;
-    TRY(each_living(*tx, [&](Instance head) { heads.push_back(std::move(head)); }));
+    TRY(each_live(*tx, [&](Instance head) { heads.push_back(std::move(head)); }));
     for (const Instance& head : heads) {
-      TRY(waiting.update(catalog.name_of(head.space), head));
-      living.began(head.revision.workflow);
-      if (!is_on_its_way(head)) continue;
-      recent.update(head, TRY(catalog.awaited(*tx, head.revision, head.state)));
+      TRY(waiting.update(catalog.name_of(head.ns), head));
+      live.began(head.revision.workflow);
+      if (!may_come_to_listen(head)) continue;
+      kept_events.update(head, TRY(catalog.awaited(*tx, head.revision, head.state)));
     }
     TRY(each_delayed(*tx, [&](uint64_t number, const DelayedRecord& record) {
       waiting.arm_delayed(number, record.at);
@@ -98,13 +99,13 @@ class BatchStoreTest : public CatalogStoreTest {
     return {};
   }
 
-  /// The instances that are stored and have not ended, by their ids.
-  std::vector<Instance> stored_living() {
+  /// The stored heads of live instances, by id.
+  std::vector<Instance> stored_live() {
     std::vector<Instance> heads;
-    EXPECT_TRUE(each_living(*tx, [&](Instance head) { heads.push_back(std::move(head)); }));
+    EXPECT_TRUE(each_live(*tx, [&](Instance head) { heads.push_back(std::move(head)); }));
     return heads;
   }
-  /// The subjects of the messages in the outbox, in their order.
+  /// The subjects of the messages in the outbox, in order.
   std::vector<std::string> outbox_subjects() {
     std::vector<std::string> subjects;
     EXPECT_TRUE(each_outbox(*tx, 0, [&](uint64_t number, std::string_view row) -> Result<bool> {
@@ -113,25 +114,25 @@ class BatchStoreTest : public CatalogStoreTest {
     }));
     return subjects;
   }
-  /// The timers that are due by then, as their owners' kinds: the index in TimerInput::owner.
+  /// The timers that are due by then; they leave the wait index.
   std::vector<TimerInput> due(TimePoint by) {
     std::vector<TimerInput> timers;
     waiting.advance(by, timers);
     return timers;
   }
 
-  uint8_t last_id = 0;  ///< of the instances that were made
+  uint8_t last_id = 0;  ///< the last assigned instance id
   VirtualClock clock;
   RecordingRunner runner;
   RecordingSender sender;
-  BegunTasks begun;
-  Waiting waiting{batches};
-  Living living{batches};
+  StartedTasks started;
+  WaitIndex waiting{batches};
+  LiveCounts live{batches};
   Dedupe dedupe{DedupeWindow(), batches};
-  Recent recent{damages, batches};
-  Tasks tasks{runner, catalog, clock, begun, damages, batches};
-  Hooks hooks{sender, catalog, damages, batches, [](const WebhookResult&) {}};
-  InHand in_hand;
+  KeptEvents kept_events{damages, batches};
+  TaskDispatch tasks{runner, catalog, clock, started, damages, batches};
+  WebhookOutbox webhook_outbox{sender, catalog, damages, batches, [](const WebhookResult&) {}};
+  CrashNote crash_note;
 };
 
 }  // namespace millrace

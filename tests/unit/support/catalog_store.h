@@ -1,5 +1,5 @@
-// A faulty store (faulty_store.h) with the catalog on it and the default namespace in it, for the
-// tests of units that look up namespaces, their settings, and workflows.
+// The fixture for units that look up namespaces, settings and workflows: a faulty store
+// (faulty_store.h) with a catalog and the default namespace.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ inline InstanceId numbered_id(uint8_t number) {
 
 class CatalogStoreTest : public FaultyStoreTest {
  protected:
-  CatalogStoreTest() { space = create_namespace(std::string(kDefaultNamespace)); }
+  CatalogStoreTest() { ns = create_namespace(std::string(kDefaultNamespace)); }
 
-  // Each of these is committed.
+  // Each of these functions commits.
 
   NamespaceNumber create_namespace(const std::string& name) {
     const Status created = catalog.create_namespace(*tx, name, now);
@@ -37,11 +37,11 @@ class CatalogStoreTest : public FaultyStoreTest {
   void set_settings(const Json& settings) {
     auto parsed = parse_settings(settings);
     ASSERT_TRUE(parsed) << parsed.error().message;
-    const Status set = catalog.set_settings(*tx, space, dump_json(settings), std::move(*parsed));
+    const Status set = catalog.set_settings(*tx, ns, dump_json(settings), std::move(*parsed));
     EXPECT_TRUE(set) << set.error().message;
     commit_catalog();
   }
-  /// The stored settings are no settings.
+  /// Overwrites the stored settings with a text that is not JSON.
   void damage_settings() {
     auto record = read_namespace(*tx, kDefaultNamespace);
     ASSERT_TRUE(record && *record);
@@ -50,16 +50,16 @@ class CatalogStoreTest : public FaultyStoreTest {
     commit();
     ASSERT_TRUE(catalog.load(*tx));
   }
-  /// Of the default namespace.
+  /// Applies a workflow in the default namespace.
   WorkflowNumber apply(const std::string& text) {
     auto workflow = load_stored(text);
     EXPECT_TRUE(workflow) << workflow.error().message;
     if (!workflow) return {};
     const std::string id = (*workflow)->id;
-    const auto applied = catalog.apply(*tx, space, text, std::move(*workflow), now);
+    const auto applied = catalog.apply(*tx, ns, text, std::move(*workflow), now);
     EXPECT_TRUE(applied) << applied.error().message;
     commit_catalog();
-    return catalog.find_workflow(space, id)->number;
+    return catalog.find_workflow(ns, id)->number;
   }
   void commit_catalog() {
     commit();
@@ -71,7 +71,7 @@ class CatalogStoreTest : public FaultyStoreTest {
   DefinitionCache definitions{load_stored};
   BatchCount batches;
   Catalog catalog{definitions, batches};
-  NamespaceNumber space{};  ///< the default namespace
+  NamespaceNumber ns{};  ///< the default namespace
 };
 
 }  // namespace millrace

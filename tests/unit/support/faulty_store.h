@@ -1,5 +1,5 @@
-// A store in a fresh folder whose nth read or whose commits fail on demand, for the tests of units
-// that read and write it.
+// The fixture for units that read and write the store: a store in a new folder, whose nth read or
+// whose commits fail on demand.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 namespace millrace {
 
 class FaultyStoreTest : public testing::Test {
-  // Before the store, which asks at its end as well.
-  static constexpr uint64_t kTooMany = 1'000;
+  // Declared before the store, because its destructor reads too.
+  static constexpr uint64_t kMostReads = 1'000;
 
-  bool strikes(Table of) {
+  bool read_fails(Table of) {
     ++reads_;
-    const bool strikes_now = nth_ == reads_ || table_ == of;
-    struck_ = struck_ || strikes_now;
-    return strikes_now;
+    const bool fails_now = nth_ == reads_ || table_ == of;
+    has_failed_ = has_failed_ || fails_now;
+    return fails_now;
   }
 
   uint64_t reads_ = 0;
-  bool struck_ = false;
+  bool has_failed_ = false;
   std::optional<uint64_t> nth_;
   std::optional<Table> table_;
 
  protected:
   FaultyStoreTest() {
     EnvironmentOptions options;
-    options.fails_read = [this](Table table, std::string_view) { return strikes(table); };
+    options.fails_read = [this](Table table, std::string_view) { return read_fails(table); };
     options.fails_commit = [this] { return fails_commit; };
     auto opened = Environment::open(folder.path(), options);
     EXPECT_TRUE(opened) << opened.error().message;
@@ -49,7 +49,7 @@ class FaultyStoreTest : public testing::Test {
     ASSERT_TRUE(done) << done.error().message;
   }
 
-  /// All that is committed, by table and key.
+  /// All committed rows, by table and key.
   std::map<std::pair<Table, std::string>, std::string> rows() {
     std::map<std::pair<Table, std::string>, std::string> all;
     const auto snapshot = Snapshot::take(*environment);
@@ -68,15 +68,15 @@ class FaultyStoreTest : public testing::Test {
     return count;
   }
 
-  /// From now on the read of that number fails, counted from 1.
+  /// Makes the read of that number fail, counted from 1.
   void fail_read(uint64_t nth) {
     reads_ = 0;
-    struck_ = false;
+    has_failed_ = false;
     nth_ = nth;
   }
-  /// From now on all reads of that table fail.
+  /// Makes all reads of that table fail.
   void fail_reads_of(Table table) { table_ = table; }
-  /// No read fails any more, and the transaction forgets that one did.
+  /// Ends all failures and drops the batch.
   void heal() {
     nth_.reset();
     table_.reset();
@@ -84,22 +84,22 @@ class FaultyStoreTest : public testing::Test {
   }
 
   /// Runs `attempt`, which returns a Status, with its first read failing, then with its second, and
-  /// so on until no read of it fails: then it must succeed. A failure must be the one that was
-  /// made; after each, with the batch dropped, `after_failure` is called, which brings the unit
-  /// back (undo, load) and checks it. Returns how many reads were made to fail.
+  /// so on until no read of it fails; then it must succeed. Each failed attempt must return the
+  /// error of the failed read. After it the batch is dropped, and `after_failure` restores the unit
+  /// (undo, load) and checks it. Returns the number of failed attempts.
   template <class Attempt, class AfterFailure>
   uint64_t fail_each_read(Attempt attempt, AfterFailure after_failure) {
-    for (uint64_t nth = 1; nth < kTooMany; ++nth) {
+    for (uint64_t nth = 1; nth < kMostReads; ++nth) {
       SCOPED_TRACE("read " + std::to_string(nth) + " failed");
       fail_read(nth);
       const Status done = attempt();
-      const bool struck = struck_;
+      const bool has_failed = has_failed_;
       nth_.reset();
-      if (!struck) {
+      if (!has_failed) {
         EXPECT_TRUE(done) << done.error().message;
         return nth - 1;
       }
-      EXPECT_FALSE(done) << "a read that failed was not told";
+      EXPECT_FALSE(done) << "the attempt ignored a failed read";
       if (!done) {
         EXPECT_EQ(done.error().code, "store.io") << done.error().message;
       }
@@ -107,14 +107,14 @@ class FaultyStoreTest : public testing::Test {
       after_failure();
       if (testing::Test::HasFatalFailure()) return nth;
     }
-    ADD_FAILURE() << "it reads on and on";
-    return kTooMany;
+    ADD_FAILURE() << "the attempts do not end";
+    return kMostReads;
   }
 
   Folder folder;
   bool fails_commit = false;
   std::unique_ptr<Environment> environment;
-  std::optional<Transaction> tx;  ///< a store has one at a time
+  std::optional<Transaction> tx;  ///< a store has one Transaction at a time
 };
 
 }  // namespace millrace

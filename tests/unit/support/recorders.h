@@ -1,4 +1,4 @@
-// Ports that note what they are asked to do; the test answers in their place.
+// Ports that record their calls. The test answers in their place.
 #pragma once
 
 #include <functional>
@@ -17,24 +17,24 @@ class RecordingRunner final : public TaskRunner {
  public:
   void run(Task task) override { ran.push_back(std::move(task)); }
   void stop(const InstanceId& task) override { stopped.push_back(task); }
-  bool look(const InstanceId& task) override {
+  bool check_started(const InstanceId& task) override {
     looked_for.push_back(task);
     return can_look;
   }
-  std::optional<Duration> silence(const InstanceId& task) const override {
+  std::optional<Duration> since_heartbeat(const InstanceId& task) const override {
     const auto found = silences.find(task);
     return found == silences.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// The tasks that were run since this was asked before.
+  /// The tasks that were run since the last call.
   std::vector<InstanceId> take_ran() {
     std::vector<InstanceId> ids;
     for (const Task& task : std::exchange(ran, {})) ids.push_back(task.id);
     return ids;
   }
 
-  bool can_look = true;                     ///< what look() answers
-  std::map<InstanceId, Duration> silences;  ///< what silence() answers
+  bool can_look = true;                     ///< the result of look()
+  std::map<InstanceId, Duration> silences;  ///< the results of silence()
   std::vector<Task> ran;
   std::vector<InstanceId> stopped;
   std::vector<InstanceId> looked_for;
@@ -55,7 +55,7 @@ class RecordingSender final : public WebhookSender {
     sent.push_back({event, url, token, std::move(done)});
   }
 
-  /// The ids of the events that were sent since this was asked before.
+  /// The ids of the events that were sent since the last call.
   std::vector<std::string> take_sent() {
     std::vector<std::string> ids;
     for (const Sent& one : std::exchange(sent, {})) ids.push_back(one.event.id);

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 constexpr int64_t kNow = 1'717'000'000'123;  // some time in 2024
 constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000;
 
-/// What fires at `now`, as (deadline, key).
+/// The timers that fire at `now`, as (deadline, key).
 std::vector<std::pair<int64_t, TimerKey>> fired(Wheel& wheel, int64_t now) {
   std::vector<Due> due;
   wheel.advance(from_millis(now), due);
@@ -33,7 +33,7 @@ TEST(Wheel, FiresAtTheDeadlineAndNotBefore) {
       16777216,  1 << 30,   1LL << 36, kYear,  100 * kYear, 1LL << 42, (1LL << 42) + 1,
       1LL << 48, 1LL << 60,
   };
-  // From starts that lie at, just before and just after the boundaries of the wheel's levels.
+  // The starts are at, just before and just after the boundaries of the wheel's levels.
   for (const int64_t start :
        {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{64}, int64_t{255}, int64_t{256},
         int64_t{65535}, int64_t{-1}, int64_t{-256}, kNow, kNow / 65536 * 65536 - 1}) {
@@ -43,13 +43,13 @@ TEST(Wheel, FiresAtTheDeadlineAndNotBefore) {
       wheel.arm(from_millis(start + distance), 1);
       EXPECT_THAT(fired(wheel, start + distance - 1), IsEmpty()) << start << " + " << distance;
       EXPECT_THAT(fired(wheel, start + distance), ElementsAre(std::pair(start + distance, 1)));
-      EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "once";
+      EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "it fires once";
       EXPECT_EQ(wheel.size(), 0U);
     }
   }
 }
 
-TEST(Wheel, SleepingUntilNextComesToTheDeadlineInFewSteps) {
+TEST(Wheel, ReachesADeadlineInAFewWakeUps) {
   for (const int64_t distance : {int64_t{1}, int64_t{64}, int64_t{3'600'000}, kYear, 100 * kYear}) {
     Wheel wheel;
     fired(wheel, kNow);
@@ -64,7 +64,7 @@ TEST(Wheel, SleepingUntilNextComesToTheDeadlineInFewSteps) {
   }
 }
 
-TEST(Wheel, TakesTheFirstAndTheLastDeadlineThereIs) {
+TEST(Wheel, AcceptsTheEarliestAndTheLatestPossibleDeadline) {
   const int64_t least = std::numeric_limits<int64_t>::min();
   const int64_t most = std::numeric_limits<int64_t>::max();
   Wheel wheel;
@@ -90,11 +90,11 @@ TEST(Wheel, FiresInTheOrderOfDeadlineThenKey) {
   std::vector<Due> due = {{from_millis(kNow + 9999), 1}};
   wheel.advance(from_millis(kNow + kYear), due);
   ASSERT_EQ(due.size(), sorted.size() + 1);
-  EXPECT_EQ(due.front().key, 1) << "what was there stays where it was";
+  EXPECT_EQ(due.front().key, 1) << "timers that are already in the list stay first";
   EXPECT_EQ(std::vector<Due>(due.begin() + 1, due.end()), sorted);
 }
 
-TEST(Wheel, ADeadlineThatHasPassedFiresWithTheNextAdvance) {
+TEST(Wheel, FiresAPassedDeadlineAtTheNextAdvance) {
   Wheel wheel;
   fired(wheel, kNow);
   wheel.arm(from_millis(kNow), 1);
@@ -104,7 +104,7 @@ TEST(Wheel, ADeadlineThatHasPassedFiresWithTheNextAdvance) {
   EXPECT_THAT(fired(wheel, kNow), ElementsAre(std::pair(kNow - 1000, 2), std::pair(kNow, 1)));
 }
 
-TEST(Wheel, AClockThatGoesBackChangesNothing) {
+TEST(Wheel, IgnoresAClockThatGoesBack) {
   Wheel wheel;
   fired(wheel, kNow);
   wheel.arm(from_millis(kNow + 100), 1);
@@ -114,7 +114,7 @@ TEST(Wheel, AClockThatGoesBackChangesNothing) {
   EXPECT_THAT(fired(wheel, kNow + 100), ElementsAre(std::pair(kNow + 100, 1)));
 }
 
-TEST(Wheel, ACancelledTimerDoesNotFire) {
+TEST(Wheel, DoesNotFireACancelledTimer) {
   Wheel wheel;
   fired(wheel, kNow);
   const Wheel::Handle overdue = wheel.arm(from_millis(kNow), 0);
@@ -127,7 +127,7 @@ TEST(Wheel, ACancelledTimerDoesNotFire) {
   EXPECT_EQ(wheel.next(), std::nullopt);
 }
 
-TEST(Wheel, AStaleHandleNamesNothing) {
+TEST(Wheel, IgnoresAStaleHandle) {
   Wheel wheel;
   wheel.cancel({});
   wheel.cancel({123'456'789, 1});
@@ -147,12 +147,12 @@ TEST(Wheel, AStaleHandleNamesNothing) {
   EXPECT_EQ(wheel.size(), 0U);
 }
 
-/// The meaning: timers sorted by deadline.
+/// The reference implementation: timers sorted by deadline.
 class NaiveTimers {
  public:
   void arm(int64_t deadline, TimerKey key) { timers_.emplace(Due{from_millis(deadline), key}, 0); }
 
-  /// Whether it was still armed.
+  /// Returns whether the timer was still armed.
   bool cancel(int64_t deadline, TimerKey key) {
     const auto found = timers_.find(Due{from_millis(deadline), key});
     if (found == timers_.end()) return false;
@@ -193,15 +193,15 @@ void compare_with_naive(uint64_t seed) {
   std::mt19937_64 random(seed);
   Wheel wheel;
   NaiveTimers naive;
-  std::vector<Armed> armed;  // fired and cancelled ones stay in it for a while: stale handles
+  std::vector<Armed> armed;  // also has stale handles of fired and cancelled timers
   int64_t now = kNow;
-  // A distance of any magnitude, as likely near as far; 2^42 ms are 139 years.
+  // A distance of random magnitude; 2^42 ms are 139 years.
   const auto distance = [&] { return static_cast<int64_t>(random() >> (22 + random() % 42)); };
   for (int step = 0; step < 30'000; ++step) {
     const uint64_t choice = random() % 100;
     if (choice < 50) {
       const int64_t deadline = now + (random() % 10 == 0 ? -distance() : distance());
-      // The step makes keys differ, so that the naive timers cancel the one that is meant.
+      // The step makes keys unique, so that the reference cancels the same timer as the wheel.
       const TimerKey key = (random() % 3) << 32 | static_cast<uint32_t>(step);
       naive.arm(deadline, key);
       armed.push_back({deadline, key, wheel.arm(from_millis(deadline), key)});
@@ -245,7 +245,7 @@ void compare_with_naive(uint64_t seed) {
   EXPECT_EQ(wheel.size(), 0U);
 }
 
-TEST(Wheel, MeansWhatSortedTimersMean) {
+TEST(Wheel, FiresAsSortedTimersDo) {
   for (const uint64_t seed : {1, 2, 3, 4}) compare_with_naive(seed);
 }
 

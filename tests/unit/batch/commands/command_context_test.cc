@@ -1,4 +1,4 @@
-// CommandContext: what the look-ups of commands find, and how they say what is not there.
+// CommandContext: what the lookups of commands find, and the errors that they return.
 #include "orchestrator/batch/commands/command_context.h"
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace {
 
 class CommandContextTest : public testing::Test {
  protected:
-  /// As many history rows of that instance, each of which names the one before; the last one.
+  /// Writes a chain of history rows of the instance; returns the number of the last row.
   uint64_t write_rows(const InstanceId& id, size_t count) {
     const uint64_t first = last_ + 1;
     for (size_t i = 0; i < count; ++i) {
       const uint64_t number = ++last_;
-      write_history(rig.draft().tx, number,
-                    {.space = NamespaceNumber(1),
+      write_history(rig.batch().tx, number,
+                    {.ns = NamespaceNumber(1),
                      .instance = id,
                      .previous = number == first ? 0 : number - 1,
                      .records = {{.time = rig.now, .kind = HistoryKind::kLog}}});
@@ -34,7 +34,7 @@ class CommandContextTest : public testing::Test {
   }
   size_t history_rows() {
     size_t count = 0;
-    rig.draft().tx.scan(Table::kHistory, "", [&](std::string_view, std::string_view) {
+    rig.batch().tx.scan(Table::kHistory, "", [&](std::string_view, std::string_view) {
       ++count;
       return true;
     });
@@ -52,17 +52,17 @@ class CommandContextTest : public testing::Test {
   uint64_t last_ = 0;  ///< the last history row
 };
 
-TEST_F(CommandContextTest, FindsNamespacesByTheirNames) {
+TEST_F(CommandContextTest, FindsANamespaceByItsName) {
   EXPECT_EQ(find_namespace(rig.context(), "default").value(), NamespaceNumber(1));
   const auto none = find_namespace(rig.context(), "shop");
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, "namespace.not_found");
   EXPECT_EQ(none.error().message,
-            "there is no namespace \"shop\"; make it with `millrace namespace create shop`");
+            "there is no namespace \"shop\"; create it with `millrace namespace create shop`");
 }
 
-TEST_F(CommandContextTest, FindsWorkflowsInTheirNamespace) {
-  rig.must(CommandRig::application(kEnds));
+TEST_F(CommandContextTest, FindsAWorkflowOnlyInItsNamespace) {
+  rig.must(CommandRig::apply_workflow(kEnds));
   const auto found = find_workflow(rig.context(), "default", "ends");
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_NE(*found, nullptr);
@@ -77,14 +77,14 @@ TEST_F(CommandContextTest, FindsWorkflowsInTheirNamespace) {
   EXPECT_EQ(find_workflow(rig.context(), "nowhere", "ends").error().code, "namespace.not_found");
 }
 
-TEST_F(CommandContextTest, FindsAWorkflowOfTheBatchInHand) {
-  ASSERT_TRUE(rig.run(CommandRig::application(kEnds)));
+TEST_F(CommandContextTest, FindsAWorkflowOfTheCurrentBatch) {
+  ASSERT_TRUE(rig.run(CommandRig::apply_workflow(kEnds)));
   EXPECT_TRUE(find_workflow(rig.context(), "default", "ends"));
 }
 
-TEST_F(CommandContextTest, FindsInstancesThatLiveAndThatHaveEnded) {
-  rig.must(CommandRig::application(kWaits));
-  rig.must(CommandRig::application(kEnds));
+TEST_F(CommandContextTest, FindsLiveAndEndedInstances) {
+  rig.must(CommandRig::apply_workflow(kWaits));
+  rig.must(CommandRig::apply_workflow(kEnds));
   const struct {
     const char* workflow;
     InstanceStatus status;
@@ -104,28 +104,28 @@ TEST_F(CommandContextTest, FindsInstancesThatLiveAndThatHaveEnded) {
             "there is no instance 00000000-0000-0000-0000-000000000009 in namespace \"default\"");
 }
 
-TEST_F(CommandContextTest, FindsAnInstanceWithoutWhatTheBatchInHandChanges) {
-  rig.must(CommandRig::application(kWaits));
+TEST_F(CommandContextTest, FindsAnInstanceAsTheLastCommitLeftIt) {
+  rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
-  ASSERT_TRUE(rig.run(PauseInstance{.space = "default", .instance = id}));
+  ASSERT_TRUE(rig.run(PauseInstance{.ns = "default", .instance = id}));
   EXPECT_FALSE(find_instance(rig.context(), "default", id)->paused);
   commit();
   EXPECT_TRUE(find_instance(rig.context(), "default", id)->paused);
 }
 
-TEST_F(CommandContextTest, ErasesTheHistoryOfThatInstanceAlone) {
+TEST_F(CommandContextTest, ErasesTheHistoryOfTheGivenInstanceOnly) {
   const uint64_t other = write_rows(id_of(1), 3);
   const uint64_t last = write_rows(id_of(2), 4);
   ASSERT_TRUE(erase_history(rig.context(), last, id_of(2)));
   EXPECT_EQ(history_rows(), 3U);
-  EXPECT_TRUE(rig.context().purges.empty()) << "nothing is left to do";
+  EXPECT_TRUE(rig.context().purges.empty()) << "no purge is needed";
   ASSERT_TRUE(erase_history(rig.context(), other, id_of(2)));
-  EXPECT_EQ(history_rows(), 3U) << "it is somebody else's";
+  EXPECT_EQ(history_rows(), 3U) << "the rows belong to another instance";
 }
 
-TEST_F(CommandContextTest, LeavesToAPurgeWhatIsTooMuchForOneBatch) {
-  const size_t in_one_batch = PurgeBudget().rows;
-  const uint64_t last = write_rows(id_of(1), in_one_batch + 200);
+TEST_F(CommandContextTest, LeavesALongHistoryToAPurge) {
+  const size_t most_in_a_batch = PurgeBudget().rows;
+  const uint64_t last = write_rows(id_of(1), most_in_a_batch + 200);
   ASSERT_TRUE(erase_history(rig.context(), last, id_of(1)));
   commit();
   EXPECT_EQ(history_rows(), 200U);
@@ -136,8 +136,8 @@ TEST_F(CommandContextTest, LeavesToAPurgeWhatIsTooMuchForOneBatch) {
   EXPECT_TRUE(rig.context().purges.empty());
 }
 
-TEST_F(CommandContextTest, HandsOnTheErrorOfEachReadThatFails) {
-  rig.must(CommandRig::application(kWaits));
+TEST_F(CommandContextTest, ReturnsTheErrorOfEachFailedRead) {
+  rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
   const uint64_t last = find_instance(rig.context(), "default", id)->last_history;
   const std::function<Status()> calls[] = {[&]() -> Status {
@@ -147,7 +147,7 @@ TEST_F(CommandContextTest, HandsOnTheErrorOfEachReadThatFails) {
                                            [&] { return erase_history(rig.context(), last, id); }};
   for (const auto& call : calls) {
     uint64_t nth = 0;
-    for (bool has_failed = true; has_failed && nth < 100; rig.draft().tx.drop()) {
+    for (bool has_failed = true; has_failed && nth < 100; rig.batch().tx.drop()) {
       rig.fail_read(++nth);
       const Status done = call();
       has_failed = rig.has_failed();
@@ -156,8 +156,8 @@ TEST_F(CommandContextTest, HandsOnTheErrorOfEachReadThatFails) {
         EXPECT_EQ(done.error().code, "store.io") << done.error().message;
       }
     }
-    EXPECT_GT(nth, 1U) << "it read nothing";
-    EXPECT_LT(nth, 100U) << "it reads on and on";
+    EXPECT_GT(nth, 1U) << "the call read nothing";
+    EXPECT_LT(nth, 100U) << "the call does not end";
     rig.fail_read(std::nullopt);
   }
   EXPECT_EQ(history_rows(), 1U);

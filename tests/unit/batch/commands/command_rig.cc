@@ -13,9 +13,9 @@ CommandRig::CommandRig() {
   const auto check = [](const Status& done) { EXPECT_TRUE(done) << done.error().message; };
   check(catalog_.load(tx_));
   check(dedupe_.load(tx_));
-  check(recent_.load(tx_));
+  check(kept_events_.load(tx_));
   check(tasks_.load(tx_));
-  check(hooks_.load(tx_));
+  check(webhook_outbox_.load(tx_));
   check(purges_.load());
   check(catalog_.create_namespace(tx_, std::string(kDefaultNamespace), now));
   check(commit());
@@ -33,12 +33,12 @@ BatchParts CommandRig::parts() {
   return {.tx = tx_,
           .catalog = catalog_,
           .waiting = waiting_,
-          .living = living_,
+          .live = live_,
           .dedupe = dedupe_,
-          .recent = recent_,
+          .kept_events = kept_events_,
           .tasks = tasks_,
-          .hooks = hooks_,
-          .in_hand = in_hand_,
+          .webhook_outbox = webhook_outbox_,
+          .crash_note = crash_note_,
           .damages = damages_,
           .batches = batches_,
           .make_id =
@@ -54,9 +54,9 @@ BatchParts CommandRig::parts() {
 
 Status CommandRig::commit() {
   TRY(instances_.write());
-  for (const auto& [counter, number] : draft_.counters) write_counter(tx_, counter, number);
-  draft_.counters.clear();
-  draft_.outcome = {};
+  for (const auto& [counter, number] : batch_.counters) write_counter(tx_, counter, number);
+  batch_.counters.clear();
+  batch_.outcome = {};
   TRY(tx_.commit());
   batches_.begin();
   return {};
@@ -80,15 +80,15 @@ Error CommandRig::refusal(Command command) {
   return progress ? Error{} : progress.error();
 }
 
-ApplyWorkflow CommandRig::application(const std::string& yaml, std::string ns) {
+ApplyWorkflow CommandRig::apply_workflow(const std::string& yaml, std::string ns) {
   auto workflow = load_stored(yaml);
   EXPECT_TRUE(workflow) << workflow.error().message;
-  return {.space = std::move(ns), .text = yaml, .workflow = workflow.value_or(nullptr)};
+  return {.ns = std::move(ns), .text = yaml, .workflow = workflow.value_or(nullptr)};
 }
 
 InstanceId CommandRig::start(const std::string& workflow, Json input) {
   const Json answer =
-      must(StartInstance{.space = "default", .workflow = workflow, .input = std::move(input)});
+      must(StartInstance{.ns = "default", .workflow = workflow, .input = std::move(input)});
   return parse_instance_id(answer.value("id", "")).value_or(InstanceId{});
 }
 
@@ -109,16 +109,16 @@ void expect_every_read_fault_loses_the_batch(
     const Status done = progress ? rig.commit() : Status(tl::unexpected(progress.error()));
     if (!rig.has_failed()) {
       EXPECT_TRUE(done) << done.error().code << ": " << done.error().message;
-      EXPECT_GT(nth, 1U) << "it read nothing";
+      EXPECT_GT(nth, 1U) << "the command read nothing";
       return;
     }
-    // An answer that a batch has made is given once the batch is on disk: an error that is wrong
-    // because of the read is given up with it.
-    const Status batch = progress ? done : rig.draft().tx.status();
+    // An answer is sent only once its batch is on disk. An answer that is wrong because of the
+    // failed read is dropped with the batch.
+    const Status batch = progress ? done : rig.batch().tx.status();
     ASSERT_FALSE(batch);
     EXPECT_EQ(batch.error().code, "store.io") << batch.error().message;
   }
-  FAIL() << "it reads on and on";
+  FAIL() << "the command does not end";
 }
 
 }  // namespace millrace

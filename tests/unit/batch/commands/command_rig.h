@@ -1,5 +1,5 @@
-// CommandRig: a batch on a store of its own, in which commands are carried out one by one without
-// the loop around it. Any read of the store can be made to fail. One thread.
+// CommandRig: a batch on a store of its own that applies commands one by one, without the engine
+// loop. Each read of the store can be made to fail. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@ class CommandRig {
   /// An empty store with the namespace "default".
   CommandRig();
 
-  CommandContext context() { return {now, draft_, instances_, schedules_, purges_}; }
+  CommandContext context() { return {now, batch_, instances_, schedules_, purges_}; }
 
-  /// Carries out the command in as many batches as it takes, each committed. It must succeed.
+  /// Runs the command in as many batches as it needs and commits each. It must succeed.
   Json must(Command command);
-  /// The error with which the command is refused. It must be refused.
+  /// The error of a command that must be refused.
   Error refusal(Command command);
-  /// Carries out the command, or a part of it, in the batch in hand.
+  /// Runs the command, or its next part, in the current batch.
   Result<CommandProgress> run(const Command& command) { return carry_out(context(), command); }
-  /// Brings the batch in hand to disk.
+  /// Commits the current batch.
   Status commit();
 
-  /// The definition is loaded first, and must be right.
-  static ApplyWorkflow application(const std::string& yaml, std::string ns = "default");
+  /// Loads a definition, which must be valid, and returns the command that applies it.
+  static ApplyWorkflow apply_workflow(const std::string& yaml, std::string ns = "default");
   /// Starts an instance and returns its id.
   InstanceId start(const std::string& workflow, Json input = Json::object());
-  /// The instance as the store has it.
+  /// The stored instance.
   Instance instance(const InstanceId& id, NamespaceNumber ns = NamespaceNumber(1));
 
-  /// From now on the read of that number fails, counted from 1; nullopt: none does.
+  /// Makes the read of that number fail, counted from 1; nullopt: no read fails.
   void fail_read(std::optional<uint64_t> nth) { failing_read_ = nth, reads_ = 0; }
-  /// Whether that read has come.
+  /// Whether the failing read was reached.
   bool has_failed() const { return failing_read_ && reads_ >= *failing_read_; }
 
   TimePoint now = from_millis(1'600'000'000'000);
 
-  Draft& draft() { return draft_; }
+  BatchState& batch() { return batch_; }
 
  private:
-  /// Takes tasks and does nothing about them.
+  /// Ignores all tasks.
   class Runner final : public TaskRunner {
    public:
     void run(Task) override {}
@@ -73,28 +73,29 @@ class CommandRig {
   RigClock clock_;
   Runner runner_;
   NoWebhooks webhooks_;
-  BegunTasks begun_;
+  StartedTasks started_;
   Damages damages_;
   DefinitionCache definitions_{load_stored};
   BatchCount batches_;
   Catalog catalog_{definitions_, batches_};
-  Waiting waiting_{batches_};
-  Living living_{batches_};
+  WaitIndex waiting_{batches_};
+  LiveCounts live_{batches_};
   Dedupe dedupe_{{}, batches_};
-  Recent recent_{damages_, batches_};
-  Tasks tasks_{runner_, catalog_, clock_, begun_, damages_, batches_};
-  Hooks hooks_{webhooks_, catalog_, damages_, batches_, [](const WebhookResult&) {}};
-  InHand in_hand_;
-  Draft draft_{parts()};
-  Instances instances_{draft_};
-  Groups groups_{draft_, instances_};
-  Schedules schedules_{draft_, instances_};
-  Purges purges_{draft_, groups_};
+  KeptEvents kept_events_{damages_, batches_};
+  TaskDispatch tasks_{runner_, catalog_, clock_, started_, damages_, batches_};
+  WebhookOutbox webhook_outbox_{webhooks_, catalog_, damages_, batches_,
+                                [](const WebhookResult&) {}};
+  CrashNote crash_note_;
+  BatchState batch_{parts()};
+  Instances instances_{batch_};
+  Groups groups_{batch_, instances_};
+  Schedules schedules_{batch_, instances_};
+  Purges purges_{batch_, groups_};
 };
 
-/// Carries out `command` again and again, each time in a new rig that `prepare` has made ready,
-/// with the first read of the store failing, then the second, and so on until it needs no more
-/// reads. A failed read must lose the batch: the command ends with `store.io`, or the commit does.
+/// Runs `command` repeatedly, each time in a new rig that `prepare` sets up. The first read of the
+/// store fails, then the second, and so on until the command needs no more reads. A failed read
+/// must lose the batch: the command or the commit returns `store.io`.
 void expect_every_read_fault_loses_the_batch(
     const std::function<Command(CommandRig& rig)>& prepare);
 

@@ -8,57 +8,59 @@
 namespace millrace {
 namespace {
 
-/// A command of each type, for the namespace of that name. None finds what it names.
+/// A command of each type except CreateNamespace, in the given namespace. What they name does not
+/// exist.
 std::vector<Command> all_commands(const std::string& ns) {
   const InstanceId id;
-  ApplyWorkflow apply = CommandRig::application(kEnds, ns);
+  ApplyWorkflow apply = CommandRig::apply_workflow(kEnds, ns);
   return {std::move(apply),
-          DeleteWorkflow{.space = ns, .id = "none"},
-          StartInstance{.space = ns, .workflow = "none", .input = Json::object()},
-          TriggerSchedule{.space = ns, .workflow = "none"},
-          CancelInstance{.space = ns, .instance = id},
-          PauseInstance{.space = ns, .instance = id},
-          ResumeInstance{.space = ns, .instance = id},
-          RetryInstance{.space = ns, .instance = id},
-          RestartInstance{.space = ns, .instance = id},
-          RerunInstance{.space = ns, .instance = id, .state = "none"},
-          DeleteInstance{.space = ns, .instance = id},
-          PauseWorkflow{.space = ns, .id = "none"},
-          PauseService{.space = ns, .name = "none"},
+          DeleteWorkflow{.ns = ns, .id = "none"},
+          StartInstance{.ns = ns, .workflow = "none", .input = Json::object()},
+          TriggerSchedule{.ns = ns, .workflow = "none"},
+          CancelInstance{.ns = ns, .instance = id},
+          PauseInstance{.ns = ns, .instance = id},
+          ResumeInstance{.ns = ns, .instance = id},
+          RetryInstance{.ns = ns, .instance = id},
+          RestartInstance{.ns = ns, .instance = id},
+          RerunInstance{.ns = ns, .instance = id, .state = "none"},
+          DeleteInstance{.ns = ns, .instance = id},
+          PauseWorkflow{.ns = ns, .id = "none"},
+          PauseService{.ns = ns, .name = "none"},
           DeleteNamespace{.name = ns},
-          PutVariable{.place = {.space = ns}, .key = "k"},
-          DeleteVariable{.place = {.space = ns}, .key = "k"},
-          PutSecret{.space = ns, .name = "s", .value = "v"},
-          DeleteSecret{.space = ns, .name = "s"}};
+          PutVariable{.place = {.ns = ns}, .key = "k"},
+          DeleteVariable{.place = {.ns = ns}, .key = "k"},
+          PutSecret{.ns = ns, .name = "s", .value = "v"},
+          DeleteSecret{.ns = ns, .name = "s"}};
 }
 
-TEST(Commands, AreRefusedInANamespaceThatDoesNotExist) {
+TEST(Commands, AreRefusedInAnUnknownNamespace) {
   CommandRig rig;
   for (const Command& command : all_commands("nowhere")) {
     const Error error = rig.refusal(command);
     EXPECT_EQ(error.code, "namespace.not_found") << command.index();
-    EXPECT_EQ(error.message,
-              "there is no namespace \"nowhere\"; make it with `millrace namespace create nowhere`")
+    EXPECT_EQ(
+        error.message,
+        "there is no namespace \"nowhere\"; create it with `millrace namespace create nowhere`")
         << command.index();
   }
-  // CreateNamespace, the one that is missing above, makes it.
+  // CreateNamespace is the one type that is not in the list.
   EXPECT_EQ(all_commands("nowhere").size() + 1, std::variant_size_v<Command>);
 }
 
-TEST(Commands, ThatAreRefusedWriteNothing) {
+TEST(Commands, WriteNothingWhenTheyAreRefused) {
   CommandRig rig;
   for (const Command& command : all_commands("nowhere")) {
     rig.refusal(command);
-    EXPECT_TRUE(rig.draft().tx.write_set().empty()) << command.index();
+    EXPECT_TRUE(rig.batch().tx.write_set().empty()) << command.index();
   }
 }
 
-TEST(Commands, AboutAnInstanceThatIsNotThereSayWhichOne) {
+TEST(Commands, NameAnUnknownInstanceInTheError) {
   CommandRig rig;
   const InstanceId id;
-  for (const Command& command : {Command(CancelInstance{.space = "default", .instance = id}),
-                                 Command(RetryInstance{.space = "default", .instance = id}),
-                                 Command(DeleteInstance{.space = "default", .instance = id})}) {
+  for (const Command& command : {Command(CancelInstance{.ns = "default", .instance = id}),
+                                 Command(RetryInstance{.ns = "default", .instance = id}),
+                                 Command(DeleteInstance{.ns = "default", .instance = id})}) {
     const Error error = rig.refusal(command);
     EXPECT_EQ(error.code, "instance.not_found");
     EXPECT_EQ(error.message,

@@ -1,9 +1,9 @@
-// The definitions that the tests of commands use.
+// Definitions for the tests of commands.
 #pragma once
 
 namespace millrace {
 
-/// Its instances wait for an event.
+/// An instance waits for an event.
 inline constexpr const char* kWaits = R"(
 id: waits
 states:
@@ -11,10 +11,10 @@ states:
 - {id: pass, type: noop}
 )";
 
-/// Its instances end at once.
+/// An instance ends at once.
 inline constexpr const char* kEnds = "{id: ends, states: [{id: end, type: noop}]}";
 
-/// Its instances fail in their second state.
+/// An instance fails in its second state.
 inline constexpr const char* kFails = R"(
 id: fails
 states:
@@ -22,18 +22,18 @@ states:
 - {id: stop, type: error, error: no.use, message: gone}
 )";
 
-/// The same without the wait.
+/// An instance fails in its first state.
 inline constexpr const char* kFailsAtOnce =
     "{id: fails-at-once, states: [{id: stop, type: error, error: no.use, message: gone}]}";
 
-/// It is started by the clock.
+/// A schedule starts the workflow.
 inline constexpr const char* kScheduled = R"(
 id: report
 start: {type: scheduled, cron: "0 7 * * *"}
 states: [{id: end, type: noop}]
 )";
 
-/// It calls a service of the namespace.
+/// An instance calls a service of the namespace.
 inline constexpr const char* kCalls = R"(
 id: calls
 functions: [{id: charge, type: knative-namespace, service: charge}]

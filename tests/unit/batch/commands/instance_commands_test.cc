@@ -8,18 +8,19 @@
 namespace millrace {
 namespace {
 
-class InstanceCommands : public testing::Test {
+class InstanceCommandsTest : public testing::Test {
  protected:
-  InstanceCommands() {
-    for (const char* text : {kWaits, kEnds, kFailsAtOnce}) rig.must(CommandRig::application(text));
+  InstanceCommandsTest() {
+    for (const char* text : {kWaits, kEnds, kFailsAtOnce})
+      rig.must(CommandRig::apply_workflow(text));
   }
 
   CommandRig rig;
 };
 
-TEST_F(InstanceCommands, StartUnderAKeyFindsTheInstanceOfThatKey) {
+TEST_F(InstanceCommandsTest, StartWithAKnownKeyReturnsTheInstanceOfThatKey) {
   StartInstance start{
-      .space = "default", .workflow = "waits", .input = {{"a", 1}}, .idempotency_key = "key"};
+      .ns = "default", .workflow = "waits", .input = {{"a", 1}}, .idempotency_key = "key"};
   const Json first = rig.must(start);
   EXPECT_EQ(first["created"], true);
   EXPECT_EQ(rig.must(start), (Json{{"id", first["id"]}, {"created", false}}));
@@ -27,9 +28,9 @@ TEST_F(InstanceCommands, StartUnderAKeyFindsTheInstanceOfThatKey) {
   EXPECT_EQ(rig.refusal(start).code, "start.conflict");
 }
 
-TEST_F(InstanceCommands, CancelEndsAnInstanceOnce) {
+TEST_F(InstanceCommandsTest, CancelEndsAnInstanceOnce) {
   const InstanceId id = rig.start("waits");
-  const CancelInstance cancel{.space = "default", .instance = id};
+  const CancelInstance cancel{.ns = "default", .instance = id};
   EXPECT_EQ(rig.must(cancel), (Json{{"id", to_string(id)}, {"cancelled", true}}));
   EXPECT_EQ(rig.instance(id).status, InstanceStatus::kCancelled);
   const Error error = rig.refusal(cancel);
@@ -39,68 +40,68 @@ TEST_F(InstanceCommands, CancelEndsAnInstanceOnce) {
       << error.message;
 }
 
-TEST_F(InstanceCommands, PauseAndResumeSayWhetherTheyChangedAnything) {
+TEST_F(InstanceCommandsTest, PauseAndResumeReportWhetherTheyChangedTheInstance) {
   const InstanceId id = rig.start("waits");
   const Json name = to_string(id);
-  EXPECT_EQ(rig.must(ResumeInstance{.space = "default", .instance = id}),
+  EXPECT_EQ(rig.must(ResumeInstance{.ns = "default", .instance = id}),
             (Json{{"id", name}, {"resumed", false}}));
-  EXPECT_EQ(rig.must(PauseInstance{.space = "default", .instance = id}),
+  EXPECT_EQ(rig.must(PauseInstance{.ns = "default", .instance = id}),
             (Json{{"id", name}, {"paused", true}}));
-  EXPECT_EQ(rig.must(PauseInstance{.space = "default", .instance = id}),
+  EXPECT_EQ(rig.must(PauseInstance{.ns = "default", .instance = id}),
             (Json{{"id", name}, {"paused", false}}));
-  EXPECT_EQ(rig.must(ResumeInstance{.space = "default", .instance = id}),
+  EXPECT_EQ(rig.must(ResumeInstance{.ns = "default", .instance = id}),
             (Json{{"id", name}, {"resumed", true}}));
 }
 
-TEST_F(InstanceCommands, RevivalIsRefusedWhileTheInstanceLives) {
+TEST_F(InstanceCommandsTest, RevivalAndDeletionAreRefusedForALiveInstance) {
   const InstanceId id = rig.start("waits");
   for (const Command& command :
-       {Command(RetryInstance{.space = "default", .instance = id}),
-        Command(RestartInstance{.space = "default", .instance = id}),
-        Command(RerunInstance{.space = "default", .instance = id, .state = "wait"}),
-        Command(DeleteInstance{.space = "default", .instance = id})}) {
+       {Command(RetryInstance{.ns = "default", .instance = id}),
+        Command(RestartInstance{.ns = "default", .instance = id}),
+        Command(RerunInstance{.ns = "default", .instance = id, .state = "wait"}),
+        Command(DeleteInstance{.ns = "default", .instance = id})}) {
     EXPECT_EQ(rig.refusal(command).code, "instance.living");
   }
 }
 
-TEST_F(InstanceCommands, RetryIsOfWhatHasFailed) {
+TEST_F(InstanceCommandsTest, RetryIsRefusedUnlessTheInstanceFailed) {
   const InstanceId complete = rig.start("ends");
-  EXPECT_EQ(rig.refusal(RetryInstance{.space = "default", .instance = complete}).code,
+  EXPECT_EQ(rig.refusal(RetryInstance{.ns = "default", .instance = complete}).code,
             "instance.not_failed");
   const InstanceId failed = rig.start("fails-at-once");
-  EXPECT_EQ(rig.must(RetryInstance{.space = "default", .instance = failed}),
+  EXPECT_EQ(rig.must(RetryInstance{.ns = "default", .instance = failed}),
             (Json{{"id", to_string(failed)}, {"run", 1}}))
-      << "it is the same run that goes on";
+      << "a retry continues the run";
 }
 
-TEST_F(InstanceCommands, RestartCountsTheRun) {
+TEST_F(InstanceCommandsTest, RestartCountsRuns) {
   const InstanceId id = rig.start("ends");
-  EXPECT_EQ(rig.must(RestartInstance{.space = "default", .instance = id})["run"], 2);
-  EXPECT_EQ(rig.must(RestartInstance{.space = "default", .instance = id})["run"], 3);
+  EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 2);
+  EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 3);
 }
 
-TEST_F(InstanceCommands, RerunNeedsAStateAndItsData) {
+TEST_F(InstanceCommandsTest, RerunNeedsAStateWithStoredData) {
   const InstanceId id = rig.start("ends");
-  EXPECT_EQ(rig.refusal(RerunInstance{.space = "default", .instance = id, .state = "none"}).code,
+  EXPECT_EQ(rig.refusal(RerunInstance{.ns = "default", .instance = id, .state = "none"}).code,
             "instance.no_state");
-  EXPECT_EQ(rig.refusal(RerunInstance{.space = "default", .instance = id, .state = "end"}).code,
+  EXPECT_EQ(rig.refusal(RerunInstance{.ns = "default", .instance = id, .state = "end"}).code,
             "instance.no_data")
-      << "the state neither waited nor acted";
+      << "no data is stored: the state neither waited nor acted";
   const InstanceId waited = rig.start("waits");
-  rig.must(CancelInstance{.space = "default", .instance = waited});
-  EXPECT_EQ(rig.must(RerunInstance{.space = "default", .instance = waited, .state = "wait"})["run"],
+  rig.must(CancelInstance{.ns = "default", .instance = waited});
+  EXPECT_EQ(rig.must(RerunInstance{.ns = "default", .instance = waited, .state = "wait"})["run"],
             2);
 }
 
-TEST_F(InstanceCommands, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
+TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
   const InstanceId id = rig.start("ends");
-  const VariablePlace place{.space = "default", .instance = id};
+  const VariablePlace place{.ns = "default", .instance = id};
   rig.must(PutVariable{.place = place, .key = "k", .value = {}});
-  EXPECT_EQ(rig.must(DeleteInstance{.space = "default", .instance = id}),
+  EXPECT_EQ(rig.must(DeleteInstance{.ns = "default", .instance = id}),
             (Json{{"id", to_string(id)}, {"deleted", true}}));
   for (const Table table : {Table::kEnded, Table::kHistory, Table::kVariables}) {
     size_t rows = 0;
-    rig.draft().tx.scan(table, "", [&](std::string_view, std::string_view) {
+    rig.batch().tx.scan(table, "", [&](std::string_view, std::string_view) {
       ++rows;
       return true;
     });
@@ -108,7 +109,7 @@ TEST_F(InstanceCommands, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
   }
 }
 
-TEST(InstanceCommandsUnderReadFaults, LoseTheBatchWithEachReadThatFails) {
+TEST(InstanceCommands, LoseTheBatchWithEachFailedRead) {
   using MakeCommand = Command (*)(const InstanceId& id);
   struct Case {
     const char* definition;
@@ -148,14 +149,14 @@ TEST(InstanceCommandsUnderReadFaults, LoseTheBatchWithEachReadThatFails) {
   for (const Case& one : cases) {
     SCOPED_TRACE(one.definition);
     expect_every_read_fault_loses_the_batch([&](CommandRig& rig) {
-      rig.must(CommandRig::application(one.definition));
+      rig.must(CommandRig::apply_workflow(one.definition));
       return one.command(rig.start(one.workflow));
     });
   }
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kWaits));
+    rig.must(CommandRig::apply_workflow(kWaits));
     return StartInstance{
-        .space = "default", .workflow = "waits", .input = Json::object(), .idempotency_key = "key"};
+        .ns = "default", .workflow = "waits", .input = Json::object(), .idempotency_key = "key"};
   });
 }
 

@@ -12,13 +12,13 @@ Json services(const char* paused) {
   return {{"services", {{"charge", {{"url", "http://charge"}}}}}, {"paused", Json::parse(paused)}};
 }
 
-TEST(NamespaceCommands, CreateMakesTheNamespaceOnce) {
+TEST(NamespaceCommands, CreateCreatesANamespaceOnce) {
   CommandRig rig;
   EXPECT_EQ(rig.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", true}}));
   EXPECT_EQ(rig.must(CreateNamespace{.name = "a"}), (Json{{"name", "a"}, {"created", false}}));
 }
 
-TEST(NamespaceCommands, CreateRefusesAWebhookWithoutItsSecret) {
+TEST(NamespaceCommands, CreateRefusesAWebhookWithAnUnknownSecret) {
   CommandRig rig;
   const Json settings{{"webhooks", {{{"url", "http://hook"}, {"secret", "token"}}}}};
   const CreateNamespace create{.name = "a", .settings = settings};
@@ -27,15 +27,15 @@ TEST(NamespaceCommands, CreateRefusesAWebhookWithoutItsSecret) {
   EXPECT_EQ(error.message,
             "webhooks[0].secret: the namespace has no secret \"token\"; create the namespace, then "
             "set the secret (`millrace secret set token`), then these settings");
-  EXPECT_EQ(rig.refusal(PutSecret{.space = "a", .name = "token", .value = "t"}).code,
+  EXPECT_EQ(rig.refusal(PutSecret{.ns = "a", .name = "token", .value = "t"}).code,
             "namespace.not_found")
-      << "the refusal made nothing";
+      << "a refused command creates nothing";
   rig.must(CreateNamespace{.name = "a"});
-  rig.must(PutSecret{.space = "a", .name = "token", .value = "t"});
+  rig.must(PutSecret{.ns = "a", .name = "token", .value = "t"});
   EXPECT_EQ(rig.must(create)["created"], false);
 }
 
-TEST(NamespaceCommands, CreateWarnsOfSettingsThatSayNothing) {
+TEST(NamespaceCommands, CreateReturnsWarningsForDoubtfulSettings) {
   CommandRig rig;
   const Json settings{
       {"webhooks", {{{"url", "http://hook"}, {"types", {"millrace.instance.stopped"}}}}}};
@@ -44,63 +44,63 @@ TEST(NamespaceCommands, CreateWarnsOfSettingsThatSayNothing) {
   EXPECT_EQ(answer["warnings"][0]["path"], "webhooks[0].types[0]");
 }
 
-TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceLives) {
+TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});
-  rig.must(CommandRig::application(kWaits, "a"));
-  rig.must(StartInstance{.space = "a", .workflow = "waits", .input = Json::object()});
+  rig.must(CommandRig::apply_workflow(kWaits, "a"));
+  rig.must(StartInstance{.ns = "a", .workflow = "waits", .input = Json::object()});
   EXPECT_EQ(rig.refusal(DeleteNamespace{.name = "a"}).code, "namespace.not_empty");
   EXPECT_EQ(rig.must(DeleteNamespace{.name = "a", .cancel = true}), (Json{{"cancelled", 1}}));
   EXPECT_EQ(rig.refusal(DeleteNamespace{.name = "a"}).code, "namespace.not_found");
 }
 
-TEST(NamespaceCommands, DeleteKeepsTheDefaultNamespace) {
+TEST(NamespaceCommands, DeleteIsRefusedForTheDefaultNamespace) {
   CommandRig rig;
   const Error error = rig.refusal(DeleteNamespace{.name = "default", .cancel = true});
   EXPECT_EQ(error.code, "namespace.not_empty");
-  EXPECT_EQ(error.message, "the namespace \"default\" stays");
+  EXPECT_EQ(error.message, "the namespace \"default\" cannot be deleted");
 }
 
-TEST(NamespaceCommands, PauseIsOfAServiceThatIsNamed) {
+TEST(NamespaceCommands, PauseIsRefusedForAnUnknownService) {
   CommandRig rig;
-  PauseService pause{.space = "default", .name = "charge"};
+  PauseService pause{.ns = "default", .name = "charge"};
   EXPECT_EQ(rig.refusal(pause).code, "function.not_found");
-  rig.must(CommandRig::application(kCalls));
+  rig.must(CommandRig::apply_workflow(kCalls));
   EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", true}, {"changed", true}}))
-      << "a workflow names it";
+      << "a workflow uses the service";
   EXPECT_EQ(rig.must(pause)["changed"], false);
   pause.paused = false;
   EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", false}, {"changed", true}}));
 }
 
-TEST(NamespaceCommands, PauseIsASettingOfTheNamespace) {
+TEST(NamespaceCommands, PauseChangesTheSettingsOfTheNamespace) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
-  EXPECT_EQ(rig.must(PauseService{.space = "default", .name = "charge"})["changed"], false);
+  EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], false);
   rig.must(CreateNamespace{.name = "default", .settings = services("[]")});
-  EXPECT_EQ(rig.must(PauseService{.space = "default", .name = "charge"})["changed"], true);
+  EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], true);
 }
 
-TEST(NamespaceCommands, LoseTheBatchWithEachReadThatFails) {
+TEST(NamespaceCommands, LoseTheBatchWithEachFailedRead) {
   expect_every_read_fault_loses_the_batch(
       [](CommandRig&) -> Command { return CreateNamespace{.name = "a"}; });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kCalls));
+    rig.must(CommandRig::apply_workflow(kCalls));
     rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
     rig.start("calls");
     return CreateNamespace{.name = "default", .settings = services("[]")};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CreateNamespace{.name = "a"});
-    rig.must(CommandRig::application(kWaits, "a"));
-    rig.must(StartInstance{.space = "a", .workflow = "waits", .input = Json::object()});
+    rig.must(CommandRig::apply_workflow(kWaits, "a"));
+    rig.must(StartInstance{.ns = "a", .workflow = "waits", .input = Json::object()});
     return DeleteNamespace{.name = "a", .cancel = true};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kCalls));
-    rig.must(PauseService{.space = "default", .name = "charge"});
+    rig.must(CommandRig::apply_workflow(kCalls));
+    rig.must(PauseService{.ns = "default", .name = "charge"});
     rig.start("calls");
-    return PauseService{.space = "default", .name = "charge", .paused = false};
+    return PauseService{.ns = "default", .name = "charge", .paused = false};
   });
 }
 

@@ -7,18 +7,18 @@
 namespace millrace {
 namespace {
 
-TEST(SecretCommands, PutSaysWhetherTheSecretIsNew) {
+TEST(SecretCommands, PutReportsWhetherTheSecretIsNew) {
   CommandRig rig;
-  const PutSecret put{.space = "default", .name = "token", .value = "t"};
+  const PutSecret put{.ns = "default", .name = "token", .value = "t"};
   EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", true}}));
   EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", false}}));
 }
 
-TEST(SecretCommands, DeleteIsRefusedWhileAWebhookSendsTheSecret) {
+TEST(SecretCommands, DeleteIsRefusedWhileAWebhookUsesTheSecret) {
   CommandRig rig;
-  const DeleteSecret remove{.space = "default", .name = "token"};
+  const DeleteSecret remove{.ns = "default", .name = "token"};
   EXPECT_EQ(rig.refusal(remove).code, "secret.not_found");
-  rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
+  rig.must(PutSecret{.ns = "default", .name = "token", .value = "t"});
   const Json settings{{"webhooks", {{{"url", "http://hook"}, {"secret", "token"}}}}};
   rig.must(CreateNamespace{.name = "default", .settings = settings});
   EXPECT_EQ(rig.refusal(remove).code, "secret.in_use");
@@ -26,13 +26,13 @@ TEST(SecretCommands, DeleteIsRefusedWhileAWebhookSendsTheSecret) {
   EXPECT_EQ(rig.must(remove), (Json{{"name", "token"}, {"deleted", true}}));
 }
 
-TEST(SecretCommands, LoseTheBatchWithEachReadThatFails) {
+TEST(SecretCommands, LoseTheBatchWithEachFailedRead) {
   expect_every_read_fault_loses_the_batch([](CommandRig&) -> Command {
-    return PutSecret{.space = "default", .name = "token", .value = "t"};
+    return PutSecret{.ns = "default", .name = "token", .value = "t"};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(PutSecret{.space = "default", .name = "token", .value = "t"});
-    return DeleteSecret{.space = "default", .name = "token"};
+    rig.must(PutSecret{.ns = "default", .name = "token", .value = "t"});
+    return DeleteSecret{.ns = "default", .name = "token"};
   });
 }
 

@@ -1,4 +1,4 @@
-// settings_warnings: each thing that is valid in settings and does not do what it seems to.
+// settings_warnings: valid settings that do not have the effect that they seem to have.
 #include "orchestrator/batch/commands/settings_warnings.h"
 
 #include <string>
@@ -16,16 +16,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// The warnings for settings that are valid, as `path: message`.
+/// The warnings for valid settings, as `path: message`.
 std::vector<std::string> warnings_for(const Json& settings) {
   const auto parsed = parse_settings(settings);
   EXPECT_TRUE(parsed) << parsed.error().message;
-  std::vector<std::string> said;
+  std::vector<std::string> warnings;
   for (const Json& one : settings_warnings(settings)) {
     EXPECT_EQ(one.size(), 2U) << one;
-    said.push_back(one["path"].get<std::string>() + ": " + one["message"].get<std::string>());
+    warnings.push_back(one["path"].get<std::string>() + ": " + one["message"].get<std::string>());
   }
-  return said;
+  return warnings;
 }
 
 Json service(const std::string& members) {
@@ -35,7 +35,7 @@ Json webhook(const std::string& members) {
   return Json::parse(R"({"webhooks": [{"url": "http://a", )" + members + "}]}");
 }
 
-TEST(SettingsWarnings, SayOfEachDoubtWhereItIsAndWhatToWriteInstead) {
+TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
   const struct {
     Json settings;
     std::string warning;
@@ -58,21 +58,21 @@ TEST(SettingsWarnings, SayOfEachDoubtWhereItIsAndWhatToWriteInstead) {
        "webhooks[0].retries: 5 without a unit is milliseconds; write fixed(3, 5ms), or fixed(3, "
        "5s) for seconds"},
       {webhook(R"("types": ["*", "millrace.instance.complete"])"),
-       "webhooks[0].types[1]: no event has the type \"millrace.instance.complete\", so none is "
-       "sent for it; did you mean \"millrace.instance.completed\"?"},
+       "webhooks[0].types[1]: no event has the type \"millrace.instance.complete\", so the "
+       "webhook sends none for it; did you mean \"millrace.instance.completed\"?"},
   };
   for (const auto& [settings, warning] : cases) {
     EXPECT_THAT(warnings_for(settings), ElementsAre(warning));
   }
 }
 
-TEST(SettingsWarnings, NameTheTypesThatThereAreWhereNoneIsNear) {
-  const auto said = warnings_for(webhook(R"("types": ["order.paid"])"));
-  ASSERT_THAT(said, SizeIs(1));
-  EXPECT_THAT(said[0], testing::HasSubstr("; write one of millrace.instance.started, "));
+TEST(SettingsWarnings, ListTheEventTypesWhenNoneIsSimilar) {
+  const auto warnings = warnings_for(webhook(R"("types": ["order.paid"])"));
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_THAT(warnings[0], testing::HasSubstr("; write one of millrace.instance.started, "));
 }
 
-TEST(SettingsWarnings, AreNotThereForWhatDoesWhatItSays) {
+TEST(SettingsWarnings, AreAbsentForSettingsWithoutADoubt) {
   const Json settings[] = {
       Json::object(),
       service(R"("maxRuntime": 30000)"),
@@ -86,7 +86,7 @@ TEST(SettingsWarnings, AreNotThereForWhatDoesWhatItSays) {
   for (const Json& one : settings) EXPECT_THAT(warnings_for(one), IsEmpty()) << one;
 }
 
-TEST(SettingsWarnings, AreOfEachServiceAndWebhookUpToAHundred) {
+TEST(SettingsWarnings, CoverAllServicesAndWebhooksUpToAHundredWarnings) {
   Json settings = Json::object();
   const auto set_services = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) {

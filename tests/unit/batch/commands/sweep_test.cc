@@ -10,65 +10,65 @@ namespace {
 
 constexpr NamespaceNumber kDefault{1};
 
-/// A rig with that many waiting instances.
-class Sweeping : public testing::Test {
+/// Starts waiting instances in a rig.
+class SweepTest : public testing::Test {
  protected:
   void start(size_t count) {
-    rig.must(CommandRig::application(kWaits));
-    const StartInstance one{.space = "default", .workflow = "waits", .input = Json::object()};
+    rig.must(CommandRig::apply_workflow(kWaits));
+    const StartInstance one{.ns = "default", .workflow = "waits", .input = Json::object()};
     for (size_t i = 0; i < count; ++i) {
       const auto started = rig.run(one);
       ASSERT_TRUE(started);
       ids.push_back(*parse_instance_id(std::get<Json>(*started)["id"].get<std::string>()));
     }
     ASSERT_TRUE(rig.commit());
-    workflow = rig.draft().catalog.find_workflow(kDefault, "waits")->number;
+    workflow = rig.batch().catalog.find_workflow(kDefault, "waits")->number;
   }
-  size_t count() { return count_living(rig.context(), kDefault, workflow); }
+  size_t count() { return count_live(rig.context(), kDefault, workflow); }
 
   CommandRig rig;
   WorkflowNumber workflow{};
   std::vector<InstanceId> ids;
 };
 
-TEST_F(Sweeping, CountsTheLivingOfAWorkflowAndOfANamespace) {
+TEST_F(SweepTest, CountsTheLiveInstancesOfAWorkflowAndOfANamespace) {
   start(3);
-  rig.must(CommandRig::application(kEnds));
+  rig.must(CommandRig::apply_workflow(kEnds));
   rig.start("ends");
   EXPECT_EQ(count(), 3U);
-  EXPECT_EQ(count_living(rig.context(), kDefault, std::nullopt), 3U);
-  EXPECT_EQ(count_living(rig.context(), NamespaceNumber(2), std::nullopt), 0U);
+  EXPECT_EQ(count_live(rig.context(), kDefault, std::nullopt), 3U);
+  EXPECT_EQ(count_live(rig.context(), NamespaceNumber(2), std::nullopt), 0U);
 }
 
-TEST_F(Sweeping, RefusesOnlyWhatLives) {
-  EXPECT_TRUE(refuse_living(0, {"a.code", "it has instances"}));
-  const Status refused = refuse_living(2, {"a.code", "it has instances"});
+TEST_F(SweepTest, RefusesOnlyWhenInstancesAreLive) {
+  EXPECT_TRUE(refuse_live(0, {"a.code", "it has instances"}));
+  const Status refused = refuse_live(2, {"a.code", "it has instances"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "a.code");
   EXPECT_EQ(refused.error().message,
-            "it has instances: 2; cancel them with it: ?cancel=1, --cancel");
+            "it has instances: 2; to cancel them too, use ?cancel=1 (--cancel)");
 }
 
-TEST_F(Sweeping, CancelsFewInOneBatch) {
+TEST_F(SweepTest, CancelsFewInstancesInOneBatch) {
   start(3);
   Sweep sweep;
-  const auto done = cancel_living(rig.context(), kDefault, workflow, sweep);
+  const auto done = cancel_live(rig.context(), kDefault, workflow, sweep);
   ASSERT_TRUE(done);
   EXPECT_TRUE(*done);
   EXPECT_EQ(sweep.changed, 3U);
   EXPECT_EQ(count(), 0U);
 }
 
-TEST_F(Sweeping, CancelsManyInSeveralBatches) {
+TEST_F(SweepTest, CancelsManyInstancesInSeveralBatches) {
   start(600);
   Sweep sweep;
   size_t batches = 0;
   for (bool done = false; !done && batches < 10; ++batches) {
     const size_t before = count();
-    const auto some = cancel_living(rig.context(), kDefault, workflow, sweep);
+    const auto some = cancel_live(rig.context(), kDefault, workflow, sweep);
     ASSERT_TRUE(some);
     ASSERT_TRUE(rig.commit());
-    EXPECT_LE(before - count(), 300U) << "one batch does about 250";
+    EXPECT_LE(before - count(), 300U) << "one batch cancels about 250";
     done = *some;
   }
   EXPECT_EQ(batches, 3U);
@@ -76,11 +76,11 @@ TEST_F(Sweeping, CancelsManyInSeveralBatches) {
   EXPECT_EQ(count(), 0U);
 }
 
-TEST_F(Sweeping, StepsOnlyThoseThatAreMeant) {
+TEST_F(SweepTest, StepsOnlyTheSelectedInstances) {
   start(4);
   Sweep sweep;
   const auto is_one = [&](const Instance& head) { return head.id == ids[0] || head.id == ids[2]; };
-  const auto all = step_living(rig.context(), kDefault, Pause{}, is_one, sweep);
+  const auto all = step_live(rig.context(), kDefault, Pause{}, is_one, sweep);
   ASSERT_TRUE(all);
   EXPECT_TRUE(*all);
   EXPECT_EQ(sweep.changed, 2U);
@@ -88,7 +88,7 @@ TEST_F(Sweeping, StepsOnlyThoseThatAreMeant) {
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(rig.instance(ids[i]).paused, i % 2 == 0) << i;
 }
 
-TEST_F(Sweeping, ResumesNothingWhereNoInstanceCallsTheServices) {
+TEST_F(SweepTest, ResumesNoInstanceThatDoesNotCallTheServices) {
   start(2);
   Sweep sweep;
   const ServiceNames services = {"charge"};

@@ -8,13 +8,13 @@
 namespace millrace {
 namespace {
 
-TEST(VariableCommands, PutAndDeleteOneOfEachScope) {
+TEST(VariableCommands, PutAndDeleteAVariableOfEachScope) {
   CommandRig rig;
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   const VariablePlace places[] = {
-      {.space = "default"},
-      {.space = "default", .workflow = "waits"},
-      {.space = "default", .instance = rig.start("waits")},
+      {.ns = "default"},
+      {.ns = "default", .workflow = "waits"},
+      {.ns = "default", .instance = rig.start("waits")},
   };
   for (const VariablePlace& place : places) {
     EXPECT_EQ(
@@ -29,36 +29,36 @@ TEST(VariableCommands, PutAndDeleteOneOfEachScope) {
   }
 }
 
-TEST(VariableCommands, PutIsRefusedForAnOwnerThatDoesNotExist) {
+TEST(VariableCommands, PutIsRefusedForAnUnknownOwner) {
   CommandRig rig;
   EXPECT_EQ(
-      rig.refusal(PutVariable{.place = {.space = "default", .workflow = "none"}, .key = "k"}).code,
+      rig.refusal(PutVariable{.place = {.ns = "default", .workflow = "none"}, .key = "k"}).code,
       "workflow.not_found");
   EXPECT_EQ(
-      rig.refusal(PutVariable{.place = {.space = "default", .instance = InstanceId{}}, .key = "k"})
+      rig.refusal(PutVariable{.place = {.ns = "default", .instance = InstanceId{}}, .key = "k"})
           .code,
       "instance.not_found");
 }
 
 TEST(VariableCommands, PutFindsAnInstanceOfTheSameBatch) {
   CommandRig rig;
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   const auto started =
-      rig.run(StartInstance{.space = "default", .workflow = "waits", .input = Json::object()});
+      rig.run(StartInstance{.ns = "default", .workflow = "waits", .input = Json::object()});
   ASSERT_TRUE(started);
   const auto id = parse_instance_id(std::get<Json>(*started)["id"].get<std::string>());
-  EXPECT_TRUE(rig.run(PutVariable{.place = {.space = "default", .instance = *id}, .key = "k"}))
-      << "its rows are not written yet";
+  EXPECT_TRUE(rig.run(PutVariable{.place = {.ns = "default", .instance = *id}, .key = "k"}))
+      << "the rows of the instance are not written yet";
 }
 
-TEST(VariableCommands, LoseTheBatchWithEachReadThatFails) {
+TEST(VariableCommands, LoseTheBatchWithEachFailedRead) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kWaits));
-    return PutVariable{.place = {.space = "default", .instance = rig.start("waits")}, .key = "k"};
+    rig.must(CommandRig::apply_workflow(kWaits));
+    return PutVariable{.place = {.ns = "default", .instance = rig.start("waits")}, .key = "k"};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(PutVariable{.place = {.space = "default"}, .key = "k"});
-    return DeleteVariable{.place = {.space = "default"}, .key = "k"};
+    rig.must(PutVariable{.place = {.ns = "default"}, .key = "k"});
+    return DeleteVariable{.place = {.ns = "default"}, .key = "k"};
   });
 }
 

@@ -5,7 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Knows the namespace "a" (7), its workflow "w" (9), and no instance but that of zeros.
+/// Lookups that find the namespace "a" (7), its workflow "w" (9) and the instance with the id of
+/// zeros.
 OwnerLookups lookups() {
   return {.find_namespace = [](std::string_view ns) -> Result<NamespaceNumber> {
             if (ns == "a") return NamespaceNumber(7);
@@ -21,23 +22,23 @@ OwnerLookups lookups() {
           }};
 }
 
-TEST(VariableOwner, IsTheNamespaceIfNothingElseIsNamed) {
-  const auto owner = find_owner({.space = "a"}, lookups());
+TEST(VariableOwner, IsTheNamespaceByDefault) {
+  const auto owner = find_owner({.ns = "a"}, lookups());
   ASSERT_TRUE(owner);
   EXPECT_EQ(owner->scope, VariableScope::kNamespace);
-  EXPECT_EQ(owner->space, NamespaceNumber(7));
+  EXPECT_EQ(owner->ns, NamespaceNumber(7));
 }
 
-TEST(VariableOwner, IsTheWorkflow) {
-  const auto owner = find_owner({.space = "a", .workflow = "w"}, lookups());
+TEST(VariableOwner, IsTheWorkflowIfItIsNamed) {
+  const auto owner = find_owner({.ns = "a", .workflow = "w"}, lookups());
   ASSERT_TRUE(owner);
   EXPECT_EQ(owner->scope, VariableScope::kWorkflow);
   EXPECT_EQ(owner->workflow, WorkflowNumber(9));
 }
 
-TEST(VariableOwner, IsTheInstanceAlsoWhereAWorkflowIsNamed) {
+TEST(VariableOwner, IsTheInstanceEvenIfAWorkflowIsNamed) {
   const auto owner =
-      find_owner({.space = "a", .workflow = "none", .instance = InstanceId{}}, lookups());
+      find_owner({.ns = "a", .workflow = "none", .instance = InstanceId{}}, lookups());
   ASSERT_TRUE(owner);
   EXPECT_EQ(owner->scope, VariableScope::kInstance);
   EXPECT_EQ(owner->instance, InstanceId{});
@@ -46,10 +47,9 @@ TEST(VariableOwner, IsTheInstanceAlsoWhereAWorkflowIsNamed) {
 TEST(VariableOwner, MustExist) {
   InstanceId other;
   other.bytes[0] = 1;
-  EXPECT_EQ(find_owner({.space = "b"}, lookups()).error().code, "namespace.not_found");
-  EXPECT_EQ(find_owner({.space = "a", .workflow = "x"}, lookups()).error().code,
-            "workflow.not_found");
-  EXPECT_EQ(find_owner({.space = "a", .instance = other}, lookups()).error().code,
+  EXPECT_EQ(find_owner({.ns = "b"}, lookups()).error().code, "namespace.not_found");
+  EXPECT_EQ(find_owner({.ns = "a", .workflow = "x"}, lookups()).error().code, "workflow.not_found");
+  EXPECT_EQ(find_owner({.ns = "a", .instance = other}, lookups()).error().code,
             "instance.not_found");
 }
 

@@ -8,45 +8,46 @@
 namespace millrace {
 namespace {
 
-TEST(WorkflowCommands, ApplyAddsARevisionOnlyIfTheTextIsAnother) {
+TEST(WorkflowCommands, ApplyAddsARevisionOnlyForAChangedText) {
   CommandRig rig;
-  const ApplyWorkflow first = CommandRig::application(kEnds);
+  const ApplyWorkflow first = CommandRig::apply_workflow(kEnds);
   EXPECT_EQ(rig.must(first), (Json{{"id", "ends"}, {"revision", 1}, {"changed", true}}));
   EXPECT_EQ(rig.must(first), (Json{{"id", "ends"}, {"revision", 1}, {"changed", false}}));
-  const ApplyWorkflow second = CommandRig::application(std::string(kEnds) + "\n");
+  const ApplyWorkflow second = CommandRig::apply_workflow(std::string(kEnds) + "\n");
   EXPECT_EQ(rig.must(second), (Json{{"id", "ends"}, {"revision", 2}, {"changed", true}}));
 }
 
-TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceLives) {
+TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   CommandRig rig;
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   rig.start("waits");
-  const Error error = rig.refusal(DeleteWorkflow{.space = "default", .id = "waits"});
+  const Error error = rig.refusal(DeleteWorkflow{.ns = "default", .id = "waits"});
   EXPECT_EQ(error.code, "workflow.has_instances");
-  EXPECT_EQ(error.message,
-            "workflow \"waits\" has living instances: 1; cancel them with it: ?cancel=1, --cancel");
+  EXPECT_EQ(
+      error.message,
+      "workflow \"waits\" has live instances: 1; to cancel them too, use ?cancel=1 (--cancel)");
 }
 
 TEST(WorkflowCommands, DeleteCancelsTheInstancesAndErasesTheVariables) {
   CommandRig rig;
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
-  const VariablePlace place{.space = "default", .workflow = "waits"};
+  const VariablePlace place{.ns = "default", .workflow = "waits"};
   rig.must(PutVariable{.place = place, .key = "k", .value = {}});
-  EXPECT_EQ(rig.must(DeleteWorkflow{.space = "default", .id = "waits", .cancel = true}),
+  EXPECT_EQ(rig.must(DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true}),
             (Json{{"cancelled", 1}}));
   EXPECT_EQ(rig.instance(id).status, InstanceStatus::kCancelled);
-  EXPECT_EQ(rig.refusal(StartInstance{.space = "default", .workflow = "waits"}).code,
+  EXPECT_EQ(rig.refusal(StartInstance{.ns = "default", .workflow = "waits"}).code,
             "workflow.not_found");
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   EXPECT_EQ(rig.refusal(DeleteVariable{.place = place, .key = "k"}).code, "variable.not_found");
 }
 
-TEST(WorkflowCommands, PauseHoldsTheInstancesAndResumeLetsThemGoOn) {
+TEST(WorkflowCommands, PauseAndResumeApplyToTheInstances) {
   CommandRig rig;
-  rig.must(CommandRig::application(kWaits));
+  rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
-  PauseWorkflow pause{.space = "default", .id = "waits"};
+  PauseWorkflow pause{.ns = "default", .id = "waits"};
   EXPECT_EQ(rig.must(pause), (Json{{"id", "waits"}, {"paused", true}, {"changed", 1}}));
   EXPECT_TRUE(rig.instance(id).paused);
   EXPECT_EQ(rig.must(pause), (Json{{"id", "waits"}, {"paused", true}, {"changed", 0}}));
@@ -57,32 +58,32 @@ TEST(WorkflowCommands, PauseHoldsTheInstancesAndResumeLetsThemGoOn) {
 
 TEST(WorkflowCommands, TriggerStartsOnlyAScheduledWorkflow) {
   CommandRig rig;
-  rig.must(CommandRig::application(kScheduled));
-  rig.must(CommandRig::application(kEnds));
-  EXPECT_TRUE(rig.must(TriggerSchedule{.space = "default", .workflow = "report"}).contains("id"));
-  const Error error = rig.refusal(TriggerSchedule{.space = "default", .workflow = "ends"});
+  rig.must(CommandRig::apply_workflow(kScheduled));
+  rig.must(CommandRig::apply_workflow(kEnds));
+  EXPECT_TRUE(rig.must(TriggerSchedule{.ns = "default", .workflow = "report"}).contains("id"));
+  const Error error = rig.refusal(TriggerSchedule{.ns = "default", .workflow = "ends"});
   EXPECT_EQ(error.code, "schedule.not_found");
   EXPECT_EQ(error.message, "workflow \"ends\" has no schedule");
 }
 
-TEST(WorkflowCommands, LoseTheBatchWithEachReadThatFails) {
+TEST(WorkflowCommands, LoseTheBatchWithEachFailedRead) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kScheduled));
-    return CommandRig::application(std::string(kScheduled) + "\n");
+    rig.must(CommandRig::apply_workflow(kScheduled));
+    return CommandRig::apply_workflow(std::string(kScheduled) + "\n");
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kWaits));
+    rig.must(CommandRig::apply_workflow(kWaits));
     rig.start("waits");
-    return DeleteWorkflow{.space = "default", .id = "waits", .cancel = true};
+    return DeleteWorkflow{.ns = "default", .id = "waits", .cancel = true};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kWaits));
+    rig.must(CommandRig::apply_workflow(kWaits));
     rig.start("waits");
-    return PauseWorkflow{.space = "default", .id = "waits"};
+    return PauseWorkflow{.ns = "default", .id = "waits"};
   });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
-    rig.must(CommandRig::application(kScheduled));
-    return TriggerSchedule{.space = "default", .workflow = "report"};
+    rig.must(CommandRig::apply_workflow(kScheduled));
+    return TriggerSchedule{.ns = "default", .workflow = "report"};
   });
 }
 

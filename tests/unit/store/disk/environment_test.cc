@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "base/check.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/transaction.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/file_faults.h"
 #include "tests/support/folder.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Environment, MakesAFolderThatOnlyItsOwnerMayEnter) {
+TEST(Environment, CreatesAFolderThatOnlyItsOwnerCanRead) {
   const Folder parent;
   const std::filesystem::path folder = parent.path() / "deep" / "data";
   const auto environment = Environment::open(folder);
@@ -34,7 +34,7 @@ TEST(Environment, MakesAFolderThatOnlyItsOwnerMayEnter) {
   EXPECT_EQ((*environment)->folder(), folder);
 }
 
-TEST(Environment, KeepsASecondOneOutAndNamesTheFolder) {
+TEST(Environment, LocksItsFolder) {
   const Folder folder;
   {
     const auto first = Environment::open(folder.path());
@@ -45,20 +45,19 @@ TEST(Environment, KeepsASecondOneOutAndNamesTheFolder) {
     EXPECT_THAT(second.error().message, HasSubstr(folder.path().string()));
     EXPECT_THAT(second.error().message, HasSubstr(std::to_string(::getpid())));
   }
-  EXPECT_TRUE(Environment::open(folder.path())) << "free again";
+  EXPECT_TRUE(Environment::open(folder.path())) << "the lock is released";
 }
 
 std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename() == "lock") continue;  // it has the id of the process
-    std::ifstream in(entry.path(), std::ios::binary);
-    files[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+    if (entry.path().filename() == "lock") continue;  // the file has the id of the process
+    files[entry.path().filename()] = file_bytes(entry.path());
   }
   return files;
 }
 
-TEST(Environment, ThatIsOpenedToBeReadHasTheJournalsRowsAndWritesNothing) {
+TEST(Environment, ReadsTheJournalAndWritesNothingWhenItIsReadOnly) {
   const Folder folder;
   {
     const auto environment =
@@ -77,23 +76,23 @@ TEST(Environment, ThatIsOpenedToBeReadHasTheJournalsRowsAndWritesNothing) {
     const Snapshot view = Snapshot::take(**environment).value();
     EXPECT_EQ(view.get(Table::kMeta, "in LMDB"), "1");
     EXPECT_EQ(view.get(Table::kMeta, "in the journal"), "2");
-    EXPECT_TRUE((*environment)->key_is_new()) << "there is none, and none is made";
+    EXPECT_TRUE((*environment)->key_is_new()) << "there is no key file, and none is created";
     EXPECT_FALSE(Environment::open(folder.path())) << "no server may start meanwhile";
   }
   EXPECT_EQ(files_of(folder.path()) == before, true);
 }
 
-TEST(Environment, ThatIsOpenedToBeReadNeedsNoLockFileAndTakesNoTransaction) {
+TEST(Environment, NeedsNoLockFileAndRefusesTransactionsWhenItIsReadOnly) {
   const Folder folder;
   { ASSERT_TRUE(Environment::open(folder.path())); }
   std::filesystem::remove(folder.path() / "lock");
   const auto environment = Environment::open(folder.path(), {.read_only = true});
   ASSERT_TRUE(environment) << environment.error().message;
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "lock"));
-  EXPECT_DEATH(Transaction{**environment}, "read only");
+  EXPECT_DEATH(Transaction{**environment}, "read-only");
 }
 
-TEST(Environment, ThatIsOpenedToBeReadIsNotMade) {
+TEST(Environment, DoesNotCreateAStoreWhenItIsReadOnly) {
   const Folder folder;
   for (const char* const name : {"", "missing"}) {
     const auto environment = Environment::open(folder.path() / name, {.read_only = true});
@@ -104,7 +103,7 @@ TEST(Environment, ThatIsOpenedToBeReadIsNotMade) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(Environment, SaysWhatIsWrongWithAFolderThatItCannotUse) {
+TEST(Environment, NamesAFolderThatItCannotUse) {
   const Folder folder;
   std::ofstream(folder.path() / "file") << "x";
   const auto in_a_file = Environment::open(folder.path() / "file" / "data");
@@ -122,7 +121,7 @@ TEST(Environment, SaysWhatIsWrongWithAFolderThatItCannotUse) {
   EXPECT_EQ(other_bytes.error().code, "store.corrupt");
 }
 
-TEST(Environment, TakesASmallerMapWhereAddressesAreScarce) {
+TEST(Environment, UsesASmallerMapWhenAddressSpaceIsScarce) {
   const Folder folder;
   const uint64_t more_than_there_is = uint64_t{1} << 50;
   const auto environment = Environment::open(folder.path(), {.map_bytes = more_than_there_is});
@@ -132,7 +131,7 @@ TEST(Environment, TakesASmallerMapWhereAddressesAreScarce) {
   EXPECT_TRUE(transaction.commit());
 }
 
-TEST(Environment, AFailedSyncIsToldApart) {
+TEST(Environment, ReportsAFailedSyncWithItsOwnCode) {
   const Folder folder;
   const auto environment = Environment::open(folder.path());
   ASSERT_TRUE(environment);
@@ -151,7 +150,7 @@ TEST(Environment, AFailedSyncIsToldApart) {
   EXPECT_EQ(transaction.get(Table::kLive, "row"), std::nullopt);
 }
 
-/// Fills some hundred pages of a folder's file and gives its path.
+/// Writes rows into some hundred pages of the file; returns its path.
 std::filesystem::path write_many_rows(const Folder& folder) {
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   CHECK(environment);
@@ -163,7 +162,7 @@ std::filesystem::path write_many_rows(const Folder& folder) {
   return folder.path() / "data.mdb";
 }
 
-TEST(Environment, AFileThatWasCutShortIsDamagedAndNoCrash) {
+TEST(Environment, ReportsATruncatedFileAsCorrupt) {
   const Folder folder;
   const std::filesystem::path file = write_many_rows(folder);
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
@@ -173,12 +172,12 @@ TEST(Environment, AFileThatWasCutShortIsDamagedAndNoCrash) {
   EXPECT_THAT(environment.error().message, HasSubstr(folder.path().string()));
 }
 
-TEST(Environment, NothingIsCommittedThatStandsOnDamagedPages) {
+TEST(Environment, RefusesACommitAfterAReadOfADamagedPage) {
   const Folder folder;
   const std::filesystem::path path = write_many_rows(folder);
   const auto environment = Environment::open(folder.path());
   ASSERT_TRUE(environment) << environment.error().message;
-  {  // only now: the start would be refused
+  {  // after the start, which checks the pages
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(100 * 4096);
     file << std::string(50 * 4096, '\0');
@@ -197,13 +196,13 @@ TEST(Environment, NothingIsCommittedThatStandsOnDamagedPages) {
   EXPECT_EQ(transaction.get(Table::kMeta, "conclusion"), std::nullopt);
 }
 
-TEST(Environment, AnEmptiedDataFileIsNamedAndNotTheJournal) {
+TEST(Environment, ReportsAnEmptyDataFileBeforeTheJournal) {
   const Folder folder;
   {
     auto environment = Environment::open(folder.path());
     ASSERT_TRUE(environment);
     Transaction tx(**environment);
-    for (int i = 0; i < 3; ++i) {  // both journals begin anew
+    for (int i = 0; i < 3; ++i) {  // both journals start again
       tx.put(Table::kLive, "key", "value");
       ASSERT_TRUE(tx.commit());
       ASSERT_TRUE((*environment)->checkpoint());
@@ -228,10 +227,9 @@ TEST(Environment, AnEmptiedDataFileIsNamedAndNotTheJournal) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "data.mdb"));
 }
 
-/// Replaces a word wherever it stands in a file.
+/// Replaces each occurrence of a word in a file.
 void replace_in(const std::filesystem::path& path, std::string_view from, std::string_view to) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  std::string bytes = file_bytes(path);
   for (size_t at = 0; (at = bytes.find(from, at)) != std::string::npos; at += to.size()) {
     bytes.replace(at, from.size(), to);
   }
@@ -239,7 +237,7 @@ void replace_in(const std::filesystem::path& path, std::string_view from, std::s
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-TEST(Environment, ATreeThatIsMissingRefusesTheStartAndIsNotMadeAnew) {
+TEST(Environment, RefusesAStoreWithoutOneOfItsTrees) {
   const Folder folder;
   {
     auto environment = Environment::open(folder.path()).value();

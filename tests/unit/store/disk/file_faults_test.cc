@@ -1,4 +1,4 @@
-// The disk that fails as a test wants is the one that the journal and LMDB write to.
+// FileFaults: the faults strike the writes of the journal and of LMDB.
 #include "tests/support/file_faults.h"
 
 #include <limits>
@@ -32,7 +32,7 @@ class FileFaultsTest : public testing::Test {
     tx_.emplace(*environment_);
   }
 
-  /// The code of the error, or `ok`.
+  /// Commits a row; returns the code of the error, or `ok`.
   std::string write(std::string_view key, size_t size = 100) {
     tx_->put(Table::kLive, key, std::string(size, 'x'));
     const Status done = tx_->commit();
@@ -59,7 +59,7 @@ class FileFaultsTest : public testing::Test {
   std::optional<Transaction> tx_;
 };
 
-TEST_F(FileFaultsTest, ACommitWritesAndSyncsOnce) {
+TEST_F(FileFaultsTest, CountOneSyncForEachCommit) {
   FileFaults::arm(FileFault::kError, kNever);
   for (uint64_t commits = 1; commits <= 3; ++commits) {
     EXPECT_EQ(write("key"), "ok");
@@ -71,7 +71,7 @@ TEST_F(FileFaultsTest, ACommitWritesAndSyncsOnce) {
   EXPECT_FALSE(FileFaults::has_struck());
 }
 
-TEST_F(FileFaultsTest, ACheckpointSyncsBothJournalsThenThePagesThenTheRoot) {
+TEST_F(FileFaultsTest, CountTheSyncsOfJournalsPagesAndRootInACheckpoint) {
   for (int i = 1; i <= 3; ++i) {
     EXPECT_EQ(write("key"), "ok");
     FileFaults::arm(FileFault::kError, kNever);
@@ -83,13 +83,13 @@ TEST_F(FileFaultsTest, ACheckpointSyncsBothJournalsThenThePagesThenTheRoot) {
   }
 }
 
-TEST_F(FileFaultsTest, WithoutRoomTheStoreIsFullAndAsItWas) {
+TEST_F(FileFaultsTest, LoseOnlyTheFailedWritesOnAFullDisk) {
   for (const FileFault fault : {FileFault::kFull, FileFault::kShort, FileFault::kNone}) {
     EXPECT_EQ(write("before"), "ok");
     FileFaults::arm(fault, 1);
     EXPECT_EQ(write_until_it_fails(), "store.full");
     EXPECT_TRUE(FileFaults::has_struck());
-    EXPECT_EQ(write("large", 1'000'000), "store.full") << "it stays so";
+    EXPECT_EQ(write("large", 1'000'000), "store.full") << "the disk is still full";
     EXPECT_TRUE(has("before"));
     EXPECT_FALSE(has("large"));
     FileFaults::disarm();
@@ -99,7 +99,7 @@ TEST_F(FileFaultsTest, WithoutRoomTheStoreIsFullAndAsItWas) {
   }
 }
 
-TEST_F(FileFaultsTest, ABatchThatFailedToReachTheDiskIsNotKnownToBeThere) {
+TEST_F(FileFaultsTest, LeaveTheStateOfAFailedCommitUnknown) {
   for (const FileFault fault : {FileFault::kError, FileFault::kSync}) {
     EXPECT_EQ(write("before"), "ok");
     FileFaults::arm(fault, 1);
@@ -111,7 +111,7 @@ TEST_F(FileFaultsTest, ABatchThatFailedToReachTheDiskIsNotKnownToBeThere) {
   }
 }
 
-TEST_F(FileFaultsTest, ACheckpointThatFailsLosesNothingButEndsTheCommits) {
+TEST_F(FileFaultsTest, LoseNothingInAFailedCheckpointAndStopLaterCommits) {
   constexpr uint64_t kAfterTheJournals = 3;
   const struct {
     FileFault fault;

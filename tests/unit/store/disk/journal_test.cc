@@ -1,16 +1,16 @@
-// What the journal gives back after every kind of end: each commit as it was written, or none from
-// one on, or an error; never anything else.
+// Journal: what it reads after each kind of end. It returns each commit as it was written, or no
+// commit from one on, or an error.
 #include "orchestrator/store/disk/journal.h"
 
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/check.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -25,16 +25,11 @@ using Commits = std::map<uint64_t, WriteSet>;
 
 constexpr uint64_t kReserve = 0;
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void write_content(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-/// Something of each kind, different for each commit. Its last byte is no zero.
+/// A set, an empty and an erased row, different for each commit. The last byte is not zero.
 WriteSet writes_of(uint64_t commit) {
   const std::string name = std::to_string(commit);
   return {{"a" + name, std::nullopt},
@@ -42,12 +37,12 @@ WriteSet writes_of(uint64_t commit) {
           {"m" + name, std::string(commit % 40, 'v') + name}};
 }
 
-/// Where the next record goes.
+/// The offset of the next record.
 uint64_t tail_of(std::string_view bytes) { return (bytes.find_last_not_of('\0') + 1 + 7) / 8 * 8; }
 
 class JournalTest : public testing::Test {
  protected:
-  /// Opens the folder. What it shows is in found_, by the first commit of its file in files_.
+  /// Opens the folder. found_ gets the commits, files_ their files.
   Status open(std::optional<uint64_t> checkpointed = std::nullopt) {
     journal_.reset();
     found_.clear();
@@ -94,7 +89,7 @@ class JournalTest : public testing::Test {
   std::map<uint64_t, uint64_t> files_;  ///< first commit of a file to the last
 };
 
-TEST_F(JournalTest, GivesBackWhatWasAppended) {
+TEST_F(JournalTest, ReturnsTheAppendedCommits) {
   ASSERT_TRUE(open());
   EXPECT_EQ(journal_->last(), 0U);
   for (int i = 0; i < 3; ++i) {
@@ -105,14 +100,14 @@ TEST_F(JournalTest, GivesBackWhatWasAppended) {
   EXPECT_EQ(journal_->last(), 60U);
 }
 
-TEST_F(JournalTest, IsSmallWhereLittleIsWritten) {
+TEST_F(JournalTest, IsSmallWhenLittleIsWritten) {
   ASSERT_TRUE(open());
   append(10);
   EXPECT_LE(std::filesystem::file_size(path(0)), 128U << 10);
   EXPECT_LE(std::filesystem::file_size(path(1)), 128U << 10);
 }
 
-TEST_F(JournalTest, TakesACommitThatIsLargerThanItsSteps) {
+TEST_F(JournalTest, AcceptsACommitLargerThanItsAllocationStep) {
   ASSERT_TRUE(open());
   append(1);
   const WriteSet large{{"l", std::string(5'000'001, 'x')}};
@@ -121,27 +116,27 @@ TEST_F(JournalTest, TakesACommitThatIsLargerThanItsSteps) {
   EXPECT_THAT(found_, ElementsAre(Pair(1, writes_of(1)), Pair(2, large)));
 }
 
-TEST_F(JournalTest, ShowsNothingThatIsCheckpointed) {
+TEST_F(JournalTest, ReturnsNoCheckpointedCommit) {
   ASSERT_TRUE(open());
   append(5);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   append(3);
   ASSERT_TRUE(open(5));
   expect_found(6, 8);
   EXPECT_THAT(files_, ElementsAre(Pair(6, 8)));
   append(2);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   EXPECT_EQ(code_of_opening(10), "ok");
   EXPECT_THAT(found_, IsEmpty());
   EXPECT_EQ(journal_->last(), 10U);
 }
 
-TEST_F(JournalTest, ShowsTwoFilesInTheirOrder) {
+TEST_F(JournalTest, ReturnsTheCommitsOfTwoFilesInOrder) {
   ASSERT_TRUE(open());
   append(5);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   append(3);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   append(4);
   ASSERT_TRUE(open(5));
   expect_found(6, 12);
@@ -153,34 +148,34 @@ TEST_F(JournalTest, ShowsTwoFilesInTheirOrder) {
   expect_found(9, 13);
 }
 
-TEST_F(JournalTest, WhatAFileHeldBeforeIsNotThereAnyMore) {
+TEST_F(JournalTest, IgnoresTheOldCommitsOfAReusedFile) {
   ASSERT_TRUE(open());
   append(50);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   append(3);
-  ASSERT_TRUE(journal_->turn());  // into the first file, over the head of 50 commits
+  ASSERT_TRUE(journal_->switch_file());  // to the first file; its new head hides 50 commits
   append(2);
-  EXPECT_THAT(content(path(0)), HasSubstr("v30")) << "their bytes are";
+  EXPECT_THAT(file_bytes(path(0)), HasSubstr("v30")) << "the old bytes are still in the file";
   ASSERT_TRUE(open(50));
   expect_found(51, 55);
 }
 
-/// Two commits behind others, and then every way to damage their bytes.
+/// A journal of five commits. The tests damage the bytes of the last two.
 class DamagedJournal : public JournalTest {
  protected:
   DamagedJournal() {
     EXPECT_TRUE(open());
     append(3);
-    before_ = tail_of(content(path(0)));
+    before_ = tail_of(file_bytes(path(0)));
     append(1);
-    between_ = tail_of(content(path(0)));
+    between_ = tail_of(file_bytes(path(0)));
     append(1);
-    after_ = content(path(0)).find_last_not_of('\0') + 1;
-    whole_ = content(path(0));
+    after_ = file_bytes(path(0)).find_last_not_of('\0') + 1;
+    whole_ = file_bytes(path(0));
   }
 
-  /// Opens a journal of these bytes, which must have all commits up to its last one and go on from
-  /// there; returns that.
+  /// Opens a journal of these bytes. It must have all commits up to its last one and continue from
+  /// there. Returns the number of the last one.
   uint64_t last_in(const std::string& bytes) {
     write_content(path(0), bytes);
     const Status opened = open();
@@ -194,27 +189,27 @@ class DamagedJournal : public JournalTest {
     return last;
   }
 
-  uint64_t before_ = 0;   ///< where the last but one begins,
-  uint64_t between_ = 0;  ///< and the last,
-  uint64_t after_ = 0;    ///< and where that ends
+  uint64_t before_ = 0;   ///< offset of the last record but one
+  uint64_t between_ = 0;  ///< offset of the last record
+  uint64_t after_ = 0;    ///< end of the last record
   std::string whole_;
 };
 
-TEST_F(DamagedJournal, CutAnywhereItHasTheCommitsBefore) {
+TEST_F(DamagedJournal, ReturnsTheCommitsBeforeATruncation) {
   for (uint64_t at = before_; at <= after_; ++at) {
     SCOPED_TRACE(at);
     const uint64_t last = last_in(whole_.substr(0, at));
     if (at <= between_ - 8) {
       EXPECT_EQ(last, 3U);
     } else if (at < between_) {
-      EXPECT_THAT(last, testing::AnyOf(3U, 4U)) << "the zeros behind a record";
+      EXPECT_THAT(last, testing::AnyOf(3U, 4U)) << "the padding of a record may be missing";
     } else {
       EXPECT_EQ(last, at < after_ ? 4U : 5U);
     }
   }
 }
 
-TEST_F(DamagedJournal, WithoutTheRestOfItsLastRecordsItHasTheCommitsBefore) {
+TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAnOverwrittenTail) {
   for (const char filling : {'\0', '\xff', 'v'}) {
     for (uint64_t at = before_; at < after_; ++at) {
       SCOPED_TRACE(at);
@@ -228,7 +223,7 @@ TEST_F(DamagedJournal, WithoutTheRestOfItsLastRecordsItHasTheCommitsBefore) {
   }
 }
 
-TEST_F(DamagedJournal, WithABitThatIsWrongInTheLastRecordItHasTheOnesBefore) {
+TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAWrongBitInTheLastRecord) {
   for (uint64_t at = between_; at < after_; ++at) {
     SCOPED_TRACE(at);
     std::string bytes = whole_;
@@ -237,17 +232,17 @@ TEST_F(DamagedJournal, WithABitThatIsWrongInTheLastRecordItHasTheOnesBefore) {
   }
 }
 
-TEST_F(DamagedJournal, WithABitThatIsWrongBeforeAWholeRecordItDoesNotOpen) {
+TEST_F(DamagedJournal, RefusesAWrongBitBeforeAnIntactRecord) {
   int refused = 0;
   for (uint64_t at = 0; at < between_; ++at) {
-    if (at == 100) at = 4096;  // between head and records nothing is looked at
+    if (at == 100) at = 4096;  // the bytes between head and records are unused
     SCOPED_TRACE(at);
     std::string bytes = whole_;
     bytes[at] = static_cast<char>(bytes[at] ^ 1 << at % 8);
     write_content(path(0), bytes);
     const Status opened = open(at < 100 ? std::optional<uint64_t>(0) : std::nullopt);
     if (opened) {
-      expect_found(1, 5);  // the zeros behind a record
+      expect_found(1, 5);  // the wrong bit is in the padding of a record
     } else {
       EXPECT_EQ(opened.error().code, "store.corrupt");
       EXPECT_THAT(opened.error().message, HasSubstr(folder_.path().string()));
@@ -258,7 +253,7 @@ TEST_F(DamagedJournal, WithABitThatIsWrongBeforeAWholeRecordItDoesNotOpen) {
   EXPECT_GT(refused, 200);
 }
 
-TEST_F(DamagedJournal, SaysWhere) {
+TEST_F(DamagedJournal, ReportsTheOffsetOfTheDamage) {
   std::string bytes = whole_;
   bytes[before_ + 50] ^= 1;
   write_content(path(0), bytes);
@@ -268,10 +263,10 @@ TEST_F(DamagedJournal, SaysWhere) {
   EXPECT_THAT(opened.error().message, HasSubstr("commit 4 cannot be read"));
 }
 
-TEST_F(DamagedJournal, InTheOlderFileIsRefusedWhateverItIs) {
-  ASSERT_TRUE(journal_->turn());
+TEST_F(DamagedJournal, RefusesAnyDamageOfTheOlderFile) {
+  ASSERT_TRUE(journal_->switch_file());
   append(2);
-  whole_ = content(path(0));
+  whole_ = file_bytes(path(0));
   for (uint64_t at = before_; at < after_; ++at) {
     SCOPED_TRACE(at);
     write_content(path(0), whole_.substr(0, at));
@@ -279,87 +274,90 @@ TEST_F(DamagedJournal, InTheOlderFileIsRefusedWhateverItIs) {
     std::string bytes = whole_;
     bytes[at] = static_cast<char>(bytes[at] ^ 4);
     write_content(path(0), bytes);
-    if (code_of_opening() == "ok") expect_found(1, 7);  // the zeros behind a record
+    if (code_of_opening() == "ok")
+      expect_found(1, 7);  // the wrong bit is in the padding of a record
   }
   write_content(path(0), whole_);
   EXPECT_EQ(code_of_opening(), "ok");
 }
 
-TEST_F(DamagedJournal, IsMissedWhenItIsGone) {
+TEST_F(DamagedJournal, RefusesTheStartWithoutAFile) {
   std::filesystem::remove(path(0));
   EXPECT_EQ(code_of_opening(0), "store.corrupt");
 }
 
-TEST_F(JournalTest, AFileThatIsGoneIsMissed) {
+TEST_F(JournalTest, RefusesTheStartWithoutANeededFile) {
   ASSERT_TRUE(open());
   append(5);
-  ASSERT_TRUE(journal_->turn());
+  ASSERT_TRUE(journal_->switch_file());
   append(3);
-  const std::string older = content(path(0));
-  const std::string newer = content(path(1));
+  const std::string older = file_bytes(path(0));
+  const std::string newer = file_bytes(path(1));
   const auto code_with = [&](const std::string& first, const std::string& second,
                              std::optional<uint64_t> checkpointed) {
     write_content(path(0), first);
     write_content(path(1), second);
     return code_of_opening(checkpointed);
   };
-  EXPECT_EQ(code_with(older, "", 0), "store.corrupt") << "it says that it has ended";
+  EXPECT_EQ(code_with(older, "", 0), "store.corrupt")
+      << "the head of the older file refers to the newer one";
   EXPECT_EQ(code_with("", newer, 0), "store.corrupt");
   EXPECT_EQ(code_with("", "", 0), "store.corrupt");
   EXPECT_EQ(code_with(older, "", 5), "store.corrupt");
-  EXPECT_EQ(code_with("", newer, 5), "ok") << "the older one is not needed any more";
+  EXPECT_EQ(code_with("", newer, 5), "ok") << "the older file is not needed after the checkpoint";
   expect_found(6, 8);
-  EXPECT_EQ(code_with(older, newer, 3), "store.corrupt") << "of another time than LMDB's file";
+  EXPECT_EQ(code_with(older, newer, 3), "store.corrupt")
+      << "the journal and the file of LMDB are of different times";
   EXPECT_EQ(code_with(older, newer, 8), "store.corrupt");
   EXPECT_EQ(code_with(older, newer, std::nullopt), "ok");
   expect_found(1, 8);
 }
 
-TEST_F(JournalTest, ATurnThatWasCutShortIsNoLoss) {
+TEST_F(JournalTest, LosesNothingWhenASwitchOfFilesIsInterrupted) {
   ASSERT_TRUE(open());
   append(5);
-  const std::string not_ended = content(path(0));
-  const std::string not_begun = content(path(1));
-  ASSERT_TRUE(journal_->turn());
-  const std::string begun = content(path(1));
+  const std::string not_ended = file_bytes(path(0));
+  const std::string not_started = file_bytes(path(1));
+  ASSERT_TRUE(journal_->switch_file());
+  const std::string started = file_bytes(path(1));
   for (uint64_t at = 0; at <= 48; ++at) {
     SCOPED_TRACE(at);
     write_content(path(0), not_ended);
-    write_content(path(1), begun.substr(0, at) + not_begun.substr(at));
+    write_content(path(1), started.substr(0, at) + not_started.substr(at));
     ASSERT_TRUE(open());
     expect_found(1, 5);
     append(2);
     ASSERT_TRUE(open());
     expect_found(1, 7);
-    // What is in the file that has begun, if it has, follows what is in LMDB by now.
-    const bool has_begun = files_.size() == 2;
-    ASSERT_TRUE(journal_->turn());
+    // If the new file was started, LMDB has the commits of the old one by then.
+    const bool has_started = files_.size() == 2;
+    ASSERT_TRUE(journal_->switch_file());
     append(1);
-    ASSERT_TRUE(open(has_begun ? std::optional<uint64_t>(5) : std::nullopt));
-    expect_found(has_begun ? 6 : 1, 8);
+    ASSERT_TRUE(open(has_started ? std::optional<uint64_t>(5) : std::nullopt));
+    expect_found(has_started ? 6 : 1, 8);
   }
 }
 
-TEST_F(JournalTest, AValueThatLooksLikeARecordIsNone) {
-  // A user stores what a journal has written, or would write next.
+TEST_F(JournalTest, IgnoresAValueThatLooksLikeARecord) {
+  // The value has bytes that the journal wrote, or would write next.
   ASSERT_TRUE(open());
   append(3);
-  const uint64_t tail = tail_of(content(path(0)));
-  const std::string own = content(path(0)).substr(4096, tail);
+  const uint64_t tail = tail_of(file_bytes(path(0)));
+  const std::string own = file_bytes(path(0)).substr(4096, tail);
   Folder other_folder(fast_folder());
   auto other =
       *Journal::open(other_folder.path(), std::nullopt, kReserve, [](auto...) { return Status(); });
   for (uint64_t commit = 1; commit < 9; ++commit) {
     ASSERT_TRUE(other->append(writes_of(commit), Limit::kKept));
   }
-  const std::string foreign = content(other_folder.path() / "journal-0").substr(4096, 1000);
+  const std::string foreign = file_bytes(other_folder.path() / "journal-0").substr(4096, 1000);
   for (const std::string& value : {own, foreign}) {
     for (int shift = 0; shift < 8; ++shift) {
       ASSERT_TRUE(open());
       const std::string padded = std::string(static_cast<size_t>(shift), ' ') + value;
       ASSERT_TRUE(journal_->append({{"l", padded}}, Limit::kKept));
-      // Its head is lost in the end that follows, its value is not.
-      std::string bytes = content(path(0));
+      // The cut removes the head of the record, and leaves its value.
+      std::string bytes = file_bytes(path(0));
       std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(tail), 16, '\0');
       write_content(path(0), bytes);
       ASSERT_TRUE(open());

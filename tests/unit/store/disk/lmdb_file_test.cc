@@ -1,4 +1,4 @@
-// The LMDB file alone, without the journal and the memtables above it.
+// LmdbFile: the LMDB file alone, without the journal and the memtables above it.
 #include "orchestrator/store/disk/lmdb_file.h"
 
 #include <fstream>
@@ -47,7 +47,7 @@ class LmdbFileTest : public testing::Test {
 
   std::filesystem::path path() const { return folder_.path() / "data.mdb"; }
 
-  /// One transaction; the code of its error, or `ok`.
+  /// Writes in one transaction; returns the code of its error, or `ok`.
   std::string write(const WriteSet& writes, std::optional<uint64_t> commit = std::nullopt) {
     auto writer = LmdbWriter::begin(*file_);
     if (!writer) return writer.error().code;
@@ -62,7 +62,7 @@ class LmdbFileTest : public testing::Test {
     return done ? "ok" : done.error().code;
   }
 
-  /// The keys of a range, and that no read of it fails.
+  /// The rows of a range as `key=value`; no read may fail.
   std::vector<std::string> keys_of(const KeyRange& range,
                                    Direction direction = Direction::kForward) {
     LmdbReader reader(*file_);
@@ -83,7 +83,7 @@ class LmdbFileTest : public testing::Test {
     return value ? std::optional<std::string>(*value) : std::nullopt;
   }
 
-  /// Another name for a tree, so that it is not found.
+  /// Renames a tree in the file, so that LMDB does not find it.
   void rename_tree(std::string_view from, std::string_view to) {
     file_.reset();
     std::string bytes = file_bytes(path());
@@ -100,7 +100,7 @@ class LmdbFileTest : public testing::Test {
 
 // Opening.
 
-TEST_F(LmdbFileTest, IsMadeWithEveryTreeAndNothingInThem) {
+TEST_F(LmdbFileTest, HasAllTreesAndNoRowsWhenItIsNew) {
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
   for (const TableName& one : kTables) {
@@ -122,7 +122,7 @@ TEST_F(LmdbFileTest, KeepsItsRowsWhenItIsOpenedAgain) {
   }
 }
 
-TEST_F(LmdbFileTest, IsNotMadeWhereItIsOpenedToBeRead) {
+TEST_F(LmdbFileTest, IsNotCreatedForReading) {
   const Folder empty;
   const auto opened = LmdbFile::open_to_read(empty.path(), kMap);
   ASSERT_FALSE(opened);
@@ -131,7 +131,7 @@ TEST_F(LmdbFileTest, IsNotMadeWhereItIsOpenedToBeRead) {
   EXPECT_TRUE(std::filesystem::is_empty(empty.path()));
 }
 
-TEST_F(LmdbFileTest, ThatCannotBeOpenedSaysWhere) {
+TEST_F(LmdbFileTest, NamesAFileThatCannotBeOpened) {
   const auto missing = LmdbFile::open(folder_.path() / "missing", kMap);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, "store.io");
@@ -151,7 +151,7 @@ TEST_F(LmdbFileTest, ThatCannotBeOpenedSaysWhere) {
   }
 }
 
-TEST_F(LmdbFileTest, IsNoSmallerThanWhatItHolds) {
+TEST_F(LmdbFileTest, EnlargesTheMapToTheSizeOfTheFile) {
   const uint64_t map = file_->map_bytes();
   EXPECT_EQ(map, kMap);
   ASSERT_EQ(write({{"lkey", std::string(4 << 20, 'v')}}), "ok");
@@ -161,14 +161,14 @@ TEST_F(LmdbFileTest, IsNoSmallerThanWhatItHolds) {
   EXPECT_GE((*opened)->map_bytes(), uint64_t{4} << 20);
 }
 
-TEST_F(LmdbFileTest, WithoutATreeIsRefusedUnlessItIsOnlyRead) {
+TEST_F(LmdbFileTest, IsRefusedWithoutATreeExceptForReading) {
   Writer format;
   format.u64(5);
   ASSERT_EQ(
       write({{"mformat", std::string(format.view())}, {"lkey", "value"}, {"nkey", "name"}}, 1),
       "ok");
   const uint64_t used = file_->measure()->used_bytes;
-  ASSERT_EQ(write({{"lkey", std::nullopt}, {"mother", "1"}}), "ok");  // pages become free
+  ASSERT_EQ(write({{"lkey", std::nullopt}, {"mother", "1"}}), "ok");  // this frees pages
   const uint64_t without_live = file_->measure()->used_bytes;
   EXPECT_LT(without_live, used);
   rename_tree("live", "liv#");
@@ -186,12 +186,12 @@ TEST_F(LmdbFileTest, WithoutATreeIsRefusedUnlessItIsOnlyRead) {
   EXPECT_EQ(reader.count(Table::kLive), 0U);
   EXPECT_FALSE(LmdbCursor(reader, {"l", "m"}, Direction::kForward).valid());
   EXPECT_FALSE(LmdbCursor(reader, {"l", "m"}, Direction::kBackward).valid());
-  EXPECT_TRUE(reader.status()) << "it is empty";
+  EXPECT_TRUE(reader.status()) << "a missing tree is read as an empty one";
   EXPECT_EQ(reader.get(Table::kNamespaces, "key"), "name");
-  EXPECT_EQ(file_->measure()->used_bytes, without_live) << "a tree that is missing has no pages";
+  EXPECT_EQ(file_->measure()->used_bytes, without_live) << "a missing tree has no pages";
 }
 
-TEST_F(LmdbFileTest, WithoutItsJournalTreeHasNoCheckpoint) {
+TEST_F(LmdbFileTest, HasNoCheckpointWithoutTheTreeOfTheJournal) {
   ASSERT_EQ(write({{"lkey", "value"}}, 3), "ok");
   rename_tree("journal", "journa#");
   open_to_read();
@@ -200,12 +200,12 @@ TEST_F(LmdbFileTest, WithoutItsJournalTreeHasNoCheckpoint) {
 
 // Reading.
 
-TEST_F(LmdbFileTest, AReaderSeesTheFileAsItWasWhenItBegan) {
+TEST_F(LmdbFileTest, GivesAReaderTheStateAtItsBegin) {
   ASSERT_EQ(write({{"lkey", "old"}, {"lgone", "old"}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
   ASSERT_EQ(write({{"lkey", "new"}, {"lgone", std::nullopt}, {"lmore", "new"}}), "ok");
-  EXPECT_TRUE(reader.begin()) << "it has begun";
+  EXPECT_TRUE(reader.begin()) << "the reader keeps its snapshot";
   EXPECT_EQ(reader.get(Table::kLive, "key"), "old");
   EXPECT_EQ(reader.get(Table::kLive, "gone"), "old");
   EXPECT_EQ(reader.get(Table::kLive, "more"), std::nullopt);
@@ -217,11 +217,11 @@ TEST_F(LmdbFileTest, AReaderSeesTheFileAsItWasWhenItBegan) {
   EXPECT_EQ(reader.count(Table::kLive), 2U);
 }
 
-TEST_F(LmdbFileTest, AReaderKeepsItsFirstErrorUntilItIsReleased) {
+TEST_F(LmdbFileTest, KeepsTheFirstErrorOfAReaderUntilItsRelease) {
   ASSERT_EQ(write({{"lkey", "value"}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
-  EXPECT_EQ(reader.get(Table::kLive, ""), std::nullopt) << "LMDB takes no empty key";
+  EXPECT_EQ(reader.get(Table::kLive, ""), std::nullopt) << "LMDB refuses an empty key";
   ASSERT_FALSE(reader.status());
   EXPECT_EQ(reader.status().error().code, "store.io");
   EXPECT_THAT(reader.status().error().message, HasSubstr("reading live in "));
@@ -231,13 +231,13 @@ TEST_F(LmdbFileTest, AReaderKeepsItsFirstErrorUntilItIsReleased) {
   EXPECT_TRUE(reader.status());
   reader.fail({"other", "now"});
   EXPECT_EQ(reader.status().error().code, "other");
-  EXPECT_FALSE(reader.begin()) << "the error has to be seen first";
+  EXPECT_FALSE(reader.begin()) << "a reader with an error cannot begin";
   reader.release();
   ASSERT_TRUE(reader.begin());
   EXPECT_EQ(reader.get(Table::kLive, "key"), "value");
 }
 
-TEST_F(LmdbFileTest, HasOnlySoManyReadersAtATime) {
+TEST_F(LmdbFileTest, LimitsTheNumberOfReaders) {
   std::vector<LmdbReader> readers;
   readers.reserve(600);
   do {
@@ -256,7 +256,7 @@ TEST_F(LmdbFileTest, HasOnlySoManyReadersAtATime) {
   EXPECT_TRUE(readers.back().begin());
 }
 
-TEST_F(LmdbFileTest, ACursorWalksItsRangeInBothDirections) {
+TEST_F(LmdbFileTest, WalksARangeInBothDirections) {
   ASSERT_EQ(write({{"lb", "1"}, {"lba", "2"}, {"lc", "3"}, {"ld", "4"}, {"ma", "5"}}), "ok");
   const struct {
     KeyRange range;
@@ -282,7 +282,7 @@ TEST_F(LmdbFileTest, ACursorWalksItsRangeInBothDirections) {
 
 // Writing.
 
-TEST_F(LmdbFileTest, AWriterThatIsGivenUpChangesNothing) {
+TEST_F(LmdbFileTest, DropsTheChangesOfAWriterWithoutCommit) {
   ASSERT_EQ(write({{"lkey", "old"}}, 1), "ok");
   {
     auto writer = LmdbWriter::begin(*file_).value();
@@ -291,19 +291,19 @@ TEST_F(LmdbFileTest, AWriterThatIsGivenUpChangesNothing) {
   }
   EXPECT_EQ(read(Table::kLive, "key"), "old");
   EXPECT_EQ(file_->checkpointed().value(), 1U);
-  EXPECT_EQ(write({{"lkey", "new"}}, 2), "ok") << "the next one can begin";
+  EXPECT_EQ(write({{"lkey", "new"}}, 2), "ok") << "the next writer can begin";
   EXPECT_EQ(read(Table::kLive, "key"), "new");
 }
 
-TEST_F(LmdbFileTest, AWriterTellsAboutHowMuchItChanged) {
+TEST_F(LmdbFileTest, EstimatesTheBytesThatAWriterChanges) {
   auto writer = LmdbWriter::begin(*file_).value();
-  EXPECT_EQ(writer.write("lb", "value").value(), 6U) << "behind all others";
+  EXPECT_EQ(writer.write("lb", "value").value(), 6U) << "a row at the end of the table";
   EXPECT_EQ(writer.write("la", "value").value(), 6U + file_->page_bytes());
   EXPECT_EQ(writer.write("lb", std::nullopt).value(), file_->page_bytes());
-  EXPECT_EQ(writer.write("lb", std::nullopt).value(), 0U) << "it is gone already";
+  EXPECT_EQ(writer.write("lb", std::nullopt).value(), 0U) << "the row is erased";
 }
 
-TEST_F(LmdbFileTest, MeansWhatAMapMeansWhateverIsWritten) {
+TEST_F(LmdbFileTest, BehavesLikeAMapOfRows) {
   std::mt19937_64 random(5);
   std::map<std::string, std::string> expected;
   for (int round = 0; round < 40; ++round) {
@@ -333,14 +333,14 @@ TEST_F(LmdbFileTest, MeansWhatAMapMeansWhateverIsWritten) {
   EXPECT_EQ(file_->check_pages({})->count, 0U);
 }
 
-TEST_F(LmdbFileTest, RefusesAKeyThatLmdbDoesNotTake) {
+TEST_F(LmdbFileTest, RefusesAnEmptyOrTooLongKey) {
   EXPECT_EQ(write({{"l" + std::string(kMaxKeySize, 'k'), "value"}}), "ok");
   EXPECT_EQ(write({{"l" + std::string(kMaxKeySize + 1, 'k'), "value"}}), "store.io");
   EXPECT_EQ(write({{"l", "value"}}), "store.io");
   EXPECT_EQ(keys_of({"l", "m"}).size(), 1U);
 }
 
-TEST_F(LmdbFileTest, AMapWithoutRoomIsFullAndKeepsWhatItHas) {
+TEST_F(LmdbFileTest, KeepsItsRowsWhenTheMapIsFull) {
   ASSERT_EQ(write({{"lkey", "value"}}), "ok");
   file_.reset();
   file_ = LmdbFile::open(folder_.path(), 1 << 20).value();
@@ -349,7 +349,7 @@ TEST_F(LmdbFileTest, AMapWithoutRoomIsFullAndKeepsWhatItHas) {
   EXPECT_EQ(write({{"lkey", "other"}}), "ok");
 }
 
-TEST_F(LmdbFileTest, ACommitThatFailsSaysWhetherItIsKnownWhatReachedTheDisk) {
+TEST_F(LmdbFileTest, ReportsWhetherTheStateOfTheDiskIsKnownAfterAFailedCommit) {
   const struct {
     FileFault fault;
     std::string_view code;
@@ -370,9 +370,9 @@ TEST_F(LmdbFileTest, ACommitThatFailsSaysWhetherItIsKnownWhatReachedTheDisk) {
   }
 }
 
-// Room.
+// Space.
 
-TEST_F(LmdbFileTest, KeepsRoomForWhateverARowAdds) {
+TEST_F(LmdbFileTest, OverestimatesTheSpaceOfEachRow) {
   std::mt19937_64 random(6);
   uint64_t room = 0;
   for (size_t size = 0; size < 30'000; size += 1 + size / 3) {
@@ -383,26 +383,26 @@ TEST_F(LmdbFileTest, KeepsRoomForWhateverARowAdds) {
       room += file_->room_for(key.size() - 1, size);
     }
     ASSERT_EQ(write(writes), "ok");
-    // A first leaf page, and the branch pages above.
+    // The first leaf page and the branch pages come on top.
     const LmdbFile::Size found = file_->measure().value();
     EXPECT_LE(found.used_bytes, room + (found.branch_pages + 1) * file_->page_bytes()) << size;
     EXPECT_LE(found.used_bytes, found.end_bytes);
   }
 }
 
-TEST_F(LmdbFileTest, HasTheDiskGiveItsBlocksAheadOrSaysThatItIsFull) {
+TEST_F(LmdbFileTest, AllocatesBlocksInAdvance) {
   const uint64_t end = file_->measure()->end_bytes;
   EXPECT_TRUE(file_->allocate(end, end + (1 << 20)));
   EXPECT_GE(std::filesystem::file_size(path()), end + (1 << 20));
   FileFaults::arm(FileFault::kFull, 1);
-  EXPECT_EQ(write({{"lkey", "value"}}), "ok") << "in the blocks that it has";
+  EXPECT_EQ(write({{"lkey", "value"}}), "ok") << "the blocks are allocated";
   const Status full = file_->allocate(end + (1 << 20), end + (2 << 20));
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, "store.full");
-  EXPECT_THAT(full.error().message, HasSubstr("reserving room in "));
+  EXPECT_THAT(full.error().message, HasSubstr("reserving space in "));
 }
 
-TEST_F(LmdbFileTest, ChecksItsPagesBesideAReader) {
+TEST_F(LmdbFileTest, ChecksItsPagesWhileAReaderIsOpen) {
   ASSERT_EQ(write({{"lkey", std::string(10'000, 'v')}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 constexpr uint64_t kNewest = UINT64_MAX;
 const KeyRange kAll{"", "\xff"};
 
-/// `key=value`, or `key-` where the row is deleted.
+/// The rows as `key=value`; `key-` for an erased row.
 std::vector<std::string> rows_of(const Memtable& table, uint64_t commit,
                                  const KeyRange& range = kAll,
                                  Direction direction = Direction::kForward) {
@@ -33,7 +33,7 @@ std::vector<std::string> rows_of(const Memtable& table, uint64_t commit,
   return rows;
 }
 
-TEST(Memtable, HasEachRowAsEachCommitLeftIt) {
+TEST(Memtable, ReturnsEachRowAsOfACommit) {
   Memtable table;
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.add(1, "b", "one"), nullptr);
@@ -43,10 +43,10 @@ TEST(Memtable, HasEachRowAsEachCommitLeftIt) {
   EXPECT_EQ(table.add(5, "a", "new"), nullptr);
   EXPECT_EQ(table.rows(), 2U);
 
-  EXPECT_EQ(table.find("b", 0), nullptr) << "what lies below this table holds";
+  EXPECT_EQ(table.find("b", 0), nullptr) << "a lower layer may have the row";
   EXPECT_EQ(table.find("b", 1)->value(), "one");
   EXPECT_EQ(table.find("b", 2)->value(), "");
-  EXPECT_EQ(table.find("b", 3)->value(), std::nullopt) << "deleted";
+  EXPECT_EQ(table.find("b", 3)->value(), std::nullopt) << "erased";
   EXPECT_EQ(table.find("b", 4)->value(), std::nullopt);
   EXPECT_EQ(table.find("b", kNewest)->value(), "five");
   EXPECT_EQ(table.find("a", 4), nullptr);
@@ -58,7 +58,7 @@ TEST(Memtable, HasEachRowAsEachCommitLeftIt) {
   EXPECT_THAT(rows_of(table, 5), ElementsAre("a=new", "b=five"));
 }
 
-TEST(Memtable, WalksARangeBothWaysAndLeavesOutWhatCameLater) {
+TEST(Memtable, WalksARangeInBothDirectionsAsOfACommit) {
   Memtable table;
   for (const char* const key : {"d", "a", "c", "e", "b"}) table.add(1, key, key);
   table.add(2, "bb", "later");
@@ -73,17 +73,17 @@ TEST(Memtable, WalksARangeBothWaysAndLeavesOutWhatCameLater) {
   EXPECT_THAT(rows_of(table, 2, {"", "a"}), IsEmpty());
 }
 
-TEST(Memtable, TellsWhatMemoryItTakes) {
+TEST(Memtable, MeasuresItsMemory) {
   Memtable table;
   EXPECT_EQ(table.bytes(), 0U);
   table.add(1, "key", std::string(100'000, 'x'));
   EXPECT_GE(table.bytes(), 100'000U);
   EXPECT_LE(table.bytes(), 100'200U);
   table.add(2, "key", std::string(100'000, 'y'));
-  EXPECT_GE(table.bytes(), 200'000U) << "it only grows";
+  EXPECT_GE(table.bytes(), 200'000U) << "an old version keeps its memory";
 }
 
-TEST(Memtable, MeansWhatAMapOfMapsMeans) {
+TEST(Memtable, BehavesLikeAMapOfVersions) {
   constexpr uint64_t kSeed = 4;
   std::mt19937_64 random(kSeed);
   Memtable table;
@@ -127,9 +127,9 @@ TEST(Memtable, MeansWhatAMapOfMapsMeans) {
   }
 }
 
-TEST(Memtable, IsReadByOthersWhileOneAdds) {
-  // Commit n sets rows n, n/2, n/3, … of a fixed set of shuffled keys to n: who looks at a commit
-  // can tell what every row has to be.
+TEST(Memtable, CanBeReadWhileAnotherThreadAddsRows) {
+  // Commit n sets rows n, n/2, n/3 of a fixed list of shuffled keys to n, so a reader can compute
+  // the expected value of each row at its commit.
   constexpr uint64_t kCommits = 3'000;
   std::vector<std::string> keys;
   for (uint64_t i = 0; i <= kCommits; ++i) keys.push_back(fmt::format("{:04}", i * 7919 % 10'000));

@@ -1,5 +1,5 @@
-// The layers under a Transaction, while a checkpoint moves rows from one to the other: whoever
-// looks sees one commit whole, and after an end by any means the last one is there.
+// Overlay: the layers under a Transaction while a checkpoint moves rows between them. A reader sees
+// whole commits only, and the last commit survives each kind of end.
 #include "orchestrator/store/disk/overlay.h"
 
 #include <atomic>
@@ -25,13 +25,13 @@ using testing::IsEmpty;
 
 using Rows = std::map<std::string, std::string>;
 
-constexpr Table kTouched[] = {Table::kMeta, Table::kLive, Table::kHistory};
-constexpr std::string_view kNumber = "number";  ///< row of kMeta: which batch it was
+constexpr Table kUsedTables[] = {Table::kMeta, Table::kLive, Table::kHistory};
+constexpr std::string_view kNumber = "number";  ///< row of kMeta: the number of the batch
 
-/// Absolute keys and values.
+/// The rows by absolute key.
 Rows rows_of(const View& view, Direction direction = Direction::kForward) {
   Rows rows;
-  for (const Table table : kTouched) {
+  for (const Table table : kUsedTables) {
     std::string last;
     view.scan(table, {}, {}, direction, [&](std::string_view key, std::string_view value) {
       EXPECT_TRUE(last.empty() || (last < key) == (direction == Direction::kForward)) << "in order";
@@ -44,18 +44,18 @@ Rows rows_of(const View& view, Direction direction = Direction::kForward) {
   return rows;
 }
 
-/// Batches of all shapes and what there is after each of them.
+/// Random batches and the expected rows after each of them.
 class Batches {
  public:
   explicit Batches(uint64_t seed) : random_(seed) { states_.emplace_back(); }
 
-  /// Writes the next batch; commit or drop it, then call committed() or nothing.
+  /// Writes the next batch. After its commit call committed(); after a drop call nothing.
   void write(Transaction& tx) {
     next_ = state(last());
     put(tx, Table::kMeta, kNumber, std::to_string(last() + 1));
     for (uint64_t writes = below(20); writes > 0; --writes) {
       const Table table = below(4) == 0 ? Table::kHistory : Table::kLive;
-      // Rows that come and go, rows in order, and a few large ones.
+      // Rows that are set and erased, rows in ascending order, and a few large ones.
       const std::string key = below(3) == 0 ? "new " + std::to_string(1'000'000 + ++appended_)
                                             : std::to_string(below(300));
       if (below(3) == 0) {
@@ -75,19 +75,19 @@ class Batches {
 
   uint64_t below(uint64_t bound) { return random_() % bound; }
 
-  /// The number of the last batch that was committed, from 0. Any thread.
+  /// The number of the last committed batch, from 0. For any thread.
   uint64_t last() const {
     const std::lock_guard lock(mutex_);
     return states_.size() - 1;
   }
 
-  /// What there was after it. Any thread.
+  /// The rows after that batch. For any thread.
   const Rows& state(uint64_t number) const {
     const std::lock_guard lock(mutex_);
     return states_.at(number);
   }
 
-  /// Which of the states it is; fails where it is none.
+  /// The number of the batch that left these rows; fails if no batch did.
   uint64_t number_of(const Rows& rows) const {
     const auto found = rows.find("m" + std::string(kNumber));
     const uint64_t number = found == rows.end() ? 0 : std::stoull(found->second);
@@ -129,7 +129,7 @@ class OverlayTest : public testing::Test {
   std::optional<Transaction> tx_;
 };
 
-TEST_F(OverlayTest, MeansWhatAMapMeansWhateverIsCheckpointedAndWheneverItIsOpenedAgain) {
+TEST_F(OverlayTest, BehavesLikeAMapAcrossCheckpointsAndRestarts) {
   constexpr uint64_t kSeed = 12;
   Batches batches(kSeed);
   const auto reopen = [&] {
@@ -173,7 +173,7 @@ TEST_F(OverlayTest, MeansWhatAMapMeansWhateverIsCheckpointedAndWheneverItIsOpene
   EXPECT_GT(batches.last(), 1'500U);
 }
 
-TEST_F(OverlayTest, WhoeverLooksSeesOneCommitWholeAndTheLastOneAtLeast) {
+TEST_F(OverlayTest, ShowsWholeCommitsToConcurrentReaders) {
   Batches batches(5);
   open({.checkpoint_bytes = 4'000});
   std::atomic<uint64_t> committed = 0;
@@ -192,7 +192,7 @@ TEST_F(OverlayTest, WhoeverLooksSeesOneCommitWholeAndTheLastOneAtLeast) {
         const uint64_t number = batches.number_of(rows);
         EXPECT_GE(number, before);
         EXPECT_TRUE(rows_of(*snapshot, Direction::kBackward) == rows);
-        // An old one stays as it was.
+        // An old snapshot does not change.
         EXPECT_TRUE(!kept || batches.number_of(rows_of(*kept)) == kept_number);
         if (looks[reader] % 5 == 0) {
           kept = std::move(*snapshot);
@@ -204,7 +204,7 @@ TEST_F(OverlayTest, WhoeverLooksSeesOneCommitWholeAndTheLastOneAtLeast) {
   }
   for (int i = 0; i < 1'000; ++i) {
     batches.write(*tx_);
-    batches.committed();  // a reader may see it before the call returns
+    batches.committed();  // a reader may see the commit before the call returns
     ASSERT_TRUE(tx_->commit());
     committed = batches.last();
   }
@@ -214,7 +214,7 @@ TEST_F(OverlayTest, WhoeverLooksSeesOneCommitWholeAndTheLastOneAtLeast) {
   EXPECT_TRUE(rows_of(*tx_) == batches.state(batches.last()));
 }
 
-TEST_F(OverlayTest, APowerCutAtAnyMomentLosesNoCommitThatWasPromised) {
+TEST_F(OverlayTest, LosesNoPromisedCommitInAPowerCut) {
   constexpr uint64_t kSeed = 8;
   Batches batches(kSeed);
   open({.checkpoints_at_close = false});
@@ -239,11 +239,11 @@ TEST_F(OverlayTest, APowerCutAtAnyMomentLosesNoCommitThatWasPromised) {
     const Transaction tx(**environment);
     const uint64_t number = batches.number_of(rows_of(tx));
     ASSERT_GE(number, cut.promised);
-    ASSERT_LE(number, cut.promised + 1) << "or the one that was being written";
+    ASSERT_LE(number, cut.promised + 1) << "the commit that was being written may be there";
   }
 }
 
-TEST_F(OverlayTest, RowsThatLiveShortlyNeverReachLmdb) {
+TEST_F(OverlayTest, KeepsShortLivedRowsOutOfLmdb) {
   open({});
   const auto pages = [&] { return std::filesystem::file_size(folder_.path() / "data.mdb"); };
   const auto before = pages();
@@ -257,14 +257,14 @@ TEST_F(OverlayTest, RowsThatLiveShortlyNeverReachLmdb) {
   ASSERT_TRUE(tx_->commit());
   ASSERT_TRUE(environment_->checkpoint());
   EXPECT_EQ(environment_->used_bytes(), 0U);
-  // 4 MiB of reserve are allocated, and again as much; two million bytes of rows are not.
+  // The reserve of 4 MiB is allocated, and as much again; two million bytes of rows are not.
   EXPECT_LE(pages() - before, 9U << 20);
   EXPECT_THAT(rows_of(*tx_), IsEmpty());
 }
 
-TEST_F(OverlayTest, HoldsNoMoreThanTwoCheckpointsEachHoweverFastItIsFilled) {
+TEST_F(OverlayTest, LimitsTheSizeOfTheJournals) {
   constexpr uint64_t kCheckpoint = 200'000;
-  constexpr uint64_t kStep = 1 << 20;  // in which the journals grow
+  constexpr uint64_t kStep = 1 << 20;  // the allocation step of the journals
   open({.checkpoint_bytes = kCheckpoint});
   std::mt19937_64 random(1);
   for (int i = 0; i < 3'000; ++i) {
@@ -278,7 +278,7 @@ TEST_F(OverlayTest, HoldsNoMoreThanTwoCheckpointsEachHoweverFastItIsFilled) {
   }
 }
 
-TEST_F(OverlayTest, ACloseLeavesEverythingInLmdb) {
+TEST_F(OverlayTest, LeavesAllRowsInLmdbWhenItIsClosed) {
   open({});
   tx_->put(Table::kLive, "key", "value");
   ASSERT_TRUE(tx_->commit());
@@ -291,7 +291,7 @@ TEST_F(OverlayTest, ACloseLeavesEverythingInLmdb) {
   EXPECT_EQ(reader.get(Table::kLive, "key"), "value");
 }
 
-TEST_F(OverlayTest, AFolderWithoutAJournalOpensAsItIs) {
+TEST_F(OverlayTest, OpensAFolderWithoutAJournal) {
   {
     const auto file = LmdbFile::open(folder_.path(), EnvironmentOptions().map_bytes);
     ASSERT_TRUE(file);

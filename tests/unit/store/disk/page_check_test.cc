@@ -1,6 +1,6 @@
-// The page check: nothing in what LMDB has written, a finding wherever a damaged page could mislead
-// it. A tenth of what the check lets pass is then read and written by LMDB, in a process of its
-// own; with MILLRACE_CASES=0 all of it.
+// PageCheck: it has no finding in files that LMDB wrote, and one for each damage that could mislead
+// LMDB. For a tenth of the damaged files without a finding, LMDB reads and writes the file in a
+// process of its own; with MILLRACE_CASES=0 for all of them.
 #include "orchestrator/store/disk/page_check.h"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -23,6 +22,7 @@
 
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/transaction.h"
+#include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -32,11 +32,6 @@ using testing::HasSubstr;
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHead = 16;
-
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary)
@@ -55,22 +50,22 @@ std::string lines_of(const PageReport& report) {
   return lines;
 }
 
-/// In memory, where there is such a place: these tests sync often.
+/// A folder in memory if there is one: these tests sync often.
 std::string fast_place() {
   return std::filesystem::is_directory("/dev/shm/") ? "/dev/shm/" : testing::TempDir();
 }
 
-/// Long keys make deep trees of few pages.
+/// A long key: deep trees with few pages.
 std::string key_of(size_t number) { return fmt::format("{:08}", number) + std::string(392, 'k'); }
 
-/// A store with trees of depth 0 to 3, overflow runs, and free pages, and the file as it was a
-/// checkpoint before.
-class Pages : public testing::Test {
+/// A store with trees of depth 0 to 3, overflow runs and free pages, and the bytes of its file
+/// before the last checkpoint.
+class PageCheckTest : public testing::Test {
  protected:
-  Pages() {
+  PageCheckTest() {
     write_rows();
-    bytes_ = bytes_of(file());
-    sound_ = use_apart(bytes_);
+    bytes_ = file_bytes(file());
+    expected_ = use_in_child(bytes_);
   }
 
   void write_rows() {
@@ -89,7 +84,7 @@ class Pages : public testing::Test {
     for (size_t i = 100; i < 300; i += 2) tx.erase(Table::kLive, key_of(i));
     tx.put(Table::kMeta, "one", "1");
     commit();
-    older_ = bytes_of(file());
+    older_ = file_bytes(file());
     for (size_t i = 400; i < 500; i += 3) tx.put(Table::kLive, key_of(i), "w");
     tx.put(Table::kVariables, "large", std::string(50'000, 'l'));
     commit();
@@ -105,7 +100,8 @@ class Pages : public testing::Test {
     return number;
   }
 
-  /// Whether each key that a walk finds is found by look-up as well, and LMDB writes to the trees.
+  /// Reads all rows by walk and by key, then writes to the trees. Returns the number of rows or the
+  /// error.
   static std::string use(const std::filesystem::path& folder) {
     const auto environment = Environment::open(folder, {.reserve_bytes = 0});
     if (!environment) return "refused: " + environment.error().message;
@@ -133,8 +129,8 @@ class Pages : public testing::Test {
     return fmt::format("{} rows", rows);
   }
 
-  /// The same in a process of its own, on a copy.
-  std::string use_apart(const std::string& bytes) const {
+  /// Runs use() in a process of its own, on a copy of the store.
+  std::string use_in_child(const std::string& bytes) const {
     const Folder copy(fast_place());
     std::filesystem::copy(folder_.path(), copy.path(), std::filesystem::copy_options::recursive);
     write_bytes(copy.path() / "data.mdb", bytes);
@@ -163,7 +159,7 @@ class Pages : public testing::Test {
     return WIFSIGNALED(status) ? fmt::format("died of signal {}", WTERMSIG(status)) : text;
   }
 
-  /// A damage is found, or nothing that matters is damaged.
+  /// Expects a finding, or a file that LMDB uses without an error.
   void expect_found_or_harmless(const std::string& damaged, const std::string& what) {
     write_bytes(file(), damaged);
     const PageReport report = check(file());
@@ -172,24 +168,24 @@ class Pages : public testing::Test {
       EXPECT_FALSE(report.damages.empty()) << what;
       return;
     }
-    // Each takes a process and some synced writes.
+    // Each case needs a process and some synced writes.
     constexpr size_t kOneOf = 10;
     if (++harmless_ % kOneOf != 0 && std::getenv("MILLRACE_CASES") == nullptr) return;
-    // An older root of a tree may be a sound one, to which the journal does not fit.
-    const std::string used = use_apart(damaged);
-    EXPECT_TRUE(used == sound_ || used.starts_with("refused: ")) << what << ": " << used;
+    // An older root of a tree may be intact; then the journal refuses the file.
+    const std::string used = use_in_child(damaged);
+    EXPECT_TRUE(used == expected_ || used.starts_with("refused: ")) << what << ": " << used;
   }
 
   Folder folder_{fast_place()};
   std::string older_;
   std::string bytes_;
-  std::string sound_;  ///< what a use of the whole one comes to
+  std::string expected_;  ///< the result of use() for the undamaged file
   size_t found_ = 0;
   size_t harmless_ = 0;
 };
 
-TEST_F(Pages, OfAWholeFileAreSound) {
-  EXPECT_EQ(sound_, "682 rows");
+TEST_F(PageCheckTest, FindsNothingInAnUndamagedFile) {
+  EXPECT_EQ(expected_, "682 rows");
   EXPECT_EQ(lines_of(check(file())), "");
   std::set<uint16_t> kinds;
   for (size_t page = 0; page < bytes_.size() / kPage; ++page) {
@@ -199,9 +195,9 @@ TEST_F(Pages, OfAWholeFileAreSound) {
   EXPECT_GT(check(file()).pages, 100U);
 }
 
-TEST_F(Pages, WithADamagedByteAreFoundOrDoNoHarm) {
+TEST_F(PageCheckTest, FindsADamagedByteUnlessItIsHarmless) {
   std::mt19937_64 random(20);
-  // The heads of pages, offsets and heads of nodes, where damage misleads LMDB.
+  // The heads of pages, the offsets, and the heads of nodes: damage there misleads LMDB.
   const auto structural = [&](size_t page) -> size_t {
     const std::string_view bytes = page_of(bytes_, page);
     const size_t lower = number_at(bytes, 12);
@@ -225,7 +221,7 @@ TEST_F(Pages, WithADamagedByteAreFoundOrDoNoHarm) {
   EXPECT_GT(harmless_, 50U);
 }
 
-TEST_F(Pages, ThatAreZeroedSwappedOrOlderAreFoundOrDoNoHarm) {
+TEST_F(PageCheckTest, FindsAZeroedSwappedOrOlderPageUnlessItIsHarmless) {
   std::mt19937_64 random(21);
   const size_t pages = bytes_.size() / kPage;
   for (size_t page = 0; page < pages; ++page) {
@@ -240,19 +236,19 @@ TEST_F(Pages, ThatAreZeroedSwappedOrOlderAreFoundOrDoNoHarm) {
     if (page >= older_.size() / kPage) continue;
     std::string stale = bytes_;
     stale.replace(page * kPage, kPage, page_of(older_, page));
-    expect_found_or_harmless(stale, fmt::format("page {} as it was before", page));
+    expect_found_or_harmless(stale, fmt::format("older page {}", page));
   }
   EXPECT_GT(found_, 100U);
 }
 
-TEST_F(Pages, OfAFileThatWasCutShortAreFound) {
+TEST_F(PageCheckTest, FindsATruncatedFile) {
   for (size_t size = 1; size < bytes_.size(); size += 3 * kPage + 511) {
     expect_found_or_harmless(bytes_.substr(0, size), fmt::format("cut to {}", size));
   }
   EXPECT_GT(found_, 20U);
 }
 
-TEST_F(Pages, ThatAreRubbishEndTheCheck) {
+TEST_F(PageCheckTest, EndsOnRandomBytes) {
   std::mt19937_64 random(22);
   for (size_t i = 0; i < 2'000; ++i) {
     std::string damaged = bytes_;
@@ -261,7 +257,7 @@ TEST_F(Pages, ThatAreRubbishEndTheCheck) {
     }
     write_bytes(file(), damaged);
     auto opened = PageCheck::open(file());
-    if (!opened) {  // what one of the first bytes says is another format of LMDB
+    if (!opened) {  // the bytes give another format of LMDB
       EXPECT_EQ(opened.error().code, "store.version") << "case " << i;
       continue;
     }
@@ -273,7 +269,7 @@ TEST_F(Pages, ThatAreRubbishEndTheCheck) {
   EXPECT_GT(found_, 500U);
 }
 
-TEST_F(Pages, ThatAreDamagedRefuseTheStartAndSayWhatToDo) {
+TEST_F(PageCheckTest, RefusesTheStartOfADamagedStore) {
   size_t branch = 2;
   while (number_at(page_of(bytes_, branch), 10) != 0x01) ++branch;
   std::string damaged = bytes_;
@@ -287,17 +283,17 @@ TEST_F(Pages, ThatAreDamagedRefuseTheStartAndSayWhatToDo) {
     EXPECT_THAT(opened.error().message, HasSubstr("millrace verify --data"));
     EXPECT_THAT(opened.error().message, HasSubstr("restore the last backup"));
   }
-  EXPECT_EQ(bytes_of(file()) == damaged, true) << "nothing is written";
+  EXPECT_EQ(file_bytes(file()) == damaged, true) << "nothing is written";
 }
 
-TEST_F(Pages, OfALargeTreeAreCheckedDownToTheBranchPages) {
+TEST_F(PageCheckTest, ReadsOnlyBranchPagesOfALargeTree) {
   const PageCheckOptions options{.large_trees = {"live"}, .most_leaf_pages = 10};
   EXPECT_EQ(PageCheck::open(file())->run(options).count, 0U);
   EXPECT_LT(PageCheck::open(file())->run(options).pages, check(file()).pages);
   size_t branches = 0;
   size_t leaves = 0;
   for (size_t page = 2; page < bytes_.size() / kPage; ++page) {
-    std::string damaged = bytes_;  // a leaf for a branch
+    std::string damaged = bytes_;  // a leaf page as a branch page, or the reverse
     damaged[page * kPage + 10] = static_cast<char>(damaged[page * kPage + 10] ^ 0x03);
     write_bytes(file(), damaged);
     const PageReport all = check(file());
@@ -310,7 +306,7 @@ TEST_F(Pages, OfALargeTreeAreCheckedDownToTheBranchPages) {
   EXPECT_GT(leaves, 30U);
 }
 
-TEST(PageCheck, NamesTheFileThatItCannotOpen) {
+TEST(PageCheck, NamesAFileThatItCannotOpen) {
   const auto opened = PageCheck::open("/nowhere/data.mdb");
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, "store.io");
@@ -318,8 +314,8 @@ TEST(PageCheck, NamesTheFileThatItCannotOpen) {
 }
 
 // Splits, merges, overflow runs that come and go, trees that become empty, a free tree that grows
-// and shrinks: LMDB's own pages must never be findings, also while they are written.
-TEST(PageCheck, FindsNothingInWhatIsWritten) {
+// and shrinks: the pages of LMDB have no finding, even while they are written.
+TEST(PageCheck, FindsNothingInPagesThatLmdbWrites) {
   const Folder folder(fast_place());
   const auto environment =
       Environment::open(folder.path(), {.reserve_bytes = 0, .checkpoint_bytes = 1}).value();
@@ -350,7 +346,7 @@ TEST(PageCheck, FindsNothingInWhatIsWritten) {
   }
 }
 
-TEST(PageCheck, IsStoppedByItsCaller) {
+TEST(PageCheck, CanBeStoppedByItsCaller) {
   const Folder folder(fast_place());
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0}).value();
   Transaction tx(*environment);

@@ -24,7 +24,7 @@ class PageFileTest : public testing::Test {
     image_.write_to(path());
     return PageFile::open(path());
   }
-  /// The damage of the meta pages, as a line; empty: none.
+  /// The damage of the meta pages, as a line; empty if there is none.
   std::string damage() const {
     const auto opened = open();
     EXPECT_TRUE(opened) << opened.error().message;
@@ -35,7 +35,7 @@ class PageFileTest : public testing::Test {
   PageImage image_{3};
 };
 
-TEST_F(PageFileTest, HasWhatTheNewerMetaPageSays) {
+TEST_F(PageFileTest, UsesTheNewerMetaPage) {
   const auto opened = open();
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ((*opened)->size, 3 * PageImage::kBytes);
@@ -47,7 +47,7 @@ TEST_F(PageFileTest, HasWhatTheNewerMetaPageSays) {
   EXPECT_EQ((*open())->meta.number, 1U);
 }
 
-TEST_F(PageFileTest, OfANewFileHasTwoMetaPagesOfNoTransaction) {
+TEST_F(PageFileTest, AcceptsTwoMetaPagesWithoutATransaction) {
   image_.put(0, 144, uint64_t{0});
   image_.put(1, 144, uint64_t{0});
   EXPECT_EQ(damage(), "");
@@ -60,16 +60,16 @@ TEST_F(PageFileTest, NamesTheDamagedMetaPage) {
   EXPECT_THAT(damage(), HasSubstr("page 0 (tree main): its head has number 0 and flags 0x2"));
 }
 
-TEST_F(PageFileTest, NamesMetaPagesThatDoNotFollowEachOther) {
+TEST_F(PageFileTest, NamesMetaPagesThatAreNotConsecutive) {
   image_.put(0, 144, uint64_t{6});
   EXPECT_THAT(damage(), HasSubstr("the meta pages are of transactions 6 and 3"));
   image_.put(0, 144, uint64_t{2});
-  EXPECT_EQ(damage(), "") << "the older one may stand first";
+  EXPECT_EQ(damage(), "") << "the older one may be first";
   image_.put(1, 40, uint32_t{1024});
   EXPECT_THAT(damage(), HasSubstr("with pages of 512 and 1024 bytes"));
 }
 
-TEST_F(PageFileTest, ThatIsCutShortIsDamaged) {
+TEST_F(PageFileTest, ReportsATruncatedFileAsDamaged) {
   const std::string whole = image_.bytes();
   for (const size_t size : {size_t{0}, size_t{100}, PageImage::kBytes - 1, PageImage::kBytes}) {
     image_.bytes() = whole.substr(0, size);
@@ -77,11 +77,12 @@ TEST_F(PageFileTest, ThatIsCutShortIsDamaged) {
   }
 }
 
-TEST_F(PageFileTest, OfALaterFormatIsAnErrorAndNoDamage) {
+TEST_F(PageFileTest, ReportsALaterFormatAsAnError) {
   image_.put(0, 20, uint32_t{2});
   EXPECT_THAT(damage(), HasSubstr("the LMDB format is 2, expected 1"))
-      << "one damaged number alone";
-  // The second page is looked for behind a page of 4096 bytes: that of the format is not known.
+      << "one wrong number is damage";
+  // The second meta page is also expected at 4096 bytes: the page size of a later format is
+  // unknown.
   image_.bytes().resize(size_t{3} * 4096);
   const std::string second = image_.bytes().substr(PageImage::kBytes, PageImage::kBytes);
   image_.bytes().replace(4096, PageImage::kBytes, second);
@@ -89,12 +90,12 @@ TEST_F(PageFileTest, OfALaterFormatIsAnErrorAndNoDamage) {
   const auto later = open();
   ASSERT_FALSE(later);
   EXPECT_EQ(later.error().code, "store.version");
-  EXPECT_THAT(later.error().message, HasSubstr("has LMDB format 2, this millrace reads 1; "));
+  EXPECT_THAT(later.error().message, HasSubstr("has LMDB format 2, this release reads 1; "));
   image_.bytes().replace(4096 + 20, 4, number_bytes(uint32_t{3}));
-  EXPECT_TRUE(open()) << "the pages differ: it is damaged";
+  EXPECT_TRUE(open()) << "the meta pages differ: the file is damaged";
 }
 
-TEST_F(PageFileTest, ReadsAsMuchAsThereIs) {
+TEST_F(PageFileTest, ReadsUpToTheEndOfTheFile) {
   const auto file = open().value();
   std::array<char, 100> bytes{};
   size_t got = 0;
@@ -106,7 +107,7 @@ TEST_F(PageFileTest, ReadsAsMuchAsThereIs) {
   EXPECT_EQ(got, 0U);
 }
 
-TEST_F(PageFileTest, TellsAReadThatFails) {
+TEST_F(PageFileTest, ReportsAFailedRead) {
   PageFile file;  // without a descriptor
   char byte = 0;
   size_t got = 0;
@@ -114,7 +115,7 @@ TEST_F(PageFileTest, TellsAReadThatFails) {
   EXPECT_EQ(errno, EBADF);
 }
 
-TEST_F(PageFileTest, ThatCannotBeOpenedOrReadNamesItsPath) {
+TEST_F(PageFileTest, NamesAFileThatCannotBeOpenedOrRead) {
   const auto expect_error = [](const std::filesystem::path& path, const char* reason) {
     const auto opened = PageFile::open(path);
     ASSERT_FALSE(opened) << path;
@@ -122,7 +123,7 @@ TEST_F(PageFileTest, ThatCannotBeOpenedOrReadNamesItsPath) {
     EXPECT_THAT(opened.error().message, HasSubstr(path.string() + ": " + reason));
   };
   expect_error(folder_.path() / "missing", "No such file");
-  expect_error(folder_.path(), "Is a directory");  // it opens, and cannot be read
+  expect_error(folder_.path(), "Is a directory");  // a folder opens and cannot be read
   image_.write_to(path());
   const FewDescriptors none(0);
   expect_error(path(), "Too many open files");

@@ -1,5 +1,5 @@
-// PageImage: a data.mdb that is made byte by byte, for tests of what reads its pages without LMDB.
-// The layout is that of orchestrator/store/disk/page_layout.h.
+// PageImage: builds a data.mdb byte by byte, for tests of the code that reads its pages without
+// LMDB. The layout is that of orchestrator/store/disk/page_layout.h.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace millrace {
 /// A row of a leaf page.
 struct LeafNode {
   std::string key;
-  std::string value;  ///< or, with kInOverflow, the number of its run in eight bytes
+  std::string value;  ///< or, with kInOverflow, the page number of its run in eight bytes
   uint16_t flags = 0;
-  std::optional<uint32_t> size;  ///< of the value; none: what it has
+  std::optional<uint32_t> size;  ///< of the value; none: its true size
 };
 
-/// A child of a branch page; the key of the first does not count.
+/// A child of a branch page; the key of the first child is ignored.
 struct BranchNode {
   std::string key;
   uint64_t page = 0;
@@ -40,7 +40,7 @@ inline std::string root_bytes(const lmdb::Root& root) {
          number_bytes(root.overflow_pages) + number_bytes(root.entries) + number_bytes(root.page);
 }
 
-/// The root of a tree that is one leaf page.
+/// The root of a tree with one leaf page.
 inline lmdb::Root leaf_root(uint64_t page, uint64_t entries) {
   return {.depth = 1, .leaf_pages = 1, .entries = entries, .page = page};
 }
@@ -61,7 +61,7 @@ class PageImage {
     bytes_.replace(page * kBytes + at, text.size(), text);
   }
 
-  /// Both meta pages, the newer of which, page 0, is of transaction 4.
+  /// Writes both meta pages. Page 0 is the newer one, of transaction 4.
   void make_metas(const lmdb::Root& main, lmdb::Root free = {}) {
     free.page_bytes = kBytes;
     free.flags = lmdb::kIntegerKeys;
@@ -78,23 +78,24 @@ class PageImage {
   }
 
   void make_leaf(uint64_t page, const std::vector<LeafNode>& nodes) {
-    std::vector<std::string> made;
+    std::vector<std::string> bytes_of_nodes;
     for (const LeafNode& node : nodes) {
       const auto size = node.size.value_or(static_cast<uint32_t>(node.value.size()));
-      made.push_back(number_bytes(size) + number_bytes(node.flags) +
-                     number_bytes(static_cast<uint16_t>(node.key.size())) + node.key + node.value);
+      bytes_of_nodes.push_back(number_bytes(size) + number_bytes(node.flags) +
+                               number_bytes(static_cast<uint16_t>(node.key.size())) + node.key +
+                               node.value);
     }
-    make_page(page, lmdb::kLeaf, made);
+    make_page(page, lmdb::kLeaf, bytes_of_nodes);
   }
 
   void make_branch(uint64_t page, const std::vector<BranchNode>& nodes) {
-    std::vector<std::string> made;
+    std::vector<std::string> bytes_of_nodes;
     for (const BranchNode& node : nodes) {
-      made.push_back(number_bytes(static_cast<uint32_t>(node.page)) +
-                     number_bytes(static_cast<uint16_t>(node.page >> 32)) +
-                     number_bytes(static_cast<uint16_t>(node.key.size())) + node.key);
+      bytes_of_nodes.push_back(number_bytes(static_cast<uint32_t>(node.page)) +
+                               number_bytes(static_cast<uint16_t>(node.page >> 32)) +
+                               number_bytes(static_cast<uint16_t>(node.key.size())) + node.key);
     }
-    make_page(page, lmdb::kBranch, made);
+    make_page(page, lmdb::kBranch, bytes_of_nodes);
   }
 
   void make_overflow(uint64_t page, uint32_t pages) {

@@ -12,8 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A meta page without fault.
-Meta sound_meta(uint64_t number = 0) {
+/// An undamaged meta page.
+Meta valid_meta(uint64_t number = 0) {
   return {.number = number,
           .flags = kMeta,
           .magic = kLmdbMagic,
@@ -23,7 +23,7 @@ Meta sound_meta(uint64_t number = 0) {
           .transaction = 6 + number};
 }
 
-TEST(PageLayout, LoadsARootFromItsPlace) {
+TEST(PageLayout, LoadsARootAtAnOffset) {
   const Root written{.page_bytes = 4096,
                      .flags = 8,
                      .depth = 3,
@@ -62,15 +62,15 @@ TEST(PageLayout, LoadsAMetaPage) {
   EXPECT_EQ(fault_of(meta, 1), "");
 }
 
-TEST(PageLayout, FindsNoFaultInASoundMetaPage) {
-  EXPECT_EQ(fault_of(sound_meta(0), 0), "");
-  EXPECT_EQ(fault_of(sound_meta(1), 1), "");
-  Meta fresh = sound_meta(1);
+TEST(PageLayout, FindsNoFaultInAValidMetaPage) {
+  EXPECT_EQ(fault_of(valid_meta(0), 0), "");
+  EXPECT_EQ(fault_of(valid_meta(1), 1), "");
+  Meta fresh = valid_meta(1);
   fresh.transaction = 0;
   fresh.last_page = 1;
-  EXPECT_EQ(fault_of(fresh, 1), "") << "both pages of a new file are of transaction 0";
+  EXPECT_EQ(fault_of(fresh, 1), "") << "both meta pages of a new file are of transaction 0";
   for (const uint32_t size : {256U, 4096U, 32'768U}) {
-    Meta meta = sound_meta();
+    Meta meta = valid_meta();
     meta.free.page_bytes = size;
     EXPECT_EQ(fault_of(meta, 0), "") << size;
   }
@@ -79,7 +79,7 @@ TEST(PageLayout, FindsNoFaultInASoundMetaPage) {
 TEST(PageLayout, NamesTheFirstFaultOfAMetaPage) {
   const struct {
     std::function<void(Meta&)> damage;
-    const char* says;
+    const char* fault;
   } rows[] = {
       {[](Meta& meta) { meta.magic = 0x12; }, "the magic is 00000012, expected beefc0de"},
       {[](Meta& meta) { meta.format = 2; }, "the LMDB format is 2, expected 1"},
@@ -91,17 +91,17 @@ TEST(PageLayout, NamesTheFirstFaultOfAMetaPage) {
       {[](Meta& meta) { meta.free.page_bytes = 65'536; }, "pages have 65536 bytes"},
       {[](Meta& meta) { meta.last_page = 0; }, "the last page is 0"},
       {[](Meta& meta) { meta.last_page = kMostPages; }, "the last page is 281474976710656"},
-      {[](Meta& meta) { meta.transaction = 7; }, "it is of transaction 7, expected an even number"},
+      {[](Meta& meta) { meta.transaction = 7; }, "its transaction is 7, expected an even number"},
   };
   for (const auto& row : rows) {
-    Meta meta = sound_meta();
+    Meta meta = valid_meta();
     row.damage(meta);
-    EXPECT_THAT(fault_of(meta, 0), HasSubstr(row.says));
+    EXPECT_THAT(fault_of(meta, 0), HasSubstr(row.fault));
   }
-  EXPECT_THAT(fault_of(sound_meta(0), 1), HasSubstr("its head has number 0"));
-  Meta even = sound_meta(1);
+  EXPECT_THAT(fault_of(valid_meta(0), 1), HasSubstr("its head has number 0"));
+  Meta even = valid_meta(1);
   even.transaction = 6;
-  EXPECT_THAT(fault_of(even, 1), HasSubstr("it is of transaction 6, expected an odd number"));
+  EXPECT_THAT(fault_of(even, 1), HasSubstr("its transaction is 6, expected an odd number"));
 }
 
 }  // namespace

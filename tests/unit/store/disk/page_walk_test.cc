@@ -1,5 +1,5 @@
-// Each rule of the page check on pages that are made by hand. What damaged files of LMDB come to is
-// in page_check_test.cc.
+// PageWalk: each rule of the page check, on pages built by hand. page_check_test.cc has damaged
+// files of LMDB.
 #include "orchestrator/store/disk/page_walk.h"
 
 #include <functional>
@@ -28,7 +28,7 @@ constexpr uint64_t kFreed = 9;
 constexpr uint64_t kPages = 11;
 
 /// A file with the tree `live` (a branch page, two leaf pages, an overflow run), the empty tree
-/// `meta`, and a free tree that has pages 9 and 10.
+/// `meta`, and a free tree with the pages 9 and 10.
 class PageWalkTest : public testing::Test {
  protected:
   PageWalkTest() {
@@ -74,23 +74,23 @@ class PageWalkTest : public testing::Test {
              .page = kBranchPage};
 };
 
-TEST_F(PageWalkTest, FindsNothingInASoundFileAndReadsEachPageOnce) {
+TEST_F(PageWalkTest, FindsNothingInAnUndamagedFileAndReadsEachPageOnce) {
   EXPECT_THAT(found(), IsEmpty());
   const PageReport report = run();
   EXPECT_EQ(report.pages, 6U) << "main, branch, two leaves, the head of the run, free";
   EXPECT_FALSE(report.is_stopped);
 }
 
-TEST_F(PageWalkTest, TellsOfDamagedMetaPagesAndReadsNoOther) {
+TEST_F(PageWalkTest, ReportsDamagedMetaPagesAndReadsNoOther) {
   image_.put(0, 16, uint32_t{0});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("page 0 (tree main): the magic is")));
   EXPECT_EQ(run().pages, 0U);
 }
 
-TEST_F(PageWalkTest, HoldsARootAgainstItsFlagsDepthAndCounts) {
+TEST_F(PageWalkTest, ChecksTheFlagsDepthAndCountsOfARoot) {
   const struct {
     std::function<void(Root&)> damage;
-    const char* says;
+    const char* finding;
   } rows[] = {
       {[](Root& root) { root.flags = 4; }, "the root has flags 0x4, expected 0x0"},
       {[](Root& root) { root.depth = 33; }, "the root has depth 33 and page 3"},
@@ -106,35 +106,35 @@ TEST_F(PageWalkTest, HoldsARootAgainstItsFlagsDepthAndCounts) {
       {[](Root& root) { root.leaf_pages = 1; }, "expected 1, 1, 2 and 4"},
       {[](Root& root) { root.overflow_pages = 0; }, "expected 1, 2, 0 and 4"},
   };
-  const Root sound = live_;
+  const Root undamaged = live_;
   for (const auto& row : rows) {
-    live_ = sound;
+    live_ = undamaged;
     row.damage(live_);
     make_main();
     EXPECT_THAT(found(), ElementsAre(testing::AllOf(HasSubstr("page 2 (tree live): "),
-                                                    HasSubstr(row.says))));
+                                                    HasSubstr(row.finding))));
   }
 }
 
-TEST_F(PageWalkTest, NamesTheTreeByItsNameEvenIfThatIsRubbish) {
+TEST_F(PageWalkTest, NamesATreeWithAnUnprintableName) {
   image_.make_leaf(kMainPage, {{"a\x01", root_bytes(Root{.flags = 4}), kIsRoot},
                                {"live", root_bytes(live_), kIsRoot}});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("(tree a\\x01): the root has flags")));
 }
 
-TEST_F(PageWalkTest, TakesOnlyRootsInTheMainTree) {
+TEST_F(PageWalkTest, AcceptsOnlyRootsInTheMainTree) {
   image_.make_leaf(kMainPage, {{"live", root_bytes(live_), kIsRoot}, {"meta", "text"}});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("\"meta\" has flags 0x0 and 4 bytes, expected the "
                                              "root of a tree: 0x2 and 48 bytes")));
 }
 
-TEST_F(PageWalkTest, HoldsTheHeadOfAPageAgainstItsPlace) {
+TEST_F(PageWalkTest, ChecksTheHeadOfAPage) {
   const struct {
     std::function<void(PageImage&)> damage;
-    const char* says;
+    const char* finding;
   } rows[] = {
       {[](PageImage& image) { image.put(kLeft, 0, uint64_t{7}); },
-       "page 4 (tree live): its head has number 7, expected its own"},
+       "page 4 (tree live): its head has number 7, expected 4"},
       {[](PageImage& image) { image.put(kLeft, 10, kBranch); },
        "its flags are 0x1, expected 0x2: a leaf page"},
       {[](PageImage& image) { image.put(kBranchPage, 10, kLeaf); },
@@ -148,20 +148,20 @@ TEST_F(PageWalkTest, HoldsTheHeadOfAPageAgainstItsPlace) {
        },
        "its offsets end at 18 and its nodes begin at 504, expected even numbers from 20"},
   };
-  const std::string sound = image_.bytes();
+  const std::string undamaged = image_.bytes();
   for (const auto& row : rows) {
-    image_.bytes() = sound;
+    image_.bytes() = undamaged;
     row.damage(image_);
-    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.says)));
+    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.finding)));
   }
 }
 
-TEST_F(PageWalkTest, HoldsTheNodesOfAPageAgainstItsOffsets) {
+TEST_F(PageWalkTest, ChecksTheNodesOfAPage) {
   image_.put(kLeft, 16, uint16_t{20});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("offset 0 is 20, expected the beginning of a node")));
-  image_.put(kLeft, 16, uint16_t{490});  // that of the other
+  image_.put(kLeft, 16, uint16_t{490});  // the offset of the other node
   EXPECT_THAT(found(), ElementsAre(HasSubstr("offset 1 is 490, expected the beginning of a node "
-                                             "that no other has")));
+                                             "that has no other offset")));
   image_.make_leaf(kLeft, {{"a", "1"}, {"b", "22"}});
   image_.put(kLeft, 502, uint32_t{100});  // the size of the first value
   EXPECT_THAT(found(), ElementsAre(HasSubstr("the node at byte 502 does not end within the page")));
@@ -171,10 +171,10 @@ TEST_F(PageWalkTest, HoldsTheNodesOfAPageAgainstItsOffsets) {
               ElementsAre(HasSubstr("it has 1 offsets, expected one for each of 2 nodes")));
 }
 
-TEST_F(PageWalkTest, HoldsKeysAgainstTheirOrderAndThePageAbove) {
+TEST_F(PageWalkTest, ChecksTheOrderAndTheRangeOfKeys) {
   const struct {
     std::function<void(PageImage&)> damage;
-    const char* says;
+    const char* finding;
   } rows[] = {
       {[](PageImage& image) {
          image.make_leaf(kLeft, {{"b", "1"}, {"a", "2"}});
@@ -201,27 +201,27 @@ TEST_F(PageWalkTest, HoldsKeysAgainstTheirOrderAndThePageAbove) {
        },
        "page 3 (tree live): key 2 is not above the key before it"},
   };
-  const std::string sound = image_.bytes();
+  const std::string undamaged = image_.bytes();
   for (const auto& row : rows) {
-    image_.bytes() = sound;
+    image_.bytes() = undamaged;
     row.damage(image_);
-    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.says)));
+    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.finding)));
   }
 }
 
-TEST_F(PageWalkTest, ReachesNoPageTwice) {
+TEST_F(PageWalkTest, ReportsAPageThatIsReachedTwice) {
   image_.make_branch(kBranchPage, {{"", kLeft}, {"m", kLeft}});
   EXPECT_THAT(found(), ElementsAre(HasSubstr(
-                           "page 3 (tree live): it leads to page 4, to which another one leads, "
+                           "page 3 (tree live): it leads to page 4, to which another page leads, "
                            "too")));
   image_.make_branch(kBranchPage, {{"", kLeft}, {"m", kBranchPage}});
-  EXPECT_THAT(found(), ElementsAre(HasSubstr("it leads to page 3, to which another one leads")));
+  EXPECT_THAT(found(), ElementsAre(HasSubstr("it leads to page 3, to which another page leads")));
 }
 
-TEST_F(PageWalkTest, HoldsAnOverflowRunAgainstItsValue) {
+TEST_F(PageWalkTest, ChecksTheHeadOfAnOverflowRun) {
   const struct {
     std::function<void(PageImage&)> damage;
-    const char* says;
+    const char* finding;
   } rows[] = {
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{1}); },
        "page 6 (tree live): its head has number 6, flags 0x4 and 1 pages, expected number 6, 0x4 "
@@ -229,27 +229,27 @@ TEST_F(PageWalkTest, HoldsAnOverflowRunAgainstItsValue) {
       {[](PageImage& image) { image.put(kRun, 10, kLeaf); }, "flags 0x2 and 2 pages"},
       {[](PageImage& image) { image.put(kRun, 0, uint64_t{9}); }, "its head has number 9"},
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{6}); },
-       "page 6 (tree live): it leads to page 7 and the 4 behind it, expected pages from 2 to 10"},
+       "page 6 (tree live): it leads to page 7 and the 4 after it, expected pages from 2 to 10"},
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{3}); },
-       "it leads to page 8, to which another one leads"},
+       "it leads to page 8, to which another page leads"},
       {[](PageImage& image) {
          image.make_leaf(kRight, {{"m", "3", 4}, run_node(600)});
        },
        "page 5 (tree live): a node has flags 0x4, expected 0 or 0x1"},
   };
-  const std::string sound = image_.bytes();
+  const std::string undamaged = image_.bytes();
   for (const auto& row : rows) {
-    image_.bytes() = sound;
+    image_.bytes() = undamaged;
     row.damage(image_);
-    EXPECT_THAT(found(), testing::Contains(HasSubstr(row.says))) << row.says;
+    EXPECT_THAT(found(), testing::Contains(HasSubstr(row.finding))) << row.finding;
   }
 }
 
-TEST_F(PageWalkTest, HoldsTheListOfFreePagesAgainstTheTrees) {
+TEST_F(PageWalkTest, ChecksTheListOfFreePages) {
   const struct {
     uint64_t by;
     std::vector<uint64_t> pages;
-    const char* says;
+    const char* finding;
   } rows[] = {
       {0, {kFreed}, "page 8 (tree free): transaction 0 has freed 1 pages in a list of 16 bytes"},
       {5, {kFreed}, "expected a transaction from 1 to 4"},
@@ -257,11 +257,11 @@ TEST_F(PageWalkTest, HoldsTheListOfFreePagesAgainstTheTrees) {
       {4, {kPages}, "transaction 4 has freed page 11"},
       {4, {kFreed, kFreed}, "transaction 4 has freed page 9, expected one from 2 to 8"},
       {4, {kFreed, kFreed + 1}, "transaction 4 has freed page 10, expected one from 2 to 8"},
-      {4, {kFreed, kLeft}, "page 4 (tree free): it is in the list of free pages, and a tree has"},
+      {4, {kFreed, kLeft}, "page 4 (tree free): it is in the list of free pages, but a tree uses"},
   };
   for (const auto& row : rows) {
     make_free(row.by, row.pages);
-    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.says)));
+    EXPECT_THAT(found(), ElementsAre(HasSubstr(row.finding)));
   }
   image_.make_metas(leaf_root(kMainPage, 2), leaf_root(kFreeLeaf, 2));
   image_.make_leaf(kFreeLeaf,
@@ -270,7 +270,7 @@ TEST_F(PageWalkTest, HoldsTheListOfFreePagesAgainstTheTrees) {
   EXPECT_THAT(found(), ElementsAre(HasSubstr("page 9 is free twice")));
 }
 
-TEST_F(PageWalkTest, RefusesAListOfFreePagesThatIsNoList) {
+TEST_F(PageWalkTest, RefusesAMalformedListOfFreePages) {
   for (const std::string& list : {std::string(), std::string(7, '\0'), std::string(12, '\0'),
                                   number_bytes(uint64_t{2}) + number_bytes(kFreed)}) {
     image_.make_leaf(kFreeLeaf, {{number_bytes(uint64_t{4}), list}});
@@ -293,14 +293,14 @@ TEST_F(PageWalkTest, ReadsAListOfFreePagesInAnOverflowRun) {
   image_.put(kRun, 16, uint64_t{2});
   image_.put(kRun, 24, kFreed + 1);
   image_.put(kRun, 32, kFreed);
-  EXPECT_THAT(found(), IsEmpty()) << "behind the list there may be room";
+  EXPECT_THAT(found(), IsEmpty()) << "the run may be longer than the list";
   image_.put(kRun, 32, kLeft);
   EXPECT_THAT(found(), ElementsAre(HasSubstr("page 4 (tree free): it is in the list")));
 }
 
-TEST_F(PageWalkTest, OfAFileThatWasCutShortNamesThePagesBehindItsEnd) {
+TEST_F(PageWalkTest, NamesThePagesBeyondTheEndOfATruncatedFile) {
   image_.bytes().resize(10 * PageImage::kBytes);
-  EXPECT_THAT(found(), IsEmpty()) << "page 10 is free: it may never have been written";
+  EXPECT_THAT(found(), IsEmpty()) << "page 10 is free and may never have been written";
   image_.bytes().resize(9 * PageImage::kBytes);
   EXPECT_THAT(found(), IsEmpty());
   make_free(4, {kFreed + 1});
@@ -311,29 +311,31 @@ TEST_F(PageWalkTest, OfAFileThatWasCutShortNamesThePagesBehindItsEnd) {
                                              "pages from 2 to 7")));
 }
 
-TEST_F(PageWalkTest, ReadsNoLeafPageOfALargeTree) {
+TEST_F(PageWalkTest, SkipsTheLeafPagesOfALargeTree) {
   image_.put_text(kLeft, 0, "rubbish");
   const PageCheckOptions large{.large_trees = {"live"}, .most_leaf_pages = 1};
   EXPECT_THAT(found(large), IsEmpty());
-  EXPECT_EQ(found({.large_trees = {"live"}, .most_leaf_pages = 2}).size(), 1U) << "it is not large";
-  EXPECT_EQ(found({.large_trees = {"meta"}, .most_leaf_pages = 1}).size(), 1U) << "not that one";
+  EXPECT_EQ(found({.large_trees = {"live"}, .most_leaf_pages = 2}).size(), 1U)
+      << "the tree has fewer leaf pages than a large one";
+  EXPECT_EQ(found({.large_trees = {"meta"}, .most_leaf_pages = 1}).size(), 1U)
+      << "only named trees are large";
   image_.put_text(kBranchPage, 0, "rubbish");
   EXPECT_EQ(found(large).size(), 1U) << "branch pages are read";
 }
 
-TEST_F(PageWalkTest, NamesThePageThatCannotBeRead) {
+TEST_F(PageWalkTest, NamesAPageThatCannotBeRead) {
   image_.write_to(folder_.path() / "data.mdb");
   const auto file = PageFile::open(folder_.path() / "data.mdb").value();
   file->descriptor.reset();
   const PageCheckOptions options;
   const PageReport report = PageWalk(*file, options).run();
-  ASSERT_EQ(report.count, 2U) << "one for each tree whose root is known";
+  ASSERT_EQ(report.count, 2U) << "one for each tree with a known root";
   EXPECT_EQ(to_string(report.damages[0]),
             "page 2 (tree main): it cannot be read: Bad file descriptor");
   EXPECT_THAT(to_string(report.damages[1]), HasSubstr("page 8 (tree free): it cannot be read"));
 }
 
-TEST_F(PageWalkTest, KeepsSoManyDamagesAndCountsTheOthers) {
+TEST_F(PageWalkTest, KeepsALimitedNumberOfDamagesAndCountsAll) {
   image_.put_text(kLeft, 0, "rubbish");
   image_.put_text(kRight, 0, "rubbish");
   image_.put_text(kFreeLeaf, 0, "rubbish");

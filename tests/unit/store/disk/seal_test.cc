@@ -1,4 +1,4 @@
-// Seals: what opens, what does not, and the files of keys.
+// Seal: sealed bytes, and the files of keys.
 #include "orchestrator/store/disk/seal.h"
 
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Seal, OpensWhatItHasSealedForThatPlace) {
+TEST(Seal, OpensSealedBytesOnlyInTheirContext) {
   const Seal seal = Seal::make();
   for (const std::string& bytes : {""s, "a"s, "\0\xff"s, std::string(100'000, 'x')}) {
     const std::string sealed = seal.seal(bytes, "here");
@@ -26,7 +26,7 @@ TEST(Seal, OpensWhatItHasSealedForThatPlace) {
   }
 }
 
-TEST(Seal, DoesNotOpenWhatIsDamaged) {
+TEST(Seal, RefusesDamagedBytes) {
   const Seal seal = Seal::make();
   const std::string sealed = seal.seal("value", "here");
   for (size_t i = 0; i < sealed.size(); ++i) {
@@ -39,22 +39,22 @@ TEST(Seal, DoesNotOpenWhatIsDamaged) {
   EXPECT_EQ(seal.open("", "here"), std::nullopt);
 }
 
-TEST(Seal, SaysTheSameOfTheSameAndTellsNothingOfWhatDiffers) {
+TEST(Seal, IsDeterministicAndHidesDifferences) {
   const Seal seal = Seal::make();
   EXPECT_EQ(seal.seal("value", "here"), seal.seal("value", "here"));
   EXPECT_NE(seal.seal("value", "here"), seal.seal("value", "there"));
-  // A context and bytes that are the same run together.
+  // Context and bytes have the same concatenation in both calls.
   EXPECT_NE(seal.seal("bc", "a").substr(1, 24), seal.seal("c", "ab").substr(1, 24));
 }
 
-TEST(Seal, DerivesTheKeyOfTheIdsFromItsOwn) {
+TEST(Seal, DerivesTheIdKeyFromItsKey) {
   const Seal seal = Seal::make();
   EXPECT_EQ(seal.id_key().size(), 32u);
   EXPECT_EQ(seal.id_key(), seal.id_key());
   EXPECT_NE(seal.id_key(), Seal::make().id_key());
 }
 
-class KeyFile : public testing::Test {
+class SealKeyFile : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
@@ -65,7 +65,7 @@ class KeyFile : public testing::Test {
   std::string path = folder.path() / "key";
 };
 
-TEST_F(KeyFile, IsReadAsItWasWritten) {
+TEST_F(SealKeyFile, HasTheKeyThatWasWritten) {
   const Seal seal = Seal::make();
   ASSERT_TRUE(seal.write(path));
   struct stat found {};
@@ -74,10 +74,10 @@ TEST_F(KeyFile, IsReadAsItWasWritten) {
   const auto again = Seal::read(path);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->open(seal.seal("value", "here"), "here"), "value");
-  EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are the same after a restart";
+  EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are equal after a restart";
 }
 
-TEST_F(KeyFile, HoldsBytesOrHexadecimalDigits) {
+TEST_F(SealKeyFile, HasBytesOrHexadecimalDigits) {
   const std::string digits = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F";
   std::string bytes;
   for (char c = 0; c < 32; ++c) bytes.push_back(c);
@@ -90,7 +90,7 @@ TEST_F(KeyFile, HoldsBytesOrHexadecimalDigits) {
   }
 }
 
-TEST_F(KeyFile, ThatHoldsNoKeyIsRefusedByItsName) {
+TEST_F(SealKeyFile, IsRefusedByNameWithoutAKey) {
   for (const std::string& text :
        {""s, "password\n"s, std::string(31, 'a'), std::string(33, 'a'), std::string(63, 'a'),
         std::string(64, 'g'), std::string(65, 'a'), std::string(1000, 'a')}) {

@@ -13,7 +13,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// Values of LMDB 0.9, which the tests do not include.
+// Values of LMDB 0.9; its header is not included.
 constexpr int kPageNotFound = -30797;
 constexpr int kCorrupted = -30796;
 constexpr int kPanic = -30795;
@@ -25,7 +25,7 @@ constexpr int kCursorFull = -30787;
 constexpr int kPageFull = -30786;
 constexpr int kBadTransaction = -30782;
 
-TEST(StoreError, TranslatesValuesOfLmdbAndOfTheSystem) {
+TEST(StoreError, TranslatesCodesOfLmdbAndOfTheSystem) {
   const struct {
     int failed;
     std::string_view code;
@@ -53,7 +53,7 @@ TEST(StoreError, TranslatesValuesOfLmdbAndOfTheSystem) {
   }
 }
 
-TEST(StoreError, SaysWhatFailedWhereAndWhy) {
+TEST(StoreError, NamesTheActionTheFolderAndTheReason) {
   EXPECT_EQ(store_error(EACCES, "opening data.mdb", "/data/one").message,
             "opening data.mdb in /data/one: Permission denied");
   EXPECT_THAT(store_error(kMapFull, "reading live", "/data").message,
@@ -61,22 +61,23 @@ TEST(StoreError, SaysWhatFailedWhereAndWhy) {
                              EndsWith("; free space or raise the limit")));
 }
 
-TEST(StoreError, TakesTheCodeOfACallerWhoKnowsMore) {
+TEST(StoreError, TakesTheCodeOfTheCaller) {
   const Error error = store_error(EIO, "committing", "/data", "store.sync");
   EXPECT_EQ(error.code, "store.sync");
-  EXPECT_EQ(error.message,
-            "committing in /data: Input/output error; what reached the disk is not known, stop "
-            "and start again");
+  EXPECT_EQ(
+      error.message,
+      "committing in /data: Input/output error; the state of the disk is unknown, restart the "
+      "server");
 }
 
-TEST(StoreError, GivesEachCodeAnAdviceOfItsOwn) {
+TEST(StoreError, HasAdviceForEachCode) {
   std::set<std::string> advice;
   for (const char* const code :
        {"store.full", "store.corrupt", "store.version", "store.readers", "store.sync"}) {
     EXPECT_TRUE(std::string_view(advice_for(code)).starts_with("; ")) << code;
     EXPECT_TRUE(advice.insert(advice_for(code)).second) << code;
   }
-  EXPECT_STREQ(advice_for("store.io"), "") << "only the reason can tell";
+  EXPECT_STREQ(advice_for("store.io"), "") << "advice depends on the reason";
   EXPECT_STREQ(advice_for("unknown"), "");
 }
 

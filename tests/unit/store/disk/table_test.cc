@@ -7,13 +7,13 @@
 namespace millrace {
 namespace {
 
-TEST(Table, TheBytesOfTablesArePinned) {
+TEST(Table, HasAFixedByteForEachTable) {
   std::string bytes;
   for (const TableName& table : kTables) bytes.push_back(static_cast<char>(table.table));
   EXPECT_EQ(bytes, "mnwdlehgtoakrifqvscxpu");
 }
 
-TEST(Table, EachIsNamedOnce) {
+TEST(Table, HasOneNameForEachTable) {
   std::set<Table> tables;
   std::set<std::string> names;
   for (const TableName& entry : kTables) {

@@ -18,7 +18,7 @@ std::string encoded(const WriteSet& writes) {
   return bytes;
 }
 
-/// What the bytes say; nullopt: they are not those of a write-set.
+/// The writes that the bytes encode; nullopt if they are malformed.
 std::optional<WriteSet> decoded(std::string_view bytes) {
   WriteSet writes;
   const bool is_whole = each_write(bytes, [&](std::string_view key, auto value) {
@@ -27,7 +27,7 @@ std::optional<WriteSet> decoded(std::string_view bytes) {
   return is_whole ? std::optional(writes) : std::nullopt;
 }
 
-/// Something of each kind.
+/// Writes of each kind.
 WriteSet all_kinds() {
   return {{"aerased", std::nullopt},
           {"lempty", ""},
@@ -35,7 +35,7 @@ WriteSet all_kinds() {
           {"mlong", std::string(300, 'v')}};
 }
 
-TEST(WriteSetTest, ReadsBackWhatWasWrittenInTheOrderOfTheKeys) {
+TEST(WriteSetTest, DecodesItsEncodingInKeyOrder) {
   EXPECT_EQ(decoded(encoded(all_kinds())), all_kinds());
   std::vector<std::string> keys;
   EXPECT_TRUE(each_write(encoded(all_kinds()),
@@ -43,30 +43,31 @@ TEST(WriteSetTest, ReadsBackWhatWasWrittenInTheOrderOfTheKeys) {
   EXPECT_THAT(keys, testing::ElementsAre("aerased", std::string("l\0zero", 6), "lempty", "mlong"));
 }
 
-TEST(WriteSetTest, OfNothingHasNoBytes) {
+TEST(WriteSetTest, HasNoBytesWithoutWrites) {
   EXPECT_EQ(encoded({}), "");
   EXPECT_EQ(decoded(""), WriteSet());
 }
 
-TEST(WriteSetTest, IsAppendedBehindWhatIsThere) {
+TEST(WriteSetTest, AppendsItsEncoding) {
   std::string bytes = "head";
   append_encoded(bytes, all_kinds());
   EXPECT_EQ(bytes, "head" + encoded(all_kinds()));
-  // Two of them behind each other are one.
+  // Two encodings in sequence are one.
   bytes = encoded({{"a", "1"}});
   append_encoded(bytes, {{"b", std::nullopt}});
   EXPECT_EQ(decoded(bytes), (WriteSet{{"a", "1"}, {"b", std::nullopt}}));
 }
 
-// docs/FORMATS.md: the length of the key, the key, 0 for a deletion or 1 and the value likewise.
-TEST(WriteSetTest, HasTheBytesOfTheDocument) {
+// docs/FORMATS.md: the length of the key, the key, then 0 for a deletion, or 1, the length of the
+// value and the value.
+TEST(WriteSetTest, HasTheDocumentedEncoding) {
   EXPECT_EQ(encoded({{"lk", "value"}, {"mx", std::nullopt}}),
             std::string("\x02lk\x01\x05value\x02mx\x00", 14));
 }
 
-TEST(WriteSetTest, ThatIsCutShortIsNone) {
+TEST(WriteSetTest, RefusesATruncatedEncoding) {
   const std::string bytes = encoded(all_kinds());
-  std::set<std::string> whole = {""};  // where one write ends and the next begins
+  std::set<std::string> whole = {""};  // the ends of the writes
   const WriteSet writes = all_kinds();
   std::string before;
   for (const auto& write : writes) {
@@ -79,20 +80,20 @@ TEST(WriteSetTest, ThatIsCutShortIsNone) {
   }
 }
 
-TEST(WriteSetTest, WithOtherBytesIsNone) {
+TEST(WriteSetTest, RefusesOtherBytes) {
   for (const std::string& bytes : {
-           std::string("\x00\x01\x01v", 4),  // a key without bytes
+           std::string("\x00\x01\x01v", 4),  // an empty key
            std::string("\x01k\x02\x01v"),    // neither 0 nor 1
-           std::string("\x05k\x00", 3),      // a key that is longer than what is left
-           std::string("\x01k\x01\x7fv"),    // a value that is
-           std::string("\x81\x00k\x00", 4),  // a length in a longer form
+           std::string("\x05k\x00", 3),      // a key longer than the rest
+           std::string("\x01k\x01\x7fv"),    // a value longer than the rest
+           std::string("\x81\x00k\x00", 4),  // a length that is not in its shortest form
            std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01k\x00", 12),
        }) {
     EXPECT_EQ(decoded(bytes), std::nullopt) << testing::PrintToString(bytes);
   }
 }
 
-TEST(WriteSetTest, IsReadWithinItsBytesWhateverTheyAre) {
+TEST(WriteSetTest, ReadsOnlyWithinRandomBytes) {
   std::mt19937_64 random(1);
   const std::string whole = encoded(all_kinds());
   for (int i = 0; i < 5'000; ++i) {

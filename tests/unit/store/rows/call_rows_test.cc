@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+// The numbers on disk are fixed: an enumerator without a number does not compile (-Wswitch).
 
 int pinned(Call::Status status) {
   switch (status) {
@@ -42,7 +42,7 @@ int pinned(TimeoutKind kind) {
   return -1;
 }
 
-TEST(CallRows, IsReadAsItWasWritten) {
+TEST(CallRows, DecodeTheirEncoding) {
   const Call call{.status = Call::Status::kBetween,
                   .attempt = 2,
                   .id = id(3),
@@ -59,28 +59,29 @@ TEST(CallRows, IsReadAsItWasWritten) {
   expect_whole(encode_call(call), decode_call);
 }
 
-TEST(CallRows, KeepsWhyItsLastAttemptFailed) {
+TEST(CallRows, KeepTheErrorOfTheLastAttempt) {
   Call call{.status = Call::Status::kBetween, .attempt = 2};
   call.last_error = {.error = {"down", "no route"}, .at = kNow};
   EXPECT_EQ(decode_call(encode_call(call)).value().last_error, call.last_error);
   expect_whole(encode_call(call), decode_call);
 }
 
-TEST(CallRows, OfOlderVersionsIsRead) {
+TEST(CallRows, DecodeOlderVersions) {
   const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
   std::string bytes = encode_call(call);
-  // Version 3 added that there is no last error: a byte.
+  // Version 3 added the last error: a byte if there is none.
   bytes.resize(bytes.size() - 1);
   bytes[0] = 2;
   EXPECT_TRUE(decode_call(bytes).value().outside);
   EXPECT_FALSE(decode_call(bytes).value().last_error);
-  // Version 2 added two booleans, no time of a first attempt and no deadlines: a byte each.
+  // Version 2 added two flags, the time of the first attempt and the deadlines: a byte each if
+  // empty.
   bytes.resize(bytes.size() - 7);
   bytes[0] = 1;
   EXPECT_EQ(decode_call(bytes).value().attempt, 2u);
 }
 
-TEST(CallRows, OfCallsArePinned) {
+TEST(CallRows, HaveFixedNumbers) {
   expect_pinned<Call::Status>("call", pinned, [](Call::Status status) {
     const auto read = decode_call(encode_call({.status = status}));
     return read && read->status == status;
@@ -95,19 +96,17 @@ TEST(CallRows, OfCallsArePinned) {
   }
 }
 
-TEST(CallRows, OfAVersionThatNoReleaseWritesAreRefused) {
-  expect_known_versions(encode_call({}), 3, decode_call);
-}
+TEST(CallRows, RefuseUnknownVersions) { expect_known_versions(encode_call({}), 3, decode_call); }
 
-class StoredCalls : public StoreTest {};
+class CallRowsTest : public StoreTest {};
 
-TEST_F(StoredCalls, AreWrittenWhereTheyChangedAndErasedWhereTheyAreGone) {
-  Instance instance{.id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+TEST_F(CallRowsTest, AreWrittenWhenACallChangesAndErasedWhenItIsRemoved) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();
   instance.calls.resize(3);
   const std::vector<Call> none;
   write_instance(*tx, instance, {.input = true, .calls = &none});
-  const auto read = [&] { return read_living(*tx, instance.space, instance.id).value()->calls; };
+  const auto read = [&] { return read_live(*tx, instance.ns, instance.id).value()->calls; };
   EXPECT_EQ(read().size(), 3U);
   const std::vector<Call> before = instance.calls;
   instance.calls.resize(2);
@@ -117,12 +116,12 @@ TEST_F(StoredCalls, AreWrittenWhereTheyChangedAndErasedWhereTheyAreGone) {
   EXPECT_EQ(read()[1].attempt, 7U);
 }
 
-TEST_F(StoredCalls, ThatAreMissingAreDamagedRows) {
-  Instance instance{.id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+TEST_F(CallRowsTest, AreDamagedWhenACallIsMissing) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();
   instance.calls.resize(1);
   write_instance(*tx, instance, {.input = true});
-  EXPECT_EQ(read_living(*tx, instance.space, instance.id).error().code, kDamagedRow);
+  EXPECT_EQ(read_live(*tx, instance.ns, instance.id).error().code, kDamagedRow);
 }
 
 }  // namespace

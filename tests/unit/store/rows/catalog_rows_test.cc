@@ -11,7 +11,7 @@ namespace {
 
 class CatalogRows : public StoreTest {};
 
-TEST_F(CatalogRows, NamespacesAreReadAsTheyWereWritten) {
+TEST_F(CatalogRows, StoreNamespaces) {
   const NamespaceRecord record{
       .number = NamespaceNumber(300), .created_at = kNow, .settings = R"({"a":1})"};
   write_namespace(*tx, "shop", record);
@@ -31,7 +31,7 @@ TEST_F(CatalogRows, NamespacesAreReadAsTheyWereWritten) {
   expect_known_versions(encode(record), 2, decode_namespace);
 }
 
-TEST_F(CatalogRows, NamespacesOfVersion1HaveNoSettings) {
+TEST_F(CatalogRows, DecodeNamespacesWithoutSettings) {
   std::string bytes = encode(NamespaceRecord{.number = NamespaceNumber(7), .created_at = kNow});
   bytes.front() = 1;
   bytes.pop_back();
@@ -39,7 +39,7 @@ TEST_F(CatalogRows, NamespacesOfVersion1HaveNoSettings) {
   EXPECT_TRUE(decode_namespace(bytes).value().settings.empty());
 }
 
-TEST_F(CatalogRows, WorkflowsStandByNamespaceAndId) {
+TEST_F(CatalogRows, StoreWorkflowsByNamespaceAndId) {
   const WorkflowRecord record{
       .number = WorkflowNumber(300), .latest = 3, .paused = true, .groups_from = 2};
   write_workflow(*tx, NamespaceNumber(1), "pay", record);
@@ -63,7 +63,7 @@ TEST_F(CatalogRows, WorkflowsStandByNamespaceAndId) {
   expect_known_versions(encode(record), 3, decode_workflow);
 }
 
-TEST_F(CatalogRows, OfOlderVersionsIsRead) {
+TEST_F(CatalogRows, DecodeOlderVersionsOfWorkflows) {
   const WorkflowRecord first = decode_workflow(std::string("\1\7\3", 3)).value();
   EXPECT_EQ(first.number, WorkflowNumber(7));
   EXPECT_EQ(first.latest, 3U);
@@ -76,7 +76,7 @@ TEST_F(CatalogRows, OfOlderVersionsIsRead) {
   EXPECT_EQ(decode_workflow(encode(written)).value().groups_from, 2U);
 }
 
-TEST_F(CatalogRows, DefinitionsAreWalkedFromTheNewest) {
+TEST_F(CatalogRows, ListDefinitionsFromTheNewestAndSkipDamagedOnes) {
   constexpr auto workflow = WorkflowNumber(4);
   for (uint32_t revision = 1; revision <= 3; ++revision) {
     write_definition(*tx, {workflow, revision},
@@ -101,7 +101,7 @@ TEST_F(CatalogRows, DefinitionsAreWalkedFromTheNewest) {
   expect_known_versions(encode(record), 1, decode_definition);
 }
 
-TEST_F(CatalogRows, SchedulesAreReadAsTheyWereWritten) {
+TEST_F(CatalogRows, StoreSchedules) {
   const ScheduleRecord record{.from = kNow, .last = kNow - std::chrono::hours(1), .first = kNow};
   write_schedule(*tx, WorkflowNumber(4), record);
   const auto read = read_schedule(*tx, WorkflowNumber(4)).value();
@@ -115,7 +115,7 @@ TEST_F(CatalogRows, SchedulesAreReadAsTheyWereWritten) {
   expect_known_versions(encode(record), 2, decode_schedule);
 }
 
-TEST_F(CatalogRows, SchedulesOfVersion1DoNotKnowTheirFirstTick) {
+TEST_F(CatalogRows, DecodeSchedulesWithoutAFirstTick) {
   std::string bytes = encode(ScheduleRecord{.from = kNow, .last = kNow});
   bytes.front() = 1;
   bytes.pop_back();

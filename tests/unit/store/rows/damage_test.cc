@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(Damage, NamesTheRowAndSaysWhatToDo) {
+TEST(Damage, NamesTheRowAndTheRemedy) {
   std::string key(4, '\0');
   key.append(16, 'x');
   key.push_back('\0');
@@ -20,7 +20,7 @@ TEST(Damage, NamesTheRowAndSaysWhatToDo) {
   }
 }
 
-TEST(Damage, OfARowWithAnyKeyCanBeNamed) {
+TEST(Damage, NamesARowWithAnUnreadableKey) {
   for (const Table table : {Table::kMeta, Table::kLive, Table::kHistory, Table::kTasks,
                             Table::kDefinitions, Table::kSchedules, Table::kSecrets}) {
     EXPECT_NE(damaged_row(table, "\xff", "it is short").message.find("0xff"), std::string::npos)

@@ -11,10 +11,10 @@
 namespace millrace {
 namespace {
 
-class DoubtfulHead : public StoreTest {
+class DoubtfulHeadTest : public StoreTest {
  protected:
-  DoubtfulHead() {
-    head_ = {.id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(4), 1}};
+  DoubtfulHeadTest() {
+    head_ = {.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(4), 1}};
     head_.last_history = 7;
     head_.idempotency_key = "key";
   }
@@ -29,25 +29,25 @@ class DoubtfulHead : public StoreTest {
   Instance head_;
 };
 
-TEST_F(DoubtfulHead, KeepsOnlyReferencesThatNameTheInstanceInTurn) {
+TEST_F(DoubtfulHeadTest, KeepsOnlyReferencesThatReferBackToTheInstance) {
   put();
   ASSERT_TRUE(read());
   EXPECT_EQ(read()->last_history, 0U);
   EXPECT_TRUE(read()->idempotency_key.empty());
-  write_history(*tx, 7, {.space = NamespaceNumber(1), .instance = id(1)});
+  write_history(*tx, 7, {.ns = NamespaceNumber(1), .instance = id(1)});
   EXPECT_EQ(read()->last_history, 7U);
-  write_history(*tx, 7, {.space = NamespaceNumber(1), .instance = id(2)});
+  write_history(*tx, 7, {.ns = NamespaceNumber(1), .instance = id(2)});
   EXPECT_EQ(read()->last_history, 0U);
 }
 
-TEST_F(DoubtfulHead, IsNoneWhereTheRowDoesNotDecode) {
+TEST_F(DoubtfulHeadTest, IsMissingWhenTheRowDoesNotDecode) {
   EXPECT_FALSE(read());
   tx->put(Table::kLive, part_key(rows::instance_prefix(NamespaceNumber(1), id(1)), Part::kHead),
           "rubbish");
   EXPECT_FALSE(read());
 }
 
-TEST_F(DoubtfulHead, IsWalkedWhereItIsOfAnotherInstance) {
+TEST_F(DoubtfulHeadTest, IsListedWhenItsKeyIsOfAnotherInstance) {
   size_t seen = 0;
   const auto see = [&](const InstanceId& at, const Instance& head) {
     ++seen;
@@ -57,7 +57,7 @@ TEST_F(DoubtfulHead, IsWalkedWhereItIsOfAnotherInstance) {
   };
   put();
   EXPECT_TRUE(each_doubtful_head(*tx, NamespaceNumber(1), std::nullopt, see));
-  EXPECT_EQ(seen, 0U) << "it is sound";
+  EXPECT_EQ(seen, 0U) << "the head fits its key";
   head_.id = id(2);
   put();
   EXPECT_TRUE(each_doubtful_head(*tx, NamespaceNumber(1), std::nullopt, see));

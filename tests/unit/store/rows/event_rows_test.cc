@@ -13,41 +13,41 @@ constexpr const char* kEvent = R"({"specversion":"1.0","id":"1","source":"s","ty
 
 class EventRows : public StoreTest {};
 
-TEST_F(EventRows, OfKeptEventsStandByNamespaceAndType) {
-  const RecentPlace place{.space = NamespaceNumber(2), .type = {9}, .number = 7};
-  const RecentRecord record{.known_as = {1, 2}, .event = kEvent};
-  write_recent(*tx, place, record);
-  write_recent(*tx, {place.space, place.type, 8}, record);
-  write_recent(*tx, {place.space, {3}, 99}, record);
-  const auto read = read_recent(*tx, place).value();
+TEST_F(EventRows, StoreKeptEventsByNamespaceAndType) {
+  const KeptEventPlace place{.ns = NamespaceNumber(2), .type = {9}, .number = 7};
+  const KeptEventRecord record{.known_as = {1, 2}, .event = kEvent};
+  write_kept_event(*tx, place, record);
+  write_kept_event(*tx, {place.ns, place.type, 8}, record);
+  write_kept_event(*tx, {place.ns, {3}, 99}, record);
+  const auto read = read_kept_event(*tx, place).value();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->known_as, record.known_as);
   EXPECT_EQ(event_of(place, *read).value().type, "t");
-  EXPECT_EQ(last_recent(*tx).value(), 99U);
+  EXPECT_EQ(last_kept_event(*tx).value(), 99U);
   std::string numbers;
-  const auto see = [&](uint64_t number, const RecentRecord&) {
+  const auto see = [&](uint64_t number, const KeptEventRecord&) {
     numbers += std::to_string(number);
     return true;
   };
-  EXPECT_TRUE(each_recent_of_type(*tx, {place.space, place.type, 8}, see));
+  EXPECT_TRUE(each_kept_event_of_type(*tx, {place.ns, place.type, 8}, see));
   EXPECT_EQ(numbers, "8");
   size_t all = 0;
-  EXPECT_TRUE(each_recent(*tx, [&](const RecentPlace&, const RecentRecord&) { ++all; }));
+  EXPECT_TRUE(each_kept_event(*tx, [&](const KeptEventPlace&, const KeptEventRecord&) { ++all; }));
   EXPECT_EQ(all, 3U);
-  erase_recent(*tx, place);
-  EXPECT_FALSE(read_recent(*tx, place).value());
-  expect_whole(encode(record), decode_recent);
-  expect_known_versions(encode(record), 1, decode_recent);
+  erase_kept_event(*tx, place);
+  EXPECT_FALSE(read_kept_event(*tx, place).value());
+  expect_whole(encode(record), decode_kept_event);
+  expect_known_versions(encode(record), 1, decode_kept_event);
 }
 
-TEST_F(EventRows, OfKeptEventsUnderAnotherKeyAreDamaged) {
-  tx->put(Table::kRecent, "short", encode(RecentRecord{.event = kEvent}));
-  const auto walked = each_recent(*tx, [](const RecentPlace&, const RecentRecord&) {});
+TEST_F(EventRows, RefuseKeptEventsUnderAMalformedKey) {
+  tx->put(Table::kKeptEvents, "short", encode(KeptEventRecord{.event = kEvent}));
+  const auto walked = each_kept_event(*tx, [](const KeptEventPlace&, const KeptEventRecord&) {});
   ASSERT_FALSE(walked);
   EXPECT_EQ(walked.error().code, kDamagedRow);
 }
 
-TEST_F(EventRows, OfFanOutsAreNumbers) {
+TEST_F(EventRows, StoreFanOutsByNumber) {
   write_fan_out(*tx, 7);
   write_fan_out(*tx, 9);
   erase_fan_out(*tx, 7);
@@ -60,13 +60,13 @@ TEST_F(EventRows, OfFanOutsAreNumbers) {
   EXPECT_EQ(damages, 1U);
 }
 
-TEST_F(EventRows, OfDelayedEventsAreReadAsTheyWereWritten) {
+TEST_F(EventRows, StoreDelayedEvents) {
   const DelayedRecord record{
-      .space = NamespaceNumber(2), .instance = id(1), .at = kNow, .event = kEvent};
+      .ns = NamespaceNumber(2), .instance = id(1), .at = kNow, .event = kEvent};
   write_delayed(*tx, 7, record);
   const auto read = read_delayed(*tx, 7).value();
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->space, record.space);
+  EXPECT_EQ(read->ns, record.ns);
   EXPECT_EQ(read->instance, id(1));
   EXPECT_EQ(read->at, kNow);
   EXPECT_EQ(event_of(7, *read).value().id, "1");
@@ -79,10 +79,10 @@ TEST_F(EventRows, OfDelayedEventsAreReadAsTheyWereWritten) {
   expect_known_versions(encode(record), 1, decode_delayed);
 }
 
-TEST_F(EventRows, OfDedupeAreFingerprintsInARow) {
+TEST_F(EventRows, StoreTheFingerprintsOfABatchInOneRow) {
   const std::vector<Fingerprint> events{{255, 1}, {2}};
   write_dedupe(*tx, kNow, 17, events);
-  EXPECT_EQ(read_dedupe(*tx, kNow, 17).value(), events) << "the first byte is no seal";
+  EXPECT_EQ(read_dedupe(*tx, kNow, 17).value(), events) << "the first byte is not taken for a seal";
   EXPECT_TRUE(read_dedupe(*tx, kNow, 18).value().empty());
   size_t rows = 0;
   const auto see = [&](TimePoint time, uint64_t sequence, const std::vector<Fingerprint>& read) {

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-TEST(Fields, AVersionIsFromOneToTheNewest) {
+TEST(Fields, AcceptVersionsFromOneToTheNewest) {
   for (int version = 0; version < 256; ++version) {
     const std::string bytes(1, static_cast<char>(version));
     Reader reader(bytes);
@@ -21,7 +21,7 @@ TEST(Fields, AVersionIsFromOneToTheNewest) {
   EXPECT_EQ(rows::begin_record(6).take(), "\x06");
 }
 
-TEST(Fields, ARecordThatIsNotReadToItsEndIsAnErrorThatNamesItsKind) {
+TEST(Fields, RefuseARecordWithTrailingBytes) {
   Reader whole = rows::open_record("\x01");
   EXPECT_EQ(rows::end_record(whole, 7, "thing").value(), 7);
   Reader longer = rows::open_record("\x01x");
@@ -31,7 +31,7 @@ TEST(Fields, ARecordThatIsNotReadToItsEndIsAnErrorThatNamesItsKind) {
   EXPECT_NE(read.error().message.find("(thing)"), std::string::npos) << read.error().message;
 }
 
-TEST(Fields, TimesLieWithinTheYears0To9999) {
+TEST(Fields, AcceptTimesOfTheYears0To9999) {
   const auto read = [](TimePoint time) {
     Writer writer;
     rows::put_time(writer, time);
@@ -45,7 +45,7 @@ TEST(Fields, TimesLieWithinTheYears0To9999) {
   EXPECT_FALSE(read(kLastTime + Duration(1)));
 }
 
-TEST(Fields, ATimeFromAnotherOneLiesWithinTheYearsToo) {
+TEST(Fields, AcceptDistancesToTimesOfTheYears0To9999) {
   const auto read = [](Duration distance) {
     Writer writer;
     rows::put_duration(writer, distance);
@@ -59,7 +59,7 @@ TEST(Fields, ATimeFromAnotherOneLiesWithinTheYearsToo) {
   EXPECT_FALSE(read(kLastTime - kNow + Duration(1)));
 }
 
-TEST(Fields, NumbersHaveBounds) {
+TEST(Fields, LimitNumbers) {
   const auto reads = [](uint64_t number, auto get) {
     Writer writer;
     writer.varint(number);
@@ -74,7 +74,7 @@ TEST(Fields, NumbersHaveBounds) {
   EXPECT_FALSE(reads(uint64_t{1} << 32, rows::get_u32));
 }
 
-TEST(Fields, ATextThatIsNotUtf8IsReadWithQuestionMarks) {
+TEST(Fields, ReplaceMalformedUtf8WithQuestionMarks) {
   Writer writer;
   writer.bytes("a\xff\xfe z");
   writer.bytes("\xc3\xbc");
@@ -85,7 +85,7 @@ TEST(Fields, ATextThatIsNotUtf8IsReadWithQuestionMarks) {
   EXPECT_TRUE(reader.done());
 }
 
-TEST(Fields, WhatIsNotJsonFails) {
+TEST(Fields, RefuseMalformedJson) {
   Writer writer;
   writer.bytes("{");
   const std::string bytes = writer.take();
@@ -94,7 +94,7 @@ TEST(Fields, WhatIsNotJsonFails) {
   EXPECT_FALSE(reader.ok());
 }
 
-TEST(Fields, ErrorsAndCallersAreReadAsTheyWereWritten) {
+TEST(Fields, DecodeErrorsAndCallers) {
   Writer writer;
   rows::put_error(writer, {"a.b", "why"});
   rows::put_caller(writer, caller());
@@ -105,8 +105,8 @@ TEST(Fields, ErrorsAndCallersAreReadAsTheyWereWritten) {
   EXPECT_TRUE(reader.done());
 }
 
-TEST(Fields, AnEventThatDoesNotDecodeIsADamagedRow) {
-  const auto read = rows::decode_event(Table::kHooks, "12345678", "{}");
+TEST(Fields, ReportAMalformedEventAsADamagedRow) {
+  const auto read = rows::decode_event(Table::kWebhooks, "12345678", "{}");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, kDamagedRow);
 }

@@ -22,7 +22,7 @@ class GroupRows : public StoreTest {
   }
 };
 
-TEST_F(GroupRows, OfAGroupedEventsNumberLeadsToNoKey) {
+TEST_F(GroupRows, RefuseAnEventNumberWithoutAValidKey) {
   Writer key;
   key.u8(3);
   key.u64(1);
@@ -35,7 +35,7 @@ TEST_F(GroupRows, OfAGroupedEventsNumberLeadsToNoKey) {
   }
 }
 
-TEST_F(GroupRows, OfEventsAreFoundByTheirNumbers) {
+TEST_F(GroupRows, StoreEventsByNumber) {
   write_grouped(*tx, event(9, 300));
   const auto read = read_grouped(*tx, 9).value();
   ASSERT_TRUE(read);
@@ -53,7 +53,7 @@ TEST_F(GroupRows, OfEventsAreFoundByTheirNumbers) {
   expect_known_versions(encode(event(9).record), 1, decode_grouped);
 }
 
-TEST_F(GroupRows, TheEventThatHasWaitedLongestComesFirst) {
+TEST_F(GroupRows, ReturnTheOldestEventFirst) {
   for (const uint64_t number : {5, 3, 8}) write_grouped(*tx, event(number));
   EXPECT_EQ(read_first_grouped(*tx, event(0).queue).value()->number, 3U);
   EXPECT_FALSE(read_first_grouped(*tx, event(0, 1).queue).value());
@@ -62,7 +62,7 @@ TEST_F(GroupRows, TheEventThatHasWaitedLongestComesFirst) {
   EXPECT_EQ(events, 3U);
 }
 
-TEST_F(GroupRows, AnEventThatDoesNotDecodeIsPassedOver) {
+TEST_F(GroupRows, SkipAnEventThatDoesNotDecode) {
   GroupedEvent bad = event(3);
   bad.record.event = "{}";
   write_grouped(*tx, bad);
@@ -74,7 +74,7 @@ TEST_F(GroupRows, AnEventThatDoesNotDecodeIsPassedOver) {
   EXPECT_EQ(damages, 1U);
 }
 
-TEST_F(GroupRows, OfCountsGoWhereNothingWaits) {
+TEST_F(GroupRows, EraseCountsWhenNoEventWaits) {
   const Fingerprint group{7};
   write_counts(*tx, WorkflowNumber(4), group, {2, 0});
   EXPECT_EQ(read_counts(*tx, WorkflowNumber(4), group).value(), (std::vector<uint32_t>{2, 0}));
@@ -89,14 +89,14 @@ TEST_F(GroupRows, OfCountsGoWhereNothingWaits) {
   };
   EXPECT_TRUE(each_group(*tx, WorkflowNumber(4), std::nullopt, see));
   EXPECT_TRUE(each_group(*tx, WorkflowNumber(4), group, see));
-  EXPECT_EQ(groups, 1U) << "behind it there is none";
+  EXPECT_EQ(groups, 1U) << "no group follows";
   write_counts(*tx, WorkflowNumber(4), group, {0, 0});
   EXPECT_FALSE(read_counts(*tx, WorkflowNumber(4), group).value());
   expect_whole(encode_counts({2, 300}), decode_counts);
   expect_known_versions(encode_counts({2, 300}), 1, decode_counts);
 }
 
-TEST_F(GroupRows, OfAWorkflowAreClosedUpToANumber) {
+TEST_F(GroupRows, CloseTheGroupsOfAWorkflowUpToANumber) {
   for (const uint64_t number : {3, 5, 8}) write_grouped(*tx, event(number));
   write_counts(*tx, WorkflowNumber(4), {7}, {3});
   std::string at;
@@ -113,7 +113,7 @@ TEST_F(GroupRows, OfAWorkflowAreClosedUpToANumber) {
   EXPECT_FALSE(read_counts(*tx, WorkflowNumber(4), {7}).value());
 }
 
-TEST_F(GroupRows, TheFirstBytesOfKeysArePinned) {
+TEST_F(GroupRows, HaveFixedFirstBytesInKeys) {
   EXPECT_EQ(static_cast<int>(GroupRow::kCounts), 1);
   EXPECT_EQ(static_cast<int>(GroupRow::kEvent), 2);
   EXPECT_EQ(static_cast<int>(GroupRow::kNumber), 3);

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+// The numbers on disk are fixed: an enumerator without a number does not compile (-Wswitch).
 
 int pinned(InstanceStatus status) {
   switch (status) {
@@ -100,7 +100,7 @@ int pinned(Part part) {
   return -1;
 }
 
-TEST(HeadRows, KeepsWhatBelongsToCallsAndRetries) {
+TEST(HeadRows, KeepCallsAndRetries) {
   Instance head;
   head.id = id(1);
   head.entered = 12;
@@ -116,12 +116,13 @@ TEST(HeadRows, KeepsWhatBelongsToCallsAndRetries) {
   EXPECT_EQ(read.caller, caller());
   EXPECT_EQ(read.depth, 19u);
   EXPECT_EQ(read.hops, 3u);
-  EXPECT_EQ(read.calls.size(), 1000u) << "their number; they have rows of their own";
+  EXPECT_EQ(read.calls.size(), 1000u)
+      << "the head has the number of calls; the calls have rows of their own";
   EXPECT_EQ(read.timers, head.timers);
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, TellsOfRunsPausesAndWhoStartedIt) {
+TEST(HeadRows, KeepRunsFlagsAndTheOrigin) {
   Instance head{.id = id(1), .run = 3};
   head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
   head.started_at = kNow;
@@ -141,7 +142,7 @@ TEST(HeadRows, TellsOfRunsPausesAndWhoStartedIt) {
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, WithAPolicyThatDoesNotReadIsDamaged) {
+TEST(HeadRows, RefuseAMalformedPolicy) {
   for (const char* const policy :
        {"{", "[]", R"({"runTimeout":5})", R"({"runTimeout":"soon"})", R"({"retries":"{}x"})"}) {
     const Instance head{.id = id(1), .own_policy = policy};
@@ -151,7 +152,7 @@ TEST(HeadRows, WithAPolicyThatDoesNotReadIsDamaged) {
   }
 }
 
-TEST(HeadRows, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
+TEST(HeadRows, KeepTheStartsOfPoliciesAndWhetherThereIsFailedData) {
   Instance head{.id = id(1), .run = 9, .first_run = 7};
   head.started_at = kNow;
   head.runs_from = kNow + std::chrono::hours(2);
@@ -163,12 +164,12 @@ TEST(HeadRows, TellsWhencePoliciesCountAndWhetherTheFailedStatesDataIsKept) {
   EXPECT_EQ(read.first_run, 7u);
   EXPECT_EQ(read.runs_from, head.runs_from);
   EXPECT_EQ(read.state_from, head.state_from);
-  EXPECT_TRUE(read.failed_data) << "it has a row of its own";
+  EXPECT_TRUE(read.failed_data) << "the data has a row of its own";
   EXPECT_EQ(read.failed_attempt, 300u);
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, OfOlderVersionsIsRead) {
+TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
   // Version 6 added the attempts of the failed state: a byte.
@@ -176,19 +177,20 @@ TEST(HeadRows, OfOlderVersionsIsRead) {
   bytes[0] = 5;
   EXPECT_EQ(decode_head(bytes).value().failed_attempt, 0u);
   EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
-  // Version 5 added from which run and from when on policies count, twice the latter: a byte each.
+  // Version 5 added the first run that policies count and the two times from which they count: a
+  // byte each.
   bytes.resize(bytes.size() - 3);
   bytes[0] = 4;
   EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
   EXPECT_EQ(decode_head(bytes).value().runs_from, head.started_at);
   EXPECT_EQ(decode_head(bytes).value().state_from, head.started_at);
-  // Version 4 added run, flags, when the execution began to count, no held timers and three empty
-  // texts: a byte each.
+  // Version 4 added run, flags, the start of the execution, held timers and three texts: a byte
+  // each if empty.
   bytes.resize(bytes.size() - 7);
   bytes[0] = 3;
   EXPECT_EQ(decode_head(bytes).value().step, 9u);
   EXPECT_EQ(decode_head(bytes).value().run, 1u);
-  // Version 3 added entered, attempt, no caller, depth and no calls: the same.
+  // Version 3 added entered, attempt, caller, depth and calls: a byte each if empty.
   bytes.resize(bytes.size() - 5);
   bytes[0] = 2;
   const Instance read = decode_head(bytes).value();
@@ -197,13 +199,13 @@ TEST(HeadRows, OfOlderVersionsIsRead) {
   EXPECT_TRUE(read.calls.empty());
 }
 
-TEST(HeadRows, OfMoreCallsThanAnInstanceMakesIsRefused) {
+TEST(HeadRows, RefuseTooManyCalls) {
   Instance head;
   head.calls.resize(kMostCalls + 1);
   EXPECT_FALSE(decode_head(encode_head(head)));
 }
 
-TEST(HeadRows, OfHeadsArePinned) {
+TEST(HeadRows, HaveFixedNumbers) {
   expect_pinned<InstanceStatus>("status", pinned, [](InstanceStatus status) {
     const auto read = decode_head(encode_head({.status = status}));
     return read && read->status == status;
@@ -224,15 +226,15 @@ TEST(HeadRows, OfHeadsArePinned) {
   });
 }
 
-TEST(HeadRows, TheNumbersOfPartsArePinned) {
+TEST(HeadRows, HaveFixedNumbersOfParts) {
   for (int number = 0; number <= 6; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
   EXPECT_EQ(pinned(static_cast<Part>(7)), -1);
 }
 
-class StoredHeads : public StoreTest {
+class HeadRowsTest : public StoreTest {
  protected:
-  Instance make(uint8_t last, NamespaceNumber space = NamespaceNumber(1)) const {
-    Instance instance{.id = id(last), .space = space, .revision = {WorkflowNumber(1), 1}};
+  Instance make(uint8_t last, NamespaceNumber ns = NamespaceNumber(1)) const {
+    Instance instance{.id = id(last), .ns = ns, .revision = {WorkflowNumber(1), 1}};
     instance.input = Json::object();
     return instance;
   }
@@ -244,11 +246,11 @@ class StoredHeads : public StoreTest {
   }
 };
 
-TEST_F(StoredHeads, AreFoundWhetherTheInstanceLivesOrHasEnded) {
+TEST_F(HeadRowsTest, AreFoundForLiveAndEndedInstances) {
   write_instance(*tx, make(1), {.input = true});
   write_ended(make(2));
-  EXPECT_TRUE(read_living_head(*tx, NamespaceNumber(1), id(1)).value());
-  EXPECT_FALSE(read_living_head(*tx, NamespaceNumber(1), id(2)).value());
+  EXPECT_TRUE(read_live_head(*tx, NamespaceNumber(1), id(1)).value());
+  EXPECT_FALSE(read_live_head(*tx, NamespaceNumber(1), id(2)).value());
   EXPECT_TRUE(read_head(*tx, Table::kEnded, NamespaceNumber(1), id(2)).value());
   for (const uint8_t one : {1, 2}) {
     EXPECT_TRUE(read_head_anywhere(*tx, NamespaceNumber(1), id(one)).value());
@@ -256,21 +258,21 @@ TEST_F(StoredHeads, AreFoundWhetherTheInstanceLivesOrHasEnded) {
   EXPECT_FALSE(read_head_anywhere(*tx, NamespaceNumber(2), id(1)).value());
 }
 
-TEST_F(StoredHeads, OfAnotherInstanceAreDamagedRows) {
+TEST_F(HeadRowsTest, AreDamagedUnderTheKeyOfAnotherInstance) {
   Instance other = make(2);
   const InstanceId one = id(1);
   const std::string key = part_key(
       std::string("\0\0\0\1", 4) + std::string(one.bytes.begin(), one.bytes.end()), Part::kHead);
   tx->put(Table::kLive, key, encode_head(other));
-  EXPECT_EQ(read_living_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow);
+  EXPECT_EQ(read_live_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow);
   other.id = id(1);
   other.status = InstanceStatus::kFailed;
   tx->put(Table::kLive, key, encode_head(other));
-  EXPECT_EQ(read_living_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow)
-      << "it has ended, and stands with the living";
+  EXPECT_EQ(read_live_head(*tx, NamespaceNumber(1), id(1)).error().code, kDamagedRow)
+      << "an ended instance is not allowed in the table of live ones";
 }
 
-TEST_F(StoredHeads, AreWalkedBackwardFromTheNewest) {
+TEST_F(HeadRowsTest, AreListedFromTheNewest) {
   for (const uint8_t last : {1, 4}) write_instance(*tx, make(last), {.input = true});
   for (const uint8_t last : {2, 3}) write_ended(make(last));
   write_instance(*tx, make(9, NamespaceNumber(2)), {.input = true});
@@ -285,7 +287,7 @@ TEST_F(StoredHeads, AreWalkedBackwardFromTheNewest) {
   EXPECT_TRUE(each_instance_backward(*tx, NamespaceNumber(1), id(3), see));
   EXPECT_EQ(seen, "21");
   seen.clear();
-  EXPECT_TRUE(each_living(*tx, NamespaceNumber(1), id(1), see));
+  EXPECT_TRUE(each_live(*tx, NamespaceNumber(1), id(1), see));
   EXPECT_EQ(seen, "4");
 }
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+// The numbers on disk are fixed: an enumerator without a number does not compile (-Wswitch).
 
 int pinned(HistoryKind kind) {
   switch (kind) {
@@ -59,31 +59,31 @@ int pinned(HistoryKind kind) {
   return -1;
 }
 
-TEST(HistoryRows, OfHistoryArePinned) {
+TEST(HistoryRows, HaveFixedNumbers) {
   expect_pinned<HistoryKind>("history", pinned, [](HistoryKind kind) {
     const auto read = decode_history(encode(HistoryRow{.records = {{.kind = kind}}}));
     return read && read->records.at(0).kind == kind;
   });
-  // None, text, that of the input.
+  // The data of the records: none, a text, that of the input.
   HistoryRow row{.records = {{}, {}, {}}, .with_input = {2}};
   row.records[1].data = LazyJson::of_text("7");
   const std::string bytes = encode(row);
-  // Version, namespace, instance, row before, count; each record: time, kind, state, detail.
+  // Version, namespace, instance, previous row, count. Then each record: time, kind, state, detail.
   const size_t head = 1 + 1 + 16 + 1 + 1;
   EXPECT_EQ(bytes.at(head + 4), 0);
   EXPECT_EQ(bytes.at(head + 5 + 4), 1);
   EXPECT_EQ(bytes.at(head + 5 + 5 + 2 + 4), 2);
 }
 
-TEST(HistoryRows, AreReadAsTheyWereWritten) {
-  HistoryRow row{.space = NamespaceNumber(2), .instance = id(1), .previous = 300};
+TEST(HistoryRows, DecodeTheirEncoding) {
+  HistoryRow row{.ns = NamespaceNumber(2), .instance = id(1), .previous = 300};
   row.records = {{.time = kNow,
                   .kind = HistoryKind::kEntered,
                   .state = "pay",
                   .detail = Json{{"n", 1}},
                   .data = LazyJson(Json("x"))}};
   const HistoryRow read = decode_history(encode(row)).value();
-  EXPECT_EQ(read.space, row.space);
+  EXPECT_EQ(read.ns, row.ns);
   EXPECT_EQ(read.instance, row.instance);
   EXPECT_EQ(read.previous, 300U);
   ASSERT_EQ(read.records.size(), 1U);
@@ -95,19 +95,19 @@ TEST(HistoryRows, AreReadAsTheyWereWritten) {
   expect_known_versions(encode(row), 1, decode_history);
 }
 
-class StoredHistory : public StoreTest {
+class HistoryRowsTest : public StoreTest {
  protected:
   void write(uint64_t number, uint64_t previous, uint8_t of = 1) {
-    HistoryRow row{.space = NamespaceNumber(1), .instance = id(of), .previous = previous};
+    HistoryRow row{.ns = NamespaceNumber(1), .instance = id(of), .previous = previous};
     row.records = {{.kind = HistoryKind::kLog, .state = std::to_string(number)}};
     write_history(*tx, number, row);
   }
   Result<std::vector<HistoryRecord>> read(uint64_t last) {
-    return read_history(*tx, {.id = id(1), .space = NamespaceNumber(1), .last_history = last});
+    return read_history(*tx, {.id = id(1), .ns = NamespaceNumber(1), .last_history = last});
   }
 };
 
-TEST_F(StoredHistory, IsAChainFromTheLastRowToTheFirst) {
+TEST_F(HistoryRowsTest, AreReadAlongTheChain) {
   write(1, 0);
   write(2, 0, 2);
   write(5, 1);
@@ -117,7 +117,7 @@ TEST_F(StoredHistory, IsAChainFromTheLastRowToTheFirst) {
   EXPECT_EQ(records[1].state, "5");
 }
 
-TEST_F(StoredHistory, ThatLeadsToAnotherInstanceOrToItselfIsDamaged) {
+TEST_F(HistoryRowsTest, AreDamagedWhenTheChainLeadsToAnotherInstanceOrToItself) {
   write(1, 0, 2);
   write(2, 1);
   EXPECT_EQ(read(2).error().code, kDamagedRow);

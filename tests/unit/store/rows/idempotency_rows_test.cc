@@ -11,7 +11,7 @@ namespace {
 
 class IdempotencyRows : public StoreTest {};
 
-TEST_F(IdempotencyRows, AreReadAsTheyWereWritten) {
+TEST_F(IdempotencyRows, StoreTheInstanceOfAKey) {
   const IdempotencyRecord record{.instance = id(1), .input = {1, 2, 3}};
   write_idempotency(*tx, WorkflowNumber(4), "key", record);
   const auto read = read_idempotency(*tx, WorkflowNumber(4), "key").value();
@@ -23,16 +23,17 @@ TEST_F(IdempotencyRows, AreReadAsTheyWereWritten) {
   expect_known_versions(encode(record), 1, decode_idempotency);
 }
 
-TEST_F(IdempotencyRows, GoWithTheirInstance) {
+TEST_F(IdempotencyRows, AreErasedWithTheirInstance) {
   write_idempotency(*tx, WorkflowNumber(4), "key", {.instance = id(1)});
   erase_idempotency(*tx, {.id = id(1), .revision = {WorkflowNumber(4), 1}});
-  EXPECT_TRUE(read_idempotency(*tx, WorkflowNumber(4), "key").value()) << "it had none";
+  EXPECT_TRUE(read_idempotency(*tx, WorkflowNumber(4), "key").value())
+      << "this instance has no key";
   erase_idempotency(*tx,
                     {.id = id(1), .revision = {WorkflowNumber(4), 1}, .idempotency_key = "key"});
   EXPECT_FALSE(read_idempotency(*tx, WorkflowNumber(4), "key").value());
 }
 
-TEST_F(IdempotencyRows, ThatDoNotDecodeAreDamaged) {
+TEST_F(IdempotencyRows, AreDamagedWhenTheyDoNotDecode) {
   tx->put(Table::kIdempotency, std::string("\0\0\0\4key", 7), "x");
   EXPECT_EQ(read_idempotency(*tx, WorkflowNumber(4), "key").error().code, kDamagedRow);
 }

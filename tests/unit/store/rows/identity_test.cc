@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Identity : public testing::Test {
+class IdentityTest : public testing::Test {
  protected:
-  /// As the next start in that folder has it.
+  /// The identity at the next start in that folder.
   StoreIdentity open(const fs::path& path) {
     auto environment = Environment::open(path);
     EXPECT_TRUE(environment) << environment.error().message;
@@ -30,7 +30,7 @@ class Identity : public testing::Test {
   uint8_t made_ = 0;
 };
 
-TEST_F(Identity, IsMadeAtTheFirstOpenAndStays) {
+TEST_F(IdentityTest, IsCreatedAtTheFirstOpenAndKept) {
   const StoreIdentity first = open(folder_.path() / "a");
   EXPECT_EQ(first.id[0], 1);
   EXPECT_FALSE(first.folder.empty());
@@ -38,13 +38,13 @@ TEST_F(Identity, IsMadeAtTheFirstOpenAndStays) {
   EXPECT_EQ(made_, 1);
 }
 
-TEST_F(Identity, StaysWhereAFolderIsOnlyRenamed) {
+TEST_F(IdentityTest, IsKeptWhenTheFolderIsRenamed) {
   const StoreIdentity first = open(folder_.path() / "a");
   fs::rename(folder_.path() / "a", folder_.path() / "b");
   EXPECT_EQ(open(folder_.path() / "b"), first);
 }
 
-TEST_F(Identity, IsANewOneInACopyOfTheFolder) {
+TEST_F(IdentityTest, IsCreatedAgainInACopyOfTheFolder) {
   const StoreIdentity first = open(folder_.path() / "a");
   fs::copy(folder_.path() / "a", folder_.path() / "b", fs::copy_options::recursive);
   const StoreIdentity copy = open(folder_.path() / "b");

@@ -14,7 +14,7 @@ class InstanceRows : public StoreTest {
  protected:
   InstanceRows() {
     instance_ = {.id = {{1, 2, 3}},
-                 .space = NamespaceNumber(1),
+                 .ns = NamespaceNumber(1),
                  .revision = {WorkflowNumber(1), 1},
                  .status = InstanceStatus::kWaiting,
                  .input = Json{{"in", "the input"}}};
@@ -24,7 +24,7 @@ class InstanceRows : public StoreTest {
 
   void write(std::vector<HistoryRecord> records, std::vector<size_t> with_input = {}) {
     write_history(*tx, instance_.last_history + 1,
-                  {.space = instance_.space,
+                  {.ns = instance_.ns,
                    .instance = instance_.id,
                    .previous = instance_.last_history,
                    .records = std::move(records),
@@ -32,7 +32,7 @@ class InstanceRows : public StoreTest {
     ++instance_.last_history;
   }
 
-  size_t rows_that_tell(Table table, std::string_view what) const {
+  size_t rows_with(Table table, std::string_view what) const {
     size_t rows = 0;
     static_cast<const View&>(*tx).scan(table, {}, [&](std::string_view, std::string_view value) {
       rows += value.find(what) == std::string_view::npos ? 0 : 1;
@@ -44,7 +44,7 @@ class InstanceRows : public StoreTest {
   Instance instance_;
 };
 
-TEST_F(InstanceRows, AnEndedInstanceHasItsDataFromItsHistory) {
+TEST_F(InstanceRows, KeepTheDataOfAnEndedInstanceInItsHistory) {
   write_instance(*tx, instance_, {.input = true});
   write({{.kind = HistoryKind::kStarted}});
   instance_.data = Json{{"at", "the end"}};
@@ -56,36 +56,36 @@ TEST_F(InstanceRows, AnEndedInstanceHasItsDataFromItsHistory) {
          {.kind = HistoryKind::kEnded}});
   write_instance(*tx, instance_, {.data = true, .ends_history = true});
   commit();
-  EXPECT_EQ(rows_that_tell(Table::kEnded, "the end"), 0U);
-  EXPECT_EQ(rows_that_tell(Table::kHistory, "the end"), 1U);
+  EXPECT_EQ(rows_with(Table::kEnded, "the end"), 0U);
+  EXPECT_EQ(rows_with(Table::kHistory, "the end"), 1U);
 
-  const auto whole = read_instance(*tx, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.ns, instance_.id);
   ASSERT_TRUE(whole && *whole) << whole.error().message;
   EXPECT_EQ((*whole)->data, instance_.data);
   EXPECT_EQ((*whole)->input, instance_.input);
 }
 
-TEST_F(InstanceRows, ALivingInstanceHasItsDataInARowOfItsOwn) {
+TEST_F(InstanceRows, KeepTheDataOfALiveInstanceInARowOfItsOwn) {
   instance_.data = Json{{"on", "the way"}};
   write({{.kind = HistoryKind::kEntered, .state = "a", .data = instance_.data}});
   write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
   commit();
-  EXPECT_EQ(rows_that_tell(Table::kLive, "the way"), 1U) << "it is read whenever it is woken";
+  EXPECT_EQ(rows_with(Table::kLive, "the way"), 1U) << "each wake reads the data";
 }
 
-TEST_F(InstanceRows, AHistoryThatLacksTheDataIsCorrupt) {
+TEST_F(InstanceRows, AreDamagedWhenTheHistoryHasNoData) {
   instance_.status = InstanceStatus::kFailed;
   instance_.phase = Phase::kEnded;
   instance_.ended_at = instance_.started_at;
   write({{.kind = HistoryKind::kStarted}});
   write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
   commit();
-  const auto whole = read_instance(*tx, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.ns, instance_.id);
   ASSERT_FALSE(whole);
   EXPECT_EQ(whole.error().code, kDamagedRow);
 }
 
-TEST_F(InstanceRows, HistoryHasItsInputFromTheInstance) {
+TEST_F(InstanceRows, KeepTheInputOnceForTheWholeHistory) {
   write({{.kind = HistoryKind::kStarted},
          {.kind = HistoryKind::kEntered, .state = "a", .data = instance_.data},
          {.kind = HistoryKind::kLog, .state = "a", .data = LazyJson(Json("other"))},
@@ -93,10 +93,10 @@ TEST_F(InstanceRows, HistoryHasItsInputFromTheInstance) {
         {1, 3});
   write_instance(*tx, instance_, {.input = true});
   commit();
-  EXPECT_EQ(rows_that_tell(Table::kLive, "the input"), 1U);
-  EXPECT_EQ(rows_that_tell(Table::kHistory, "the input"), 0U);
+  EXPECT_EQ(rows_with(Table::kLive, "the input"), 1U);
+  EXPECT_EQ(rows_with(Table::kHistory, "the input"), 0U);
 
-  const auto whole = read_instance(*tx, instance_.space, instance_.id);
+  const auto whole = read_instance(*tx, instance_.ns, instance_.id);
   ASSERT_TRUE(whole && *whole);
   const auto records = read_history(*tx, **whole);
   ASSERT_TRUE(records) << records.error().message;
@@ -107,27 +107,27 @@ TEST_F(InstanceRows, HistoryHasItsInputFromTheInstance) {
   EXPECT_EQ((*records)[3].data, instance_.input);
 }
 
-TEST_F(InstanceRows, AreReadWithTheirInputWhereItIsAskedFor) {
+TEST_F(InstanceRows, AreReadWithTheInputOnRequest) {
   write_instance(*tx, instance_, {.input = true});
   EXPECT_EQ(read_input(*tx, instance_).value(), instance_.input);
-  EXPECT_EQ(read_living(*tx, instance_.space, instance_.id).value()->data, instance_.input)
-      << "as long as the data did not change it is the input";
-  EXPECT_FALSE(read_living(*tx, NamespaceNumber(2), instance_.id).value());
+  EXPECT_EQ(read_live(*tx, instance_.ns, instance_.id).value()->data, instance_.input)
+      << "unchanged data is the input";
+  EXPECT_FALSE(read_live(*tx, NamespaceNumber(2), instance_.id).value());
 }
 
-TEST_F(InstanceRows, WithoutAnInputAreDamaged) {
+TEST_F(InstanceRows, AreDamagedWithoutAnInput) {
   write_instance(*tx, instance_, {.data = true});
   EXPECT_EQ(read_input(*tx, instance_).error().code, kDamagedRow);
-  EXPECT_EQ(read_instance(*tx, instance_.space, instance_.id).error().code, kDamagedRow);
+  EXPECT_EQ(read_instance(*tx, instance_.ns, instance_.id).error().code, kDamagedRow);
 }
 
-TEST_F(InstanceRows, KeepWhatAStateHasGotAndTheDataThatItFound) {
+TEST_F(InstanceRows, KeepTheSlotsAndTheDataOfAState) {
   instance_.slots = {Json("one"), std::nullopt};
   instance_.found_data = LazyJson(Json{{"found", 1}});
   instance_.failed_data = LazyJson(Json{{"failed", 1}});
   write_instance(*tx, instance_,
                  {.input = true, .slots = true, .found_data = true, .failed_data = true});
-  auto read = read_living(*tx, instance_.space, instance_.id).value();
+  auto read = read_live(*tx, instance_.ns, instance_.id).value();
   ASSERT_TRUE(read);
   EXPECT_EQ(read->slots, instance_.slots);
   EXPECT_EQ(read->found_data, instance_.found_data);
@@ -135,31 +135,31 @@ TEST_F(InstanceRows, KeepWhatAStateHasGotAndTheDataThatItFound) {
   instance_.slots.clear();
   instance_.found_data.reset();
   write_instance(*tx, instance_, {.slots = true, .found_data = true});
-  read = read_living(*tx, instance_.space, instance_.id).value();
+  read = read_live(*tx, instance_.ns, instance_.id).value();
   EXPECT_TRUE(read->slots.empty());
   EXPECT_FALSE(read->found_data);
 }
 
-TEST_F(InstanceRows, OfSlotsAreReadAsTheyWereWritten) {
+TEST_F(InstanceRows, DecodeTheEncodingOfSlots) {
   const std::vector<std::optional<LazyJson>> slots{LazyJson(Json("one")), std::nullopt};
   EXPECT_EQ(decode_slots(encode_slots(slots)).value(), slots);
   expect_whole(encode_slots(slots), decode_slots);
   expect_known_versions(encode_slots(slots), 1, decode_slots);
 }
 
-TEST_F(InstanceRows, AreErasedWhateverTheyHold) {
+TEST_F(InstanceRows, CanBeErasedWithoutDecoding) {
   write_instance(*tx, instance_, {.input = true, .data = true});
-  EXPECT_EQ(erase_parts(*tx, instance_.space, instance_.id).value(), 3U);
-  EXPECT_FALSE(read_instance(*tx, instance_.space, instance_.id).value());
+  EXPECT_EQ(erase_parts(*tx, instance_.ns, instance_.id).value(), 3U);
+  EXPECT_FALSE(read_instance(*tx, instance_.ns, instance_.id).value());
 }
 
-TEST_F(InstanceRows, LastMovedWhenTheirHistorySays) {
-  EXPECT_FALSE(read_last_moved(*tx, instance_.space, instance_.id).value());
+TEST_F(InstanceRows, ReturnTheTimeOfTheLastHistoryRecord) {
+  EXPECT_FALSE(read_last_moved(*tx, instance_.ns, instance_.id).value());
   write_instance(*tx, instance_, {.input = true});
-  EXPECT_EQ(read_last_moved(*tx, instance_.space, instance_.id).value(), instance_.started_at);
+  EXPECT_EQ(read_last_moved(*tx, instance_.ns, instance_.id).value(), instance_.started_at);
   write({{.time = kNow, .kind = HistoryKind::kStarted}});
   write_instance(*tx, instance_, {});
-  EXPECT_EQ(read_last_moved(*tx, instance_.space, instance_.id).value(), kNow);
+  EXPECT_EQ(read_last_moved(*tx, instance_.ns, instance_.id).value(), kNow);
 }
 
 }  // namespace

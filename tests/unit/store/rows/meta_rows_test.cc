@@ -29,11 +29,11 @@ int pinned(Counter counter) {
       return 'e';
     case Counter::kGrouped:
       return 'f';
-    case Counter::kRecent:
+    case Counter::kKeptEvents:
       return 'g';
     case Counter::kInbox:
       return 'h';
-    case Counter::kHook:
+    case Counter::kWebhook:
       return 'i';
   }
   return -1;
@@ -41,8 +41,8 @@ int pinned(Counter counter) {
 
 class MetaRows : public StoreTest {};
 
-TEST_F(MetaRows, ACursorIsReadAsItWasWritten) {
-  EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "of a new store";
+TEST_F(MetaRows, StoreTheCursor) {
+  EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "a new store";
   const Cursor cursor{.stream_created = 1'234, .sequence = 77, .stamped = kNow};
   write_cursor(*tx, cursor);
   EXPECT_EQ(read_cursor(*tx).value(), cursor);
@@ -50,7 +50,7 @@ TEST_F(MetaRows, ACursorIsReadAsItWasWritten) {
   expect_known_versions(encode(cursor), 1, decode_cursor);
 }
 
-TEST_F(MetaRows, ADamagedCursorIsAnErrorThatNamesIt) {
+TEST_F(MetaRows, NameADamagedCursorInTheError) {
   tx->put(Table::kMeta, "cursor", "x");
   const auto read = read_cursor(*tx);
   ASSERT_FALSE(read);
@@ -58,8 +58,8 @@ TEST_F(MetaRows, ADamagedCursorIsAnErrorThatNamesIt) {
   EXPECT_NE(read.error().message.find("cursor"), std::string::npos) << read.error().message;
 }
 
-TEST_F(MetaRows, EngineTimeLiesBeforeTheYear10000) {
-  EXPECT_EQ(read_engine_time(*tx).value(), from_millis(0)) << "of a new store";
+TEST_F(MetaRows, StoreTheEngineTimeUpToTheYear9999) {
+  EXPECT_EQ(read_engine_time(*tx).value(), from_millis(0)) << "a new store";
   write_engine_time(*tx, kNow);
   EXPECT_EQ(read_engine_time(*tx).value(), kNow);
   write_engine_time(*tx, kLastTime);
@@ -70,7 +70,7 @@ TEST_F(MetaRows, EngineTimeLiesBeforeTheYear10000) {
   EXPECT_EQ(read.error().code, kDamagedRow);
 }
 
-TEST_F(MetaRows, CountersCountFromOne) {
+TEST_F(MetaRows, CountFromOne) {
   EXPECT_EQ(read_counter(*tx, Counter::kOutbox).value(), 0U);
   EXPECT_EQ(next_number(*tx, Counter::kOutbox).value(), 1U);
   write_counter(*tx, Counter::kOutbox, 41);
@@ -79,7 +79,7 @@ TEST_F(MetaRows, CountersCountFromOne) {
   EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), 1U);
 }
 
-TEST_F(MetaRows, ACounterGivesNoNumberBehindItsLast) {
+TEST_F(MetaRows, AreDamagedWhenACounterIsUsedUp) {
   write_counter(*tx, Counter::kHistory, kMostNumber - 1);
   EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), kMostNumber);
   write_counter(*tx, Counter::kHistory, kMostNumber);
@@ -88,14 +88,14 @@ TEST_F(MetaRows, ACounterGivesNoNumberBehindItsLast) {
   EXPECT_EQ(read_counter(*tx, Counter::kHistory).error().code, kDamagedRow);
   for (const Counter counter : {Counter::kNamespace, Counter::kWorkflow}) {
     write_counter(*tx, counter, std::numeric_limits<uint32_t>::max());
-    EXPECT_EQ(next_number(*tx, counter).error().code, kDamagedRow) << "32 bits";
+    EXPECT_EQ(next_number(*tx, counter).error().code, kDamagedRow) << "the number has 32 bits";
   }
 }
 
-TEST_F(MetaRows, ACounterBehindTheNumberOfARowIsDamaged) {
+TEST_F(MetaRows, AreDamagedWhenACounterIsBelowTheNumberOfARow) {
   EXPECT_TRUE(check_counters(*tx));
   write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
-  write_history(*tx, 9, {.space = NamespaceNumber(3), .instance = id(1)});
+  write_history(*tx, 9, {.ns = NamespaceNumber(3), .instance = id(1)});
   write_counter(*tx, Counter::kNamespace, 3);
   const Status behind = check_counters(*tx);
   ASSERT_FALSE(behind);
@@ -105,7 +105,7 @@ TEST_F(MetaRows, ACounterBehindTheNumberOfARowIsDamaged) {
   EXPECT_TRUE(check_counters(*tx));
 }
 
-TEST_F(MetaRows, OfCountersArePinned) {
+TEST_F(MetaRows, HaveFixedLettersOfCounters) {
   std::set<char> letters;
   for (int letter = 0; letter < 128; ++letter) {
     if (pinned(static_cast<Counter>(letter)) < 0) continue;
@@ -117,7 +117,7 @@ TEST_F(MetaRows, OfCountersArePinned) {
   EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghi");
 }
 
-TEST_F(MetaRows, AStoreOfANewerFormatIsRefused) {
+TEST_F(MetaRows, RefuseANewerFormat) {
   ASSERT_TRUE(check_format(*tx));
   Writer newer;
   newer.u64(kStoreFormat + 1);
@@ -125,7 +125,7 @@ TEST_F(MetaRows, AStoreOfANewerFormatIsRefused) {
   EXPECT_EQ(check_format(*tx).error().code, "store.version");
 }
 
-TEST_F(MetaRows, AStoreWithNamespacesAndNoFormatIsDamaged) {
+TEST_F(MetaRows, AreDamagedWhenThereAreNamespacesAndNoFormat) {
   write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
   EXPECT_EQ(check_format(*tx).error().code, kDamagedRow);
 }

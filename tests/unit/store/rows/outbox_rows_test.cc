@@ -19,7 +19,7 @@ class OutboxRows : public StoreTest {
   }
 };
 
-TEST_F(OutboxRows, AreReadAsTheyWereWritten) {
+TEST_F(OutboxRows, StoreMessagesByNumber) {
   write_outbox(*tx, 7, message());
   const auto read = read_outbox(*tx, 7).value();
   ASSERT_TRUE(read);
@@ -34,7 +34,7 @@ TEST_F(OutboxRows, AreReadAsTheyWereWritten) {
                         [](std::string_view bytes) { return decode_outbox(bytes); });
 }
 
-TEST_F(OutboxRows, ThatNoBrokerTakesAreDamaged) {
+TEST_F(OutboxRows, RefuseAMessageThatNatsDoesNotAccept) {
   OutboxRecord record = message();
   record.message.subject = "millrace..x";
   EXPECT_FALSE(decode_outbox(encode(record)));
@@ -46,7 +46,7 @@ TEST_F(OutboxRows, ThatNoBrokerTakesAreDamaged) {
   }
 }
 
-TEST_F(OutboxRows, AreWalkedFromANumberOn) {
+TEST_F(OutboxRows, AreListedFromANumber) {
   for (const uint64_t number : {1, 2, 3}) write_outbox(*tx, number, message());
   tx->put(Table::kOutbox, "bad", "x");
   uint64_t sum = 0;
@@ -66,7 +66,7 @@ TEST_F(OutboxRows, AreWalkedFromANumberOn) {
   EXPECT_EQ(damages, 1U);
 }
 
-TEST_F(OutboxRows, OfWhatWasSentAreReadAsTheyWereWritten) {
+TEST_F(OutboxRows, StoreAckedMessages) {
   const SentRecord record{.stream_created = 99,
                           .at = kNow,
                           .messages = {{.number = 500, .sequence = 3, .bytes = 1'000},
@@ -80,7 +80,7 @@ TEST_F(OutboxRows, OfWhatWasSentAreReadAsTheyWereWritten) {
     EXPECT_EQ(read.at, kNow);
     ASSERT_EQ(read.messages.size(), 2U);
     EXPECT_EQ(read.messages[0].number, 500U);
-    EXPECT_EQ(read.messages[1].number, 7U) << "numbers may fall";
+    EXPECT_EQ(read.messages[1].number, 7U) << "the numbers need not rise";
     EXPECT_EQ(read.messages[1].sequence, 4U);
     EXPECT_EQ(read.messages[0].bytes, 1'000U);
   }));

@@ -10,7 +10,7 @@
 namespace millrace {
 namespace {
 
-// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+// The numbers on disk are fixed: an enumerator without a number does not compile (-Wswitch).
 
 int pinned(Purge::Kind kind) {
   switch (kind) {
@@ -26,7 +26,7 @@ int pinned(Purge::Kind kind) {
 
 class PurgeTest : public StoreTest {};
 
-TEST_F(PurgeTest, TheNumbersOfItsKindsArePinned) {
+TEST_F(PurgeTest, HasFixedNumbersOfKinds) {
   for (int number = 0; number <= 2; ++number) {
     const auto kind = static_cast<Purge::Kind>(number);
     EXPECT_EQ(pinned(kind), number);
@@ -42,45 +42,45 @@ TEST_F(PurgeTest, TheNumbersOfItsKindsArePinned) {
   EXPECT_EQ(purges, 3);
 }
 
-TEST_F(PurgeTest, IsReadAsItWasWritten) {
-  const PurgeRecord record{.space = "shop", .workflow = "pay", .up_to = 300};
+TEST_F(PurgeTest, DecodesItsEncoding) {
+  const PurgeRecord record{.ns = "shop", .workflow = "pay", .up_to = 300};
   const PurgeRecord read = decode_purge(encode(record)).value();
-  EXPECT_EQ(read.space, "shop");
+  EXPECT_EQ(read.ns, "shop");
   EXPECT_EQ(read.workflow, "pay");
   EXPECT_EQ(read.up_to, 300U);
   expect_whole(encode(record), decode_purge);
   expect_known_versions(encode(record), 1, decode_purge);
 }
 
-TEST_F(PurgeTest, OfAKindThatNoReleaseWritesIsDamaged) {
+TEST_F(PurgeTest, IsDamagedIfItsKindIsUnknown) {
   write_purge(*tx, {.kind = static_cast<Purge::Kind>(3), .number = 9, .record = {}});
   EXPECT_EQ(each_purge(*tx, [](const Purge&) {}).error().code, kDamagedRow);
 }
 
-TEST_F(PurgeTest, KnowsDeletedWorkflows) {
+TEST_F(PurgeTest, StoresDeletedWorkflows) {
   write_retired(*tx, WorkflowNumber(4), NamespaceNumber(2));
   EXPECT_TRUE(is_retired(*tx, WorkflowNumber(4)));
   size_t retired = 0;
-  EXPECT_TRUE(each_retired(*tx, [&](WorkflowNumber workflow, NamespaceNumber space) {
+  EXPECT_TRUE(each_retired(*tx, [&](WorkflowNumber workflow, NamespaceNumber ns) {
     ++retired;
     EXPECT_EQ(workflow, WorkflowNumber(4));
-    EXPECT_EQ(space, NamespaceNumber(2));
+    EXPECT_EQ(ns, NamespaceNumber(2));
   }));
   EXPECT_EQ(retired, 1U);
   erase_retired(*tx, WorkflowNumber(4));
   EXPECT_FALSE(is_retired(*tx, WorkflowNumber(4)));
 }
 
-TEST(PurgeBudget, IsSpentByRowsLooksOrBytes) {
+TEST(Purge, SpendsItsBudgetByErasedRowsReadRowsOrBytes) {
   PurgeBudget rows{.rows = 1};
   EXPECT_FALSE(rows.is_spent());
   rows.erase();
   EXPECT_TRUE(rows.is_spent());
   PurgeBudget looks{.looked_at = 1};
-  looks.look(1);
+  looks.count(1);
   EXPECT_TRUE(looks.is_spent());
   PurgeBudget bytes{.bytes = 10};
-  bytes.look(11);
+  bytes.count(11);
   EXPECT_TRUE(bytes.is_spent());
 }
 

@@ -1,4 +1,4 @@
-// What tests of rows share: ids, a caller, a time, and what is expected of every record.
+// Helpers for the tests of rows: ids, a caller, a time, and checks for each kind of record.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ inline const TimePoint kNow = from_millis(1'704'067'200'000);
 
 inline Caller caller() { return {.instance = id(7), .entered = 300, .index = 4096, .attempt = 3}; }
 
-/// Every record that is cut short, or has a byte too many, is refused.
+/// A record that is truncated or has an additional byte is refused.
 template <class Decode>
 void expect_whole(const std::string& bytes, Decode decode) {
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -33,7 +33,7 @@ void expect_whole(const std::string& bytes, Decode decode) {
   EXPECT_FALSE(decode(bytes + "x"));
 }
 
-/// A record of a version that no release writes is refused.
+/// A record of an unknown version is refused.
 template <class Decode>
 void expect_known_versions(std::string bytes, char newest, Decode decode) {
   for (const char version : {char(0), char(newest + 1), '\x7f'}) {
@@ -42,8 +42,8 @@ void expect_known_versions(std::string bytes, char newest, Decode decode) {
   }
 }
 
-/// Each number from 0 on is that of one name, as `pinned` says, and the reader takes those and no
-/// others.
+/// Each number from 0 on is that of one enumerator, by `pinned`. The reader accepts these
+/// numbers only.
 template <class E, class F>
 void expect_pinned(const char* what, int (*pinned)(E), F round_trip) {
   int names = 0;

@@ -1,5 +1,4 @@
-// Rows that are sealed: nothing of them can be read in any file of the folder, and with the key
-// they are what was written.
+// Sealed rows: no file of the folder shows their content, and the key of the store opens them.
 #include "orchestrator/store/rows/row.h"
 
 #include <fstream>
@@ -62,7 +61,7 @@ class SealedRows : public testing::Test {
 
 Instance instance_with(const std::string& value) {
   Instance instance{
-      .id = {{1, 2, 3}}, .space = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+      .id = {{1, 2, 3}}, .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.status = InstanceStatus::kWaiting;
   instance.phase = Phase::kWaiting;
   instance.input = Json{{"in", value}};
@@ -73,40 +72,39 @@ Instance instance_with(const std::string& value) {
   return instance;
 }
 
-TEST_F(SealedRows, OfAnInstanceTellNothing) {
+TEST_F(SealedRows, HideAllDataOfASealedInstance) {
   Instance instance = instance_with(kValue);
   instance.sealed = true;
   instance.last_history = 1;
   write_instance(*tx, instance, {.input = true, .data = true, .slots = true});
   write_history(*tx, 1,
-                {.space = instance.space,
+                {.ns = instance.ns,
                  .instance = instance.id,
                  .records = {{.kind = HistoryKind::kLog,
                               .detail = Json{{"value", kValue}},
                               .data = LazyJson(Json(kValue))}},
                  .sealed = true});
-  write_delayed(
-      *tx, 1, {.space = instance.space, .instance = instance.id, .event = kValue, .sealed = true});
+  write_delayed(*tx, 1,
+                {.ns = instance.ns, .instance = instance.id, .event = kValue, .sealed = true});
   write_outbox(*tx, 1, {instance.id, {.subject = "s", .data = kValue}, true});
   write_variable(*tx, {owner_of(instance, VariableScope::kNamespace), "v"},
                  {"text/plain", kValue, true});
-  write_secret(*tx, instance.space, "s", kValue);
+  write_secret(*tx, instance.ns, "s", kValue);
   commit();
   EXPECT_THAT(leaks(), IsEmpty());
 
   open();
   ASSERT_TRUE(checked) << checked.error().message;
-  const auto living = read_living(*tx, instance.space, instance.id);
-  ASSERT_TRUE(living) << living.error().message;
-  EXPECT_TRUE((*living)->sealed);
-  EXPECT_EQ((*living)->data.value(), instance.data.value());
-  EXPECT_EQ((*living)->slots, instance.slots);
-  EXPECT_EQ((*living)->error, instance.error);
-  EXPECT_EQ((*living)->listeners, instance.listeners);
-  EXPECT_EQ((*read_instance(*tx, instance.space, instance.id))->input.value(),
-            instance.input.value());
+  const auto live = read_live(*tx, instance.ns, instance.id);
+  ASSERT_TRUE(live) << live.error().message;
+  EXPECT_TRUE((*live)->sealed);
+  EXPECT_EQ((*live)->data.value(), instance.data.value());
+  EXPECT_EQ((*live)->slots, instance.slots);
+  EXPECT_EQ((*live)->error, instance.error);
+  EXPECT_EQ((*live)->listeners, instance.listeners);
+  EXPECT_EQ((*read_instance(*tx, instance.ns, instance.id))->input.value(), instance.input.value());
   size_t heads = 0;
-  EXPECT_TRUE(each_living(*tx, [&](const Instance& head) { heads += head.sealed ? 1 : 0; }));
+  EXPECT_TRUE(each_live(*tx, [&](const Instance& head) { heads += head.sealed ? 1 : 0; }));
   EXPECT_EQ(heads, 1U);
   EXPECT_EQ(read_history(*tx, instance)->front().detail.value()["value"], kValue);
   EXPECT_EQ((*read_delayed(*tx, 1))->event, kValue);
@@ -115,7 +113,7 @@ TEST_F(SealedRows, OfAnInstanceTellNothing) {
   EXPECT_TRUE((*read_outbox(*tx, 1))->sealed);
   const VariableName name{owner_of(instance, VariableScope::kNamespace), "v"};
   EXPECT_EQ(*read_variable(*tx, name), (Variable{"text/plain", kValue, true}));
-  EXPECT_EQ(*read_secret(*tx, instance.space, "s"), kValue);
+  EXPECT_EQ(*read_secret(*tx, instance.ns, "s"), kValue);
   EXPECT_EQ(*read_secret(*tx, NamespaceNumber(2), "s"), std::nullopt);
 
   instance.status = InstanceStatus::kFailed;
@@ -123,29 +121,30 @@ TEST_F(SealedRows, OfAnInstanceTellNothing) {
   instance.ended_at = instance.started_at;
   write_instance(*tx, instance, {});
   commit();
-  const auto ended = read_instance(*tx, instance.space, instance.id);
+  const auto ended = read_instance(*tx, instance.ns, instance.id);
   ASSERT_TRUE(ended) << ended.error().message;
-  EXPECT_EQ((*ended)->input.value(), instance.input.value()) << "its rows have moved";
+  EXPECT_EQ((*ended)->input.value(), instance.input.value())
+      << "the rows moved to the table of ended instances";
   EXPECT_EQ((*ended)->data.value(), instance.data.value());
   EXPECT_TRUE((*ended)->sealed);
   EXPECT_THAT(leaks(), IsEmpty());
 }
 
-TEST_F(SealedRows, AreNoneWhereNothingIsSecret) {
+TEST_F(SealedRows, AreNotWrittenForAnInstanceThatIsNotSealed) {
   write_instance(*tx, instance_with(kValue), {.input = true, .data = true, .slots = true});
   commit();
-  EXPECT_THAT(leaks(), Not(IsEmpty())) << "or these tests would find nothing anywhere";
-  EXPECT_FALSE((*read_living(*tx, NamespaceNumber(1), {{1, 2, 3}}))->sealed);
+  EXPECT_THAT(leaks(), Not(IsEmpty())) << "without seals the search finds the value";
+  EXPECT_FALSE((*read_live(*tx, NamespaceNumber(1), {{1, 2, 3}}))->sealed);
 }
 
-TEST_F(SealedRows, ThatWereMovedDoNotOpen) {
+TEST_F(SealedRows, CannotBeOpenedUnderAnotherKeyOfTheTable) {
   write_secret(*tx, NamespaceNumber(1), "a", kValue);
   const std::string row(*tx->get(Table::kSecrets, std::string("\0\0\0\1a", 5)));
   tx->put(Table::kSecrets, std::string("\0\0\0\1b", 5), row);
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "b").error().code, kDamagedRow);
 }
 
-TEST_F(SealedRows, AreOpenedByTheKeyOfTheirStoreOnly) {
+TEST_F(SealedRows, AreOpenedOnlyWithTheKeyOfTheirStore) {
   ASSERT_TRUE(checked);
   const std::filesystem::path own = folder.path() / "secret-key";
   ASSERT_TRUE(std::filesystem::exists(own));
@@ -162,7 +161,7 @@ TEST_F(SealedRows, AreOpenedByTheKeyOfTheirStoreOnly) {
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().code, "store.key");
   EXPECT_THAT(checked.error().message, testing::HasSubstr("is missing"));
-  EXPECT_FALSE(std::filesystem::exists(own)) << "no other one is made in its place";
+  EXPECT_FALSE(std::filesystem::exists(own)) << "no other key file is created";
 
   open(moved);
   EXPECT_TRUE(checked) << checked.error().message;
@@ -172,7 +171,7 @@ TEST_F(SealedRows, AreOpenedByTheKeyOfTheirStoreOnly) {
   EXPECT_EQ(missing.error().code, "store.key");
 }
 
-TEST_F(SealedRows, MayComeIntoAStoreThatWasWrittenWithoutThem) {
+TEST_F(SealedRows, CanBeAddedToAStoreOfAnOlderFormat) {
   for (const char format : {1, 2}) {
     tx->erase(Table::kMeta, "seal");
     tx->put(Table::kMeta, "format", std::string(7, '\0') + format);
@@ -183,9 +182,8 @@ TEST_F(SealedRows, MayComeIntoAStoreThatWasWrittenWithoutThem) {
     open();
     ASSERT_TRUE(checked) << checked.error().message;
     open();
-    ASSERT_TRUE(checked) << "with the key that was made";
-    EXPECT_EQ((*read_living(*tx, instance.space, instance.id))->data.value(),
-              instance.data.value());
+    ASSERT_TRUE(checked) << "with the key file that was created";
+    EXPECT_EQ((*read_live(*tx, instance.ns, instance.id))->data.value(), instance.data.value());
   }
 }
 

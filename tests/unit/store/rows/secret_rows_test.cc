@@ -25,7 +25,7 @@ TEST_F(SecretRows, AreListedByNamespace) {
   EXPECT_TRUE(has_secret(*tx, NamespaceNumber(2), "other"));
 }
 
-TEST_F(SecretRows, AreSealedAlwaysAndReadAsTheyWereWritten) {
+TEST_F(SecretRows, AreAlwaysSealed) {
   write_secret(*tx, NamespaceNumber(1), "card", "4711");
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "card").value(), "4711");
   const auto row = tx->get(Table::kSecrets, std::string("\0\0\0\1card", 8));
@@ -37,7 +37,7 @@ TEST_F(SecretRows, AreSealedAlwaysAndReadAsTheyWereWritten) {
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "card").value(), std::nullopt);
 }
 
-TEST_F(SecretRows, WithAnotherByteAreDamaged) {
+TEST_F(SecretRows, AreDamagedWhenAByteChanges) {
   write_secret(*tx, NamespaceNumber(1), "card", "4711");
   const std::string key("\0\0\0\1card", 8);
   std::string row(*tx->get(Table::kSecrets, key));

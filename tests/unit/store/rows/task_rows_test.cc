@@ -11,7 +11,7 @@
 namespace millrace {
 namespace {
 
-// The numbers on disk are pinned: a name without a number does not compile (-Wswitch).
+// The numbers on disk are fixed: an enumerator without a number does not compile (-Wswitch).
 
 int pinned(VariableScope scope) {
   switch (scope) {
@@ -51,8 +51,8 @@ int pinned(ContainerSize size) {
   return -1;
 }
 
-TEST(TaskRows, IsReadAsItWasWritten) {
-  StartTask task{.space = NamespaceNumber(2),
+TEST(TaskRows, DecodeTheEncodingOfATask) {
+  StartTask task{.ns = NamespaceNumber(2),
                  .task = id(1),
                  .caller = caller(),
                  .by = id(4),
@@ -90,13 +90,13 @@ TEST(TaskRows, IsReadAsItWasWritten) {
   task.start_to_close.reset();
   std::string of_version_1 = encode(task);
   of_version_1.front() = 1;
-  of_version_1.pop_back();  // what version 2 has behind it
+  of_version_1.pop_back();  // the field that version 2 added
   const StartTask older = decode_task(of_version_1).value();
   EXPECT_EQ(older.heartbeat, task.heartbeat);
   EXPECT_FALSE(older.start_to_close);
 }
 
-TEST(TaskRows, OfTasksArePinned) {
+TEST(TaskRows, HaveFixedNumbers) {
   expect_pinned<ContainerSize>("size", pinned, [](ContainerSize size) {
     const auto read = decode_task(encode(StartTask{.runs = Container{.size = size}}));
     return read && std::get<Container>(read->runs).size == size;
@@ -115,20 +115,20 @@ TEST(TaskRows, OfTasksArePinned) {
   });
 }
 
-TEST(TaskRows, KeepsAChildThatIsToStart) {
-  const InboxRecord record{.errand = StartChild{.space = NamespaceNumber(2),
-                                                .child = id(1),
-                                                .workflow = "charge",
-                                                .input = Json{{"a", 1}},
-                                                .caller = caller(),
-                                                .by = id(7),
-                                                .depth = 5,
-                                                .hops = 6},
+TEST(TaskRows, KeepTheStartOfAChild) {
+  const InboxRecord record{.message = StartChild{.ns = NamespaceNumber(2),
+                                                 .child = id(1),
+                                                 .workflow = "charge",
+                                                 .input = Json{{"a", 1}},
+                                                 .caller = caller(),
+                                                 .by = id(7),
+                                                 .depth = 5,
+                                                 .hops = 6},
                            .listen_from = 77};
   const InboxRecord read = decode_inbox(encode(record)).value();
   EXPECT_EQ(read.listen_from, 77u);
-  const auto& start = std::get<StartChild>(read.errand);
-  EXPECT_EQ(start.space, NamespaceNumber(2));
+  const auto& start = std::get<StartChild>(read.message);
+  EXPECT_EQ(start.ns, NamespaceNumber(2));
   EXPECT_EQ(start.child, id(1));
   EXPECT_EQ(start.workflow, "charge");
   EXPECT_EQ(start.input.text(), R"({"a":1})");
@@ -139,59 +139,60 @@ TEST(TaskRows, KeepsAChildThatIsToStart) {
   expect_whole(encode(record), decode_inbox);
 }
 
-TEST(TaskRows, KeepsAChildThatIsToBeCancelled) {
-  const InboxRecord record{.errand = CancelChild{NamespaceNumber(1), id(9)}};
-  EXPECT_EQ(std::get<CancelChild>(decode_inbox(encode(record)).value().errand).child, id(9));
+TEST(TaskRows, KeepTheCancellationOfAChild) {
+  const InboxRecord record{.message = CancelChild{NamespaceNumber(1), id(9)}};
+  EXPECT_EQ(std::get<CancelChild>(decode_inbox(encode(record)).value().message).child, id(9));
   expect_whole(encode(record), decode_inbox);
 }
 
-TEST(TaskRows, KeepsWhatACallReturns) {
+TEST(TaskRows, KeepTheResultOfACall) {
   const InboxRecord value{
-      .errand = ReturnResult{NamespaceNumber(1), caller(), LazyJson(Json::array({1, 2}))}};
+      .message = ReturnResult{NamespaceNumber(1), caller(), LazyJson(Json::array({1, 2}))}};
   const InboxRecord read = decode_inbox(encode(value)).value();
-  EXPECT_EQ(std::get<ReturnResult>(read.errand).to, caller());
-  EXPECT_EQ(std::get<ReturnResult>(read.errand).result->text(), "[1,2]");
+  EXPECT_EQ(std::get<ReturnResult>(read.message).to, caller());
+  EXPECT_EQ(std::get<ReturnResult>(read.message).result->text(), "[1,2]");
 
   const InboxRecord error{
-      .errand = ReturnResult{NamespaceNumber(1), caller(), tl::unexpected(Error{"a.b", "why"})}};
-  EXPECT_EQ(std::get<ReturnResult>(decode_inbox(encode(error)).value().errand).result.error(),
+      .message = ReturnResult{NamespaceNumber(1), caller(), tl::unexpected(Error{"a.b", "why"})}};
+  EXPECT_EQ(std::get<ReturnResult>(decode_inbox(encode(error)).value().message).result.error(),
             (Error{"a.b", "why"}));
   expect_whole(encode(error), decode_inbox);
 }
 
-TEST(TaskRows, OfErrandsArePinned) {
-  // Behind the version and listen-from.
-  const auto kind_of = [](Errand errand) {
-    return static_cast<int>(encode(InboxRecord{.errand = std::move(errand)}).at(2));
+TEST(TaskRows, HaveFixedNumbersOfInstanceMessages) {
+  // The kind follows the version and listen-from.
+  const auto kind_of = [](InstanceMessage message) {
+    return static_cast<int>(encode(InboxRecord{.message = std::move(message)}).at(2));
   };
   EXPECT_EQ(kind_of(StartChild{}), 0);
   EXPECT_EQ(kind_of(CancelChild{.at_once = true}), 1);
   EXPECT_EQ(kind_of(ReturnResult{}), 2);
   EXPECT_EQ(kind_of(CancelChild{.at_once = false}), 3);
-  EXPECT_EQ(std::variant_size_v<Errand>, 3U) << "pin the new one here, and in task_rows.cc";
+  EXPECT_EQ(std::variant_size_v<InstanceMessage>, 3U)
+      << "add the new kind here and in task_rows.cc";
 }
 
-TEST(TaskRows, OfVersionsThatNoReleaseWritesAreRefused) {
+TEST(TaskRows, RefuseUnknownVersions) {
   expect_known_versions(encode(StartTask{.runs = NamedService{}}), 2, decode_task);
-  expect_known_versions(encode(InboxRecord{.errand = CancelChild{}}), 1, decode_inbox);
-  expect_known_versions(encode(HookRecord{}), 1, decode_hook);
+  expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 1, decode_inbox);
+  expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
 
-TEST(TaskRows, OfAWebhookAreReadAsTheyWereWritten) {
-  const HookRecord hook{
-      .space = NamespaceNumber(2), .url = "http://a", .at = kNow, .attempt = 3, .event = "{}"};
-  const HookRecord read = decode_hook(encode(hook)).value();
-  EXPECT_EQ(read.space, hook.space);
-  EXPECT_EQ(read.url, hook.url);
+TEST(TaskRows, DecodeTheEncodingOfAWebhook) {
+  const WebhookRecord webhook{
+      .ns = NamespaceNumber(2), .url = "http://a", .at = kNow, .attempt = 3, .event = "{}"};
+  const WebhookRecord read = decode_webhook(encode(webhook)).value();
+  EXPECT_EQ(read.ns, webhook.ns);
+  EXPECT_EQ(read.url, webhook.url);
   EXPECT_EQ(read.at, kNow);
   EXPECT_EQ(read.attempt, 3U);
   EXPECT_EQ(read.event, "{}");
-  expect_whole(encode(hook), decode_hook);
+  expect_whole(encode(webhook), decode_webhook);
 }
 
-class StoredWork : public StoreTest {};
+class TaskRowsTest : public StoreTest {};
 
-TEST_F(StoredWork, OfTasksStandsByTheirIds) {
+TEST_F(TaskRowsTest, StoreTasksById) {
   write_task(*tx, {.task = id(1), .runs = NamedService{"charge", false}});
   EXPECT_EQ(std::get<NamedService>(read_task(*tx, id(1)).value()->runs).name, "charge");
   size_t tasks = 0;
@@ -201,27 +202,27 @@ TEST_F(StoredWork, OfTasksStandsByTheirIds) {
   const InstanceId second = id(2);
   const std::string key(second.bytes.begin(), second.bytes.end());
   tx->put(Table::kTasks, key, encode(StartTask{.task = id(3), .runs = NamedService{}}));
-  EXPECT_EQ(each_task(*tx, see).error().code, kDamagedRow) << "it is another task";
+  EXPECT_EQ(each_task(*tx, see).error().code, kDamagedRow) << "the row has another task";
   erase_task(*tx, id(1));
   EXPECT_FALSE(read_task(*tx, id(1)).value());
 }
 
-TEST_F(StoredWork, OfErrandsAndWebhooksIsNumbered) {
-  write_inbox(*tx, 4, {.errand = CancelChild{NamespaceNumber(1), id(9)}});
-  write_hook(*tx, 5, {.url = "http://a"});
+TEST_F(TaskRowsTest, StoreInstanceMessagesAndWebhooksByNumber) {
+  write_inbox(*tx, 4, {.message = CancelChild{NamespaceNumber(1), id(9)}});
+  write_webhook(*tx, 5, {.url = "http://a"});
   uint64_t sum = 0;
   EXPECT_TRUE(each_inbox(*tx, [&](uint64_t number, const InboxRecord&) { sum += number; }));
-  EXPECT_TRUE(each_hook(*tx, [&](uint64_t number, const HookRecord&) { sum += number; }));
+  EXPECT_TRUE(each_webhook(*tx, [&](uint64_t number, const WebhookRecord&) { sum += number; }));
   EXPECT_EQ(sum, 9U);
-  EXPECT_EQ(read_hook(*tx, 5).value()->url, "http://a");
+  EXPECT_EQ(read_webhook(*tx, 5).value()->url, "http://a");
   erase_inbox(*tx, 4);
-  erase_hook(*tx, 5);
-  EXPECT_FALSE(read_hook(*tx, 5).value());
+  erase_webhook(*tx, 5);
+  EXPECT_FALSE(read_webhook(*tx, 5).value());
   EXPECT_TRUE(each_inbox(*tx, [&](uint64_t, const InboxRecord&) { ADD_FAILURE(); }));
 }
 
-TEST_F(StoredWork, OfAWebhookWithoutAnEventIsDamaged) {
-  EXPECT_EQ(event_of(5, HookRecord{.event = "{}"}).error().code, kDamagedRow);
+TEST_F(TaskRowsTest, RefuseAWebhookWithAMalformedEvent) {
+  EXPECT_EQ(event_of(5, WebhookRecord{.event = "{}"}).error().code, kDamagedRow);
 }
 
 }  // namespace

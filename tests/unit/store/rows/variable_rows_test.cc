@@ -13,12 +13,12 @@ class VariableRows : public StoreTest {
  protected:
   static VariableName name(VariableScope scope, std::string key) {
     const Instance instance{
-        .id = id(1), .space = NamespaceNumber(1), .revision = {WorkflowNumber(4), 1}};
+        .id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(4), 1}};
     return {owner_of(instance, scope), std::move(key)};
   }
 };
 
-TEST_F(VariableRows, OfEachOwnerStandByThemselves) {
+TEST_F(VariableRows, AreSeparateForEachOwner) {
   for (const VariableScope scope :
        {VariableScope::kInstance, VariableScope::kWorkflow, VariableScope::kNamespace}) {
     write_variable(*tx, name(scope, "v"), {"text/plain", to_string(scope).data(), false});
@@ -31,7 +31,7 @@ TEST_F(VariableRows, OfEachOwnerStandByThemselves) {
   EXPECT_TRUE(read_variable(*tx, name(VariableScope::kInstance, "v")).value());
 }
 
-TEST_F(VariableRows, AreWalkedFromBehindAKey) {
+TEST_F(VariableRows, AreListedAfterAKey) {
   for (const char* const key : {"a", "b", "c"}) {
     write_variable(*tx, name(VariableScope::kWorkflow, key), {"text/plain", key, false});
   }
@@ -48,7 +48,7 @@ TEST_F(VariableRows, AreWalkedFromBehindAKey) {
   EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 1U);
 }
 
-TEST_F(VariableRows, AreReadAsTheyWereWritten) {
+TEST_F(VariableRows, DecodeTheirEncoding) {
   const Variable variable{"text/plain", std::string("a\0\xff", 3), false};
   EXPECT_EQ(decode_variable(encode(variable)).value(), variable);
   expect_known_versions(encode(variable), 1, decode_variable);

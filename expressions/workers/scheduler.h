@@ -1,0 +1,165 @@
+// The scheduler of JqPool: the thread that assigns jobs to workers. A job is one request and its
+// replies, for an evaluation or a check. Only the pool interprets their contents.
+//
+// A job goes to a fast worker, in the order of submission. If it computes longer than a slice, that
+// worker is killed, and the job goes to the queue of its lane, which has one slow worker at a time.
+// Replies that have arrived are stored: the next worker continues after them.
+//
+// Jobs of lanes whose last evaluations were quick are sent several at a time, because the round
+// trip is most of their cost. If the worker has to be killed, or dies, it is unknown which job
+// caused that: then no job is counted as the cause, and all of them are sent again, each alone.
+#pragma once
+
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "expressions/workers/launcher.h"
+#include "expressions/workers/pool.h"
+#include "expressions/workers/wire.h"
+#include "os/mailbox.h"
+
+namespace millrace {
+
+struct Job {
+  enum class Kind {
+    kEvaluation,
+    kCheck,  ///< runs on fast workers only, with its own time limit; fails if no worker starts
+  };
+  enum class End {
+    kAnswered,     ///< `replies` are complete
+    kTimedOut,     ///< `replies` are those before the deadline
+    kOutOfMemory,  ///< its worker ran out of memory, twice
+    kCrashed,      ///< its worker crashed on it, twice
+    kUnavailable,  ///< no worker can be started (checks only)
+  };
+
+  Kind kind = Kind::kEvaluation;
+  std::string request;  ///< the complete message
+  uint64_t lane = 0;
+  Duration timeout{};  ///< the limit on computing time (evaluations only)
+  size_t max_replies = 1;
+  std::function<void(End, std::vector<wire::Reply> replies, const std::string& problem)> done;
+
+  // The progress of the job.
+  uint64_t number = 0;  ///< in the order of submission
+  std::vector<wire::Reply> replies;
+  bool overran = false;  ///< the job exceeded its slice
+  int timeouts = 0;
+  int deaths = 0;
+};
+
+class JqPool::Scheduler {
+ public:
+  /// Precondition: `submitted` has a valid descriptor.
+  Scheduler(JqLauncher launcher, Settings settings, std::unique_ptr<PolledMailbox<Job>> submitted);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  void submit(Job job);
+  Stats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// The stage of a worker's current job.
+  enum class Stage { kNone, kStarted, kCompiling, kRunning };
+
+  /// A slot for one worker process and its jobs, which it does one after the other. If the worker
+  /// ends, the jobs stay in the slot, and the next worker starts them again.
+  struct Slot {
+    bool slow = false;
+
+    uint32_t worker = 0;  ///< the number of the worker at the launcher; 0 if there is none
+    clockid_t cpu{};      ///< the clock of the worker's processor time
+    Descriptor socket;    ///< none before the worker has started, and after it has closed its end
+    bool ready = false;
+    wire::MessageReader reader;
+    Clock::time_point idle_since;
+
+    std::deque<Job> jobs;
+    Stage stage = Stage::kNone;   ///< of the first job
+    std::string outgoing;         ///< requests to send
+    size_t sent = 0;              ///< bytes of `outgoing` that have been sent
+    Clock::duration allowance{};  ///< computing time that may be used from `computed` on
+    Clock::duration computed{};   ///< computing time of the worker when the allowance was set
+    /// When to check whether the allowance is used up; of a starting worker, its start deadline.
+    Clock::time_point deadline;
+    Clock::time_point latest;  ///< the wall-clock limit, even if the allowance is not used up
+  };
+
+  /// The slow jobs of one lane (a workflow).
+  struct Lane {
+    std::deque<Job> queue;  ///< ordered by the jobs' numbers
+    bool running = false;
+    Clock::time_point probation_end;  ///< until then its evaluations go directly to `queue`
+  };
+
+  void run();
+  bool take_submitted();
+  bool is_slow(uint64_t lane);
+  void enqueue_slow(Job job);
+  void fill_slots();
+  bool may_share(const Job& job) const;
+  Slot* slot_for_slow_work();
+
+  void start_workers();
+  void start_failed(std::string problem);
+  void give_up_checks();
+  void take_notices();
+  void take_notice(JqLauncher::Notice notice);
+  void launcher_ended(std::string problem);
+  void worker_ended(Slot& slot, int status);
+  void protocol_error(Slot& slot);
+  void died_of_its_job(Slot& slot, Job::End end, std::string problem);
+  void ask_each_alone(Slot& slot);
+  void forget_worker(Slot& slot);
+  void end_worker(Slot& slot);
+
+  void begin(Slot& slot);
+  Clock::duration time_to_run(const Slot& slot) const;
+  void allow(Slot& slot, Clock::duration allowance);
+  static bool is_timed(const Slot& slot);
+  void wait();
+  void send(Slot& slot);
+  void receive(Slot& slot);
+  bool take_reply(Slot& slot, wire::Reply reply);
+  void end_overdue();
+  void overran(Slot& slot);
+  void finish(Slot& slot, Job::End end, const std::string& problem);
+  void note_speed(const Job& job, Job::End end);
+  void publish_stats();
+
+  const std::string program_;  ///< the executable from which launchers are started
+  const Settings settings_;
+  const std::unique_ptr<PolledMailbox<Job>> submitted_;
+
+  // used by the jq-pool thread only
+  std::optional<JqLauncher> launcher_;  // nullopt: it has ended and has to be started again
+  uint32_t last_worker_ = 0;
+  uint64_t last_job_ = 0;
+  std::vector<Slot> slots_;  // the fast slots first
+  std::deque<Job> queue_;    // jobs for the fast slots
+  std::unordered_map<uint64_t, Lane> lanes_;
+  std::deque<uint64_t> turns_;               // lanes that wait for a slot
+  std::unordered_map<uint64_t, int> quick_;  // by lane: the number of quick evaluations in a row
+  int failed_starts_ = 0;                    // in a row
+  Clock::time_point next_start_;
+  Stats own_stats_;
+
+  mutable std::mutex mutex_;  // guards stats_
+  Stats stats_;               // without the jobs that wait in submitted_
+
+  std::thread thread_;  // the last member, because it uses all of the above
+};
+
+}  // namespace millrace

@@ -1,0 +1,181 @@
+#include "orchestrator/batch/instance_messages.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "orchestrator/store/rows/head_rows.h"
+
+namespace millrace {
+namespace {
+
+bool is_sealed(const InstanceMessage& message) {
+  if (const auto* start = std::get_if<StartChild>(&message)) return start->sealed;
+  const auto* result = std::get_if<ReturnResult>(&message);
+  return result != nullptr && result->sealed;
+}
+
+/// Sets whether a message from the store is sealed; the flag is stored in its row.
+void set_sealed(InstanceMessage& message, bool sealed) {
+  if (auto* start = std::get_if<StartChild>(&message)) start->sealed = sealed;
+  if (auto* result = std::get_if<ReturnResult>(&message)) result->sealed = sealed;
+}
+
+/// A child that has not started yet, in the form that KeptEvents::update() reads.
+Instance waiting_to_start(const StartChild& message, uint64_t listen_from) {
+  return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
+}
+
+}  // namespace
+
+Status InstanceMessages::load() {
+  batch_.messages.clear();
+  TRY(each_inbox(
+      batch_.tx,
+      [&](uint64_t number, InboxRecord record) {
+        set_sealed(record.message, record.sealed);
+        batch_.messages.push_back({.message = std::move(record.message),
+                                   .listen_from = record.listen_from,
+                                   .row = number});
+      },
+      batch_.damages.noting()));
+  for (const QueuedMessage& queued : batch_.messages) TRY(keep_events(queued));
+  return {};
+}
+
+Status InstanceMessages::run(TimePoint now) {
+  auto& queue = batch_.messages;
+  for (; !queue.empty() && left_ > 0; --left_) {
+    const QueuedMessage next = std::move(queue.front());
+    queue.pop_front();
+    if (next.row != 0) erase_inbox(batch_.tx, next.row);
+    TRY(std::visit([&](const auto& message) { return run(now, message, next); }, next.message));
+  }
+  return {};
+}
+
+Status InstanceMessages::write() {
+  for (QueuedMessage& queued : batch_.messages) {
+    if (queued.row != 0) continue;
+    queued.row = TRY(batch_.next(Counter::kInbox));
+    write_inbox(batch_.tx, queued.row,
+                {queued.message, queued.listen_from, is_sealed(queued.message)});
+    TRY(keep_events(queued));
+  }
+  return {};
+}
+
+/// Makes KeptEvents keep the events that come before a queued child starts, so that the child
+/// misses none.
+Status InstanceMessages::keep_events(const QueuedMessage& queued) {
+  const auto* const start = std::get_if<StartChild>(&queued.message);
+  if (start == nullptr || !batch_.catalog.has_namespace(start->ns)) return {};
+  const WorkflowEntry* const entry = batch_.catalog.find_workflow(start->ns, start->workflow);
+  if (entry == nullptr) return {};
+  const Revision revision{entry->number, entry->latest};
+  const auto workflow = batch_.catalog.definition(batch_.tx, revision);
+  if (!workflow && is_damaged_row(workflow.error())) return {};  // its start is refused later
+  const StateIndex first = TRY(workflow)->start.state;
+  auto awaited = TRY(batch_.catalog.awaited(batch_.tx, revision, first));
+  batch_.kept_events.update(waiting_to_start(*start, queued.listen_from), std::move(awaited));
+  return {};
+}
+
+Status InstanceMessages::run(TimePoint now, const StartChild& message,
+                             const QueuedMessage& queued) {
+  batch_.kept_events.forget(message.child);
+  if (message.caller && !TRY(is_wanted(now, message.ns, *message.caller, message.child))) return {};
+  const auto known = read_head_anywhere(batch_.tx, message.ns, message.child);
+  if (!known || *known) {  // never overwrite existing rows
+    if (!known && !is_damaged_row(known.error())) return tl::unexpected(known.error());
+    batch_.damages.note(damaged_instance(message.ns, message.child,
+                                         "a subflow would start under the id of an instance that "
+                                         "exists"));
+    return {};
+  }
+  const WorkflowEntry* const entry =
+      batch_.catalog.has_namespace(message.ns)
+          ? batch_.catalog.find_workflow(message.ns, message.workflow)
+          : nullptr;
+  if (entry == nullptr) {
+    return refuse(now, message,
+                  {"direktiv.subflow.notExist",
+                   fmt::format("there is no workflow \"{}\"", message.workflow)});
+  }
+  const auto workflow = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
+  if (!workflow) {
+    TRY(batch_.tx.status());
+    return refuse(
+        now, message,
+        {"direktiv.subflow.notExist", fmt::format("workflow \"{}\" does not load: {}",
+                                                  message.workflow, workflow.error().message)});
+  }
+  if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
+    return refuse(now, message, {single.error().code, single.error().message});
+  }
+  TRY(instances_.start(
+      now, *entry, **workflow,
+      {.data = message.input.value(),
+       .how =
+           Json{{"by", "subflow"}, {"parent", to_string(message.by)}, {"revision", entry->latest}},
+       .hops = message.hops,
+       .id = message.child,
+       .listen_from = queued.listen_from,
+       .caller = message.caller,
+       .depth = message.depth,
+       .sealed = message.sealed}));
+  return {};
+}
+
+Result<bool> InstanceMessages::is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
+                                         const InstanceId& child) {
+  const LoadedInstance* const loaded = TRY(instances_.load(now, ns, caller.instance));
+  return loaded != nullptr && waits_for(loaded->instance, caller) &&
+         loaded->instance.calls[caller.index].id == child;
+}
+
+Status InstanceMessages::refuse(TimePoint now, const StartChild& message, Error error) {
+  if (!message.caller) {
+    spdlog::warn("instance {} could not start a detached subflow: {}", to_string(message.by),
+                 error.message);
+    return {};
+  }
+  return run(
+      now,
+      ReturnResult{
+          .ns = message.ns, .to = *message.caller, .result = tl::unexpected(std::move(error))},
+      {});
+}
+
+Status InstanceMessages::run(TimePoint now, const CancelChild& message,
+                             const QueuedMessage& queued) {
+  LoadedInstance* const loaded = TRY(instances_.load(now, message.ns, message.child));
+  if (loaded == nullptr) return {};
+  // A caller cancels a child only when it no longer waits for it, and an instance without a caller
+  // is never cancelled this way. Any other message is damaged.
+  const std::optional<Caller> caller = loaded->instance.caller;
+  if (!caller || TRY(is_wanted(now, message.ns, *caller, message.child))) {
+    batch_.damages.note(damaged_instance_message(
+        queued.row,
+        fmt::format("it would cancel instance {}, {}", to_string(message.child),
+                    caller ? "whose caller still waits for its result" : "which has no caller")));
+    return {};
+  }
+  TRY(instances_.step(
+      now, *loaded,
+      Cancel{.error = {"direktiv.cancels.parent", "its caller no longer waits for it"},
+             .at_once = message.at_once}));
+  return {};
+}
+
+Status InstanceMessages::run(TimePoint now, const ReturnResult& message, const QueuedMessage&) {
+  LoadedInstance* const loaded = TRY(instances_.load(now, message.ns, message.to.instance));
+  if (loaded == nullptr) return {};
+  TRY(instances_.step(
+      now, *loaded,
+      Returned{.call = message.to, .result = message.result, .sealed = message.sealed}));
+  return {};
+}
+
+}  // namespace millrace

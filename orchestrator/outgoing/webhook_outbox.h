@@ -1,0 +1,86 @@
+// WebhookOutbox: sends lifecycle events to the webhooks of a namespace. Each delivery is a row from
+// the commit of the event until the receiver has accepted it. A failed delivery is repeated by the
+// retry policy of the webhook, and becomes a dead letter after the last attempt. Engine thread
+// only; results of deliveries come in through on_result().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/batch_notes.h"
+#include "base/result.h"
+#include "orchestrator/memory/catalog.h"
+#include "orchestrator/memory/damages.h"
+#include "orchestrator/ports/webhook_sender.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// The result of one attempt.
+struct WebhookResult {
+  uint64_t number = 0;
+  std::optional<WebhookFailure> failure;  ///< none: the event was accepted
+};
+
+class WebhookOutbox {
+ public:
+  using OnResult = std::function<void(WebhookResult)>;
+
+  /// `on_result` is called on any thread.
+  WebhookOutbox(WebhookSender& sender, const Catalog& catalog, Damages& damages,
+                const BatchCount& batches, OnResult on_result)
+      : sender_(sender),
+        catalog_(catalog),
+        damages_(damages),
+        on_result_(std::move(on_result)),
+        undo_(batches) {}
+
+  /// Reads the deliveries from the store.
+  Status load(const View& view);
+
+  /// During a batch: adds a delivery to be made after the commit.
+  void add(Transaction& tx, uint64_t number, const WebhookRecord& record);
+  /// Removes a delivery whose row is erased.
+  void drop(uint64_t number, TimePoint due);
+  /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. A
+  /// record that is returned is given up, and the caller makes it a dead letter.
+  Result<std::optional<WebhookRecord>> on_result(Transaction& tx, const WebhookResult& outcome,
+                                                 TimePoint now);
+
+  /// Undoes the changes of a batch that was lost.
+  void undo();
+
+  /// After the commit: sends the deliveries that are due. Those that cannot be read stay due; the
+  /// first such error is returned.
+  Status pump(const View& view, TimePoint now);
+  /// When pump() next has work; nullopt: nothing is due, or the window is full.
+  std::optional<TimePoint> next_due() const;
+
+ private:
+  /// A change of the current batch.
+  struct Undo {
+    uint64_t number = 0;
+    std::optional<TimePoint> added;    ///< the delivery became due at this time
+    std::optional<TimePoint> dropped;  ///< the delivery was due at this time
+    bool settled = false;              ///< the delivery was in flight
+  };
+  void note(const Undo& change);
+  Status send(const View& view, uint64_t number, TimePoint now);
+
+  WebhookSender& sender_;
+  const Catalog& catalog_;
+  Damages& damages_;
+  OnResult on_result_;
+  std::set<std::pair<TimePoint, uint64_t>> due_;
+  std::set<uint64_t> under_way_;
+  BatchNotes<std::vector<Undo>> undo_;
+};
+
+}  // namespace millrace

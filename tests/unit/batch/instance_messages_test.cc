@@ -1,0 +1,157 @@
+// InstanceMessages: each message of one instance to another is run once, in the current batch or
+// in a later batch.
+#include "orchestrator/batch/instance_messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/batch/batch_part_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kParent = R"(
+id: parent
+functions:
+- {id: call, type: subflow, workflow: child}
+states:
+- {id: a, type: action, action: {function: call}}
+)";
+constexpr const char* kChild = "id: child\nstates:\n- {id: a, type: noop}\n";
+constexpr const char* kWaitingChild =
+    "id: child\nstates:\n- {id: a, type: consumeEvent, event: {type: go}}\n";
+
+class InstanceMessagesTest : public BatchPartTest {
+ protected:
+  Status try_run(size_t most = 100) {
+    messages.begin_batch(most);
+    TRY(messages.run(now));
+    return messages.write();
+  }
+  void run(size_t most = 100) {
+    const Status done = try_run(most);
+    ASSERT_TRUE(done) << done.error().message;
+    commit_batch();
+  }
+  InstanceMessages messages{batch, instances};
+};
+
+TEST_F(InstanceMessagesTest, StartAChildAndReturnItsResultToItsCaller) {
+  define(kChild);
+  const InstanceId parent = start(define(kParent));
+  EXPECT_FALSE(batch.messages.empty());
+  run();
+  EXPECT_TRUE(batch.messages.empty());
+  EXPECT_EQ(status_of(parent), "complete");
+  EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
+}
+
+TEST_F(InstanceMessagesTest, AreLeftToLaterBatchesBeyondTheLimit) {
+  define(kChild);
+  const InstanceId parent = start(define(kParent));
+  run(0);
+  EXPECT_EQ(rows_of(Table::kInbox), 1U);
+  EXPECT_EQ(status_of(parent), "waiting");
+  run(1);
+  EXPECT_EQ(rows_of(Table::kInbox), 1U)
+      << "the child has ended; its result is queued for the caller";
+  run(1);
+  EXPECT_EQ(status_of(parent), "complete");
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
+}
+
+TEST_F(InstanceMessagesTest, SurviveARestartOfTheProcess) {
+  define(kWaitingChild);
+  const InstanceId parent = start(define(kParent));
+  run(0);
+  lose_batch();
+  ASSERT_TRUE(messages.load());
+  EXPECT_FALSE(batch.messages.empty());
+  EXPECT_TRUE(kept_events.wants(ns, "go")) << "events are kept for the child that is to start";
+  run();
+  EXPECT_EQ(stored_live().size(), 2U);
+  EXPECT_EQ(status_of(parent), "waiting");
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
+}
+
+TEST_F(InstanceMessagesTest, FailTheCallWhenTheWorkflowDoesNotExist) {
+  const InstanceId parent = start(define(kParent));
+  run();
+  EXPECT_EQ(status_of(parent), "failed");
+  EXPECT_EQ(read_instance(*tx, ns, parent).value()->error->code, "direktiv.subflow.notExist");
+}
+
+TEST_F(InstanceMessagesTest, AreDroppedWhenTheirCallerHasEnded) {
+  define(kChild);
+  const InstanceId parent = start(define(kParent));
+  run(0);
+  LoadedInstance* const loaded = *instances.load(now, ns, parent);
+  ASSERT_NE(loaded, nullptr);
+  ASSERT_TRUE(*instances.step(now, *loaded, Cancel{.error = {"stop", ""}}));
+  run();
+  EXPECT_EQ(outcome.counts.instances_started, 0U);
+  EXPECT_EQ(status_of(parent), "cancelled");
+  EXPECT_THAT(stored_live(), IsEmpty());
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
+}
+
+TEST_F(InstanceMessagesTest, CancelTheChildOfACancelledCaller) {
+  define(kWaitingChild);
+  const InstanceId parent = start(define(kParent));
+  run();
+  EXPECT_THAT(stored_live(), SizeIs(2));
+  LoadedInstance* const loaded = *instances.load(now, ns, parent);
+  ASSERT_TRUE(*instances.step(now, *loaded, Cancel{.error = {"stop", ""}}));
+  run();
+  EXPECT_THAT(stored_live(), IsEmpty());
+  EXPECT_EQ(outcome.counts.ended[static_cast<size_t>(InstanceStatus::kCancelled)], 2U);
+}
+
+TEST_F(InstanceMessagesTest, DoNotCancelAChildWhoseCallerWaitsForItsResult) {
+  define(kWaitingChild);
+  const InstanceId parent = start(define(kParent));
+  run();
+  InstanceId child;
+  for (const Instance& head : stored_live()) {
+    if (head.id != parent) child = head.id;
+  }
+  batch.messages.push_back({CancelChild{.ns = ns, .child = child}});
+  run();
+  EXPECT_EQ(status_of(child), "waiting");
+  EXPECT_EQ(damages.count(), 1U);
+}
+
+TEST_F(InstanceMessagesTest, AreRunOnceDespiteFailedReads) {
+  define(kChild);
+  const InstanceId parent = start(define(kParent));
+  run(0);
+  const auto before = rows();
+  const auto run_and_commit = [&]() -> Status {
+    TRY(try_run());
+    return try_commit_batch();
+  };
+  const uint64_t failed = fail_each_read(run_and_commit, [&] {
+    lose_batch();
+    EXPECT_EQ(rows(), before);
+    ASSERT_TRUE(messages.load());
+  });
+  EXPECT_GE(failed, 2U);
+  EXPECT_EQ(status_of(parent), "complete");
+  EXPECT_EQ(outcome.counts.instances_started, 1U);
+  EXPECT_EQ(rows_of(Table::kInbox), 0U);
+}
+
+TEST_F(InstanceMessagesTest, LoadCompletelyDespiteFailedReads) {
+  define(kChild);
+  start(define(kParent));
+  run(0);
+  EXPECT_GE(fail_each_read([&] { return messages.load(); }, [&] { load_caches(); }), 1U);
+  EXPECT_THAT(batch.messages, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,114 @@
+// TaskQueue and NATS services: requests, answers and errors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/tcp_proxy.h"
+#include "tests/unit/broker/task_queue_fixture.h"
+
+namespace millrace {
+namespace {
+
+TEST_F(TaskQueueTest, SendsARequestToAServiceAndTakesTheFirstAnswer) {
+  client_->subscribe("svc.charge");
+  open();
+  queue_->run(service_task(1));
+  const Message request = client_->next().value();
+  EXPECT_EQ(request.data, R"({"n":1})");
+  EXPECT_EQ(Worker::header(request, "Direktiv-ActionID"), to_string(task_id(1)));
+  EXPECT_EQ(Worker::header(request, "Millrace-Reply"), "");
+  client_->publish(request.reply, "first");
+  client_->publish(request.reply, "second");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "first");
+  queue_->run(service_task(2));
+  client_->publish(client_->next().value().reply, "third");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "third");
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "first");
+  EXPECT_EQ(queue_->counts().tasks, 0u);
+}
+
+TEST_F(TaskQueueTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
+  client_->subscribe("svc.charge");
+  open();
+  queue_->run(service_task(1));
+  ASSERT_TRUE(client_->next());
+  EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"started"}));
+}
+
+TEST_F(TaskQueueTest, EndsATaskIfNoServiceListens) {
+  open();
+  queue_->run(service_task(1));
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)),
+            "!millrace.function.unavailable: no service listens on the function's subject");
+}
+
+TEST_F(TaskQueueTest, ReadsErrorsFromTheHeadersOfNatsMicroServices) {
+  client_->subscribe("svc.charge");
+  open();
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"Nats-Service-Error: card: unknown\r\nNats-Service-Error-Code: 404\r\n",
+       "!404: card: unknown"},
+      {"Nats-Service-Error:\r\nNats-Service-Error-Code: 404\r\n",
+       "!404: Nats-Service-Error-Code: 404"},  // the form in which nats.c delivers an empty header
+      {"Direktiv-ErrorCode:\r\nDirektiv-ErrorMessage:\r\n", "body"},
+      {"Direktiv-ErrorCode:\r\nX-Trace: 1\r\n", "body"},
+      {"DIREKTIV-ERRORCODE: card.declined\r\n", "!card.declined: "},
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto number = static_cast<uint8_t>(i + 1);
+    queue_->run(service_task(number));
+    client_->publish(client_->next().value().reply, rows[i].first, "body", "");
+    client_->flush();
+    EXPECT_EQ(sink_.wait_for_end(task_id(number)), rows[i].second) << rows[i].first;
+  }
+}
+
+TEST_F(TaskQueueTest, PublishesTheStopOfARequestAndIgnoresItsAnswer) {
+  client_->subscribe("svc.charge");
+  const std::unique_ptr<RawNatsClient> stops = server_.client();
+  stops->subscribe("millrace.stops.*");
+  open();
+  queue_->run(service_task(1));
+  const Message request = client_->next().value();
+  queue_->stop(task_id(1));
+  EXPECT_EQ(stops->next().value().data, to_string(task_id(1)));
+  client_->publish(request.reply, "late");
+  client_->flush();
+  queue_->run(service_task(2));
+  client_->publish(client_->next().value().reply, "2");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
+  EXPECT_THAT(sink_.words(task_id(1)), testing::Not(testing::Contains("late")));
+}
+
+TEST_F(TaskQueueTest, KeepsRequestsInMemoryUntilTheBrokerIsBack) {
+  open();
+  server_.process().kill();
+  ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
+  queue_->run(service_task(1));
+  ASSERT_TRUE(server_.process().start_again());
+  EXPECT_THAT(sink_.wait_for_end(task_id(1)),
+              testing::StartsWith("!millrace.function.unavailable: no service"));
+}
+
+TEST_F(TaskQueueTest, TakesAnAnswerOfAServiceAfterARestartOfTheBroker) {
+  client_->subscribe("svc.charge");
+  open();
+  queue_->run(service_task(1));
+  const Message request = client_->next().value();
+  ASSERT_TRUE(all_sent());
+  server_.process().kill();
+  ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
+  ASSERT_TRUE(server_.process().start_again());
+  ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
+  // nats.c sends the subscriptions again; after a round trip the server has them.
+  ASSERT_TRUE(connection_->api("INFO", Json::object()));
+  client_ = server_.client();
+  client_->publish(request.reply, "1");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
+}
+
+}  // namespace
+}  // namespace millrace

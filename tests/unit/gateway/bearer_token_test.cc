@@ -1,0 +1,143 @@
+// Which requests a server with a token accepts.
+#include <gtest/gtest.h>
+
+#include "gateway/http_server.h"
+#include "tests/unit/gateway/fake_service.h"
+#include "tests/unit/gateway/raw_client.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kToken = "correct-horse-battery-staple";
+
+Headers bearer(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
+
+class BearerTokenTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    // A server may listen beyond loopback only with a token.
+    auto started =
+        HttpServer::start({.listen = "0.0.0.0:0", .token = BearerToken(kToken)}, service_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+  }
+
+  HttpReply call(std::string_view method, std::string_view target, const Headers& headers = {},
+                 std::string_view body = "") {
+    return request(server_->port(), method, target, headers, body);
+  }
+
+  FakeService service_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(BearerTokenTest, AdmitsRequestsThatCarryIt) {
+  const std::string token = kToken;
+  for (const std::string& shown :
+       {"Bearer " + token, "bearer " + token, "BEARER   " + token, "Bearer " + token + " "}) {
+    EXPECT_EQ(call("GET", "/v1/ns", {{"Authorization", shown}}).status, 200) << shown;
+  }
+  EXPECT_EQ(call("PUT", "/v1/ns/default/workflows/order", bearer(kToken), "id: order\n").status,
+            200);
+}
+
+TEST_F(BearerTokenTest, RefusesRequestsWithoutIt) {
+  for (const char* shown :
+       {"", "Bearer", "correct-horse-battery-staple", "Basic correct-horse-battery-staple",
+        "Bearercorrect-horse-battery-staple", "Token correct-horse-battery-staple"}) {
+    const HttpReply reply = call("GET", "/v1/ns", {{"Authorization", shown}});
+    EXPECT_EQ(reply.status, 401) << shown;
+    EXPECT_EQ(reply.code(), "token.missing") << shown;
+    EXPECT_EQ(reply.header("WWW-Authenticate"), R"(Bearer realm="millrace")") << shown;
+    EXPECT_EQ(reply.header("Content-Type"), "application/problem+json") << shown;
+  }
+  EXPECT_EQ(call("GET", "/v1/ns").code(), "token.missing");
+}
+
+TEST_F(BearerTokenTest, RefusesAnotherTokenWithoutRepeatingIt) {
+  for (const char* shown :
+       {"correct-horse-battery-stapl", "correct-horse-battery-staple1",
+        "Correct-horse-battery-staple", "correct-horse-battery-staple, x", "x"}) {
+    const HttpReply reply = call("GET", "/v1/ns", bearer(shown));
+    EXPECT_EQ(reply.status, 401) << shown;
+    EXPECT_EQ(reply.code(), "token.wrong") << shown;
+    EXPECT_EQ(reply.header("WWW-Authenticate"),
+              R"(Bearer realm="millrace", error="invalid_token")");
+    EXPECT_EQ(reply.body.find("staple"), std::string::npos) << reply.body;
+  }
+}
+
+TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
+  struct Row {
+    const char* method;
+    const char* target;
+    int status;
+  };
+  const Row rows[] = {
+      {"GET", "/livez", 200},
+      {"GET", "/readyz", 200},
+      {"HEAD", "/readyz", 200},
+      {"OPTIONS", "/v1/ns/default/events", 200},
+      {"GET", "/metrics", 401},
+      {"GET", "/v1/info", 401},
+      {"GET", "/v1/ns", 401},
+      {"PUT", "/v1/ns/shop", 401},
+      {"DELETE", "/v1/ns/shop", 401},
+      {"POST", "/v1/ns/default/events", 401},
+      {"GET", "/v1/ns/default/workflows", 401},
+      {"PUT", "/v1/ns/default/workflows/order", 401},
+      {"POST", "/v1/ns/default/workflows/order/start", 401},
+      {"GET", "/v1/ns/default/instances", 401},
+      {"GET", "/v1/ns/default/variables/a", 401},
+      {"GET", "/v1/ns/default/secrets", 401},
+      {"GET", "/v1/ns/default/schedules", 401},
+      {"GET", "/v1/ns/default/listeners", 401},
+      {"GET", "/v1/ns/default/dlq", 401},
+      {"POST", "/v1/lint", 401},
+      // Without a token, the server does not show which routes exist.
+      {"GET", "/nothing", 401},
+      {"DELETE", "/livez", 401},
+      {"GET", "/v1/ns?colour=red", 401},
+  };
+  for (const Row& row : rows) {
+    const HttpReply reply = call(row.method, row.target);
+    EXPECT_EQ(reply.status, row.status) << row.method << " " << row.target << " " << reply.body;
+  }
+  EXPECT_TRUE(service_.published().empty());
+}
+
+TEST_F(BearerTokenTest, IsCheckedBeforeABodyIsRead) {
+  RawClient client(server_->port());
+  client.send(
+      "PUT /v1/ns/default/workflows/order HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n");
+  const auto reply = client.read_reply();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->status, 401);
+  EXPECT_EQ(reply->header("Connection"), "close");
+}
+
+TEST_F(BearerTokenTest, AllowsEveryHostButNoForeignOrigin) {
+  RawClient client(server_->port());
+  const std::string token = fmt::format("Authorization: Bearer {}\r\n\r\n", kToken);
+  client.send("GET /v1/ns HTTP/1.1\r\nHost: millrace.example:8780\r\n" + token);
+  EXPECT_EQ(client.read_reply()->status, 200);
+  client.send("GET /v1/ns HTTP/1.1\r\nHost: a.example\r\nOrigin: http://b.example\r\n" + token);
+  EXPECT_EQ(client.read_reply()->code(), "request.origin");
+}
+
+TEST_F(BearerTokenTest, CanBeReplacedWhileTheServerRuns) {
+  RawClient client(server_->port());
+  const std::string request =
+      fmt::format("GET /v1/ns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", kToken);
+  client.send(request);
+  EXPECT_EQ(client.read_reply()->status, 200);
+  server_->replace_token(BearerToken("another-token-altogether"));
+  client.send(request);
+  EXPECT_EQ(client.read_reply()->code(), "token.wrong")
+      << "the new token applies to open connections too";
+  EXPECT_EQ(call("GET", "/v1/ns", bearer("another-token-altogether")).status, 200);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,245 @@
+// The disk space of an environment: used bytes, the soft limit, the reserve, and a full map or
+// disk.
+#include <csignal>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/transaction.h"
+#include "tests/support/file_faults.h"
+#include "tests/support/folder.h"
+
+namespace millrace {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Environment, MeasuresTheBytesThatRowsUse) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path());
+  ASSERT_TRUE(environment);
+  EXPECT_EQ((*environment)->used_bytes(), 0U);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "big", std::string(1'000'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+  for (const auto place : {"in the journal", "in LMDB"}) {
+    EXPECT_GE((*environment)->used_bytes(), 1'000'000U) << place;
+    EXPECT_LE((*environment)->used_bytes(), 1'020'000U) << place;
+    ASSERT_TRUE((*environment)->checkpoint());
+  }
+  transaction.erase(Table::kLive, "big");
+  ASSERT_TRUE(transaction.commit());
+  ASSERT_TRUE((*environment)->checkpoint());
+  EXPECT_EQ((*environment)->used_bytes(), 0U);
+}
+
+TEST(Environment, UsesEqualSpaceForEqualWritesWhenCommitsWaitForCheckpoints) {
+  const auto used_bytes = [] {
+    const Folder folder;
+    const auto environment = Environment::open(
+        folder.path(), {.checkpoint_bytes = 1'000, .waits_for_checkpoints = true});
+    EXPECT_TRUE(environment);
+    std::vector<uint64_t> bytes;
+    Transaction transaction(**environment);
+    for (int i = 0; i < 200; ++i) {
+      transaction.put(Table::kLive, fmt::format("{}", i % 50),
+                      std::string(static_cast<size_t>(100 + 37 * (i % 40)), 'x'));
+      EXPECT_TRUE(transaction.commit());
+      // This would show the progress of a checkpoint in the background.
+      bytes.push_back((*environment)->used_bytes());
+    }
+    return bytes;
+  };
+  const std::vector<uint64_t> first = used_bytes();
+  EXPECT_EQ(used_bytes(), first);
+  EXPECT_EQ(used_bytes(), first);
+  EXPECT_GT(first.back(), 0U);
+}
+
+TEST(Environment, EnforcesTheSoftLimitExceptForPassedCommits) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 100'000});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "first", std::string(80'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+
+  transaction.put(Table::kLive, "second", std::string(80'000, 'x'));
+  const Status refused = transaction.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "store.full");
+  EXPECT_THAT(refused.error().message, HasSubstr(folder.path().string()));
+  EXPECT_EQ(transaction.get(Table::kLive, "second"), std::nullopt);
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+
+  transaction.put(Table::kLive, "second", std::string(80'000, 'x'));
+  EXPECT_TRUE(transaction.commit(Limit::kPassed));
+  transaction.erase(Table::kLive, "first");
+  transaction.erase(Table::kLive, "second");
+  EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, DoesNotCountPagesThatTheNextCheckpointFrees) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 1'000'000});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "large", std::string(900'000, 'x'));
+  ASSERT_TRUE(transaction.commit());
+  ASSERT_TRUE((*environment)->checkpoint());
+  EXPECT_EQ((*environment)->check_room(200'000).error().code, "store.full");
+  transaction.erase(Table::kLive, "large");
+  ASSERT_TRUE(transaction.commit());
+  EXPECT_GE((*environment)->used_bytes(), 900'000U) << "the pages are used until the checkpoint";
+  EXPECT_TRUE((*environment)->check_room(200'000));
+  transaction.put(Table::kLive, "another", std::string(900'000, 'x'));
+  EXPECT_TRUE(transaction.commit());
+  transaction.erase(Table::kLive, "another");
+  transaction.put(Table::kLive, "in its place", std::string(900'000, 'x'));
+  EXPECT_TRUE(transaction.commit());
+}
+
+TEST(Environment, SurvivesACheckpointOnAFullDisk) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  const auto code_of = [](const Status& status) { return status ? "ok" : status.error().code; };
+  const auto write = [&](std::string_view key, size_t size, Limit limit) {
+    transaction.put(Table::kLive, key, std::string(size, 'x'));
+    return code_of(transaction.commit(limit));
+  };
+  // The journal has allocated this space, the file of LMDB has not.
+  EXPECT_EQ(write("first", 1'000'000, Limit::kKept), "ok");
+  FileFaults::arm(FileFault::kFull, 1);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.full");
+  EXPECT_EQ(write("kept", 100, Limit::kKept), "store.full");
+  EXPECT_EQ(write("passed", 100, Limit::kPassed), "ok");
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+  EXPECT_TRUE(transaction.get(Table::kLive, "passed"));
+  EXPECT_FALSE(transaction.get(Table::kLive, "kept"));
+  FileFaults::disarm();
+  EXPECT_EQ(write("kept", 100, Limit::kKept), "ok") << "the commit retried the checkpoint";
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "ok");
+  EXPECT_TRUE(transaction.get(Table::kLive, "first"));
+  EXPECT_TRUE(transaction.get(Table::kLive, "passed"));
+}
+
+TEST(Environment, ReportsAFullMapAsStoreFull) {
+  const Folder folder;
+  const auto environment =
+      Environment::open(folder.path(), {.map_bytes = 1 << 20, .reserve_bytes = 0});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "small", "v");
+  ASSERT_TRUE(transaction.commit());
+  transaction.put(Table::kLive, "big", std::string(2 << 20, 'x'));
+  const Status refused = transaction.commit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "store.full");
+  EXPECT_EQ(transaction.get(Table::kLive, "small"), "v");
+  transaction.put(Table::kLive, "next", "v");
+  EXPECT_TRUE(transaction.commit());
+}
+
+/// A limit on the size of files simulates a full disk: both end a write with an error in the middle
+/// of a commit.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    before_handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, before_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  sighandler_t before_handler_ = SIG_DFL;
+};
+
+TEST(Environment, LosesOnlyTheBatchOnAFullDisk) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  transaction.put(Table::kLive, "before", "v");
+  ASSERT_TRUE(transaction.commit());
+  {
+    const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb"));
+    transaction.put(Table::kLive, "before", "changed");
+    transaction.put(Table::kLive, "big", std::string(1 << 20, 'x'));
+    const Status refused = transaction.commit();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, "store.full") << refused.error().message;
+    EXPECT_EQ(transaction.get(Table::kLive, "before"), "v");
+    EXPECT_EQ(transaction.get(Table::kLive, "big"), std::nullopt);
+  }
+  transaction.put(Table::kLive, "after", "v");
+  EXPECT_TRUE(transaction.commit());
+  EXPECT_EQ(transaction.get(Table::kLive, "before"), "v");
+  EXPECT_EQ(transaction.get(Table::kLive, "after"), "v");
+}
+
+TEST(Environment, ReportsAPartialWriteAsStoreFull) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  const auto commit = [&](std::string_view key) {
+    transaction.put(Table::kLive, key, std::string(1 << 20, 'x'));
+    return transaction.commit();
+  };
+  const auto code_of = [](const Status& status) { return status ? "ok" : status.error().code; };
+  FileFaults::arm(FileFault::kShort, 1);
+  EXPECT_EQ(code_of(commit("a")), "store.full") << "in the journal";
+  FileFaults::disarm();
+  EXPECT_EQ(transaction.get(Table::kLive, "a"), std::nullopt);
+
+  ASSERT_TRUE(commit("b"));
+  FileFaults::arm(FileFault::kShort, 1);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.full") << "in LMDB";
+  EXPECT_TRUE(transaction.get(Table::kLive, "b"));
+  FileFaults::disarm();
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "ok");
+
+  // LMDB writes a large value in one call. If there is space for its beginning only, LMDB reports
+  // an input/output error. Its cause depends on the space that is left on the disk.
+  ASSERT_TRUE(commit("c"));
+  const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb") + 500'000);
+  EXPECT_EQ(code_of((*environment)->checkpoint()), "store.sync");
+  EXPECT_EQ(code_of(commit("d")), "store.sync") << "the process has to stop";
+}
+
+TEST(Environment, KeepsAReserveForPassedCommitsOnAFullDisk) {
+  const Folder folder;
+  const auto environment = Environment::open(folder.path(), {.reserve_bytes = 1 << 20});
+  ASSERT_TRUE(environment);
+  Transaction transaction(**environment);
+  int rows = 0;
+  const auto add = [&](Limit limit) {
+    transaction.put(Table::kLive, std::to_string(++rows), std::string(100'000, 'x'));
+    const Status done = transaction.commit(limit);
+    return done ? "committed" : done.error().code;
+  };
+  ASSERT_EQ(add(Limit::kKept), "committed");
+  const FileSizeLimit limit(std::filesystem::file_size(folder.path() / "data.mdb"));
+  std::string kept;
+  do {
+    kept = add(Limit::kKept);
+  } while (kept == "committed");
+  EXPECT_EQ(kept, "store.full");
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(add(Limit::kPassed), "committed");
+}
+
+}  // namespace
+}  // namespace millrace
