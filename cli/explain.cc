@@ -231,7 +231,8 @@ void explain(const Use& use, std::ostream& out) {
 void explain(const Mapping& mapping, std::ostream& out) {
   out << mapping.name;
   if (!mapping.types[0].empty()) {
-    out << fmt::format(" ({}: {})", mapping.chooser(), mapping.types[0]);
+    out << fmt::format(" ({}: {}{})", mapping.chooser(), mapping.types[0],
+                       mapping.types[1].empty() ? "" : fmt::format(" or {}", mapping.types[1]));
   }
   out << "\n  " << mapping.meaning << "\n";
   if (!mapping.kinds.empty()) {

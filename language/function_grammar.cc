@@ -75,11 +75,21 @@ constexpr KeyRule kFilesKeys[] = {
      .list = true,
      .object = &kFunctionFileDefinition},
 };
-constexpr KeyRule kServiceKeys[] = {
-    {.name = "service",
-     .kind = Kind::kIdentifier,
-     .meaning = "The service that executes the calls, by its name in the settings.",
-     .required = true},
+constexpr KeyRule kServiceName = {
+    .name = "service",
+    .kind = Kind::kIdentifier,
+    .meaning = "The service that executes the calls, by its name in the settings.",
+    .required = true,
+};
+constexpr KeyRule kServiceKeys[] = {kServiceName};
+constexpr KeyRule kServiceAndGlobalKeys[] = {
+    kServiceName,
+    {.name = "global",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether the service is one of the settings of the namespace `default`, which all "
+                "namespaces share.",
+     .otherwise = "false",
+     .own = true},
 };
 constexpr std::array kSizes = {
     Word{"small", "1 CPU, 256 MB"},
@@ -104,17 +114,25 @@ constexpr KeyRule kImageKeys[] = {
      .max = 1000},
 };
 
+constexpr Mapping kServiceFunction = {
+    .name = "ServiceFunctionDefinition",
+    .section = "Functions and actions",
+    .meaning = "A service.",
+    .groups = {kFunctionKeys, kServiceAndGlobalKeys, kFilesKeys, kActionTimeoutKeys},
+    .types = {"service"},
+    .source = "millrace",
+};
 constexpr Mapping kGlobalFunction = {
     .name = "GlobalFunctionDefinition",
     .section = "GlobalFunctionDefinition",
-    .meaning = "A service that all namespaces share.",
+    .meaning = "A service that all namespaces share: Direktiv's word for a global service.",
     .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-global"},
 };
 constexpr Mapping kNamespacedFunction = {
     .name = "NamespacedFunctionDefinition",
     .section = "NamespacedFunctionDefinition",
-    .meaning = "A service of the workflow's namespace.",
+    .meaning = "A service of the workflow's namespace: Direktiv's word for it.",
     .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-namespace"},
 };
@@ -123,7 +141,7 @@ constexpr Mapping kReusableFunction = {
     .section = "ReusableFunctionDefinition",
     .meaning = "A container that stays running between calls.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
-    .types = {"reusable"},
+    .types = {"container-pool", "reusable"},
 };
 constexpr KeyRule kSubflowKeys[] = {
     {.name = "workflow",
@@ -143,11 +161,11 @@ constexpr Mapping kIsolatedFunction = {
     .section = "IsolatedFunctionDefinition",
     .meaning = "A separate container for each call.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
-    .types = {"isolated"},
+    .types = {"container", "isolated"},
 };
 constexpr const Mapping* kFunctions[] = {
-    &kGlobalFunction,  &kNamespacedFunction, &kReusableFunction,
-    &kSubflowFunction, &kIsolatedFunction,
+    &kServiceFunction, &kIsolatedFunction, &kReusableFunction,
+    &kSubflowFunction, &kGlobalFunction,   &kNamespacedFunction,
 };
 constexpr Mapping kFunction = {
     .name = "FunctionDefinition",

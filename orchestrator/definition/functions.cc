@@ -10,7 +10,15 @@
 namespace millrace {
 namespace {
 
-enum class Type { kSubflow, kGlobal, kNamespace, kReusable, kIsolated };
+/// The two types of Direktiv for services say by themselves whether the service is global.
+enum class Type {
+  kService,
+  kContainer,
+  kContainerPool,
+  kSubflow,
+  kNamespaceService,
+  kGlobalService,
+};
 
 /// Whether `part` is valid between the slashes of a path that stays within its folder.
 bool is_part_of_path(std::string_view part) {
@@ -139,11 +147,14 @@ void read_function(Fields& entry, LoadContext& context) {
   function->id = entry.required_identifier("id");
   std::optional<Type> type;
   if (entry.require("type")) {
-    type = entry.one_of<Type>("type", {{"subflow", Type::kSubflow},
-                                       {"knative-global", Type::kGlobal},
-                                       {"knative-namespace", Type::kNamespace},
-                                       {"reusable", Type::kReusable},
-                                       {"isolated", Type::kIsolated}});
+    type = entry.one_of<Type>("type", {{"service", Type::kService},
+                                       {"container", Type::kContainer},
+                                       {"container-pool", Type::kContainerPool},
+                                       {"subflow", Type::kSubflow},
+                                       {"knative-namespace", Type::kNamespaceService},
+                                       {"knative-global", Type::kGlobalService},
+                                       {"isolated", Type::kContainer},
+                                       {"reusable", Type::kContainerPool}});
   }
   WrittenTimeouts timeouts;
   if (!type) {
@@ -153,14 +164,18 @@ void read_function(Fields& entry, LoadContext& context) {
       case Type::kSubflow:
         function->runs = Subflow{entry.required_identifier("workflow")};
         break;
-      case Type::kGlobal:
-      case Type::kNamespace:
-        function->runs = NamedService{.name = entry.required_identifier("service"),
-                                      .global = *type == Type::kGlobal};
+      case Type::kService:
+      case Type::kNamespaceService:
+      case Type::kGlobalService: {
+        const bool is_global = *type == Type::kGlobalService ||
+                               (*type == Type::kService && entry.boolean("global").value_or(false));
+        function->runs =
+            NamedService{.name = entry.required_identifier("service"), .global = is_global};
         break;
-      case Type::kReusable:
-      case Type::kIsolated:
-        function->runs = read_container(fields, *type == Type::kIsolated);
+      }
+      case Type::kContainer:
+      case Type::kContainerPool:
+        function->runs = read_container(fields, *type == Type::kContainer);
         break;
     }
     if (entry.takes("files")) function->files = read_files(entry, context);

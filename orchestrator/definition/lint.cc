@@ -336,11 +336,11 @@ class Linter {
     if (place.rule.kind == Kind::kCron && trimmed(value.text).starts_with("@every")) {
       report_unit(value, place.path, advice_on_unit(value.text));
     }
-    if (place.rule.is("scale") && text_of(place.mapping, "type") == "isolated") {
-      findings_.note(
-          "lint.scale", place.path, place.member.at,
-          "`scale` has no effect: an isolated function has a new container for each call",
-          "remove `scale`, or write `type: reusable`");
+    const std::string type = text_of(place.mapping, "type");
+    if (place.rule.is("scale") && (type == "container" || type == "isolated")) {
+      findings_.note("lint.scale", place.path, place.member.at,
+                     "`scale` has no effect: this type starts a new container for each call",
+                     "remove `scale`, or write `type: container-pool`");
     }
   }
 

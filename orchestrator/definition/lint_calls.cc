@@ -61,7 +61,8 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
       const auto function = services.find(place.member.value.text);
       if (function == services.end() || has_action_timeout(place.mapping)) return;
       const std::string service = text_of(*function->second, "service");
-      const bool is_global = text_of(*function->second, "type") == "knative-global";
+      const bool is_global = text_of(*function->second, "type") == "knative-global" ||
+                             text_of(*function->second, "global") == "true";
       if (names_service && names_service(service, is_global)) return;
       const std::string doubt =
           fmt::format("no timeout ends this call if no worker takes tasks of the service {}",

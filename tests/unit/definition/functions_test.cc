@@ -12,7 +12,9 @@ namespace millrace {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Expiry = Timeout::Expiry;
 using Lines = std::vector<std::string>;
@@ -89,6 +91,35 @@ TEST_F(Functions, AreReadWithAllTheirKeys) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
+TEST_F(Functions, HaveATypeUnderItsPlainNameAndUnderThatOfDirektiv) {
+  struct Row {
+    const char* plain;
+    const char* direktiv;
+  };
+  const Row rows[] = {
+      {"type: service, service: mail", "type: knative-namespace, service: mail"},
+      {"type: service, global: false, service: mail", "type: knative-namespace, service: mail"},
+      {"type: service, global: true, service: mail", "type: knative-global, service: mail"},
+      {"type: container, image: tool", "type: isolated, image: tool"},
+      {"type: container-pool, image: tool, scale: 2", "type: reusable, image: tool, scale: 2"},
+  };
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    const auto plain = function(fmt::format("{{id: a{}, {}}}", i, rows[i].plain));
+    const auto direktiv = function(fmt::format("{{id: b{}, {}}}", i, rows[i].direktiv));
+    ASSERT_EQ(plain->runs.index(), direktiv->runs.index()) << rows[i].plain;
+    if (const auto* const service = std::get_if<NamedService>(&plain->runs)) {
+      EXPECT_EQ(*service, std::get<NamedService>(direktiv->runs)) << rows[i].plain;
+    } else {
+      EXPECT_EQ(std::get<Container>(plain->runs), std::get<Container>(direktiv->runs));
+    }
+  }
+  EXPECT_THAT(findings(), IsEmpty());
+
+  function("{id: c, type: knative-namespace, service: mail, global: true}");
+  EXPECT_THAT(findings(),
+              ElementsAre(AllOf(HasSubstr("f.global"), HasSubstr("[definition.unknown_key]"))));
+}
+
 TEST_F(Functions, HaveDefaultsForOptionalKeys) {
   const auto reusable = function("{id: a, type: reusable, image: tool}");
   EXPECT_EQ(std::get<Container>(reusable->runs), Container{.image = "tool"});
@@ -127,7 +158,8 @@ TEST_F(Functions, AreRefusedWithTheReason) {
     const char* finding;
   };
   const char* const kTypes =
-      "\"subflow\", \"knative-global\", \"knative-namespace\", \"reusable\", \"isolated\"";
+      "\"service\", \"container\", \"container-pool\", \"subflow\", \"knative-namespace\", "
+      "\"knative-global\", \"isolated\", \"reusable\"";
   EXPECT_NE(function("{id: a, type: subflw, workflow: b}"), nullptr);
   EXPECT_THAT(findings(),
               ElementsAre(fmt::format("1:15 f.type: type is \"subflw\"; write one of {}; did you "

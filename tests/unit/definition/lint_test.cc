@@ -27,15 +27,15 @@ states:
 - {id: a, type: foreach, array: jq(.a), action: {function: used}, transition: b}
 - {id: b, type: validate, schema: order}
 )"),
-      ElementsAre("note functions[0].scale: `scale` has no effect: an isolated function has a new "
-                  "container for each call; remove `scale`, or write `type: "
-                  "reusable` [lint.scale]",
-                  "warning functions[1].id: no action calls it; remove it, or name it in the "
-                  "`function` of an action [lint.unused]",
-                  "warning schemas[1].id: no state refers to it; remove it, or name it in the "
-                  "`schema` of a validate state [lint.unused]",
-                  "warning start: without `cron` the schedule never starts an instance; write "
-                  "`cron`, such as cron: '@hourly' [lint.never_starts]"));
+      ElementsAre(
+          "note functions[0].scale: `scale` has no effect: this type starts a new container "
+          "for each call; remove `scale`, or write `type: container-pool` [lint.scale]",
+          "warning functions[1].id: no action calls it; remove it, or name it in the "
+          "`function` of an action [lint.unused]",
+          "warning schemas[1].id: no state refers to it; remove it, or name it in the "
+          "`schema` of a validate state [lint.unused]",
+          "warning start: without `cron` the schedule never starts an instance; write "
+          "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
 TEST(Lint, TreatsOnFailureAsAnEntryBesideTheStart) {

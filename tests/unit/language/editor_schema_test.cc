@@ -97,6 +97,9 @@ functions:
 - {id: b, type: knative-namespace, service: mail}
 - {id: c, type: reusable, image: i, cmd: run, size: medium, scale: 1}
 - {id: d, type: isolated, image: i, size: large}
+- {id: f, type: service, global: true, service: mail}
+- {id: g, type: container, image: i}
+- {id: h, type: container-pool, image: i, scale: 1}
 - id: e
   type: subflow
   workflow: other
