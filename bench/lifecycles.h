@@ -29,7 +29,7 @@ struct Lifecycles {
 
 struct LifecyclePlan {
   std::string workflow = "life";
-  std::string run = "k";  ///< part of the keys, so that they differ between runs
+  std::string run = "k";  ///< begins each key, so that two measurements use different keys
   size_t in_flight = 1;
   size_t count = 0;
   /// Number of instances that are started first and wait. After that, each start wakes a random

@@ -66,9 +66,9 @@ Json list_item(const StoredMessage& stored) {
           {"encoding", text ? "utf-8" : "base64"}};
 }
 
-/// Whether the dead letter belongs to that namespace, or came when no namespace had its name. Dead
-/// letters without a namespace number were written by an earlier release, or for an event that was
-/// too large: for those the time decides.
+/// Whether the dead letter belongs to that namespace, or was published under the name of the
+/// namespace while no namespace had that name. Dead letters without a namespace number were written
+/// by an earlier release, or for an event that was too large: for those the time decides.
 bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
   const std::string* const number = find_header(stored.message.headers, kDeadLetterNamespace);
   if (number == nullptr) return broker_time(stored.stamped) >= identity.created_at;

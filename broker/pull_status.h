@@ -1,6 +1,6 @@
 // Interprets the status line that a server sends to our inbox when it has no message for a request.
-// Servers have added texts over the years, so this is the only place that knows them; the test has
-// the tables. Pure.
+// Releases of nats-server word these lines differently: only this file knows the wordings, and its
+// test lists them. Pure.
 #pragma once
 
 #include <cstddef>

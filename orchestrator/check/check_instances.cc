@@ -347,8 +347,8 @@ void Checker::check_status(const Walked& one) {
   value(head.transitions <= head.step,
         fmt::format("it made {} transitions in {} steps", head.transitions, head.step));
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
-        fmt::format("it is nested {} deep, {} a caller; the limit is {}", head.depth,
-                    head.caller ? "with" : "without", kMaxDepth));
+        fmt::format("it is a subflow at depth {}, but {}; the limit is {}", head.depth,
+                    head.caller ? "it has a caller" : "it has no caller", kMaxDepth));
   check_utf8(head.idempotency_key, place, "its idempotency key");
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }

@@ -70,7 +70,7 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kNumberTwice, "number.twice", "a number or a name that occurs in one row only",
      kRestore},
     {StoreFault::kNamespaceMissing, "namespace.missing",
-     "the number of an existing namespace, or a row `purge/` of meta that erases it",
+     "the number of an existing namespace, or of one that a row `purge/` of meta erases",
      kRestoreOwner},
     {StoreFault::kNamespaceSettings, "namespace.settings", "settings that this release can read",
      "set them again: millrace namespace create NAME --settings @FILE"},

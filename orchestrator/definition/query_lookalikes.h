@@ -8,13 +8,13 @@
 
 namespace millrace {
 
-/// A part of a text that looks like a query.
+/// A part of a plain string of a definition that looks like a jq program.
 struct Lookalike {
-  std::string text;   ///< the part that looks like a query
+  std::string text;   ///< the part that looks like a jq program
   std::string query;  ///< the jq program that was probably meant; empty if unknown
 };
 
-/// The query that was meant, as `jq(…)`. A long or unknown program is shown as an ellipsis.
+/// The jq program that was meant, as `jq(…)`. A long or unknown program is shown as an ellipsis.
 std::string query_of(const Lookalike& one);
 
 /// What to write instead, as an imperative sentence.
@@ -26,11 +26,11 @@ std::string text_as_query(const std::string& text);
 /// The first `jq(…)` of a text whose place does not evaluate queries.
 std::optional<Lookalike> find_query(std::string_view text);
 
-/// The part of a literal text that looks like a query.
+/// The part of a literal string that looks like a jq program.
 std::optional<Lookalike> query_in_text(std::string_view text);
 
-/// The part of a pattern that looks like a query. Such a pattern hardly matches as meant: the dots
-/// of a path match any character, and no text can follow `$`.
+/// The part of a pattern that looks like a jq program. Such a pattern hardly matches as meant: the
+/// dots of a path match any character, and no text can follow `$`.
 std::optional<Lookalike> query_in_pattern(std::string_view text);
 
 }  // namespace millrace

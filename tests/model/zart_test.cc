@@ -5,7 +5,7 @@ namespace millrace::reference {
 namespace {
 
 // The first attempt at 10:21:30 makes the deadline 10:26:30.
-TEST(Zart, AppliesATimeoutToAllAttemptsByDefault) {
+TEST(Zart, BoundsAllAttemptsTogetherByATimeoutByDefault) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("timeout", 5 * min)})}));
   w.take(), w.to(30 * s), w.fail();
   w.to(31 * s), w.take();
@@ -194,7 +194,7 @@ TEST(Zart, GivesEachAttemptOfAnAdminRetryItsFullTimeout) {
   w.to(1 * h + 65 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, AppliesATimeoutToAllAttemptsAgainInTheRunAfterAnAdminRetry) {
+TEST(Zart, BoundsAllAttemptsTogetherAgainInTheRunAfterAnAdminRetry) {
   Definition d = workflow({action("a", zart(2, 20 * s), {limit("timeout", 30 * s)})});
   d.retry = steep(2, 5 * s);
   World w(d);

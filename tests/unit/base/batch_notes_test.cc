@@ -1,4 +1,4 @@
-// Notes belong to one batch. Without a current batch there are no notes.
+// BatchNotes has the changes that one batch has noted. Without a current batch it has none.
 #include "base/batch_notes.h"
 
 #include <vector>

@@ -74,7 +74,7 @@ TEST_F(TaskQueueTest, ReportsTheFirstHeartbeatAsTheStart) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 3), (Words{"started", "alive", "alive"}));
 }
 
-TEST_F(TaskQueueTest, ReportsAtOnceWhetherASilentWorkerHasATask) {
+TEST_F(TaskQueueTest, ReportsAtOnceWhetherAWorkerWithoutHeartbeatsHasATask) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(2, "millrace.tasks.shop.mail"));

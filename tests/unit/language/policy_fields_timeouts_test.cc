@@ -53,7 +53,7 @@ TEST(PolicyFields, ReadTheTimeoutsOfEachVocabulary) {
   }
 }
 
-TEST(PolicyFields, ReadSeveralTimeoutsOfOneAction) {
+TEST(PolicyFields, ReadSeveralTimeoutKeysOfOneAction) {
   const ActionPolicies found = read_action(
       "maxInactivity: 5m\ndeadline:\n  timeout: 1h\n  errorOnTimeout: true\n"
       "startToCloseTimeout: 10m");

@@ -57,7 +57,7 @@ class KeptEventsTest : public FaultyStoreTest {
     tx->drop();
     return kept_events->undo();
   }
-  /// The kept event that is found for the instance, as `number:id:entries`.
+  /// The kept event that matches the instance, as `number:id:` and the indexes of its listeners.
   std::string find(const Instance& instance) {
     const auto found = kept_events->find(*tx, instance);
     EXPECT_TRUE(found) << found.error().message;

@@ -159,7 +159,7 @@ TEST_F(AckedMessagesTest, KeepTheOpeningsOfTheirProcessWhenLoadedAgain) {
       << "messages of an earlier process were acknowledged before any opening of this one";
 }
 
-TEST_F(AckedMessagesTest, EqualTheStoreAfterALostBatch) {
+TEST_F(AckedMessagesTest, EqualTheStoreAfterABatchIsLost) {
   acknowledge({1});
   acknowledge({2});
   acked->add({.number = 3, .sequence = 3}, 0);

@@ -322,7 +322,7 @@ TEST_F(LocalServiceTest, ShowsItsInfoAndTheStateOfTheBroker) {
   EXPECT_EQ(broker["losses"], losses.list());
 }
 
-TEST_F(LocalServiceTest, ShowsUnreadableSettingsAndDamagedRows) {
+TEST_F(LocalServiceTest, ListsUnreadableSettingsAndDamagedRowsInItsInfo) {
   world.apply(kWaits);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   EXPECT_FALSE(service->info().contains("damagedRows"));
