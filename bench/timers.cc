@@ -137,7 +137,7 @@ void caught() {
   const double seconds = watch.seconds();
   CHECK(rig.timeouts_reported() == kCount, "{} of {} timeouts generated an event",
         rig.timeouts_reported(), kCount);
-  row("10 000 due timeouts, each caught, each with an event",
+  row("10 000 timeouts fire; each is caught and generates an event",
       fmt::format("{:.0f}/s", kCount / seconds));
 }
 

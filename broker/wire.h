@@ -14,7 +14,8 @@ namespace millrace {
 /// Whether a message may be published. The subject must have no empty token, blank, control
 /// character or wildcard, and at most 3 KiB. Header names must be printable ASCII without `:`;
 /// values must have no CR, LF or NUL. Headers and data together must have at most `max_payload`
-/// bytes. Errors: `broker.refused` with the wrong part, `broker.too_large` for the size.
+/// bytes. Errors: `broker.refused`, whose message names the part that is not valid;
+/// `broker.too_large`.
 Status check_message(const NatsMessage& message, size_t max_payload);
 
 /// Whether a header may be sent unchanged.

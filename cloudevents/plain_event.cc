@@ -140,7 +140,7 @@ class Gathered {
   static constexpr size_t kMost = 24;
   using Digits = std::array<char, 11>;
 
-  uint32_t noted_ = 0;  // one bit for each Core
+  uint32_t noted_ = 0;  // one bit for each context attribute of `Core`
   boost::container::static_vector<std::string_view, kMost> extensions_;
   boost::container::static_vector<Attribute, kMost> attributes_;
   std::array<Digits, kMost> digits_;  // the texts of attributes that are numbers

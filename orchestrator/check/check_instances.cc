@@ -46,7 +46,7 @@ const char* wrong_ended(const Instance& one) {
   if (!has_ended(one.status)) return "it has not ended, but is in `ended`";
   if (one.phase != Phase::kEnded) return "it has ended, but its phase is not `ended`";
   if (!one.ended_at) return "it has ended, but has no end time";
-  if (*one.ended_at < one.started_at) return "it ended before it started";
+  if (*one.ended_at < one.started_at) return "its end time is before its start time";
   if (one.paused || one.parked) return "it has ended, but is paused or has an evaluation under way";
   if (one.awaits_run) return "it has ended, but waits for its next run";
   if (!one.calls.empty() || !one.listeners.empty())

@@ -38,7 +38,7 @@ constexpr StoreFaultKind kKinds[] = {
      kKey},
     {StoreFault::kNoteDamaged, "note.damaged",
      "the line `nothing`, or a description of the current batch",
-     "start the server: it writes the note again. Only the information about an unclean end is "
+     "start the server: it writes a new crash note. Only the information about an unclean end is "
      "lost"},
     {StoreFault::kRowKey, "row.key", "a key as docs/FORMATS.md describes it for this tree",
      kRestore},
@@ -67,7 +67,7 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kCounterBehind, "counter.behind",
      "a counter (meta/counter) that is at least as high as every number that was assigned",
      kRestore},
-    {StoreFault::kNumberTwice, "number.twice", "a number or a name that occurs in one row only",
+    {StoreFault::kNumberTwice, "number.twice", "a number or a name that no other row has",
      kRestore},
     {StoreFault::kNamespaceMissing, "namespace.missing",
      "the number of an existing namespace, or of one that a row `purge/` of meta erases",

@@ -33,7 +33,7 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// The jq program of a field that accepts a bare string or `jq(…)`.
+/// The jq program in the value of a key that accepts `PROGRAM` and `jq(PROGRAM)` alike.
 std::string_view program_of(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with("jq(") && text.ends_with(')')) {

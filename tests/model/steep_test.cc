@@ -22,7 +22,7 @@ TEST(Steep, RetriesAtOnceByDefault) {
   World w(workflow({action("a", policy(Vocabulary::kSteep, 3))}));
   EXPECT_EQ(w.fail_all(), (Times{0, 0, 0}));
 }
-TEST(Steep, KeepsTheDelayConstantByDefault) {
+TEST(Steep, WaitsTheSameDelayBeforeEachRetryByDefault) {
   EXPECT_EQ(waits(steep(9, 3 * s), 3), (Times{3 * s, 3 * s, 3 * s}));
 }
 TEST(Steep, LimitsTheDelayOnlyWithABackoff) {

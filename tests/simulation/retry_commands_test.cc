@@ -157,7 +157,7 @@ TEST(OwnPolicy, SetsTheRetriesAndTimeoutsOfOneInstance) {
   EXPECT_EQ(world.instance(waits)["error"]["code"], "millrace.timeout.execution");
 }
 
-TEST(OwnPolicy, IsRefusedWithItsNameWhenItIsInvalid) {
+TEST(OwnPolicy, IsRefusedWithTheNameOfItsInvalidKey) {
   EXPECT_EQ(write_own_policy({.retries = "{}"}).error().code, "definition.vocabulary");
   const Result<std::string> zero = write_own_policy({.execution = "0s"});
   EXPECT_EQ(zero.error().code, "duration.zero");

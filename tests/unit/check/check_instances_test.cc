@@ -165,7 +165,7 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfAnEndedInstance) {
       {"it has ended, but its phase is not `ended`",
        [](Instance& one) { one.phase = Phase::kLeaving; }},
       {"it has ended, but has no end time", [](Instance& one) { one.ended_at.reset(); }},
-      {"it ended before it started",
+      {"its end time is before its start time",
        [](Instance& one) { one.ended_at = one.started_at - Duration(1); }},
       {"it has ended, but is paused or has an evaluation under way",
        [](Instance& one) { one.paused = true; }},

@@ -264,7 +264,7 @@ TEST_F(Functions, RefuseFilesThatAreNotValid) {
        }) {
     function(fmt::format("{{id: a, type: isolated, image: tool, files: {}}}", row.files));
     Lines found = findings();
-    // The functions of all rows have the same id.
+    // All rows of this table define a function with the same id.
     std::erase_if(found, [](const std::string& one) { return one.ends_with("duplicate_id]"); });
     EXPECT_THAT(found, ElementsAre(row.finding)) << row.files;
   }

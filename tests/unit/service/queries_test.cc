@@ -1,4 +1,4 @@
-// Queries: find the namespace, workflow or instance with a name. The queries for each of these are
+// Queries: find the namespace, workflow or instance with a name. The queries of each resource are
 // tested in a file of their own (namespace_queries_test.cc …).
 #include "orchestrator/service/queries.h"
 

@@ -1,5 +1,6 @@
-// Visit: the limits of what a state produces. An event must fit into one message, and data must not
-// nest too deep. Beyond a limit the state raises an error, which a `catch` may take.
+// Visit: limits on the data, events and history records that a state produces. An event must fit
+// into one message, and data must not nest too deep. Beyond a limit the state raises an error,
+// which a `catch` may take.
 #include "states/visit.h"
 
 #include <gmock/gmock.h>

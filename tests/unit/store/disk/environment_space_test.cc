@@ -220,7 +220,7 @@ TEST(Environment, ReportsAPartialWriteAsStoreFull) {
   EXPECT_EQ(code_of(commit("d")), "store.sync") << "the process has to stop";
 }
 
-TEST(Environment, KeepsAReserveForPassedCommitsOnAFullDisk) {
+TEST(Environment, KeepsAReserveOnAFullDiskForCommitsThatMayPassTheLimit) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 1 << 20});
   ASSERT_TRUE(environment);
