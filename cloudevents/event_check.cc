@@ -7,6 +7,7 @@
 
 #include "base/byte_set.h"
 #include "base/bytes.h"
+#include "base/characters.h"
 #include "base/time.h"
 #include "cloudevents/errors.h"
 #include "cloudevents/media_type.h"
@@ -109,10 +110,13 @@ Status check_event(const Event& event) {
   }
   for (const auto& [name, value] : event.extensions) {
     if (!is_attribute_name(name) || is_core_attribute(name)) {
+      std::string lower = name;
+      std::transform(lower.begin(), lower.end(), lower.begin(), lower_case);
+      const bool is_case = lower != name && is_attribute_name(lower) && !is_core_attribute(lower);
       return fail(kEventAttributeName.code,
                   fmt::format("attribute name {}; expected lower-case letters and digits only, and "
-                              "no reserved name",
-                              shown(name)));
+                              "no reserved name{}",
+                              shown(name), is_case ? fmt::format(": write {}", lower) : ""));
     }
     if (const auto* text = std::get_if<std::string>(&value)) {
       TRY(check_text(name, *text));

@@ -221,9 +221,11 @@ constexpr PlainMessage kPlainMessages[] = {
     {"while parsing a block collection", "did not find expected '-' indicator",
      "expected the next \"- \" item of the list{}, in the same column as its other items"},
     {"while parsing a flow sequence", "did not find expected ',' or ']'",
-     "expected \",\" or \"]\" in the list{}"},
+     "expected \",\" or \"]\" in the list{}; put a text with brackets or commas in quotes, "
+     "such as 'jq(.a[0])'"},
     {"while parsing a flow mapping", "did not find expected ',' or '}'",
-     "expected \",\" or \"}}\" in the mapping{}"},
+     "expected \",\" or \"}}\" in the mapping{}; put a text with brackets or commas in quotes, "
+     "such as 'jq(.a[0])'"},
     {"while scanning a simple key", "could not find expected ':'",
      "expected \": \" after the key{}"},
     {"while scanning a quoted scalar", "found unexpected end of stream",

@@ -195,7 +195,8 @@ TEST(Cancel, EndsAWaitingAndAnEvaluatingInstance) {
     EXPECT_EQ(answer_code(again), "instance.ended");
     EXPECT_THAT((**again).error().message,
                 testing::HasSubstr("has ended already, its status is cancelled: it cannot be "
-                                   "cancelled; `restart` runs it again, `delete` removes it"));
+                                   "cancelled; `restart` runs it again from its start, `delete` "
+                                   "removes it"));
   }
   world.evaluator.release();
   world.publish("go", "1");

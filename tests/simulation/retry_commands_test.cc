@@ -109,6 +109,17 @@ TEST(Attempts, AreShownForACancelledCall) {
   EXPECT_EQ(world.instance(id)["attempt"], 2);
 }
 
+TEST(RetryCommand, IsProposedWhereAFailedInstanceIsToBeResumed) {
+  World world;
+  const std::string id = failed(world);
+  const Answered refused = world.command(ResumeInstance{"default", key(id)});
+  world.run_until_idle();
+  EXPECT_THAT((**refused).error().message,
+              testing::HasSubstr("its status is failed: it cannot be resumed; `retry` tries the "
+                                 "failed state again, `restart` runs it again from its start, "
+                                 "`delete` removes it"));
+}
+
 TEST(RetryCommand, IsRefusedForAnInstanceThatHasNotFailed) {
   World world;
   const std::string id = world.apply_order(kFailing);

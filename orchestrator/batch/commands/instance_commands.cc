@@ -20,6 +20,11 @@
 namespace millrace {
 namespace {
 
+/// Whether an instance that ended with that status may be retried.
+bool may_be_retried(InstanceStatus status) {
+  return status == InstanceStatus::kFailed || status == InstanceStatus::kTimedOut;
+}
+
 /// Steps a live instance. The answer is {"id", `done`}, where `done` is whether the stimulus
 /// changed the instance.
 Result<Json> step_one(const CommandContext& context, std::string_view ns, const InstanceId& id,
@@ -29,10 +34,12 @@ Result<Json> step_one(const CommandContext& context, std::string_view ns, const 
   if (loaded == nullptr || has_ended(loaded->instance.status)) {
     const InstanceStatus status =
         loaded != nullptr ? loaded->instance.status : TRY(find_instance(context, ns, id)).status;
-    return fail("instance.ended",
-                fmt::format("instance {} has ended already, its status is {}: it cannot be {}; "
-                            "`restart` runs it again, `delete` removes it",
-                            to_string(id), to_string(status), done));
+    return fail(
+        "instance.ended",
+        fmt::format("instance {} has ended already, its status is {}: it cannot be {}; {}`restart` "
+                    "runs it again from its start, `delete` removes it",
+                    to_string(id), to_string(status), done,
+                    may_be_retried(status) ? "`retry` tries the failed state again, " : ""));
   }
   const bool changed = TRY(context.instances.step(context.now, *loaded, stimulus));
   return Json{{"id", to_string(id)}, {done, changed}};
@@ -173,7 +180,7 @@ Result<Json> run_command(const CommandContext& context, const ResumeInstance& co
 Result<Json> run_command(const CommandContext& context, const RetryInstance& command) {
   EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const InstanceStatus status = ended.instance.status;
-  if (status != InstanceStatus::kFailed && status != InstanceStatus::kTimedOut) {
+  if (!may_be_retried(status)) {
     return fail(
         "instance.not_failed",
         fmt::format("instance {} is {}: only an instance that has failed or timed out can be "

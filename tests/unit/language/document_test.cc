@@ -344,6 +344,8 @@ TEST(Document, ReportsASyntaxErrorWithItsPlaceAndLikelyCause) {
       {"a: @b\n", "1:4", "must be in quotes"},
       {"t: jq({a: .b})\n", "1:9", "a text that contains \": \" must be in quotes"},
       {"a: [1, 2\nb: 3\n", "2:2", "expected \",\" or \"]\" in the list that begins on line 1"},
+      {"a: [jq(.b[0])]\n", "1:13", "put a text with brackets or commas in quotes"},
+      {"a: {b: jq(.b[0])}\n", "1:16", "put a text with brackets or commas in quotes"},
       {"{\"a\":1", "1:7", "expected \",\" or \"}\" in the mapping that begins on line 1"},
       {"a: 'x\n", "2:1", "the text in quotes that begins on line 1 is not closed"},
       {"a: \"\\q\"\n", "1:5", "unknown escape in the text in double quotes"},
