@@ -196,10 +196,10 @@ TEST_F(JsonSchemaTest, IsCheckedBeforeItIsUsed) {
       {R"({"pattern":"(?<=a)b"})", "pattern"},  // std::regex does not have look-behind
       {R"({"patternProperties":{"[":{}}})", R"(pattern "[")"},
       {R"({"$ref":"http://example.com/other.json"})", "Fetching of remote"},
-      {R"({"$ref":"#/definitions/none"})", "no JSON Schema"},
+      {R"({"$ref":"#/definitions/none"})", "not a valid JSON Schema"},
       {R"({"items":{"$ref":"file:///etc/passwd"}})", "Fetching of remote"},
-      {R"({"properties":7})", "no JSON Schema"},
-      {"7", "no JSON Schema"},
+      {R"({"properties":7})", "not a valid JSON Schema"},
+      {"7", "not a valid JSON Schema"},
   };
   for (const auto& [schema, message] : bad) {
     const std::optional<Error> error = check(schema);
