@@ -1,10 +1,15 @@
 #include "tests/support/nats_fixture.h"
 
+#include <spdlog/spdlog.h>
+
 #include "base/check.h"
 
 namespace millrace {
 
 NatsServer::NatsServer(std::string configuration) {
+  // libspdlog creates its registry at the first call. That call is here, before the test has
+  // threads, because ThreadSanitizer does not see how the library guards the registry.
+  spdlog::default_logger_raw();
   Result<std::unique_ptr<DevServer>> server =
       DevServer::start({.folder = folder_.path(), .configuration = std::move(configuration)});
   CHECK(server.has_value(), "{}", server.error().message);
