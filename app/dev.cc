@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr Duration kReadyTime = std::chrono::seconds(20);
 
-/// Waits until the server is ready, at most kReadyTime. The broker runs, so its streams exist soon;
-/// a command that came earlier would be refused.
+/// Waits until the server is ready, at most kReadyTime. The broker runs already, so its streams
+/// exist soon; before that, commands are refused.
 Status wait_until_ready(Service& service) {
   const auto deadline = std::chrono::steady_clock::now() + kReadyTime;
   while (true) {
@@ -47,7 +47,7 @@ void print_first_commands(uint16_t port, const std::string& token_file, const st
       "  millrace event send --type TYPE --source SOURCE --data '{{}}'\n"
       "  curl {}{}/v1/ns/default/instances\n"
       "  nats --server {} sub 'millrace.events.>'      # any NATS client\n\n"
-      "Ctrl-C stops it.\n\n",
+      "Ctrl-C stops millrace.\n\n",
       token_file.empty() ? "" : "-H \"Authorization: Bearer $(cat $MILLRACE_TOKEN_FILE)\" ", base,
       nats);
   std::fflush(stdout);

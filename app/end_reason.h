@@ -1,5 +1,5 @@
 // EndReason: the error that forces the program to end without a signal from outside. Any thread may
-// set it; that wakes the thread that waits for signals.
+// set the error, which wakes the thread that waits for signals.
 #pragma once
 
 #include <csignal>
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// Must outlive all code that sets it.
+/// An EndReason must outlive all code that calls set().
 class EndReason {
  public:
   /// Sets the error, unless one is set already, and ends the program as SIGTERM does.
@@ -26,7 +26,7 @@ class EndReason {
     ::kill(::getpid(), SIGTERM);
   }
 
-  /// The error that was set; ok if none was.
+  /// The error that was set; ok if no error was set.
   Status status() const {
     const std::lock_guard lock(mutex_);
     if (why_) return tl::unexpected(*why_);

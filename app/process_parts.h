@@ -1,7 +1,7 @@
 // ProcessParts: the parts of a server that live as long as the process, independent of the engine
 // that runs: the settings, the clock, the counters, the connections to NATS with the publisher, the
-// jq workers, the HTTP client and the gateway. It does not use the store or the engine
-// (running_engine.h); the engine is created after it and destroyed before it.
+// jq workers, the HTTP client and the gateway. The object does not use the store or the engine
+// (running_engine.h); the engine is created after the ProcessParts and destroyed before them.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ namespace millrace {
 
 class ProcessParts {
  public:
-  /// Starts the jq workers and opens the connections; the broker need not be reachable yet.
+  /// Starts the jq workers and opens the connections; NATS need not be reachable yet.
   static Result<std::unique_ptr<ProcessParts>> open(ServerSettings settings, JqLauncher launcher);
 
   ~ProcessParts();
@@ -43,16 +43,18 @@ class ProcessParts {
   void read_token_again();
 
   /// Destroys the parts that call back into an engine: jq workers, publisher, webhooks. The engine
-  /// calls this when its thread has ended, before any of its members is destroyed.
+  /// calls this function when the engine thread has ended, before any member of the engine is
+  /// destroyed.
   void end_callbacks();
 
   const ServerSettings settings;
   SystemClock clock;
   Metrics metrics;
   BrokerLosses losses{clock, metrics};
-  std::unique_ptr<Connection> reading;     ///< for events, dead letters and the stream owner
-  std::unique_ptr<Connection> publishing;  ///< for the publisher; guarded (StreamOwner)
-  std::unique_ptr<Connection> working;     ///< for tasks; guarded (StreamOwner)
+  std::unique_ptr<Connection> reading;  ///< for events, dead letters and the stream owner
+  // These two connections are usable only while this process owns the streams (StreamOwner).
+  std::unique_ptr<Connection> publishing;  ///< for the publisher
+  std::unique_ptr<Connection> working;     ///< for tasks
   /// Called when the broker has no stream for a message. An engine must set it before it publishes
   /// anything.
   std::function<void()> on_missing_stream = [] {};

@@ -20,12 +20,12 @@ namespace {
 
 constexpr Duration kDrainTime{2000};
 
-/// How long a start waits for the broker before it continues without it. If the broker is
+/// How long a start waits for the broker before it continues without the broker. If the broker is
 /// reachable, the start must find out whether this process owns the streams.
 constexpr Duration kBrokerPatience{500};
 
-/// Makes ids that increase even within a millisecond, so that lists, and the order in which one
-/// event wakes several instances, follow the order of their starts. Engine thread only.
+/// Makes ids that increase even within a millisecond, so that instances are listed in the order of
+/// their starts, and one event wakes several instances in that order. Engine thread only.
 class InstanceIds {
  public:
   InstanceId operator()(TimePoint now) {
@@ -44,8 +44,8 @@ class InstanceIds {
   std::array<uint8_t, 10> randomness_{};
 };
 
-/// The id that labels the containers of a data folder, so that another millrace does not touch
-/// them.
+/// The id that labels the containers of a data folder, so that another millrace process does not
+/// touch these containers.
 std::string data_id(const std::filesystem::path& data) {
   return to_hex(fingerprint({std::filesystem::absolute(data).string()}));
 }
@@ -71,8 +71,8 @@ Result<OwnerRecord> describe_owner(Environment& environment, const std::string& 
                      .address = listen};
 }
 
-/// Ends the process because a checkpoint failed. No input caused it, so SIGABRT gets its default
-/// handler and no crash is noted (CrashNote).
+/// Ends the process because a checkpoint failed. No input caused the failure, so SIGABRT gets its
+/// default handler, and the crash note does not record a crash (CrashNote).
 [[noreturn]] void end_of_disk(const Error& error) {
   spdlog::critical("{}; the state on disk is unknown, so this process stops", error.message);
   std::signal(SIGABRT, SIG_DFL);
@@ -138,7 +138,8 @@ RunningEngine::~RunningEngine() {
   }
   processor_.stop();
   process_.end_callbacks();
-  workers_.reset();  // before the streams are released, which would look like a lost connection
+  // Must come before the streams are released: the TaskQueue would take that for a lost connection.
+  workers_.reset();
 }
 
 Status RunningEngine::start() {
@@ -219,8 +220,8 @@ Status RunningEngine::reads_events() const {
   return events_->health();
 }
 
-/// Not ok while evaluations wait and no jq worker can be started. The pool retries forever, and the
-/// evaluations wait as long.
+/// Not ok while evaluations wait and no jq worker can be started. The pool tries forever to start a
+/// worker, and the evaluations wait until it succeeds.
 Status RunningEngine::evaluates() const {
   const JqPool::Stats jq = process_.jq->stats();
   if (jq.ready_workers > 0 || jq.waiting == 0 || jq.start_failures == 0) return {};

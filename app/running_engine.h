@@ -1,6 +1,6 @@
 // RunningEngine: an engine that runs on one store: the processor, the service that the gateway
-// calls, the event stream and the runners of its tasks. It uses the parts of the process
-// (process_parts.h), which outlive it.
+// calls, the event stream and the runners of its tasks. The engine uses the parts of the process
+// (process_parts.h), which outlive the engine.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace millrace {
 
-/// Opens the store of the settings. Errors: Environment::open.
+/// Opens the store in the data folder of `settings`. Errors: those of Environment::open.
 Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings);
 
 class RunningEngine {
@@ -32,8 +32,8 @@ class RunningEngine {
   static Result<std::unique_ptr<RunningEngine>> make(ProcessParts& process,
                                                      std::unique_ptr<Environment> store);
 
-  /// Stops in order: it accepts no more events, then sends messages of committed batches for at
-  /// most two seconds. Precondition: the gateway is stopped.
+  /// Stops the engine in order: first it accepts no more events, then it sends messages of
+  /// committed batches for at most two seconds. Precondition: the gateway is stopped.
   ~RunningEngine();
   RunningEngine(const RunningEngine&) = delete;
   RunningEngine& operator=(const RunningEngine&) = delete;
@@ -58,7 +58,7 @@ class RunningEngine {
   Status evaluates() const;
   PartLevels levels() const;
 
-  // In the order of their dependencies.
+  // The members are in the order of their dependencies.
   ProcessParts& process_;
   std::unique_ptr<Environment> environment_;
   const OwnerRecord owner_record_;

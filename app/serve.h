@@ -9,11 +9,11 @@ namespace millrace {
 /// Sends log lines to standard error.
 void log_to_stderr();
 
-/// Prints why a server did not start, or stopped, to standard error. Returns the exit code.
+/// Prints to standard error why a server did not start, or why it stopped. Returns the exit code.
 int fail_to_start(const Error& error);
 
-/// Runs the server until SIGTERM or SIGINT and returns the exit code. SIGHUP reloads the token; it
-/// ends a server without a token.
+/// Runs the server until SIGTERM or SIGINT and returns the exit code. SIGHUP reloads the token;
+/// SIGHUP ends a server that has no token.
 int run_serve(const ServeOptions& options);
 
 }  // namespace millrace

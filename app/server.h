@@ -29,8 +29,9 @@ class Server {
   static Result<std::unique_ptr<Server>> start(ServerSettings settings, Descriptor address,
                                                JqLauncher launcher);
 
-  /// Stops in order: it accepts no more requests and no more events, then sends messages of
-  /// committed batches for at most two seconds; the rest is sent after the next start.
+  /// Stops the server in order: first it accepts no more requests and no more events, then it sends
+  /// messages of committed batches for at most two seconds; messages that are left are sent after
+  /// the next start.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -47,7 +48,7 @@ class Server {
   Server(std::unique_ptr<ProcessParts> process, std::unique_ptr<RunningEngine> engine);
 
   std::unique_ptr<ProcessParts> process_;
-  std::unique_ptr<RunningEngine> engine_;  ///< destroyed before the parts that it uses
+  std::unique_ptr<RunningEngine> engine_;  ///< destroyed before process_, which it uses
 };
 
 }  // namespace millrace

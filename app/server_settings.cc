@@ -19,7 +19,7 @@ Json describe(const StreamSettings& stream) {
   return made;
 }
 
-/// The settings with which missing streams are created; an existing stream may have others.
+/// The settings with which missing streams are created; an existing stream may have other settings.
 Json describe(const StreamOptions& options, const std::string& domain) {
   Json streams = {{"prefix", options.prefix},
                   {"replicas", options.replicas},

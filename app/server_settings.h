@@ -19,15 +19,16 @@ struct ServerSettings {
   std::string token_file;      ///< file with the token that callers need; empty: no token is needed
   ConnectionSettings nats;
   StreamOptions streams;
-  bool take_over = false;  ///< OwnerSettings
+  bool take_over = false;  ///< see OwnerSettings::take_over
   /// Called on a separate thread when another process owns the streams; this process must then end.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
-  std::filesystem::path secret_key_file;  ///< EnvironmentOptions::key_file
-  std::string container_runtime;          ///< ContainerSettings::runtime
+  std::filesystem::path secret_key_file;  ///< see EnvironmentOptions::key_file
+  std::string container_runtime;          ///< see ContainerSettings::runtime
   ServerBounds bounds;
 };
 
-/// The settings as JSON: {"version","data","nats","streams","limits"}, without logins.
+/// The settings as JSON: {"version","data","nats","streams","limits"}, without the user names and
+/// passwords in URLs.
 Json describe(const ServerSettings& settings);
 
 }  // namespace millrace

@@ -16,11 +16,12 @@
 namespace millrace {
 namespace {
 
-/// How long to wait for the result of an evaluation; longer than a jq worker may take for one.
+/// How long to wait for the result of an evaluation; longer than a jq worker may take for one
+/// evaluation.
 constexpr std::chrono::seconds kEvaluationTime(60);
 
-/// An evaluator that waits for the result within the call, so that no time of the scenario passes
-/// and every run is the same.
+/// An evaluator that waits for the result within the call, so that the scenario's clock does not
+/// advance meanwhile and a scenario always has the same result.
 Evaluator waiting_for(JqPool& worker) {
   return [&worker](const Evaluation& evaluation, const auto& done) {
     const auto answer = std::make_shared<std::promise<EvaluationResult>>();
@@ -49,7 +50,8 @@ Fallible<std::vector<std::filesystem::path>> files_in(const std::vector<std::str
 }  // namespace
 
 Ended test_workflows(Console& console, const TestOptions& options) {
-  const EndSignals signals;  // before the worker's thread
+  // Created before any thread starts, so that all threads inherit the blocked signals.
+  const EndSignals signals;
   const Result<JqPool*> worker = own_jq_workers();
   if (!worker) return give_up(ExitCode::kFailed, worker.error().code, worker.error().message);
   log_to_stderr();

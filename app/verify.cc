@@ -57,8 +57,9 @@ class Progress {
 /// A server that does not report its folder within this time is suspended or hangs.
 constexpr std::chrono::seconds kFirstAnswer(5);
 
-/// Asks the server that uses the folder `data` for the check; `locked` names the process that uses
-/// it. Exit kUnreachable: the server did not answer; kConflict: the server uses another folder.
+/// Asks the server that uses the folder `data` for the check; `locked` is the error that names the
+/// process which uses the folder. Exit kUnreachable: the server did not answer; kConflict: the
+/// server uses another folder.
 Fallible<Json> ask_owner(Session& session, const std::string& data, const Error& locked) {
   session.console.err << fmt::format("{} is in use: asking its server for the check\n", data)
                       << std::flush;
@@ -82,7 +83,8 @@ Fallible<Json> ask_owner(Session& session, const std::string& data, const Error&
   return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
 }
 
-/// Checks the store in this process. Returns {"report": …} or {"code", "message"} as JSON text.
+/// Checks the store in this process. Returns {"report": …}, or {"code", "message"} if the store
+/// cannot be checked, as JSON text.
 std::string check_here(Session& session, const VerifyOptions& options) {
   Progress progress(session.console, session.console.err_is_terminal);
   StoreCheckOptions checks = store_check_options();

@@ -67,7 +67,7 @@ void WorkflowFolder::apply_changes() {
       report_(text.error().message);
     } else if (looks_like_definition(file, *text)) {
       apply(file, *text);
-    } else if (!text->empty()) {  // an empty file is about to be written
+    } else if (!text->empty()) {  // a file is empty while an editor is about to write it
       report_(passed_over(file));
     }
   }

@@ -1,5 +1,5 @@
 // WorkflowFolder: applies the definitions below a folder to a Service, and applies them again when
-// they change, for `millrace dev DIR`. One thread.
+// they change, for `millrace dev DIR`. For one thread only.
 #pragma once
 
 #include <csignal>
@@ -38,7 +38,8 @@ class WorkflowFolder {
   std::filesystem::path folder_;
   Service& service_;
   Report report_;
-  std::map<std::filesystem::path, std::string> seen_;  ///< content or error at the last call
+  /// For each file: its content at the last call, or the error if it could not be read.
+  std::map<std::filesystem::path, std::string> seen_;
 };
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// Attributes: the context attributes of one event, packed into one string. Matching reads nothing
-// else of an event that has no effect, so the value costs one allocation and moves as one pointer.
-// base/event.h has the attributes as separate fields.
+// Attributes: the context attributes of one event, packed into one string. Of an event that matches
+// nothing, only the attributes are read, so an Attributes object takes only one allocation, and a
+// move copies no text. base/event.h has the attributes as separate fields.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // BatchNotes: notes of what a cache changed during the current batch, so that the cache can undo
 // the changes if the batch is lost. The notes of a batch are dropped when the next batch begins; no
-// call clears them. One thread.
+// call clears them. For one thread only.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 
 namespace millrace {
 
-/// Numbers the batches. While there is no current batch (the store is being read) nothing is noted.
+/// Numbers the batches. While there is no current batch (the store is being read), the caches make
+/// no notes.
 class BatchCount {
  public:
-  /// Begins a batch. Notes of the batch before it are no longer valid.
+  /// Begins a batch. The notes of the previous batch are no longer valid.
   void begin() { now_ = ++last_; }
-  /// Ends the current batch; there is none until begin().
+  /// Ends the current batch; until the next begin() there is no current batch.
   void end() { now_ = 0; }
 
-  /// The number of the current batch; 0: there is none.
+  /// The number of the current batch; 0: there is no current batch.
   uint64_t now() const { return now_; }
 
  private:
@@ -39,7 +40,7 @@ class BatchNotes {
     return &notes_;
   }
 
-  /// Moves the notes of the current batch out; the batch has none afterwards.
+  /// Returns the notes of the current batch; afterwards this object has no notes of the batch.
   Notes take() {
     Notes* const notes = now();
     return notes == nullptr ? Notes() : std::exchange(*notes, Notes());

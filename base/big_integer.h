@@ -1,6 +1,7 @@
-// Integers of more than 64 bits ("big integers"). A double would change their digits, so parse_json
-// stores the digits as written, in nlohmann's binary type, which no JSON text produces. Code that
-// tests whether a value is a number, or converts it to a double, must use these functions.
+// Integers of more than 64 bits ("big integers"). A double cannot hold all digits of a big integer,
+// so parse_json stores the digits as written, in nlohmann's binary type, which no JSON text
+// produces. Code that tests whether a value is a number, or converts it to a double, must use the
+// functions of this file.
 #pragma once
 
 #include <charconv>

@@ -18,9 +18,9 @@ constexpr char lower_case(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Whether `c` may begin a name (is_in_name: occur in a name) of jq or another programming
-/// language.
+/// Whether `c` may be the first character of a name in jq or another programming language.
 constexpr bool begins_name(char c) { return is_letter(c) || c == '_'; }
+/// Whether a name in jq or another programming language may have `c` after its first character.
 constexpr bool is_in_name(char c) { return begins_name(c) || is_digit(c); }
 
 /// The text without white space at its beginning and end.

@@ -1,5 +1,5 @@
-// CHECK: stops the process at a bug, in release builds too. It is for conditions that can only be
-// false if this program is wrong. Bad input of any kind is reported by a Result (result.h), never
+// CHECK: stops the process at a bug, in release builds too. CHECK is for conditions that are false
+// only if this program has a bug. Bad input of any kind is reported by a Result (result.h), never
 // by a CHECK.
 #pragma once
 
@@ -15,7 +15,8 @@ namespace millrace {
 
 }  // namespace millrace
 
-/// CHECK(condition) or CHECK(condition, "fmt {}", argument…).
+/// Two forms: CHECK(condition), or with a detail for the message: CHECK(condition, "fmt {}",
+/// argument…).
 #define CHECK(condition, ...)                                                                  \
   do {                                                                                         \
     if (!(condition)) [[unlikely]]                                                             \

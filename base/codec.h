@@ -16,7 +16,7 @@ namespace millrace {
 class Writer {
  public:
   Writer() = default;
-  /// Appends to `bytes`.
+  /// Starts with `bytes`; the written values are appended to these bytes.
   explicit Writer(std::string bytes) : bytes_(std::move(bytes)) {}
 
   void u8(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
@@ -24,22 +24,25 @@ class Writer {
   /// One byte, 0 or 1.
   void boolean(bool value) { u8(value ? 1 : 0); }
 
-  /// Seven bits in each byte, the lowest bits first: one byte for values below 128, at most ten.
+  /// Writes seven bits in each byte, the lowest bits first: one byte for a value below 128, at most
+  /// ten bytes for any value.
   void varint(uint64_t value);
 
-  /// A signed number as a varint that is short near zero: 0, -1, 1, -2, … become 0, 1, 2, 3, …
+  /// Writes a signed number as a varint that is short for numbers near zero: 0, -1, 1, -2, … become
+  /// 0, 1, 2, 3, …
   void zigzag(int64_t value);
 
-  /// Fixed length and big-endian, so that in keys numbers sort in the order of their bytes.
+  /// Fixed length and big-endian, so that keys, which are compared byte by byte, sort in the order
+  /// of their numbers.
   void u32(uint32_t value);
   void u64(uint64_t value);
 
   void id(const std::array<uint8_t, 16>& value);
 
-  /// The length as a varint, followed by the bytes.
+  /// Writes the length as a varint, followed by the bytes.
   void bytes(std::string_view value);
 
-  /// The bytes without a length: for the last part of a key, or a record within a record.
+  /// Writes the bytes without a length: for the last part of a key, or a record within a record.
   void raw(std::string_view value) { bytes_.append(value); }
 
   std::string_view view() const { return bytes_; }
@@ -51,9 +54,10 @@ class Writer {
   std::string bytes_;
 };
 
-/// Reads the bytes that a Writer wrote. It never reads past the end. It fails at the first value
-/// that is cut short or that no Writer produces; from then on every value reads as zero or empty.
-/// Check done() (or ok()) once before using the values.
+/// Reads the bytes that a Writer wrote. A Reader never reads past the end of the bytes. A Reader
+/// fails at the first value that is cut short or that no Writer produces; from then on every value
+/// reads as zero or empty. Before using the values, check done() once; check ok() instead if
+/// further bytes may follow.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes), size_(bytes.size()) {}
@@ -74,12 +78,13 @@ class Reader {
   /// All remaining bytes.
   std::string_view rest();
 
-  /// A varint that holds the number of values that follow, each of at least one byte. It fails if
-  /// fewer bytes are left, so that it is safe to reserve space for the returned number.
+  /// A varint that holds the number of values that follow, each of at least one byte. Fails if
+  /// fewer bytes than values are left, so that it is safe to reserve space for the returned number
+  /// of values.
   size_t count();
 
-  /// Marks the value that was read last as wrong, for errors that only the record type can detect,
-  /// such as an unknown version.
+  /// Marks the value that was read last as wrong, for errors that only the code of a record type
+  /// can detect, such as an unknown version.
   void fail() { fail("a value that this release knows", 1); }
 
   bool ok() const { return ok_; }

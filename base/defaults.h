@@ -15,12 +15,12 @@ inline constexpr uint16_t kNatsPort = 4222;  ///< port of the NATS server
 /// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 
-/// Deduplication window: how long an event is recognised as a duplicate, in the broker's time, and
-/// for how many events.
+/// Deduplication window: how long source and id of an event are remembered, by the broker's
+/// timestamps, and how many events are remembered.
 inline constexpr Duration kDedupeWindow = std::chrono::minutes(10);
 inline constexpr uint64_t kDedupeEvents = 4'000'000;
 
-/// Size of the store, in bytes, from which new work is refused.
+/// Size of the store in bytes; a store that has reached this size refuses new work.
 inline constexpr uint64_t kStoreLimit = uint64_t{1} << 40;
 
 /// Bytes that are held in memory and in the journal before a checkpoint writes them to LMDB.

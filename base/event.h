@@ -1,5 +1,5 @@
 // Event: a CloudEvent (specification 1.0.2) as a plain value, independent of the transport. Only
-// cloudevents/ decodes it from bytes and encodes it to bytes.
+// cloudevents/ decodes an Event from bytes and encodes an Event to bytes.
 #pragma once
 
 #include <cstdint>
@@ -25,27 +25,27 @@ struct Event {
   std::optional<std::string> time;  ///< as received; valid RFC 3339
   std::optional<std::string> datacontenttype;
   std::optional<std::string> dataschema;
-  std::map<std::string, AttributeValue> extensions;  ///< lower-case names; no core attribute
+  std::map<std::string, AttributeValue> extensions;  ///< lower-case names; never a core attribute
 
-  /// The bytes of the data as the binary mode would carry them. For an event in structured mode:
-  /// the JSON text of `data` under a JSON content type, else the string itself or the bytes that
-  /// `data_base64` encodes.
+  /// The data as bytes, as the binary mode carries them. Of an event in structured mode, these are
+  /// the bytes that `data_base64` encodes, or the JSON text of `data`. If `data` is a string and
+  /// the content type is not JSON, these are the characters of the string.
   std::optional<std::string> data;
 
   bool operator==(const Event&) const = default;
 };
 
 /// The canonical string form of a context attribute, core or extension (CloudEvents, "Type System":
-/// `true`, `-7`, text unchanged); nullopt if the event has no such attribute. `specversion` is
-/// "1.0".
+/// `true`, `-7`, text unchanged); nullopt if the event has no such attribute. The form of
+/// `specversion` is always "1.0".
 std::optional<std::string> attribute(const Event& event, std::string_view name);
 
-/// The data as a workflow sees it: valid JSON as that JSON value, other bytes as a Base64 string,
-/// no data as null.
+/// The data as a workflow sees it: valid JSON becomes that JSON value, other bytes become a Base64
+/// string, absent data becomes null.
 Json payload(const Event& event);
 
-/// Whether the data is JSON by its content type: no content type, `*/json` or `*/*+json`.
-/// Parameters are ignored.
+/// Whether the content type means JSON data: it is absent, `*/json` or `*/*+json`. Parameters of
+/// the content type are ignored.
 bool is_json_content_type(const std::optional<std::string>& content_type);
 
 }  // namespace millrace

@@ -19,7 +19,8 @@ std::string_view head(std::string_view text, size_t most) {
   return text.substr(0, size);
 }
 
-/// The length of the first character of the text in bytes; 0 if it cannot be shown.
+/// The length in bytes of the first character of the text; 0 if that character is a control
+/// character or not valid UTF-8.
 size_t character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80) return lead >= ' ' && lead <= '~' ? 1 : 0;

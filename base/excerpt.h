@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// At most the first `most` bytes of the text, cut between two characters, followed by `...` if the
-/// text is longer. Line breaks stay: this is for texts of several lines.
+/// text is longer. Line breaks are kept, because the function is for texts of several lines.
 std::string shorten(std::string_view text, size_t most);
 
 /// Default number of bytes of a value that an error message shows.

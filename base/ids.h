@@ -1,5 +1,6 @@
-// Ids of instances: UUIDs of version 7 (RFC 9562). They sort by creation time, so that the store
-// appends new rows. Nothing here generates random bits: the caller passes them.
+// Ids of instances: UUIDs of version 7 (RFC 9562). Ids sort by creation time, so that the store
+// appends the rows of new instances at the end. Nothing here generates random bits: the caller
+// passes them.
 #pragma once
 
 #include <array>
@@ -20,8 +21,7 @@ struct InstanceId {
   auto operator<=>(const InstanceId&) const = default;
 };
 
-/// A version 7 UUID for that time; `randomness` fills the bits that are not time, version or
-/// variant.
+/// A version 7 UUID for `time`; `randomness` fills the bits that are not time, version or variant.
 InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness);
 
 /// The id in the form `0190b5a4-7c1e-7f2a-8000-0123456789ab`.

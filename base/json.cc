@@ -14,18 +14,20 @@ namespace millrace {
 namespace {
 
 /// The position of a byte order mark or NUL, which no JSON text contains (RFC 8259, sections 2 and
-/// 8.1); npos if there is none. nlohmann skips the mark and reads NUL as the end of the text.
+/// 8.1); npos if there is none. nlohmann skips a byte order mark and takes a NUL for the end of the
+/// text.
 size_t no_json_at(std::string_view text) {
   if (text.starts_with("\xef\xbb\xbf")) return 0;
   return text.find('\0');
 }
 
-/// Bound for text that this program is supposed to have written. A damaged row may nest deeper than
-/// the stack allows. simdjson has the same bound.
+/// The nesting limit for text that this program is supposed to have written. A damaged row may nest
+/// deeper than the stack allows. simdjson has the same limit.
 constexpr size_t kMaxOwnDepth = 1'024;
 
-/// The first byte at which the nesting is deeper than `most`, or npos. It counts the brackets
-/// outside strings, so the result is correct for every text that is JSON.
+/// The first byte at which the nesting is deeper than `most`, or npos if there is none. The
+/// function counts the brackets outside strings, so its result is correct for every text that is
+/// JSON.
 size_t too_deep_at(std::string_view text, size_t most = kMaxJsonDepth) {
   size_t depth = 0;
   bool in_string = false;
@@ -48,9 +50,9 @@ size_t too_deep_at(std::string_view text, size_t most = kMaxJsonDepth) {
   return std::string_view::npos;
 }
 
-// Reading. simdjson parses most texts. nlohmann parses the rest and decides whether it is valid: a
-// text with a mistake, an integer of more than 64 bits, a number beyond a double, a `\u` escape, or
-// a very long text.
+// Reading. simdjson parses most texts. nlohmann parses the following texts and decides whether they
+// are valid: a text with a mistake, with an integer of more than 64 bits, with a number beyond a
+// double's range or with a `\u` escape, and a very long text.
 
 /// How many bytes of a message of nlohmann are shown.
 constexpr size_t kLongestMessage = 240;
@@ -67,7 +69,7 @@ Json to_json(const simdjson::dom::element& element) {
     case element_type::OBJECT: {
       Json::object_t object;
       for (const auto& [key, value] : simdjson::dom::object(element)) {
-        // Texts that this program wrote have sorted keys, so the end is the right position.
+        // Texts that this program wrote have sorted keys, so the end is the right place to insert.
         object.insert_or_assign(object.end(), to_string(key), to_json(value));
       }
       return object;
@@ -132,7 +134,8 @@ std::string_view without_id(std::string_view what) {
 
 // Writing.
 
-/// Whether one of eight characters must be escaped in a JSON string: below 0x20, `"` or `\`.
+/// Whether any of the eight characters from `text` on must be escaped in a JSON string, because it
+/// is below 0x20, `"` or `\`.
 bool has_special(const char* text) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr uint64_t kHighs = kOnes << 7;

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kParsedAtOnce = 4'096;  // bytes
+constexpr size_t kParsedAtOnce = 4'096;  // bytes; a longer stored text is only checked at first
 
 }  // namespace
 

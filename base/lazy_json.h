@@ -1,5 +1,5 @@
 // LazyJson: a JSON value stored as text, as a tree, or both; one form is made from the other only
-// when a caller needs it, so long data that no step reads is never parsed. Copies share their
+// when a caller needs it, and a large text that no step reads is never parsed. Copies share their
 // content; changing one copy does not change the others. Only one thread at a time may use an
 // object; its shared_text() may be passed to other threads.
 #pragma once
@@ -17,7 +17,7 @@ namespace millrace {
 
 class LazyJson {
  public:
-  /// JSON null.
+  /// Constructs JSON null.
   LazyJson() = default;
   LazyJson(Json value);  // NOLINT(google-explicit-constructor)
 
@@ -45,7 +45,8 @@ class LazyJson {
     return text_;
   }
 
-  /// The tree, for changing it in place; copies made before keep the old value.
+  /// The tree, for changes in place; copies of this object that were made before keep the old
+  /// value.
   Json& edit();
 
   bool is_null() const;
@@ -56,7 +57,7 @@ class LazyJson {
   void parse() const;
   void write() const;
 
-  // Both are unset for null.
+  // If neither value_ nor text_ is set, the value is JSON null.
   mutable std::shared_ptr<Json> value_;
   mutable std::shared_ptr<const std::string> text_;
 };

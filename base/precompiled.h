@@ -20,9 +20,9 @@
 #include <fmt/format.h>
 #include <tl/expected.hpp>
 
-// nlohmann defines its literals as plain inline functions. Because of them every unit would
-// instantiate the JSON parser, at half a second each. Here they become templates that nothing
-// calls, which cost nothing.
+// nlohmann defines its literals as plain inline functions. Because of these literals every unit
+// would instantiate the JSON parser, which takes half a second for each unit. The macros below turn
+// the literals into templates that nothing calls, which cost nothing.
 #define JSON_USE_GLOBAL_UDLS 0
 #define _json                               \
   _json(const char*, std::size_t) = delete; \
@@ -36,9 +36,9 @@
 #undef _json
 #undef _json_pointer
 
-// fmt::format_to and every log line use this function; precompiled.cc instantiates it. fmt 9 does
-// not declare the instantiation, so every unit would compile all of the formatting code, including
-// that of floating-point numbers.
+// fmt::format_to and every log line use this function; precompiled.cc instantiates it. fmt 9 has no
+// such declaration; without it every unit would compile all of the formatting code, including that
+// of floating-point numbers.
 extern template void fmt::detail::vformat_to<char>(
     fmt::detail::buffer<char>&, fmt::basic_string_view<char>,
     fmt::basic_format_args<fmt::buffer_context<fmt::type_identity_t<char>>>,

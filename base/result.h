@@ -1,7 +1,7 @@
 // Errors are values. A function that can fail returns Result<T>; its caller either handles the
 // error or returns it with TRY. An error of a workflow (one that a `catch` may match) is data: an
-// Error stored in an Instance, a CallResult or a Raise, to which TRY is never applied. Bugs are
-// CHECKs.
+// Error stored in an Instance, a CallResult or a Raise, to which TRY is never applied. A bug is not
+// an Error: it stops the process (base/check.h).
 #pragma once
 
 #include <string>
@@ -52,7 +52,8 @@ inline tl::unexpected<Error> fail(std::string code, std::string message) {
   return tl::unexpected<Error>(Error{std::move(code), std::move(message)});
 }
 
-/// A failed Result with the same code; the message is prefixed with the place: "loading x.yaml: …".
+/// A failed Result with the code of `error`; its message is `where`, a colon and the message of
+/// `error`: "loading x.yaml: …".
 inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
   error.message.insert(0, std::string(where) + ": ");
   return tl::unexpected<Error>(std::move(error));
@@ -72,6 +73,7 @@ inline tl::unexpected<Error> fail_in(std::string_view where, Error error) {
 // NOLINTEND(bugprone-macro-parentheses)
 
 /// The value of a Result; on an error the enclosing function returns that error. At this early
-/// return g++ does not destroy temporaries that the same expression has already built. So no other
-/// argument beside a TRY may allocate: put such a TRY into a statement of its own before.
+/// return g++ does not destroy temporaries that the same expression has already built. So if an
+/// argument of a call is a TRY, no other argument of that call may allocate; if one does, put the
+/// TRY into a separate statement before the call.
 #define TRY(expression) MILLRACE_TRY(MILLRACE_JOIN(try_result_, __COUNTER__), expression)

@@ -9,9 +9,9 @@
 namespace millrace {
 
 /// The candidate nearest to `given` by Damerau–Levenshtein distance, ignoring case; nullopt if none
-/// is near enough. The distance may be 1 for names of up to 3 bytes, 2 for names of up to 8, else a
-/// third of the length of the longer name. The first of equally near candidates wins. Names longer
-/// than 64 bytes are not compared.
+/// is near enough. The distance may be at most 1 if the longer name has up to 3 bytes, 2 if it has
+/// up to 8 bytes, else a third of the length of the longer name. The first of equally near
+/// candidates wins. Names longer than 64 bytes are not compared.
 std::optional<std::string> nearest_name(std::string_view given,
                                         const std::vector<std::string_view>& candidates);
 

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono;
 
 /// Removes exactly `digits` decimal digits from the front of `text` and returns their value; -1 if
-/// the text does not begin with that many.
+/// the text does not begin with `digits` digits.
 int take_number(std::string_view& text, size_t digits) {
   if (text.size() < digits) return -1;
   int value = 0;

@@ -24,8 +24,8 @@ constexpr const char* kVerb = "--bare-loop";
 constexpr size_t kMostInBatch = 1024;
 
 /// Sizes of the engine's rows in bytes (docs/FORMATS.md), without the data of events: the head of
-/// an instance, the history records of its start and of its end, and the frame of a message in the
-/// outbox.
+/// an instance, the history records of its start and of its end, and the outbox row of a message
+/// without the data of its event.
 constexpr size_t kHeadBytes = 80;
 constexpr size_t kStartedBytes = 140;
 constexpr size_t kEndedBytes = 220;

@@ -1,7 +1,8 @@
-// BareLoop: a program that does the work of a lifecycle without an engine. It pulls events, reads
-// the two attributes that matter, writes rows of the same sizes to LMDB in one synced commit for
-// each batch, publishes, and applies acknowledgements with the next commit. Its one workflow is
-// part of its code. Its rate is the limit that an engine can approach.
+// BareLoop: a program that does the work of a lifecycle (lifecycles.h) without an engine. The loop
+// pulls events, reads the two attributes that matter, writes rows of the same sizes to LMDB in one
+// synced commit for each batch, publishes, and applies acknowledgements with the next commit. The
+// one workflow of the loop is part of the program's code. The number of lifecycles that the loop
+// runs in a second is the limit that an engine can approach.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,7 @@ namespace millrace {
 /// Runs the loop in a separate process.
 class BareLoop {
  public:
-  /// Starts the process, which creates the stream. Returns once the process reads the stream.
+  /// Starts the process, which creates the event stream. Returns once the process reads the stream.
   BareLoop(const std::filesystem::path& folder, const std::string& nats_url);
   ~BareLoop();
   BareLoop(const BareLoop&) = delete;
@@ -26,7 +27,7 @@ class BareLoop {
   LaunchedProcess process_;
 };
 
-/// Runs the loop, and does not return, if the arguments are those of BareLoop's process. Otherwise
+/// If the arguments are those of BareLoop's process, runs the loop and does not return. Otherwise
 /// returns at once.
 void run_if_bare_loop(int argc, char** argv);
 

@@ -1,7 +1,7 @@
 // Compares the lifecycles of this millrace with those of another millrace program, which
-// MILLRACE_BENCH_BESIDE names. Both servers run at the same time, each with its own broker, and get
-// short loads in turns. So a machine whose speed changes from minute to minute has the same speed
-// for both loads of a pair.
+// MILLRACE_BENCH_BESIDE names. Servers of both programs run at the same time, each with its own
+// broker, and get short loads in turns. So a machine whose speed changes from minute to minute has
+// the same speed for both loads of a pair.
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -21,7 +21,7 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kPairs = 40;  // MILLRACE_BENCH_PAIRS sets another number
+constexpr size_t kPairs = 40;  // pairs of loads; MILLRACE_BENCH_PAIRS sets another number
 
 size_t pairs() {
   const char* const text = std::getenv("MILLRACE_BENCH_PAIRS");
@@ -66,7 +66,7 @@ std::string summary(const std::vector<double>& samples) {
 }
 
 void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) {
-  ours.run(in_flight, count);  // a first run is slower
+  ours.run(in_flight, count);  // not counted: the first load on a server is slower
   other.run(in_flight, count);
   std::vector<double> rates;
   std::vector<double> costs;

@@ -1,5 +1,5 @@
-// Measures the engine thread alone: the cost of a durable lifecycle, and the cost of reading an
-// event.
+// Measures the processor time of the engine thread for a durable lifecycle, and the time for
+// reading an event.
 #include <fmt/format.h>
 
 #include "base/check.h"

@@ -1,6 +1,7 @@
-// EngineRig: the real processor on a real store, in this process. The benchmark calls each turn,
-// and a fake broker accepts every message at once. It measures the engine thread alone, in
-// processor time, which includes neither waits for the disk nor other threads.
+// EngineRig: the server's Processor on a real store, in this process. The benchmark calls each turn
+// of the Processor, and a fake broker accepts every message at once. The rig measures the work of
+// the engine thread alone, in processor time, which includes neither waits for the disk nor other
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ double thread_seconds();
 
 class EngineRig {
  public:
-  /// Uses a new folder beside this program, which the destructor deletes.
+  /// Creates a data folder beside this program. The destructor deletes the folder.
   EngineRig();
   ~EngineRig();
   EngineRig(const EngineRig&) = delete;
@@ -31,14 +32,16 @@ class EngineRig {
 
   void apply(const std::string& workflow_text);
 
-  /// Appends a structured event to the stream.
+  /// Appends an event in the JSON format to the event stream. The event has `key` as an attribute
+  /// and in its data.
   void add(std::string_view type, const std::string& id, const std::string& key);
-  /// Appends the messages that the engine has published to the stream, and acknowledges them.
+  /// Appends the messages that the engine has published to the event stream, and acknowledges them
+  /// to the engine.
   void add_echoes();
 
-  /// Runs one turn with all events that were added.
+  /// Runs one turn of the engine with all events that were added.
   void turn();
-  /// Runs turns until no work is left; acknowledges what the engine publishes.
+  /// Runs turns until no work is left, and acknowledges the messages that the engine publishes.
   void run_until_idle();
 
   /// Advances the clock, which otherwise stands still.
@@ -78,7 +81,7 @@ class EngineRig {
   ScratchFolder folder_ = make_run_folder();
   RigClock clock_;
   Echo echo_;
-  TaskRouter no_runner_;  // no workflow of a benchmark with this rig calls a service
+  TaskRouter no_runner_;  // no workflow that runs on an EngineRig calls a service
   NoWebhooks webhooks_;
   Metrics metrics_;
   StartedTasks started_tasks_;

@@ -31,7 +31,8 @@ Json order() {
   return order;
 }
 
-/// Calls a second, in the best of several runs: other processes may slow the machine down.
+/// How often `body` can be called in a second: the best of several measurements, because other
+/// processes may slow the machine down.
 template <class Body>
 double rate(size_t count, const Body& body) {
   double best = 0;

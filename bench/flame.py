@@ -16,7 +16,7 @@ LEAST_SHARE = 0.001
 
 
 def read_stacks(lines):
-    """Yields (thread, frames from the outermost in) for each sample."""
+    """Yields (thread, frames), the outermost frame first, for each sample."""
     thread, frames = None, []
     for line in lines:
         if not line.strip():

@@ -96,7 +96,8 @@ double MillraceProcess::start() {
     const size_t at = text.find("on port ");
     if (at != std::string::npos) port_ = std::atoi(text.c_str() + at + 8);
   }
-  // Copies the rest of its log to standard error, so that the process never blocks on a full pipe.
+  // Copies the further log of the process to standard error, so that the process never blocks on a
+  // full pipe.
   std::thread([fd = log[0]] {
     std::array<char, 4096> buffer;
     for (ssize_t size; (size = read(fd, buffer.data(), buffer.size())) > 0;) {

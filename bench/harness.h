@@ -39,21 +39,22 @@ double processor_seconds(int pid);
 /// The memory that this process has allocated and not freed, in bytes.
 size_t heap_bytes();
 
-/// The value below which the fraction `part` of the samples lies.
+/// The value below which a fraction of the samples lies; `part` is the fraction, from 0 to 1.
 double percentile(std::vector<double> samples, double part);
 
 /// Runs `millrace serve` as a child process on a data folder.
 class MillraceProcess {
  public:
-  /// `options` are added to the command line of the process. An empty `program` stands for the one
-  /// in the same build folder.
+  /// `options` are added to the command line of the process. An empty `program` means the program
+  /// `millrace` of the same build folder.
   MillraceProcess(std::filesystem::path data, std::string nats_url,
                   std::vector<std::string> options = {}, std::filesystem::path program = {});
   ~MillraceProcess();
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
 
-  /// Starts the process, waits until it is ready, and returns how long that took, in seconds.
+  /// Starts the process, waits until the server is ready, and returns the time until then, in
+  /// seconds.
   double start();
   /// Ends the process with SIGKILL.
   void kill();
@@ -106,14 +107,15 @@ inline constexpr const char* kBenchSubject = "millrace.events.default.bench";
 
 /// A structured event of about 512 bytes.
 std::string event_text(std::string_view type, std::string_view id, std::string_view key);
-/// A structured event of about 500 bytes that also has the key in its data.
+/// A structured event of about 500 bytes that has `key` as an attribute and in its data.
 std::string with_key(std::string_view type, std::string_view id, std::string_view key);
 
-/// Makes a folder beside this program, so that it is on the measured disk and not in a memory file
-/// system. It is deleted with the returned owner.
+/// Makes a folder beside this program, so that the folder is on the measured disk and not in a
+/// memory file system. The destructor of the result deletes the folder.
 ScratchFolder make_run_folder();
 
-/// A private broker and a folder for all files; the destructor ends the one and deletes the other.
+/// A private broker and a folder for all files. The destructor ends the broker and deletes the
+/// folder.
 struct Site {
   Site();
   const std::filesystem::path& folder() const { return run.path(); }
@@ -122,7 +124,7 @@ struct Site {
   std::unique_ptr<DevServer> broker;
 };
 
-/// Prints one row of the table of results.
+/// Prints one line of the table of results: what was measured, the figure, and the comparison.
 void row(std::string_view what, std::string_view figure, std::string_view beside = "");
 
 }  // namespace millrace

@@ -62,7 +62,7 @@ class Load {
   }
 
  private:
-  // These functions are called with the lock held, except hear(), which takes it.
+  // The functions below are called with lock_ held, except hear(), which takes lock_.
 
   std::string key(size_t number) const {
     return fmt::format("{}-{}-{}", plan_.workflow, plan_.run, number);
@@ -76,7 +76,7 @@ class Load {
     const std::string its = key(number);
     client_.publish(kBenchSubject, with_key(plan_.workflow + ".go", "g" + its, its));
   }
-  /// Starts an instance and wakes a random one of the waiting instances, which may be the same.
+  /// Starts an instance and wakes a random waiting instance, possibly the new one.
   void go_on() {
     waiting_.push_back(started_);
     start();
@@ -104,7 +104,7 @@ class Load {
   size_t started_ = 0;
   size_t woken_ = 0;
   std::minstd_rand random_;
-  WireClient client_;  // last: its thread uses the others
+  WireClient client_;  // the last member, because its thread uses the other members
 };
 
 void lifecycle(size_t in_flight, size_t count) {

@@ -1,5 +1,5 @@
 // Lifecycles through a broker: one event starts an instance, a second event wakes it, and the
-// instance generates a third one.
+// instance generates a third event.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace millrace {
 struct Lifecycles {
   double seconds = 0;
   std::vector<double> each;  ///< time of each lifecycle, in milliseconds
-  /// Processor time of one lifecycle, in microseconds: in the process of the engine, in the broker,
-  /// and in this process, which generates the load.
+  /// Processor time of one lifecycle, in microseconds: in the process that runs the instances, in
+  /// the broker, and in this process, which generates the load.
   double engine_cost = 0;
   double broker_cost = 0;
   double load_cost = 0;
@@ -32,17 +32,17 @@ struct LifecyclePlan {
   std::string run = "k";  ///< begins each key, so that two measurements use different keys
   size_t in_flight = 1;
   size_t count = 0;
-  /// Number of instances that are started first and wait. After that, each start wakes a random
-  /// waiting instance.
+  /// The number of instances that are started before the measurement and wait. During the
+  /// measurement, each start of an instance also wakes a random waiting instance.
   size_t waiting = 0;
-  std::function<void()> filled;  ///< called once these instances wait; may be empty
+  std::function<void()> filled;  ///< called once `waiting` instances wait; may be empty
 };
 
 /// Keeps `in_flight` lifecycles in flight until `count` of them have ended. `engine` is the id of
-/// the process that runs them.
+/// the process that runs the instances.
 Lifecycles run_lifecycles(const Site& site, int engine, const LifecyclePlan& plan);
 
-/// Prints the rows of a run, with the results of the bare loop as the comparison.
+/// Prints the lines of a measurement, with the results of the bare loop as the comparison.
 void print(std::string_view what, const Lifecycles& took, const Lifecycles& bare);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Measures how fast the listeners that an event matches are found.
+// Measures how fast the router finds the listeners that an event matches.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kType = "com.example.order.paid";
 constexpr size_t kDigits = 14;
 
-/// 20 bytes, like the number of an order.
+/// An attribute value of 20 bytes, like the number of an order.
 std::string order_id(uint64_t number) { return fmt::format("order-{:014}", number); }
 
 EventFilter waits_for(Predicate::Kind kind, std::string text) {
@@ -37,8 +37,9 @@ EventFilter waits_for_order(uint64_t number) {
   return waits_for(Predicate::Kind::kEquals, order_id(number));
 }
 
-/// Messages of one size, each with a random order out of `orders`. Each message overwrites the
-/// message before it, like messages from a socket, so that its bytes are in the processor's cache.
+/// Messages of one size, each with a random order out of `orders`. Each message is made in the
+/// memory of the message before it, like messages from a socket, so that the bytes of the message
+/// are in the processor's cache.
 class Messages {
  public:
   Messages(size_t bytes, uint64_t orders) : orders_(orders) {
@@ -51,7 +52,7 @@ class Messages {
     digits_at_ = text_.find(order_id(0)) + order_id(0).size() - kDigits;
   }
 
-  /// Makes the next message, in the memory of the last one.
+  /// Makes the next message, in the memory of the previous message.
   NatsMessage& next() {
     message_.data.assign(text_);
     uint64_t order = random_() % orders_;
@@ -69,8 +70,8 @@ class Messages {
   NatsMessage message_;
 };
 
-/// The processor time of one round of `work`, in seconds: the best of many short runs, since other
-/// processes use this machine too.
+/// The processor time of one call of `work`, in seconds: the best of many short measurements,
+/// because other processes use this machine, too.
 double cost_of(size_t rounds, const std::function<void()>& work) {
   const auto now = [] {
     timespec time{};
@@ -105,8 +106,8 @@ double match_messages(Matcher& matcher, const Messages& messages, size_t rounds)
   });
 }
 
-/// The cost of the least possible work, in seconds: reads two attributes with simdjson and looks
-/// them up in one hash table.
+/// The cost of the least possible work for one message, in seconds: reads two attributes with
+/// simdjson and looks them up in one hash table.
 double bare_loop(const Messages& messages, uint64_t listeners, size_t rounds) {
   std::unordered_map<std::string, uint64_t> table;
   for (uint64_t i = 0; i < listeners; ++i) table.emplace(kType + order_id(i), i);
@@ -155,8 +156,8 @@ void equalities() {
       fmt::format("{:.0f}/s", 1 / match_messages(naive, Messages(264, 1'000), 20)));
 }
 
-/// The filter of listener `number`. Of ten listeners, seven test an equality, two a pattern that is
-/// their own literal text, and one a pattern that is one of 50 regular expressions.
+/// The filter of listener `number`. Of ten listeners, seven compare a text for equality, two match
+/// a pattern that is the literal text of an order, and one matches one of 50 regular expressions.
 EventFilter mixed(uint64_t number) {
   const std::string id = order_id(number);
   switch (number % 10) {
@@ -172,7 +173,8 @@ EventFilter mixed(uint64_t number) {
   }
 }
 
-/// The cost of a linear matcher, in seconds for each event: it runs a list of regular expressions.
+/// The cost of a linear matcher, in seconds for each event: the matcher tries the regular
+/// expressions of all listeners in turn.
 double linear_scan(size_t listeners) {
   RE2::Options options;
   options.set_max_mem(64 << 10);

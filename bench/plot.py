@@ -4,7 +4,7 @@
     ./dev bench > table.md
     bench/plot.py docs/performance < table.md
 
-Writes lifecycles.svg, latency.svg and matching.svg into that folder.
+Writes lifecycles.svg, latency.svg and matching.svg into the folder that the argument names.
 """
 import html
 import re
@@ -29,7 +29,7 @@ def number(pattern, text):
 
 
 def bars(title, unit, series, groups):
-    """A chart of horizontal bars; a group is (label, values) with one value, or None, for each series."""
+    """Returns a chart of horizontal bars as SVG; a group is (label, values) with a value, or None, for each series."""
     most = max(value for _, values in groups for value in values if value is not None)
     scale = (WIDTH - LABELS - 140) / most
     drawn = [(label, [(i, v) for i, v in enumerate(values) if v is not None]) for label, values in groups]

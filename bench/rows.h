@@ -1,5 +1,5 @@
-// The benchmarks. Each function measures one subject and prints its rows of the table (harness.h,
-// row).
+// The benchmarks. Each function measures one subject and prints the lines for it in the table of
+// results (harness.h, row()).
 #pragma once
 
 namespace millrace {
@@ -8,7 +8,7 @@ void matching();     ///< the listeners that an event matches
 void unmatched();    ///< events that match nothing
 void engine_path();  ///< the cost of a lifecycle on the engine thread
 void lifecycles();   ///< start, wait, wake, end, through a broker
-void beside();       ///< lifecycles on two millrace programs in turns
+void beside();       ///< lifecycles on this millrace and on another one, in turns
 void store();        ///< commits, compared with LMDB alone
 void timer_wheel();  ///< a million timers in memory
 void expressions();  ///< the fast lane, libjq, a jq worker

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints how the time of a run divides into stages, from the output of `perf script`.
+"""Prints how the time of a benchmark divides into stages, from the output of `perf script`.
 
     perf record -e cpu-clock -F 1999 -g -a -- sleep 5
     perf script | bench/stages.py RATE > stages.md
 
-RATE is the number of lifecycles a second in the run. A sample is counted for its thread and, in a
-thread with stages, for the first stage that has a function on the stack of the sample.
+RATE is the number of lifecycles a second in that benchmark. A sample is counted for its thread and,
+in a thread with stages, for the first stage that has a function on the stack of the sample.
 """
 import sys
 from collections import Counter
@@ -13,7 +13,7 @@ from collections import Counter
 from flame import read_stacks
 
 # The stages of a thread, with their functions. Inner functions stand before the functions that call
-# them, since the first match counts.
+# them, because the first stage with a function on the stack counts.
 STAGES = {
     "engine": [
         ("journal: sync and write", ["fdatasync", "__libc_pwrite"]),

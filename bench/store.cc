@@ -1,6 +1,6 @@
-// Measures commits, and the checkpoint that they leave to be done. Writes batches of rows through
-// the store, and the same rows directly to LMDB with one synced transaction for each batch, in one
-// run.
+// Measures commits of batches of rows to the store, and the checkpoint of these rows. The
+// comparison, in the same run, writes the same rows directly to LMDB, with one synced transaction
+// for each batch.
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kRowsInABatch = 100;
 constexpr size_t kRowBytes = 700;
 
-/// 20 bytes, like the key of an instance.
+/// A key of 20 bytes, like the key of an instance's row.
 std::string key_of_row(uint64_t number) { return fmt::format("{:020}", number); }
 
 template <class T>
@@ -39,7 +39,7 @@ using Batch = std::function<WriteSet(uint64_t n)>;
 
 struct Took {
   double seconds = 0;
-  std::vector<double> each;  ///< milliseconds
+  std::vector<double> each;  ///< time of each batch, in milliseconds
 };
 
 Took run(uint64_t batches, const Batch& batch, const Commit& commit) {

@@ -1,5 +1,5 @@
-// Measures tasks over NATS: each instance has one action, which one of four workers runs. The
-// comparison is the same queue without millrace.
+// Measures tasks over NATS: each instance has one action, whose task one of four workers runs. The
+// comparison is the same queue with workers, but without millrace.
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -37,7 +37,8 @@ states:
   event: {type: outside.done, source: bench, data: jq(.return)}
 )";
 
-/// A worker that requests kAskedAhead tasks in advance and answers each with its input.
+/// A worker that requests kAskedAhead tasks in advance and answers each task with the input of the
+/// task.
 class Worker {
  public:
   Worker(const std::string& url, std::string consumer)
@@ -71,7 +72,7 @@ class Worker {
                              natsMsg_GetDataLength(message));
       natsConnection_PublishString(connection, natsMsg_GetReply(message), "+ACK");
     }
-    // A message without this header is not a task; it ends all open requests.
+    // A message without the header `Millrace-Reply` is not a task: it ends all open requests.
     taken_ = answer == nullptr ? kAskedAhead : taken_ + 1;
     if (taken_ < kAskedAhead / 2) return;
     ask(taken_);
@@ -103,7 +104,7 @@ std::string start_event(size_t number) {
                      number, number, std::string(300, 'x'));
 }
 
-/// Keeps kInFlight instances in flight until all have ended.
+/// Starts all instances, at most kInFlight in flight at a time, and waits until all have ended.
 class Load {
  public:
   Load(const std::string& url, size_t count)
@@ -142,7 +143,7 @@ class Load {
   std::vector<Stopwatch> began_;
   std::vector<double> took_;
   size_t started_ = 0;
-  WireClient client_;  // last: its thread uses the others
+  WireClient client_;  // the last member, because its thread uses the other members
 };
 
 std::deque<std::unique_ptr<Worker>> workers(const std::string& url, const std::string& consumer) {
@@ -151,7 +152,8 @@ std::deque<std::unique_ptr<Worker>> workers(const std::string& url, const std::s
   return all;
 }
 
-/// Tasks a second through streams of the same kind, with workers but without millrace.
+/// The number of tasks a second through the same kinds of streams and workers, but without
+/// millrace.
 double bare_queue() {
   const Site site;
   PlainClient client(site.broker->url());

@@ -1,5 +1,5 @@
-// Measures the timer wheel with a million timers. The comparison is a std::multimap with the same
-// functions.
+// Measures the timer wheel with a million timers. The comparison is a std::multimap behind the same
+// interface.
 #include <map>
 #include <random>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kPending = 1'000'000;
 constexpr size_t kReplaced = 1'000'000;
 constexpr int64_t kSpan = 3'600'000;  // an hour, in milliseconds
-constexpr int64_t kTurn = 10;         // one batch takes 10 ms
+constexpr int64_t kTurn = 10;         // the time of one batch, in milliseconds
 
 /// A multimap with the interface of the wheel.
 class Ordered {
@@ -40,9 +40,9 @@ class Ordered {
 
 struct Figures {
   double armed = 0;     ///< timers a second
-  double replaced = 0;  ///< timers a second, each cancelled and armed again
+  double replaced = 0;  ///< timers a second that are cancelled and armed again
   double fired = 0;     ///< timers a second
-  double bytes = 0;     ///< of memory for each timer
+  double bytes = 0;     ///< bytes of memory for each timer
 };
 
 template <class Timers>
@@ -80,7 +80,7 @@ Figures measure() {
   return figures;
 }
 
-/// The best result of several runs, for each figure.
+/// For each figure, the best result of several measurements.
 template <class Timers>
 Figures best() {
   Figures best;

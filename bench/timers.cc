@@ -23,8 +23,8 @@ TimePoint wall_clock() {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
-/// Delayed events, the simplest durable timers: each is a row of the store and a timer of the
-/// wheel.
+/// Delayed events, the simplest durable timers: each delayed event is a row of the store and a
+/// timer in the timer wheel.
 class DurableTimers {
  public:
   DurableTimers() {
@@ -34,7 +34,8 @@ class DurableTimers {
     tx_.emplace(*environment_);
   }
 
-  /// Arms `count` timers in one batch: the first is due at `first`, each next one `apart` later.
+  /// Arms `count` timers in one batch: the first timer is due at `first`, each further timer
+  /// `apart` later.
   void arm(size_t count, TimePoint first, std::chrono::duration<double, std::milli> apart) {
     for (size_t i = 0; i < count; ++i) {
       const TimePoint at =
@@ -45,7 +46,7 @@ class DurableTimers {
     commit();
   }
 
-  /// Fires the timers that are due at `now`, at most kBatch in a batch, and returns them.
+  /// Fires all timers that are due at `now`, in batches of at most kBatch, and returns them.
   const std::vector<TimerInput>& fire(TimePoint now) {
     due_.clear();
     waiting_.advance(now, due_);
@@ -121,7 +122,7 @@ void punctual() {
       "never early (checked)");
 }
 
-/// Timeouts that `catch` handles, each with a generated event.
+/// Measures timeouts that a `catch` handles. After each timeout the instance generates an event.
 void caught() {
   constexpr size_t kCount = 10'000;
   EngineRig rig;
@@ -141,7 +142,8 @@ void caught() {
       fmt::format("{:.0f}/s", kCount / seconds));
 }
 
-/// Groups of an eventsAnd start: opened by a first event, then completed or expired.
+/// Measures groups of an eventsAnd start: a first event opens a group; then a second event
+/// completes the group, or the lifespan of the first event ends.
 void groups() {
   constexpr size_t kCount = 1'000'000;
   EngineRig rig;

@@ -21,7 +21,7 @@ void publish_all(const std::string& url) {
   }
 }
 
-/// Pulls messages and drops them unread: the limit for reading events.
+/// Pulls messages and drops them unread. The rate of this loop is the limit for reading events.
 class RawPull {
  public:
   explicit RawPull(const std::string& url) : connection_(Connection::open({.servers = {url}})) {

@@ -1,5 +1,5 @@
 // Measures many waiting instances: the cost of waking one of them, their memory and disk space, and
-// the time until the server is ready after it was killed.
+// the time until the server is ready again after a kill.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -64,7 +64,8 @@ void among(size_t waiting) {
   }
   const Site site;
   const auto data = site.folder() / "data";
-  // A short deduplication window, so that the memory measured is that of the waiting instances.
+  // The deduplication window is short, so that the measured memory is that of the waiting instances
+  // only.
   MillraceProcess process(data, site.broker->url(), {"--dedupe-window", "1s"});
   process.start();
   process.apply(kLifecycle, "life");

@@ -99,7 +99,8 @@ void WireClient::read() {
   }
 }
 
-/// Handles the complete protocol messages at the start of `bytes`; returns their number of bytes.
+/// Handles the complete protocol messages at the start of `bytes`; returns the number of bytes of
+/// these messages.
 size_t WireClient::take(std::string_view bytes) {
   size_t taken = 0;
   while (true) {

@@ -1,7 +1,7 @@
 // WireClient: a NATS client that uses as little processor time as possible, so that generating and
-// receiving the load does not slow down the measured processes. It uses the text protocol on a
-// blocking socket, without headers and JetStream, and one thread that reads. Errors end the
-// program.
+// receiving the load does not slow down the measured processes. A WireClient speaks the text
+// protocol of NATS, without headers and JetStream, on a blocking socket that one thread reads.
+// Errors end the program.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,9 @@ namespace millrace {
 
 class WireClient {
  public:
-  /// Called with the data of each message that was read, and with an empty view after each read:
-  /// then the callee should flush() the messages that it has published. Runs on the reading thread.
+  /// Called with the data of each message that was read, and with an empty string_view after each
+  /// read of the socket, so that the callee can flush() the messages that it has published. Called
+  /// on the reading thread.
   using Heard = std::function<void(std::string_view data)>;
 
   /// Connects, and subscribes if `subject` is not empty. `url` is nats://IPV4:PORT.

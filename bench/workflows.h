@@ -4,7 +4,7 @@
 namespace millrace {
 
 /// A lifecycle: one event starts the instance, a second event wakes it, and it generates a third
-/// one.
+/// event.
 inline constexpr const char* kLifecycle = R"(
 id: life
 start:
@@ -102,7 +102,7 @@ states:
       source: bench
 )";
 
-/// A workflow that starts by a group of two events with the same key.
+/// A workflow that a group of two events with the same key starts (eventsAnd).
 inline constexpr const char* kPair = R"(
 id: pair
 start:

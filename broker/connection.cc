@@ -24,12 +24,13 @@
 namespace millrace {
 namespace {
 
-constexpr int64_t kLongestRemakeMillis = 2'000;  // between two attempts to create a new connection
+constexpr int64_t kLongestRemakeMillis = 2'000;  // the wait before a closed connection is replaced
 constexpr int64_t kRoundTripMillis = 1'000;
 constexpr Duration kFirstAttempt{100};
 constexpr Duration kLastAttempt{10'000};
 
-/// Limit for one connection. NATS reports a violation for each message to a forbidden subject.
+/// How many missing permissions one Connection logs at most. NATS reports a violation for each
+/// message to a forbidden subject.
 constexpr size_t kMostViolationsLogged = 16;
 constexpr std::string_view kGrantIt =
     "give the user that permission (docs/nats.md, \"Permissions\")";
@@ -51,15 +52,16 @@ struct Connection::Impl {
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
-  bool connected = false;  ///< to the server, whether it is allowed or not
+  bool connected = false;  ///< to the server, whether or not its use is allowed
   std::atomic<SteadyTime> allowed_until;
   bool closed = false;  ///< nats.c has closed `handle` and makes no more callbacks
   bool stopping = false;
   std::string complaint;
-  std::string reason;  ///< why it is not connected, as a sentence; empty: not known yet
+  std::string reason;  ///< why no server is connected, as a sentence; empty: not known yet
   size_t violations_logged = 0;
   std::shared_ptr<natsConnection> handle;
-  std::vector<NatsSubscriptionHandle> retired;  ///< freed once the read loop can no longer use them
+  /// Ended subscriptions, which are freed once nats.c can no longer use them.
+  std::vector<NatsSubscriptionHandle> retired;
 
   std::mutex watchers_mutex;  ///< held while watchers are called, so unwatch() waits for them
   std::map<uint64_t, std::function<void(LinkChange)>> watchers;
@@ -67,7 +69,8 @@ struct Connection::Impl {
 
   std::thread keeper;
 
-  /// All options of the connection: those of the settings, and the callbacks of nats.c into this.
+  /// All options of the connection: those of the settings, and the callbacks by which nats.c calls
+  /// this object.
   Result<NatsOptionsHandle> make_options();
   Status connect();
   void find_reason();
@@ -117,7 +120,7 @@ Result<NatsOptionsHandle> Connection::Impl::make_options() {
         const std::lock_guard lock(of(state).mutex);
         if (text != nullptr && *text != '\0') of(state).complaint = text;
         of(state).closed = true;
-        of(state).changed.notify_all();  // under the lock: the waiting thread may be the destructor
+        of(state).changed.notify_all();  // under the lock: the destructor may wait for this
       }),
       closure);
   TRY(set.check(settings));
@@ -234,7 +237,7 @@ std::string Connection::Impl::why_disconnected() const {
 }
 
 /// The error of a request that got no answer. NATS drops messages to subjects on which the user may
-/// not publish, and answers on subjects to which the user may not subscribe. It reports the
+/// not publish, and answers on subjects to which the user may not subscribe. NATS reports such a
 /// violation in a separate message.
 Error Connection::Impl::request_error(natsStatus status, std::string_view subject,
                                       std::string_view doing) const {
@@ -397,7 +400,7 @@ std::shared_ptr<natsConnection> Connection::handle() const {
 /// subscription's own lock later without a reference to it (nats.c, issue 637). So a subscription
 /// may be freed only after a round trip: the read loop reads the answer behind any such message.
 void Connection::retire(natsSubscription* subscription) const {
-  // If the server cannot be reached, it sends no more messages either.
+  // A failure is ignored: a server that cannot be reached sends no more messages either.
   std::ignore = natsSubscription_Unsubscribe(subscription);
   std::vector<NatsSubscriptionHandle> leaving;
   std::unique_lock lock(impl_->mutex);

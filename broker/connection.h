@@ -1,6 +1,6 @@
 // A connection to NATS that reconnects until it is destroyed, and requests over it. All other parts
-// of broker/ use one. Any thread may call it. Watchers are called on threads of nats.c and must
-// return at once.
+// of broker/ use such a connection. Any thread may call Connection. Watchers are called on threads
+// of nats.c and must return at once.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 
-// The names that nats.h uses. Only sources of broker/ include it.
+// Forward declarations of types of nats.h. Only sources of broker/ include nats.h.
 struct __natsConnection;
 struct __natsSubscription;
 // NOLINTEND(bugprone-reserved-identifier)
@@ -27,21 +27,22 @@ namespace millrace {
 /// The addresses of the broker and the credentials for it. An empty field is not used.
 struct ConnectionSettings {
   std::vector<std::string> servers = {defaults::nats_url()};
-  std::string name = "millrace";  ///< the server shows it
+  std::string name = "millrace";  ///< the name of this connection in the server's monitoring
   std::string user;
   std::string password;
   std::string token;
-  std::string creds_file;      ///< JWT and seed of the user
-  std::string nkey_seed_file;  ///< the seed of the user alone
+  std::string creds_file;      ///< a file with the JWT and the seed of the user
+  std::string nkey_seed_file;  ///< a file with only the seed of the user
   std::string tls_ca_file;
-  std::string tls_cert_file;  ///< with tls_key_file: mutual TLS
+  std::string tls_cert_file;  ///< the client's certificate, for mutual TLS; needs tls_key_file
   std::string tls_key_file;
   /// If true, the connection counts as connected only as long as allow_until() permits.
   bool guarded = false;
-  std::string js_domain;  ///< the domain whose JetStream API is used; empty: that of the server
+  /// The domain whose JetStream API is used; empty: the domain of the server.
+  std::string js_domain;
   /// If true, each message is written to the socket separately. If false, many messages share one
-  /// write and the sender must flush: that saves one system call here and one read in the server
-  /// for each message.
+  /// write and the sender must flush: for each message, that saves a system call in this process
+  /// and a read in the server.
   bool send_at_once = true;
 };
 
@@ -59,17 +60,19 @@ inline constexpr Duration kRequestTimeout{5000};
 
 class Connection {
  public:
-  /// Returns whether or not a server is reachable. Without a server it retries for ever, every 100
-  /// ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not valid),
+  /// Returns a connection even if no server is reachable. The connection then retries for ever,
+  /// every 100 ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not valid),
   /// `broker.nkey`.
   static Result<std::unique_ptr<Connection>> open(ConnectionSettings settings);
 
-  /// Closes at once. Afterwards there are no more calls of watchers or subscriptions.
+  /// Closes the connection at once. Afterwards no watcher and no handler of a subscription is
+  /// called.
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Whether it can be used: it is connected and, if it is guarded, allowed.
+  /// Whether this connection can be used: a server is connected and, if the connection is
+  /// `guarded`, allow_until() permits its use.
   bool connected() const;
 
   /// Allows the use of a guarded connection until this time of the steady clock. Each call replaces
@@ -78,11 +81,12 @@ class Connection {
   /// Ends the permission of allow_until(). Watchers get kDisconnected.
   void forbid();
 
-  /// Waits until it is connected. Returns false if that took longer than `at_most`.
+  /// Waits until a server is connected, whether or not allow_until() permits the use of the
+  /// connection. Returns false if that took longer than `at_most`.
   bool wait_until_connected(Duration at_most) const;
 
   /// Calls `watcher` for every change from now on. unwatch() waits for a call that is under way;
-  /// after it there are no more calls. Do not call unwatch() within a watcher.
+  /// after unwatch(), `watcher` is not called any more. Do not call unwatch() within a watcher.
   uint64_t watch(std::function<void(LinkChange)> watcher);
   void unwatch(uint64_t watch);
 
@@ -91,8 +95,8 @@ class Connection {
   Result<NatsMessage> request(std::string_view subject, std::string_view data,
                               Duration at_most = kRequestTimeout) const;
 
-  /// Sends a message with headers and waits for the answer. Errors are those of the other
-  /// request().
+  /// Sends a message with headers and waits for the answer. The errors are those of the request()
+  /// that takes a subject.
   Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
 
   /// A subject of the JetStream API in the configured domain; `subject` is the part after
@@ -108,20 +112,22 @@ class Connection {
   /// The largest message that the server accepts, in bytes, headers included.
   size_t max_payload() const;
 
-  /// Why it is not connected and what to do, as far as is known. The reason comes from separate
-  /// attempts beside those of nats.c, 100 ms to 10 s apart.
+  /// Why no server is connected, and what an operator can do, as far as is known. The reason comes
+  /// from separate attempts beside those of nats.c, 100 ms to 10 s apart.
   std::string why_disconnected() const;
 
   /// The last error that the server reported since it was connected, for messages; empty: none.
   std::string last_complaint() const;
 
-  /// The handle of nats.c, for the other parts of broker/. It changes when nats.c gives up for good
-  /// (a login was refused twice) and a new connection is made: get it again after each kConnected.
+  /// The handle of nats.c, for the other parts of broker/. The handle changes when nats.c gives up
+  /// for good (a login was refused twice) and a new connection is made: call handle() again after
+  /// each kConnected.
   std::shared_ptr<__natsConnection> handle() const;
 
-  /// Ends a subscription of that handle, for the other parts of broker/. Frees it when nats.c can
-  /// no longer put a message into it: after a round trip to the server, which may take one second.
-  /// If there is no answer, a later call of retire() or the destructor frees it.
+  /// Ends a subscription that was made with handle(), for the other parts of broker/. Frees the
+  /// subscription when nats.c can no longer put a message into it: after a round trip to the
+  /// server, which may take one second. If the server does not answer, a later call of retire() or
+  /// the destructor frees the subscription.
   void retire(__natsSubscription* subscription) const;
 
  private:

@@ -22,8 +22,8 @@ constexpr int64_t kAttemptMillis = 2'000;
 constexpr int kIoBufferBytes = 128 << 10;
 constexpr size_t kMostKeyFileBytes = size_t{1} << 20;
 
-/// 100 ms, doubled with each failure up to 2 s, minus a random part of up to a half, so that
-/// clients do not reconnect all at once.
+/// The wait before a reconnect: 100 ms, doubled with each failure up to 2 s, minus a random part of
+/// up to a half, so that clients do not reconnect all at once.
 int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*closure*/) {
   thread_local std::minstd_rand random(std::random_device{}());
   const int64_t wait =
@@ -31,7 +31,7 @@ int64_t reconnect_wait(natsConnection* /*connection*/, int attempts, void* /*clo
   return std::uniform_int_distribution<int64_t>(wait / 2, wait)(random);
 }
 
-/// Reads a file with keys that the settings name.
+/// Reads a key file that the connection settings name.
 Result<std::string> read_key_file(const std::string& path) {
   Result<std::string> text = read_file(path, kMostKeyFileBytes);
   if (!text) return fail("broker.settings", fmt::format("{} cannot be read", path));
@@ -79,7 +79,8 @@ Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings)
   }
   if (!settings.token.empty()) set(natsOptions_SetToken, settings.token.c_str());
   if (!settings.creds_file.empty()) {
-    TRY(read_key_file(settings.creds_file));  // nats.c would report it only at each connect
+    // Checked here, because nats.c reports an unreadable file only at each connect.
+    TRY(read_key_file(settings.creds_file));
     set(natsOptions_SetUserCredentialsFromFiles, settings.creds_file.c_str(),
         static_cast<const char*>(nullptr));
   }
@@ -113,8 +114,8 @@ Result<NatsOptionsHandle> make_link_options(const ConnectionSettings& settings) 
   set(natsOptions_SetFailRequestsOnDisconnect, true);
   set(natsOptions_SetMaxReconnect, -1);
   set(natsOptions_SetCustomReconnectDelay, reconnect_wait, static_cast<void*>(nullptr));
-  // Effectively off: the outbox is the buffer, and messages buffered by nats.c would be sent
-  // without its knowledge.
+  // The reconnect buffer is effectively off: the outbox buffers the messages, and would not know
+  // which messages nats.c sends from a buffer of its own.
   set(natsOptions_SetReconnectBufSize, 1);
   TRY(set.check(settings));
   return options;

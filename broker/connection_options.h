@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// Sets options one after the other. The first option that nats.c refuses ends it.
+/// Sets options one after the other. After an option that nats.c refuses, no further option is set.
 class NatsOptionSetter {
  public:
   explicit NatsOptionSetter(natsOptions* options) : options_(options) {}
@@ -31,8 +31,8 @@ class NatsOptionSetter {
 /// `broker.settings`, `broker.nkey`.
 Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings);
 
-/// The options of a lasting connection: those of make_login_options(), and how it is kept alive and
-/// made again. Errors as make_login_options().
+/// The options of a lasting connection: those of make_login_options(), and the options for pings,
+/// buffers and reconnects. Errors as make_login_options().
 Result<NatsOptionsHandle> make_link_options(const ConnectionSettings& settings);
 
 /// The options of a single attempt: those of make_login_options(), a timeout of two seconds, and no

@@ -42,7 +42,7 @@ std::string_view preview(std::string_view data, bool text) {
   return data.substr(0, size);
 }
 
-/// A list holds valid UTF-8 only, whatever the dead letter contains.
+/// Returns a header's text as valid UTF-8, as a list requires: any other text is percent-encoded.
 std::string shown_header(std::string text) {
   return is_utf8(text) ? std::move(text) : percent_encode(text, "");
 }
@@ -68,7 +68,8 @@ Json list_item(const StoredMessage& stored) {
 
 /// Whether the dead letter belongs to that namespace, or was published under the name of the
 /// namespace while no namespace had that name. Dead letters without a namespace number were written
-/// by an earlier release, or for an event that was too large: for those the time decides.
+/// by an earlier release, or for an event that was too large: such a dead letter belongs to the
+/// namespace if it is not older than the namespace.
 bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
   const std::string* const number = find_header(stored.message.headers, kDeadLetterNamespace);
   if (number == nullptr) return broker_time(stored.stamped) >= identity.created_at;
@@ -99,7 +100,7 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, 
     if (!stored && stored.error().code == "broker.not_found") return page;
     if (!stored) return tl::unexpected(stored.error());
     const bool is_listed = !identity || is_of(*stored, *identity);
-    if (is_listed && page["items"].size() == limit) {  // there is at least one more
+    if (is_listed && page["items"].size() == limit) {  // there is at least one more dead letter
       page["next"] = std::to_string(last);
       return page;
     }

@@ -1,5 +1,5 @@
 // Reads dead letters from the stream MILLRACE_DLQ, the only source of `dlq list`.
-// orchestrator/outgoing/messages creates them.
+// orchestrator/outgoing/messages creates dead letters.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,16 @@ inline constexpr size_t kDeadLetterPreviewBytes = 4096;
 inline constexpr size_t kMostLettersRead = 2'000;
 
 /// One page of the dead letters of a namespace, oldest first:
-/// {"items":[{"id","reason","detail","time","subject","size","data","encoding"}],"next"}.
-/// `id` is the sequence in MILLRACE_DLQ. `subject` and `size` (bytes) are those of the message as
-/// received. `data` is its first bytes as text ("encoding":"utf-8") or in Base64 ("base64").
+/// {"items":[{"id","reason","detail","time","subject","size","data","encoding"}],"next"}. `id` is
+/// the sequence in MILLRACE_DLQ. `subject` and `size` (bytes) are those of the message as received.
+/// `data` is the start of the message's data, as text ("encoding":"utf-8") or in Base64 ("base64").
 /// `cursor` is the `next` of the previous page; the last page has no `next`. Errors: `dlq.cursor`,
 /// and those of Connection::api.
 ///
-/// `identity` is that of the present namespace, if one with that name exists: dead letters of an
-/// earlier namespace of that name are then left out. A page may have a `next` although it has fewer
-/// items than `limit`, or none: at most kMostLettersRead are read for one page.
+/// `identity` identifies the present namespace with the name `ns`: dead letters of an earlier
+/// namespace with that name are left out. nullopt: there is no such namespace, and all dead letters
+/// under the name are listed. A page may have a `next` although it has fewer items than `limit`, or
+/// none: at most kMostLettersRead are read for one page.
 Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor);

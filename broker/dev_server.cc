@@ -205,7 +205,7 @@ void DevServer::end(int signal) {
 }
 
 void DevServer::has_ended() {
-  std::error_code ignored;  // a killed server leaves the file behind
+  std::error_code ignored;  // a killed server leaves the ports file behind
   fs::remove(ports_file(), ignored);
   process_.reset();
 }

@@ -1,6 +1,6 @@
-// A private nats-server with JetStream, for `millrace dev` and for tests. It is a child process
-// that ends with this process. One thread owns it, and that thread must live as long as the server:
-// the kernel ends the child together with the thread that started it.
+// A private nats-server with JetStream, for `millrace dev` and for tests. The server is a child
+// process that ends with this process. One thread owns the server, and that thread must live as
+// long as the server: the kernel ends the child together with the thread that started it.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@
 namespace millrace {
 
 struct DevServerSettings {
-  std::filesystem::path folder;  ///< store, configuration and log; created if missing
-  /// Searched in PATH, unless it is a path. Empty: the value of the environment variable
-  /// MILLRACE_NATS_SERVER, or else `nats-server`.
+  /// The folder for the server's store, configuration and log; created if missing.
+  std::filesystem::path folder;
+  /// The server's program: searched in PATH, unless it is a path. Empty: the value of the
+  /// environment variable MILLRACE_NATS_SERVER, or else `nats-server`.
   std::string program;
   uint16_t port = 0;            ///< 0: preferred_port, or any free port
   uint16_t preferred_port = 0;  ///< used if it is free; 0: any free port
-  std::string configuration;    ///< lines that are added to its configuration file
+  std::string configuration;    ///< lines that are added to the server's configuration file
 };
 
 class DevServer {
@@ -33,7 +34,7 @@ class DevServer {
   /// `broker.server_failed` (the message has the end of the server's log).
   static Result<std::unique_ptr<DevServer>> start(DevServerSettings settings);
 
-  /// Sends SIGTERM, and SIGKILL after 5 seconds.
+  /// Stops the server, as stop() does.
   ~DevServer();
   DevServer(const DevServer&) = delete;
   DevServer& operator=(const DevServer&) = delete;
@@ -41,17 +42,18 @@ class DevServer {
   /// `nats://127.0.0.1:<port>`; start_again() does not change it.
   std::string url() const;
   uint16_t port() const { return port_; }
-  /// The process id of the server, for signals; start_again() changes it. -1: it is down.
+  /// The process id of the server, for signals; start_again() changes it. -1: the server is down.
   int pid() const { return process_ ? process_->pid : -1; }
 
   /// Sends SIGKILL, as in a crash. Returns when the process has ended.
   void kill();
 
-  /// Sends SIGTERM, and SIGKILL after 5 seconds. Returns when the process has ended.
+  /// Sends SIGTERM; sends SIGKILL if the process has not ended after 5 seconds. Returns when the
+  /// process has ended.
   void stop();
 
   /// Starts the server on the same folder and port, after kill() or stop(). `configuration`
-  /// replaces the added lines.
+  /// replaces DevServerSettings::configuration.
   Status start_again();
   Status start_again(std::string configuration);
 

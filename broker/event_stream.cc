@@ -30,7 +30,7 @@ constexpr Duration kLastRetry{2'000};
 constexpr size_t kChunkBytes = size_t{8} << 20;
 
 /// The server or the network explains most ends of a consumer. After this many unexplained ends in
-/// a row without a message, the reader fetches the message behind the position without a consumer.
+/// a row without a message, the reader fetches the message behind position_ without a consumer.
 constexpr int kMostReadBreaks = 5;
 
 std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
@@ -116,7 +116,7 @@ class JetStreamEvents::Reader {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool interrupted_ = false;  ///< the connection was lost: the open consumer is unusable
-  bool awake_ = false;        ///< something changed: retry without a wait
+  bool awake_ = false;        ///< the connection changed, or stop() was called: do not wait
   std::unique_ptr<PullConsumer> consumer_;  ///< changed by the reader thread only, under the lock
   Counts counts_;
   Status health_ = fail("broker.unreachable", "not connected yet");
@@ -125,13 +125,13 @@ class JetStreamEvents::Reader {
   const std::string prefix_;  ///< the common start of the stream's subjects
   Cursor position_;           ///< the last message that was handed over or is in chunk_
   bool caught_up_ = false;
-  std::string logged_;  ///< the last logged reason why it does not read; empty: it reads
+  std::string logged_;  ///< why events are not read, as logged last; empty: they are read
   int breaks_ = 0;      ///< unexplained ends of consumers in a row, without a message
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
-  /// Freed together: for each single free, nats.c wakes a thread of its own, which costs as much as
-  /// reading a message.
+  /// Messages to free together: for each single free, nats.c wakes a thread of its own, which costs
+  /// as much as reading a message.
   std::vector<NatsMsgHandle> spent_;
   std::minstd_rand random_;
 
@@ -163,8 +163,9 @@ void JetStreamEvents::Reader::run() {
   }
 }
 
-/// A missing stream is not created again at once. Its consumers notice a deletion while it is still
-/// under way, and the client that deletes the stream may create it again itself.
+/// A missing stream is not created again at once. Consumers of a stream notice its deletion while
+/// the deletion is still under way, and the client that deletes the stream may create it again
+/// itself.
 Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
   Result<StreamInfo> stream = keeper_.find(settings_.stream);
   if (stream || stream.error().code != "broker.not_found") {
@@ -179,7 +180,7 @@ Result<StreamInfo> JetStreamEvents::Reader::find_or_make_stream() {
   return keeper_.ensure(settings_.stream);
 }
 
-/// Creates a consumer. The deliveries that report it wait in chunk_.
+/// Creates a consumer. The deliveries that report the opened stream are put into chunk_.
 Status JetStreamEvents::Reader::open() {
   {
     const std::lock_guard lock(mutex_);
@@ -245,7 +246,8 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
       if (got == Got::kMessage) {
         if (!logged_.empty()) log_recovery();
         breaks_ = 0;
-        // Already fetched, in place of a destroyed message that the stream does not have any more.
+        // This message was fetched before, in place of a destroyed message that the stream does not
+        // have any more.
         if (numbers.stream_sequence <= position_.sequence) continue;
         add_message(std::move(message), numbers);
       } else if (got == Got::kIdle) {
@@ -326,9 +328,9 @@ bool JetStreamEvents::Reader::close() {
   return consumer->delivered() > 0;
 }
 
-/// Every consumer ends when it comes to the message behind the position. So the message is read
-/// without a consumer and handed over as an event or as unreadable input. Returns false if the sink
-/// is closed.
+/// Reads the message behind position_ without a consumer, because every consumer ended when it came
+/// to that message. Hands the message over as an event or as unreadable input. Returns false if the
+/// sink is closed.
 bool JetStreamEvents::Reader::pass_over() {
   breaks_ = 0;
   Result<StoredMessage> stored = fetch_next();
@@ -345,8 +347,8 @@ bool JetStreamEvents::Reader::pass_over() {
   return hand_over();
 }
 
-/// Either the consumer destroyed the message behind the position, or the server sent status 503.
-/// Fetching that message shows which.
+/// Handles Got::kDestroyed: nats.c destroyed either the message behind position_, or a status 503
+/// of the server. Fetching that message shows which of the two it was.
 PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   Result<StoredMessage> stored = fetch_next();
   if (!stored) return consumer_->end();
@@ -355,7 +357,7 @@ PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   return PullConsumer::Got::kBusy;
 }
 
-/// Fetches the message behind the position without a consumer.
+/// Fetches the message behind position_ without a consumer.
 Result<StoredMessage> JetStreamEvents::Reader::fetch_next() {
   return fetch_stored(
       connection_, settings_.stream.name,
@@ -424,7 +426,7 @@ void JetStreamEvents::start(const Cursor& cursor, DeliverySink& sink) {
 }
 
 void JetStreamEvents::stop() {
-  std::unique_ptr<Reader> reader;  // destroyed without the lock: it waits for its thread
+  std::unique_ptr<Reader> reader;  // destroyed without the lock, because ~Reader() joins its thread
   const std::lock_guard guard(lock_);
   reader = std::move(reader_);
 }

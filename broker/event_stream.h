@@ -21,7 +21,8 @@ namespace millrace {
 
 struct EventStreamSettings {
   StreamSettings stream = events_stream();
-  /// Streams that must exist before anything is read: dead letters and lifecycle events go there.
+  /// Streams that must exist before events are read, because dead letters and lifecycle events are
+  /// published to them.
   std::vector<StreamSettings> beside = {dead_letters_stream(), lifecycle_stream()};
   PullSettings pull;
   /// Called with each loss of messages in the broker, on the reader thread.
@@ -29,12 +30,13 @@ struct EventStreamSettings {
   size_t chunk = 256;  ///< maximum number of messages in one call of the sink
 };
 
-/// Start, stop and destroy it on one thread. The sink is called on the reader thread. If a message
-/// has a sequence that was seen before, the broker lost the tail of the stream. Such messages are
-/// new, except those of the cursor's last millisecond, which deduplication drops.
+/// Call start(), stop() and the destructor on one thread. The sink is called on the reader thread.
+/// If a message has a sequence that was seen before, the broker lost the tail of the stream. Then
+/// the message is new, unless the broker stored it in the millisecond of the cursor's time: a
+/// message of that millisecond may come twice, and deduplication drops it.
 class JetStreamEvents {
  public:
-  /// `connection` outlives it.
+  /// `connection` must outlive this object.
   explicit JetStreamEvents(Connection& connection, EventStreamSettings settings = {});
   ~JetStreamEvents();
 
@@ -43,7 +45,7 @@ class JetStreamEvents {
   /// stream whose creation time differs from the cursor's is read from its first message.
   void start(const Cursor& cursor, DeliverySink& sink);
 
-  /// Returns when there will be no more deliveries. If the sink can block, close it first.
+  /// Returns when there will be no more deliveries. If the sink can block, close the sink first.
   void stop();
 
   struct Counts {
@@ -54,7 +56,7 @@ class JetStreamEvents {
   };
   Counts counts() const;
 
-  /// Ok while it reads, else why it does not read. Changes are logged.
+  /// Ok while events are read; otherwise the reason why they are not. Changes are logged.
   Status health() const;
 
   /// Call it when no stream accepted a message: all streams are checked, and missing ones created.

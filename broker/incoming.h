@@ -1,5 +1,5 @@
 // Converts a message of the event stream into input for the processor. JetStreamEvents and
-// MemoryBroker both use it. Pure.
+// MemoryBroker both use this function. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace millrace {
 struct DeliveredAs {
   uint64_t sequence = 0;
   TimePoint stamped;
-  bool more = false;  ///< more messages wait behind it
+  bool more = false;  ///< the stream has more messages behind this one
   /// The common start of all subjects of the stream.
   std::string_view prefix = kEventSubjectPrefix;
 };
 
-/// An EventInput, or an UnreadableInput that holds `message` unchanged. Its error is one of
-/// decode_nats (`event.*`), or `event.subject` if the subject has no namespace.
+/// An EventInput, or an UnreadableInput that holds `message` unchanged. The error of an
+/// UnreadableInput is one of decode_nats (`event.*`), or `event.subject` if the subject has no
+/// namespace.
 Delivery read_delivery(NatsMessage message, const DeliveredAs& as);
 
 }  // namespace millrace

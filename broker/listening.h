@@ -13,12 +13,12 @@
 
 namespace millrace {
 
-/// The destructor returns when no call of the handler is under way. So do not destroy it within
-/// such a call, or under a lock that the handler takes. nats.c subscribes again at each reconnect;
-/// only a new connection needs a new Listening.
+/// The destructor returns when no call of the handler is under way. So do not destroy a Listening
+/// within such a call, or under a lock that the handler takes. nats.c subscribes again at each
+/// reconnect; only a new connection needs a new Listening.
 class Listening {
  public:
-  /// The handler may move the message out; otherwise it is freed.
+  /// The handler may move the message out; otherwise the message is freed after the call.
   using Handler = std::function<void(NatsMsgHandle& message)>;
 
   Listening(const Connection& connection, const std::string& subject, Handler handler);
@@ -26,8 +26,8 @@ class Listening {
   Listening(const Listening&) = delete;
   Listening& operator=(const Listening&) = delete;
 
-  /// The result of subscribing. If it is not NATS_OK, messages may come nevertheless, or only some
-  /// of them: destroy this object.
+  /// The result of subscribing. If it is not NATS_OK, the handler may still get all or some of the
+  /// messages: destroy this object.
   natsStatus status() const { return status_; }
   const std::shared_ptr<natsConnection>& handle() const { return handle_; }
 
@@ -36,7 +36,7 @@ class Listening {
   struct Calls {
     Handler handler;
     std::vector<NatsMsgHandle> spent;
-    std::mutex mutex;  // held during a call
+    std::mutex mutex;  // held during a call of the handler
     std::condition_variable changed;
     bool closed = false;  ///< the handler is not called any more
     bool over = false;    ///< nats.c makes no more calls

@@ -194,7 +194,7 @@ bool MemoryBroker::deliver(size_t most) {
     if (!opened_) {
       deliveries.emplace_back(open());
     }
-    // Sequences increase but may have gaps, so the next message has to be searched.
+    // Sequences increase but may have gaps, so the next message is found by a search.
     auto next = std::upper_bound(
         events_.begin(), events_.end(), position_.sequence,
         [](uint64_t sequence, const Stored& stored) { return sequence < stored.sequence; });

@@ -25,12 +25,12 @@ namespace millrace {
 /// The fate of one published message. Delays are counted in calls of pump(), so a message with a
 /// shorter delay overtakes one with a longer delay.
 struct PublishFate {
-  bool arrives = true;           ///< false: lost before the broker; `broker.timeout` in the end
-  bool twice = false;            ///< stored twice; the second time outside the duplicate window
-  bool acked = true;             ///< false: stored, but `broker.timeout` in the end
-  int delay = 0;                 ///< before it is stored
-  int ack_delay = 0;             ///< from then until `done` is called
-  std::optional<Error> refused;  ///< it is not stored, and `done` gets this error
+  bool arrives = true;           ///< false: the message is lost, and `done` gets `broker.timeout`
+  bool twice = false;            ///< stored twice, as if the duplicate window were over
+  bool acked = true;             ///< false: the message is stored, but `done` gets `broker.timeout`
+  int delay = 0;                 ///< calls of pump() before the message is stored
+  int ack_delay = 0;             ///< calls of pump() from then until `done` is called
+  std::optional<Error> refused;  ///< the message is not stored, and `done` gets this error
 };
 
 class MemoryBroker : public Publisher {
@@ -43,7 +43,8 @@ class MemoryBroker : public Publisher {
     NatsMessage message;
   };
 
-  /// `clock` sets the times of messages and ends their deadlines; it outlives this.
+  /// `clock` gives the times at which messages are stored and their deadlines pass. `clock` must
+  /// outlive this object.
   explicit MemoryBroker(const Clock& clock, Duration duplicate_window = std::chrono::minutes(2),
                         Duration ack_timeout = std::chrono::seconds(5));
 
@@ -61,7 +62,8 @@ class MemoryBroker : public Publisher {
   /// The earliest deadline of an unacknowledged message; nullopt: no message waits.
   std::optional<TimePoint> next_deadline() const;
 
-  /// `decide` sets the fate of each message when it is published; without it no message fails.
+  /// `decide` sets the fate of each message when it is published; without `decide` no message
+  /// fails.
   void decide_fates(std::function<PublishFate(const NatsMessage&)> decide);
 
   /// Stores a message of another client at once.
@@ -72,15 +74,15 @@ class MemoryBroker : public Publisher {
   void disconnect();
   void reconnect();
 
-  /// The stream loses its newest messages, as after a power cut; the next messages get their
-  /// sequences. The connection is lost as well: call reconnect() afterwards.
+  /// The stream loses its newest messages, as after a power cut; the next messages get the
+  /// sequences of the lost ones. The connection is lost as well: call reconnect() afterwards.
   void lose_tail(size_t messages);
 
   /// The stream is replaced by a new, empty one. The connection is lost as well: call reconnect()
   /// afterwards.
   void recreate_stream();
 
-  /// The stream drops its oldest messages, as by its limits.
+  /// The stream drops its oldest messages, as it does at one of its limits.
   void drop_oldest(size_t messages);
 
   /// The consumer is lost and created again without a report: no message is missed or repeated.

@@ -7,8 +7,8 @@
 
 #include <nats/nats.h>
 
-// nats.c does not mark its functions. So a status that is dropped is dropped on purpose, with
-// std::ignore, and that line has the reason.
+// nats.c does not mark its functions [[nodiscard]], so this file does. Code that ignores a status
+// does so on purpose, with std::ignore, and gives the reason there.
 #define MILLRACE_NODISCARD(function) [[nodiscard]] decltype(function) function
 extern "C" {
 MILLRACE_NODISCARD(natsConnection_Connect);

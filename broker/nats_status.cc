@@ -31,8 +31,9 @@ const char* code_of(natsStatus status) {
 }
 
 /// natsSubscription_NextMsg reads the headers of an empty message before it returns the message. If
-/// it cannot read all of them, later readers do not see the rest, and only the last error of this
-/// thread shows it. An older error of that kind has no other effect than one additional fetch.
+/// it cannot read all headers, later readers do not see the unread headers, and only nats.c's last
+/// error on this thread shows that they are missing. If that error is older than the message, the
+/// only effect is one additional fetch.
 bool headers_were_cut(size_t data_size) {
   if (data_size > 0) return false;
   natsStatus last = NATS_OK;
@@ -44,7 +45,7 @@ bool headers_were_cut(size_t data_size) {
 
 Error nats_error(natsStatus status, std::string_view doing) {
   std::string_view why = natsStatus_GetText(status);
-  if (status == NATS_INSUFFICIENT_BUFFER) why = "not connected";  // reconnect buffer is off
+  if (status == NATS_INSUFFICIENT_BUFFER) why = "not connected";  // the reconnect buffer is off
   if (status == NATS_NO_RESPONDERS)
     why = "no subscriber on that subject; check that JetStream is enabled and the stream exists";
   return Error{code_of(status), fmt::format("{}: {}", doing, why)};

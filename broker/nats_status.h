@@ -16,17 +16,17 @@ namespace millrace {
 Error nats_error(natsStatus status, std::string_view doing);
 
 /// A subject for answers, with no other subscribers. Errors: as nats_error(); `broker.unreachable`
-/// if there are no memory or descriptors left.
+/// if no memory or no descriptor is left.
 Result<std::string> make_inbox();
 
 /// Creates a message of nats.c with the headers and data of `message`, to `subject`. `reply` is the
-/// subject for its answer; null: no answer. If the status is not NATS_OK, do not send the message.
+/// subject for the answer; null: no answer. If the status is not NATS_OK, do not send the message.
 natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,
                         NatsMsgHandle& made);
 
 /// Copies a message. Returns false if nats.c could not read its headers, or may have misread them.
 /// Call it before any other access to the headers: nats.c reports only once that it could not read
-/// all of them, and skips the rest from then on.
+/// all headers, and leaves out the unread headers from then on.
 bool read_message(natsMsg* from, NatsMessage& to);
 
 }  // namespace millrace

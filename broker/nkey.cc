@@ -48,7 +48,7 @@ std::string base32_encode(const std::vector<uint8_t>& bytes) {
   return text;
 }
 
-/// CRC-16/XMODEM. An nkey ends with it, low byte first.
+/// CRC-16/XMODEM. An nkey ends with this checksum, low byte first.
 uint16_t checksum(const uint8_t* bytes, size_t size) {
   uint16_t crc = 0;
   for (size_t i = 0; i < size; ++i) {

@@ -1,5 +1,5 @@
-// The public half of an nkey (Ed25519, Base32 with a prefix and a checksum). nats.c requires it,
-// although the seed determines it.
+// The public half of an nkey (Ed25519, Base32 with a prefix and a checksum). nats.c requires the
+// public key, although the seed determines it.
 #pragma once
 
 #include <string>

@@ -32,7 +32,8 @@ constexpr int64_t kMessageExceedsMaximum = 10054;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// How long a flush waits for the server; after that only the deadlines count.
+/// How long a flush waits for the server. After that the sender goes on, and only the deadlines
+/// limit how long messages wait for an acknowledgement.
 constexpr Duration kMostFlush{1000};
 
 Result<PublishAck> read_answer(natsMsg* message) {
@@ -127,7 +128,7 @@ class JetStreamPublisher::Impl {
 
  private:
   struct Waiting {
-    Done done;  ///< empty: answered
+    Done done;  ///< empty: the message is answered
     SteadyTime deadline;
   };
   struct Queued {
@@ -148,7 +149,7 @@ class JetStreamPublisher::Impl {
   const Duration ack_timeout_;
   const std::function<void()> no_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< set by listen(); ends in a dot, the number of the message follows
+  std::string inbox_;  ///< set by listen(); ends in a dot; reply subjects add a message's number
   uint64_t watch_ = 0;
 
   mutable std::mutex mutex_;
@@ -161,7 +162,7 @@ class JetStreamPublisher::Impl {
   size_t unanswered_ = 0;
   std::vector<Queued> queue_;
 
-  std::vector<NatsMsgHandle> sent_;       ///< only for the sender thread: freed together
+  std::vector<NatsMsgHandle> sent_;       ///< only for the sender thread: messages to free together
   std::unique_ptr<Listening> listening_;  ///< only for the sender thread, later the destructor
   std::thread thread_;
 };
@@ -223,7 +224,8 @@ void JetStreamPublisher::Impl::send(const Queued& queued) {
 }
 
 /// Sends all buffered messages and waits until the server has read them. Messages that are queued
-/// meanwhile form the next batch. Failures show in the acknowledgements.
+/// meanwhile are sent together afterwards. A failed flush is ignored: missing acknowledgements show
+/// it.
 void JetStreamPublisher::Impl::flush() {
   if (listening_ == nullptr || listening_->status() != NATS_OK) return;
   std::ignore = natsConnection_FlushTimeout(listening_->handle().get(),

@@ -1,8 +1,8 @@
 // Publishes into JetStream. One thread sends queued messages in order. `done` of a message is
 // called once: at its acknowledgement, at its deadline or at the end of the connection. The queue
 // is not a Mailbox (os/mailbox.h), for two reasons: a message is queued and starts to wait under
-// one lock, so that both have the same order and a lost connection empties both; and the thread
-// sleeps until the next deadline.
+// one lock, so that the queue and the waiting messages have the same order and a lost connection
+// empties both; and the thread sleeps until the next deadline.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,15 @@ inline constexpr Duration kAckTimeout{5000};
 
 class JetStreamPublisher : public Publisher {
  public:
-  /// `connection` outlives it. `no_stream` is called, on any thread, when no stream accepted a
-  /// message. A subject under `millrace.` is published under the prefix (broker_subject).
+  /// `connection` must outlive this object. `no_stream` is called, on any thread, when no stream
+  /// accepted a message. A subject under `millrace.` is published under the prefix
+  /// (broker_subject).
   explicit JetStreamPublisher(
       Connection& connection, Duration ack_timeout = kAckTimeout,
       std::function<void()> no_stream = [] {}, std::string prefix = std::string(kDefaultPrefix));
 
   /// Messages without an answer end with `broker.unreachable`; afterwards no `done` is called. Do
-  /// not destroy it within a `done`.
+  /// not destroy this object within a `done`.
   ~JetStreamPublisher() override;
 
   void publish(NatsMessage message, Done done) override;
@@ -52,7 +53,7 @@ class JetStreamPublisher : public Publisher {
 };
 
 /// Reads a broker's acknowledgement. Errors: `broker.refused` and `broker.too_large` with the
-/// broker's text, `broker.protocol` if it is not an acknowledgement.
+/// broker's text, `broker.protocol` if `json` is not an acknowledgement.
 Result<PublishAck> read_publish_ack(std::string_view json);
 
 }  // namespace millrace

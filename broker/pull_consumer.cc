@@ -18,8 +18,8 @@ namespace millrace {
 namespace {
 
 /// The size limit of one request, in bytes. All open requests together stay below the 64 MiB that a
-/// server buffers for a client before it disconnects it. The limit is never less than two of the
-/// largest messages, or such a message could never be delivered.
+/// server buffers for a client before it disconnects the client. The limit is never less than two
+/// of the largest messages, or such a message could never be delivered.
 constexpr size_t kRequestBytes = size_t{8} << 20;
 
 /// How many heartbeats and ends of requests may arrive in addition to the requested messages.
@@ -92,7 +92,7 @@ Result<std::optional<TimePoint>> PullConsumer::stamp_of(uint64_t sequence) {
   return tl::unexpected(stored.error());
 }
 
-/// Chooses where to continue, and adds that to the configuration of the consumer.
+/// Chooses the message to continue with, and adds it to the configuration of the consumer.
 Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
                                                Json& config) {
   const StreamState state = state_of(stream);
@@ -112,14 +112,16 @@ Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const C
 Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
                           const Cursor& cursor) {
   stream_name_ = wanted.name;
-  Json config = {{"ack_policy", "none"},  // the cursor acknowledges; no cost for the server
+  // No acknowledgements: the cursor replaces them, and they would cost the server work.
+  Json config = {{"ack_policy", "none"},
                  {"max_ack_pending", -1},
                  {"max_waiting", 64},
                  {"replay_policy", "instant"},
                  {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
                  {"mem_storage", true},
                  {"num_replicas", 1}};
-  // With a filter the server checks each subject, so it is left out where all subjects match.
+  // With a filter the server checks each subject, so the filter is left out if the stream has no
+  // other subjects.
   if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
     config["filter_subject"] = wanted.subjects;
     filtered_ = true;
@@ -135,7 +137,7 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
   if (point.since) {
     start_.sequence = count_field(field(made, "delivered"), "stream_seq");
     // With the time of the message that is now at this sequence, the position becomes an ordinary
-    // one, and the loss is reported only once.
+    // cursor, and the loss is reported only once.
     const std::optional<TimePoint> stamped = TRY(stamp_of(start_.sequence));
     start_.stamped = stamped.value_or(*point.since);
   }
@@ -162,8 +164,8 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
                                           {{"durable_name", name},
                                            {"deliver_policy", "all"},
                                            {"ack_policy", "explicit"},
-                                           // Held messages are acknowledged, or the consumer is
-                                           // replaced.
+                                           // Long: no redelivery is needed while this consumer
+                                           // exists.
                                            {"ack_wait", nanoseconds(std::chrono::days(1))},
                                            {"max_ack_pending", unacknowledged},
                                            {"max_waiting", 64},

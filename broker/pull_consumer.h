@@ -1,6 +1,6 @@
-// One pull consumer of JetStream. It starts at a cursor, or at the oldest message of a work queue.
-// It always has requests for messages open at the server, and reports when it is not reliable any
-// more. Private to broker/. For one thread, except interrupt().
+// One pull consumer of JetStream. The consumer starts at a cursor, or at the oldest message of a
+// work queue. This class keeps requests for messages open at the server, and reports when it is not
+// reliable any more. Private to broker/. For one thread, except interrupt().
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ class PullConsumer {
                                                     const StreamInfo& stream, const Cursor& cursor,
                                                     const PullSettings& settings);
 
-  /// Creates the only consumer of a work queue, under the name `name`. It starts with the oldest
-  /// message and has at most `unacknowledged` messages delivered without an acknowledgement. The
-  /// reader acknowledges them with their reply subjects. A consumer that already has that name is
-  /// deleted first, so its unacknowledged messages are delivered again at once.
+  /// Creates the only consumer of a work queue, under the name `name`. The consumer starts with the
+  /// oldest message and has at most `unacknowledged` messages delivered without an acknowledgement.
+  /// The reader acknowledges each message by its reply subject. A consumer that already has that
+  /// name is deleted first, so its unacknowledged messages are delivered again at once.
   static Result<std::unique_ptr<PullConsumer>> open_queue(Connection& connection,
                                                           const StreamSettings& queue,
                                                           std::string_view name,
@@ -67,19 +67,20 @@ class PullConsumer {
     kBroken,     ///< heartbeat missed, connection lost, or consumer gone
   };
 
-  /// Returns the next message. With `wait` it waits as long as heartbeats of the server come. After
-  /// kGap or kBroken it returns nothing more.
+  /// Returns the next message. With `wait`, next() waits as long as heartbeats of the server come.
+  /// After kGap or kBroken, next() returns no more messages.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
   /// Call after kDestroyed, if the next message was read in another way.
   void skip();
-  /// Call after kDestroyed, if there is no next message: then it was a status of the server.
+  /// Call after kDestroyed, if there is no next message: then the destroyed message was a status of
+  /// the server.
   Got end();
 
   /// After kGap and kBroken: the reason, for messages.
   const std::string& why() const { return why_; }
-  /// After kGap and kBroken: whether the reason was a lost connection or a status of the server,
-  /// and so cannot be the next message.
+  /// After kGap and kBroken: true if the reason was a lost connection or a status of the server;
+  /// false if the next message itself may be the reason.
   bool ended_by_server() const { return ended_by_server_; }
 
   /// Ends next() with kBroken. Any thread.

@@ -19,7 +19,8 @@ class PolledInbox : public PullInbox {
   PolledInbox(const Connection& connection, const std::string& subject)
       : connection_(connection), handle_(connection.handle()) {
     status_ = natsConnection_SubscribeSync(&subscription_, handle_.get(), subject.c_str());
-    // The requests bound what may come. A limit here would drop messages.
+    // The open requests limit how many messages may come. A limit of the subscription would drop
+    // messages.
     if (status_ == NATS_OK) status_ = natsSubscription_SetPendingLimits(subscription_, -1, -1);
   }
   ~PolledInbox() override {
@@ -38,7 +39,7 @@ class PolledInbox : public PullInbox {
   }
 
   void interrupt() override {
-    // It fails if the subscription or its connection is closed; then take() has ended too.
+    // This fails if the subscription or its connection is closed; then take() has ended too.
     std::ignore = natsSubscription_Unsubscribe(subscription_);
   }
 
@@ -110,7 +111,7 @@ class ListenedInbox : public PullInbox {
   bool interrupted_ = false;
   bool overflowed_ = false;
 
-  Listening listening_;  // last: destroyed first, so no message arrives later
+  Listening listening_;  // the last member: destroyed first, so no message arrives later
 };
 
 template <class Inbox>

@@ -1,6 +1,6 @@
-// The inbox to which a server sends the messages and statuses for a pull consumer. There are two
-// kinds of subscription for it. Private to broker/. take() is called on one thread, interrupt() on
-// any.
+// The inbox to which a server sends the messages and statuses for a pull consumer. poll_inbox() and
+// listen_to_inbox() create the two kinds of subscription for an inbox. Private to broker/. take()
+// is called on one thread, interrupt() on any.
 #pragma once
 
 #include <cstddef>
@@ -38,15 +38,15 @@ class PullInbox {
   PullInbox() = default;
 };
 
-/// A synchronous subscription: one thread switch for each message. Its library call,
-/// natsSubscription_NextMsg (nats.c 3.4.1), destroys every message that has the status 503 and no
-/// data. Servers send such a message if no consumer answers, but any client may store one as well.
+/// A synchronous subscription: one thread switch for each message. natsSubscription_NextMsg (nats.c
+/// 3.4.1), which take() calls, destroys every message that has the status 503 and no data. Servers
+/// send such a message if no consumer answers, but any client may store one as well.
 Result<std::unique_ptr<PullInbox>> poll_inbox(Connection& connection, const std::string& subject);
 
-/// An asynchronous subscription: it destroys no message, and costs one more thread switch for each
-/// message than poll_inbox(). At most `most` messages may wait. Its queue is not a Mailbox
-/// (os/mailbox.h), because it is bounded, take() waits with a time limit, and an overflow or
-/// interrupt() comes before the messages that wait.
+/// An asynchronous subscription. It destroys no message, and costs one more thread switch for each
+/// message than poll_inbox(). At most `most` messages may wait. The queue of messages is not a
+/// Mailbox (os/mailbox.h), because the queue is bounded, take() waits with a time limit, and an
+/// overflow or interrupt() comes before the messages that wait.
 Result<std::unique_ptr<PullInbox>> listen_to_inbox(Connection& connection,
                                                    const std::string& subject, size_t most);
 

@@ -13,12 +13,12 @@ struct KnownStatus {
   PullStatus meaning;
 };
 
-/// The statuses of servers 2.9 to 2.15. The first row that matches counts.
+/// The statuses that nats-server 2.9 to 2.15 sends. The first entry that matches a status counts.
 constexpr KnownStatus kKnown[] = {
     {"100", "", PullStatus::kAlive},         // Idle Heartbeat
     {"404", "", PullStatus::kRequestEnded},  // No Messages
     {"408", "", PullStatus::kRequestEnded},  // Request Timeout, Interest Expired, Requests Pending
-    {"409", "Batch Completed", PullStatus::kRequestEnded},  // 2.10: filled, but not its max_bytes
+    {"409", "Batch Completed", PullStatus::kRequestEnded},  // 2.10: filled before max_bytes
     {"409", "Message Size Exceeds MaxBytes", PullStatus::kRequestEnded},
     {"409", "Consumer Deleted", PullStatus::kConsumerLost},
     {"409", "Leadership Change", PullStatus::kConsumerLost},

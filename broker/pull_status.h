@@ -21,8 +21,9 @@ enum class PullStatus {
 PullStatus classify_pull_status(std::string_view code, std::string_view description);
 
 /// How many messages of `batch` an ended request did not deliver. `pending` is the header
-/// Nats-Pending-Messages, or empty. If it is empty, a filled request has 0 left, and any other
-/// request all of them: a request for too many messages is harmless, one for too few is not.
+/// Nats-Pending-Messages, or empty. If `pending` is empty, a filled request has 0 messages left,
+/// and any other request has `batch` left: to request too many messages is harmless, to request too
+/// few is not.
 size_t messages_left(std::string_view description, std::string_view pending, size_t batch);
 
 }  // namespace millrace

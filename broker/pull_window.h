@@ -12,10 +12,10 @@
 namespace millrace {
 
 struct PullSettings {
-  size_t requests = 3;                  ///< open at the same time
-  size_t batch = 512;                   ///< messages in each request
-  Duration heartbeat{1000};             ///< of the server, while there are no messages
-  Duration expires{30'000};             ///< lifetime of a request
+  size_t requests = 3;       ///< how many requests are open at the same time
+  size_t batch = 512;        ///< messages in each request
+  Duration heartbeat{1000};  ///< interval of the server's heartbeats while it has no messages
+  Duration expires{30'000};  ///< lifetime of a request
   Duration inactive_threshold{60'000};  ///< how long the server keeps a consumer without requests
 };
 
@@ -23,8 +23,8 @@ struct PullSettings {
 struct DeliveryNumbers {
   uint64_t stream_sequence = 0;
   uint64_t consumer_sequence = 0;  ///< 1, 2, 3 …: a gap is a lost message
-  int64_t stamped = 0;             ///< when the broker stored it, nanoseconds
-  uint64_t pending = 0;            ///< how many messages are behind it
+  int64_t stamped = 0;             ///< when the broker stored the message, nanoseconds
+  uint64_t pending = 0;            ///< how many messages follow this one
 
   bool operator==(const DeliveryNumbers&) const = default;
 };
@@ -34,7 +34,8 @@ struct DeliveryNumbers {
 /// at the end.
 std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject);
 
-/// The name of the consumer in such a subject; empty: the subject is not valid.
+/// The name of the consumer in a subject that parse_ack_subject() reads; empty: the subject is not
+/// valid.
 std::string_view consumer_of_ack(std::string_view subject);
 
 /// How many requested messages are still to come. Servers distribute messages over all open

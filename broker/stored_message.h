@@ -1,5 +1,5 @@
-// Fetches one message from the broker with STREAM.MSG.GET. It has every byte of the stored headers;
-// delivery through nats.c loses some.
+// Fetches one message from the broker with STREAM.MSG.GET. The answer has every byte of the stored
+// headers; delivery through nats.c loses some.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace millrace {
 
 struct StoredMessage {
   uint64_t sequence = 0;
-  int64_t stamped = 0;  ///< nanoseconds
+  int64_t stamped = 0;  ///< when the broker stored the message, in nanoseconds
   NatsMessage message;
 };
 
@@ -26,8 +26,9 @@ inline TimePoint broker_time(int64_t nanoseconds) {
       std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(nanoseconds)));
 }
 
-/// `query` is the body of the API request: {"seq":n}, or with "next_by_subj" the first message of
-/// that subject from there on. Errors: `broker.not_found`, and those of Connection::api.
+/// `query` is the body of the API request: {"seq":n} for that message; {"seq":n,"next_by_subj":s}
+/// for the first message of subject `s` with sequence `n` or higher; {"last_by_subj":s} for the
+/// newest message of `s`. Errors: `broker.not_found`, and those of Connection::api.
 Result<StoredMessage> fetch_stored(Connection& connection, std::string_view stream,
                                    const Json& query);
 

@@ -23,13 +23,13 @@ class StreamKeeper {
   /// way, and the client that deletes it may create it again itself.
   static constexpr Duration kLeaveAlone{1'000};
 
-  /// `connection` outlives it.
+  /// `connection` must outlive this object.
   StreamKeeper(Connection& connection, std::vector<StreamSettings> streams);
   ~StreamKeeper();
   StreamKeeper(const StreamKeeper&) = delete;
   StreamKeeper& operator=(const StreamKeeper&) = delete;
 
-  /// find_stream() and ensure_stream(); logs the notes on a stream once.
+  /// As find_stream() and ensure_stream(); also log StreamInfo::notes, each time they have changed.
   Result<StreamInfo> find(const StreamSettings& stream);
   Result<StreamInfo> ensure(const StreamSettings& stream);
 
@@ -49,8 +49,8 @@ class StreamKeeper {
   std::condition_variable changed_;
   bool stopping_ = false;
   bool doubted_ = false;
-  std::map<std::string, std::vector<std::string>> logged_notes_;  ///< by stream
-  std::map<std::string, std::string> logged_failure_;             ///< by stream: an error message
+  std::map<std::string, std::vector<std::string>> logged_notes_;  ///< by stream name
+  std::map<std::string, std::string> logged_failure_;  ///< by stream name: an error message
   std::thread thread_;
 };
 

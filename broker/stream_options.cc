@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// The limit of JetStream.
+/// The largest number of replicas that JetStream supports.
 constexpr int kMostReplicas = 5;
 
 constexpr size_t kMostPrefix = 32;

@@ -1,6 +1,6 @@
-// The names and settings of the streams of one millrace, as the operator sets them. Inside
+// The names and settings of the streams of one millrace server, as the operator sets them. Inside
 // millrace, and in the store, all subjects begin with `millrace.`. On the broker the prefix
-// replaces that word, so several millraces can share one NATS account. Pure.
+// replaces that word, so several servers can share one NATS account. Pure.
 #pragma once
 
 #include <cstdint>

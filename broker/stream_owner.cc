@@ -19,16 +19,16 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// The longest interval between two checks whether this process still owns the streams; failed
-/// actions are repeated at the same time.
+/// The longest interval between two checks whether this process still owns the streams; a check
+/// that failed is repeated after the same time.
 constexpr Duration kOwnerLookEach{500};
 
-/// The interval between two questions to a process with no subscriber on its subject: it may be
-/// about to reconnect.
+/// The interval between two questions to a process with no subscriber on its subject: the process
+/// may be about to reconnect.
 constexpr Duration kAskEach{200};
 
 /// A process with no subscriber on its subject is replaced after this many times the normal wait:
-/// it may be about to reconnect to another server of a cluster.
+/// the process may be about to reconnect to another server of a cluster.
 constexpr int kAbsence = 3;
 
 /// The time limit for the answer to one question.
@@ -120,7 +120,8 @@ StreamOwner::~StreamOwner() {
 
 void StreamOwner::run() {
   name_thread("owner");
-  // Several times within the time for which the guarded connections are allowed.
+  // The owner is checked several times within the time for which the guarded connections are
+  // allowed.
   const Duration look_each = std::min(kOwnerLookEach, settings_.patience / 6);
   std::string logged;
   while (true) {
@@ -154,7 +155,7 @@ Status StreamOwner::check_owner() {
   }
   if (!listen()) return fail("broker.unreachable", "subscribing to questions for the owner failed");
   const Time asked_at = steady_clock::now();
-  uint64_t last = 0;  // last sequence; read before the message, so no message is missed
+  uint64_t last = 0;  // the last sequence; read before newest(), so no message is missed
   if (claimed_ == 0) last = TRY(keeper_.ensure(stream_)).last_sequence;
   const std::optional<StoredOwner> found = TRY(newest());
   switch (next_step(found, settings_.self, claimed_)) {
@@ -186,7 +187,7 @@ Status StreamOwner::check_owner() {
     }
   }
   if (claimed_ != 0) {
-    // The broker has lost our message: it is published again.
+    // The broker has lost our message, so this process publishes the message again.
     claimed_ = 0;
     pause(StreamKeeper::kLeaveAlone);
     soon_ = true;
@@ -219,8 +220,9 @@ Status StreamOwner::claim(uint64_t behind) {
   return {};
 }
 
-/// Publishes our message when the previous owner may still be running. That owner sees at its next
-/// check that it was replaced, and its earlier permission to send has expired when this returns.
+/// Publishes our message when the previous owner may still be running. The previous owner sees at
+/// its next check that it was replaced, and its earlier permission to send has expired when this
+/// function returns.
 Status StreamOwner::replace(uint64_t behind) {
   TRY(claim(behind));
   pause(settings_.patience);
@@ -228,7 +230,8 @@ Status StreamOwner::replace(uint64_t behind) {
 }
 
 /// Asks the owner until it answers, or has not answered for long enough. If the owner used our own
-/// folder and there is no subscriber, it has ended, because this process holds the folder's lock.
+/// folder and there is no subscriber, the owner has ended, because this process holds the folder's
+/// lock.
 Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
   const bool is_our_folder =
       owner.store == settings_.self.store && owner.folder == settings_.self.folder;
@@ -296,7 +299,7 @@ StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
 void StreamOwner::on_message(natsMsg* message) {
   if (const char* const answer_to = natsMsg_GetReply(message); answer_to != nullptr) {
     const std::string answer = dump_json(encode(settings_.self));
-    // An answer that is not sent is asked for again.
+    // If the answer is not sent, the other process asks again.
     std::ignore =
         natsConnection_PublishString(connection_.handle().get(), answer_to, answer.c_str());
     return;

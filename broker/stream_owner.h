@@ -1,8 +1,8 @@
 // The owner of the streams. Of all processes with the same prefix on a NATS account, only one at a
 // time may use the streams, or they would take each other's answers. A message in the stream
-// `<PREFIX>_OWNER` names the owner; it is written by compare-and-set on the sequence of the
-// previous message. A new process asks the named owner; an owner that answers keeps the streams.
-// The clocks of two processes are never compared.
+// `<PREFIX>_OWNER` names the owner. Processes write that message by compare-and-set on the sequence
+// of the previous message. A new process asks the named owner; an owner that answers keeps the
+// streams. The clocks of two processes are never compared.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@
 #include "broker/stream_keeper.h"
 #include "broker/streams.h"
 
-// The name that nats.h uses. Only sources of broker/ include it.
+// Forward declaration of a type of nats.h. Only sources of broker/ include nats.h.
 struct __natsMsg;  // NOLINT(bugprone-reserved-identifier)
 
 namespace millrace {
@@ -36,20 +36,20 @@ inline constexpr std::string_view kOwnerError = "broker.owner";
 
 /// The owner message: describes a process.
 struct OwnerRecord {
-  std::string store;    ///< id of its store
-  std::string process;  ///< random; a new one at each start
+  std::string store;    ///< the id of the process's store
+  std::string process;  ///< a random id; a new one at each start
   std::string folder;   ///< Environment::mark(): differs between a store's folder and a copy of it
   std::string host;
   int64_t pid = 0;
-  std::string started;  ///< RFC 3339
-  std::string address;  ///< its address for HTTP
-  bool ended = false;   ///< it has ended and does not own the streams any more
+  std::string started;  ///< the start time, RFC 3339
+  std::string address;  ///< the process's address for HTTP
+  bool ended = false;   ///< the process has ended and does not own the streams any more
 
   bool operator==(const OwnerRecord&) const = default;
 };
 
 Json encode(const OwnerRecord& record);
-/// nullopt: it is not an owner message, or names no process.
+/// nullopt: `json` is not an owner message, or names no process.
 std::optional<OwnerRecord> decode_owner(std::string_view json);
 /// The process and its host, for messages.
 std::string describe(const OwnerRecord& record);
@@ -71,7 +71,8 @@ struct StoredOwner {
 OwnerStep next_step(const std::optional<StoredOwner>& found, const OwnerRecord& self,
                     uint64_t claimed);
 
-/// `<PREFIX>_OWNER`: stores the newest owners, without a limit on their age.
+/// The stream `<PREFIX>_OWNER`, which stores the newest owner messages, without a limit on their
+/// age.
 StreamSettings owner_stream(const StreamOptions& options);
 
 struct OwnerSettings {
@@ -82,10 +83,10 @@ struct OwnerSettings {
   std::vector<Connection*> guarded;
   /// Called once, on a thread of the StreamOwner, when this process owns the streams.
   std::function<void()> on_owned = [] {};
-  /// Called once, on a thread of the StreamOwner, when another process owns them.
+  /// Called once, on a thread of the StreamOwner, when another process owns the streams.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
-  /// A process that does not answer for this time is replaced; one that is not connected, after
-  /// three times as long.
+  /// An owner that does not answer for this time is replaced. An owner with no subscriber on its
+  /// subject is replaced after three times this time.
   Duration patience{3'000};
 };
 
@@ -94,7 +95,8 @@ struct OwnerSettings {
 /// sent. So a process that was suspended and resumes cannot send before it has checked again.
 class StreamOwner {
  public:
-  /// `connection` and the guarded connections outlive it. Nothing is claimed before start().
+  /// `connection` and the guarded connections must outlive this object. Nothing is claimed before
+  /// start().
   StreamOwner(Connection& connection, OwnerSettings settings);
 
   /// Releases the streams, so that the next process need not wait.
@@ -104,12 +106,13 @@ class StreamOwner {
 
   void start();
 
-  /// Waits until this process owns the streams. Also ok if that cannot be known yet: there was no
-  /// broker for `without_broker`, or it did not answer. Error `broker.owner` names the owner.
+  /// Waits until this process owns the streams. Also ok if the owner cannot be known yet, because
+  /// there was no broker for `without_broker`, or the broker did not answer. Error `broker.owner`
+  /// names the owner.
   Status wait_until_decided(Duration without_broker) const;
 
-  /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (it is
-  /// not known).
+  /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (the
+  /// owner is not known).
   Status health() const;
 
  private:
@@ -118,7 +121,7 @@ class StreamOwner {
   /// The result of repeated questions.
   enum class Found {
     kAlive,
-    kSilent,  ///< may come back
+    kSilent,  ///< no answer, but the process may come back
     kEnded,
   };
   using Time = std::chrono::steady_clock::time_point;
@@ -156,7 +159,7 @@ class StreamOwner {
   // Only for the owner thread, and afterwards for the destructor.
   uint64_t claimed_ = 0;    ///< the sequence of our message; 0: it is not stored
   bool announced_ = false;  ///< on_owned was called
-  bool soon_ = false;       ///< check again at once
+  bool soon_ = false;       ///< check the owner again at once
   std::unique_ptr<Listening> questions_;
 
   uint64_t watch_ = 0;

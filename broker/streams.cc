@@ -43,22 +43,22 @@ Json configuration(const StreamSettings& settings) {
   return wanted;
 }
 
-/// Tasks and answers that no process takes are removed after this time. It is long, because
+/// Tasks and answers that no process takes are removed after this time. The time is long, because
 /// millrace or its workers may be away for long.
 constexpr Duration kTasksKept = std::chrono::days(30);
 
-/// How long the broker recognises a task that is sent again. It stores an id in memory for each
-/// task of that time.
+/// How long the broker recognises a task that is sent again. The broker stores an id in memory for
+/// each task of that time.
 constexpr Duration kTaskKnown = std::chrono::minutes(10);
 
-/// A setting that may differ, and the effect of a difference.
+/// A stream setting that may differ from the requested one, and the effect of a difference.
 struct Setting {
   const char* key;
   const char* meaning;
 };
 
 constexpr auto kSettings = std::to_array<Setting>({
-    {"discard", "when it is full it refuses new messages, which wait here until there is space"},
+    {"discard", "a full stream refuses new messages, which wait in millrace until there is space"},
     {"storage", "a stream in memory is lost when the broker restarts"},
     {"max_msgs", "above this limit the oldest messages are removed, read or not"},
     {"max_bytes", "above this limit the oldest messages are removed, read or not"},
@@ -70,7 +70,7 @@ constexpr auto kSettings = std::to_array<Setting>({
      "a message that is sent again later than that is stored twice (nanoseconds); an event still "
      "takes effect once"},
     {"num_replicas", "it determines how many servers may fail"},
-    {"placement", "the servers placed it elsewhere than requested"},
+    {"placement", "the servers placed the stream elsewhere than requested"},
 });
 
 /// Refuses settings with which millrace cannot work. The error names the stream, the setting, the

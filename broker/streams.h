@@ -1,5 +1,5 @@
-// The JetStream streams that millrace uses: created if missing, otherwise checked. Server 2.9.10
-// ignores options that it does not know, so the configuration in its answer counts.
+// The JetStream streams that millrace uses: created if missing, otherwise checked. nats-server
+// 2.9.10 ignores options that it does not know, so the configuration in its answer is checked.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace millrace {
 
-// The names under the default prefix.
+// The names of the streams under the default prefix.
 inline constexpr std::string_view kEventsStream = "MILLRACE_EVENTS";
 inline constexpr std::string_view kDeadLettersStream = "MILLRACE_DLQ";
 inline constexpr std::string_view kLifecycleStream = "MILLRACE_LIFECYCLE";
@@ -38,11 +38,12 @@ struct StreamSettings {
   std::optional<uint64_t> max_bytes = std::nullopt;
   int64_t max_messages = -1;  ///< -1: no limit
   int replicas = 1;
-  std::string cluster = {};  ///< StreamOptions
+  std::string cluster = {};  ///< as in StreamOptions
   std::vector<std::string> tags = {};
 };
 
-// The streams of one millrace. With the default prefix their subjects are `millrace.events.>` …
+// The streams of one millrace server. With the default prefix their subjects are
+// `millrace.events.>` …
 StreamSettings events_stream(const StreamOptions& options = {});
 StreamSettings dead_letters_stream(const StreamOptions& options = {});
 StreamSettings lifecycle_stream(const StreamOptions& options = {});
@@ -50,7 +51,7 @@ StreamSettings tasks_stream(const StreamOptions& options = {});    ///< a work q
 StreamSettings results_stream(const StreamOptions& options = {});  ///< a work queue
 
 struct StreamInfo {
-  int64_t created = 0;          ///< nanoseconds
+  int64_t created = 0;          ///< when the stream was created, in nanoseconds
   uint64_t first_sequence = 0;  ///< the oldest message; last_sequence + 1 if the stream is empty
   uint64_t last_sequence = 0;
   std::vector<std::string> subjects;
@@ -59,13 +60,14 @@ struct StreamInfo {
   std::vector<std::string> notes;
 };
 
-/// Returns the present description of a stream. Errors: `broker.not_found`, `broker.stream` (it has
-/// settings with which events would get lost unnoticed or nothing could be published), and those of
-/// Connection::api.
+/// Returns the present description of a stream. Errors: `broker.not_found`, `broker.stream` (the
+/// stream has settings with which events would get lost unnoticed or nothing could be published),
+/// and those of Connection::api.
 Result<StreamInfo> find_stream(Connection& connection, const StreamSettings& settings);
 
-/// Does the same as find_stream(), but creates a missing stream. Server 2.9.10 damages a stream
-/// that is created while one with its name is being deleted: messages published into it get lost.
+/// Does the same as find_stream(), but creates a missing stream. nats-server 2.9.10 damages a
+/// stream that is created while another stream of that name is being deleted: messages published
+/// into the new stream get lost.
 Result<StreamInfo> ensure_stream(Connection& connection, const StreamSettings& settings);
 
 /// Reads the answer to STREAM.INFO or STREAM.CREATE and compares it with the requested settings.

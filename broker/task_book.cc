@@ -8,9 +8,9 @@ namespace millrace {
 namespace {
 
 /// Limits for workers' acknowledgements of a message that the stream has not acknowledged to us
-/// yet: the number of messages, the words for each message, and how long they are stored. They must
-/// be limited because other clients may use the stream too, and the words for their messages are
-/// never used.
+/// yet: the number of messages, the words for each message, and how long they are stored. The words
+/// must be limited because other clients may use the stream too, and the words for their messages
+/// are never used.
 constexpr size_t kMostEarly = 16'384;
 constexpr size_t kMostEarlyWords = 8;
 constexpr Duration kEarlyKept{10'000};
@@ -150,7 +150,8 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
       }
     }
   }
-  early_.erase(early_.begin(), early_.upper_bound(newest_));  // acknowledgements come in order
+  // Acknowledgements of the stream come in order, so no early words up to newest_ are needed.
+  early_.erase(early_.begin(), early_.upper_bound(newest_));
   if (early_.empty()) early_in_order_.clear();
   have_sent(entry);
   take_from_stream(at, now);
@@ -167,7 +168,7 @@ void TaskBook::take_from_stream(Tasks::iterator at, Time now) {
     forget(at);
   } else if (entry.standing == Standing::kAnswered) {
     check_started(at->first, entry,
-                  now + settings_.grace);  // usually the worker acknowledges the message
+                  now + settings_.grace);  // usually the worker acknowledges the message by then
   }
 }
 
@@ -256,7 +257,7 @@ TaskBook::Asked TaskBook::take_asked() {
   std::erase_if(asked_, [&](const InstanceId& task) {
     const auto at = tasks_.find(task);
     if (at == tasks_.end() || !at->second.asked_until) return true;
-    if (at->second.sequence == 0) return false;  // until the stream acknowledged it
+    if (at->second.sequence == 0) return false;  // stays until the stream acknowledged the task
     by_subject[at->second.subject->first].push_back(task);
     return true;
   });
@@ -336,7 +337,8 @@ std::optional<bool> TaskBook::is_queued(const InstanceId& task) const {
 
 std::vector<TaskReport> TaskBook::elapse(Time now) {
   forget_early(now - kEarlyKept);
-  std::vector<InstanceId> unknown;  // without an answer of the broker they count as not started
+  // Tasks about which the broker has not answered: they count as not started.
+  std::vector<InstanceId> unknown;
   while (!asked_until_.empty() && asked_until_.front().first <= now) {
     const auto [until, task] = asked_until_.front();
     asked_until_.pop_front();

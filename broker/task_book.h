@@ -1,7 +1,7 @@
-// The known state of the tasks that are under way over NATS, and how each input changes it: what
-// has to be sent, deleted and reported. Pure except for memory: the time is an argument, and
-// nothing is sent. About 200 bytes for each task once the broker has it. Private to broker/; for
-// one thread at a time.
+// The known state of the tasks that are under way over NATS. Calls change this state, and
+// return what has to be sent, deleted and reported. No I/O: the time is an argument, and nothing is
+// sent. Each task takes about 200 bytes once the broker has it. Private to broker/; for one thread
+// at a time.
 #pragma once
 
 #include <chrono>
@@ -25,16 +25,16 @@
 
 namespace millrace {
 
-/// The next output for the wire.
+/// What has to be sent to NATS next.
 struct TaskMail {
   struct Message {
     InstanceId task;
-    bool queued = false;  ///< to the stream, which acknowledges it; else to a service
+    bool queued = false;  ///< true: to the stream, which acknowledges it; false: to a service
     std::shared_ptr<const NatsMessage> message;
   };
   std::vector<Message> messages;
-  std::vector<uint64_t> deletes;  ///< messages of the stream, by sequence
-  std::vector<InstanceId> stops;
+  std::vector<uint64_t> deletes;  ///< sequences of messages to delete from the stream
+  std::vector<InstanceId> stops;  ///< tasks whose worker or service has to stop
 
   bool empty() const { return messages.empty() && deletes.empty() && stops.empty(); }
 };
@@ -44,27 +44,28 @@ class TaskBook {
   using Time = std::chrono::steady_clock::time_point;
 
   struct Settings {
-    Duration ack_timeout{5'000};  ///< then an unacknowledged message is sent again
+    Duration ack_timeout{5'000};  ///< after it, an unacknowledged message is sent again
     /// How long a worker may take between its answer and its last acknowledgement, in either order.
     Duration grace{2'000};
-    Duration look_timeout{1'000};        ///< to find out whether a worker has a task
-    size_t most_unacknowledged = 4'096;  ///< messages sent to the stream and not acknowledged
+    Duration look_timeout{1'000};        ///< the limit to find out whether a worker has a task
+    size_t most_unacknowledged = 4'096;  ///< limit of messages that the stream has not acknowledged
   };
   explicit TaskBook(Settings settings) : settings_(settings) {}
 
   /// Adds a task of that namespace. `queued`: for the work queue, else for a service. A task that
   /// is already known is not changed.
   void add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message);
-  /// Cancels the task: it is removed here or from the stream, and its worker or service gets a stop
-  /// message.
+  /// Cancels the task: the task is removed from this object or from the stream, and its worker or
+  /// service gets a stop message.
   void stop(const InstanceId& task);
 
-  /// `with_stream`: the stream exists; else only output that needs no stream is returned. The
-  /// returned messages count as sent.
+  /// Returns what has to be sent next, with at most `most` messages. `with_stream`: the stream
+  /// exists; if not, only what needs no stream is returned. The returned messages count as sent.
   TaskMail take_mail(bool with_stream, size_t most, Time now);
   bool has_mail(bool with_stream) const;
 
-  /// It is not certain that any of it was sent: its deletes and stops are queued again.
+  /// It is not certain that any part of `mail` was sent: its deletes and stops are queued again.
+  /// link_lost() queues its messages again.
   void not_sent(TaskMail mail);
   /// The broker has accepted the request to a service, so the service has started the task.
   std::optional<TaskReport> delivered(const InstanceId& task);
@@ -73,16 +74,17 @@ class TaskBook {
   /// The connection is lost: messages that the broker has not acknowledged have to be sent again.
   void link_lost();
 
-  /// The stream has stored the message. If its sequence shows that the stream lost tasks, those
-  /// have ended.
+  /// The stream has stored the message. If its sequence shows that the stream lost tasks, those are
+  /// reported as ended.
   std::vector<TaskReport> stored(const InstanceId& task, const PublishAck& ack, Time now);
-  /// The stream does not have its messages from sequence `first` to `last` any more.
+  /// The stream does not have its messages from sequence `first` to `last` any more: their tasks
+  /// are reported as ended.
   std::vector<TaskReport> lost(uint64_t first, uint64_t last);
-  /// The newest sequence that was acknowledged to us.
+  /// The newest sequence that the stream acknowledged to this process.
   uint64_t newest() const { return newest_; }
 
-  /// A worker acknowledged the message with that sequence, which that consumer gave it. The word is
-  /// ignored if that is not the consumer of the message's subject.
+  /// A worker sent `word` about the message with that sequence, which `consumer` gave to the
+  /// worker. The word is ignored if `consumer` is not the consumer of the message's subject.
   std::optional<TaskReport> heard(std::string_view consumer, uint64_t sequence, AckWord word,
                                   Time now);
   /// Workers have got all messages of that subject up to this sequence. So those tasks have
@@ -93,15 +95,15 @@ class TaskBook {
   bool waits_for_workers() const;
 
   /// Finds out whether a worker has the task; the result is reported as TaskStarted or
-  /// TaskNotStarted. A start that is already known was reported before. Returns false if the task
+  /// TaskNotStarted. A start that is known already is not reported again. Returns false if the task
   /// is unknown or no worker can have it.
   bool ask(const InstanceId& task, Time now);
   /// Tasks from ask() whose sequence in the stream is known, by subject. given_out() answers for
   /// those that have started, not_started() for the others.
   using Asked = std::map<std::string, std::vector<InstanceId>>;
   Asked take_asked();
-  /// Workers have not got these tasks. That is reported, unless something else became known
-  /// meanwhile.
+  /// Workers have not got these tasks. Reports TaskNotStarted for each task of ask() that has no
+  /// result yet.
   std::vector<TaskReport> not_started(const std::vector<InstanceId>& tasks);
 
   /// The answer has come; its namespace is `ns`, if known. Returns false if the task did not wait
@@ -113,13 +115,14 @@ class TaskBook {
 
   /// Applies everything that is due at `now`, and returns the reports.
   std::vector<TaskReport> elapse(Time now);
-  /// The next time at which elapse() has something to do; nullopt: none.
+  /// The next time at which elapse() has something to do; nullopt: there is nothing to do.
   std::optional<Time> next_time() const;
 
   /// Whether the task is for the work queue; nullopt: the task is unknown.
   std::optional<bool> is_queued(const InstanceId& task) const;
   size_t size() const { return tasks_.size(); }
-  /// The number of messages with early words (struct Early): limited in number and by time.
+  /// The number of messages with early words (struct Early). Their number and their age are
+  /// limited.
   size_t overheard() const { return early_.size(); }
   /// The number of tasks that the broker has not accepted yet.
   size_t unsent() const { return unsent_; }
@@ -127,33 +130,33 @@ class TaskBook {
  private:
   enum class Standing : uint8_t {
     kWanted,
-    kRefused,  ///< a worker gave it back; its answer may still come
+    kRefused,  ///< a worker gave the task back; its answer may still come
     kAnswered,
     kStopped,
   };
   /// The data that tasks of one subject share.
   struct Subject {
-    std::string consumer;  ///< gives the tasks to workers; empty: they are not queued
+    std::string consumer;  ///< gives the tasks to workers; empty: the tasks are for services
     std::map<uint64_t, InstanceId> not_started;  ///< by sequence: tasks that no worker has started
   };
   using Subjects = std::map<std::string, Subject>;
 
   struct Entry {
-    std::shared_ptr<const NatsMessage> message;  ///< until the broker has it
-    Subjects::iterator subject;                  ///< the subject "" if it is not queued
+    std::shared_ptr<const NatsMessage> message;  ///< null once the broker has it
+    Subjects::iterator subject;                  ///< the subject "" if the task is for a service
     std::set<std::string>::iterator ns;          ///< the namespace's name
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when elapse() has to check this entry
-    std::optional<Time> asked_until;             ///< deadline to report whether it started
+    std::optional<Time> asked_until;             ///< deadline to report whether the task started
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
-    bool started = false;  ///< a worker sent a word, or the service got the request
+    bool started = false;  ///< a worker has the task, or the service got the request
     bool gone = false;     ///< the stream does not have the message any more
   };
   using Tasks = std::map<InstanceId, Entry>;  // ids sort by time, so resent tasks keep their order
-  /// The words for a message that the stream has not acknowledged to us yet, or that is not ours:
-  /// each word of each consumer once.
+  /// The words of workers about a message that the stream has not acknowledged to us yet, or that
+  /// is not ours: each word of each consumer once.
   struct Early {
     Time since{};
     std::vector<std::pair<std::string, AckWord>> words;
@@ -180,7 +183,7 @@ class TaskBook {
   std::set<std::string> spaces_;
   std::map<uint64_t, Early> early_;                       ///< all have sequences above newest_
   std::deque<std::pair<Time, uint64_t>> early_in_order_;  ///< may be outdated: see Early::since
-  std::set<InstanceId> asked_;  ///< from ask(), to be looked up; some are answered by now
+  std::set<InstanceId> asked_;  ///< tasks of ask() to look up; some may have a result by now
   std::deque<std::pair<Time, InstanceId>> asked_until_;
   std::set<std::pair<Time, InstanceId>> looks_;  ///< some entries are outdated: see Entry::look_at
   std::vector<uint64_t> deletes_;

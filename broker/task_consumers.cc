@@ -11,7 +11,7 @@ namespace millrace {
 namespace {
 
 /// How long the broker lists a task as under way if its worker sends nothing. Nothing else depends
-/// on it.
+/// on this time.
 constexpr Duration kListed = std::chrono::days(1);
 
 std::string tasks_stream_name(std::string_view prefix) {
@@ -60,7 +60,7 @@ Status ensure_task_consumer(Connection& connection, std::string_view prefix,
                                           {"ack_wait", std::chrono::nanoseconds(kListed).count()},
                                           {"max_deliver", 1},
                                           {"max_ack_pending", -1},
-                                          {"max_waiting", 4096},  // many workers may each ask ahead
+                                          {"max_waiting", 4096},  // requests of many workers
                                           {"replay_policy", "instant"}}}}));
   spdlog::info("created consumer {} of stream {}", name, stream);
   return check(made, stream, name, filter);

@@ -1,6 +1,6 @@
-// The durable consumers of MILLRACE_TASKS. millrace creates one for each subject; all workers of
-// that subject pull from it. The broker gives each task out once; a task ends at its own deadline,
-// not at a limit of the broker. Private to broker/.
+// The durable consumers of MILLRACE_TASKS. millrace creates one consumer for each subject; all
+// workers of that subject pull from it. The broker gives each task out once; a task ends at its own
+// deadline, not at a limit of the broker. Private to broker/.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace millrace {
 
-/// Makes sure that consumer task_consumer(subject) exists. Errors: `broker.consumer` (with its
-/// settings workers can't take tasks from it, or they also get tasks of other subjects), and those
-/// of Connection::api. `subject` is a subject inside millrace; the stream's name and subject on the
-/// broker are those under `prefix`.
+/// Makes sure that consumer task_consumer(subject) exists. Errors: `broker.consumer` (the consumer
+/// has settings with which workers can't take its tasks, or also get tasks of other subjects), and
+/// those of Connection::api. `subject` is a subject inside millrace; the stream's name and subject
+/// on the broker are those under `prefix`.
 Status ensure_task_consumer(Connection& connection, std::string_view prefix,
                             const std::string& subject);
 

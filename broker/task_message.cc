@@ -27,7 +27,7 @@ constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
 constexpr size_t kMostConsumerName = 128;
 constexpr size_t kFingerprintDigits = 16;
 
-/// Limit for a worker's error message, in bytes, so that it cannot fill the history.
+/// The limit for a worker's error message, in bytes, so that the message cannot fill the history.
 constexpr size_t kMostMessage = 4096;
 
 tl::unexpected<Error> workflow_error(std::string_view code, std::string message) {

@@ -23,7 +23,7 @@ tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 
 /// The subject for the answer to a task of the work queue: `millrace.results.0.<namespace>.<action
-/// id>`. The 0 is the partition of the namespace; today there is only this one.
+/// id>`. The 0 is the partition of the namespace; so far the only partition.
 std::string reply_subject(std::string_view ns, const InstanceId& task,
                           std::string_view prefix = kDefaultPrefix);
 
@@ -38,10 +38,10 @@ std::string task_consumer(std::string_view subject);
 /// A worker's acknowledgement of its message to the broker. millrace subscribes to these messages
 /// too.
 enum class AckWord {
-  kAlive,  ///< `+WPI`
+  kAlive,  ///< `+WPI`: the worker still works on the task
   kDone,   ///< `+ACK`, or its other forms: the stream no longer has the message
   kNak,    ///< `-NAK`: the worker will not do the task
-  kTerm,   ///< `+TERM`: will not do it; the stream no longer has the message
+  kTerm,   ///< `+TERM`: the worker will not do the task; the stream no longer has the message
 };
 /// nullopt: the broker does not know that word.
 std::optional<AckWord> read_ack_word(std::string_view body);
@@ -55,15 +55,16 @@ struct AnsweredTask {
   bool operator==(const AnsweredTask&) const = default;
 };
 /// Reads the subjects of reply_subject(), and the old form `millrace.results.<namespace>.<action
-/// id>`, which older tasks without a partition name. nullopt: it is neither. Headers are ignored: a
-/// broker's permissions are for subjects, so only the subject proves for which namespace a worker
-/// may answer.
+/// id>`, which older tasks without a partition name. nullopt: the subject has neither form. Headers
+/// are ignored: a broker's permissions are for subjects, so only the subject proves for which
+/// namespace a worker may answer.
 std::optional<AnsweredTask> answered_task(std::string_view subject,
                                           std::string_view prefix = kDefaultPrefix);
 
 /// The bytes of an answer, or the error in its headers: `Direktiv-ErrorCode` with
 /// `Direktiv-ErrorMessage`, else `Nats-Service-Error-Code` with `Nats-Service-Error`. An invalid
-/// error code becomes kFunctionStatus; more than kMaxAnswerBytes become kFunctionTooLarge.
+/// error code becomes kFunctionStatus; an answer of more than kMaxAnswerBytes becomes
+/// kFunctionTooLarge.
 tl::expected<std::string, Error> read_answer(NatsMessage answer);
 
 /// Splits headers that nats.c may have misread (may_hold_the_next_header): a value that contains

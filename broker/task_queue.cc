@@ -26,17 +26,18 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// The messages that are sent together; between two batches, stops and new tasks are processed.
+/// The largest number of messages that are sent together. Afterwards, stops and new tasks are
+/// processed before more messages are sent.
 constexpr size_t kMostAtOnce = 512;
 
 /// The time limit for the server to read the sent messages.
 constexpr Duration kMostTaskFlush{1'000};
 
 /// The interval at which the consumers are asked which tasks workers have got. A worker need not
-/// report it.
+/// report that it got a task.
 constexpr Duration kServiceLookEach{500};
 
-/// The time limit for the server's answer to that question.
+/// The time limit for the server's answer to the question which tasks workers have got.
 constexpr Duration kMostLook{1'000};
 
 /// The wait before failed messages are sent again, unless the connection comes back earlier.
@@ -205,8 +206,8 @@ void TaskQueue::Impl::sleep(std::unique_lock<std::mutex>& lock, steady_clock::ti
   }
 }
 
-/// Finds out which tasks have started. A worker need not report it, but the consumer knows which
-/// messages it gave to workers.
+/// Finds out which tasks have started. A worker need not report a start, but the consumer knows
+/// which messages it gave to workers.
 void TaskQueue::Impl::look_up_started(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
     const Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
@@ -238,7 +239,7 @@ void TaskQueue::Impl::look_for(const TaskBook::Asked& asked) {
   }
 }
 
-/// Call it under the lock. The streams and consumers are checked again, after that time.
+/// Call it under the lock. The streams and consumers are checked again after the time `later`.
 void TaskQueue::Impl::try_again(Duration later, const Error& why) {
   open_ = false;
   try_at_ = steady_clock::now() + later;
@@ -274,7 +275,7 @@ Status TaskQueue::Impl::open_consumers() {
   for (const std::string& subject : subjects) {
     Status made = make_consumer(subject);
     if (made) continue;
-    consumers_ = subjects;  // all of them again at the next attempt
+    consumers_ = subjects;  // the next attempt checks all consumers again
     return made;
   }
   return {};
@@ -351,7 +352,8 @@ void TaskQueue::Impl::send(TaskMail mail) {
 
 /// Returns false if the connection is lost.
 bool TaskQueue::Impl::send_message(const TaskMail::Message& mail) {
-  if (!connection_.connected()) return false;  // checked each time: it may be forbidden meanwhile
+  // Checked for each message, because forbid() may be called meanwhile.
+  if (!connection_.connected()) return false;
   const Status checked = check_message(*mail.message, connection_.max_payload());
   if (!checked) {
     const bool too_large = checked.error().code == kTooLarge;

@@ -22,10 +22,10 @@ struct TaskQueueSettings {
   StreamOptions streams;
   std::string process;           ///< the owner's process (OwnerRecord); empty: no owner
   PullSettings pull;             ///< for the consumer of answers
-  size_t most_unstored = 4'096;  ///< answers that are reported but not stored yet
-  Duration ack_timeout{5'000};   ///< then an unacknowledged task is sent again
+  size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
+  Duration ack_timeout{5'000};   ///< after it, an unacknowledged task is sent again
   /// How long a worker may take between its answer and its last acknowledgement, in either order.
-  /// Then the message is deleted from the stream, or the task ends without an answer.
+  /// After this time the message is deleted from the stream, or the task ends without an answer.
   Duration grace{2'000};
   /// Called for each answer that names no task, on the thread that reads answers.
   std::function<void()> on_stray = [] {};
@@ -35,27 +35,28 @@ struct TaskQueueSettings {
 /// The stream does not redeliver: a worker keeps its task until the task is stopped.
 class TaskQueue : public TaskRunner {
  public:
-  /// `connection` and `sink` outlive it; use a separate connection for it. The sink is called on
-  /// threads of this object and of nats.c, and within run() for a task that cannot be sent at all.
+  /// `connection` and `sink` must outlive this object. Use a separate connection for it. The
+  /// sink is called on threads of this object and of nats.c, and within run() for a task that
+  /// cannot be sent at all.
   TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings = {});
 
-  /// After it there are no more reports. Tasks that are under way are not stopped.
+  /// Afterwards there are no more reports. Tasks that are under way are not stopped.
   ~TaskQueue() override;
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  /// Asks the broker which tasks it has given to workers.
+  /// Asks the broker whether it has given the task to a worker.
   bool check_started(const InstanceId& task) override;
 
   struct Counts {
     size_t tasks = 0;      ///< known tasks
     size_t unsent = 0;     ///< known tasks that the broker has not accepted yet
-    uint64_t answers = 0;  ///< from the stream, including repeated and late ones
+    uint64_t answers = 0;  ///< answers read from the stream, with repeated and late ones
     uint64_t strays = 0;   ///< answers that name no task, and were dropped
   };
   Counts counts() const;
 
-  /// Ok while tasks are sent and answers are read, else why not.
+  /// Ok while tasks are sent and answers are read; otherwise the reason why they are not.
   Status health() const;
 
  private:

@@ -64,7 +64,7 @@ class TaskQueue::Impl {
   const StreamSettings tasks_stream_;
   const StreamSettings results_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< set by listen(); ends in a dot, the action id follows
+  std::string inbox_;  ///< set by listen(); ends in a dot; reply subjects add the action id
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
 

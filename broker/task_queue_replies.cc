@@ -1,6 +1,6 @@
 // The incoming messages of a TaskQueue: the stream's acknowledgements, answers of services,
-// acknowledgements of workers, and answers of workers. They come on threads of nats.c and of
-// TaskResults.
+// acknowledgements of workers, and answers of workers. The messages come on threads of nats.c and
+// of TaskResults.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -35,7 +35,7 @@ void TaskQueue::Impl::on_reply(natsMsg* message) {
     const std::lock_guard lock(mutex_);
     queued = book_.is_queued(*task);
   }
-  if (!queued) return;  // stopped, or already answered
+  if (!queued) return;  // the task was stopped, or is already answered
   if (*queued) {
     on_stored(*task, message);
   } else {
@@ -129,7 +129,7 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
                std::move(stored));
 }
 
-/// The task has failed before a worker or service got it.
+/// Ends a task that failed without an answer that can be used.
 void TaskQueue::Impl::end(const InstanceId& task, std::string_view code, std::string why) {
   {
     const std::lock_guard lock(mutex_);

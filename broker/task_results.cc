@@ -129,8 +129,8 @@ void TaskResults::read() {
                   fmt::format("reading answers was interrupted: {}", consumer_->why())));
 }
 
-/// Every consumer ends when it comes to the oldest answer. So that answer is fetched without a
-/// consumer and handed out.
+/// Fetches the oldest answer without a consumer and hands it out, because every consumer ended when
+/// it came to that answer.
 void TaskResults::pass_over() {
   breaks_ = 0;
   const StreamSettings& stream = settings_.stream;

@@ -22,8 +22,9 @@
 
 namespace millrace {
 
-/// The name of our consumer for answers; `-` and the process id of the owner follow, if there is an
-/// owner. So a former owner that is still running cannot take the consumer of the present owner.
+/// The name of our consumer for answers; if there is an owner, `-` and the owner's
+/// OwnerRecord::process follow. So a former owner that is still running cannot take the consumer of
+/// the present owner.
 inline constexpr std::string_view kResultsConsumer = "millrace";
 
 class TaskResults {
@@ -32,24 +33,25 @@ class TaskResults {
     StreamSettings stream;
     std::string process;  ///< the owner's process; empty: no owner
     PullSettings pull;
-    size_t most_unstored = 4'096;  ///< answers that are reported but not stored yet
+    size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
   };
   struct Handlers {
-    /// Any thread may call `stored`, once, even after this object is destroyed: the answer is then
-    /// deleted from the stream.
+    /// Call `stored` once, when the answer is stored: `stored` deletes the answer from the stream.
+    /// Any thread may call `stored`, even after this object is destroyed.
     std::function<void(NatsMessage answer, std::function<void()> stored)> answer;
-    /// All answers that waited when reading started have been handed out. Called once, but not if
-    /// the connection is lost before.
+    /// All answers that waited when reading started have been handed out. Called once; if the
+    /// connection is lost before, after a later reconnect.
     std::function<void()> caught_up;
   };
 
-  /// `connection` and `keeper` outlive it. The handlers are called on its thread.
+  /// `connection` and `keeper` must outlive this object. The handlers are called on the thread of
+  /// this object.
   TaskResults(Connection& connection, StreamKeeper& keeper, Settings settings, Handlers handlers);
   ~TaskResults();
   TaskResults(const TaskResults&) = delete;
   TaskResults& operator=(const TaskResults&) = delete;
 
-  /// Ok while it reads, else why it does not read. Changes are logged.
+  /// Ok while answers are read; otherwise the reason why they are not. Changes are logged.
   Status health() const;
 
  private:
@@ -77,7 +79,7 @@ class TaskResults {
 
   // Only for the reading thread.
   bool caught_up_ = false;
-  int breaks_ = 0;  ///< unexplained ends in a row, without an answer
+  int breaks_ = 0;  ///< unexplained ends of consumers in a row, without an answer
 
   uint64_t watch_ = 0;
   std::thread thread_;

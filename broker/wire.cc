@@ -20,7 +20,8 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Returns the token before the next dot; `subject` becomes the rest, empty after the last token.
+/// Returns the token before the next dot; `subject` becomes the text after that dot, empty after
+/// the last token.
 std::string_view take_token(std::string_view& subject) {
   const size_t dot = subject.find('.');
   const std::string_view token = subject.substr(0, dot);
@@ -77,7 +78,8 @@ Headers parse_header_block(std::string_view block) {
     const std::string_view line = block.substr(0, end);
     block = end == std::string_view::npos ? std::string_view() : block.substr(end + 2);
     if (first) {
-      first = false;  // the version; in messages of the server itself also a status
+      // The first line is the version; in messages of the server itself it also has a status.
+      first = false;
       continue;
     }
     if (line.empty()) break;

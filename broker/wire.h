@@ -29,8 +29,8 @@ size_t encoded_size(const Headers& headers);
 /// line without `:` is a name without a value.
 Headers parse_header_block(std::string_view block);
 
-/// Whether nats.c 3.4.1 may have made this value from two lines: it skips the line break after an
-/// empty value and takes the next header as the value.
+/// Whether nats.c 3.4.1 may have made this value from two lines: nats.c skips the line break after
+/// an empty value and takes the next header as the value.
 bool may_hold_the_next_header(std::string_view value);
 
 /// Whether `outer` matches all subjects that `inner` matches (`*` and `>` in both).

@@ -11,7 +11,7 @@
 namespace millrace {
 
 struct DeleteOptions {
-  std::string id;          ///< of the workflow or namespace
+  std::string id;          ///< the id of the workflow or namespace
   bool cancel = false;     ///< cancels the instances that have not ended
   bool leftovers = false;  ///< `id` is the number under which an earlier release left rows
 };

@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 struct SendOptions {
-  std::string file;  ///< a CloudEvent or a batch, or `-`; empty: the fields below
+  std::string file;  ///< a file with one or several events, or `-`; empty: the fields below
   std::string type;
   std::string source;
   std::string id;
@@ -56,8 +56,8 @@ Fallible<Event> event_of(Console& console, const SendOptions& options) {
   return event;
 }
 
-/// The call with a complete event or, for a JSON array, with a batch. The server validates the
-/// text.
+/// The call that sends a complete event or, if the text is a JSON array, several events. The server
+/// validates the text.
 ApiCall whole(std::string text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool batch = first != std::string::npos && text[first] == '[';

@@ -123,7 +123,7 @@ struct Found {
   }
   void add(const KeyRule& key, const Mapping& mapping) {
     for (Use& use : keys) {
-      // A row of the grammar that several mappings share is explained once.
+      // A key with the same name and meaning in several mappings is explained once.
       if (use.key != &key && (use.key->meaning != key.meaning || use.key->name != key.name)) {
         continue;
       }
@@ -223,7 +223,7 @@ void explain(const Use& use, std::ostream& out) {
   for (const std::string_view name : key.names()) {
     if (name != key.name) out << "  also written: " << name << "\n";
   }
-  if (key.inlined) out << "  its keys may be written in its place\n";
+  if (key.inlined) out << "  the keys of this mapping may be written in place of the key\n";
   out << "  in: " << names_of(use.mappings) << "\n";
   if (key.own) out << "  millrace's own: Direktiv does not have it\n";
 }

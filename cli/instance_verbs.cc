@@ -32,12 +32,12 @@ struct DeleteInstanceOptions {
 
 /// The options of a command on one instance, or on all instances that the filter selects.
 struct ControlOptions {
-  std::string id;  ///< empty: the filter selects
+  std::string id;  ///< empty: `filter` or `all` selects the instances
   InstanceFilterFlags filter;
   bool all = false;     ///< all instances of the namespace
-  bool now = false;     ///< of cancel
-  bool extend = false;  ///< of retry
-  std::string from;     ///< of rerun
+  bool now = false;     ///< for `cancel`: do not wait for running tasks
+  bool extend = false;  ///< for `retry`: restart the execution timeout
+  std::string from;     ///< for `rerun`: the id of the state
 };
 
 /// The value of --since as a time in RFC 3339. A duration is subtracted from `now`. Exit kUsage: it
@@ -185,8 +185,8 @@ AddedVerb<ControlOptions> add_control(CommandLine& instance, const std::string& 
       "--status", options.filter.status,
       "Select instances with this status (default: every status that the command applies to)",
       "STATUS");
-  verb.option("--since", options.filter.since, "Select instances started since: 2h, or a time",
-              "WHEN");
+  verb.option("--since", options.filter.since,
+              "Select instances that started after this: a time, or how long ago (2h)", "WHEN");
   verb.flag("--all", options.all, "Select all instances of the namespace");
   return {verb, options};
 }
@@ -202,7 +202,8 @@ void add_reading(CommandLine& instance) {
       "cancelled or timedout",
       "STATUS");
   list.option("--since", listed.filter.since,
-              "Only instances started since: 2h, or a time in RFC 3339", "WHEN");
+              "Only instances that started after this: a time in RFC 3339, or how long ago (2h)",
+              "WHEN");
   add_page(list, listed.page);
   auto [get, shown] = instance.asking<std::string>(
       "get", "Shows an instance with its data",

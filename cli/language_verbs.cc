@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 struct LintOptions {
-  std::vector<std::string> files;  ///< or folders; `-`: standard input
+  std::vector<std::string> files;  ///< files or folders; `-`: standard input
   bool strict = false;             ///< warnings count as errors
 };
 

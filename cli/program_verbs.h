@@ -17,17 +17,17 @@ struct Loaded;
 /// Loads a definition as a server does.
 using LoadDefinition = Loaded (*)(std::string_view text);
 
-/// `millrace test`.
+/// The options of `millrace test`.
 struct TestOptions {
   std::vector<std::string> paths;  ///< scenario files, and folders that contain them
   std::string only;                ///< runs only scenarios whose names contain this
   bool as_junit = false;
 };
 
-/// `millrace verify`.
+/// The options of `millrace verify`.
 struct VerifyOptions {
   std::string data;             ///< folder of the store; empty: the store of the server
-  std::string secret_key_file;  ///< empty: the key in that folder
+  std::string secret_key_file;  ///< empty: the key in the folder `data`
 };
 
 /// A verb whose function is null does not exist.

@@ -27,7 +27,8 @@ struct RunOptions {
 };
 
 constexpr Duration kOneWait = std::chrono::minutes(1);
-constexpr Duration kPatience = std::chrono::seconds(30);  // of the HTTP client, beyond the wait
+// How much longer than the server waits the HTTP client waits for the response.
+constexpr Duration kPatience = std::chrono::seconds(30);
 
 /// The limit of --wait; nullopt: no limit.
 Fallible<std::optional<Duration>> longest_wait(const RunOptions& options) {

@@ -13,11 +13,11 @@ namespace millrace {
 
 /// Limits on the time, memory and disk that a server uses.
 struct ServerBounds {
-  Duration task_timeout = defaults::kTaskTimeout;          ///< of the evaluation of one state
-  Duration dedupe_window = defaults::kDedupeWindow;        ///< DedupeWindow::time
-  uint64_t dedupe_events = defaults::kDedupeEvents;        ///< DedupeWindow::events
-  uint64_t store_limit = defaults::kStoreLimit;            ///< bytes; above it new work is refused
-  uint64_t checkpoint_bytes = defaults::kCheckpointBytes;  ///< EnvironmentOptions
+  Duration task_timeout = defaults::kTaskTimeout;    ///< limit of the evaluation of one state
+  Duration dedupe_window = defaults::kDedupeWindow;  ///< how long source and id are remembered
+  uint64_t dedupe_events = defaults::kDedupeEvents;  ///< for how many events at most
+  uint64_t store_limit = defaults::kStoreLimit;      ///< bytes; above it new work is refused
+  uint64_t checkpoint_bytes = defaults::kCheckpointBytes;  ///< EnvironmentOptions::checkpoint_bytes
 };
 
 struct ServeOptions {
@@ -43,10 +43,10 @@ struct ServeOptions {
 
 struct DevOptions {
   std::optional<std::string> folder;  ///< its workflows are loaded, and reloaded on change
-  std::optional<std::string> keep;    ///< folder for data that outlives the run
+  std::optional<std::string> keep;    ///< data folder that is kept; nullopt: a temporary one
   std::string listen = defaults::listen_address();
   std::string token_file;  ///< ServeOptions::token_file
-  uint16_t nats_port = 0;  ///< of the broker; 0: defaults::kNatsPort or, if in use, any free port
+  uint16_t nats_port = 0;  ///< port of the broker; 0: kNatsPort or, if in use, any free port
 };
 
 }  // namespace millrace

@@ -225,13 +225,14 @@ void add_streams(Verb& serve, ServeFlags& to) {
   serve.option("--js-domain", to.js_domain, "JetStream domain (MILLRACE_JS_DOMAIN)", "NAME");
   for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
     const LimitedStream& stream = kLimitedStreams[i];
-    serve.option(fmt::format("--{}-max-age", stream.flag), streams.limits[i].max_age,
-                 fmt::format("Maximum age of messages in the stream of {}, set when it is created "
-                             "(MILLRACE_{}_MAX_AGE)",
-                             stream.holds, stream.variable),
-                 "DURATION");
+    serve.option(
+        fmt::format("--{}-max-age", stream.flag), streams.limits[i].max_age,
+        fmt::format("Maximum age of messages in the stream of {}, set when the stream is created "
+                    "(MILLRACE_{}_MAX_AGE)",
+                    stream.holds, stream.variable),
+        "DURATION");
     serve.option(fmt::format("--{}-max-bytes", stream.flag), streams.limits[i].max_bytes,
-                 fmt::format("Maximum size of the stream of {}, set when it is created "
+                 fmt::format("Maximum size of the stream of {}, set when the stream is created "
                              "(MILLRACE_{}_MAX_BYTES; default: no limit)",
                              stream.holds, stream.variable),
                  "BYTES|MiB|GiB|TiB");

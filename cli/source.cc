@@ -17,7 +17,8 @@
 namespace millrace {
 namespace {
 
-/// More than any request may contain, so that the server reports its own limit.
+/// The most bytes that are read. It is more than any request may contain, so that the server
+/// reports its own limit.
 constexpr size_t kMostBytes = size_t{64} << 20;
 
 Fallible<std::string> read_input(std::istream& in) {

@@ -27,7 +27,8 @@ Status check_token(std::string_view token, std::string_view name) {
 }
 
 Result<std::string> read_token_file(const std::string& file) {
-  Result<std::string> read = read_at_most(file, kMaxSize + 3);  // a line end, and one byte too many
+  // The token, a line end of two bytes, and one byte by which a longer token is recognised.
+  Result<std::string> read = read_at_most(file, kMaxSize + 3);
   if (!read) {
     return fail("token.unreadable", "the token file cannot be read: " + read.error().message);
   }

@@ -12,7 +12,7 @@ struct VariableOptions {
   std::string key;
   std::string value = "-";  ///< JSON, `@file` or `-`
   std::string content_type;
-  PageOptions page;  ///< of `list`
+  PageOptions page;  ///< only for `list`
 };
 
 /// The path of the variables of the scope or, if there is a key, of one variable.

@@ -33,7 +33,8 @@ Result<std::optional<std::string_view>> content_type(const Headers& headers) {
   return found;
 }
 
-/// Removes quotes, then decodes one level of percent-encoding (HTTP binding, section 3.1.3.2).
+/// The value of an attribute header: removes quotes, then decodes one level of percent-encoding
+/// (HTTP binding, section 3.1.3.2).
 Result<std::string> decode_header_value(std::string_view name, std::string_view value) {
   const auto undecodable = [&](std::string_view expected) {
     return fail(kEventHeaderEncoding.code,
@@ -53,8 +54,8 @@ Result<std::string> decode_header_value(std::string_view name, std::string_view 
   return std::move(*text);
 }
 
-/// Rejects a body that is declared as JSON and is not. The binding allows any bytes, but the sender
-/// has made a mistake, and a workflow would get the data as a Base64 string.
+/// Rejects a body that is declared as JSON and is not. The binding allows any bytes, but such a
+/// sender has made a mistake, and a workflow would get the body as a Base64 string.
 Status check_data(const std::optional<std::string>& content_type, std::string_view body) {
   if (has_declared_data(content_type, body)) return {};
   const Result<Json> json = parse_json(body);

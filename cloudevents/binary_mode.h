@@ -19,19 +19,19 @@ enum class ContentMode { kStructured, kBatch, kBinary };
 /// The content type that encoders write in structured mode.
 inline constexpr std::string_view kStructuredContentType = "application/cloudevents+json";
 
-/// The prefix of a header that is a context attribute; its case does not matter.
+/// The prefix of the name of a header that is a context attribute, in upper or lower case.
 inline constexpr std::string_view kAttributePrefix = "ce-";
 
 bool is_attribute_header(std::string_view name);
 
-/// The content mode, by the content type: that of the JSON format is structured, that of the JSON
-/// batch format is batch, any other is binary. Without a content type a message with a `ce-` header
-/// is binary, any other is structured. Errors: `event.content_type` (not a media type, or a charset
-/// other than UTF-8), `event.duplicate_attribute` (two content types),
-/// `event.unsupported_format`.
+/// The content mode of a message: structured if the content type is that of the JSON format, batch
+/// if it is that of the JSON batch format, binary if it is any other. Without a content type, a
+/// message is in binary mode if it has a `ce-` header, else in structured mode. Errors:
+/// `event.content_type` (not a media type, or a charset other than UTF-8),
+/// `event.duplicate_attribute` (two content types), `event.unsupported_format`.
 Result<ContentMode> content_mode(const Headers& headers);
 
-/// The size of an event in binary mode, in bytes, to compare with the limit: body and `ce-`
+/// The size of an event in binary mode, in bytes, as the limit on events counts it: body and `ce-`
 /// headers.
 size_t binary_size(const Headers& headers, std::string_view body);
 
@@ -40,8 +40,8 @@ size_t binary_size(const Headers& headers, std::string_view body);
 bool has_declared_data(const std::optional<std::string>& content_type, std::string_view body);
 
 /// Reads an event in binary mode. All extension attributes become text; an empty body means no
-/// data. The content type is that of `content-type` or `ce-datacontenttype`, which must be equal if
-/// both are present. Errors: `event.*`, except those of the JSON format.
+/// data. The event's content type is taken from the header `content-type` or `ce-datacontenttype`;
+/// if both are present, they must be equal. Errors: `event.*`, except those of the JSON format.
 Result<Event> decode_binary(const Headers& headers, std::string_view body, size_t max_bytes);
 
 /// The headers of an event in binary mode, in printable ASCII only. Precondition: check_event

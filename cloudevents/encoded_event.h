@@ -1,5 +1,5 @@
 // EncodedEvent: an event with its attributes decoded and its data as the bytes received. The data
-// is decoded only if the event matches a start or an instance; most events match none.
+// is decoded only if the event matches a start or an instance; most events match neither.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class EncodedEvent {
   /// Wraps an event that was not received as a message.
   explicit EncodedEvent(Event event);
 
-  /// Reads the event in a message and, on success, moves the data out of the message. It accepts
-  /// the same events and returns the same errors as decode_nats.
+  /// Reads the event in a message and, on success, moves the data out of the message. take()
+  /// accepts the same events and returns the same errors as decode_nats().
   static Result<EncodedEvent> take(NatsMessage& message, size_t max_bytes = kMaxEventBytes);
 
   const Attributes& attributes() const { return attributes_; }
@@ -32,7 +32,7 @@ class EncodedEvent {
 
  private:
   Attributes attributes_;
-  std::optional<std::string> bytes_;  ///< the data, or the JSON event that contains it as `data`
+  std::optional<std::string> bytes_;  ///< the data; if is_json_event_, the whole event in JSON
   bool is_json_event_ = false;
 };
 

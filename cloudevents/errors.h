@@ -13,7 +13,7 @@ struct EventError {
   const char* meaning;
 };
 
-// The message as a whole.
+// Errors of a message as a whole.
 inline constexpr EventError kEventTooLarge{"event.too_large",
                                            "The event is larger than the limit on one event."};
 inline constexpr EventError kEventBatchTooLarge{
@@ -21,7 +21,8 @@ inline constexpr EventError kEventBatchTooLarge{
 inline constexpr EventError kEventNotUtf8{"event.not_utf8", "A JSON text is not valid UTF-8."};
 inline constexpr EventError kEventMalformedJson{"event.malformed_json",
                                                 "An event in the JSON format is not a JSON text."};
-inline constexpr EventError kEventDepth{"event.depth", "The JSON text nests deeper than 128."};
+inline constexpr EventError kEventDepth{"event.depth",
+                                        "The JSON text nests deeper than 128 levels."};
 inline constexpr EventError kEventNotObject{"event.not_object", "The JSON text is not an object."};
 inline constexpr EventError kEventNotArray{"event.not_array",
                                            "The JSON text of a batch is not an array."};
@@ -35,7 +36,7 @@ inline constexpr EventError kEventHeaderEncoding{
     "event.header_encoding",
     "A header's value is not quoted or percent-encoded as the bindings require, or is not UTF-8."};
 
-// The attributes.
+// Errors of attributes.
 inline constexpr EventError kEventMissingAttribute{
     "event.missing_attribute", "A required attribute (specversion, id, source, type) is absent."};
 inline constexpr EventError kEventEmptyAttribute{
@@ -45,18 +46,18 @@ inline constexpr EventError kEventDuplicateAttribute{"event.duplicate_attribute"
 inline constexpr EventError kEventSpecVersion{"event.specversion", "`specversion` is not 1.0."};
 inline constexpr EventError kEventAttributeName{
     "event.attribute_name",
-    "A name contains characters other than lower-case letters and digits, or is reserved."};
+    "The name of an attribute contains characters other than lower-case letters and digits, or is "
+    "reserved."};
 inline constexpr EventError kEventAttributeType{
     "event.attribute_type",
-    "A value has a JSON type that is not allowed for this attribute or for any attribute."};
+    "The value of an attribute has a JSON type that this attribute, or every attribute, refuses."};
 inline constexpr EventError kEventAttributeValue{
     "event.attribute_value",
-    "A value of the right type is not allowed: it contains a control character, is not a URI, or "
-    "is "
-    "an integer of more than 32 bits."};
+    "The value of an attribute has the right type but is not valid: it contains a control "
+    "character, is not a URI, or is an integer of more than 32 bits."};
 inline constexpr EventError kEventTime{"event.time", "`time` is not an RFC 3339 timestamp."};
 
-// The data.
+// Errors of the data.
 inline constexpr EventError kEventDataConflict{"event.data_conflict",
                                                "Both `data` and `data_base64` are present."};
 inline constexpr EventError kEventDataBase64{"event.data_base64",

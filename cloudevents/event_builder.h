@@ -25,7 +25,7 @@ class EventBuilder {
 
   void set_data(std::string data) { event_.data = std::move(data); }
 
-  /// The content type; nullopt if it has not been added.
+  /// The content type; nullopt if none has been added.
   const std::optional<std::string>& datacontenttype() const;
 
   /// The complete event after all checks. Errors: `event.missing_attribute`, `event.specversion`,
@@ -40,7 +40,7 @@ class EventBuilder {
 
   std::array<Core, kCoreAttributes.size()> core_;  ///< in the order of kCoreAttributes
   std::set<std::string, std::less<>> absent_;      ///< extensions that were added as null
-  Event event_;                                    ///< has the extensions and the data so far
+  Event event_;  ///< has the data and the extension attributes that were added so far
 };
 
 }  // namespace millrace

@@ -1,5 +1,6 @@
-// The rules for a valid CloudEvent, in one place. Every decoder applies them, and they are applied
-// before a generated event is published. The encoders accept only events that conform to them.
+// The rules for a valid CloudEvent, in one place. Every decoder applies these rules to the events
+// that it reads, and a state applies the rules to a generated event before it publishes the event.
+// The encoders accept only events that conform to the rules.
 #pragma once
 
 #include <array>
@@ -29,13 +30,14 @@ bool is_core_attribute(std::string_view name);
 /// (U+0000 to U+001F, U+007F to U+009F) and without noncharacters.
 bool is_attribute_string(std::string_view bytes);
 
-/// Checks an event; the error names the first rule that it breaks. Errors: `event.empty_attribute`,
-/// `event.attribute_name`, `event.attribute_value`, `event.time`, `event.content_type`.
+/// Checks an event; the error names the first rule that the event breaks. Errors:
+/// `event.empty_attribute`, `event.attribute_name`, `event.attribute_value`, `event.time`,
+/// `event.content_type`.
 Status check_event(const Event& event);
 
 /// The text in quotes for a message, cut to about 80 bytes. Characters that an attribute must not
-/// contain, which a terminal might interpret, are written as `\u0085`; if the text is not UTF-8,
-/// bytes outside printable ASCII are written as `\xNN`.
+/// contain are written as in `\u0085`, because a terminal might interpret them; if the text is not
+/// UTF-8, bytes outside printable ASCII are written as `\xNN`.
 std::string shown(std::string_view text);
 
 }  // namespace millrace

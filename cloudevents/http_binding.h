@@ -19,9 +19,10 @@ struct HttpMessage {
   std::string body;
 };
 
-/// Reads the events of a message: one event, or all events of a batch (or none, if one is invalid).
-/// A message without a content type and without `ce-` headers is read in the JSON format. Errors:
-/// `event.*`; in a batch the error text begins with the index of the event, `[3]: `.
+/// Reads the events of a message: one event, or all events of a batch. If one event of a batch is
+/// invalid, the result is an error and no event is returned. A message without a content type and
+/// without `ce-` headers is read in the JSON format. Errors: `event.*`; in a batch the error text
+/// begins with the index of the event, `[3]: `.
 Result<std::vector<Event>> decode_http(const Headers& headers, std::string_view body,
                                        const EventLimits& limits = {});
 

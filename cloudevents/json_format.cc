@@ -15,12 +15,13 @@
 namespace millrace {
 namespace {
 
-/// The error for an event that is not JSON. It parses the whole text again to find the position.
+/// The error for an event that is not JSON. The function parses the whole text again to find the
+/// position of the error.
 tl::unexpected<Error> malformed(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   return fail(kEventMalformedJson.code,
               fmt::format("the event is not a JSON text: {}",
-                          parsed ? "it has a byte order mark before it or a NUL byte after it"
+                          parsed ? "a byte order mark precedes the JSON or a NUL byte follows it"
                                  : parsed.error().message));
 }
 
@@ -201,7 +202,7 @@ Result<Event> decode_json_event(std::string_view text, size_t max_bytes) {
 std::optional<std::string> json_event_data(std::string_view text,
                                            const std::optional<std::string>& content_type) {
   const std::optional<std::vector<JsonMember>> members = split_object(text);
-  CHECK(members, "the text was accepted as an event and is not an object");
+  CHECK(members, "the encoder of events returned a text that is not a JSON object");
   for (const JsonMember& member : *members) {
     if (read_string(member.key) != "data" || member.value == "null") continue;
     return read_data(member.value, content_type);

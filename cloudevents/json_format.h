@@ -15,13 +15,14 @@
 
 namespace millrace {
 
-/// Reads one event. A member that is null counts as absent: attributes (section 2.2), and also
-/// `data`, which a workflow sees as null in both cases. Errors: `event.*`, except those of headers
-/// and batches.
+/// Reads one event. An attribute that is null counts as absent (section 2.2). A `data` that is null
+/// counts as absent too: a workflow sees null in both cases. Errors: `event.*`, except those of
+/// headers and batches.
 Result<Event> decode_json_event(std::string_view text, size_t max_bytes = kMaxEventBytes);
 
-/// The data of an event in the JSON format; nullopt: it has none. Precondition: decode_json_event
-/// accepts the text, it has no `data_base64`, and `content_type` is that of the event.
+/// The data of an event in the JSON format; nullopt: the event has no data. Precondition:
+/// decode_json_event accepts the text, the event has no `data_base64`, and `content_type` is that
+/// of the event.
 std::optional<std::string> json_event_data(std::string_view text,
                                            const std::optional<std::string>& content_type);
 
@@ -32,8 +33,9 @@ Result<std::vector<Event>> decode_json_batch(std::string_view text, const EventL
 
 /// The event as one line of JSON, nested at most 128 deep. Precondition: check_event accepts the
 /// event. JSON data with a JSON content type becomes `data`; UTF-8 text with another content type
-/// becomes `data` as a string. All other data becomes `data_base64`: bytes that are neither, the
-/// JSON text `null` (which would be read as absent), and JSON that is too deep for another level.
+/// becomes `data` as a string. All other data becomes `data_base64`: bytes that are not what the
+/// content type says, the JSON text `null` (which would be read as absent), and JSON that would
+/// nest too deep inside the event.
 std::string encode_json_event(const Event& event);
 
 /// The event in the JSON format as a tree, which `capture: event` stores.

@@ -10,7 +10,7 @@ namespace {
 
 bool is_json_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// The position after the string that begins at `at`; npos if it does not end.
+/// The position after the string that begins at `at`; npos if the closing quote is missing.
 size_t end_of_string(std::string_view text, size_t at) {
   while ((at = text.find('"', at + 1)) != std::string_view::npos) {
     size_t backslashes = 0;
@@ -20,7 +20,7 @@ size_t end_of_string(std::string_view text, size_t at) {
   return at;
 }
 
-/// Scans a text that may be malformed. If a function returns false, the caller must stop.
+/// Scans a text that may be malformed. If a member function returns false, the caller must stop.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -51,7 +51,7 @@ class Scanner {
     return true;
   }
 
-  /// Takes a value, after white space; it finds the end by quotes and brackets only.
+  /// Takes a value, after white space; the end of the value is found by quotes and brackets only.
   bool take_value(std::string_view& out) {
     skip_space();
     const size_t begin = at_;

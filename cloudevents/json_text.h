@@ -1,6 +1,6 @@
-// Splits JSON texts without building a tree. An event's `data` is passed on as its original text,
-// with its digits and the order of its keys, and nothing is read twice. Only the outermost level is
-// split; the pieces are not parsed or checked.
+// Splits JSON texts without building a tree. So the `data` of an event is passed on as its original
+// text, with the same digits and the same order of keys, and no part of a text is parsed twice.
+// Only the outermost level is split; the pieces are not parsed or checked.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace millrace {
 
-/// A member of an object: both are views into the text, the key with its quotes.
+/// A member of an object. Key and value are views into the text; the key includes its quotes.
 struct JsonMember {
   std::string_view key;
   std::string_view value;
@@ -25,8 +25,8 @@ std::optional<std::vector<JsonMember>> split_object(std::string_view text);
 /// valid JSON exactly if the result is not nullopt and each element is valid JSON itself.
 std::optional<std::vector<std::string_view>> split_array(std::string_view text);
 
-/// Whether the text is a JSON string of printable ASCII without escapes. Most strings are, and this
-/// test costs a fraction of the parser.
+/// Whether the text is a JSON string of printable ASCII without escapes. Most strings are of this
+/// kind, and this test costs a fraction of what parsing the string costs.
 bool is_plain_string(std::string_view json);
 
 /// The value of a JSON string, given with its quotes; nullopt if `json` is not a JSON string.

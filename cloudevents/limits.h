@@ -15,7 +15,7 @@ inline constexpr size_t kMaxBatchEvents = 1000;
 
 struct EventLimits {
   size_t event_bytes = kMaxEventBytes;
-  size_t batch_events = kMaxBatchEvents;  ///< HTTP and the JSON batch format only
+  size_t batch_events = kMaxBatchEvents;  ///< for HTTP and the JSON batch format only
 };
 
 }  // namespace millrace

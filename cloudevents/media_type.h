@@ -11,16 +11,17 @@ namespace millrace {
 
 struct MediaType {
   std::string essence;                                          ///< `type/subtype`, lower-case
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< names lower-case, unquoted
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< lower-case names; no quotes
 
   bool operator==(const MediaType&) const = default;
 };
 
-/// Reads a media type in ASCII; nullopt if the text is not one. A `;` at the end is accepted.
+/// Reads a media type in ASCII; nullopt if the text is not a media type. A `;` at the end is
+/// accepted.
 std::optional<MediaType> parse_media_type(std::string_view text);
 
 /// Removes a quoted string (RFC 9110, section 5.6.4) from the front of `text` and returns its
-/// value; nullopt if it does not end. Precondition: `text` begins with `"`.
+/// value; nullopt if the closing quote is missing. Precondition: `text` begins with `"`.
 std::optional<std::string> take_quoted_string(std::string_view& text);
 
 /// The text without spaces and tabs at its beginning and end.

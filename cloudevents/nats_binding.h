@@ -1,5 +1,5 @@
-// The NATS protocol binding. Version 1.0.2 defines the structured mode only; the binary mode
-// follows the next version (1.0.3), which existing producers use.
+// The NATS protocol binding. Version 1.0.2 defines the structured mode only; the binary mode is
+// implemented as the next version (1.0.3) defines it, because producers use it already.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct NatsMessage {
 };
 
 /// Reads the event in a message; the subject is ignored. A message without a content type and
-/// without `ce-` headers is read in the JSON format. Errors: `event.*`; a batch is
+/// without `ce-` headers is read in the JSON format. Errors: `event.*`; for a batch
 /// `event.unsupported_format`.
 Result<Event> decode_nats(const NatsMessage& message, size_t max_bytes = kMaxEventBytes);
 

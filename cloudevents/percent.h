@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-/// Encodes bytes outside `!`..`~`, `%`, and the bytes in `also` as `%XY` with upper-case digits.
+/// Encodes three kinds of bytes as `%XY` with upper-case digits: bytes outside the range `!` to
+/// `~`, the byte `%`, and the bytes in `also`.
 std::string percent_encode(std::string_view bytes, std::string_view also);
 /// Appends one byte to `out`, encoded as percent_encode does.
 void append_percent_encoded(char c, std::string_view also, std::string& out);

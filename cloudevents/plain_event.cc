@@ -24,8 +24,8 @@
 namespace millrace {
 namespace {
 
-/// Collects attributes as views. A function returns false if it is not sure that the event is
-/// valid.
+/// Collects attributes as views. A member function returns false if it is not sure that the event
+/// is valid.
 class Gathered {
  public:
   bool add_text(std::string_view name, std::string_view text) {
@@ -48,7 +48,8 @@ class Gathered {
     return add(name, std::string_view(digits.data(), end), Attribute::Kind::kInteger);
   }
 
-  /// Notes a null attribute: it is absent, but like any other it must not occur twice.
+  /// Notes an attribute that is null: the event does not have it, but its name must not occur
+  /// twice.
   bool add_null(std::string_view name) {
     const Core core = core_of(name);
     if (core == kExtension) return note_extension(name);
@@ -85,7 +86,8 @@ class Gathered {
   static Core core_of(std::string_view name) {
     for (size_t core = 0; core < kCoreAttributes.size(); ++core) {
       const std::string_view one = kCoreAttributes[core];
-      // Length and first two letters are unique, so at most one name is compared in full.
+      // No two core attributes have the same length and the same first two letters, so at most one
+      // name is compared in full.
       if (one.size() != name.size() || one[0] != name[0] || one[1] != name[1]) continue;
       if (one == name) return static_cast<Core>(core);
     }
@@ -146,7 +148,8 @@ class Gathered {
   std::array<Digits, kMost> digits_;  // the texts of attributes that are numbers
 };
 
-/// A parser with its own copy of the text: it reads some bytes beyond the end of the text.
+/// A parser with its own copy of the text, because simdjson reads some bytes beyond the end of a
+/// text.
 class Parser {
  public:
   static constexpr size_t kMostBytes = size_t{64} << 10;

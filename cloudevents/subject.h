@@ -22,7 +22,7 @@ inline constexpr size_t kMaxSubjectTail = 200;
 /// an empty token. An empty text becomes `%`.
 std::string event_subject(std::string_view ns, std::string_view type);
 
-/// Any text as one token of a subject, encoded as the namespace in event_subject.
+/// Any text as one token of a subject, encoded as event_subject() encodes the namespace.
 std::string subject_token(std::string_view text);
 
 /// Whether a message can be published to the subject: no empty token, space, control character or
@@ -30,8 +30,8 @@ std::string subject_token(std::string_view text);
 /// 4 KiB, and the line also contains the reply subject and sizes.
 bool is_publish_subject(std::string_view subject);
 
-/// The decoded namespace in the subject of an event; nullopt if it is not a subject of an event.
-/// `prefix` is the prefix of these subjects on the broker.
+/// The decoded namespace in the subject of an event; nullopt if `subject` is not the subject of an
+/// event. `prefix` is the prefix of these subjects on the broker.
 std::optional<std::string> subject_namespace(std::string_view subject,
                                              std::string_view prefix = kEventSubjectPrefix);
 

@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// Unreserved characters and sub-delims; the other sets add the characters of further parts.
+/// Unreserved characters and sub-delims; the sets below add the characters of other parts of a URI.
 constexpr ByteSet kUserOrHost = kAsciiLettersAndDigits.with("-._~!$&'()*+,;=");
 constexpr ByteSet kUserWithColon = kUserOrHost.with(":");
 constexpr ByteSet kPath = kUserOrHost.with(":@/");
@@ -32,8 +32,8 @@ bool consists_of(std::string_view text, const ByteSet& set) {
   return true;
 }
 
-/// Whether the text is `[userinfo@]host[:port]`; of an address in brackets only the characters are
-/// checked.
+/// Whether the text is `[userinfo@]host[:port]`; if the host is an address in brackets, only its
+/// characters are checked.
 bool is_authority(std::string_view text) {
   if (const size_t at = text.find('@'); at != std::string_view::npos) {
     if (!consists_of(text.substr(0, at), kUserWithColon)) return false;
@@ -54,7 +54,7 @@ bool is_authority(std::string_view text) {
   return port.front() == ':' && std::all_of(port.begin() + 1, port.end(), is_digit);
 }
 
-/// The scheme without its colon; nullopt if the text does not begin with one.
+/// The scheme without its colon; nullopt if the text does not begin with a scheme.
 std::optional<std::string_view> scheme_of(std::string_view text) {
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0 || !is_letter(text.front())) {

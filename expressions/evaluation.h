@@ -1,6 +1,6 @@
 // Requests to jq and their results, as plain values that are passed between the engine, the fast
-// lane and the workers. A failed evaluation is an outcome of the workflow, which a `catch` may
-// handle: its Error has the code that workflows see.
+// lane and the workers. A failed evaluation is an error in the workflow, which `catch` may match:
+// its Error has the error code that workflows see.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@
 
 namespace millrace {
 
-/// Any jq error; also no result, or several, where one is expected.
+/// The code of any jq error, and of a program with no result, or with several, where one is
+/// expected.
 inline constexpr std::string_view kJqBadCommand = "direktiv.jq.badCommand";
 /// The program ran longer than its timeout.
 inline constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 /// The program needed more memory than a worker has.
 inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
 
-/// The subject does not match the schema, or cannot be validated.
+/// The error code if the subject of a validation does not match the schema, or cannot be validated.
 inline constexpr std::string_view kSchemaFailed = "direktiv.schema.failed";
 
 /// The largest JSON text of a program's result, in bytes.
@@ -67,8 +68,8 @@ struct Evaluation {
   /// The limit on computing time, for all queries together; time in a queue does not count.
   /// nullopt: the evaluator's default applies.
   std::optional<Duration> timeout = std::nullopt;
-  uint64_t lane = 0;  ///< the workflow it belongs to: evaluations of one lane wait for the slow
-                      ///< ones of that lane
+  /// The workflow of the evaluation. A slow evaluation delays only evaluations of the same lane.
+  uint64_t lane = 0;
 };
 
 /// The results of one Evaluation: entry i is the outcome of query i. There are fewer entries than

@@ -39,7 +39,7 @@ bool is_equality(Node::Kind kind) {
   return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
 }
 
-/// One run of a program, with Json or OrderedJson as values.
+/// Evaluates one program once; J, the type of the values, is Json or OrderedJson.
 template <class J>
 class Run {
  public:
@@ -106,7 +106,7 @@ class Run {
   const Error& error() const { return error_; }
   /// Whether the error's message contains an object, and so shows the order of its keys.
   bool shows_order() const { return shows_order_; }
-  /// Whether the run computed numbers that a result cannot contain; make_plain replaces them.
+  /// Whether the program computed numbers that a result cannot contain; make_plain replaces them.
   bool left_json() const { return left_json_; }
 
  private:
@@ -139,8 +139,8 @@ class Run {
     return at;
   }
 
-  /// The member or element of the value; JSON null if it has none; nullptr if the value cannot be
-  /// indexed in this way.
+  /// The member or element of `value` that `step` names; JSON null if `value` has no such part;
+  /// nullptr if `value` cannot be indexed in this way.
   static const J* step_into(const J& value, const Step& step) {
     if (value.is_null()) return &null_json<J>();
     if (const auto* key = std::get_if<std::string>(&step.to)) {
@@ -290,9 +290,9 @@ class Run {
     if (right == nullptr) return nullptr;
     const J* left = evaluate(node.children[0], input, scratch);
     if (left == nullptr) return nullptr;
-    // jq does not compare the contents of a value with itself, so it is equal even if there is a
-    // NaN in it. (This code does not recognise copies: an array with NaN equals its copy in jq
-    // only.)
+    // jq does not compare the contents of a value with itself, so a value equals itself even if
+    // there is a NaN in it. (This code does not recognise copies: an array with NaN equals its copy
+    // in jq only.)
     const bool is_same = left == right && left->is_structured();
     const int order = is_same && is_equality(node.kind) ? 0 : compare(*left, *right);
     switch (node.kind) {
@@ -381,7 +381,7 @@ Result<const Json*> checked(const Json& made) {
 }
 
 /// Runs a program with OrderedJson. Json does not keep the order in which the keys of an object
-/// were set, but jq's texts and messages show it.
+/// were set, but jq's texts and messages show that order.
 Result<const Json*> run_in_order(const Node& root, const Json& input, Json& made) {
   const OrderedJson ordered(input);
   OrderedJson scratch;

@@ -61,8 +61,8 @@ class OrderCheck {
   bool holds() const { return holds_; }
 
  private:
-  /// Whether all objects in the node's value surely have sorted keys. `input`: whether those in its
-  /// input surely have them.
+  /// Whether all objects in the node's value surely have sorted keys. `input`: whether all objects
+  /// in the node's input surely have sorted keys.
   bool walk(const Node& node, bool input) {
     if (node.kind == Node::Kind::kPipe)
       return walk(node.children[1], walk(node.children[0], input));
@@ -164,7 +164,7 @@ class Parser {
       if (!take_operator(text)) continue;
       std::optional<Node> right = sum();
       if (!right) return std::nullopt;
-      return join(kind, *std::move(left), *std::move(right));  // not associative: only one
+      return join(kind, *std::move(left), *std::move(right));  // a second one is a syntax error
     }
     return left;
   }
@@ -240,7 +240,7 @@ class Parser {
       if (!element) return std::nullopt;
       node.children.push_back(*std::move(element));
     } while (take(','));
-    // Only for one element: `[a, b | c]` means `[(a, b) | c]`.
+    // After several elements a `|` is not supported: `[a, b | c]` means `[(a, b) | c]`.
     if (node.children.size() == 1 && take_operator("|")) {
       std::optional<Node> rest = pipe();
       if (!rest) return std::nullopt;
@@ -403,8 +403,8 @@ class Parser {
     return value;
   }
 
-  /// Reads up to a quote or an interpolation. False at an escape that the fast lane does not
-  /// support, or at the end.
+  /// Reads a string up to its closing quote or an interpolation. False if the string has an escape
+  /// that the fast lane does not support, or if the text ends before its closing quote.
   bool append_literal(std::string& literal) {
     for (; at_ < text_.size() && peek() != '"'; ++at_) {
       if (peek() != '\\') {
@@ -472,7 +472,7 @@ class Parser {
     while (peek() == ' ' || peek() == '\t' || peek() == '\n') ++at_;
   }
 
-  /// The next byte; NUL at the end (a program has none, see check_program_text).
+  /// The next byte; NUL at the end (no program contains NUL, see check_program_text).
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::string_view text_;

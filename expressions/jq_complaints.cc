@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// Words of jq that a value must follow.
+/// Words of jq after which a value must follow.
 constexpr std::string_view kOpeningWords[] = {"and",  "or",      "if",  "then",  "elif",
                                               "else", "foreach", "try", "catch", "reduce"};
 
@@ -419,8 +419,8 @@ class Explainer {
                        program_.substr(at, end - at), place(at));
   }
 
-  /// Explains a string with an invalid escape. A series of escapes begins at the place; this finds
-  /// the first invalid one.
+  /// Explains a string with an invalid escape. A series of escapes begins at `at`; the function
+  /// finds the first invalid escape of the series.
   std::string malformed_escape(size_t at) const {
     const auto is_hex = [&](size_t i) { return i < program_.size() && is_hex_digit(program_[i]); };
     while (at + 1 < program_.size() && program_[at] == '\\') {

@@ -1,6 +1,6 @@
 // Checks whether the names in a jq program exist, as far as its tokens show that. Only libjq can
-// check it for all programs, but a compile takes 18 ms or more; this check makes it unnecessary for
-// most programs.
+// check the names of every program, but a compile takes 18 ms or more; this check makes the compile
+// unnecessary for most programs.
 #pragma once
 
 #include <set>

@@ -161,7 +161,8 @@ std::string_view foreign_placeholder(std::string_view program) {
 }  // namespace
 
 JqEnd scan_jq(std::string_view text, size_t from) {
-  std::vector<std::pair<char, size_t>> open;  // a quote on top: inside a string
+  // The open brackets and strings. If the last entry is a quote, the scan is inside a string.
+  std::vector<std::pair<char, size_t>> open;
   for (size_t i = from; i < text.size(); ++i) {
     const char c = text[i];
     if (!open.empty() && open.back().first == '"') {
@@ -243,7 +244,8 @@ Status check_program_text(std::string_view program) {
 
 std::string without_literals(std::string_view program) {
   std::string out(program);
-  std::vector<char> open;  // a quote on top: inside a string
+  // The open brackets and strings. If the last entry is a quote, the scan is inside a string.
+  std::vector<char> open;
   for (size_t i = 0; i < out.size(); ++i) {
     const char c = out[i];
     if (!open.empty() && open.back() == '"') {

@@ -80,7 +80,7 @@ std::string_view type_of(const Node& node) {
     case Kind::kAlternative:
       return common_type(node.children[0], node.children[1]);
     case Kind::kSubtract: {
-      // If there is a difference, both sides have its type.
+      // `-` has a result only if both operands have the same type, which is then the result's type.
       const std::string_view left = type_of(node.children[0]);
       return left.empty() ? type_of(node.children[1]) : left;
     }

@@ -71,7 +71,7 @@ Result<Program> make_program(std::string_view text) {
 
 struct Template::Tree {
   Node root;
-  Parts parts;  // of a root that is a string, in any representation
+  Parts parts;  // the parts of the root if it is a string; otherwise empty
   std::vector<Program> programs;
 };
 

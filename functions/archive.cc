@@ -11,11 +11,12 @@
 namespace millrace {
 namespace {
 
-/// The size limit of an uncompressed archive with headers and padding: twice what its files may
-/// have.
+/// The size limit of an uncompressed archive with headers and padding: twice the limit for its
+/// files (kMaxFilesBytes).
 constexpr int64_t kMostUncompressed = int64_t{128} << 20;
 constexpr size_t kBlock = 512;
-/// An archive is untrusted input, so its modes, owners and times are not used.
+/// An archive is untrusted input: of its modes only the right to execute is used, and its owners
+/// and times are not.
 constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kExecutable = 0111;
@@ -24,8 +25,9 @@ tl::unexpected<Error> bad(std::string message) {
   return fail(std::string(kFunctionFiles), std::move(message));
 }
 
-/// libarchive accepts an archive that is cut between two entries as complete. In a compressed
-/// archive the end of the compressed data shows a cut.
+/// Whether an uncompressed archive ends with a block of zeros, and so is complete. libarchive
+/// accepts an archive that is cut between two entries as complete. A compressed archive needs no
+/// such check: if it is cut, its compressed data has no end.
 bool has_end_mark(std::string_view tar) {
   return tar.size() >= kBlock &&
          tar.substr(tar.size() - kBlock).find_first_not_of('\0') == std::string_view::npos;
@@ -53,7 +55,8 @@ std::string_view kind_refused(archive_entry* entry) {
   }
 }
 
-/// The strings may contain bytes of the archive, so bytes that are not printable are replaced.
+/// Makes a name, or an error text of libarchive, printable: both may contain any bytes of the
+/// archive.
 std::string printable(const char* text) {
   std::string shown = text == nullptr ? "?" : std::string(text).substr(0, 100);
   for (char& byte : shown) {

@@ -1,5 +1,5 @@
-// Reads and writes tar archives of files and folders with libarchive (no other code includes its
-// headers). It does not access disks. For one thread at a time.
+// Reads and writes tar archives of files and folders with libarchive (no other code includes
+// libarchive's headers). This code does not access disks. For one thread at a time.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kEndTimeout{10'000};
 
-/// How often messages are checked if there was no descriptor left to signal them.
+/// How often the inbox is checked if there was no descriptor left to signal new messages.
 constexpr Duration kWithoutWake{50};
 
 }  // namespace
@@ -67,7 +67,7 @@ void ContainerRunner::Impl::run() {
 
 void ContainerRunner::Impl::take(RunTask message) {
   const Job* const job = jobs_.add(std::move(message.task));
-  if (job == nullptr) return;  // already under way
+  if (job == nullptr) return;  // the task is already under way
   const Task& task = job->task;
   const auto& container = std::get<Container>(task.target);
   if (container.isolated) return isolated_.push_back(job->ticket());
@@ -142,8 +142,8 @@ void ContainerRunner::Impl::stop_call(const Job& job) {
   stop_service(http_, job.box->url(), job.task.id);
 }
 
-/// Starts the removal of leftover containers, unless it was started before. Returns false if there
-/// is no runtime.
+/// Starts the removal of the containers of earlier processes, unless it was started before. Returns
+/// false if there is no runtime.
 bool ContainerRunner::Impl::clean_up() {
   if (is_clean_ || leftovers_) return true;
   for (const char* const program : {"podman", "docker"}) {

@@ -1,7 +1,8 @@
 // ContainerRunner: runs functions in containers with the command line of podman or docker. An
-// isolated function gets a container for each call; a reusable one keeps running and is called over
-// HTTP (docs/containers.md describes the interface of an image). Containers of a process that has
-// died are found by their label, and removed before any other container is started.
+// isolated function gets a container for each call; the container of a reusable function keeps
+// running and is called over HTTP (docs/containers.md describes the interface of an image).
+// Containers of a process that has died are found by their label, and removed before any other
+// container is started.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +21,12 @@ namespace millrace {
 
 struct ContainerSettings {
   std::string runtime;  ///< podman or docker, or a path; empty: podman if found, else docker
-  std::filesystem::path folder;      ///< for files; created or emptied; its path has no comma
-  std::string data_id;               ///< of the data folder; letters, digits, `.`, `-`, `_`
-  size_t containers = 16;            ///< maximum at once, of both kinds; further ones wait
-  size_t calls_each = 16;            ///< maximum at once in a reusable container; further ones wait
-  Duration idle{300'000};            ///< how long an unused reusable container is kept
-  Duration start_timeout{300'000};   ///< in which a reusable container must listen, with the pull
+  std::filesystem::path folder;  ///< for files; created or emptied; its path must have no comma
+  std::string data_id;           ///< the id of the data folder; letters, digits, `.`, `-`, `_`
+  size_t containers = 16;  ///< maximum at once, isolated and reusable; further containers wait
+  size_t calls_each = 16;  ///< maximum of calls at once in a reusable container; further calls wait
+  Duration idle{300'000};  ///< how long an unused reusable container is kept
+  Duration start_timeout{300'000};   ///< until a reusable container must listen; includes the pull
   std::string network;               ///< empty: the default of the runtime
   std::vector<std::string> options;  ///< further options for `run`
 };
@@ -36,19 +37,19 @@ struct ContainerSettings {
 /// other functions need a container.
 class ContainerRunner final : public TaskRunner {
  public:
-  /// `http`, `clock` and `sink` outlive it.
+  /// `http`, `clock` and `sink` must outlive this object.
   ContainerRunner(ContainerSettings settings, HttpClient& http, const Clock& clock, TaskSink& sink);
 
-  /// Kills and removes its containers. Afterwards there are no more reports.
+  /// Kills and removes the containers of this runner. Afterwards there are no more reports.
   ~ContainerRunner() override;
 
   /// Reports TaskStarted when the container is started or called, and TaskOutput for its output.
-  /// Its own error codes: kFunctionUnavailable (no runtime, no image, the container ended without
-  /// an answer or does not listen), kFunctionTooLarge, kFunctionFiles.
+  /// The runner's own error codes: kFunctionUnavailable (no runtime, no image, the container ended
+  /// without an answer or does not listen), kFunctionTooLarge, kFunctionFiles.
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  /// The time since the container was started or called, or since something came from it.
-  /// Heartbeats are not reported.
+  /// The time since the latest of these: the container was started, it was called, it sent
+  /// something. Heartbeats are not reported.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:

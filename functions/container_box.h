@@ -33,7 +33,7 @@ struct ContainerBox {
   Duration measured{};
   OutputLines output_lines;
   OutputLines error_lines;
-  bool is_let_go = false;  ///< it is being removed, and gets no more calls
+  bool is_let_go = false;  ///< the container is being removed, and gets no more calls
 
   // Only for an isolated function.
   std::optional<Ticket> job;
@@ -57,8 +57,8 @@ using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSi
 struct ContainerService {
   Container container;
   std::deque<Ticket> waiting;
-  uint32_t failures = 0;  ///< in a row
-  Duration kept_from{};   ///< `scale` starts no container before this time
+  uint32_t failures = 0;  ///< lost containers in a row
+  Duration kept_from{};   ///< no container is started for `scale` before this time
 };
 
 }  // namespace millrace

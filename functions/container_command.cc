@@ -45,9 +45,9 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
   const Share share = share_of(container.size);
   std::vector<std::string> command = {
       plan.runtime, "run", "--rm",
-      // Output is read here; the runtime must not store it.
+      // This process reads the output; the runtime must not store it.
       "--log-driver=none",
-      // Removal must kill at once.
+      // `rm --force` must kill the container at once.
       "--stop-timeout=0", fmt::format("--name={}", plan.name),
       fmt::format("--label={}={}", kDataLabel, plan.data_id),
       fmt::format("--label={}={}", kTaskLabel, plan.task),

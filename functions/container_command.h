@@ -1,5 +1,5 @@
 // The command line that starts a container, in a form that podman and docker both accept: the
-// resources of the machine that it may use, and the folder that it gets.
+// resources of this machine that the container may use, and the folder that the container gets.
 #pragma once
 
 #include <cstdint>
@@ -26,18 +26,18 @@ struct ContainerPlan {
   std::string name;
   std::string data_id;
   std::string task;
-  std::filesystem::path source;  ///< a folder of the machine
+  std::filesystem::path source;  ///< a folder of this machine, mounted into the container
   std::string target;            ///< where the container sees `source`
-  uint16_t port = 0;             ///< on 127.0.0.1, published to its kContainerPort; 0: none
+  uint16_t port = 0;  ///< on 127.0.0.1; leads to kContainerPort of the container; 0: none
   bool reads_input = false;
   std::string network;               ///< empty: the default of the runtime
   std::vector<std::string> options;  ///< further options, unchanged
 };
 
-/// `run …` in the foreground; the container is removed when it ends. It has no capabilities and
-/// cannot gain privileges. It has the processors and memory of its size, at most 256 processes, a
-/// read-only root, and 64 MB of memory at /tmp. Error kFunctionUnavailable: the image name or the
-/// command is not valid.
+/// The command `run …`, in the foreground; the container is removed when it ends. The container has
+/// no capabilities and cannot gain privileges. It has the processors and memory of its size, at
+/// most 256 processes, a read-only root, and 64 MB of memory at /tmp. Error kFunctionUnavailable:
+/// the image name or the command is not valid.
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Container& container);
 
 /// Splits a line into words as a shell does. Blanks separate words. Text in `'…'` is not changed. A
@@ -46,7 +46,7 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Co
 /// kFunctionUnavailable: a quote is not closed, or no character follows a backslash.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
-/// Whether that is a valid image name: `[registry[:port]/]path[:tag][@algorithm:digest]`. A text
+/// Whether `name` is a valid image name: `[registry[:port]/]path[:tag][@algorithm:digest]`. A text
 /// that the runtime takes as an option or as a place on this machine (`dir:/…`) is not valid.
 bool is_image_name(std::string_view name);
 

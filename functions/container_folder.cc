@@ -11,7 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The function may write that much, in addition to the files that it was given.
+/// The limits of a container's folder. They are twice the limits for files, because the folder has
+/// both the files that the function was given and those that it wrote.
 constexpr uint64_t kMostWritten = 2 * kMaxFilesBytes;
 constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
 
@@ -21,7 +22,7 @@ fs::path prepare_container_folder(const fs::path& folder) {
   std::error_code ignored;
   fs::path path = fs::absolute(folder, ignored);
   fs::create_directories(path, ignored);
-  // The subfolders are open to all users.
+  // The subfolders are open to all users, so this folder limits the access.
   fs::permissions(path, fs::perms::owner_all, ignored);
   for (fs::directory_iterator entry(path, ignored), end; !ignored && entry != end;
        entry.increment(ignored)) {
@@ -33,7 +34,8 @@ fs::path prepare_container_folder(const fs::path& folder) {
 bool is_too_full(const fs::path& folder) {
   uint64_t bytes = 0;
   size_t entries = 0;
-  std::error_code error;  // a file may disappear meanwhile; the next check sees the rest
+  // If a file disappears meanwhile, this count ends early, and the next check counts again.
+  std::error_code error;
   constexpr auto kOptions = fs::directory_options::skip_permission_denied;
   for (fs::recursive_directory_iterator entry(folder, kOptions, error), end; !error && entry != end;
        entry.increment(error)) {

@@ -1,5 +1,5 @@
-// The folders of containers on this machine. Those of an earlier process are removed, and the size
-// of a container's files is measured, because nothing else limits it. Blocks on the disk.
+// The folders of containers on this machine. Folders of an earlier process are removed. The size of
+// a container's files is measured, because nothing else limits that size. Calls block on the disk.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,8 @@ std::filesystem::path prepare_container_folder(const std::filesystem::path& fold
 /// contains both the files that the function was given and those that the function wrote.
 bool is_too_full(const std::filesystem::path& folder);
 
-/// Removes the folder with its content. If that fails, the next start tries it again.
+/// Removes the folder with its content. If the removal fails, the next start of millrace tries
+/// again.
 void remove_folder(const std::filesystem::path& folder);
 
 }  // namespace millrace

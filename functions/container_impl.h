@@ -1,5 +1,5 @@
-// ContainerRunner::Impl: everything that the containers thread does. Private to container.cc (the
-// thread, tasks, time), container_life.cc (containers from their start to their end) and
+// ContainerRunner::Impl: all work of the containers thread. Private to container.cc (the thread,
+// tasks, time), container_life.cc (containers from their start to their end) and
 // container_schedule.cc (which task gets which container).
 #pragma once
 
@@ -26,10 +26,10 @@ namespace millrace {
 inline constexpr const char* kSharedMount = "/mnt/shared";
 /// How often the size of a container's files is measured.
 inline constexpr Duration kMeasureEvery{1'000};
-/// The longest time without a start after failures.
+/// The longest wait after failed containers before the next one is started for `scale`.
 inline constexpr Duration kLongestPause{60'000};
 
-/// The end of a task that has no result.
+/// The report that a task ended with this error.
 TaskEnded task_failed(std::string_view code, std::string message);
 TaskEnded task_failed(const Error& error);
 
@@ -107,14 +107,15 @@ class ContainerRunner::Impl {
   HttpClient& http_;
   const Clock& clock_;
   ContainerJobs jobs_;
-  const std::shared_ptr<ContainerInbox> inbox_;  ///< late calls also hold it
+  /// Shared with calls that may end after this object.
+  const std::shared_ptr<ContainerInbox> inbox_;
 
   Duration now_{};
   std::string runtime_;
   std::unique_ptr<LeftoverRemoval> leftovers_;
   bool is_clean_ = false;
 
-  std::deque<Ticket> isolated_;  ///< tasks that wait for a container
+  std::deque<Ticket> isolated_;  ///< tasks of isolated functions that wait for a container
   std::map<ServiceKey, Service> services_;
   std::vector<std::unique_ptr<Box>> boxes_;
   uint64_t last_box_ = 0;

@@ -24,8 +24,9 @@ struct ContainerBox;
 struct ContainerJob {
   Task task;
   uint64_t number = 0;
-  ContainerBox* box = nullptr;             ///< null: it waits for a container
-  std::optional<HttpClient::Ticket> call;  ///< of a reusable function, once it was called
+  ContainerBox* box = nullptr;  ///< null: the task waits for a container
+  /// The HTTP call to the container of a reusable function, once it was sent.
+  std::optional<HttpClient::Ticket> call;
   OutputAllowance left;
 
   Ticket ticket() const { return {task.id, number}; }
@@ -44,10 +45,10 @@ class ContainerJobs {
   void clear();
 
   /// The first task of a queue that has not ended; earlier entries are removed from the queue.
-  /// Null: none.
+  /// Null: the queue has no such task.
   ContainerJob* front(std::deque<Ticket>& waiting);
 
-  /// A task whose deadline has passed; null: none.
+  /// A task whose deadline has passed; null: there is no such task.
   ContainerJob* overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 

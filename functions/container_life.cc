@@ -36,7 +36,7 @@ void ContainerRunner::Impl::poll() {
   });
 }
 
-/// Handles a container that ended without a removal, with any exit code.
+/// Handles a container that ended by itself, with any exit code.
 void ContainerRunner::Impl::has_ended(Box& box) {
   if (box.service != nullptr) {
     return lose(box, fmt::format("its container ended with code {}: {}", *box.process->code(),
@@ -196,7 +196,7 @@ void ContainerRunner::Impl::start_service(Service& service) {
   fail_waiting(service.waiting, done.error());
 }
 
-/// Output of a reusable container is reported only if it runs exactly one call.
+/// Output of a reusable container is reported only if the container runs exactly one call.
 void ContainerRunner::Impl::heard(Box& box, OutputLines& lines, std::string_view bytes) {
   Job* job = nullptr;
   if (box.job) job = jobs_.find(*box.job);
@@ -206,7 +206,8 @@ void ContainerRunner::Impl::heard(Box& box, OutputLines& lines, std::string_view
   if (job != nullptr) jobs_.report_output(*job, std::move(whole));
 }
 
-/// Standard output of an isolated container may be the result; that is known only at its end.
+/// Standard output of an isolated container may be the result; whether it is one is known only when
+/// the container has ended.
 void ContainerRunner::Impl::heard_output(Box& box, std::string_view bytes) {
   if (!box.job) return heard(box, box.output_lines, bytes);
   const size_t room = kMaxAnswerBytes + 1 - box.output.size();

@@ -64,9 +64,9 @@ void ContainerProcess::poll() {
 
 std::string ContainerProcess::last_errors() const { return in_one_line(errors_); }
 
-/// The client is killed first, so that it cannot start a container that was already removed. An
-/// error of the removal is ignored: there may be no container at all, and the next start removes
-/// leftovers.
+/// The `run` command is killed first, so that it cannot start a container that was already removed.
+/// An error of the removal is ignored: there may be no container at all, and the next start of
+/// millrace removes a container that is still there.
 void ContainerProcess::remove() {
   if (!client_) return;
   client_.reset();

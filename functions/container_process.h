@@ -21,8 +21,8 @@ class ContainerProcess {
   struct Start {
     std::string runtime;
     std::string name;
-    std::vector<std::string> command;  ///< `run` with that name, in the foreground
-    std::string input;                 ///< path of the file for its standard input; empty: none
+    std::vector<std::string> command;  ///< `run …` of the container `name`, in the foreground
+    std::string input;                 ///< path of the file for the standard input; empty: none
     std::function<void(std::string_view)> output;
     std::function<void(std::string_view)> errors;
   };
@@ -33,11 +33,11 @@ class ContainerProcess {
   void wait_for(std::vector<pollfd>& list) const;
   void poll();
 
-  /// Its exit code, once it has ended without remove().
+  /// The container's exit code, once the container has ended without remove().
   std::optional<int> code() const { return code_; }
-  /// Whether the client has ended and a removal, if there was one, is finished.
+  /// Whether the `run` command has ended and the removal, if there was one, is finished.
   bool is_gone() const { return !client_ && !removal_; }
-  /// The end of what it wrote to its standard error, for messages.
+  /// The end of what the container wrote to its standard error, for messages.
   std::string last_errors() const;
 
   /// Kills and removes the container in the background.
@@ -60,8 +60,8 @@ class LeftoverRemoval {
   LeftoverRemoval(std::string runtime, std::string data_id);
 
   void wait_for(std::vector<pollfd>& list) const;
-  /// The result, once it has finished; nullopt: not yet. Error kFunctionUnavailable has the
-  /// runtime's message.
+  /// The result of the removal, once it has finished; nullopt: it has not finished. Error
+  /// kFunctionUnavailable has the runtime's message.
   std::optional<Status> poll();
 
  private:

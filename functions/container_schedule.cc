@@ -1,5 +1,5 @@
 // Which task gets which container: tasks wait in the order in which they came; `scale` containers
-// are kept running; an idle container is removed if others need its place.
+// are kept running; an idle container is removed if another function needs its place.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -102,8 +102,8 @@ ContainerService* ContainerRunner::Impl::service_of(const std::deque<Ticket>* wa
 }
 
 /// Makes room for a waiting task by removing an idle container: first one beyond `scale`, and of
-/// those the one that was not used for the longest time. If a container is being removed already,
-/// that is enough.
+/// those the one that was not used for the longest time. Does nothing if a container is being
+/// removed already.
 void ContainerRunner::Impl::make_room() {
   Box* oldest = nullptr;
   const auto rank = [this](const Box& box) {

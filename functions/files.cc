@@ -103,7 +103,8 @@ Result<Descriptor> open_folder(int parent, std::string_view name) {
   return folder;
 }
 
-/// Opens or creates nested folders, one for each component; without components, `root` itself.
+/// Opens or creates nested folders, one for each component; opens `root` itself if there are no
+/// components.
 Result<Descriptor> open_folders(int root, const std::vector<std::string_view>& names) {
   Descriptor folder(::openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (const std::string_view name : names) folder = TRY(open_folder(folder.fd(), name));
@@ -181,7 +182,7 @@ Status unpack(const TaskFile& file, int root, Allowance& left) {
 }
 
 /// Decodes Base64. White space is ignored, because tools that create Base64 break lines. Quotes
-/// around it are ignored, because a string that a setter stored is JSON.
+/// around the text are ignored, because a variable that a setter state stored as a string is JSON.
 Result<std::string> decode(std::string_view text) {
   const auto is_space = [](char byte) {
     return std::strchr(" \t\r\n", byte) != nullptr && byte != 0;
@@ -265,7 +266,7 @@ Result<FolderEntry> open_entry(int folder, std::string name) {
   // NONBLOCK: do not wait for the other end of a fifo. NOFOLLOW: opening a link fails.
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   FolderEntry entry{.name = std::move(name)};
-  // Checked before it is opened, because opening a device may have an effect.
+  // The kind is checked before the entry is opened, because opening a device may have an effect.
   if (::fstatat(folder, entry.name.c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) != 0) {
     return bad(reason());
   }

@@ -1,7 +1,7 @@
 // Variables as files, and files as variables (Direktiv's FunctionFileDefinition): the files that a
-// function finds in its folder before it starts, and those that it has left in `out/<scope>/` at
-// its end. Names and archives are untrusted input: nothing outside of the folder is read or
-// written, links are not followed, and everything has a limit. Any thread; it blocks on the disk.
+// function finds in its folder when it starts, and the files that it has left in `out/<scope>/`
+// when it ends. Names and archives are untrusted input: nothing outside of the folder is read or
+// written, links are not followed, and everything has a limit. Any thread; calls block on the disk.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace millrace {
 
-/// The limits of all files for one task, and of all files that are collected from it, unpacked.
+/// The limits for all files that one task is given, and again for all files that are collected from
+/// it; archives count unpacked.
 inline constexpr uint64_t kMaxFilesBytes = uint64_t{64} << 20;
 inline constexpr size_t kMaxFilesEntries = 10'000;
 /// The number of variables that one task may set with files.
@@ -26,8 +27,8 @@ inline constexpr size_t kMaxFileVariables = 1'000;
 inline constexpr size_t kMaxFileName = 1'024;
 inline constexpr size_t kMaxFileDepth = 32;
 
-/// Whether a file in the folder of a task may have that name. A name is relative: components with
-/// one `/` between them, each of 1 to 255 bytes of UTF-8 without control characters and
+/// Whether a file in the folder of a task may have the name `name`. A name is relative: components
+/// with one `/` between them, each of 1 to 255 bytes of UTF-8 without control characters and
 /// backslashes, none of them `.` or `..`; at most kMaxFileName bytes and kMaxFileDepth components.
 /// The components before the last are folders, which are created. Error kFunctionFiles has the
 /// reason.
@@ -41,14 +42,14 @@ Status check_file_name(std::string_view name);
 /// access. Error kFunctionFiles names the file and the reason; `folder` does not exist then.
 Status lay_out_files(const std::vector<TaskFile>& files, const std::filesystem::path& folder);
 
-/// The files in `out/<scope>/`, by scope and name. A file becomes a variable of its name with its
-/// bytes; the content decides between JSON, text and binary. A folder becomes a tar.gz, whose bytes
-/// depend only on names, contents and the right to execute. Error kFunctionFiles names the file
-/// that cannot become a variable; then no variable is set.
+/// The files in `out/<scope>/`, by scope and name. A file becomes a variable with the file's name
+/// and bytes; the content decides between JSON, text and binary. A folder becomes a tar.gz, whose
+/// bytes depend only on names, contents and the right to execute. Error kFunctionFiles names the
+/// file that cannot become a variable; then no variable is set.
 Result<std::vector<TaskVariable>> collect_variables(const std::filesystem::path& folder);
 
-/// The first `most` bytes of a regular file, which a function may have created; nullopt: there is
-/// no file. Error kFunctionFiles: it is not a regular file, or can't be read.
+/// The first `most` bytes of a regular file, which a function may have created; nullopt: the file
+/// does not exist. Error kFunctionFiles: it is not a regular file, or can't be read.
 Result<std::optional<std::string>> head_of_file(const std::filesystem::path& path, size_t most);
 
 }  // namespace millrace

@@ -1,6 +1,6 @@
-// Heartbeats: the time of each task's last heartbeat. There may be thousands a second, so they are
-// not reported: the owner of the heartbeat timer calls since_heartbeat() when the timer is due. Any
-// thread.
+// Heartbeats: the time of each task's last heartbeat. There may be thousands a second, so
+// heartbeats are not reported: when a heartbeat timer is due, the engine thread calls
+// since_heartbeat(). Any thread.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ class Heartbeats {
     last_.erase(task);
   }
 
-  /// The time since the last heartbeat; nullopt: there was none.
+  /// The time since the task's last heartbeat; nullopt: there was no heartbeat.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const {
     const std::lock_guard lock(mutex_);
     const auto found = last_.find(task);

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// One task, from run() until its last report. Guarded by the runner's mutex, except members that
-/// no other thread uses.
+/// One task, from run() until its last report. The runner's mutex guards the members, except those
+/// that no other thread uses.
 struct HttpServices::Call {
   explicit Call(Task its_task) : task(std::move(its_task)) {}
 
@@ -35,7 +35,7 @@ void HttpServices::run(Task task) {
   const auto call = std::make_shared<Call>(std::move(task));
   {
     const std::lock_guard lock(mutex_);
-    if (!calls_.try_emplace(call->task.id, call).second) return;  // already under way
+    if (!calls_.try_emplace(call->task.id, call).second) return;  // the task is already under way
   }
   if (call->task.files.empty()) return send(call);
   end(call, {.result = fail(std::string(kFunctionFiles),
@@ -52,7 +52,7 @@ void HttpServices::send(const CallPtr& call) {
                        {.sent = [this, call] { started(call); },
                         .alive = [this, id = call->task.id] { heartbeats_.heard(id); },
                         .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }});
-      call->task.input = {};  // the client has a copy; many calls may wait
+      call->task.input = {};  // saves memory: the client has a copy, and many calls may wait
       return;
     }
   }

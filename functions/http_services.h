@@ -21,19 +21,19 @@ namespace millrace {
 /// there is no shared folder, and a task with files ends with kFunctionFiles.
 class HttpServices : public TaskRunner {
  public:
-  /// `client` and `sink` outlive it.
+  /// `client` and `sink` must outlive this object.
   HttpServices(HttpClient& client, TaskSink& sink) : client_(client), sink_(sink) {}
 
   /// Gives up the calls that are under way. No service is asked to stop, because the next process
-  /// sends the task again. Afterwards there are no more reports. Do not destroy it on the client's
-  /// thread.
+  /// sends the task again. Afterwards there are no more reports. Do not destroy this object on the
+  /// client's thread.
   ~HttpServices() override;
 
   void run(Task task) override;
   void stop(const InstanceId& task) override;
   bool check_started(const InstanceId& task) override;
-  /// The time since the request was sent, or since the last byte of the answer came. Heartbeats are
-  /// not reported.
+  /// The time since the request was sent or, if a part of the answer came, since the latest part.
+  /// Heartbeats are not reported.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:
@@ -51,7 +51,7 @@ class HttpServices : public TaskRunner {
 
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::unordered_map<InstanceId, CallPtr> calls_;  ///< each until its last report
+  std::unordered_map<InstanceId, CallPtr> calls_;  ///< each call until its last report
   bool closing_ = false;
 };
 

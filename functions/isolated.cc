@@ -37,7 +37,7 @@ Answer bounded(std::string bytes, std::string_view where) {
                fmt::format("{} is larger than {} bytes", where, kMaxAnswerBytes));
 }
 
-/// Reads `{"code","msg"}`.
+/// Reads an `error.json`, which is `{"code","msg"}`.
 Error error_of(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   if (!parsed || !parsed->is_object() || !parsed->contains("code") ||

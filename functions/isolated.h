@@ -16,15 +16,16 @@ inline constexpr std::string_view kIsolatedMount = "/direktiv-data";
 /// How the container ended.
 struct IsolatedEnd {
   int code = 0;
-  std::string output;  ///< its standard output: little more than kMaxAnswerBytes at most
+  std::string output;  ///< its standard output, at most kMaxAnswerBytes + 1 bytes
   std::string errors;  ///< the end of its standard error
 };
 
 /// The result of an isolated function.
 struct IsolatedAnswer {
   TaskEnded ended;
-  std::string log;                ///< the start of `out.log`
-  bool is_output_result = false;  ///< if not, the standard output is only output
+  std::string log;  ///< the start of `out.log`
+  /// Whether the standard output is the function's result. If not, it is only reported as output.
+  bool is_output_result = false;
 };
 
 /// Creates `folder` with `input.json` and `vars/`. Error kFunctionFiles; `folder` does not exist

@@ -9,7 +9,7 @@
 
 namespace millrace {
 
-/// The limits of one task; further output is left out, which a last line reports.
+/// The limits of one task; further output is left out, and a last line says so.
 inline constexpr size_t kMaxOutputLines = 1'000;
 inline constexpr size_t kMaxOutputBytes = size_t{256} << 10;
 /// A longer line is cut.
@@ -22,13 +22,13 @@ struct OutputAllowance {
   bool is_said = false;  ///< the last line about omitted output was reported
 };
 
-/// The bytes without an incomplete last character. If they are not UTF-8, bytes outside of ASCII
-/// become `?`.
+/// The bytes without an incomplete last character. If the bytes are not UTF-8, bytes outside of
+/// ASCII become `?`.
 std::string as_text(std::string_view bytes);
 
 class OutputLines {
  public:
-  /// The lines that are complete with these bytes, except empty ones.
+  /// Adds bytes of a stream. Returns the lines that they complete, except empty lines.
   std::vector<std::string> add(std::string_view bytes, OutputAllowance& left);
   /// The last line, if the stream ended without a line break.
   std::vector<std::string> finish(OutputAllowance& left);

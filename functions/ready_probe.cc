@@ -11,8 +11,8 @@
 namespace millrace {
 namespace {
 
-/// If no process listens in the container, a proxy closes the connection within this time, because
-/// both are on one machine.
+/// If no process listens in the container, the runtime's proxy closes the connection within this
+/// time, because proxy and container are on one machine.
 constexpr Duration kStays{100};
 constexpr Duration kPause{50};
 
@@ -55,7 +55,7 @@ bool ReadyProbe::poll(Duration now) {
   }
   if (!connected_) connected_ = now;
   if (now - *connected_ < kStays) return false;
-  attempt_.reset();  // a server with one connection at a time waits for its end
+  attempt_.reset();  // it would block a server that accepts one connection at a time
   return true;
 }
 

@@ -21,7 +21,8 @@ class ReadyProbe {
   /// 0: no port was available, for example because no descriptor is left.
   uint16_t port() const { return port_; }
 
-  /// Whether a process listens. Call it repeatedly until it returns true; `now` must be monotonic.
+  /// Whether a process listens on port(). Call it repeatedly until it returns true; `now` must be
+  /// monotonic.
   bool poll(Duration now);
 
  private:

@@ -10,9 +10,9 @@
 
 namespace millrace {
 
-/// Callbacks of a call, on the client's thread: they must be brief and not block.
+/// Callbacks of a call, on the client's thread. The callbacks must be brief and not block.
 struct ServiceWatch {
-  /// The request is being sent. May be empty.
+  /// Called when the request is being sent. May be empty.
   std::function<void()> sent;
   /// Called each time a part of the answer comes. May be empty.
   std::function<void()> alive;
@@ -22,16 +22,17 @@ struct ServiceWatch {
 };
 
 /// Sends a task to the service at `url`: a POST with the input and `Direktiv-` headers, which is
-/// not repeated. `folder` is the folder with its files; empty: none. Any thread; never blocks.
+/// not repeated. `folder` is the folder with the task's files, as the service sees it; empty: there
+/// is no folder. Any thread; never blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch);
 
-/// Asks the service to stop the work for that action: one DELETE, whose result is ignored.
+/// Asks the service to stop the work for that task: one DELETE, whose result is ignored.
 void stop_service(HttpClient& client, const std::string& url, const InstanceId& task);
 
 /// Reads an answer. A non-empty `Direktiv-ErrorCode` is the function's error, whatever the status
-/// is. Without it, any status other than 2xx is kFunctionStatus; otherwise the body is the result.
-/// For a 429 or 503 the Retry-After is read too.
+/// is. Without that header, any status other than 2xx is kFunctionStatus; otherwise the body is the
+/// result. For an error with status 429 or 503, the header Retry-After is read too.
 TaskEnded read_answer(HttpAnswer answer);
 
 }  // namespace millrace

@@ -9,7 +9,8 @@
 namespace millrace {
 namespace {
 
-/// The text after `Bearer`, which may be in any case, and after any number of spaces.
+/// Returns the text after the word `Bearer`, in any case, and any number of spaces; nullopt: the
+/// header does not begin with `Bearer` and a space.
 std::optional<std::string_view> credentials(std::string_view header) {
   const size_t blank = header.find(' ');
   if (blank == std::string_view::npos || !same_header(header.substr(0, blank), "Bearer")) {

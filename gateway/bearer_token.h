@@ -1,6 +1,6 @@
-// BearerToken: the token that callers must send (RFC 6750). Only its hash is stored: a comparison
-// takes the same time for every token, and there is no text that could be logged. Immutable; any
-// thread.
+// BearerToken: the token that callers must send (RFC 6750). Only the token's hash is stored: a
+// comparison takes the same time for every token, and there is no text that could be logged.
+// Immutable; any thread.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class BearerToken {
   explicit BearerToken(std::string_view token);
 
   /// Checks that the headers contain `Authorization: Bearer TOKEN`. Errors: `token.missing`,
-  /// `token.wrong`; neither message contains the token that was sent.
+  /// `token.wrong`; neither error message contains the token that was sent.
   Status admit(const Headers& headers) const;
 
  private:

@@ -1,6 +1,6 @@
-// Exchange: one request and its response, as the handlers see them; it does not know the transport.
-// A handler may answer at once or later, from any thread. The first answer is sent and further ones
-// are ignored; an answer after the server has stopped is dropped.
+// Exchange: one request and its response, as the handlers see them. An Exchange does not know the
+// transport. A handler may answer at once or later, from any thread. The first answer is sent and
+// further ones are ignored; an answer after the server has stopped is dropped.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace millrace {
 struct Request {
   std::string method;  ///< "GET" also for HEAD, where the transport omits the body
   std::string path;    ///< as sent, without the query
-  std::map<std::string, std::string, std::less<>> parts;  ///< of the path, by placeholder
+  std::map<std::string, std::string, std::less<>> parts;  ///< the path's values, by placeholder
   std::map<std::string, std::string, std::less<>> query;
   Headers headers;
   std::string body;
@@ -31,14 +31,15 @@ struct Response {
   std::string body;
 };
 
-/// A response with a JSON body. Bytes in strings that are not UTF-8 are replaced, never refused.
+/// A response with a JSON body. If a string has bytes that are not UTF-8, they are replaced; no
+/// body is refused.
 Response json_response(unsigned status, const Json& body);
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
   /// The functions of the transport. `post` may be called on any thread and runs its argument on
-  /// the gateway's thread, or drops it once the server has stopped; the others are called on that
-  /// thread.
+  /// the gateway's thread, or drops its argument once the server has stopped; `send` and `watch`
+  /// are called on the gateway's thread.
   struct Transport {
     std::function<void(std::function<void()>)> post;
     std::function<void(Response)> send;
@@ -60,8 +61,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   /// the connection, and a stop of the server does not wait for the answer.
   void expect_long_wait();
 
-  /// Makes a callback for the Service. It may be called on any thread; `next` runs on the gateway's
-  /// thread. An exception of `next` is answered as an error.
+  /// Makes a callback for the Service. The callback may be called on any thread; `next` runs on the
+  /// gateway's thread. An exception of `next` is answered as an error.
   template <class T>
   std::function<void(T)> back(std::function<void(T)> next) {
     return [self = shared_from_this(), next = std::move(next)](T value) {

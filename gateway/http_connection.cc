@@ -23,7 +23,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-/// Larger than the headers of a request; bodies pass through the buffer in pieces.
+/// The size of the read buffer: larger than the headers of a request; bodies pass through the
+/// buffer in pieces.
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kFirstRead = size_t{4} << 10;
 /// How long a client has to read the last response before its connection is closed.
@@ -90,7 +91,8 @@ void HttpConnection::on_header(ErrorCode error) {
   const auto& message = parser_->get();
   const bool complete = parser_->is_done();
   head_ = message.method() == http::verb::head;
-  // A response before the body was read ends the connection: the rest of the body is not read.
+  // If the response is sent before the body was read, the connection ends with it, because the rest
+  // of the body is not read.
   keep_alive_ = complete && parser_->keep_alive();
 
   const bool encoded = message.find(http::field::transfer_encoding) != message.end();
@@ -109,8 +111,8 @@ void HttpConnection::on_header(ErrorCode error) {
       host_.router().find(std::string(message.method_string()), std::string(message.target()));
   const auto* hit = std::get_if<Router::Found>(&found);
   if (token && (hit == nullptr || !hit->route->open)) {
-    // Before the result of find() is answered: without the token, a caller must not learn which
-    // routes exist.
+    // The token is checked before a refusal of find() is answered: without the token, a caller must
+    // not learn which routes exist.
     if (const Status known = token->admit(headers); !known) return write(problem(known.error()));
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
@@ -190,8 +192,8 @@ void HttpConnection::dispatch() {
   host_.dispatch(*route_, exchange);
 }
 
-/// Watches the socket while an answer takes long: nothing is read from it during that time, so that
-/// the end of the connection by the client would not be noticed.
+/// Watches the socket while an answer takes long. Nothing is read from the socket during that time,
+/// so without this the server would not notice that the client closes the connection.
 void HttpConnection::watch(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   waits_long_ = true;
@@ -243,8 +245,9 @@ void HttpConnection::finish_writing() {
   drain();
 }
 
-/// Reads and discards the remaining bytes for at most kDrainTime, then closes. Closing a socket
-/// with unread bytes would reset the connection, and the client could lose the response.
+/// Reads and discards the remaining bytes for at most kDrainTime, then closes the connection.
+/// Closing a socket with unread bytes would reset the connection, and the client could lose the
+/// response.
 void HttpConnection::drain() {
   if (doing_ != Doing::kDraining) {
     doing_ = Doing::kDraining;

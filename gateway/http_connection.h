@@ -1,6 +1,6 @@
-// HttpConnection: the TCP connection of one client. It reads a request, passes it on as an
-// Exchange, writes the response, and reads the next request; pipelined requests wait in the socket.
-// All calls are on the gateway's thread.
+// HttpConnection: the TCP connection of one client. The connection reads a request, passes the
+// request on as an Exchange, writes the response, and reads the next request; pipelined requests
+// wait in the socket. All calls are on the gateway's thread.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class ConnectionHost {
   virtual size_t max_body() const = 0;  ///< the largest limit of all routes, in bytes
   virtual bool stopping() const = 0;
   /// A function that runs its argument on the gateway's thread. It may be called on any thread;
-  /// once the server is destroyed, it drops the argument.
+  /// once the server is destroyed, the function drops its argument.
   virtual std::function<void(std::function<void()>)> post() const = 0;
   virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
   virtual void closed(const std::shared_ptr<class HttpConnection>& connection) = 0;
@@ -48,8 +48,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void start() { read_request(); }
 
   /// Called when the server stops. Closes the connection if it has no current request. Answers the
-  /// current request with 503 `stopping` if it waits long or if `at_once` is set; otherwise lets it
-  /// finish.
+  /// current request with 503 `stopping` if its handler has called Exchange::expect_long_wait() or
+  /// if `at_once` is set; otherwise lets the request finish.
   void stop(bool at_once);
   void close();
 
@@ -84,13 +84,13 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };
   Doing doing_ = Doing::kIdle;
 
-  // Of the current request.
+  // The state of the current request.
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::optional<boost::beast::http::response<boost::beast::http::string_body>> response_;
   const Route* route_ = nullptr;
   Request request_;
   std::weak_ptr<Exchange> exchange_;
-  uint64_t number_ = 0;  ///< separates its answer from a late answer to an earlier request
+  uint64_t number_ = 0;  ///< the request's number; an answer with an earlier number is ignored
   bool head_ = false;
   bool keep_alive_ = false;
   bool waits_long_ = false;

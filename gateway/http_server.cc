@@ -31,7 +31,7 @@ using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
 /// Runs work of other threads on the gateway's thread. Callbacks that still have to answer share
-/// it, so that it outlives the server; after shut() it drops all work.
+/// the queue, so that it outlives the server. After shut() the queue drops all work.
 class IoQueue {
  public:
   explicit IoQueue(asio::io_context& io) : io_(&io) {}
@@ -189,8 +189,8 @@ class HttpServer::Impl : public ConnectionHost {
     });
   }
 
-  /// Retries after 100 ms. The usual cause is a lack of file descriptors: a connection must end
-  /// first.
+  /// Accepts again after 100 ms. The usual cause of an error is a lack of file descriptors: a
+  /// connection must end first.
   void accept_later() {
     timer_.expires_after(std::chrono::milliseconds(100));
     timer_.async_wait([this](ErrorCode error) {
@@ -198,8 +198,8 @@ class HttpServer::Impl : public ConnectionHost {
     });
   }
 
-  /// Answers 503 and closes. The response is written to the socket's empty buffer without blocking,
-  /// or not at all.
+  /// Answers 503 and closes the connection. The response is written to the socket's empty buffer
+  /// without blocking, or not at all.
   static void turn_away(tcp::socket socket) {
     const Response busy = problem(Error{"busy", "too many connections are open; retry later"});
     std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n";

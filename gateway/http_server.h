@@ -22,14 +22,14 @@ namespace millrace {
 
 struct TransportLimits {
   size_t header_bytes = size_t{16} << 10;
-  size_t connections = 1024;       ///< a further one gets 503 and is closed
-  size_t waiting_requests = 1024;  ///< for a thread; a further one gets 503
+  size_t connections = 1024;       ///< a further connection gets 503 and is closed
+  size_t waiting_requests = 1024;  ///< waiting for a thread; a further request gets 503
   size_t worker_threads = 2;
-  Duration idle = std::chrono::seconds(75);    ///< between two requests
+  Duration idle = std::chrono::seconds(75);    ///< of a connection, between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
-  Duration write = std::chrono::seconds(60);   ///< of a complete response
-  Duration stop_grace = std::chrono::seconds(5);  ///< for current requests when stop() is called
+  Duration write = std::chrono::seconds(60);   ///< for a complete response
+  Duration stop_grace = std::chrono::seconds(5);  ///< for current requests after stop() is called
 };
 
 class HttpServer {
@@ -43,7 +43,7 @@ class HttpServer {
     TransportLimits transport;
   };
 
-  /// Binds the address and starts the server. `service` must outlive it. Errors:
+  /// Binds the address and starts the server. `service` must outlive the server. Errors:
   /// `gateway.malformed_address`, `gateway.refused_address` (not loopback, and no token),
   /// `gateway.listen` (with the error text of the system).
   static Result<std::unique_ptr<HttpServer>> start(Options options, Service& service);
@@ -64,10 +64,10 @@ class HttpServer {
   /// Requests whose headers are read from now on need this token instead. Any thread.
   void replace_token(BearerToken token);
 
-  /// Stops the server: accepts no more connections. Requests that wait for an instance get 503
-  /// `stopping` at once, others only after `stop_grace`. Returns when all connections are closed
-  /// and no thread of the gateway runs; later answers of the service are dropped. May be called
-  /// again.
+  /// Stops the server: accepts no more connections. Requests whose handler has called
+  /// Exchange::expect_long_wait() get 503 `stopping` at once, other requests only after
+  /// `stop_grace`. Returns when all connections are closed and no thread of the gateway runs; later
+  /// answers of the service are dropped. May be called again.
   void stop();
 
  private:

@@ -36,7 +36,7 @@ Result<InstanceFilter> filter_of(const Request& request) {
   return filter;
 }
 
-// read_more() reads the parameters of a command besides the instance.
+// read_more() reads those parameters of a command that only this kind of command has.
 
 template <class T>
 Status read_more(T&, const Request&) {
@@ -60,9 +60,9 @@ Status read_more(RerunInstance& command, const Request& request) {
   return fail("request.parameter", "from is missing; name the state to run from: ?from=STATE");
 }
 
-// statuses_for() returns the statuses in which a command is possible; in any other status it would
-// be refused. A command on several instances selects these statuses, unless the query names a
-// status.
+// statuses_for() returns the statuses in which a command is possible; in any other status the
+// command would be refused. A command on several instances selects these statuses, unless the query
+// names a status.
 
 using Statuses = std::vector<InstanceStatus>;
 
@@ -110,8 +110,8 @@ struct Gathering {  // NOLINT(bugprone-exception-escape)
   size_t left = 0;  ///< instances without a result
 };
 
-/// Makes the handler of a command on all instances that the query selects, page by page. Unless the
-/// query names a status, it selects the statuses in which the command is possible. The response is
+/// Makes the handler of a command on all instances that the query selects, page by page. If the
+/// query names no status, instances are selected whose status allows the command. The response is
 /// {"done":n,"refused":[{"id","code","detail"}],"next"}.
 template <class T>
 Handler commanding_all(Service& service) {

@@ -1,4 +1,4 @@
-// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; pause and resume of its services.
+// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; POST …/functions/{service}/pause and …/resume.
 #include <utility>
 
 #include "gateway/parameters.h"

@@ -1,6 +1,6 @@
 // Reads the names in the path of a request and the parameters of its query. Unless stated
-// otherwise, errors are `request.parameter` or `request.identifier`, and name the wrong value.
-// Pure.
+// otherwise, the error is `request.parameter` or `request.identifier`, and its message names the
+// wrong value. Pure.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ Result<std::string> namespace_of(const Request& request);
 /// The `{workflow}` of the path: an identifier.
 Result<std::string> workflow_of(const Request& request);
 
-/// The `{instance}` of the path. A text that is not a UUID is the id of no instance, so that its
+/// The `{instance}` of the path. No instance has an id that is not a UUID, so for such a text the
 /// error is `instance.not_found`.
 Result<InstanceId> instance_of(const Request& request);
 

@@ -13,7 +13,7 @@ struct Row {
   unsigned status;
 };
 
-// The first row that matches a code decides.
+// The first entry that matches a code decides its status.
 constexpr auto kStatuses = std::to_array<Row>({
     {"request.not_found", 404},
     {"request.method_not_allowed", 405},
@@ -118,8 +118,8 @@ Response problem(unsigned status, const Error& error, const Json& errors) {
   response.headers.front().second = "application/problem+json";
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   if (status == 401) {
-    // `error` is left out if no token was sent: the caller may not have known that one is required
-    // (RFC 6750, section 3.1).
+    // `error` is left out if no token was sent: the caller may not have known that a token is
+    // required (RFC 6750, section 3.1).
     const bool was_wrong = error.code == "token.wrong";
     response.headers.emplace_back("WWW-Authenticate",
                                   was_wrong ? R"(Bearer realm="millrace", error="invalid_token")"

@@ -16,11 +16,12 @@ unsigned status_of(std::string_view code);
 /// The reason phrase of a status, such as "Not Found".
 std::string_view title_of(unsigned status);
 
-/// A response with {"type","title","status","code","detail"} and, if given, "errors". 503 has the
-/// header Retry-After, 401 the header WWW-Authenticate.
+/// A response with the problem document {"type","title","status","code","detail"} and, if given,
+/// "errors". 503 has the header Retry-After, 401 the header WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
-/// A problem whose status depends on where the error occurred, not on its code.
+/// A problem document with a given status, for places where the error's code does not decide the
+/// status.
 Response problem(unsigned status, const Error& error, const Json& errors = nullptr);
 
 }  // namespace millrace

@@ -16,23 +16,23 @@
 
 namespace millrace {
 
-/// Answers the exchange now or later. If it fails, the error is the answer.
+/// Answers the exchange now or later. If the handler fails, its error is the answer.
 using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
 
 /// Where a handler runs.
 enum class Lane {
   kInPlace,  ///< on the gateway's thread; must never block
-  kWorker,   ///< may parse, load and read the store
-  kBroker,   ///< may wait for the broker; a separate lane, so that no other request waits
+  kWorker,   ///< on a worker thread; may parse, load definitions and read the store
+  kBroker,   ///< may wait for the broker; on a separate thread, so that no other request waits
 };
 
 struct Route {
   std::string method;
-  std::string path;                ///< `/v1/ns/{ns}/workflows/{workflow}`
+  std::string path;                ///< such as `/v1/ns/{ns}/workflows/{workflow}`
   std::vector<std::string> query;  ///< names of the parameters that are allowed
-  size_t max_body = 0;             ///< bytes
+  size_t max_body = 0;             ///< the largest body, in bytes
   Lane lane = Lane::kWorker;
-  bool open = false;  ///< needs no token
+  bool open = false;  ///< the route needs no token
   Handler handler;
 };
 
@@ -42,14 +42,15 @@ class Router {
 
   struct Found {
     const Route* route = nullptr;
-    Request request;  ///< method, path, parts and query
+    Request request;  ///< with its method, path, parts and query
     bool head = false;
   };
 
   /// Finds the route of a request. `target` is the target of the request line: a path or an
-  /// absolute URL. Otherwise returns a problem: 404 `request.not_found`, 405
-  /// `request.method_not_allowed` with the header Allow, 400 `request.malformed_target`,
-  /// `request.unknown_parameter` (with the unknown names) or `request.parameter`.
+  /// absolute URL. If there is no route or the target is not valid, returns a problem document: 404
+  /// `request.not_found`, 405 `request.method_not_allowed` with the header Allow, 400
+  /// `request.malformed_target`, `request.unknown_parameter` (with the unknown names) or
+  /// `request.parameter`.
   std::variant<Found, Response> find(std::string_view method, std::string_view target) const;
 
  private:

@@ -1,4 +1,4 @@
-// The routes of the HTTP API: each file of routes adds its own to the router. The Service must
+// The routes of the HTTP API: each file with routes adds its routes to the router. The Service must
 // outlive the router.
 #pragma once
 

@@ -24,7 +24,8 @@ constexpr size_t kMaxKey = 255;
 
 /// The input of the instance: the body if it is valid JSON, whatever the content type, otherwise
 /// its bytes in Base64; without a body, an empty object. Refused are JSON that nests too deep or
-/// contains a number beyond a double, and a body that is not JSON although its content type is.
+/// contains a number beyond a double, and a body that is not JSON although its content type says
+/// JSON.
 Result<Json> input_of(const Request& request) {
   const std::string& body = request.body;
   if (body.empty()) return Json::object();
@@ -57,7 +58,8 @@ Result<std::optional<Duration>> wait_of(const Request& request, Duration longest
                           in_quotes(found->second), longest.count() / 1000));
 }
 
-/// The policy for this instance only: the header `Millrace-Retry` and the timeouts in the query.
+/// The retry policy and the timeouts for this instance only, from the header `Millrace-Retry` and
+/// the query.
 Result<std::string> own_policy_of(const Request& request) {
   const std::string* const retries = find_header(request.headers, "Millrace-Retry");
   return write_own_policy({.retries = retries == nullptr ? "" : *retries,

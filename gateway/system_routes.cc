@@ -9,14 +9,15 @@
 namespace millrace {
 namespace {
 
-/// Shows that the process answers. Checks nothing else, so that an outage of the broker does not
-/// cause a restart of this process.
+/// Shows that the process answers. Checks nothing else: an outage of the broker must not make a
+/// supervisor restart this process.
 Status alive(const std::shared_ptr<Exchange>& exchange) {
   exchange->reply(Json{{"status", "alive"}});
   return {};
 }
 
-/// Answers 503 for every reason, although the code of some reasons means 500 in other responses.
+/// Answers 503 for every reason why the server is not ready, although the error code of some
+/// reasons gives 500 in other responses.
 Status readiness(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Status ready = service.ready();
   if (!ready) exchange->answer(problem(503, ready.error()));

@@ -26,8 +26,8 @@ Result<std::string> content_type_of(const Request& request) {
                           kMaxContentType));
 }
 
-/// The response with the bytes of a variable. The headers make a browser treat it as plain data,
-/// and not as a page of this server.
+/// The response with the bytes of a variable. The headers make a browser treat the bytes as plain
+/// data, and not as a page of this server.
 Response raw(Variable variable) {
   // In a damaged row the content type may be any bytes, even line breaks that start another header.
   if (!parse_media_type(variable.content_type)) variable.content_type = kAnyBytes;

@@ -18,7 +18,7 @@ Response refused(const Findings& findings) {
                  errors);
 }
 
-/// The response to a PUT of this text with `dry_run`.
+/// The response to a PUT of this definition with `dry_run`.
 Result<Json> dry_run(Service& service, const ApplyWorkflow& apply) {
   const Result<Json> present = service.workflow(apply.ns, apply.workflow->id);
   if (!present && present.error().code != "workflow.not_found") {

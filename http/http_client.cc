@@ -87,9 +87,10 @@ class HttpClient::Impl {
   const HttpSettings settings_;
   std::atomic<Ticket> last_ticket_ = 0;
 
-  const MultiHandle multi_;  ///< for the thread only; other threads may only wake it
+  /// For the client's thread only; other threads may only wake that thread.
+  const MultiHandle multi_;
   Mailbox<Order> orders_{[this] { curl_multi_wakeup(multi_.get()); }};
-  // The following members are for the thread only.
+  // The following members are for the client's thread only.
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers_;
   Hosts hosts_;
   std::deque<Hosts::value_type*> ready_;
@@ -99,7 +100,8 @@ class HttpClient::Impl {
 
 void HttpClient::Impl::run() {
   name_thread("http");
-  // TLS writes without MSG_NOSIGNAL, and a program with this client need not ignore SIGPIPE.
+  // TLS writes without MSG_NOSIGNAL, so this thread blocks all signals: a program with this client
+  // need not ignore SIGPIPE.
   sigset_t signals;
   sigfillset(&signals);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -115,7 +117,8 @@ void HttpClient::Impl::run() {
 }
 
 /// Takes orders until there are none: the callback of a cancelled request may send an urgent
-/// request, which must get the place before others. False: the thread must stop.
+/// request, which must get the free connection before other requests. Returns false if the thread
+/// must stop.
 bool HttpClient::Impl::take_orders() {
   bool goes_on = true;
   while (goes_on) {
@@ -188,7 +191,7 @@ void HttpClient::Impl::take_outcomes() {
   }
 }
 
-/// Ends a request. Its connection is free or closed before the callback is called.
+/// Ends a request. The connection of the request is free or closed before the callback is called.
 void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
   const auto found = transfers_.find(ticket);
   if (found == transfers_.end()) return;

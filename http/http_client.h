@@ -44,13 +44,14 @@ inline constexpr std::string_view kHttpCancelled = "http.cancelled";
 inline constexpr size_t kMaxHeaderBytes = size_t{16} << 10;
 
 struct HttpRequest {
-  std::string method = "POST";  ///< any but HEAD
+  std::string method = "POST";  ///< any method but HEAD
   std::string url;              ///< may contain user and password; messages never show them
   Headers headers;              ///< the client adds only Host, Accept, User-Agent, Content-Length
   std::string body;
-  /// Counts from when the request no longer waits for a connection. nullopt: no timeout.
+  /// The timeout of the request; it counts from when the request no longer waits for a connection.
+  /// nullopt: no timeout.
   std::optional<Duration> timeout;
-  bool urgent = false;  ///< goes before the requests that wait for a connection
+  bool urgent = false;  ///< is sent before requests that wait for a connection
   /// Sends the body at most once, for a peer that must not do the work twice.
   bool once = false;
 };
@@ -64,9 +65,10 @@ struct HttpAnswer {
 
 /// The callbacks of a request, called on the client's thread. They may call send() and cancel().
 struct HttpWatch {
-  /// The connection is established and the request is being sent. May be empty.
+  /// Called when the connection is established and the request is being sent. The function may be
+  /// empty.
   std::function<void()> sent;
-  /// A part of the answer arrived, at least a header. May be empty.
+  /// Called when a part of the answer has arrived, at least a header. The function may be empty.
   std::function<void()> alive;
   /// Called exactly once in every case, after all other callbacks. An answer with any status is a
   /// success.
@@ -74,8 +76,8 @@ struct HttpWatch {
 };
 
 struct HttpSettings {
-  size_t connections = 256;          ///< in total
-  size_t connections_per_host = 32;  ///< for one scheme, host and port
+  size_t connections = 256;          ///< the most connections in total
+  size_t connections_per_host = 32;  ///< the most connections to one scheme, host and port
   Duration connect_timeout{10'000};  ///< for name lookup, connection and TLS together
   std::string ca_file;               ///< PEM; empty: the system's certificates
   std::string proxy;                 ///< URL; empty: no proxy, even if the environment sets one
@@ -85,8 +87,9 @@ struct HttpSettings {
 /// HTTP/1.1 with connections that are reused. TLS peers are verified. A redirect is an answer like
 /// any other. If a reused connection closes before any part of the answer has arrived, the request
 /// is sent again on a new connection, up to five times: a peer that crashes because of a request
-/// may receive it that often. A request with `once` ends with `http.closed` instead. It reuses only
-/// connections that were in use less than a second ago, which peers rarely close.
+/// may receive the request each time. A request with `once` is not sent again but ends with
+/// `http.closed`. A request with `once` reuses only connections that were in use less than a second
+/// ago, which peers rarely close.
 class HttpClient {
  public:
   using Ticket = uint64_t;
@@ -100,7 +103,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// Sends a request. Any thread; never blocks. No callback is called on the calling thread before
-  /// it returns. Requests to one host that wait for a connection are sent in the order of the
+  /// send() returns. Requests to one host that wait for a connection are sent in the order of the
   /// calls.
   Ticket send(HttpRequest request, HttpWatch watch);
 

@@ -16,8 +16,8 @@ namespace {
 constexpr long kKeepAliveIdleSeconds = 60;
 constexpr long kKeepAliveEverySeconds = 15;
 
-/// How long a connection may have been idle for a request with `once`: less than peers wait before
-/// they close an idle connection.
+/// How long a connection may have been idle if a request with `once` reuses it: less than peers
+/// wait before they close an idle connection.
 constexpr long kMostIdleSeconds = 1;
 
 constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(24);
@@ -119,7 +119,8 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, complaint_.data());
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  // Without this a request that is cancelled during the lookup of its host name blocks the thread.
+  // Without this option a request that is cancelled during the lookup of its host name blocks the
+  // thread.
   curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
@@ -171,8 +172,8 @@ void HttpTransfer::prepare(const HttpSettings& settings) {
 void HttpTransfer::set_body() {
   CURL* const easy = easy_.get();
   if (request_.body.empty()) {
-    // Without a body there is nothing to seek back in (see below): libcurl sends such a request
-    // only once if the connection was never used before.
+    // A request without a body cannot be protected by the seek (see below). On a connection that
+    // was never used before, libcurl sends such a request only once.
     if (request_.once) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     if (request_.method != "POST" && request_.method != "PUT") return;
   }
@@ -182,8 +183,9 @@ void HttpTransfer::set_body() {
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request_.body.c_str());
     return;
   }
-  // libcurl has no option against sending a request again on another connection. But to do so it
-  // has to seek back to the beginning of the body, and the transfer fails if the seek fails.
+  // libcurl has no option against sending a request again on another connection. But to send it
+  // again, libcurl has to seek back to the beginning of the body, and the transfer fails if the
+  // seek fails.
   curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, kMostIdleSeconds);
   curl_easy_setopt(easy, CURLOPT_POST, 1L);
   curl_easy_setopt(easy, CURLOPT_READDATA, this);
@@ -247,7 +249,7 @@ Result<HttpAnswer> HttpTransfer::outcome(CURLcode code) {
   curl_header* header = nullptr;
   while ((header = curl_easy_nextheader(easy(), CURLH_HEADER, -1, header)) != nullptr) {
     std::string_view value = header->value;
-    if (value.ends_with('\r')) value.remove_suffix(1);  // libcurl leaves it in an empty value
+    if (value.ends_with('\r')) value.remove_suffix(1);  // libcurl leaves the \r in an empty value
     answer.headers.emplace_back(header->name, value);
   }
   if (find_header(answer.headers, "Retry-After") != nullptr) {

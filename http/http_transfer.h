@@ -42,7 +42,8 @@ class HttpTransfer {
   const Result<std::string>& origin() const { return origin_; }
   CURL* easy() const { return easy_.get(); }
 
-  /// Creates the easy handle, for the multi handle.
+  /// Creates libcurl's handle for this request (easy handle), which the client gives to its multi
+  /// handle.
   void prepare(const HttpSettings& settings);
 
   /// Ends the request: calls `done`.
@@ -67,7 +68,7 @@ class HttpTransfer {
   HeaderList header_list_;
   std::array<char, CURL_ERROR_SIZE> complaint_{};
   bool was_sent_ = false;
-  std::string too_large_;  ///< the part of the answer beyond its limit, for a message; empty: none
+  std::string too_large_;  ///< which part of the answer is too large, for a message; empty: no part
   size_t header_bytes_ = 0;
   std::string body_;
   size_t given_ = 0;  ///< bytes of the request's body given to libcurl, for a request with `once`

@@ -35,15 +35,15 @@ WebhookFailure failure(const Result<HttpAnswer>& answer) {
           .is_final = found == kWebhookGone};
 }
 
-/// Whether the answer allows deliveries. Its status is ignored (section 4.2), and so is a rate that
-/// it requests.
+/// Whether the answer allows deliveries. The status of the answer is ignored (section 4.2), and so
+/// is a rate that the answer requests.
 bool allows(const HttpAnswer& answer, const std::string& origin) {
   const std::string* const allowed = find_header(answer.headers, "WebHook-Allowed-Origin");
   return allowed != nullptr && (*allowed == "*" || same_header(*allowed, origin));
 }
 
-/// For the status of an answer that does not allow deliveries: whether the target refuses them, and
-/// the next answer would be the same. A target that does not implement webhooks answers with 405.
+/// Whether an answer that does not allow deliveries and has this status is a refusal, so that the
+/// next answer would be the same. A target that does not implement webhooks answers with 405.
 bool is_refusal(long status) { return status < 500 && status != 410 && status != 429; }
 
 void authorize(HttpRequest& request, const std::string& token) {
@@ -132,7 +132,8 @@ void Webhooks::post(Delivery delivery) {
 }
 
 void Webhooks::send(HttpRequest request, Answered done) {
-  // The mutex is held, so the callback cannot remove the ticket before it is inserted below.
+  // The mutex is held, so the callback cannot remove the ticket before the ticket is inserted
+  // below.
   const auto ticket = std::make_shared<HttpClient::Ticket>();
   *ticket =
       client_.send(std::move(request),

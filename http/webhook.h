@@ -35,8 +35,8 @@ inline constexpr std::string_view kWebhookBusy = "webhook.busy";
 inline constexpr std::string_view kWebhookStatus = "webhook.status";
 
 struct WebhookSettings {
-  std::string origin;        ///< a DNS name; the same for all processes of an installation
-  Duration timeout{30'000};  ///< for each request
+  std::string origin;        ///< a DNS name; the same for all millrace servers of an installation
+  Duration timeout{30'000};  ///< timeout of each request
 };
 
 class Webhooks final : public WebhookSender {
@@ -53,8 +53,9 @@ class Webhooks final : public WebhookSender {
   Webhooks& operator=(const Webhooks&) = delete;
 
   /// Delivers one event; `done` is called on the client's thread. `token` is sent as
-  /// `Authorization: Bearer …`; empty: no such header. A permission is remembered for the URL for
-  /// the lifetime of this object, a refusal is not. Only kWebhookGone is a final failure.
+  /// `Authorization: Bearer …`; if `token` is empty, there is no such header. A permission is
+  /// remembered for the URL for the lifetime of this object, a refusal is not. Only kWebhookGone is
+  /// a final failure.
   void deliver(const Event& event, const std::string& url, const std::string& token,
                Done done) override;
 
@@ -63,7 +64,8 @@ class Webhooks final : public WebhookSender {
     HttpRequest request;
     Done done;
   };
-  /// The permission of a URL. While it is not granted, a request for it is running.
+  /// The permission of a URL. While the permission is not granted, a request for the permission is
+  /// running.
   struct Permission {
     bool is_granted = false;
     std::vector<Delivery> waiting;

@@ -17,8 +17,8 @@ namespace {
 constexpr std::string_view kUnknownCodeMend =
     "write one of the codes under \"Errors\" in docs/language.md, or remove this entry";
 
-/// The text of a pattern without `\`, `^` and `$`, which codes of millrace contain when they are
-/// written as patterns.
+/// The text of a pattern without `\`, `^` and `$`. Authors add these characters when they write an
+/// error code as a pattern.
 std::string without_signs(std::string_view pattern) {
   std::string spelt;
   for (const char c : pattern) {

@@ -41,7 +41,7 @@ struct Node {  // NOLINT(bugprone-exception-escape)
 
 struct Member {
   std::string key;  ///< a scalar that is not a string is a key as written: `1`, `true`
-  Position at;      ///< of the key
+  Position at;      ///< the position of the key
   Node value;
 };
 

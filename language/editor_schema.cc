@@ -81,8 +81,9 @@ Json number(const char* type, const KeyRule& key) {
   return schema;
 }
 
-/// Any value except a text that `refused` matches; a text that `allowed` also matches is valid. It
-/// is one pattern, because the language servers of editors do not show `errorMessage` for a `not`.
+/// Any value except a text that `refused` matches; a text that `allowed` also matches is valid.
+/// Both are combined in one pattern, because the language servers of editors do not show
+/// `errorMessage` for a `not`.
 Json anything_without(const std::string& refused, const char* message,
                       const std::string& allowed = "") {
   return {{"pattern", "^(?![\\s\\S]*(?:" + refused + "))" + (allowed.empty() ? "" : "|" + allowed)},
@@ -163,7 +164,8 @@ Json error_code(const char* form, const char* message, const std::string& allowe
                {{"enum", std::move(codes)}}}}}}}};
 }
 
-/// The words of `type`: those of all kinds of the mapping, or its own if it is a kind itself.
+/// The words that `type` may have: those of all kinds of the mapping, or, if the mapping is a kind,
+/// its own.
 Json type_words(const Mapping& mapping) {
   Json words = Json::array();
   const auto add = [&](const Mapping& kind) {

@@ -99,8 +99,8 @@ void Fields::finish() {
 }
 
 void Fields::report_unknown(const Member& member) {
-  // Only for kinds that are chosen by their keys: for kinds that `type` chooses, the reader of the
-  // kind reports such keys.
+  // Keys of other kinds are reported here only if keys choose the kind. If `type` chooses the kind,
+  // the reader of the kind reports them.
   const bool by_keys = !grammar_.kinds.empty() && grammar_.chooser() != "type";
   for (const Mapping* other : grammar_.kinds) {
     if (!by_keys || other->find(member.key) == nullptr) continue;

@@ -147,7 +147,7 @@ class Fields {
   Findings& findings_;
   const Mapping& grammar_;
   const Mapping& kind_;
-  std::vector<Keys> keys_;  ///< of the mapping's own table
+  std::vector<Keys> keys_;  ///< the keys of the mapping's own table
   std::vector<const KeyRule*> asked_for_;
   bool finished_ = false;
 };

@@ -132,7 +132,7 @@ constexpr Mapping kGlobalFunction = {
 constexpr Mapping kNamespacedFunction = {
     .name = "NamespacedFunctionDefinition",
     .section = "NamespacedFunctionDefinition",
-    .meaning = "A service of the workflow's namespace: Direktiv's word for it.",
+    .meaning = "A service of the workflow's namespace: Direktiv's word for a namespaced service.",
     .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-namespace"},
 };

@@ -23,7 +23,7 @@ struct Word {
 
 /// One key of a mapping. The fields are declared in the order in which the tables set them.
 struct KeyRule {  // NOLINT(clang-analyzer-optin.performance.Padding)
-  /// The kind of its value.
+  /// The kind of the key's value.
   enum class Kind {
     kText,        ///< text without further rules
     kIdentifier,  ///< letters, digits, `.`, `-`, `_` (is_identifier, base/ids.h)
@@ -89,7 +89,7 @@ struct Mapping {
   std::string_view meaning;  ///< one sentence
   std::array<Keys, 4> groups;
   std::span<const Mapping* const> kinds = {};
-  std::array<std::string_view, 2> types = {};  ///< of a kind: its word and another spelling
+  std::array<std::string_view, 2> types = {};  ///< for a kind: the words in `type` that choose it
   std::string_view source = "Direktiv";        ///< the system whose manual defines it
 
   /// The key whose word chooses the kind: `vocabulary` if the mapping has it, else `type`.

@@ -28,7 +28,8 @@ struct OwnPolicyTexts {
 };
 
 /// Checks the texts and returns the JSON text to store; empty if they set nothing. Errors: those of
-/// read_retry_policy and read_timeout (language/policy_fields.h); for a timeout they name the key.
+/// read_retry_policy and read_timeout (language/policy_fields.h); the error of a timeout names its
+/// key.
 Result<std::string> write_own_policy(const OwnPolicyTexts& texts);
 
 /// Reads a stored text; an empty text is a policy that sets nothing. Errors: `policy.invalid`,

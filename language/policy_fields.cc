@@ -70,15 +70,16 @@ class Chooser {
   const Mapping* refuse_mix(const Member& member) {
     report_unknown_keys();
     const Kinds all(grammar_.kinds.begin(), grammar_.kinds.end());
-    findings_.error(
-        "definition.vocabulary", path_of(path_, member.key), member.at,
-        fmt::format("{} is a key of {}, but the keys before it are of {}; write keys of one only",
-                    in_quotes(member.key), names_of(kinds_with(all, grammar_, member.key)),
-                    names_of(kinds_)));
+    findings_.error("definition.vocabulary", path_of(path_, member.key), member.at,
+                    fmt::format("{} is a key of {}, but the keys before it are of {}; write keys "
+                                "of one vocabulary only",
+                                in_quotes(member.key),
+                                names_of(kinds_with(all, grammar_, member.key)), names_of(kinds_)));
     return nullptr;
   }
 
-  /// Reports keys that no vocabulary has. Such a key can be the reason why none could be chosen.
+  /// Reports keys that no vocabulary has. Such a key can be the reason why no vocabulary could be
+  /// chosen.
   void report_unknown_keys() {
     std::vector<std::string_view> known;
     for (const Mapping* kind : grammar_.kinds) {

@@ -36,9 +36,9 @@ std::optional<RetryPolicy> read_retries(Fields& fields);
 /// reported as `definition.both_keys`.
 WrittenTimeouts read_timeouts(Fields& fields);
 
-/// Reads the policies of a service in the settings from a JSON object that has only these keys.
-/// Returns the first finding as the error; `definition.missing` if Temporal's timeouts are used
-/// without one that limits the duration of an attempt.
+/// Reads the policies of a service in the settings from a JSON object that has only the keys of
+/// policies. Returns the first finding as the error; `definition.missing` if Temporal's timeouts
+/// are used without one that limits the duration of an attempt.
 Result<ServicePolicy> read_service_policy(std::string_view json);
 
 // Policies of a call that starts an instance.

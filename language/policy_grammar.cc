@@ -154,7 +154,7 @@ constexpr decltype(kActionTimeoutKeys) kActionTimeoutKeys = [] {
   }
   rules.back() = {.name = "timeout_scope",
                   .kind = Kind::kWord,
-                  .meaning = "Which span `timeout` limits.",
+                  .meaning = "Whether `timeout` limits each attempt or all attempts together.",
                   .otherwise = kTimeoutScopeWords[0].word,
                   .words = kTimeoutScopeWords,
                   .own = true};

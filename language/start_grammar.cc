@@ -21,7 +21,7 @@ constexpr Mapping kDefaultStart = {
 constexpr KeyRule kScheduledKeys[] = {
     {.name = "cron",
      .kind = Kind::kCron,
-     .meaning = "The times at which an instance starts; without this key it never starts."},
+     .meaning = "The times at which instances start; without this key no instance starts."},
 };
 constexpr Mapping kScheduledStart = {
     .name = "ScheduledStartDefinition",

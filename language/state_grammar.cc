@@ -40,7 +40,7 @@ constexpr KeyRule kStateKeys[] = {
      .meaning = "Where the instance continues after an error in this state.",
      .list = true,
      .object = &kErrorDefinition},
-    retries("When the state is retried, or each of its actions without a policy of its own."),
+    retries("When the state is retried, or, if it calls functions, each action without a policy."),
 };
 constexpr KeyRule kExitKeys[] = {
     {.name = "transform",

@@ -15,7 +15,7 @@ namespace millrace {
 /// The kind of the mapping that the node is; `grammar` itself if the node does not determine it.
 const Mapping& kind_of(const Node& node, const Mapping& grammar);
 
-/// Those of `kinds` that have the key; all of `kinds` if no kind of `grammar` has it.
+/// The mappings in `kinds` that have the key; all of `kinds` if no kind of `grammar` has it.
 std::vector<const Mapping*> kinds_with(const std::vector<const Mapping*>& kinds,
                                        const Mapping& grammar, std::string_view key);
 

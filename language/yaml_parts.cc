@@ -204,7 +204,7 @@ std::string text_of(const yaml_char_t* text) {
 }
 
 /// A replacement for a message of libyaml. `context` is what libyaml was reading; an empty context
-/// matches any.
+/// matches every context.
 struct PlainMessage {
   std::string_view context;
   std::string_view problem;

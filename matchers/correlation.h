@@ -20,8 +20,8 @@ std::optional<std::string> correlation_key(const Attributes& event,
                                            const std::vector<std::string>& attributes);
 
 /// The entry that an event fills: of the entries that it matches, the one with the fewest waiting
-/// events; the first of those with equally few. Precondition: `matching_entries` is ascending and
-/// not empty.
+/// events; if several entries have equally few, the first of them. Precondition: `matching_entries`
+/// is ascending and not empty.
 size_t choose_entry(std::span<const uint32_t> waiting_per_entry,
                     std::span<const size_t> matching_entries);
 

@@ -62,8 +62,8 @@ struct Regex {
 
 /// Parses a pattern. A back-reference to a group that has not ended always matches the empty text,
 /// and is kEmpty in the tree. Error `pattern.malformed` for a pattern that is not well-formed
-/// UTF-8, is too long, or has a syntax error; it names the character (from 1) of a syntax error and
-/// what to write instead.
+/// UTF-8, is too long, or has a syntax error; for a syntax error the message names the character
+/// (from 1) and what to write instead.
 Result<Regex> parse_ecmascript(std::string_view pattern);
 
 }  // namespace millrace

@@ -41,8 +41,8 @@ class InternTable {
     return id;
   }
 
-  /// Counts one use less; the last one removes the text and its value. Returns whether it was the
-  /// last.
+  /// Counts one use less. Removes the text and its value if no use is left; returns whether that is
+  /// so.
   bool release(uint32_t id) {
     if (--slots_[id].uses > 0) return false;
     ids_.erase(ids_.find(*slots_[id].text));

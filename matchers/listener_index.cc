@@ -37,7 +37,7 @@ uint32_t hash_of_pattern(uint32_t bucket, uint32_t pattern) {
   return HashIndex::hash_of({}, seed_of(bucket, pattern) + 1);
 }
 
-/// The size in bytes of a text's gram.
+/// The size in bytes of the gram under which a group with this text as key is filed.
 size_t gram_size(const PackedPredicate& text) {
   return std::min(ListenerIndex::kGram, text.value.size());
 }
@@ -58,7 +58,7 @@ std::optional<Kind> kind_of_text(const Pattern& pattern) {
   }
 }
 
-/// Whether the predicate holds for the value. Precondition: it is not a pattern.
+/// Whether the predicate holds for the value. Precondition: the predicate is not a pattern.
 bool holds_of(const PackedPredicate& predicate, std::string_view value) {
   switch (predicate.kind) {
     case Kind::kEquals:
@@ -286,10 +286,11 @@ uint32_t ListenerIndex::attribute_of(const PackedPredicate& predicate) const {
                                           : predicate.attribute;
 }
 
-/// Moves the predicate that becomes the key to the front: the equality with the smallest group so
-/// far; among equalities without a group the longest value, which is more likely to be an id.
-/// Without an equality the longest text. Without a text the pattern that most listeners share,
-/// since it runs anyway; a pattern that matches everything comes last.
+/// Moves the predicate that becomes the key to the front. If there are equalities, that is the one
+/// with the smallest group so far; of several without a group, the one with the longest value,
+/// which is more likely to be an id. Else it is the longest text, if there is a text. Else it is
+/// the pattern that most listeners share, since that pattern runs anyway; a pattern that matches
+/// everything is chosen only if there is no other.
 void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const {
   if (predicates.size() < 2) return;
   const auto rank = [&](const PackedPredicate& predicate) {
@@ -329,7 +330,8 @@ ListenerIndex::Place ListenerIndex::find_equality(uint32_t bucket,
   return place;
 }
 
-/// Finds the group of a text key. If there is none, the place has the text's rarest gram.
+/// Finds the group of a text key. If no group has this key, the returned place has the rarest gram
+/// of the text.
 ListenerIndex::Place ListenerIndex::find_text(uint32_t bucket, const PackedPredicate& key) const {
   constexpr size_t kMostTried = 256;
   const size_t size = gram_size(key);

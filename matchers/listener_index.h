@@ -66,7 +66,8 @@ class ListenerIndex final : public Matcher {
     uint32_t attribute = 0;
     uint32_t groups = 0;
     uint32_t equalities = 0;
-    std::array<uint32_t, kGram + 1> grams{};  // the groups with a text key, by size of the gram
+    // The number of groups with a text key, by the size of their gram.
+    std::array<uint32_t, kGram + 1> grams{};
     PatternSet regexes;            // groups with a pattern as key, whose patterns run together
     std::vector<uint32_t> others;  // groups whose patterns run alone
   };
@@ -81,7 +82,7 @@ class ListenerIndex final : public Matcher {
   struct Group {
     enum class Key : uint8_t { kNone, kEquality, kText, kPattern };
 
-    uint64_t event = 0;  // kText: the last event that matched it; several grams may find it
+    uint64_t event = 0;  // kText: the number of the last event that the group matched
     uint32_t bucket = 0;
     uint32_t attribute = 0;
     uint32_t hash = 0;  // the hash of the value, of the gram or of the pattern's id

@@ -1,6 +1,6 @@
 // PackedPredicates: the predicates of one listener in few bytes. Up to 43 bytes are stored in
 // place: an equality with a value as long as a UUID needs no heap, and a listener is one cache
-// line. Ids are those of ListenerIndex.
+// line. The ids of attributes and patterns are those of ListenerIndex.
 #pragma once
 
 #include <array>

@@ -118,8 +118,8 @@ Result<char32_t> PatternReader::character_escape(bool in_class, bool names_group
   }
 }
 
-/// Reads the character after `\c`: a letter, in a class also a digit or `_`. Without one, the
-/// backslash means itself.
+/// Reads the character after `\c`: a letter, in a class also a digit or `_`. Without such a
+/// character, the backslash means itself.
 char32_t PatternReader::control_escape(bool in_class) {
   if (!at_end() && (is_letter(peek()) || (in_class && (is_digit(peek()) || peek() == '_')))) {
     return take() % 32;

@@ -110,8 +110,8 @@ class FaithCheck {
   }
 
   /// JavaScript clears a group at each iteration of a repetition around it, and undoes an iteration
-  /// that matched the empty text; PCRE2 does neither. The two agree if each iteration sets the
-  /// group again and matches at least one character.
+  /// that matched the empty text; PCRE2 does neither. JavaScript and PCRE2 agree if each iteration
+  /// sets the group again and matches at least one character.
   Status check_group(const RegexNode& group) const {
     if (!std::binary_search(regex_.referenced.begin(), regex_.referenced.end(), group.group)) {
       return {};

@@ -1,6 +1,6 @@
 // Writes a parsed pattern in the syntax of the engine that runs it, so that it keeps JavaScript's
 // meaning there. Only whether there is a match counts, so groups that no back-reference names are
-// not captured. These functions are the only way for a user's pattern to an engine.
+// not captured. A user's pattern reaches an engine only through these functions.
 #pragma once
 
 #include <string>

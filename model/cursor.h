@@ -7,14 +7,14 @@
 
 namespace millrace {
 
-/// The position up to which the event stream is applied. It is written in the commit of the batch
-/// that applied the events up to there.
+/// The position up to which the event stream is applied. The cursor is written in the commit of the
+/// batch that applied the events up to this position.
 struct Cursor {
   /// When the stream was created, in nanoseconds since the epoch; distinguishes the stream from one
   /// that was created again under the same name.
   int64_t stream_created = 0;
-  uint64_t sequence = 0;  ///< sequence of the last applied message; 0: none
-  TimePoint stamped;      ///< when the broker stored that message
+  uint64_t sequence = 0;  ///< sequence of the last applied message; 0: no message is applied yet
+  TimePoint stamped;      ///< when the broker stored the last applied message
 
   bool operator==(const Cursor&) const = default;
 };

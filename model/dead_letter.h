@@ -16,16 +16,17 @@ namespace millrace {
 /// A message for the dead-letter queue: the message as it was received, and why it could not be
 /// used.
 struct DeadLetter {
-  std::string ns;  ///< name of the namespace; "default" if the subject names none
+  std::string ns;  ///< name of the namespace; "default" if the subject names no namespace
   Error reason;
   uint64_t sequence = 0;
   NatsMessage message;
-  /// Number of the namespace that had the name when the message was addressed to it; nullopt: the
-  /// namespace that has the name now.
+  /// Number of the namespace that had the name `ns` when the message was addressed to it; nullopt:
+  /// the message is for the namespace that has this name now.
   std::optional<NamespaceNumber> number = std::nullopt;
 };
 
-/// The header of a dead letter with the number of its namespace; 0 if there was no such namespace.
+/// The header of a dead letter that holds the number of its namespace; the number is 0 if the
+/// namespace did not exist.
 inline constexpr std::string_view kDeadLetterNamespace = "Millrace-Namespace";
 
 /// Distinguishes a namespace from an earlier one of the same name.

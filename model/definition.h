@@ -26,12 +26,14 @@ using StateIndex = size_t;
 /// One exit of a state: the data is transformed, then the instance enters the next state or ends.
 struct Exit {
   std::optional<Template> transform;
-  std::optional<StateIndex> transition;  ///< none: the instance ends as complete
+  std::optional<StateIndex> transition;  ///< nullopt: the instance ends with status complete
 };
 
 /// One entry of `catch` (Direktiv's ErrorDefinition).
 struct Catch {
-  std::string error;  ///< anchored glob: `*` any characters, `?` one character, the rest literal
+  /// A glob that must match the whole error code: `*` matches any characters, `?` one character,
+  /// all others match themselves.
+  std::string error;
   std::optional<StateIndex> transition;
 };
 
@@ -40,18 +42,18 @@ struct StateCommon {
   std::string id;
   std::string type;
   std::optional<Template> log;
-  std::optional<Span> timeout;  ///< only for the types that may have one
+  std::optional<Span> timeout;  ///< set only if the state's type allows a timeout
   std::vector<Catch> catches;
-  /// The retry policy of a state without actions, which enters the state again. On a state with
-  /// actions `retries` is the default of its actions and is stored in each of them instead.
+  /// The retry policy of a state without actions: a retry enters the state again. On a state with
+  /// actions, `retries` is the default for the actions; it is stored in each action and not here.
   std::optional<RetryPolicy> retries;
 
-  /// The exits of the state, selected by index. Most types have one; switch has one for each
-  /// condition and a default, eventXor one for each entry.
+  /// The exits of the state, selected by index. Most types have one exit; switch has one exit for
+  /// each condition and a default exit, eventXor has one exit for each entry.
   std::vector<Exit> exits;
 };
 
-/// One event of a start.
+/// One event for which a start waits.
 struct StartEvent {
   EventFilter filter;
   bool capture = false;  ///< `capture: event`: the complete CloudEvent is stored, not only its data
@@ -65,13 +67,14 @@ struct Start {
 
   Kind kind = Kind::kDefault;
   StateIndex state = 0;
-  std::vector<StartEvent> events;      ///< exactly one for kEvent
-  std::vector<std::string> correlate;  ///< names of context attributes, lower case; kEventsAnd
-  std::optional<Span> lifespan;        ///< kEventsAnd
-  std::optional<Cron> cron;            ///< kScheduled; without it there are no ticks
+  std::vector<StartEvent> events;      ///< kEvent: exactly one event
+  std::vector<std::string> correlate;  ///< kEventsAnd only: names of context attributes, lower case
+  std::optional<Span> lifespan;        ///< kEventsAnd only
+  std::optional<Cron> cron;            ///< kScheduled only; nullopt: the schedule has no ticks
 };
 
-/// A call of a workflow of the same namespace, which runs as a separate instance.
+/// A function that calls a workflow of the same namespace: the workflow runs as a separate
+/// instance.
 struct Subflow {
   std::string workflow;
 };
@@ -80,7 +83,7 @@ struct Function {
   std::string id;
   std::variant<Subflow, NamedService, Container> runs;
   std::vector<FunctionFile> files;
-  ActionPolicy policy;  ///< default for the actions that call this function
+  ActionPolicy policy;  ///< the default for actions that call this function
 
   const Subflow* subflow() const { return std::get_if<Subflow>(&runs); }
 };
@@ -94,11 +97,12 @@ struct WorkflowTimeouts {
   std::optional<Span> task;       ///< Temporal: bounds the evaluation of one state
   /// Temporal and Zart: bounds all runs together, counted from the start of the first run.
   std::optional<Span> execution;
-  /// Zart: at the execution's deadline the instance fails instead of being timed out. It first goes
-  /// through the state `on_failure`, if that is set.
+  /// Zart: at the execution's deadline the instance ends as failed, not as timed out. Before it
+  /// ends, the instance goes to the state `on_failure`, if that is set.
   bool fails = false;
   std::optional<StateIndex> on_failure;
-  bool on_any_failure = false;  ///< millrace: goes through `on_failure` at any other failure too
+  /// millrace: after any other failure, too, the instance goes to `on_failure`.
+  bool on_any_failure = false;
 };
 
 }  // namespace millrace

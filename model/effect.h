@@ -33,8 +33,8 @@ struct SetVariable {
   std::optional<Variable> value;
 };
 
-/// Evaluate programs that the fast lane cannot. The results come back as an EvaluatedInput:
-/// `before`, followed by the results of this evaluation.
+/// Evaluate jq programs that the fast lane cannot evaluate. The results come back as one
+/// EvaluatedInput: first the results in `before`, then those of `evaluation`.
 struct Evaluate {
   NamespaceNumber ns{};
   InstanceId instance;
@@ -43,21 +43,22 @@ struct Evaluate {
   Evaluation evaluation;
 };
 
-/// Start an instance of a workflow as the subflow of a call, or detached from the call. An error is
-/// returned as the result of the call.
+/// Start an instance of a workflow: as the subflow of a call, which waits for its result, or
+/// detached, so that no call waits. If the workflow cannot be started, the call gets the error as
+/// its result.
 struct StartChild {
   NamespaceNumber ns{};
   InstanceId child;
   std::string workflow;
   LazyJson input;
-  std::optional<Caller> caller;  ///< none: detached
+  std::optional<Caller> caller;  ///< nullopt: the child is detached
   InstanceId by;                 ///< the instance that starts the child, detached or not
   uint32_t depth = 0;
   uint32_t hops = 0;
   bool sealed = false;  ///< the input may contain data of a secret
 };
 
-/// Cancel a child whose result is no longer needed.
+/// Cancel a subflow whose result is no longer needed.
 struct CancelChild {
   NamespaceNumber ns{};
   InstanceId child;
@@ -69,7 +70,7 @@ struct CancelChild {
 struct StartTask {
   NamespaceNumber ns{};
   InstanceId task;
-  std::optional<Caller> caller;  ///< none: detached
+  std::optional<Caller> caller;  ///< nullopt: no call waits for the result
   InstanceId by;                 ///< the instance that the action belongs to
   WorkflowNumber workflow{};     ///< workflow of that instance
   std::string state;
@@ -78,9 +79,9 @@ struct StartTask {
   std::variant<NamedService, Container> runs;
   std::vector<FunctionFile> files;
   LazyJson input;
-  std::optional<TimePoint> deadline;            ///< the latest time at which it is given up
+  std::optional<TimePoint> deadline;            ///< when the task is given up at the latest
   std::optional<Duration> heartbeat;            ///< heartbeat timeout
-  std::optional<Duration> start_to_close = {};  ///< how long it may run
+  std::optional<Duration> start_to_close = {};  ///< how long the task may run
   bool sealed = false;                          ///< the input may contain data of a secret
 };
 

@@ -18,13 +18,13 @@ enum class HistoryKind : uint8_t {
                    ///< "revision":n}; by an event also {"event":{type,source,id}}, by a schedule
                    ///< {"tick":time} or {"triggered":true}, by a subflow call {"parent": the
                    ///< instance that started it}
-  kEntered = 1,    ///< a state was entered; with `data` if the state waited or acted
+  kEntered = 1,    ///< a state was entered; with `data` if the state began to wait or had effects
   kWoken = 2,      ///< an event woke the instance: {"type","source","id"}
-  kElapsed = 3,    ///< a delay elapsed
+  kElapsed = 3,    ///< the wait of a delay state has passed
   kPublished = 4,  ///< an event was generated: {"type","id"} and, if delayed, {"at"}
   kLog = 5,        ///< the result of `log`: {"value"}
   kRaised = 6,     ///< an error was raised: {"code","msg"}
-  kCaught = 7,     ///< a `catch` matched the error: {"error": its pattern}
+  kCaught = 7,     ///< a `catch` matched the error: {"error": the pattern of the `catch`}
   kFixed = 8,      ///< an Error state set the error that the instance ends with: {"code","msg"}
   kCancelled = 9,  ///< the instance was cancelled: {"code","msg"}
   kEnded = 10,     ///< the instance ended: {"status"}
@@ -32,10 +32,10 @@ enum class HistoryKind : uint8_t {
                    ///< or a task was started: {"function","task","index","attempt"}
   kReturned = 12,  ///< a call returned: {"instance" or "task","index","attempt"} and, if it
                    ///< failed, {"code","msg"}
-  kRetrying = 13,  ///< a retry is scheduled: {"attempt": the next, "at"}, of a call also {"index"};
-                   ///< of the workflow {"run","at"}
+  kRetrying = 13,  ///< the next attempt of a state or call is scheduled: {"attempt","at"}, of a
+                   ///< call also {"index"}; or the next run of the workflow: {"run","at"}
   kTimedOut = 14,  ///< a call timed out: {"index","attempt","code"}
-  kSkipped = 15,   ///< a call was skipped because its policy allows no attempt: {"index"}
+  kSkipped = 15,   ///< a call was skipped because its retry policy allows no attempt: {"index"}
   kRun = 16,       ///< another run began: {"run"}
   kOutput = 17,    ///< output of a container: {"index","text"}
   kPaused = 18,    ///< an operator paused the instance
@@ -49,7 +49,7 @@ std::string_view to_string(HistoryKind kind);
 struct HistoryRecord {
   TimePoint time;
   HistoryKind kind{};
-  std::string state;  ///< id of the state in which it happened
+  std::string state;  ///< id of the state that the instance was in
   LazyJson detail;    ///< the fields that HistoryKind lists; null if there are none
   std::optional<LazyJson> data;
 };

@@ -1,6 +1,6 @@
 // Hops: the number of generated events in a chain in which each event was published by an instance
 // that the previous event had started or woken. The count is an extension attribute of the events.
-// It stops workflows that trigger each other endlessly. Pure.
+// A limit on the count stops workflows that trigger each other endlessly. Pure.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,16 @@
 
 namespace millrace {
 
-/// The extension attribute that carries the count; absent: 0.
+/// The extension attribute with the number of hops; an event without this attribute has 0 hops.
 inline constexpr std::string_view kHopsAttribute = "millracehops";
 
-/// An event with a higher count is not published; it becomes a dead letter with kHopsError.
+/// An event with more hops than this is not published: it becomes a dead letter with the code
+/// kHopsError.
 inline constexpr uint32_t kMaxHops = 100;
 inline constexpr std::string_view kHopsError = "millrace.limits.hops";
 
-/// An instance that waits at least this long, or an event delayed by as long, begins a new chain:
-/// workflows that trigger each other so rarely may do so forever.
+/// An instance that waits at least this long begins a new chain, and so does an event that is
+/// delayed at least this long: workflows that trigger each other so rarely may do so forever.
 inline constexpr Duration kHopsForgottenAfter = std::chrono::seconds(1);
 
 /// The hops of an event, from 0 to kMaxHops + 1; 0 if the attribute is absent or not a number.

@@ -1,5 +1,5 @@
-// Instance: one execution of a workflow, as a value. The engine changes it. Between two inputs it
-// exists only as rows of the store (docs/FORMATS.md).
+// Instance: one execution of a workflow, as a value. The engine changes the value. Between two
+// inputs an instance exists only as rows of the store (docs/FORMATS.md).
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ std::optional<InstanceStatus> parse_status(std::string_view text);
 
 inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::kComplete; }
 
-/// The position of an instance within its state. All phases except kWaiting and kEnded are
+/// Where an instance is within its current state. All phases except kWaiting and kEnded are
 /// transient: an instance found in one of them after a restart is continued, and an evaluation that
 /// was running is repeated.
 // On disk: never renumber.
@@ -90,7 +90,7 @@ struct Timer {
 };
 
 /// An event filter that a waiting instance listens with; `entry` is the number that the state gave
-/// to it.
+/// to the filter.
 struct Listener {
   uint32_t entry = 0;
   EventFilter filter;
@@ -127,31 +127,31 @@ struct Call {
   uint32_t attempt = 0;               ///< number of the last attempt, counted from 1
   InstanceId id;                      ///< id of the child or task of the last attempt
   bool outside = false;               ///< the call is a task, not a child instance
-  bool started = false;               ///< kRunning: a worker or runner started the attempt
+  bool started = false;               ///< if kRunning: whether the work of the attempt has started
   std::optional<TimePoint> first_at;  ///< when the first attempt was handed out
-  std::optional<TimePoint> retry_at;  ///< kBetween
+  std::optional<TimePoint> retry_at;  ///< set only if kBetween
   /// The deadlines of the timeouts that are counting, by TimeoutKind. The deadline of the heartbeat
   /// timeout is not stored; it is in memory only.
   std::array<std::optional<TimePoint>, kTimeoutKinds> deadlines;
-  LazyJson input;       ///< null once no attempt can need it
-  LazyJson result;      ///< kDone
+  LazyJson input;       ///< null once no further attempt can need the input
+  LazyJson result;      ///< set only if kDone
   bool sealed = false;  ///< the input may contain data of a secret
   /// The failure of the previous attempt, until the call succeeds; nullopt: no attempt has failed.
   std::optional<CallFailure> last_error;
 };
 
-/// The attempt of a call that an instance or a task runs for.
+/// The attempt of a call for which a subflow or a task runs.
 struct Caller {
   InstanceId instance;
-  uint64_t entered = 0;  ///< Instance::entered of the caller; if it differs, nothing waits
+  uint64_t entered = 0;  ///< Instance::entered of the caller; if that has changed, the call is over
   uint32_t index = 0;    ///< index of the call
-  uint32_t attempt = 0;  ///< attempt of the call
+  uint32_t attempt = 0;  ///< number of the attempt
 
   bool operator==(const Caller&) const = default;
 };
 
-/// The most calls of one state. The limit exists because all their rows are read whenever one of
-/// the calls ends.
+/// The most calls of one state. The limit exists because the rows of all calls are read whenever
+/// one call ends.
 inline constexpr size_t kMostCalls = 10'000;
 
 /// How deep subflows may be nested; a deeper call raises direktiv.limits.depth.
@@ -168,27 +168,32 @@ struct Instance {
   size_t exit = 0;       ///< index of the exit, while kLeaving
   uint64_t step = 0;     ///< grows with each change of phase; an input with an older step is stale
   uint64_t entered = 0;  ///< the step in which this attempt of the state was entered
-  uint32_t attempt = 1;  ///< of the state; its `retries` enter the state again
-  uint32_t run = 1;      ///< number of the run; the workflow's `retries` begin another
-  uint32_t first_run = 1;    ///< the run from which the workflow's `retries` count
-  bool awaits_run = false;   ///< the last run failed; the next one is due at the kRetry timer
-  bool failing = false;      ///< it will end as failed: it is in `on_failure` or after it
-  bool paused = false;       ///< it accepts events and results, and starts nothing new
-  bool cancelling = false;   ///< it ends as cancelled once its running tasks have ended
-  bool retried = false;      ///< an operator retried its state: each attempt has its own
-                             ///< schedule_to_close
-  uint32_t transitions = 0;  ///< of this run, for the limit on them
-  bool parked = false;       ///< an evaluation is running for (id, step)
+  uint32_t attempt = 1;  ///< number of the attempt of the state; its `retries` make another
+  uint32_t run = 1;      ///< number of the run; the workflow's `retries` make another
+  uint32_t first_run = 1;   ///< the run from which the workflow's `retries` count
+  bool awaits_run = false;  ///< the last run failed; the next one is due at the kRetry timer
+  bool failing = false;     ///< the instance will end as failed: it has gone to `on_failure`
+  bool paused = false;      ///< the instance accepts events and results, and starts nothing new
+  bool cancelling = false;  ///< the instance ends as cancelled once its running tasks have ended
+  bool retried = false;     ///< an operator retried the current state: each attempt of a call has a
+                            ///< schedule_to_close timeout of its own
+  uint32_t transitions = 0;  ///< number of transitions of this run, which is limited
+  bool parked = false;       ///< an evaluation for this `step` is running
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;
-  TimePoint execution_from;    ///< the time from which the execution timeout counts
-  TimePoint runs_from;         ///< when `first_run` was scheduled
-  TimePoint state_from;        ///< when the first attempt of its state was scheduled
-  uint32_t hops = 0;           ///< of the event that last moved it (hops.h)
-  uint64_t listen_from = 0;    ///< position of the last event or command that moved it
+  TimePoint execution_from;  ///< the time from which the execution timeout counts
+  TimePoint runs_from;       ///< when `first_run` was scheduled
+  TimePoint state_from;      ///< when the first attempt of the current state was scheduled
+  /// The hops (hops.h) of the event that started or last woke the instance, or of the caller that
+  /// started it; 0 after a long wait.
+  uint32_t hops = 0;
+  /// Position of the last event or command that had an effect on the instance: only kept events
+  /// after this position are offered to the instance.
+  uint64_t listen_from = 0;
   uint64_t history_count = 0;  ///< number of records so far, and number of the next record
-  uint64_t last_history = 0;   ///< the newest history row; each names the one before; 0: none
+  /// Number of the newest history row, which names the row before it; 0: there is no row.
+  uint64_t last_history = 0;
 
   std::vector<Listener> listeners;
   std::vector<Timer> timers;
@@ -196,14 +201,15 @@ struct Instance {
   std::vector<Timer> held_timers;
   /// The calls of the state, by the index of their action.
   std::vector<Call> calls;
-  /// The data as it was when the state was entered, while the state leaves and has changed it.
+  /// The data as it was when the state was entered; set only while the instance leaves a state that
+  /// has changed the data.
   std::optional<LazyJson> found_data;
-  /// The values that a state has collected, by a numbering of the state (eventAnd: the payloads of
-  /// the events that have arrived).
+  /// The values that a state has collected, by numbers that the state assigns (eventAnd: the
+  /// payloads of the events that have arrived).
   std::vector<std::optional<LazyJson>> slots;
 
-  /// The error that the instance will end with: an uncaught error, or that of the first Error
-  /// state.
+  /// The error that the instance will end with: an uncaught error, or the error of the first Error
+  /// state that it entered.
   std::optional<Error> error;
   /// The id of the state that caused the failure: it raised the uncaught error, or the error that
   /// led to the Error state. A manual retry enters this state again. Empty: nothing has failed.
@@ -214,12 +220,16 @@ struct Instance {
   /// The number of attempts that `failed_state` had made; 0: nothing has failed, or an older
   /// release did not store it.
   uint32_t failed_attempt = 0;
-  std::optional<Caller> caller;  ///< the call that waits for its end; nullopt: none
-  uint32_t depth = 0;            ///< number of callers above it
-  std::string idempotency_key;   ///< of the API call that started it; empty: none
-  std::string own_policy;        ///< of the API call that started it (own_policy.h); empty: none
-  std::string traceparent;       ///< of the event that started it (W3C Trace Context)
-  std::string correlation;       ///< the `correlationid` of that event; empty: none
+  /// The call that waits for this instance to end; nullopt: no call waits.
+  std::optional<Caller> caller;
+  uint32_t depth = 0;           ///< number of callers above this instance
+  std::string idempotency_key;  ///< given by the API call that started the instance; empty: no key
+  /// The retries and timeouts (own_policy.h) that the API call which started the instance set
+  /// instead of those of the workflow; empty: the API call set none.
+  std::string own_policy;
+  std::string traceparent;  ///< of the event that started the instance (W3C Trace Context)
+  /// The `correlationid` of the event that started the instance; empty: the event had none.
+  std::string correlation;
 
   LazyJson input;
   LazyJson data;
@@ -228,11 +238,11 @@ struct Instance {
   bool sealed = false;
 };
 
-/// Whether the instance waits for that attempt of that call.
+/// Whether `instance` waits for the attempt that `call` names.
 bool waits_for(const Instance& instance, const Caller& call);
 
-/// The latest time at which the current attempt of a call is given up, without the timeouts that
-/// count from the start of the attempt; nullopt: no limit. While the instance is paused only the
+/// When the current attempt of `call` is given up at the latest; nullopt: no limit. Timeouts that
+/// count from the start of the attempt are not included. While the instance is paused only the
 /// workflow's kill, run and execution timeouts count.
 std::optional<TimePoint> latest_end(const Instance& instance, const Call& call);
 

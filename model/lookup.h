@@ -1,4 +1,4 @@
-// Lookup: the values outside its instance that a step may read, as of the current batch.
+// Lookup: the values outside the instance that a step may read, as of the current batch.
 // orchestrator/batch reads them from the transaction; tests have an implementation in memory. A
 // temporary read error must not become an outcome of a workflow: the implementation stores the
 // error and the batch is lost. A damaged row is permanent, so it is returned as an error and
@@ -20,18 +20,18 @@ class Lookup {
  public:
   virtual ~Lookup() = default;
 
-  /// The value of a variable; nullopt: there is no such variable. secret() is nullopt if the
-  /// namespace has no such secret.
+  /// The value of a variable; nullopt: there is no such variable.
   virtual Result<std::optional<Variable>> variable(const VariableName& name) const = 0;
+  /// The value of a secret; nullopt: the namespace has no such secret.
   virtual Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                                     std::string_view name) const = 0;
   /// The input that an instance was started with.
   virtual Result<LazyJson> input(const Instance& instance) const = 0;
   /// The namespace's default retry policy, for actions that have no policy of a narrower scope;
-  /// null: none.
+  /// null: the namespace has no such policy.
   virtual const RetryPolicy* default_retries(NamespaceNumber ns) const = 0;
-  /// The default policy for calls of the service that have no policy of a narrower scope; null:
-  /// none.
+  /// The default policy for calls of the service that have no policy of a narrower scope; null: the
+  /// service has no such policy.
   virtual const ServicePolicy* service_policy(NamespaceNumber ns,
                                               const NamedService& service) const = 0;
   /// Whether calls of that service are held: the service is paused, or its address is unknown
@@ -42,7 +42,7 @@ class Lookup {
   /// The key of the hash that makes the ids of calls, so that only this store can compute them;
   /// empty: the hash has no key.
   virtual std::string_view id_key() const { return {}; }
-  /// When a live instance last moved; nullopt: there is no live instance with that id.
+  /// The time of the last step of a live instance; nullopt: there is no live instance with that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                               const InstanceId& instance) const = 0;
 };

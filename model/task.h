@@ -1,6 +1,7 @@
 // Task: one attempt of an action that is performed outside the process, and the reports about it. A
 // task is a row of the store from the commit that creates it until the commit that applies its
-// result. After a restart it is sent again under the same id, so a worker may receive it twice.
+// result. After a restart of the server the task is sent again under the same id, so a worker may
+// receive a task twice.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +51,8 @@ struct FunctionFile {
 
 // The targets of a task.
 
-/// A service, by its name. The settings define where it is, which is looked up when the task is
-/// handed out.
+/// A service, by its name. The settings of a namespace give its address, which is looked up when a
+/// task is handed out.
 struct NamedService {
   std::string name;
   bool global = false;  ///< looked up in the settings of the namespace `default`
@@ -94,7 +95,7 @@ using TaskTarget = std::variant<WorkQueue, NatsService, HttpService, Container>;
 struct TaskFile {
   std::string name;
   FileType type = FileType::kPlain;
-  std::string bytes;  ///< of the variable; empty if there is no such variable
+  std::string bytes;  ///< the value of the variable; empty if there is no such variable
 };
 
 struct Task {
@@ -107,12 +108,12 @@ struct Task {
   TaskTarget target;
   std::string input;  ///< JSON
   std::vector<TaskFile> files;
-  std::optional<TimePoint> deadline;  ///< the latest time at which it is given up, if known
-  std::optional<Duration> start_to_close = {};  ///< how long it may run from its start
+  std::optional<TimePoint> deadline;  ///< when the task is given up at the latest, if known
+  std::optional<Duration> start_to_close = {};  ///< how long the task may run from its start
 };
 
 /// The deadline of a task that starts now: the earlier of its deadline and now + start_to_close;
-/// nullopt: it has neither.
+/// nullopt: the task has neither.
 inline std::optional<TimePoint> deadline_if_started(const Task& task, TimePoint now) {
   if (!task.start_to_close) return task.deadline;
   const TimePoint end = now + *task.start_to_close;
@@ -128,7 +129,7 @@ struct TaskVariable {
 
 // The reports about a task.
 
-/// A worker started the task. Runners that start tasks at once do not report it.
+/// A worker started the task. Runners that start tasks at once do not send this report.
 struct TaskStarted {};
 /// No worker had started the task when its runner checked: the answer to TaskRunner::check_started.
 struct TaskNotStarted {};
@@ -142,15 +143,16 @@ struct TaskOutput {
 struct TaskEnded {
   tl::expected<std::string, Error> result;  ///< the bytes of the answer
   std::vector<TaskVariable> variables;      ///< set together with the result
-  /// For a failure: the service's Retry-After, at most a day.
+  /// If the task failed: the time in the service's Retry-After header, at most a day.
   std::optional<Duration> retry_after = {};
 };
 
 struct TaskReport {
   InstanceId task;
   std::variant<TaskStarted, TaskNotStarted, TaskHeartbeat, TaskOutput, TaskEnded> what;
-  /// The namespace for which the report was sent, if any client may send it: the report counts only
-  /// if the task belongs to that namespace. nullopt: it comes from the runner that has the task.
+  /// Set if the report came over a subject to which any client may publish: the namespace in that
+  /// subject. Such a report counts only if its task belongs to this namespace. nullopt: the report
+  /// comes from the runner that has the task.
   std::optional<std::string> ns = std::nullopt;
 };
 
@@ -162,7 +164,8 @@ inline constexpr size_t kMaxAnswerBytes = size_t{4} << 20;
 
 // Error codes that millrace sets for a function; all other codes come from the function.
 
-/// No worker or service could be reached, or it ended without an answer.
+/// No worker, service or container could be reached, or the one that had the task ended without an
+/// answer.
 inline constexpr std::string_view kFunctionUnavailable = "millrace.function.unavailable";
 /// The service answered with an HTTP status of 400 or more and no error code.
 inline constexpr std::string_view kFunctionStatus = "millrace.function.status";

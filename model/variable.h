@@ -59,7 +59,7 @@ struct VariableName {
 struct Variable {
   std::string content_type;
   std::string bytes;
-  bool sealed = false;  ///< it was set by a sealed instance
+  bool sealed = false;  ///< the variable was set by a sealed instance
 
   bool operator==(const Variable&) const = default;
 };

@@ -63,9 +63,10 @@ void ChildProcess::wait_for(std::vector<pollfd>& list) const {
 
 std::optional<int> ChildProcess::poll() {
   if (code_) return code_;
-  // The end is checked before the streams are read: a child that has ended has written all its
-  // output into them. A process that the child left behind may hold the streams open, so their end
-  // is not awaited; output that comes later is not the child's own.
+  // The end of the child is checked before the streams are read: a child that has ended has written
+  // all its output into the streams. A process that the child left behind may hold the streams
+  // open, so poll() does not wait until they are closed; output that comes later is not the child's
+  // own.
   code_ = wait_for_end(process_, Duration(0));
   output_.read();
   errors_.read();

@@ -1,6 +1,6 @@
-// ChildProcess: a program that runs as a child of this process. For one thread, which must live
-// longer than the child: the kernel kills the child when the thread that started it ends. Only the
-// destructor blocks, briefly.
+// ChildProcess: a program that runs as a child of this process. Only the thread that started the
+// child may use the object, and that thread must live longer than the child: the kernel kills the
+// child when that thread ends. Only the destructor blocks, briefly.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ class ChildProcess {
   struct Start {
     std::vector<std::string> command;  ///< the path of the program, then its arguments
     std::string input;                 ///< path of the file for standard input; empty: /dev/null
-    /// Called within poll() with the bytes written to standard output and standard error; each may
-    /// be empty.
+    /// Called within poll(): `output` with the bytes that the child wrote to standard output,
+    /// `errors` with those that it wrote to standard error. Each function may be empty.
     std::function<void(std::string_view)> output;
     std::function<void(std::string_view)> errors;
   };
@@ -39,7 +39,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Appends the descriptors to wait for before the next poll().
+  /// Appends the descriptors that the caller should wait for before the next poll().
   void wait_for(std::vector<pollfd>& list) const;
 
   /// Reads the available output. Returns the exit code, as a shell reports it, once the child has

@@ -12,13 +12,13 @@
 namespace millrace {
 
 /// All crash points, in the order in which an event passes them. kPagesWritten, kPagesSynced and
-/// kRootWritten are inside LMDB's commit; the file calls that tests replace pass them
-/// (tests/support/file_faults.cc).
+/// kRootWritten are inside LMDB's commit, so the replacements of write and sync calls that tests
+/// install (tests/support/file_faults.cc) call crash_point() for these three.
 enum class CrashPoint : uint8_t {
   kPulled,            ///< an event came from the broker and is not yet decoded
   kDecoded,           ///< the event is decoded and not yet in the intake
-  kDelivered,         ///< the events that were read are in the intake
-  kGathered,          ///< a batch was taken from the intake; none of it is applied
+  kDelivered,         ///< the events that the broker sent are in the intake
+  kGathered,          ///< the inputs of a batch were taken from the intake; none is applied
   kEventApplied,      ///< an event was deduplicated, matched and applied in memory
   kTimerApplied,      ///< a due timer was applied in memory
   kCommandApplied,    ///< a command was applied in memory
@@ -29,11 +29,11 @@ enum class CrashPoint : uint8_t {
   kFinished,          ///< the batch is a complete write-set in memory
   kWritten,           ///< the batch is written to the journal, which is not synced
   kCommitted,         ///< the journal is synced; no action after the commit has been performed
-  kJournalStarted,    ///< the other journal file has its head and no record
+  kJournalStarted,    ///< the other journal file has its file header and no record
   kJournalTurned,     ///< the record that ends the full journal file is synced
   kPagesWritten,      ///< pages of a checkpoint are in LMDB's file, not synced
-  kPagesSynced,       ///< the pages of the checkpoint are synced, and no root points to them
-  kRootWritten,       ///< the new root of the checkpoint is on disk
+  kPagesSynced,       ///< the checkpoint's pages are synced; no root page of LMDB points to them
+  kRootWritten,       ///< LMDB's new root page, for the checkpoint, is on disk
   kCheckpointStep,    ///< some of the rows of a checkpoint are in LMDB, not all
   kCheckpointed,      ///< all rows of a checkpoint are in LMDB, and still in memory
   kSending,           ///< a message of the outbox is about to be sent
@@ -49,7 +49,7 @@ enum class CrashPoint : uint8_t {
   kTaskSent,          ///< the client library has the message with the task for a worker
   kReported,          ///< a report of a task has arrived
   kReportQueued,      ///< the report is in the intake
-  kReportStored,      ///< the report is synced; its source has not been informed yet
+  kReportStored,      ///< the report is on disk; the runner that sent it is not informed yet
   kDelivering,        ///< an event for a webhook is about to be sent
   kDeliveryReported,  ///< the result of the webhook delivery is known
   kDeliveryQueued,    ///< the result of the webhook delivery is in the intake

@@ -8,8 +8,8 @@ namespace millrace {
 /// The smallest limit that a server accepts: it needs descriptors for its store, the broker, jq
 /// workers and connections of clients.
 inline constexpr unsigned kLeastDescriptors = 256;
-/// The largest limit that is set. Programs that functions start inherit the limit, and some of them
-/// loop over all descriptors up to it.
+/// The largest limit that raise_descriptor_limit() sets. Programs that functions start inherit the
+/// limit, and some of these programs loop over all descriptors up to the limit.
 inline constexpr unsigned kMostDescriptors = 65'536;
 
 /// Raises this process's limit of open files as far as the system allows, up to kMostDescriptors.

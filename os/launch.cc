@@ -25,7 +25,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-/// Executes the program in the child. It only makes calls that are safe between fork and exec.
+/// Executes the program in the child. The function makes only calls that are safe between fork and
+/// exec.
 [[noreturn]] void execute(pid_t parent, const LaunchOptions& options, char* const* argv,
                           char* const* envp) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

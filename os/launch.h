@@ -1,6 +1,6 @@
-// Starts a program as a child process, by fork and exec. Every program is started here, except the
+// Starts a program as a child process, by fork and exec. launch() starts every program except the
 // jq workers (expressions/workers/child.h). The caller provides the child's streams and waits for
-// its end.
+// the end of the child.
 #pragma once
 
 #include <optional>
@@ -39,9 +39,9 @@ struct LaunchedProcess {
 /// be executed, the child ends with exit code 127.
 Result<LaunchedProcess> launch(LaunchOptions options);
 
-/// Waits at most `at_most` for the process to end and reaps it; afterwards it must not be waited
-/// for again. Returns the exit code as a shell reports it (128 plus the number of the signal that
-/// ended it); nullopt if the process still runs.
+/// Waits at most `at_most` for the process to end. A process that has ended is reaped, so the
+/// function must not be called for this process again. Returns the exit code as a shell reports it
+/// (128 plus the number of the signal that ended it); nullopt if the process still runs.
 std::optional<int> wait_for_end(const LaunchedProcess& process, Duration at_most);
 
 /// Sends SIGKILL, waits for the end of the process and reaps it.

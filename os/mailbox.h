@@ -24,7 +24,7 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Any thread; never blocks. After close() the message is dropped.
+  /// Adds a message for the reader. After close() the message is dropped. Any thread; never blocks.
   void put(T message) {
     bool is_first = false;
     {
@@ -36,7 +36,7 @@ class Mailbox {
     if (is_first) wake_();
   }
 
-  /// Any thread; never blocks. take() returns nullopt from now on.
+  /// Closes the mailbox: from now on take() returns nullopt. Any thread; never blocks.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -61,7 +61,7 @@ class Mailbox {
  private:
   const std::function<void()> wake_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::vector<T> messages_;
   bool is_closed_ = false;
 };
@@ -75,14 +75,15 @@ class PolledMailbox {
   size_t size() const { return mailbox_.size(); }
 
   /// All messages that were put since the last call, in order; nullopt: the mailbox is closed. The
-  /// wake-up is cleared before the messages are taken, so a message that comes later wakes again.
+  /// wake-up is cleared before the messages are taken, so a message that comes later wakes the
+  /// reader again.
   std::optional<std::vector<T>> take() {
     event_.clear();
     return mailbox_.take();
   }
 
-  /// The descriptor to poll for reading; -1 if no descriptor is left: then take() must be called
-  /// periodically. Reader thread only.
+  /// The descriptor to poll for reading; -1 if the system has no descriptor left: then the reader
+  /// must call take() periodically. Reader thread only.
   int fd() { return event_.fd(); }
 
  private:

@@ -1,5 +1,5 @@
-// Reads a file that a user named. The path may be a directory, a pipe, an endless device, or not
-// exist: each of these is reported as an error or read up to a bound.
+// Reads a file that a user named. If the path is a directory or does not exist, that is reported as
+// an error. A pipe or an endless device is read up to a bound.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 namespace millrace {
 
 /// Reads a file, pipe or device to its end. Error `file.unreadable`, with the path and the reason:
-/// it does not exist, is a directory, may not be read, or holds more than `most_bytes`. Reading a
-/// pipe blocks until its writer closes it.
+/// the file does not exist, is a directory, may not be read, or holds more than `most_bytes`.
+/// Reading a pipe blocks until its writer closes it.
 Result<std::string> read_file(const std::filesystem::path& path, size_t most_bytes);
 
 /// Reads at most the first `most_bytes` of a file, pipe or device. Errors: those of read_file,
-/// except for the size.
+/// except that a larger file is no error.
 Result<std::string> read_at_most(const std::filesystem::path& path, size_t most_bytes);
 
 /// Reads at most `most_bytes` of an open file, pipe or device from its current position. Error

@@ -1,5 +1,5 @@
 // ScratchFolder: a temporary folder that the destructor removes with all its content: for tests and
-// for a store that is not retained. One thread.
+// for a store that is not retained. For one thread only.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace millrace {
 
 class ScratchFolder {
  public:
-  /// Creates a folder in the system's folder for temporary files; its name begins with `name`.
+  /// Creates a folder whose name begins with `name` in the system's folder for temporary files.
   /// Error: `scratch.folder`.
   static Result<ScratchFolder> make(const std::string& name);
-  /// Creates a folder in `parent`; its name begins with `name`. Error: `scratch.folder`.
+  /// Creates a folder whose name begins with `name` in `parent`. Error: `scratch.folder`.
   static Result<ScratchFolder> make_in(const std::filesystem::path& parent,
                                        const std::string& name);
   ~ScratchFolder();
@@ -27,7 +27,7 @@ class ScratchFolder {
  private:
   explicit ScratchFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  std::filesystem::path path_;  ///< empty: moved away
+  std::filesystem::path path_;  ///< empty if this object was moved from
 };
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// WakeEvent: a descriptor that is readable while the event is set, to wake a thread that sleeps in
-// poll().
+// WakeEvent: a flag, and a descriptor that is readable while the flag is set, to wake a thread that
+// sleeps in poll().
 #pragma once
 
 #include <mutex>
@@ -10,19 +10,19 @@ namespace millrace {
 
 class WakeEvent {
  public:
-  /// Sets the event. Any thread; never blocks.
+  /// Sets the flag. Any thread; never blocks.
   void set();
-  /// Resets the event.
+  /// Clears the flag.
   void clear();
 
-  /// The descriptor; it is readable at once if the event was set before. The first call that gets a
-  /// descriptor from the system creates it; -1 if none is left.
+  /// The descriptor, which is readable at once if the flag is set. The first call creates it; -1 if
+  /// the system has no descriptor left, and then the next call tries again.
   int fd();
 
  private:
   void make_readable() const;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   Descriptor fd_;     ///< an eventfd
   bool is_set_ = false;
 };

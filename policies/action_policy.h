@@ -1,6 +1,6 @@
 // The retry and timeout policies of an action. The policy that is written nearest to the action
-// wins; the parts that it leaves open come from policies that are farther away. Immutable values,
-// any thread.
+// wins; parts that this policy does not set come from the policies that are written farther away
+// (for example at the function, the service or the namespace). Immutable values, any thread.
 #pragma once
 
 #include <array>
@@ -20,12 +20,13 @@ struct WrittenTimeouts {
   /// The first key that belongs to `vocabulary`; null if none does.
   const TimeoutKey* key_of(Vocabulary vocabulary) const;
 
-  /// These timeouts, and those of `farther` for the kinds that these do not set: the nearest key
-  /// wins, key by key.
+  /// These timeouts, completed by those of `farther` for each kind that is not set here. A key that
+  /// is set in both counts only in this object, even if it sets another kind here.
   WrittenTimeouts over(const WrittenTimeouts& farther) const;
 
-  /// Adds the default that a vocabulary gives to a timeout that is not written: in Temporal's, one
-  /// attempt may take as long as all attempts together (kScheduleToClose).
+  /// These timeouts with the one default that a vocabulary defines: in Temporal's vocabulary, if
+  /// only kScheduleToClose is set, one attempt (kStartToClose) may take as long as all attempts
+  /// together.
   TimeoutPolicy with_defaults() const;
 };
 
@@ -42,13 +43,13 @@ struct ServicePolicy {
 struct ActionPolicy {
   std::optional<RetryPolicy> retries;
   TimeoutPolicy timeouts;
-  bool is_settled = false;  ///< its workflow names the vocabulary of its defaults: the service's
-                            ///< retry policy is ignored
-  WrittenTimeouts written = {};  ///< the action's own timeouts and its function's
+  /// The workflow has `defaults`, so the retry policy of a service is ignored.
+  bool is_settled = false;
+  WrittenTimeouts written = {};  ///< the timeouts that the action and its function set
 
-  /// This policy, and for what it leaves open that of the service which does the work. If the
-  /// service has a timeout of Temporal's vocabulary, and neither it nor the action has a retry
-  /// policy, then Temporal's default retry policy applies, unless `is_settled`.
+  /// This policy, completed by the policy of the service which does the work. If neither the action
+  /// nor the service has a retry policy and the service has a timeout of Temporal's vocabulary,
+  /// Temporal's default retry policy applies. If `is_settled`, no retry policy is added.
   ActionPolicy over(const ServicePolicy& service) const;
 };
 

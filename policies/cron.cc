@@ -24,7 +24,7 @@ struct FieldRule {
   std::string_view name;
   unsigned min;
   unsigned max;
-  std::array<std::string_view, 12> words{};  ///< for min, min + 1, …
+  std::array<std::string_view, 12> words{};  ///< names of the values min, min + 1, …
   bool is_day = false;                       ///< `?` may stand for `*`
 };
 
@@ -285,7 +285,7 @@ TimePoint Cron::next_of_some_hours(TimePoint after) const {
   auto local = match(floor<minutes>(zone_.around(after).local(after)));
   while (local) {
     // When clocks are set back, a local time that was first shown before `after` comes again. Only
-    // its first occurrence counts, so it is skipped here.
+    // the first occurrence counts, so the second one is skipped here.
     if (const TimePoint at = zone_.first(*local); at > after) return at;
     local = match(*local + minutes(1));
   }

@@ -1,13 +1,13 @@
 // Cron: when a schedule ticks. Five fields (minute, hour, day of month, month, day of week), read
 // as robfig/cron v3 reads them, on which Direktiv was built: `*`, lists, ranges, steps, names of
-// months and days, `?` for a day. Or `@hourly` and the other macros, or `@every 90s`.
-// `CRON_TZ=Europe/Vienna` (or `TZ=`) before it names the zone; without it, UTC. Pure values, any
-// thread.
+// months and days, `?` for a day. Instead of the fields, a text may be `@hourly` or another macro,
+// or `@every 90s`. `CRON_TZ=Europe/Vienna` (or `TZ=`) before the fields names the time zone;
+// without a name, the zone is UTC. Pure values, any thread.
 //
 // When clocks are set forward or back, a schedule that names certain hours ticks once for each time
-// that it names. A time that the clocks skip ticks when they skip it; a time that comes twice ticks
-// the first time. A schedule for every hour (`30 * * * *`) ticks at regular intervals, by the
-// current local time.
+// that it names. If the clocks skip such a time, the schedule ticks when they skip it; if such a
+// time comes twice, the schedule ticks the first time only. A schedule for every hour, for example
+// `30 * * * *`, ticks at regular intervals, by the current local time.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +28,23 @@ class Cron {
   /// `zone.unknown`, `zone.database`, and the errors of Span::parse for the time of an `@every`.
   static Result<Cron> parse(std::string_view text);
 
-  /// The name of the zone before the fields; empty if there is none. Works for a text that does not
-  /// parse, too.
+  /// The name of the zone before the fields; empty if there is none. The text need not be a valid
+  /// cron expression.
   static std::string_view zone_in(std::string_view text);
 
   /// The first tick later than `after`. `@every` counts from `after`. The result is limited to the
   /// end of the year 9999.
   TimePoint next(TimePoint after) const;
 
-  /// The time from which to compute the next tick, after `tick` was carried out at `now`, perhaps
-  /// much later. All ticks that were missed up to `now` are replaced by this one, and `@every`
+  /// The time from which next() computes the next tick, after `tick` was carried out at `now`,
+  /// perhaps much later. The one tick replaces all ticks that were missed up to `now`, and `@every`
   /// keeps its phase.
   TimePoint caught_up(TimePoint tick, TimePoint now) const;
 
   const std::string& text() const { return text_; }
   std::string_view zone() const { return zone_.name(); }
 
-  /// Whether both were written with the same text.
+  /// Whether both schedules were written with the same text.
   friend bool operator==(const Cron& a, const Cron& b) { return a.text_ == b.text_; }
 
  private:

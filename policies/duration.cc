@@ -48,7 +48,8 @@ constexpr std::array kIsoDateUnits =
 constexpr std::array kIsoTimeUnits =
     std::to_array<Unit>({{"H", kHour}, {"M", kMinute}, {"S", kSecond}});
 
-/// Parses a duration. Each step returns whether to continue; if not, error_ has the reason.
+/// Parses a duration. A member function that returns bool returns whether to continue; if it
+/// returns false, error_ has the reason.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text), end_(text.size()) {}
@@ -92,8 +93,8 @@ class Parser {
     if (!is_digit(peek())) return malformed("expected a number here");
     out.at = at_;
     for (; is_digit(peek()); ++at_) {
-      // Capped just above kLongest, which is too long even in milliseconds: so the number is
-      // refused however many digits follow, and cannot overflow.
+      // The number is capped just above kLongest, which is too long even in milliseconds: so a
+      // number with more digits is refused too and cannot overflow.
       out.whole = std::min(out.whole * 10 + (peek() - '0'), kLongest + 1);
     }
     return true;

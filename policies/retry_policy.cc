@@ -39,7 +39,7 @@ TimePoint RetryPolicy::next_at(uint32_t attempt, TimePoint now, double draw) con
     return static_cast<double>((one.after(now) - now).count());
   };
   const double first = span(delay);
-  if (first == 0) return now;  // also if the power is infinite
+  if (first == 0) return now;  // 0 times an infinite power of the factor would be no number
   const auto longest = static_cast<double>(kLongestWait.count());
   const double bound = max_delay ? std::min(span(*max_delay), longest) : longest;
   const double wait = std::min(first * std::pow(factor, attempt - 1.0), bound);

@@ -31,22 +31,22 @@ class CodePattern {
   std::shared_ptr<const Pattern> pattern_;  ///< null: matches any code
 };
 
-/// The number for the jitter of RetryPolicy::next_at, 0 <= number < 1. It is computed from the
-/// parts, not random: the same inputs give the same waits.
+/// The `draw` of RetryPolicy::next_at: a number from 0 to below 1. The number is computed from
+/// `parts`, not at random, so the same parts give the same wait.
 double draw_from(std::initializer_list<std::string_view> parts);
 
 struct RetryPolicy {
-  /// Attempts in all, including the first. 0: not even a first attempt, the action is skipped.
-  /// nullopt: no limit.
+  /// Attempts in all, including the first. 0: no attempt is made, the action is skipped. nullopt:
+  /// no limit.
   std::optional<uint32_t> attempts = 1;
-  Span delay;         ///< the wait after the first attempt
-  double factor = 1;  ///< the delay is multiplied by it for each further attempt; above 0
-  std::optional<Span> max_delay;  ///< no wait is longer
+  Span delay;                     ///< the wait after the first attempt
+  double factor = 1;              ///< each wait is this many times the wait before; above 0
+  std::optional<Span> max_delay;  ///< the longest wait; nullopt: no limit but 100 years
   double jitter = 0;              ///< 0 to 1: a wait is drawn from [(1 - jitter) · wait, wait]
   /// How long after the first attempt was scheduled another attempt may start; nullopt: no limit.
   std::optional<Span> window;
 
-  /// Error codes that are retried; empty: all of them.
+  /// Patterns of the error codes that are retried; empty: all codes are retried.
   std::vector<CodePattern> only;
   /// Error codes that are never retried, compared for equality.
   std::vector<std::string> never;

@@ -16,14 +16,14 @@ namespace millrace {
 /// time.
 // Stored on disk as positions in a list: never renumber.
 enum class TimeoutKind : uint8_t {
-  kScheduleToClose = 0,  ///< all attempts, and the waits between them
+  kScheduleToClose = 0,  ///< all attempts together, and the waits between them
   kStartToClose = 1,     ///< one attempt, from when its work starts
   kHeartbeat = 2,        ///< the longest time without a heartbeat
   kScheduleToStart = 3,  ///< from when an attempt is handed out until its work starts
 };
 inline constexpr size_t kTimeoutKinds = 4;
 
-/// "millrace.timeout.scheduleToClose", …
+/// The error code of a timeout of this kind: "millrace.timeout.scheduleToClose", …
 std::string_view error_code(TimeoutKind kind);
 
 struct Timeout {
@@ -48,8 +48,7 @@ struct TimeoutPolicy {
     return timeouts[static_cast<size_t>(kind)];
   }
 
-  /// This policy, and that of `farther` for the kinds that this one does not set: the nearest key
-  /// wins, key by key.
+  /// This policy, completed by the timeouts of `farther` for each kind that is not set here.
   TimeoutPolicy over(const TimeoutPolicy& farther) const;
 
   bool operator==(const TimeoutPolicy&) const = default;

@@ -49,7 +49,7 @@ int64_t count_of(std::string_view text) {
   return count;
 }
 
-/// Sets the part of the policy that `key` sets to the key's default, if it is not written.
+/// If no value is written for `key`, puts the default value of the key into `written`.
 void add_default(const RetryKey& key, WrittenRetry& written) {
   if (key.otherwise.empty()) return;
   switch (key.part) {

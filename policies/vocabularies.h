@@ -1,8 +1,8 @@
 // The vocabularies in which retry policies and timeouts of actions may be written: those of five
-// systems. Each is a table: which key sets which part of a RetryPolicy or TimeoutPolicy, in which
-// unit and within which limits, and the value if the key is absent. The grammar's tables are made
-// from these (language/grammar.cc), and language/policy_fields.h reads policies with them.
-// Constants, any thread.
+// systems. Each vocabulary is a table: which key sets which part of a RetryPolicy or TimeoutPolicy,
+// in which unit and within which limits, and the value if the key is absent. The tables of the
+// grammar (language/grammar.cc) are made from these tables, and language/policy_fields.h reads
+// policies with them. Constants, any thread.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct RetryKey {
     kFactor,        ///< a number
     kSpan,          ///< a duration
     kSpanOrNumber,  ///< a duration, or a whole number of milliseconds
-    kMilliseconds,  ///< a whole number
+    kMilliseconds,  ///< a whole number of milliseconds
     kPatterns,      ///< a list of patterns of error codes
     kCodes,         ///< a list of codes
   };
@@ -105,15 +105,15 @@ inline constexpr std::array kSteepRetry = std::to_array<RetryKey>({
     {.name = "maxDelay",
      .part = RetryKey::Part::kMaxDelay,
      .unit = RetryKey::Unit::kSpanOrNumber,
-     .meaning =
-         "The longest wait, used if exponentialBackoff is above 1; without it there is no limit."},
+     .meaning = "The longest wait, used if exponentialBackoff is above 1; without this key a wait "
+                "has no limit."},
 });
 
 inline constexpr std::array kTemporalRetry = std::to_array<RetryKey>({
     {.name = "maximumAttempts",
      .part = RetryKey::Part::kAttempts,
      .unit = RetryKey::Unit::kCount,
-     .meaning = "How many attempts in all; 0 means no limit, for ten years.",
+     .meaning = "How many attempts in all; 0 means as many as can start within ten years.",
      .otherwise = "0",
      .min = 0,
      .max = kMostAttempts},
@@ -132,7 +132,7 @@ inline constexpr std::array kTemporalRetry = std::to_array<RetryKey>({
     {.name = "maximumInterval",
      .part = RetryKey::Part::kMaxDelay,
      .unit = RetryKey::Unit::kSpan,
-     .meaning = "The longest wait; without it 100 times the initialInterval."},
+     .meaning = "The longest wait; without this key it is 100 times the initialInterval."},
     {.name = "nonRetryableErrors",
      .part = RetryKey::Part::kNever,
      .unit = RetryKey::Unit::kCodes,
@@ -172,7 +172,7 @@ inline constexpr std::array kStevoraRetry = std::to_array<RetryKey>({
      .max = kMostMilliseconds},
 });
 
-/// Zart's policy is a text, `fixed(attempts, delay)`; these are its two arguments, in order.
+/// Zart's policy is a text, `fixed(attempts, delay)`; these are the two arguments, in order.
 inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
     {.name = "attempts",
      .part = RetryKey::Part::kAttempts,
@@ -192,9 +192,9 @@ inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
 struct RetryVocabulary {
   std::string_view name;
   std::span<const RetryKey> keys;
-  uint32_t uncounted = 0;          ///< attempts that its attempts key does not count: the first one
-  std::optional<int64_t> endless;  ///< the number of attempts that means no limit
-  int endless_years = 0;           ///< the years for which such attempts may start; 0: no limit
+  uint32_t uncounted = 0;  ///< 1 if the attempts key does not count the first attempt, else 0
+  std::optional<int64_t> endless;  ///< the value of the attempts key that means no limit
+  int endless_years = 0;    ///< years in which attempts may start if there is no limit; 0: forever
   int max_delay_times = 0;  ///< an absent max_delay is this many times the delay; 0: no limit
   bool max_delay_needs_growth = false;  ///< max_delay is ignored unless the factor is above 1
   double jitter = 0;
@@ -237,7 +237,8 @@ struct TimeoutKey {
   std::string_view name;
   Vocabulary vocabulary;
   TimeoutKind kind;
-  /// For Steep's keys only if `errorOnTimeout` is set; otherwise the timeout cancels the instance.
+  /// For a key of Steep this value applies only if `errorOnTimeout` is set; otherwise the timeout
+  /// cancels the instance.
   Timeout::Expiry expiry;
   std::string_view meaning;  ///< one sentence
 };
@@ -252,12 +253,13 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kStartToClose,
      .expiry = Timeout::Expiry::kRetryable,
-     .meaning = "How long each attempt may take; without it as long as scheduleToCloseTimeout."},
+     .meaning =
+         "How long each attempt may take; without this key as long as scheduleToCloseTimeout."},
     {.name = "scheduleToCloseTimeout",
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
-     .meaning = "How long all attempts may take, and the waits between them."},
+     .meaning = "How long all attempts together may take, including the waits between them."},
     {.name = "heartbeatTimeout",
      .vocabulary = Vocabulary::kTemporal,
      .kind = TimeoutKind::kHeartbeat,
@@ -278,13 +280,14 @@ inline constexpr std::array kActionTimeouts = std::to_array<TimeoutKey>({
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
      .meaning =
-         "How long all attempts may take, including the waits, before the instance is cancelled."},
+         "How long all attempts together may take, including the waits between them, before the "
+         "instance is cancelled."},
     {.name = "timeout",
      .vocabulary = Vocabulary::kZart,
      .kind = TimeoutKind::kScheduleToClose,
      .expiry = Timeout::Expiry::kFinal,
      .meaning = "How long the call may take; `timeout_scope` sets whether that is for all attempts "
-                "or for each."},
+                "together or for each attempt."},
 });
 
 /// A value of `timeout_scope`, and the kind of timeout that Zart's `timeout` then sets.
@@ -294,7 +297,7 @@ struct TimeoutScope {
   std::string_view meaning;
 };
 inline constexpr std::array kTimeoutScopes = std::to_array<TimeoutScope>({
-    {"global", TimeoutKind::kScheduleToClose, "all attempts, and the waits between them"},
+    {"global", TimeoutKind::kScheduleToClose, "all attempts together, and the waits between them"},
     {"per_attempt", TimeoutKind::kStartToClose, "each attempt"},
 });
 

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// The number of heartbeats of a task that never ends, which is more than any scenario needs.
+/// The most heartbeats that are planned for a task that never ends; more than any scenario needs.
 constexpr int kMostHeartbeats = 10'000;
 
 TaskEnded ended(const tl::expected<Json, Error>& result) {
@@ -18,7 +18,7 @@ TaskEnded ended(const tl::expected<Json, Error>& result) {
 void ActedFunctions::run(Task task) {
   handed_out_.push_back(task.id);
   const auto is_same = [&](const Task& known) { return known.id == task.id; };
-  if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // handed out before
+  if (std::any_of(tasks_.begin(), tasks_.end(), is_same)) return;  // the task was handed out before
   const InstanceId id = task.id;
   const std::string function = task.function;
   tasks_.push_back(std::move(task));

@@ -33,8 +33,8 @@ class ActedFunctions final : public TaskRunner {
  public:
   explicit ActedFunctions(const Clock& clock) : clock_(clock) {}
 
-  /// Sets the behaviour of the function for each of its attempts, in order. The last part also
-  /// applies to all later attempts.
+  /// Sets the behaviour of the function for each of its attempts, in order. The last element of
+  /// `parts` also applies to all later attempts.
   void act(std::string function, std::vector<Performance> parts) {
     parts_[std::move(function)] = std::move(parts);
   }

@@ -112,8 +112,8 @@ class Play {
   }
 
   /// Advances the time from one deadline to the next. Everything that is due at `end` itself is
-  /// applied, so it precedes the entries of `given` at that time. Without `end`: until nothing is
-  /// due any more.
+  /// applied, so it precedes the entries of `given` at that time. Without `end`, time advances
+  /// until nothing is due any more.
   Status run_until(std::optional<TimePoint> end) {
     while (true) {
       TRY(stage_.run_until_idle());
@@ -127,8 +127,8 @@ class Play {
     }
   }
 
-  /// The instance that `start` started if it is of that workflow, else the first instance of the
-  /// workflow.
+  /// The instance that the key `start` started, if that is an instance of `workflow`, else the
+  /// first instance of `workflow`.
   Result<std::optional<std::string>> instance_of(const std::string& workflow) {
     if (started_ && workflow == about_) return started_;
     const std::vector<Json> all = TRY(stage_.instances(workflow));

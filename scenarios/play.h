@@ -17,7 +17,7 @@ namespace millrace {
 /// The result of a scenario.
 struct PlayOutcome {
   std::vector<Mismatch> mismatches;  ///< empty: the scenario passed
-  /// If it failed: the histories of the instances concerned, as lines of text for the report.
+  /// If the scenario failed: the histories of the instances with a mismatch, as lines of text.
   std::vector<std::string> story;
   Duration real_time{0};
 

@@ -114,7 +114,7 @@ class Reader {
     return one;
   }
 
-  /// One mapping, or a list with one mapping for each attempt.
+  /// Reads the behaviour of a function: one mapping, or a list with one mapping for each attempt.
   std::vector<Performance> performances(const Node& node, const std::string& path) {
     std::vector<Performance> parts;
     const auto read_one = [&](const Node& item, const std::string& place) {
@@ -208,7 +208,7 @@ class Reader {
     return control;
   }
 
-  /// One mapping, or a list with one mapping for each instance that is checked.
+  /// Reads `expect`: one mapping, or a list with one mapping for each instance that is checked.
   void read_expect(Fields& fields, Scenario& scenario) {
     const Node* const expect = fields.required_node("expect");
     if (expect == nullptr) return;

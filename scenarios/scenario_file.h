@@ -79,8 +79,8 @@ struct Expectation {
 struct Scenario {
   std::string name;
   Position at;
-  std::map<std::string, std::string> secrets;  ///< of the namespace, at 0 s, by name
-  std::map<std::string, Json> variables;       ///< of the namespace, at 0 s, by key
+  std::map<std::string, std::string> secrets;  ///< the secrets of the namespace at 0 s, by name
+  std::map<std::string, Json> variables;       ///< the variables of the namespace at 0 s, by key
   /// The behaviour of external functions for each of their attempts, by function id.
   std::map<std::string, std::vector<Performance>> functions;
   std::optional<StartCall> start;

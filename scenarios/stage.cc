@@ -55,8 +55,8 @@ bool Stage::step(size_t most) {
 Status Stage::run_until_idle() {
   int quiet = 0;
   for (int rounds = 0; quiet < (parts_.broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
-    if (rounds == kMostRounds) return fail("stage.restless", "it does not become idle");
-    if (parts_.give_up && parts_.give_up()) return fail("stage.given_up", "it takes too long");
+    if (rounds == kMostRounds) return fail("stage.restless", "the server does not become idle");
+    if (parts_.give_up && parts_.give_up()) return fail("stage.given_up", "the test took too long");
     quiet = step() ? 0 : quiet + 1;
   }
   return {};
@@ -65,7 +65,7 @@ Status Stage::run_until_idle() {
 std::optional<Duration> Stage::next_due() const {
   std::optional<Duration> next;
   const auto sooner = [&](Duration wait) {
-    // A deadline that has passed without any effect depends on something else, so it is ignored.
+    // A deadline that has passed without any effect waits for more than time, so it is ignored.
     if (wait > Duration(0)) next = std::min(next.value_or(wait), wait);
   };
   if (const auto wake = processor_->next_wake()) sooner(*wake);

@@ -25,14 +25,15 @@ namespace millrace {
 
 /// The parts of a stage. All references must outlive it.
 struct StageParts {
-  std::filesystem::path folder;  ///< of the store
+  std::filesystem::path folder;  ///< the folder of the store
   VirtualClock& clock;
   MemoryBroker& broker;
   const Clock& brokers_clock;  ///< the clock of `broker`
   Publisher& publisher;        ///< `broker`, or a wrapper around it
   ActedFunctions& functions;
   WebhookSender& webhooks;
-  /// May deliver results within its call, or later between two calls of the stage's functions.
+  /// Evaluates jq programs. It may deliver the results before it returns, or later, between two
+  /// calls of the stage's functions.
   Evaluator evaluate;
   IdMaker make_id;
   std::string id_key = {};  ///< Lookup::id_key

@@ -22,7 +22,7 @@ StateCommon without_retries(StateCommon common) {
   return common;
 }
 
-/// Ends the call with that result and clears everything that only a running call needs.
+/// Ends the call with `result` and clears everything that only a running call needs.
 void finish(Call& call, LazyJson result) {
   call.status = Call::Status::kDone;
   call.retry_at.reset();
@@ -155,7 +155,8 @@ Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
   return go_on(visit);
 }
 
-/// The action's policy. What it does not set comes from its service, then from the namespace.
+/// The action's policy. Retries and timeouts that the action does not set come from the settings of
+/// its service. Without a retry policy there either, the default of the namespace applies.
 ActionPolicy CallingState::policy(const Visit& visit, size_t index) const {
   ActionPolicy policy = action(index).policy;
   const ServicePolicy* const service = visit.service_policy(*action(index).function);
@@ -200,7 +201,7 @@ Outcome CallingState::returned(Visit& visit, size_t index, CallResult result,
 }
 
 bool CallingState::started(Visit& visit, size_t index) const {
-  // Without a timeout nothing depends on the start, so it need not be stored.
+  // Without a timeout nothing depends on the start of the call, so the start need not be stored.
   const TimeoutPolicy timeouts = this->timeouts(visit, index);
   const bool counts = std::any_of(timeouts.timeouts.begin(), timeouts.timeouts.end(),
                                   [](const auto& timeout) { return timeout.has_value(); });
@@ -340,7 +341,8 @@ Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);
   const auto has_succeeded = [](const Call& call) {
-    return call.status == Call::Status::kDone && call.attempt > 0;  // attempt 0: skipped
+    // A call with attempt 0 was skipped.
+    return call.status == Call::Status::kDone && call.attempt > 0;
   };
   const bool is_enough =
       needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);

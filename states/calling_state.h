@@ -23,11 +23,14 @@ class StateFields;
 /// Direktiv's ActionDefinition.
 struct Action {
   std::shared_ptr<const Function> function;
-  std::optional<Template> input;  ///< none: the input is the data that it would be evaluated over
+  /// nullopt: the function gets the data over which the template would be evaluated.
+  std::optional<Template> input;
   std::vector<std::string> secrets;
-  ActionPolicy policy;  ///< its own; the rest comes from the state, the function or the workflow
+  /// The retries and timeouts: those of the action itself; for a value that the action does not
+  /// set, that of the state, the function or the workflow.
+  ActionPolicy policy;
 
-  /// Reads an action. `retries` is the state's policy for actions without one of their own.
+  /// Reads an action. `retries` is the retry policy of the state, for actions that set none.
   static Action load(StateFields& fields, const std::optional<RetryPolicy>& retries);
 };
 

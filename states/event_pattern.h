@@ -27,7 +27,7 @@ struct EventPattern {
 /// The event types of the patterns, in order.
 std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 
-/// The filters of all patterns, in order, evaluated together over the visit's data. A value that
+/// The filters of all patterns, in order, evaluated together over the instance's data. A value that
 /// consists of one jq(…) is data and is compared for equality. Within a longer string the result of
 /// jq(…) is escaped, so that data cannot make a pattern match more. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);

@@ -17,7 +17,7 @@ namespace {
 struct EventTemplate {
   Template type;
   Template source;
-  std::optional<Template> data;  ///< none: all data of the instance
+  std::optional<Template> data;  ///< nullopt: all data of the instance is the payload
   std::optional<std::string> content_type;
   std::vector<std::pair<std::string, Template>> context;  ///< lower-case names
 };
@@ -138,7 +138,7 @@ void load_context(StateFields& fields, EventTemplate& event) {
     } else if (is_set_elsewhere(name)) {
       findings.error("definition.attribute_name", path, member.at,
                      "this cannot be set in context: type, source, datacontenttype and data have "
-                     "keys of their own, and millrace sets the other attributes; remove it");
+                     "keys of their own, and millrace sets id, time and specversion; remove it");
     } else if (value.is_constant()) {
       const Status status =
           check_attribute([&](Event& sample) { set_attribute(sample, name, value.assemble({})); });

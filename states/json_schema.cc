@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// The maximum size, because a jq worker parses the schema again for each evaluation.
+/// The maximum size of a schema in bytes. A jq worker parses the schema again for each evaluation.
 constexpr size_t kMaxSchemaBytes = size_t{256} << 10;
 
 /// The form of the value of a keyword.

@@ -1,4 +1,5 @@
-// noop (Direktiv's NoopState): does nothing; its common fields do the work.
+// noop (Direktiv's NoopState): has no behaviour of its own, only the fields that every state may
+// have, such as `transform`.
 #include "states/types.h"
 
 namespace millrace {

@@ -1,5 +1,6 @@
-// parallel (Direktiv's ParallelState): several actions at once. With `and` all of them must
-// succeed. With `or` the first successful action ends the state, and the others are cancelled.
+// parallel (Direktiv's ParallelState): several actions at once. With `mode: and` all actions must
+// succeed. With `mode: or` the first successful action ends the state, and the others are
+// cancelled.
 #include <fmt/format.h>
 
 #include "states/calling_state.h"

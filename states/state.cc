@@ -16,7 +16,7 @@ Outcome State::elapsed(Visit&) const {
   CHECK(false, "state {} of type {} does not wait for a delay", common_.id, common_.type);
 }
 
-// By value, because a calling state moves the result into the call.
+// The CallResult is passed by value, because a calling state moves it into the call.
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 Outcome State::returned(Visit&, size_t, CallResult, TimePoint) const {
   CHECK(false, "state {} of type {} calls nothing", common_.id, common_.type);

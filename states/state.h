@@ -48,10 +48,10 @@ using ServiceNames = std::set<std::string, std::less<>>;
 /// What an instance may wait for in a state. The state's behaviour relies on these limits, so an
 /// instance that was read from the store is checked against them (orchestrator/engine/fit.h).
 struct Waits {
-  size_t events = 0;          ///< the number of entries that its listeners may have
-  bool keeps_events = false;  ///< it has one slot for each of these entries
+  size_t events = 0;          ///< the number of entries that the instance's listeners may have
+  bool keeps_events = false;  ///< the instance has one slot for each entry
   bool delay = false;
-  size_t least_calls = 0;  ///< the minimum number of calls, unless it has none at all
+  size_t least_calls = 0;  ///< the minimum number of calls of an instance that has any
   size_t most_calls = 0;
 };
 

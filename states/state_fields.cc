@@ -270,8 +270,8 @@ ActionPolicy StateFields::action_policy(const Function* function,
   return policy;
 }
 
-/// Reports a missing timeout: in Temporal's vocabulary an action with a timeout needs at least one
-/// of these two.
+/// Reports a missing timeout: in Temporal's vocabulary an action with a timeout needs a
+/// start-to-close or a schedule-to-close timeout.
 void StateFields::check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all) {
   const TimeoutKey* const key = all.key_of(Vocabulary::kTemporal);
   if (key == nullptr || all.policy[TimeoutKind::kStartToClose] ||

@@ -44,8 +44,8 @@ struct LoadContext {
   std::map<std::string, StateIndex, std::less<>> states;                          ///< by id
   std::map<std::string, std::shared_ptr<const Function>, std::less<>> functions;  ///< by id
   std::map<std::string, WrittenTimeouts, std::less<>> function_timeouts;          ///< by id
-  std::optional<RetryPolicy> default_retries;  ///< for actions without any other policy
-  bool has_defaults = false;  ///< the definition has `defaults`, even for no policy
+  std::optional<RetryPolicy> default_retries;  ///< the retry policy of actions without any other
+  bool has_defaults = false;                   ///< the definition has the key `defaults`
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
@@ -71,7 +71,7 @@ class StateFields {
 
   Fields& plain() { return fields_; }
 
-  // jq. null and "" are treated like an absent key.
+  // Fields with jq. A value that is null or "" is treated like an absent key.
 
   /// A query such as `transform` or `condition`: a bare string is itself a program.
   std::optional<Template> query(std::string_view key);
@@ -108,8 +108,8 @@ class StateFields {
 
   /// The function with that id; null, with a finding, if it does not exist.
   std::shared_ptr<const Function> required_function(std::string_view key);
-  /// The retries and timeouts of the action. What it does not set comes from its state (`retries`),
-  /// then from its function, then from the workflow.
+  /// The retries and timeouts of the action. A value that the action does not set comes from its
+  /// state (`retries`), then from its function, then from the workflow.
   ActionPolicy action_policy(const Function* function, const std::optional<RetryPolicy>& retries);
 
   // Events.

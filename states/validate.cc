@@ -24,7 +24,7 @@ class Validate final : public State {
 
  private:
   std::string schema_;
-  std::optional<Template> subject_;  ///< none: all data of the instance
+  std::optional<Template> subject_;  ///< nullopt: all data is validated
 };
 
 std::unique_ptr<const State> load_validate(StateFields& fields, StateCommon common) {

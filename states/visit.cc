@@ -18,7 +18,8 @@ namespace {
 /// minus space for headers.
 constexpr size_t kMaxGeneratedEventBytes = size_t{1024 - 16} * 1024;
 
-/// The most that a text can grow by escaping its characters in JSON. Base64 of bytes grows less.
+/// The largest factor by which a text grows when its characters are escaped in JSON. The factor of
+/// Base64 is smaller.
 constexpr size_t kWorstGrowth = 6;
 
 /// An upper bound for the id, the time, and the names and punctuation of the core attributes.

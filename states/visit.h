@@ -1,5 +1,5 @@
 // Visit: the interface of a state to its instance. It provides the data and the time, evaluates
-// expressions, and records the effects that the state requests; the engine reads these records.
+// expressions, and collects the effects that the state requests; the engine performs them.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ Effect stopping(const Instance& instance, const Call& call, bool at_once = true)
 class Visit {
  public:
   /// `results` are the results of the evaluations that this step has requested so far, in order.
-  /// `earlier` are the effects that the same call of the engine has already produced; a variable
-  /// set there hides the value in `lookup`.
+  /// `earlier` are the effects that the engine has already collected for the same stimulus; a
+  /// variable that `earlier` sets hides the value in `lookup`.
   Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
         const Lookup& lookup, const std::vector<Effect>& earlier);
 
@@ -67,7 +67,8 @@ class Visit {
   Evaluated<std::optional<size_t>> first_true(std::span<const Template> conditions);
 
   /// Validates the subject, or all data if it is nullopt, against a JSON Schema in a jq worker.
-  /// nullopt: it matches. Else Raise direktiv.schema.failed, or Park.
+  /// Returns nullopt if the subject matches, else Raise direktiv.schema.failed, or Park until the
+  /// result has arrived.
   std::optional<Outcome> validate(const std::string& schema, const std::optional<Json>& subject);
 
   /// Replaces the data. Raise millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
@@ -83,8 +84,8 @@ class Visit {
   /// Sets a timer that calls State::elapsed at `deadline`.
   void wait_until(TimePoint deadline);
 
-  /// The events that the state has received so far, by its own numbering. Cleared when the instance
-  /// leaves the state.
+  /// The events that the state has received so far; the state numbers them. Cleared when the
+  /// instance leaves the state.
   std::vector<std::optional<LazyJson>>& slots() { return instance_.slots; }
 
   /// Publishes `event` at once, or at the time `at`. Sets the event's id and time. The id is made
@@ -138,14 +139,14 @@ class Visit {
   /// row is damaged.
   Evaluated<std::optional<std::string>> secret(std::string_view name) const;
 
-  /// Sets the error that the instance ends with (Error states). Only the first one is set. It
-  /// replaces an existing `.error` in the data.
+  /// Sets the error that the instance ends with (Error states). Later calls have no effect. The
+  /// error replaces an existing `.error` in the data.
   void fail_at_end(Error error);
 
   /// Adds a record to the instance's history.
   void record(HistoryKind kind, LazyJson detail);
 
-  // For the engine: what the state has recorded.
+  // For the engine: the effects that the state has requested.
   bool has_effects() const { return !effects_.empty(); }
   bool has_changed_data() const { return changed_data_; }
   std::vector<Effect> take_effects() { return std::move(effects_); }

@@ -22,7 +22,7 @@ struct Workflow {
   bool singular = false;  ///< no instance starts while another one has not ended
   Start start;
   WorkflowTimeouts timeouts;
-  std::optional<RetryPolicy> retries;                ///< when a failed run is followed by another
+  std::optional<RetryPolicy> retries;  ///< when a failed run is followed by another run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

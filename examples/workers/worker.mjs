@@ -37,5 +37,5 @@ nats.on("data", data => {
   if (message.length < size) return;
   received = "";
   if (task) take(task, message.slice(0, head), Buffer.from(message.slice(head, size), "latin1"));
-  else ask(); // there was none
+  else ask(); // there was no task
 });

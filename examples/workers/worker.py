@@ -29,7 +29,7 @@ while True:
     if words[0] == "PING": nats.sendall(b"PONG\r\n")
     if words[0] != "HMSG": continue
     head, body = nats.recv(int(words[-1]) + 2, socket.MSG_WAITALL).decode().split("\r\n\r\n", 1)
-    if len(words) == 6:  # a task; else there was none
+    if len(words) == 6:  # a task; without a reply subject there was no task
         publish(words[3], "+WPI")  # the task has started; repeat this every few seconds as a heartbeat
         answer = re.search("Millrace-Reply: ([^\r]*)", head)[1]
         try: publish(answer, json.dumps(work(json.loads(body))))

@@ -26,7 +26,7 @@ while true; do
   size=${words[-1]%$'\r'}
   read -r -u 3 -N "${words[-2]}" head
   read -r -u 3 -N $((size - words[-2] + 2)) body
-  if [ ${#words[@]} -eq 6 ]; then # a task; else there was none
+  if [ ${#words[@]} -eq 6 ]; then # a task; without a reply subject there was no task
     publish "${words[3]}" +WPI # the task has started; repeat this every few seconds as a heartbeat
     [[ $head =~ Millrace-Reply:\ ([^$'\r']*) ]] && answer=${BASH_REMATCH[1]}
     if [[ $body =~ \"word\":\ *\"([^\"]+)\" ]]; then

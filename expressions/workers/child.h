@@ -29,8 +29,8 @@ struct Child {
 Result<Child> start_child(const std::string& program, const char* verb, int socket_type);
 
 /// Call it first in a child: ignores the signals that a terminal or a service manager sends to all
-/// processes. They are for the program only: it needs the child while it shuts down, and the child
-/// ends when its socket is closed.
+/// processes. These signals are for the millrace process only: it needs the child while it shuts
+/// down, and the child ends when its socket is closed.
 void leave_signals_to_the_program();
 
 }  // namespace millrace

@@ -209,7 +209,7 @@ class Writer {
       text_ += digits;
       return;
     }
-    constexpr double kMaxPlainInteger = 1e17;  // jq, too, writes larger ones with an exponent
+    constexpr double kMaxPlainInteger = 1e17;  // jq, too, writes larger numbers with an exponent
     if (number == std::trunc(number) && std::abs(number) < kMaxPlainInteger) {
       fmt::format_to(std::back_inserter(text_), "{}", static_cast<int64_t>(number));
       return;
@@ -453,7 +453,7 @@ Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::M
     return fail(std::string(kJqBadCommand), "jq does not accept the input");
   }
   jq_state* jq = state_->jq;
-  // Ends the run, so that the state holds no value until the next run.
+  // Ends the evaluation, so that the jq_state holds no value until the next evaluation.
   struct Reset {
     jq_state* jq;
     ~Reset() { jq_start(jq, jv_null(), 0); }

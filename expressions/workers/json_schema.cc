@@ -25,8 +25,8 @@ namespace {
 
 using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
-constexpr size_t kMaxListed = 5;         ///< errors in one message
-constexpr size_t kMaxBytesListed = 300;  ///< of each error
+constexpr size_t kMaxListed = 5;         ///< the most errors in one message
+constexpr size_t kMaxBytesListed = 300;  ///< the most bytes of one error in a message
 
 /// Converts floats with an integer value to integers: in JSON Schema 1.0 is an integer, but
 /// valijson uses the type that the JSON library has for it.
@@ -175,7 +175,8 @@ std::string described(const valijson::ValidationResults& results) {
   if (lines.empty()) {
     for (const auto& error : results) lines.push_back(described(error));
   }
-  if (lines.empty()) return ".: It is not allowed";  // valijson reports no error for some keywords
+  // valijson reports no error for some keywords.
+  if (lines.empty()) return ".: The value is not allowed";
   const size_t more = lines.size() - std::min(lines.size(), kMaxListed);
   lines.resize(lines.size() - more);
   std::string text = fmt::format("{}", fmt::join(lines, "; "));
@@ -201,7 +202,7 @@ Result<JsonSchema> JsonSchema::compile(std::string_view text) {
   try {
     if (schema.is_object()) prepare(schema);
     valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
-    parser.addConstraintBuilder(kOurMultipleOf, new MultipleOfBuilder);  // now owned by it
+    parser.addConstraintBuilder(kOurMultipleOf, new MultipleOfBuilder);  // the parser owns it
     parser.populateSchema(Adapter(schema), state->schema);
   } catch (const std::bad_alloc&) {
     throw;
@@ -220,7 +221,7 @@ std::optional<std::string> JsonSchema::violations(const Json& subject) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    return fmt::format(".: It cannot be validated: {}", e.what());
+    return fmt::format(".: The value cannot be validated: {}", e.what());
   }
   try {
     valijson::ValidationResults results;

@@ -31,7 +31,7 @@ struct Order {
   uint32_t worker = 0;
 };
 
-/// A Notice; its socket is sent as a descriptor of the packet.
+/// The packet of a Notice. The socket of the notice is sent as the descriptor of the packet.
 struct Report {
   JqLauncher::Notice::Kind kind = JqLauncher::Notice::Kind::kEnded;
   uint32_t worker = 0;
@@ -114,8 +114,8 @@ class LauncherProcess {
     if (!child) {
       return report({JqLauncher::Notice::Kind::kNotStarted, order.worker, errno}, {});
     }
-    // Relative to the program's own niceness, so that the background workers of a program under
-    // `nice` still have a lower priority than it.
+    // The niceness is added to that of the millrace process, so that background workers have a
+    // lower priority than millrace even if it runs under `nice`.
     if (is_background) {
       setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid),
                   getpriority(PRIO_PROCESS, 0) + kBackgroundNice);
@@ -137,8 +137,8 @@ class LauncherProcess {
     }
   }
 
-  /// Sends a report. Errors are ignored: if the program has ended, serve() notices it when it reads
-  /// the next order.
+  /// Sends a notice. Errors are ignored: if the millrace process has ended, serve() notices that
+  /// when it reads the next order.
   void report(Report report, const Descriptor& worker) {
     Packet packet(&report);
     if (worker) {

@@ -22,9 +22,9 @@ namespace {
 /// The most programs, and the most bytes of them, that are checked in one compile. Most programs
 /// are only parsed, in 15 µs each. Programs whose names jq_names.h cannot check are compiled: that
 /// takes 18 ms for libjq's own definitions, and 0.35 ms for each usual program, because libjq
-/// searches it for each definition. With more than some hundreds of programs this no longer fits
-/// into the processor's cache, and takes several times as long. The time also grows with the square
-/// of a program's length (the worst 4 KB take 130 ms, eight of these 5 s).
+/// searches it for each definition. With more than some hundreds of programs the searched data no
+/// longer fits into the processor's cache, and takes several times as long. The time also grows
+/// with the square of a program's length (the worst 4 KB take 130 ms, eight of these 5 s).
 constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
@@ -68,7 +68,8 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
 
 }  // namespace
 
-/// How a check ended, with the message of the worker or the pool: empty if all programs are valid.
+/// How a check ended. `complaint` is the message of the worker or the pool; it is empty if all
+/// programs are valid.
 struct JqPool::Verdict {
   Job::End end;
   std::string complaint;

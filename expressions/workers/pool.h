@@ -29,8 +29,8 @@ class JqPool {
     size_t workers = 2;         ///< fast workers, which are started at once
     size_t slow_workers = 16;   ///< the most slow workers, which are started as needed; if more
                                 ///< lanes need one, they take turns
-    Duration slice{100};        ///< of processor time for an evaluation on a fast worker
-    Duration compiling{2'000};  ///< of processor time for the programs of one request
+    Duration slice{100};        ///< the most processor time of an evaluation on a fast worker
+    Duration compiling{2'000};  ///< the most processor time to compile the programs of one request
     /// For this long after a lane's last slow evaluation, its evaluations go directly to its slow
     /// worker.
     Duration probation{10'000};
@@ -66,17 +66,18 @@ class JqPool {
   JqPool& operator=(const JqPool&) = delete;
 
   /// Submits an evaluation with at least one query. `done` is called once, on the jq-pool thread,
-  /// and must be quick. It gets the results of the queries, in order. The last result may be
-  /// millrace.timeout.task, for the query that ran when the evaluation reached its timeout (twice,
-  /// the second time on a new worker), or millrace.jq.memory or direktiv.jq.badCommand, for a query
-  /// that ended two workers. The queries after it have no result.
+  /// and must be quick. It gets the results of the queries, in order. The last result may be the
+  /// error of the query that ended the evaluation; the queries after that one have no result. The
+  /// error is millrace.timeout.task if the query was running when the evaluation reached its
+  /// timeout for the second time (on a new worker), and millrace.jq.memory or
+  /// direktiv.jq.badCommand if the query ended two workers.
   void submit(uint64_t ticket, const Evaluation& evaluation, Done done);
 
   /// Checks programs. Returns one entry for each: nullopt if it is valid, otherwise its error.
   /// Waits for the results, 20 s at most; must not be called from `done`. Errors: those of
   /// check_program_text; `jq.syntax`; `jq.check_failed` for a program that a worker cannot compile,
-  /// or that is compiled together with others and not in time (all programs after these are then
-  /// not checked, and get this error too); `jq.unavailable` while no worker can be started.
+  /// for programs that are compiled together but not in time, and for all programs after those,
+  /// which are then not checked; `jq.unavailable` while no worker can be started.
   std::vector<std::optional<Error>> check(std::span<const std::string> programs);
 
   /// Checks JSON Schemas. Returns one entry for each: nullopt if it is valid, otherwise its error.

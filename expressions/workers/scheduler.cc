@@ -22,10 +22,10 @@ constexpr int kMaxTimeouts = 2;
 constexpr int kQuickInARow = 4;
 constexpr std::chrono::microseconds kQuick(1'000);
 constexpr size_t kMostTogether = 16;
-constexpr size_t kMostSharedBytes = size_t{16} << 10;  // of a request
+constexpr size_t kMostSharedBytes = size_t{16} << 10;  // a larger request is sent alone
 constexpr size_t kMostKeptBytes = size_t{1} << 20;     // larger send buffers are freed after use
 
-constexpr int kUnavailableAfter = 3;  // failed starts in a row
+constexpr int kUnavailableAfter = 3;  // after so many failed starts in a row, checks fail
 
 constexpr Duration kLongestTimeout = 24h;
 /// Allowances are processor time, so that a program does not count as slow because the machine is

@@ -37,8 +37,8 @@ struct Job {
   enum class End {
     kAnswered,     ///< `replies` are complete
     kTimedOut,     ///< `replies` are those before the deadline
-    kOutOfMemory,  ///< its worker ran out of memory, twice
-    kCrashed,      ///< its worker crashed on it, twice
+    kOutOfMemory,  ///< two workers ran out of memory on the job
+    kCrashed,      ///< two workers crashed on the job
     kUnavailable,  ///< no worker can be started (checks only)
   };
 
@@ -87,7 +87,7 @@ class JqPool::Scheduler {
     Clock::time_point idle_since;
 
     std::deque<Job> jobs;
-    Stage stage = Stage::kNone;   ///< of the first job
+    Stage stage = Stage::kNone;   ///< the stage of the first job in `jobs`
     std::string outgoing;         ///< requests to send
     size_t sent = 0;              ///< bytes of `outgoing` that have been sent
     Clock::duration allowance{};  ///< computing time that may be used from `computed` on
@@ -151,8 +151,9 @@ class JqPool::Scheduler {
   std::deque<Job> queue_;    // jobs for the fast slots
   std::unordered_map<uint64_t, Lane> lanes_;
   std::deque<uint64_t> turns_;               // lanes that wait for a slot
-  std::unordered_map<uint64_t, int> quick_;  // by lane: the number of quick evaluations in a row
-  int failed_starts_ = 0;                    // in a row
+  std::unordered_map<uint64_t, int> quick_;  // for each lane (workflow): its latest evaluations
+                                             // that took no longer than a slice, in a row
+  int failed_starts_ = 0;                    // the number of failed starts in a row
   Clock::time_point next_start_;
   Stats own_stats_;
 

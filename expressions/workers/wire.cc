@@ -10,7 +10,7 @@ namespace {
 
 enum class Tag : uint8_t { kEvaluate = 1, kCheck = 2, kCheckSchema = 3 };
 
-/// Appends one message to others.
+/// Encodes one message and appends it to a text of messages.
 class Encoder {
  public:
   explicit Encoder(std::string messages = {})
@@ -137,7 +137,8 @@ std::string encode(const Evaluation& evaluation) {
 }
 
 void begin_at(std::string& evaluation, uint32_t first) {
-  constexpr size_t kPlace = sizeof(uint32_t) + sizeof(Tag);  // after the length and the tag
+  // The place of `first` in the message: after the length and the tag.
+  constexpr size_t kPlace = sizeof(uint32_t) + sizeof(Tag);
   std::memcpy(evaluation.data() + kPlace, &first, sizeof first);
 }
 

@@ -52,8 +52,7 @@ struct Reply {
   Kind kind = Kind::kReady;
   bool last = true;  ///< no other reply to this request follows
   std::string text;
-  uint32_t took = 0;  ///< microseconds since the request was started; of the last reply: the time
-                      ///< of the whole request
+  uint32_t took = 0;  ///< microseconds from the start of the request to this reply
 };
 
 /// Each encode function returns a complete message, including its length.
@@ -67,7 +66,8 @@ void append(const Reply& reply, std::string& messages);
 /// Changes the complete message of an evaluation so that it begins with query `first`.
 void begin_at(std::string& evaluation, uint32_t first);
 
-/// Decode a body, which is a message without its length. nullopt if encode cannot have made it.
+/// Decode a body, which is a message without its length. nullopt for a body that no encode function
+/// can have made.
 std::optional<Request> decode_request(std::string_view body);
 std::optional<Reply> decode_reply(std::string_view body);
 

@@ -166,8 +166,8 @@ class Worker {
     return *input_;
   }
 
-  /// Sends a reply at once, so that the pool knows which program was running if the next one kills
-  /// this process. But while more requests wait, replies may be sent together: the pool sends
+  /// Sends a reply at once, so that the pool knows which program was running if the next program
+  /// kills this process. But while more requests wait, replies may be sent together: the pool sends
   /// several requests only if it expects them to be quick.
   void send(wire::Reply reply) {
     const Clock::time_point now = Clock::now();

@@ -1,6 +1,6 @@
 // The main function of the processes that the pool starts: the launcher, or a worker. A worker
 // evaluates the requests that it receives, one at a time, until the pool closes its socket. Some
-// programs are expected to crash a worker; it holds no data that would be lost.
+// programs are expected to crash a worker; a worker holds no data that would be lost.
 #pragma once
 
 #include <optional>

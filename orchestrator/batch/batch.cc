@@ -15,8 +15,8 @@
 namespace millrace {
 namespace {
 
-/// After this many batches that only move the cursor it is written anyway. A restart reads the
-/// events of at most this many batches again.
+/// How many batches may move the cursor without writing it, since they change nothing else. A
+/// restart reads the events of at most that many batches again.
 constexpr uint32_t kMostWithoutEffect = 64;
 
 }  // namespace
@@ -90,7 +90,7 @@ void Batch::stream_opened(const Cursor& position) {
   cursor_moved_ = true;
 }
 
-/// Called before the current batch changes the cursor.
+/// To be called before the current batch changes the cursor: keeps the value for undo().
 void Batch::note_cursor() {
   auto* const before = before_.now();
   if (before != nullptr && !*before) *before = {batch_.cursor, cursor_moved_};
@@ -160,8 +160,9 @@ Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarge
                           bool kept) {
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
   if (loaded == nullptr) return false;
-  // While a fan-out is not finished, later events of its namespace are kept events. This instance
-  // may have to get the fan-out's event first, and then gets this event in its order.
+  // While a fan-out is not finished, later events of its namespace are kept events.
+  // `target.instance` may have to get the event of the fan-out first: it is offered all its kept
+  // events in their order, and `event` is one of them.
   if (kept && !fan_outs_.empty()) return instances_.offer_kept_events(now, *loaded);
   const bool woken = TRY(instances_.step(
       now, *loaded,
@@ -231,7 +232,8 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
                                                 .purges = purges_},
                                                input.command);
   if (!progress) {
-    // A damaged row stays damaged: the command is refused, and the batch continues.
+    // To repeat the batch would not help against a damaged row: the command is refused, and the
+    // batch continues.
     const bool is_lost =
         progress.error().code.starts_with("store.") && !is_damaged_row(progress.error());
     if (is_lost) return tl::unexpected(progress.error());

@@ -27,10 +27,11 @@ namespace millrace {
 struct BatchLimits {
   size_t woken = 1'000;      ///< instances woken by one event; an event with more is a fan-out
   size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
-  size_t messages = 250;     ///< instance messages; the rest waits for the next batch
+  size_t messages = 250;     ///< instance messages; any further ones wait for the next batch
 };
 
-/// The error code, and the dead letter's reason, of an input of which the process died repeatedly.
+/// The error code of an instance, and the reason of a dead letter, for an input of which the
+/// process died repeatedly.
 inline constexpr std::string_view kPoison = "millrace.poison";
 
 class Batch {
@@ -53,22 +54,22 @@ class Batch {
     return timer_inputs_.may_be_overtaken(now, timer);
   }
 
-  /// Whether the events of this batch have woken so many instances that further events should wait
-  /// for the next batch.
+  /// Whether the events of this batch have woken as many instances as BatchLimits::woken: then
+  /// further events should wait for the next batch.
   bool is_full() const { return woken_ >= limits_.woken; }
 
   /// Applies one input and the instance messages that it creates. An input is an event, an
   /// unreadable message, a due timer, the results of an evaluation, a report of a task, a missed
-  /// heartbeat, a command, or an instance that must continue. Errors are errors of the store; after
-  /// one the batch is lost.
+  /// heartbeat, a command, or an instance that must continue. Errors: those of the store; after an
+  /// error the batch is lost.
   template <class Input>
   Status apply(TimePoint now, const Input& input) {
     TRY(apply_input(now, input));
     return batch_.messages.empty() ? Status() : messages_.run(now);
   }
 
-  /// Fails an instance of which the process died repeatedly. Returns false if the instance is not
-  /// live.
+  /// Fails an instance of which the process died repeatedly. Returns false if no live instance with
+  /// undamaged rows has that id.
   Result<bool> abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id);
 
   /// Publishes a webhook's CloudEvent as a dead letter after the receiver's URL did not accept it.
@@ -77,7 +78,7 @@ class Batch {
   /// The event stream continues after this position, which may be before the current cursor.
   void stream_opened(const Cursor& position);
 
-  /// Writes the collected changes into the transaction; the caller commits it.
+  /// Writes the collected changes into the transaction; the caller commits the transaction.
   Result<BatchOutcome> finish(TimePoint now);
 
   /// Undoes the changes of a batch that was lost. Precondition: the caches match the store again.
@@ -105,10 +106,12 @@ class Batch {
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, uint64_t sequence, const EventRoute& route);
 
-  /// Whether the event had an effect on that start.
+  /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
+  /// start.
   Result<bool> offer_start(TimePoint now, uint64_t sequence, const Event& event,
                            const StartTarget& target);
-  /// Whether the event woke the instance. `kept`: the event is also stored as a kept event.
+  /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
+  /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
   void moved_to(uint64_t sequence, TimePoint stamped);
   void note_cursor();
@@ -125,8 +128,9 @@ class Batch {
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
   Purges purges_{batch_, groups_};
   size_t woken_ = 0;           ///< instances woken by events of the current batch
-  bool cursor_moved_ = false;  ///< since the cursor was last written
-  /// The values at the last commit. The cursor may be ahead of the one on disk.
+  bool cursor_moved_ = false;  ///< whether it moved since it was last written
+  /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the one on
+  /// disk.
   struct CursorBefore {
     Cursor cursor;
     bool moved = false;

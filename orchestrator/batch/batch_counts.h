@@ -1,4 +1,4 @@
-// BatchCounts: numbers of one batch, for the metrics.
+// BatchCounts: what one batch did, as numbers for the metrics.
 #pragma once
 
 #include <array>
@@ -15,18 +15,18 @@ struct BatchCounts {
   uint64_t events_duplicate = 0;
   uint64_t events_unreadable = 0;
   uint64_t instances_started = 0;
-  uint64_t starts_skipped = 0;  ///< starts of singular workflows by events and ticks
+  uint64_t starts_skipped = 0;  ///< skipped starts of singular workflows, by events or ticks
   uint64_t instances_woken = 0;
   uint64_t instances_damaged = 0;  ///< instances skipped because their rows are damaged
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
-  uint64_t rows_purged = 0;          ///< rows erased by purges
-  uint64_t answers_stray = 0;        ///< reports that named another namespace than the task's
+  uint64_t rows_purged = 0;    ///< rows erased by purges
+  uint64_t answers_stray = 0;  ///< reports whose subject named another namespace than the task's
   uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute of the start's correlation
   uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
   uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
-  std::array<uint64_t, 8> ended{};   ///< by InstanceStatus
+  std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
   std::vector<Duration> started_after;  ///< from hand-out to start, of tasks that were started
 };
 

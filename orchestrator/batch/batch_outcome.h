@@ -25,7 +25,7 @@ struct Answer {
 struct EndedTask {
   InstanceId task;
 };
-/// The report of a task is on disk, or was ignored; `stored` releases it at its source.
+/// The report of a task is on disk, or was ignored; `stored` lets the runner forget the report.
 struct StoredReport {
   std::function<void()> stored;
 };
@@ -34,9 +34,9 @@ struct InstanceEnd {
 };
 
 /// An action after the commit; a closed list (loop/after_commit.h): send a message that the batch
-/// put into the outbox; hand out, stop or forget a task; release a report; evaluate an expression;
-/// answer a command; announce the end of an instance; or continue an instance or a command that was
-/// too large for one batch.
+/// put into the outbox; hand out, stop or forget a task; call `stored` of a report; run an
+/// evaluation; answer a command; announce the end of an instance; or continue an instance or a
+/// command that was too large for one batch.
 using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
                                  Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
 

@@ -16,7 +16,8 @@
 namespace millrace {
 namespace {
 
-/// One overload for each effect, so that a new effect without an overload does not compile.
+/// Stages an effect: one overload for each type of effect, so that a new type without an overload
+/// does not compile.
 struct Stage {
   BatchState& batch;
   const Instance& instance;

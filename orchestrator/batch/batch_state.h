@@ -59,7 +59,7 @@ struct BatchParts {
 /// An instance message in the queue (instance_messages.h).
 struct QueuedMessage {
   InstanceMessage message;
-  uint64_t listen_from = 0;  ///< of StartChild: the child gets kept events after this number
+  uint64_t listen_from = 0;  ///< of StartChild: the subflow gets kept events after this number
   uint64_t row = 0;          ///< number of its row in `inbox`; 0: created in this batch
 };
 
@@ -71,7 +71,7 @@ struct BatchState : BatchParts {
   std::deque<QueuedMessage> messages;
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
 
-  /// Assigns the counter's next number.
+  /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);
   /// Returns the counter's last assigned number.
   Result<uint64_t> last(Counter counter);

@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// check_fit (orchestrator/engine/fit.h) for a live instance that was read from the store; the
-/// error names the instance's head.
+/// Calls check_fit (orchestrator/engine/fit.h) for a live instance that was read from the store;
+/// the error names the row of the instance's head.
 Status check_instance(const Workflow& workflow, const Instance& instance, TimePoint now);
 
 }  // namespace millrace

@@ -22,8 +22,8 @@ struct ApplyWorkflow {
 };
 /// The progress of a command that changes more instances than one batch should.
 struct Sweep {
-  size_t changed = 0;              ///< number of instances so far
-  std::optional<InstanceId> last;  ///< processed up to and including this id; none: not started
+  size_t changed = 0;              ///< number of instances changed so far
+  std::optional<InstanceId> last;  ///< the last processed instance; nullopt: none yet
 };
 struct DeleteWorkflow {
   std::string ns;
@@ -38,16 +38,16 @@ struct DeleteWorkflow {
 struct StartInstance {  // NOLINT(bugprone-exception-escape)
   std::string ns;
   std::string workflow;
-  Json input;                   ///< an object: the initial data
-  std::string idempotency_key;  ///< empty: none
-  std::string own_policy = {};  ///< as encoded by write_own_policy; empty: none
+  Json input;                   ///< must be an object: the initial data
+  std::string idempotency_key;  ///< empty: no key
+  std::string own_policy = {};  ///< as encoded by write_own_policy; empty: not set
 };
 /// Starts an instance as a tick of the schedule would; the schedule itself does not change.
 struct TriggerSchedule {
   std::string ns;
   std::string workflow;
 };
-/// The commands of an operator about one instance.
+/// Cancels one instance.
 struct CancelInstance {
   std::string ns;
   InstanceId instance;
@@ -81,14 +81,16 @@ struct DeleteInstance {
   InstanceId instance;
   bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
-/// Pauses a workflow: its instances, including those that start later, begin no new work.
+/// Pauses or resumes a workflow. While it is paused its instances, including those that start
+/// later, begin no new work.
 struct PauseWorkflow {
   std::string ns;
   std::string id;
   bool paused = true;  ///< false: resume
   Sweep sweep;
 };
-/// Pauses a service: its calls wait until it is resumed, and are then released gradually.
+/// Pauses or resumes a service. Its calls wait until it is resumed; then some of its tasks are
+/// handed out after each batch.
 struct PauseService {
   std::string ns;
   std::string name;
@@ -99,8 +101,8 @@ struct PauseService {
 struct CreateNamespace {
   std::string name;
   std::optional<Json> settings = std::nullopt;  ///< orchestrator/definition/namespace_settings.h
-  /// The namespace whose instances are being stepped because these settings resume services; none:
-  /// begin with the first namespace.
+  /// The namespace whose instances the command is stepping, because `settings` resume services;
+  /// nullopt: no namespace yet, begin with the first one.
   std::optional<NamespaceNumber> sweeping = std::nullopt;
   Sweep sweep = {};
 };
@@ -128,7 +130,7 @@ struct DeleteVariable {
 };
 inline constexpr size_t kMaxSecretBytes = size_t{64} << 10;
 
-/// Sets a secret of a namespace. Only actions can read the value.
+/// Sets a secret of a namespace. Only the actions of states can read the value.
 struct PutSecret {
   std::string ns;
   std::string name;   ///< is_identifier

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::string_view kNothing = "nothing";
 
-constexpr size_t kLine = 128;  // fixed length, so that each note overwrites the one before
+constexpr size_t kLine =
+    128;  // the length of the line; fixed, so that each note overwrites the previous note
 
 /// Written over the end of the line by on_crash(), and removed by the next note.
 constexpr std::string_view kCrashed = "crashed\n";
@@ -90,7 +91,7 @@ SignalStack::~SignalStack() {
 }
 
 void CrashNote::note_crashes() {
-  static const SignalStack stack;  // of the thread that opens the store at startup
+  static const SignalStack stack;  // for the thread that opens the store at startup
   struct sigaction action {};
   action.sa_handler = on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);

@@ -1,8 +1,7 @@
 // CrashNote: a file beside the store that records which inputs the engine is applying, so that
-// after a crash the next process knows which input the last one died of. The file has one line. It
-// is written before a batch is applied and reset when the batch is on disk. It survives the end of
-// the process but not a power cut, and it does not need to: no input causes a power cut. Engine
-// thread only.
+// after a crash the next process knows which input the last one died of. The file has one line. The
+// line is written before a batch is applied and reset when the batch is on disk. The note survives
+// the end of the process but not a power cut, which no input can cause. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -43,12 +42,13 @@ class CrashNote {
   };
   /// The crash note of the process that died.
   struct Left {
-    uint64_t inputs = 0;  ///< number of inputs in its batch
-    /// Set if inputs were applied one by one: the input that the process died of, the number of
-    /// deaths of that input so far, and the instance that was being stepped. If `sequence` is 0,
-    /// the input was for that instance and not an event.
+    uint64_t inputs = 0;  ///< number of inputs in the batch of that process
+    /// The members from here on are set only if inputs were applied one by one. `deaths`: how many
+    /// processes have died of the input so far; `sequence`: the input, an event; `instance`: the
+    /// instance that was being stepped. If `sequence` is 0, the input was for that instance and not
+    /// an event.
     uint32_t deaths = 0;
-    bool crashed = false;  ///< the last death was a fault of the process (note_crashes)
+    bool crashed = false;  ///< the process ended by its own fault, see note_crashes()
     uint64_t sequence = 0;
     std::optional<OneInstance> instance;
   };
@@ -58,9 +58,9 @@ class CrashNote {
   CrashNote(const CrashNote&) = delete;
   CrashNote& operator=(const CrashNote&) = delete;
 
-  /// Reads the note of the last process without changing the file; nullopt: no batch was being
-  /// applied, or the file does not exist. Errors: `store.io`; `store.corrupt`: the file holds text
-  /// that no process writes.
+  /// Reads the note of the last process without changing the file; nullopt: that process was not
+  /// applying a batch, or the file does not exist. Errors: `store.io`; `store.corrupt`: the file
+  /// holds text that no process writes.
   static Result<std::optional<Left>> read(const std::filesystem::path& folder);
 
   /// Reads the note of the last process and opens the file for writing. Error `store.io`.
@@ -68,9 +68,9 @@ class CrashNote {
 
   const std::optional<Left>& left() const { return left_; }
 
-  /// Whether the process died of this one input and not by chance while applying it: it died twice
-  /// by a fault of its own, or so often that a kill -9 from outside, or a system that was once
-  /// short of memory, cannot explain it.
+  /// Whether processes died of this one input, and not by chance while they applied the input: two
+  /// processes ended by their own fault, or so many ended that kill -9 from outside or a single
+  /// shortage of memory cannot be the reason.
   static bool is_poison(const Left& left);
 
   /// Installs signal handlers that add a fault of this process (a signal such as SIGSEGV or
@@ -78,9 +78,9 @@ class CrashNote {
   /// with a SignalStack.
   static void note_crashes();
 
-  /// The engine starts to apply a batch of this many inputs.
+  /// Notes that the engine starts to apply a batch of `inputs` inputs.
   void begin(uint64_t inputs);
-  /// The batch is on disk, or was dropped.
+  /// Notes that the batch is on disk, or was dropped.
   void end();
 
   /// Starts a batch in which each input is noted before it is applied: an event by its sequence,

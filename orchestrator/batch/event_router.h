@@ -30,16 +30,16 @@ struct RouteViews {
 struct EventRoute {
   enum class Kind : uint8_t {
     kNoNamespace,  ///< to the dead-letter queue: the namespace does not exist
-    kUnmatched,    ///< nowhere: no listener matches, and no instance may come to wait for it
-    kDuplicate,    ///< nowhere: it already had an effect, or is a kept event
+    kUnmatched,    ///< nowhere: no listener matches, and no instance may come to wait
+    kDuplicate,    ///< nowhere: the event already had an effect, or is a kept event
     kTargets,      ///< to `targets`, to the kept events, or to both
   };
   Kind kind = Kind::kUnmatched;
-  bool matched = false;  ///< there are targets, even if a duplicate is not given to them
+  bool matched = false;  ///< targets match, even if the event is a duplicate
   NamespaceNumber ns{};
   Event event;             ///< set for kTargets only
   Fingerprint known_as;    ///< for deduplication; set for kTargets only
-  bool is_wanted = false;  ///< store as a kept event: an instance may come to wait for it
+  bool is_wanted = false;  ///< to be stored: an instance may come to wait for the event
   bool fans_out = false;   ///< more instances wait for it than one batch may wake
   Targets targets;
 };

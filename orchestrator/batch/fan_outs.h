@@ -1,9 +1,9 @@
 // FanOuts: events that match more instances than one batch may wake. Such an event is stored as a
 // kept event (orchestrator/memory/kept_events.h), and each batch offers it to some more of its
-// targets. If another input concerns a target before its turn, that target is first offered its
-// kept events, so each instance gets its events in their order. A row records that the fan-out is
-// not finished. After a restart the remaining targets are found by matching the event again:
-// instances that it has woken listen from after it. Engine thread only.
+// targets. If another input concerns a target that the fan-out has not reached, the target is first
+// offered its kept events, so each instance gets its events in their order. A row records that the
+// fan-out is not finished. After a restart the remaining targets are found by matching the event
+// again: instances that the event has woken listen only to later events. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ class FanOuts {
   /// loaded.
   Status load();
 
-  /// Starts a fan-out of the newest kept event.
+  /// Starts a fan-out of the newest kept event to `targets`.
   Status begin(const std::vector<InstanceTarget>& targets);
 
   /// Offers the next `most` targets their kept events.
   Status go_on(TimePoint now, size_t most);
 
   bool empty() const { return under_way_.empty(); }
-  /// Number of targets that were not reached yet.
+  /// The number of targets that fan-outs have not reached yet.
   size_t left() const;
 
  private:

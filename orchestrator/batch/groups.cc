@@ -12,8 +12,8 @@ namespace millrace {
 
 namespace {
 
-/// The name of the group in the store. Groups of an earlier start of the workflow, whose events are
-/// yet to be closed, have other names.
+/// The name of the group in the store. Groups of an earlier start of the workflow, which exist
+/// until they are closed, have other names.
 Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
   if (entry.groups_from == 0) return fingerprint({key});
   return fingerprint({key, std::to_string(entry.groups_from)});
@@ -73,8 +73,8 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 }
 
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
-/// The events are used up even if a singular workflow's start is skipped. Returns false if an event
-/// is missing or damaged; `waiting` is then recomputed.
+/// The events are removed even if the start is skipped because the workflow is singular. Returns
+/// false if an event is missing or damaged; `waiting` is then recomputed.
 Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
                            std::vector<uint32_t>& waiting) {
@@ -107,13 +107,13 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
 
 Status Groups::expire(uint64_t number) {
   const auto event = TRY(batch_.damages.pass_over(read_grouped(batch_.tx, number)));
-  if (!event) return {};  // it has started an instance, or its group was closed
+  if (!event) return {};  // the event has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
   // Damaged counts are recomputed when the next event comes.
   auto waiting = TRY(batch_.damages.pass_over(read_counts(batch_.tx, queue.workflow, queue.group)));
   ++batch_.outcome.counts.groups_expired;
   erase_grouped(batch_.tx, queue, number);
-  if (!waiting) return {};  // its group is being closed
+  if (!waiting) return {};  // the group of the event is being closed
   if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {
     const OnDamage damaged = batch_.damages.noting();
     damaged(damaged_counts(queue.workflow, queue.group,
@@ -162,7 +162,7 @@ Result<bool> Groups::is_open(const GroupedEvent& grouped, const Event& event) {
   if (entry == nullptr) return false;
   const auto workflow = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
   if (!workflow && !is_damaged_row(workflow.error())) return tl::unexpected(workflow.error());
-  if (!workflow) return true;  // unknown, so the event is not closed
+  if (!workflow) return true;  // the start is unknown, so the group is kept
   const Start& start_of = (*workflow)->start;
   if (start_of.kind != Start::Kind::kEventsAnd) return false;
   const auto key = correlation_key(Attributes(event), start_of.correlate);

@@ -14,15 +14,15 @@
 
 namespace millrace {
 
-/// Whether groups of one start are valid for the other start.
+/// Whether the events in groups of the start `a` may stay for the start `b`.
 bool same_groups(const Start& a, const Start& b);
 
 class Groups {
  public:
   Groups(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Stores the event, which has that sequence in the stream, and starts an instance if it
-  /// completes a group. Returns false if the event lacks an attribute of the correlation.
+  /// Stores the event, whose sequence in the stream is `sequence`, and starts an instance if the
+  /// event completes a group. Returns false if the event lacks an attribute of the correlation.
   Result<bool> offer(TimePoint now, uint64_t sequence, const Event& event,
                      const WorkflowEntry& entry, const Workflow& workflow,
                      const std::vector<size_t>& entries);
@@ -32,10 +32,10 @@ class Groups {
 
   /// Closes groups of a workflow as far as the budget allows. Each event in them with a number up
   /// to `record.up_to` becomes a dead letter, or is dropped if the record has no namespace name. An
-  /// event in a group that the workflow still has is not removed: then the record is damaged.
-  /// Returns whether all events were processed; if not, `at` is the key to continue from. `ns` is
-  /// the namespace that the workflow belongs or belonged to; none: the namespace with the name in
-  /// the record.
+  /// event in a group that the workflow still has is not removed; `record` is then reported as
+  /// damaged. Returns whether all events were processed; if not, `at` is the key to continue from.
+  /// `ns` is the namespace that the workflow belongs or belonged to; nullopt: it is the namespace
+  /// with the name in the record.
   Result<bool> close(WorkflowNumber workflow, const PurgeRecord& record,
                      std::optional<NamespaceNumber> ns, std::string& at, PurgeBudget& budget);
 

@@ -20,7 +20,8 @@
 
 namespace millrace {
 
-/// The answer to an Evaluate effect (effect.h): the results of all evaluations of that step so far.
+/// The answer to an Evaluate effect (effect.h): the results of all evaluations that the step has
+/// requested so far.
 struct EvaluatedInput {
   NamespaceNumber ns{};
   InstanceId instance;
@@ -39,8 +40,8 @@ struct MissedHeartbeatInput {
   InstanceId task;
 };
 
-/// Continues an instance that stopped in a passing phase: at the limit of one step, or at a
-/// restart.
+/// Continues an instance that stopped in a transient phase: at the limit of one step, or at a
+/// restart of the server.
 struct ContinueInput {
   NamespaceNumber ns{};
   InstanceId instance;
@@ -53,10 +54,10 @@ struct AckInput {
   uint64_t openings = 0;  ///< opening attempts of the event stream when the answer came
 };
 
-/// The event stream was opened or lost. The outbox gets this input even if many events are queued
-/// before it.
+/// The event stream was opened or lost. The outbox gets a stream change even if many events are
+/// queued before it.
 struct StreamChange {
-  std::optional<StreamOpened> opened;  ///< none: the stream was lost
+  std::optional<StreamOpened> opened;  ///< nullopt: the stream was lost
   uint64_t openings = 0;               ///< opening attempts so far, including this one
 };
 

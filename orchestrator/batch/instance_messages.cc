@@ -16,13 +16,13 @@ bool is_sealed(const InstanceMessage& message) {
   return result != nullptr && result->sealed;
 }
 
-/// Sets whether a message from the store is sealed; the flag is stored in its row.
+/// Sets whether a message that is read from the store is sealed; the row has that flag.
 void set_sealed(InstanceMessage& message, bool sealed) {
   if (auto* start = std::get_if<StartChild>(&message)) start->sealed = sealed;
   if (auto* result = std::get_if<ReturnResult>(&message)) result->sealed = sealed;
 }
 
-/// A child that has not started yet, in the form that KeptEvents::update() reads.
+/// A subflow that has not started yet, as the Instance that KeptEvents::update() reads.
 Instance waiting_to_start(const StartChild& message, uint64_t listen_from) {
   return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
 }
@@ -66,8 +66,8 @@ Status InstanceMessages::write() {
   return {};
 }
 
-/// Makes KeptEvents keep the events that come before a queued child starts, so that the child
-/// misses none.
+/// Makes KeptEvents keep the events that come before a queued subflow starts, so that the subflow
+/// misses no event.
 Status InstanceMessages::keep_events(const QueuedMessage& queued) {
   const auto* const start = std::get_if<StartChild>(&queued.message);
   if (start == nullptr || !batch_.catalog.has_namespace(start->ns)) return {};
@@ -75,7 +75,7 @@ Status InstanceMessages::keep_events(const QueuedMessage& queued) {
   if (entry == nullptr) return {};
   const Revision revision{entry->number, entry->latest};
   const auto workflow = batch_.catalog.definition(batch_.tx, revision);
-  if (!workflow && is_damaged_row(workflow.error())) return {};  // its start is refused later
+  if (!workflow && is_damaged_row(workflow.error())) return {};  // run() later refuses the start
   const StateIndex first = TRY(workflow)->start.state;
   auto awaited = TRY(batch_.catalog.awaited(batch_.tx, revision, first));
   batch_.kept_events.update(waiting_to_start(*start, queued.listen_from), std::move(awaited));
@@ -87,7 +87,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   batch_.kept_events.forget(message.child);
   if (message.caller && !TRY(is_wanted(now, message.ns, *message.caller, message.child))) return {};
   const auto known = read_head_anywhere(batch_.tx, message.ns, message.child);
-  if (!known || *known) {  // never overwrite existing rows
+  if (!known || *known) {  // a start must not overwrite existing rows
     if (!known && !is_damaged_row(known.error())) return tl::unexpected(known.error());
     batch_.damages.note(damaged_instance(message.ns, message.child,
                                          "a subflow would start under the id of an instance that "
@@ -152,8 +152,8 @@ Status InstanceMessages::run(TimePoint now, const CancelChild& message,
                              const QueuedMessage& queued) {
   LoadedInstance* const loaded = TRY(instances_.load(now, message.ns, message.child));
   if (loaded == nullptr) return {};
-  // A caller cancels a child only when it no longer waits for it, and an instance without a caller
-  // is never cancelled this way. Any other message is damaged.
+  // A caller cancels a subflow only when the caller no longer waits for it, and no message cancels
+  // an instance without a caller. So a message that does not fit is damaged.
   const std::optional<Caller> caller = loaded->instance.caller;
   if (!caller || TRY(is_wanted(now, message.ns, *caller, message.child))) {
     batch_.damages.note(damaged_instance_message(

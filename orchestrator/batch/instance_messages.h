@@ -1,9 +1,9 @@
 // InstanceMessages: messages between instances. The engine steps one instance and changes no other,
-// so a message for another instance (start a child, cancel a child, return a result) is appended to
-// a queue. The queue is processed after each input, up to a limit for each batch. Messages that are
-// left are written into the table `inbox` in the same commit and come first in the next batch. The
-// receiver may have changed meanwhile: a message names the call that it belongs to, and is ignored
-// if that call has ended. Engine thread only.
+// so a message for another instance (start a subflow, cancel a subflow, return a result) is
+// appended to a queue. The queue is processed after each input, up to a limit for each batch.
+// Messages that are left are written into the table `inbox` in the same commit and come first in
+// the next batch. The receiver may have changed meanwhile: a message names its call, and is ignored
+// if the call has ended. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class InstanceMessages {
   /// Processes messages in their order, including messages that they create.
   Status run(TimePoint now);
 
-  /// Writes the messages that are left.
+  /// Writes the messages that run() has left into the table `inbox`.
   Status write();
 
  private:
@@ -36,7 +36,7 @@ class InstanceMessages {
   Status run(TimePoint now, const ReturnResult& message, const QueuedMessage& queued);
 
   Status keep_events(const QueuedMessage& queued);
-  /// Whether the caller still waits for the result of that child.
+  /// Whether the caller still waits for the result of the subflow `child`.
   Result<bool> is_wanted(TimePoint now, NamespaceNumber ns, const Caller& caller,
                          const InstanceId& child);
   Status refuse(TimePoint now, const StartChild& message, Error error);

@@ -25,7 +25,7 @@ namespace {
 /// milliseconds.
 constexpr size_t kLookedAtOnce = 10'000;
 
-/// The indices of the records that have this data.
+/// The indices of the records whose data is `data`.
 std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
   std::vector<size_t> places;
   for (size_t i = 0; i < history.size(); ++i) {
@@ -36,14 +36,14 @@ std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const 
   return places;
 }
 
-/// Whether the last record with data has this data.
+/// Whether the last record that has data has `data`.
 bool ends_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
   const auto last = std::find_if(history.rbegin(), history.rend(),
                                  [](const HistoryRecord& record) { return record.data; });
   return last != history.rend() && last->data->shared_text() == data.shared_text();
 }
 
-/// Returns null if `json` is not set.
+/// The text of the JSON; null if `json` is not set.
 std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) {
   return json ? json->shared_text() : nullptr;
 }
@@ -181,9 +181,10 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
   TRY(refuse_singular(entry, workflow));
   erase_ended(batch_.tx, ended);
   batch_.live.began(entry.number);
-  ended.listen_from = batch_.kept_events.last();  // events before the new run are not for it
+  ended.listen_from =
+      batch_.kept_events.last();  // events that came before the new run do not wake the instance
   LoadedInstance& loaded = loaded_[ended.id];
-  loaded = {.instance = std::move(ended), .is_new = true};  // so write() writes all of its rows
+  loaded = {.instance = std::move(ended), .is_new = true};  // `is_new`: write() must write all rows
   return &loaded;
 }
 
@@ -221,8 +222,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
 
   loaded.changed = true;
   if (std::holds_alternative<Resume>(stimulus)) {
-    // The runners reported nothing about its calls while it was paused: restart their heartbeat
-    // timeouts.
+    // The runners reported nothing about the calls while the instance was paused: restart the
+    // heartbeat timeouts of the calls.
     for (const Call& call : instance.calls) {
       if (call.started) batch_.tasks.heard(call.id);
     }
@@ -244,7 +245,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   return true;
 }
 
-/// Publishes the step's records and, for a new instance, its first record before them.
+/// Publishes lifecycle events for the records of a step; for a new instance first the event for its
+/// first record.
 Status Instances::publish_lifecycle(const LoadedInstance& loaded,
                                     const std::vector<HistoryRecord>& records) {
   const uint64_t known = loaded.instance.history_count;
@@ -283,7 +285,8 @@ Result<Instances::Page> Instances::live(
       },
       batch_.damages.noting()));
   if (!is_enough()) some.last.reset();
-  // Instances that this batch has loaded or started: their rows are not written yet.
+  // First the instances that this batch has loaded or started, whose changed rows are not written
+  // yet.
   auto next = behind ? loaded_.upper_bound(*behind) : loaded_.begin();
   const auto end = some.last ? loaded_.upper_bound(*some.last) : loaded_.end();
   for (; next != end; ++next) {
@@ -300,7 +303,8 @@ Status Instances::write() {
     Instance& instance = loaded.instance;
     const bool ends_history = ends_with(loaded.history, instance.data);
     if (!loaded.history.empty()) {
-      std::vector<size_t> with_input;  // a loaded instance was read without its input
+      std::vector<size_t>
+          with_input;  // the records whose data equals the input; a loaded instance has no input
       if (loaded.is_new) with_input = those_with(loaded.history, instance.input);
       const uint64_t number = TRY(batch_.next(Counter::kHistory));
       instance.history_count += loaded.history.size();

@@ -1,5 +1,6 @@
-// Instances: the instances that the current batch has started or loaded. Each is read once, stepped
-// for each input that concerns it, and written once at the end. Engine thread only.
+// Instances: the instances that the current batch has started or loaded. Each instance is read
+// once, stepped for each input that concerns it, and written once at the end of the batch. Engine
+// thread only.
 #pragma once
 
 #include <functional>
@@ -32,10 +33,10 @@ struct LoadedInstance {
 struct StartSpec {
   Json data;
   LazyJson how;       ///< detail of the first history record
-  uint32_t hops = 0;  ///< highest hops of the events that started it
+  uint32_t hops = 0;  ///< highest hops of the events that start the instance
   std::string idempotency_key;
-  std::optional<InstanceId> id;         ///< none: a new id
-  std::optional<uint64_t> listen_from;  ///< number of a kept event; none: from now on
+  std::optional<InstanceId> id;         ///< nullopt: a new id
+  std::optional<uint64_t> listen_from;  ///< after this kept event; nullopt: from now on
   std::optional<Caller> caller;
   uint32_t depth = 0;
   bool sealed = false;
@@ -55,23 +56,24 @@ class Instances {
   /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
 
-  /// Starts an instance and steps it until it waits, parks, ends or reaches the limit of one step.
+  /// Starts an instance and steps it until it waits, asks for an evaluation, ends or reaches the
+  /// limit of one step.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                            StartSpec spec);
 
-  /// Starts an instance whose first step is in a later batch. For a start that would be repeated if
-  /// the process died of that step.
+  /// Starts an instance whose first step is in a later batch. To be used for a start whose input
+  /// comes again if the process dies of the first step.
   Result<InstanceId> start_later(TimePoint now, const WorkflowEntry& entry,
                                  const Workflow& workflow, StartSpec spec);
 
-  /// Returns the live instance, from this batch or the store. Returns null if there is none, or if
-  /// its rows are damaged or do not fit its definition; damage is counted and noted.
+  /// Returns the live instance, from this batch or the store. Returns null if no live instance has
+  /// that id, or if its rows are damaged or do not fit its definition; damage is counted and noted.
   Result<LoadedInstance*> load(TimePoint now, NamespaceNumber ns, const InstanceId& id);
   /// Returns the live instance or null, for a command about this one instance. Error
   /// `store.damaged_row` if its rows are damaged or do not fit its definition.
   Result<LoadedInstance*> load_undamaged(TimePoint now, NamespaceNumber ns, const InstanceId& id);
 
-  /// What remove_damaged() found of an instance.
+  /// The rows of an instance that remove_damaged() found.
   struct Removed {
     size_t rows = 0;            ///< number of rows that were erased
     uint64_t last_history = 0;  ///< newest history row; 0: the head does not decode
@@ -90,12 +92,12 @@ class Instances {
   Result<bool> step(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
 
   /// Gives a waiting instance all kept events that its listeners match, in their order. Returns
-  /// whether there was one.
+  /// whether a kept event matched.
   Result<bool> offer_kept_events(TimePoint now, LoadedInstance& loaded);
 
   struct Page {
     std::vector<InstanceId> ids;
-    std::optional<InstanceId> last;  ///< continue after this id; none: the list is complete
+    std::optional<InstanceId> last;  ///< continue after this id; nullopt: the list is complete
   };
   /// Lists the next live instances of a namespace after `behind`, as this batch leaves them, for
   /// which `is_one` holds. Returns about `most` ids and scans at most about 10,000 heads.
@@ -116,7 +118,7 @@ class Instances {
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
   std::map<InstanceId, LoadedInstance>
-      loaded_;  // ordered, so that rows are written in a fixed order
+      loaded_;  // ordered by id, so that rows are written in a fixed order
 };
 
 }  // namespace millrace

@@ -42,8 +42,8 @@ Status Purges::load() {
   return hold_lost();
 }
 
-/// Checks that the purge erases something that was deleted: a purge row never erases what still
-/// exists.
+/// Checks that the owner of the rows that the purge erases was deleted. A purge row whose owner
+/// still exists is damaged.
 Status Purges::check(const Purge& purge) const {
   const auto damaged = [&](std::string_view what) {
     return tl::unexpected(damaged_purge(purge, what));
@@ -87,7 +87,8 @@ Status Purges::check_namespace(const Purge& purge) const {
         if (workflows.contains(head.revision.workflow)) live = head.id;
         return !live;
       },
-      [](const Error&) {}));  // a deletion leaves damaged heads, and the purge erases them
+      [](const Error&) {
+      }));  // damaged heads do not count: a deletion leaves them, and the purge erases them
   if (!live) return {};
   return damaged(
       fmt::format("instance {} of namespace number {} is live, so the namespace was not "
@@ -95,9 +96,9 @@ Status Purges::check_namespace(const Purge& purge) const {
                   to_string(*live), number));
 }
 
-/// Holds namespaces whose row is lost. All rows of a namespace came from one of its workflows, so
-/// the workflows and definitions show whether a namespace that neither exists nor is being erased
-/// still has rows. Its rows stay as they are.
+/// Makes the server not ready if the row of a namespace is lost. All rows of a namespace came from
+/// one of its workflows, so the workflows and definitions show whether a namespace that neither
+/// exists nor is being erased still has rows. The rows of such a namespace stay as they are.
 Status Purges::hold_lost() const {
   const auto is_lost = [&](NamespaceNumber ns) {
     return !batch_.catalog.has_namespace(ns) && !is_erasing(ns);
@@ -138,7 +139,7 @@ Status Purges::hold_lost() const {
   return note_leftovers();
 }
 
-/// Notes the definitions of workflows that no row names.
+/// Notes definitions as damage if no row names the workflow that they belong to.
 Status Purges::note_leftovers() const {
   const std::set<WorkflowNumber> known = TRY(known_workflows());
   for (auto next = TRY(next_defined(batch_.tx, WorkflowNumber(0))); next;
@@ -175,7 +176,7 @@ bool Purges::is_erasing(NamespaceNumber ns) const {
   });
 }
 
-/// Called before the current batch changes the list of purges.
+/// To be called before the current batch changes the list of purges: keeps the list for undo().
 void Purges::note_change() {
   auto* const before = before_.now();
   if (before != nullptr && !*before) *before = jobs_;

@@ -1,6 +1,6 @@
 // Purges: erases the rows of deleted namespaces, some in each batch, until none are left; also the
-// history of removed instances and closed groups of events. A namespace no longer exists after the
-// commit that deletes its name. From then on nothing refers to its rows, and its number is not
+// history of removed instances, and the events of closed groups. A namespace no longer exists after
+// the commit that deletes its name. From then on nothing refers to its rows, and its number is not
 // assigned again, so a new namespace of the same name is independent of them. Engine thread only.
 #pragma once
 
@@ -37,17 +37,18 @@ class Purges {
   }
 
   /// Starts the purge of a namespace that has no live instance and is being deleted. `name` is
-  /// empty if it is no longer known.
+  /// empty if the name of the namespace is no longer known.
   void begin(NamespaceNumber ns, const std::string& name);
   /// Whether the rows of the namespace are being erased.
   bool is_erasing(NamespaceNumber ns) const;
   /// Starts to close all groups that the workflow has now.
   Status begin_groups(const WorkflowEntry& workflow, const std::string& ns);
-  /// Starts to erase the history of a removed instance, backward from that row.
+  /// Starts to erase the history of a removed instance, backward from the history row `row`.
   void begin_history(uint64_t row);
 
  private:
-  /// The steps of a namespace's purge, in order: tasks and webhooks, which act outside, end first.
+  /// The steps of a namespace's purge, in order: first tasks and webhooks end, because they act
+  /// outside of the server.
   enum class Step : uint8_t {
     kTasks,
     kWebhooks,
@@ -65,8 +66,8 @@ class Purges {
     Step step = Step::kTasks;
     std::string at;  ///< the key to continue from
     /// The batch in which the purge started; 0: before this process. The purge does not run in that
-    /// batch: the batch writes its loaded instances at its end, and rows erased before would exist
-    /// again.
+    /// batch: the batch writes its loaded instances at its end, and would write rows again that the
+    /// purge had erased.
     uint64_t started_in = 0;
   };
 
@@ -77,10 +78,10 @@ class Purges {
   Status note_leftovers() const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
-  /// The workflows that a row names, deleted ones and those of deleted namespaces included. Such a
-  /// row is how their definitions will be erased, or why they are kept.
+  /// The workflows that a row names, including deleted workflows and those of deleted namespaces.
+  /// By that row their definitions will be erased, or are kept.
   Result<std::set<WorkflowNumber>> known_workflows() const;
-  /// The namespace of a workflow, deleted or not; none: no row names the workflow.
+  /// The namespace of a workflow, which may be deleted; nullopt: no row names the workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
@@ -88,7 +89,7 @@ class Purges {
   BatchState& batch_;
   Groups& groups_;
   std::deque<Job> jobs_;
-  BatchNotes<std::optional<std::deque<Job>>> before_;  ///< as the last commit left them
+  BatchNotes<std::optional<std::deque<Job>>> before_;  ///< jobs_ as of the last commit
 };
 
 }  // namespace millrace

@@ -20,8 +20,7 @@ void Schedules::remove(WorkflowNumber workflow) {
 Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const auto row = TRY(batch_.damages.pass_over(read_schedule(batch_.tx, number)));
   const WorkflowEntry* const found = batch_.catalog.find_workflow(number);
-  // The tick waited while backpressure held new work; meanwhile its workflow or its schedule was
-  // removed.
+  // The tick may have waited during backpressure while its workflow or schedule was removed.
   if (!row || found == nullptr) return {};
   const WorkflowEntry& entry = *found;
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, {number, entry.latest}));
@@ -32,7 +31,8 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const TimePoint first = row->first.value_or(tick);
   write_schedule(batch_.tx, number, {.from = from, .last = tick, .first = first});
   batch_.waiting.arm_schedule(number, cron.next(from));
-  // In Temporal's vocabulary all ticks of a schedule are one execution.
+  // In Temporal's vocabulary the execution timeout of all instances of a schedule counts from its
+  // first tick.
   const auto& execution = workflow->timeouts.execution;
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};

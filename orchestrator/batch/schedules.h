@@ -1,6 +1,6 @@
 // Schedules: starts by cron. A workflow with a cron has a row with the time from which its next
-// tick is computed, and a timer for that tick in WaitIndex. One start replaces all ticks that were
-// missed, for whatever reason. Engine thread only.
+// tick is computed, and a timer for that tick in WaitIndex. One start replaces all ticks that a
+// schedule has missed, for whatever reason. Engine thread only.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ class Schedules {
  public:
   Schedules(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Replaces the cron of a workflow by that of its new revision; either may be none. An unchanged
-  /// cron keeps its row and timer.
+  /// Replaces the cron `before` of a workflow by the one of its new revision; nullopt: the revision
+  /// has no cron. An unchanged cron keeps its row and timer.
   void set(TimePoint now, WorkflowNumber workflow, const std::optional<Cron>& before,
            const std::optional<Cron>& cron);
 

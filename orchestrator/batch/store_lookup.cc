@@ -26,7 +26,7 @@ Result<std::optional<std::string>> StoreLookup::secret(NamespaceNumber ns,
 }
 
 Result<LazyJson> StoreLookup::input(const Instance& instance) const {
-  if (!instance.input.is_null()) return instance.input;  // it was started in this batch
+  if (!instance.input.is_null()) return instance.input;  // this batch started the instance
   return noted(read_input(view_, instance));
 }
 
@@ -43,7 +43,7 @@ const ServicePolicy* StoreLookup::service_policy(NamespaceNumber ns,
 
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber ns,
                                                  const InstanceId& instance) const {
-  // A damaged child has no known time.
+  // The time of a damaged subflow is not known.
   return noted(read_last_moved(view_, ns, instance)).value_or(std::nullopt);
 }
 

@@ -29,8 +29,8 @@ class StoreLookup final : public Lookup {
   std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                       const InstanceId& instance) const override;
 
-  /// Returns and clears the first read error since the last call. After an error, the values
-  /// returned meanwhile are not valid.
+  /// Returns and clears the first read error since the last call. If there was an error, the values
+  /// that the Lookup returned since the last call are not valid.
   Status take_status();
 
  private:

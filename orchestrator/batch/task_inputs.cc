@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// Converts the answer of a function: JSON as it is, other bytes as Base64, an empty answer as
-/// null.
+/// Converts the answer of a function: JSON stays as it is, other bytes become a Base64 string, and
+/// an empty answer becomes null.
 LazyJson json_of_answer(const std::string& answer) {
   if (answer.empty()) return {};
   Result<Json> json = parse_json(answer);
@@ -56,11 +56,11 @@ bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
 Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
                              const TaskEnded& ended) {
   if (known.caller) {
-    // The runner was asked whether a worker has the task; a result that comes first is from such a
-    // worker, so the call has started.
+    // The runner was asked whether a worker has the task; a result that comes before the answer is
+    // from a worker that has the task, so the call has started.
     if (known.looked_for && !known.is_not_started)
       TRY(step_caller(now, known, CallStarted{*known.caller}));
-    // A result after a deadline sets no variables either, so deadlines that have passed are fired
+    // A result that comes after a deadline must not set variables, so passed deadlines are fired
     // first.
     TRY(step_caller(now, known, Overdue{}));
     if (batch_.tasks.find(task) == nullptr) return {};
@@ -100,7 +100,8 @@ Status TaskInputs::step_caller(TimePoint now, const OpenTask& task, const Stimul
   return {};
 }
 
-/// Fires the timer of the caller's calls if it is due: it may have waited for the runner's answer.
+/// Fires the timer for the calls of the instance that waits for the task, if that timer is due: it
+/// may have waited for the runner's answer.
 Status TaskInputs::fire_calls(TimePoint now, const OpenTask& task) {
   const InstanceId caller = task.caller->instance;
   LoadedInstance* const loaded = TRY(instances_.load(now, task.ns, caller));

@@ -1,6 +1,5 @@
-// TaskInputs: applies reports of tasks: a worker started, is alive, printed output, or the task
-// ended; and missed heartbeats. A report of a task that has ended, or is not known, is late and has
-// no effect. Engine thread only.
+// TaskInputs: applies reports of tasks (started, heartbeat, output, ended) and missed heartbeats. A
+// report of a task that has ended, or is not known, is late and has no effect. Engine thread only.
 #pragma once
 
 #include <string_view>

@@ -41,15 +41,15 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   Instance& instance = loaded->instance;
   if (owner.kind == TimerKind::kCalls && awaits_start_check(now, instance)) return {};
   // Events since its last step are kept only for an instance that is evaluating or has calls under
-  // way. Any other instance listens from now on.
+  // way. Any other instance listens only to events from now on.
   if (!may_come_to_listen(instance)) instance.listen_from = batch_.kept_events.last();
   TRY(instances_.step(now, *loaded, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
 }
 
-/// Asks the runner whether a worker has the task before a schedule-to-start deadline counts, since
-/// workers need not report it. Meanwhile the timer of the calls stays as it is: the answer fires
-/// it, or it is armed again.
+/// Before a schedule-to-start deadline counts, asks the runner whether a worker has the task, since
+/// workers need not report the start. Until the answer comes, the timer of the calls does not fire:
+/// the answer fires it, or it is armed again.
 bool TimerInputs::awaits_start_check(TimePoint now, const Instance& instance) {
   bool awaits = false;
   for (const Call& call : instance.calls) {
@@ -65,7 +65,7 @@ Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent&
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
   if (read && !*read) return {};
   const auto event = read ? event_of(owner.number, **read) : tl::unexpected(read.error());
-  if (!event) {  // the row stays in the store
+  if (!event) {  // the damaged row stays in the store
     batch_.damages.note(event.error());
     return {};
   }

@@ -1,5 +1,6 @@
-// TimerInputs: applies due timers. A timer of an instance steps that instance; otherwise a delayed
-// event is published, an event of a group expires, or a schedule ticks. Engine thread only.
+// TimerInputs: applies due timers. By its owner, a due timer steps an instance, publishes a delayed
+// event, ends the lifespan of an event in a group, or applies a tick of a schedule. Engine thread
+// only.
 #pragma once
 
 #include "base/result.h"
@@ -26,12 +27,13 @@ class TimerInputs {
   /// Fires a due timer. Errors: those of the store.
   Status apply_input(TimePoint now, const TimerInput& input);
 
-  /// Fires a timer of an instance, which may no longer have that timer.
+  /// Fires a timer of an instance; no effect if the instance no longer has that timer.
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfInstance& owner);
 
   /// Whether an event that is still in the stream may have to be applied before this timer: an
-  /// event that the broker stamped before the deadline beats the timeout of a wait for events, and
-  /// the end of a lifespan. No other timer waits for the stream. Errors: those of the store.
+  /// event that the broker stamped before the deadline comes before the timeout of a wait for
+  /// events and before the end of a lifespan. No other timer waits for the stream. Errors: those of
+  /// the store.
   Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer);
 
  private:

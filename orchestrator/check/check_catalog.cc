@@ -24,7 +24,7 @@ void Checker::check_namespaces() {
       add(StoreFault::kNumberTwice, place,
           fmt::format("its number is {}, like the number of {}", number, known->second));
     }
-    // The first start creates `default` before the store has a time.
+    // The first start of the server creates `default` before the store has a time.
     if (key != "default") check_time(record->created_at, place, "its creation");
     if (record->settings.empty()) return;
     if (!check_json(record->settings, place, "the text of the settings")) return;
@@ -58,7 +58,7 @@ void Checker::check_workflows() {
                       number, record->latest, record->groups_from));
     }
     note_given(Counter::kWorkflow, number, place);
-    if (purged_.contains(ns)) {  // its definitions may be erased already
+    if (purged_.contains(ns)) {  // the purge may have erased its definitions
       purged_workflows_.insert(record->number);
       return;
     }
@@ -77,7 +77,7 @@ void Checker::check_workflows() {
 
 void Checker::check_definitions() {
   WorkflowNumber of{};  // the workflow of the current revisions
-  uint32_t last = 0;    // its last revision so far
+  uint32_t last = 0;    // the last revision of that workflow so far
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {

@@ -39,7 +39,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
   if (!opened && opened.error().code == "store.corrupt") {
     std::error_code missing;
     const uintmax_t size = std::filesystem::file_size(folder / "data.mdb", missing);
-    if (missing || size == 0) return damaged_files(opened.error().message);  // it has no pages
+    if (missing || size == 0) return damaged_files(opened.error().message);  // no pages exist
     auto pages = PageCheck::open(folder / "data.mdb");
     const PageReport found =
         pages ? pages->run({.most_damages = options.most_findings}) : PageReport();

@@ -102,14 +102,16 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   by_number.u8(static_cast<uint8_t>(GroupRow::kNumber));
   by_number.u64(event_number);
   if (view_.get(Table::kGroups, by_number.view()) != place.key) {
-    add(StoreFault::kGroupEvent, place, "the row of its number does not name it");
+    add(StoreFault::kGroupEvent, place, "the row of the event's number does not name the event");
   }
   const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
   const auto counts = view_.get(Table::kGroups, group_key(GroupRow::kCounts, number, group));
   if (!counts) {  // close_groups() erases the row with the first event of a group
     if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
   } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
-    add(StoreFault::kGroupEvent, place, fmt::format("its group has {} entries", waiting->size()));
+    add(StoreFault::kGroupEvent, place,
+        fmt::format("the event is for entry {}, but its group has {} entries", entry,
+                    waiting->size()));
   }
   const auto record = decode(place, value, decode_grouped);
   if (!record) return;
@@ -146,8 +148,8 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   }
 }
 
-/// Whether each revision of the workflow with its current groups has a lifespan. False also if
-/// there are more than 16 of them.
+/// Whether each revision that has the workflow's current groups sets a lifespan. Also false if
+/// there are more than 16 such revisions.
 bool Checker::must_expire(WorkflowNumber number) {
   const WorkflowRow& row = workflows_.at(number);
   constexpr uint32_t kMostRevisions = 16;

@@ -47,7 +47,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
 }
 
 /// Row `number` of an instance's chain, which the row at `by` names. nullopt: the chain breaks
-/// here, which adds a finding.
+/// here, and read_chained() has added a finding.
 std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t number, const Place& by,
                                                 std::optional<std::string_view> value) {
   note_given(Counter::kHistory, number, by);

@@ -177,8 +177,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
   if (part == Part::kData) one.data = *text;
 }
 
-/// Checks a call. Returns whether it is valid, so that it can be compared with the call that its
-/// state makes.
+/// Checks a call. Returns whether the call is valid, so that it can be compared with the call that
+/// its state makes.
 bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
   bool is_right = check_json(call.input.text(), place, "the input");
   is_right &= check_json(call.result.text(), place, "the result");
@@ -365,7 +365,8 @@ void Checker::check_relations(const Walked& one) {
     const auto record = value ? decode_idempotency(*value) : fail("", "");
     if (!record || record->instance != one.id) {
       add(StoreFault::kInstanceIdempotency, place,
-          fmt::format("its idempotency key {} does not name it", head.idempotency_key));
+          fmt::format("the row of its idempotency key {} does not name this instance",
+                      head.idempotency_key));
     }
   }
   if (one.table != Table::kLive || !head.caller) return;

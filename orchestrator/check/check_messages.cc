@@ -15,7 +15,8 @@
 namespace millrace {
 namespace {
 
-/// How many searches for instances in other namespaces than their own one check makes.
+/// The maximum number of searches, in one check, for an instance in a namespace that is not its
+/// own.
 constexpr size_t kMostLooksElsewhere = 100'000;
 
 }  // namespace
@@ -184,7 +185,7 @@ void Checker::check_webhooks() {
       add(StoreFault::kRowValue, place,
           "the URL of the webhook does not begin with http:// or https://");
     }
-    // The source is /millrace/NAMESPACE/WORKFLOW.
+    // The source of a lifecycle event is /millrace/NAMESPACE/WORKFLOW.
     const std::string source = fmt::format("/millrace/{}/", name_of(record->ns));
     if (has_ns && event && event->source.starts_with("/millrace/") &&
         !event->source.starts_with(source)) {
@@ -258,7 +259,7 @@ void Checker::check_dedupe() {
                       sizeof(Fingerprint)));
     }
     // The key has the broker's time, which may differ from the store's. But a row that is more than
-    // a year ahead of the store's time would stay too long.
+    // a year ahead of the store's time would stay in `dedupe` too long.
     constexpr Duration kYear = std::chrono::days(366);
     const bool is_time = millis >= 0 && from_millis(millis) <= kLastTime;
     if (!is_time || (time_ && from_millis(millis) > *time_ + kYear)) {

@@ -17,8 +17,9 @@ constexpr std::string_view kRetiredKey = "retired/";
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
 
-/// The highest values of counters. A counter must have a number left to assign, or the start is
-/// refused (next_number). The numbers of namespaces and workflows have 32 bits.
+/// The highest values of counters. A counter must have a number left to assign: otherwise
+/// next_number() fails, and the server does not start. The numbers of namespaces and workflows have
+/// 32 bits.
 constexpr uint64_t kMostOfCounter = kMostNumber - 1;
 constexpr uint64_t kMostOfShort = UINT32_MAX - 1;
 
@@ -63,7 +64,8 @@ void Checker::check_meta() {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
         "the row that identifies the store's key is missing");
   }
-  // A batch in which an event had an effect writes such rows together with the cursor.
+  // A batch in which an event had an effect writes grouped events, kept events or a row of
+  // `dedupe`, together with the cursor.
   const bool has_taken_events = counters_[index_of(Counter::kGrouped)] > 0 ||
                                 counters_[index_of(Counter::kKeptEvents)] > 0 ||
                                 has_row(Table::kDedupe);
@@ -137,7 +139,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   }
 }
 
-/// Checks a row `purge/`. By the order of keys, the counters were read before.
+/// Checks a row `purge/`. The counters were read before, because their keys come first.
 void Checker::check_purge(const Place& place, std::string_view value) {
   Reader reader(place.key.substr(kPurgeKey.size()));
   const auto kind = Purge::Kind(reader.u8());
@@ -184,7 +186,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
       return;
     }
     const auto row = rows::decode(view_, Table::kHistory, key, *bytes, decode_history);
-    if (!row || row->previous >= next) return;  // the walk over all history reports it
+    if (!row || row->previous >= next) return;  // the check of all history rows reports that
     next = row->previous;
   }
 }
@@ -194,7 +196,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
 void Checker::check_group_purges() {
   for (const auto& [number, record] : group_purges_) {
     const auto workflow = workflows_.find(number);
-    if (workflow == workflows_.end()) continue;  // it was deleted
+    if (workflow == workflows_.end()) continue;  // the workflow was deleted
     Writer key;
     key.raw(kPurgeKey);
     key.u8(static_cast<uint8_t>(Purge::Kind::kGroups));
@@ -229,7 +231,7 @@ void Checker::check_retired(const Place& place, std::string_view value) {
   }
   retired_.emplace(workflow, ns);
   homes_.emplace(workflow, ns);
-  if (purged_.contains(ns)) purged_workflows_.insert(workflow);  // purges were read before, by key
+  if (purged_.contains(ns)) purged_workflows_.insert(workflow);  // rows `purge/` were read before
 }
 
 void Checker::check_retired_workflows() {

@@ -1,5 +1,5 @@
 // Checks whether the listeners, timers, calls and slots of a live instance are those that its
-// definition requires. The expected ones come from the engine's own code: the state is entered
+// definition requires. The expected values come from the engine's own code: the state is entered
 // again on a copy, and the timers of the run are armed again (engine.h).
 #include <algorithm>
 #include <tuple>
@@ -217,7 +217,7 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
 
   const bool is_between = waits && is_between_attempts(head);
   if (is_between && one.story->retrying) {
-    // {"attempt", "at"} for an attempt of the state, {"run", "at"} for a run.
+    // The detail is {"attempt", "at"} for an attempt of the state, {"run", "at"} for a run.
     const auto detail = parse_own_json(one.story->retrying->detail.text());
     if (!detail || !detail->is_object()) return;
     const std::string at = format_rfc3339(*deadline_of(head, TimerKind::kRetry));
@@ -269,11 +269,12 @@ void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
                         to_millis(*at), to_millis(found->deadline)));
     }
     if (at) continue;
-    // While `on_failure` runs, none is required: only `kill` may continue, if the run had it.
+    // While `on_failure` runs, no timer is required: only `kill` may continue, if the run had this
+    // timer.
     bool is_demanded = !head.failing;
     if (kind != TimerKind::kExecution) is_demanded &= !head.awaits_run;
-    // `interrupt` fires once, as an error. It does not apply to tasks that a cancelled instance
-    // still waits for.
+    // The timer `interrupt` fires once, as an error. `interrupt` is not required while a cancelled
+    // instance waits for its tasks.
     if (kind == TimerKind::kInterrupt) is_demanded &= !head.cancelling && found->deadline > *time_;
     if (is_demanded) {
       wrong(fmt::format("its timer `{}`, due at {} ms, is missing", kind_name(kind),

@@ -50,10 +50,11 @@ class Checker {
 
   // Reporting (checker.cc).
 
-  /// Adds a finding, unless a read has failed. The failed read is the last finding, because rows
-  /// that seem to be missing after it may exist.
+  /// Adds a finding, unless a read has failed. A failed read is the last finding, because rows that
+  /// seem to be missing after the failed read may exist.
   void add(StoreFault fault, const Place& place, std::string found);
-  /// Whether a read of the view has failed. The first time it adds the finding `store.damaged`.
+  /// Whether a read of the view has failed. For the first failed read it adds the finding
+  /// `store.damaged`.
   bool note_failed_read(Table table);
   void report(StoreFault fault, const Place& place, std::string found);
   std::string name_of(NamespaceNumber ns) const;
@@ -64,16 +65,16 @@ class Checker {
 
   using Row = std::function<void(std::string_view key, std::string_view value)>;
   void each_row(Table table, const Row& row);
-  /// Whether the check must end early: it was stopped, or a page cannot be read.
+  /// Whether the check must end early: the caller stopped the check, or a page cannot be read.
   bool is_over() const { return stopped_ || failed_; }
 
   bool has_row(Table table) const;
 
-  /// The bytes of a row, opened if it is sealed. nullopt: it cannot be opened; that adds a finding,
-  /// or counts the row as unreadable.
+  /// The bytes of a row, decrypted if the row is sealed. nullopt: the row cannot be decrypted;
+  /// open() adds a finding if the view has the store's key, else it counts the row as unreadable.
   std::optional<std::string> open(const Place& place, std::string_view value);
 
-  /// A row's decoded value; nullopt: it does not decode, which adds a finding.
+  /// A row's decoded value; nullopt: the value does not decode, and decode() has added a finding.
   template <class T>
   std::optional<T> decode(const Place& place, std::string_view value,
                           Result<T> (*decode_bytes)(std::string_view)) {
@@ -82,8 +83,8 @@ class Checker {
     add(StoreFault::kRowRecord, place, record.error().message);
     return std::nullopt;
   }
-  /// The decoded value of a row that may be sealed; nullopt: it does not open or decode, which adds
-  /// a finding or counts the row as unreadable.
+  /// The decoded value of a row that may be sealed; nullopt: the row cannot be decrypted (see
+  /// open()) or does not decode (see decode()).
   template <class T>
   std::optional<T> open_and_decode(const Place& place, std::string_view value,
                                    Result<T> (*decode_bytes)(std::string_view)) {
@@ -91,7 +92,8 @@ class Checker {
     const auto opened = open(place, value);
     return opened ? decode(place, *opened, decode_bytes) : std::nullopt;
   }
-  /// The number of a key of eight bytes; nullopt: it is not a row number, which adds a finding.
+  /// The number of a key of eight bytes; nullopt: the key is not a row number, and number_key() has
+  /// added a finding.
   std::optional<uint64_t> number_key(const Place& place);
 
   // Checks for many kinds of rows (checker.cc).
@@ -102,11 +104,11 @@ class Checker {
   bool check_json(std::string_view text, const Place& place, std::string_view what);
   void check_utf8(std::string_view text, const Place& place, std::string_view what);
   std::optional<Event> check_event(std::string_view text, const Place& place);
-  /// Whether the namespace exists. If not, it adds a finding, unless a purge erases the namespace.
+  /// Whether the namespace exists. For a missing namespace that no purge erases it adds a finding.
   bool check_namespace(NamespaceNumber ns, const Place& place);
 
   /// The workflow of a revision; null: its definition is missing or does not load. has_definition()
-  /// distinguishes these.
+  /// distinguishes the two cases.
   std::shared_ptr<const Workflow> definition(Revision revision);
   bool has_definition(Revision revision) const;
   /// The newest revision of an existing workflow; null: the workflow or its definition is missing,
@@ -116,7 +118,7 @@ class Checker {
   /// An instance of `live` or `ended`, as far as it can be read.
   struct Known {
     bool exists = false;
-    std::optional<Instance> head;  ///< nullopt: it does not exist, or cannot be read
+    std::optional<Instance> head;  ///< nullopt: the head is missing or cannot be read
   };
   Known find(Table table, NamespaceNumber ns, const InstanceId& id) const;
   /// The live instance with that id. The last result is cached.
@@ -146,8 +148,9 @@ class Checker {
   void check_group_event(const Place& place, std::string_view value);
   void check_group_number(const Place& place, std::string_view value);
   bool must_expire(WorkflowNumber number);
-  /// Whether a purge closes the groups of the workflow up to that event. Then some of their rows
-  /// may be erased already, and they may belong to an earlier start.
+  /// Whether a purge closes the workflow's groups up to the event with the number `event`. If so,
+  /// some rows of these groups may already be erased, and the groups may belong to an earlier
+  /// revision's start.
   bool is_closed(WorkflowNumber workflow, uint64_t event) const;
 
   // Instances (check_instances.cc).
@@ -189,8 +192,8 @@ class Checker {
 
   void check_inbox();
   void check_tasks();
-  /// The running call that `caller` names; nullopt: there is none, or its rows cannot be read
-  /// (then `known` is false).
+  /// The running call that `caller` names; nullopt: that call does not run, or the rows of its
+  /// instance cannot be read (then `known` is false).
   std::optional<Call> waiting_call(NamespaceNumber ns, const Caller& caller, bool& known);
 
   // Listeners, timers, calls and slots of instances that wait (check_waits.cc).
@@ -257,12 +260,12 @@ class Checker {
   std::map<WorkflowNumber, WorkflowRow> workflows_;
   /// The namespaces of workflows, including deleted workflows that have instances.
   std::map<WorkflowNumber, NamespaceNumber> homes_;
-  std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted, but with definitions
-  std::set<NamespaceNumber> purged_;                   ///< deleted, but with rows to erase
-  std::set<WorkflowNumber> purged_workflows_;          ///< workflows of purged namespaces
-  std::map<WorkflowNumber, uint64_t> closing_;         ///< a purge closes groups up to that event
+  std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted workflows whose definitions stay
+  std::set<NamespaceNumber> purged_;            ///< deleted namespaces whose rows a purge erases
+  std::set<WorkflowNumber> purged_workflows_;   ///< workflows of purged namespaces
+  std::map<WorkflowNumber, uint64_t> closing_;  ///< by workflow: the last event of closed groups
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
-  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< a cache
+  std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 
   std::set<InstanceId> starts_;   ///< subflows that instance messages start
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel

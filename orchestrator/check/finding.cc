@@ -13,14 +13,14 @@ namespace {
 constexpr std::string_view kRestore =
     "stop the server, keep a copy of the folder, restore the last backup that passes this check";
 constexpr std::string_view kReport =
-    "keep a copy of the folder and report it as a fault of millrace, with this finding";
+    "keep a copy of the folder and report this finding as a fault of millrace";
 constexpr std::string_view kBeginAgain =
     "cancel the instance and start it again, or restore the last backup that passes this check; "
-    "keep a copy of the folder and report it as a fault of millrace, with this finding";
+    "keep a copy of the folder and report this finding as a fault of millrace";
 constexpr std::string_view kLeftover =
     "if another finding names the instance, workflow or definition that the row belongs to (a "
     "damaged row or key of it), follow that finding. Otherwise the row is left over and only uses "
-    "disk space: keep a copy of the folder and report it as a fault of millrace";
+    "disk space: keep a copy of the folder and report this finding as a fault of millrace";
 constexpr std::string_view kRestoreOwner =
     "do not start the server; keep a copy of the folder and restore the last backup that passes "
     "this check. Only if the namespace or the workflow was deleted on purpose, by a release that "
@@ -73,21 +73,22 @@ constexpr StoreFaultKind kKinds[] = {
      "the number of an existing namespace, or of one that a row `purge/` of meta erases",
      kRestoreOwner},
     {StoreFault::kNamespaceSettings, "namespace.settings", "settings that this release can read",
-     "set them again: millrace namespace create NAME --settings @FILE"},
+     "set the settings again: millrace namespace create NAME --settings @FILE"},
     {StoreFault::kWorkflowMissing, "workflow.missing",
      "the number of an existing workflow, or a row `retired/` of meta", kRestoreOwner},
-    {StoreFault::kDefinitionMissing, "definition.missing", "the text of the revision", kRestore},
+    {StoreFault::kDefinitionMissing, "definition.missing", "the text of this revision", kRestore},
     {StoreFault::kDefinitionUnknown, "definition.unknown",
      "a revision from 1 to the newest of its workflow, without gaps", kLeftover},
     {StoreFault::kDefinitionUnloadable, "definition.unloadable",
      "a definition that loads and has this id", kRestore},
-    {StoreFault::kInstanceMissing, "instance.missing", "an existing instance", kLeftover},
+    {StoreFault::kInstanceMissing, "instance.missing",
+     "the existing instance that the row belongs to", kLeftover},
     {StoreFault::kInstanceNoHead, "instance.no_head",
      "a head (part 0) before the other rows of an instance", kRestore},
     {StoreFault::kInstanceKey, "instance.key", "a head with the namespace and the id of its key",
      kRestore},
-    {StoreFault::kInstanceTwice, "instance.twice", "an instance in either `live` or `ended`",
-     kRestore},
+    {StoreFault::kInstanceTwice, "instance.twice",
+     "an instance either in `live` or in `ended`, not in both", kRestore},
     {StoreFault::kInstanceStatus, "instance.status",
      "status, phase, flags and times that fit together and fit the tree", kBeginAgain},
     {StoreFault::kInstanceState, "instance.state",
@@ -96,7 +97,7 @@ constexpr StoreFaultKind kKinds[] = {
      "all parts that its head, its state and its history require, and no others", kRestore},
     {StoreFault::kInstanceStuck, "instance.stuck",
      "a listener, a timer or a call that a waiting instance waits for",
-     "cancel the instance, or retry it; report it as a fault of millrace"},
+     "cancel the instance, or retry it; report this finding as a fault of millrace"},
     {StoreFault::kInstanceTimers, "instance.timers",
      "the timers that its definition and its phase require, each kind once, with their deadlines",
      kBeginAgain},
@@ -109,7 +110,7 @@ constexpr StoreFaultKind kKinds[] = {
      "a row in `idempotency` that names the instance under its key", kRestore},
     {StoreFault::kInstanceCaller, "instance.caller",
      "a caller that waits for this subflow, or an instance message that cancels the subflow",
-     "cancel the instance if its work is not needed; report it as a fault of millrace"},
+     "cancel the instance if its work is not needed; report this finding as a fault of millrace"},
     {StoreFault::kCallState, "call.state",
      "a call whose attempt, times and id fit its status, with the deadlines of its function",
      kReport},
@@ -130,14 +131,16 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kHistoryOrder, "history.order",
      "records in the order of their times, from `started` to `ended` (for an ended instance)",
      kRestore},
-    {StoreFault::kHistoryCount, "history.count", "as many records as the head's count", kRestore},
+    {StoreFault::kHistoryCount, "history.count", "as many history records as the head counts",
+     kRestore},
     {StoreFault::kHistoryOrphan, "history.orphan",
      "a history row in the chain of an existing instance", kLeftover},
     {StoreFault::kGroupCounts, "group.counts",
      "the counts of a group that match its waiting events", kRestore},
     {StoreFault::kGroupEvent, "group.event",
-     "a waiting event in its group that its number leads to", kRestore},
-    {StoreFault::kGroupNumber, "group.number", "a number that leads to a waiting event", kRestore},
+     "a waiting event that is in its group and that the row of its number names", kRestore},
+    {StoreFault::kGroupNumber, "group.number",
+     "the number of a waiting event, with the key of that event", kRestore},
     {StoreFault::kScheduleMissing, "schedule.missing",
      "a row for each workflow that has a schedule",
      "apply the workflow without the schedule, then with it"},

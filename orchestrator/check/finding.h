@@ -82,10 +82,10 @@ struct StoreFaultKind {
   StoreFault fault;
   std::string_view code;      ///< `history.orphan`: stable, for programs
   std::string_view expected;  ///< what every undamaged store has in that place
-  std::string_view action;    ///< what to do about it
+  std::string_view action;    ///< what the operator should do about the finding
 };
 
-/// Every kind, once.
+/// All kinds of findings, each once.
 std::span<const StoreFaultKind> fault_kinds();
 const StoreFaultKind& kind_of(StoreFault fault);
 
@@ -94,7 +94,7 @@ struct StoreFinding {
   std::string table;  ///< name of the tree, or the file in the data folder
   std::string key;    ///< the key, as readable text
   std::string found;
-  std::string ns;  ///< name of the namespace, or `number 7`; empty: it belongs to no namespace
+  std::string ns;  ///< name of the namespace, or `number 7`; empty: the row belongs to no namespace
   std::optional<InstanceId> instance;
 };
 
@@ -104,7 +104,7 @@ std::string to_string(const StoreFinding& finding);
 /// The result of a check.
 struct StoreReport {
   std::vector<StoreFinding> findings;     ///< the first StoreCheckOptions::most_findings findings
-  std::map<std::string, uint64_t> codes;  ///< the number of findings by code; all are counted
+  std::map<std::string, uint64_t> codes;  ///< the number of all findings, by code
   std::map<std::string, uint64_t> rows;   ///< the number of checked rows, by tree
   uint64_t unreadable = 0;                ///< sealed rows that cannot be opened without their key
 

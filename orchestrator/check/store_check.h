@@ -1,7 +1,8 @@
 // The store check: checks every row, reference and index of a store and reports each inconsistency
-// (docs/store-check.md). It reads one tree after the other and decodes each row with the server's
-// decoders. Its memory is small: the names of namespaces and workflows, the instance messages in
-// `inbox`, and one bit for each number of a history row, a kept event and a sent message.
+// (docs/store-check.md). The check reads one tree after the other and decodes each row with the
+// server's decoders. The check needs little memory: for the names of namespaces and workflows, the
+// instance messages in `inbox`, and one bit for each number of a history row, a kept event and a
+// sent message.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ struct StoreCheckOptions {
   /// Loads a workflow from a stored definition; empty: definitions are not loaded, and the checks
   /// that need them are skipped.
   std::function<Result<std::shared_ptr<const Workflow>>(std::string_view text)> load;
-  /// Whether the server can read these settings of a namespace, JSON text; empty: not checked.
+  /// Returns an error if the server cannot read `settings`, the JSON text of a namespace's
+  /// settings. If this function is empty, settings are not checked.
   std::function<Status(std::string_view settings)> check_settings;
   /// Whether the view has the store's key. Without the key, sealed rows are only counted.
   bool has_key = true;
@@ -44,14 +46,14 @@ Result<StoreReport> check_store(const View& view, const StoreCheckOptions& optio
 /// The report of a folder whose files cannot be read: one finding, `store.damaged`.
 StoreReport damaged_files(std::string_view found);
 
-/// The report of a folder with damaged pages in data.mdb: one finding for each, and no rows:
-/// LMDB cannot safely read them.
+/// The report of a folder with damaged pages in data.mdb: one finding for each damage. The rows are
+/// not checked, because LMDB cannot safely read damaged pages.
 StoreReport damaged_pages(const PageReport& pages);
 
-/// Opens the store in that folder read-only and checks it, and its crash note. Damaged files that
-/// prevent opening the store are findings. Errors: those of Environment::open() except
+/// Opens the store in `folder` read-only and checks the store and its crash note. Damaged files
+/// that prevent opening the store are findings. Errors: those of Environment::open() except
 /// `store.corrupt`, and those of check_store(). An empty `key_file` means the key file in the
-/// folder; if that is missing, sealed rows are counted but not opened.
+/// folder; if that file is missing, sealed rows are counted but not decrypted.
 Result<StoreReport> check_folder(const std::filesystem::path& folder,
                                  const std::filesystem::path& key_file,
                                  const StoreCheckOptions& options);

@@ -18,7 +18,7 @@ struct HistoryFacts {
   /// The last record kEntered, and whether its data is the instance's input.
   std::optional<HistoryRecord> entered;
   bool entered_with_input = false;
-  std::optional<HistoryRecord> retrying;  ///< the last record kRetrying that is not of a call
+  std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
   uint32_t runs = 0;                      ///< the number of runs that began
   std::string last_state;                 ///< the state of the last record
   bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
@@ -27,26 +27,26 @@ struct HistoryFacts {
 
 struct Checker::Walked {
   Table table{};
-  std::string prefix;  ///< the prefix of all its keys
+  std::string prefix;  ///< the prefix of all keys of the instance
   NamespaceNumber ns{};
   InstanceId id;
 
   bool has_head = false;         ///< the row of the head exists
-  std::optional<Instance> head;  ///< nullopt: it cannot be read
+  std::optional<Instance> head;  ///< nullopt: the head cannot be read
   bool has_input = false;
   bool has_data = false;
   bool has_found_data = false;
   bool has_failed_data = false;
-  bool is_data_in_history = false;   ///< it has ended, and its last history row has its data
+  bool is_data_in_history = false;   ///< an ended instance whose last history row has its data
   std::optional<std::string> input;  ///< JSON text; nullopt: the row is missing or cannot be read
   std::optional<std::string> data;   ///< JSON text; nullopt: the row is missing or cannot be read
   std::vector<bool> slots;           ///< which slots have a value
   uint32_t calls = 0;                ///< the number of rows of calls
-  std::vector<Call> read_calls;      ///< without results; fewer than `calls`: some are unreadable
-  std::optional<TimePoint> due;      ///< the first deadline or retry of its calls
+  std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
+  std::optional<TimePoint> due;      ///< the earliest deadline or retry of the calls
   std::optional<Part> plain;         ///< a part that is not sealed
 
-  std::optional<HistoryFacts> story;  ///< set if all rows of its history can be read
+  std::optional<HistoryFacts> story;  ///< set if all rows of the history can be read
 
   std::string key(Part part) const { return prefix + static_cast<char>(part); }
 };

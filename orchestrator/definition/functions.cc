@@ -10,7 +10,8 @@
 namespace millrace {
 namespace {
 
-/// The two types of Direktiv for services say by themselves whether the service is global.
+/// The types of a function. The last two are Direktiv's types, for services of the namespace and
+/// for global services.
 enum class Type {
   kService,
   kContainer,
@@ -20,15 +21,15 @@ enum class Type {
   kGlobalService,
 };
 
-/// Whether `part` is valid between the slashes of a path that stays within its folder.
+/// Whether `part` is valid between two slashes of a path, so that the path stays within its folder.
 bool is_part_of_path(std::string_view part) {
   return !part.empty() && part.size() <= 255 && part != "." && part != ".." &&
          std::all_of(part.begin(), part.end(), [](char c) { return c >= ' ' || c < 0; }) &&
          part.find('\x7f') == std::string_view::npos;
 }
 
-/// Whether `name` is a valid path of a file in the function's folder. `out` is excluded: the
-/// function writes the files that become variables there.
+/// Whether `name` is a valid path of a file in the function's folder. `out` is excluded: into that
+/// folder the function writes the files that become variables.
 bool is_file_name(std::string_view name) {
   constexpr size_t kLongest = 1024;
   if (name.size() > kLongest || name.substr(0, name.find('/')) == "out") return false;
@@ -41,7 +42,7 @@ bool is_file_name(std::string_view name) {
 }
 
 /// Whether the text is an image name such as `registry:5000/team/tool:1.2@sha256:…`: without white
-/// space, and not readable as an option of a command line.
+/// space, and without a first character that makes it an option of a command line.
 bool is_image(std::string_view text) {
   const auto is_letter_or_digit = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -74,8 +75,8 @@ FunctionFile read_file(StateFields& entry) {
 /// The paths of a function's files. They must be unique, and no file may be inside another one.
 class FileNames {
  public:
-  /// Adds a path. Returns an earlier path that is the same, one of its folders, or inside it; null:
-  /// there is no conflict.
+  /// Adds a path. Returns an earlier path that conflicts with `name`: the same path, a folder of
+  /// it, or a path inside it; null: no path conflicts.
   const std::string* add(const std::string& name) {
     for (size_t slash = name.find('/'); slash != std::string::npos;) {
       if (const std::string* const folder = find(name.substr(0, slash))) return folder;

@@ -42,7 +42,8 @@ std::string_view program_of(std::string_view text) {
   return text;
 }
 
-/// The event filter of an entry of `events`: its type, and its attributes as they are written.
+/// The event filter of an entry of `events`: the type, and the context attributes as they are
+/// written.
 struct Listening {
   std::string type;
   std::set<std::string> attributes;
@@ -62,7 +63,7 @@ Listening listening(const Node& entry) {
   return out;
 }
 
-/// A duration in its largest whole unit: `1s`, `1500ms`, `90m`.
+/// A duration as text, in the largest unit of which it is a whole number: `1s`, `1500ms`, `90m`.
 std::string short_text(double milliseconds) {
   constexpr std::pair<double, const char*> kUnits[] = {
       {3'600'000, "h"}, {60'000, "m"}, {1000, "s"}, {1, "ms"}};
@@ -74,7 +75,7 @@ std::string short_text(double milliseconds) {
   return fmt::format("{:.0f}ms", milliseconds);
 }
 
-/// The first waits between the attempts, as text: `, after waits of 1s, 2s, 4s`.
+/// The first few waits between the attempts of a policy, as text: `, after waits of 1s, 2s, 4s`.
 std::string waits_text(const RetryPolicy& policy) {
   if (policy.delay.is_zero()) return ", without waits";
   if (policy.delay.months > 0) {
@@ -191,7 +192,7 @@ class Linter {
     findings_.fact("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
   }
 
-  /// Warns about entries of a list of the document whose id no key of that kind names.
+  /// Warns about entries of the list `list` whose id no key of the kind `kind` names.
   void check_unused(std::string_view list, Kind kind, std::string_view doubt,
                     const std::string& mend) {
     std::set<std::string> used;
@@ -216,7 +217,8 @@ class Linter {
     if (type.types[0] == "switch") check_conditions(state, path);
   }
 
-  /// Finds alternatives that an earlier one hides: the first alternative that matches is chosen.
+  /// Finds entries that are hidden by an earlier entry: of the entries that match an event, the
+  /// first is chosen.
   void check_alternatives(const std::vector<Node>& entries, const std::string& path) {
     std::vector<Listening> before;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -282,7 +284,7 @@ class Linter {
   }
 
   /// Whether the condition is always true or always false; nullopt: it depends on the data. Reports
-  /// a constant condition that was probably not meant as one.
+  /// a condition that is probably constant by mistake.
   std::optional<bool> truth_of(const Node& condition, const std::string& path) {
     const auto value = Template::query(to_json(condition));
     if (!value) return std::nullopt;
@@ -312,7 +314,7 @@ class Linter {
   // One key, at any place.
 
   void note_attempts(const Place& place) {
-    Findings none;  // the loader has reported them
+    Findings none;  // the loader has reported these findings
     const auto written = read_retries(place.member, place.path, none);
     if (!written || none.has_errors()) return;
     const bool counts_after_first = written->vocabulary == Vocabulary::kDirektiv;
@@ -344,7 +346,8 @@ class Linter {
     }
   }
 
-  /// Reports a number without a unit. It means milliseconds; its author may have meant seconds.
+  /// Reports a duration that is a number without a unit: the number means milliseconds, but the
+  /// author may have meant seconds.
   void report_unit(const Node& value, const std::string& path,
                    const std::optional<UnitAdvice>& advice) {
     if (!advice) return;
@@ -360,8 +363,8 @@ class Linter {
   const LintContext& context_;
 };
 
-/// The document without the scalars at these paths: a key is removed with its value, and an item
-/// becomes null, so that the indexes of the other items stay the same.
+/// A copy of the document without the scalars at `paths`: a key is removed with its scalar, and an
+/// item of a list becomes null, so that the other items keep their indexes.
 Node without_scalars(const Node& node, const std::set<std::string>& paths,
                      const std::string& path) {
   Node out = node;
@@ -383,9 +386,9 @@ Node without_scalars(const Node& node, const std::set<std::string>& paths,
   return out;
 }
 
-/// Adds the lint findings of a definition with errors, at places without an error. A refused value
-/// must not cause a finding, neither by its text nor by its absence. So a finding counts only if it
-/// is the same with the refused values and without them.
+/// Adds the lint findings of a definition with errors, at places that have no finding yet. A value
+/// with an error must not cause a finding, neither by its text nor by its absence. So a finding is
+/// added only if lint finds it both with these values and without them.
 void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
   context.loads = false;
   std::set<std::string> reported;

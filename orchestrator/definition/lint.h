@@ -15,22 +15,23 @@
 
 namespace millrace {
 
-/// Facts for lint that are not in the definition. An absent field means that the fact is unknown.
+/// Facts for lint that are not in the definition. A field without a value means that lint does not
+/// know the fact.
 struct LintContext {
   /// The time from which the next ticks of schedules are computed.
   std::optional<TimePoint> now = std::nullopt;
   /// Whether the settings of the workflow's namespace name a service.
   NamesService names_service = nullptr;
-  /// Whether the loader found no error. If it found one, lint skips the checks whose findings may
-  /// only follow from a misspelt name elsewhere (an unreachable state, an unused function).
+  /// Whether the loader found no error. Otherwise lint skips checks such as those for unreachable
+  /// states and unused functions, because a misspelt name elsewhere may cause the finding.
   bool loads = true;
 };
 
 /// Adds the findings for a document. Codes: `lint.…`.
 void lint(const Node& document, Findings& findings, const LintContext& context = {});
 
-/// Calls load_workflow() and lint(). If there are errors, lint reports findings at other places
-/// only.
+/// Calls load_workflow() and lint(). If the loader reports errors, lint reports findings only at
+/// places where the loader reports none.
 Loaded load_and_lint(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr, const LintContext& context = {});
 

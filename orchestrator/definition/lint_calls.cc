@@ -27,8 +27,8 @@ bool is_bounded(const Node& document) {
   return false;
 }
 
-/// Finds a singular workflow that calls itself and waits: the second instance cannot start while
-/// the first one waits.
+/// Finds a singular workflow that calls itself and waits for the result: no second instance can
+/// start while the first instance waits.
 void check_calls_of_itself(const Node& document, Findings& findings) {
   if (text_of(document, "singular") != "true") return;
   for (const ActionSite& site : actions_of(document)) {

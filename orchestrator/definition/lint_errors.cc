@@ -28,7 +28,8 @@ constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
 /// Whether `wide` matches every code that `narrow` matches. Only a `*` of `wide` covers a `*` of
 /// `narrow`.
 bool covers(std::string_view wide, std::string_view narrow) {
-  std::vector<bool> row(narrow.size() + 1, false);  // whether wide so far covers narrow up to here
+  // row[i]: whether the characters of `wide` so far cover the first i characters of `narrow`.
+  std::vector<bool> row(narrow.size() + 1, false);
   row[0] = true;
   for (const char w : wide) {
     std::vector<bool> next(narrow.size() + 1, false);
@@ -62,7 +63,7 @@ bool has_jq(const Node& node) {
 
 /// A set of error codes that can be raised.
 struct Raised {
-  bool any = false;  ///< any other code, too: functions and subflows choose their codes
+  bool any = false;  ///< also any other code, because functions and subflows choose their codes
   std::set<std::string, std::less<>> codes;
 
   void add(std::initializer_list<std::string_view> more) {
@@ -73,7 +74,8 @@ struct Raised {
   }
 };
 
-/// The codes as text: `direktiv.stateTimeout and millrace.limits.data`, or `no error`.
+/// The codes of the set as text: `direktiv.stateTimeout and millrace.limits.data`; an empty set is
+/// `no error`.
 std::string list_of(const Raised& raised) {
   if (raised.codes.empty()) return "no error";
   std::string names;
@@ -96,7 +98,7 @@ void add_jq(Raised& raised) {
   raised.add({"direktiv.jq.badCommand", kTaskTimeout, "millrace.jq.memory"});
 }
 
-/// Adds the errors that the work of a state of that type can raise, except for jq in its keys.
+/// Adds the errors that a state of the type `type` can raise, except for errors of its jq programs.
 void add_work(std::string_view type, Raised& raised) {
   if (type == "consumeEvent" || type == "eventAnd" || type == "eventXor" || type == "getter") {
     raised.add({"direktiv.jq.notObject", "millrace.limits.data"});
@@ -212,7 +214,7 @@ class ErrorLinter {
     if (!has_characters_of_codes(error.text, "*?")) {
       findings_.warning("lint.catch_never", path, error.at,
                         fmt::format("this entry catches nothing: an error code has letters, "
-                                    "digits, `.`, `-` and `_` only, and {} has others",
+                                    "digits, `.`, `-` and `_` only, and {} has other characters",
                                     in_quotes(error.text)),
                         "write a code; `*` in it stands for any run of such characters, `?` for "
                         "one");
@@ -244,9 +246,9 @@ class ErrorLinter {
 
   // The clean-up after a failure.
 
-  /// Warns about an `on_failure` without `when`: as in Zart it runs only after the timeout, though
-  /// its name says more. There is no warning if `when` is written, because then the author knows,
-  /// and none if no other failure is possible.
+  /// Warns about an `on_failure` without `when`: as in Zart it runs only after the timeout, and not
+  /// after other failures as its name suggests. There is no warning if `when` is written, because
+  /// then the author has chosen, or if no other failure is possible.
   void check_on_failure() {
     const Node* const node = value_of(document_, "on_failure");
     if (node == nullptr || value_of(*node, "when") != nullptr) return;
@@ -264,8 +266,9 @@ class ErrorLinter {
                     state, state));
   }
 
-  /// A failure other than the timeout, outside of the clean-up: `an error of a call in "charge"`.
-  /// Empty: every error that a state raises is caught, except for limits.
+  /// Describes a failure other than the timeout, in a state that `on_failure` does not lead to: `an
+  /// error of a call in "charge"`. Empty: `catch` catches every error that such states raise,
+  /// except for limits.
   std::string other_failure() const {
     const std::vector<Node>& states = items_of(document_, "states");
     const std::vector<bool> reached = reachable_from_start(document_, state_graph(document_));
@@ -292,13 +295,13 @@ class ErrorLinter {
 
   // Retry policies.
 
-  /// The errors and calls that a retry policy applies to.
+  /// What a retry policy applies to: errors, and the calls and states that raise them.
   struct Asked {
     Raised raised;
     std::vector<const std::vector<Node>*> catches = {};  ///< of each state that uses the policy
-    bool is_uncaught = false;  ///< in a state that uses it, no `catch` comes before the policy
-    bool has_outside = false;  ///< it applies to a call
-    bool has_subflow = false;  ///< it applies to a call of a subflow or an unknown function
+    bool is_uncaught = false;  ///< in a state that uses the policy, no `catch` comes before it
+    bool has_outside = false;  ///< the policy applies to a call
+    bool has_subflow = false;  ///< the policy applies to a call of a subflow or an unknown function
   };
 
   struct Shared {
@@ -362,7 +365,8 @@ class ErrorLinter {
     }
   }
 
-  /// Checks a pattern of `codes` (Direktiv's vocabulary). There `catch` comes before the policy.
+  /// Checks a pattern of `codes` (Direktiv's vocabulary). In that vocabulary `catch` comes before
+  /// the policy.
   void check_pattern(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     if (report_code(node, path, advice_on_code_pattern(node.text))) return;
@@ -439,7 +443,8 @@ class ErrorLinter {
     }
   }
 
-  /// Checks a code of `nonRetryableErrors` or `nonRetryableErrorTypes`; it is compared literally.
+  /// Checks an entry of `nonRetryableErrors` or `nonRetryableErrorTypes`, which is a code and not a
+  /// pattern.
   void check_never(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     const std::string& code = node.text;
@@ -450,7 +455,8 @@ class ErrorLinter {
                         "write one of these, or remove this entry");
       return;
     }
-    // A subflow may end with the error of its own call.
+    // A call of a subflow is excepted: the subflow may end with this error of a call that it made
+    // itself.
     const bool is_final =
         asked.has_outside && !asked.has_subflow &&
         (code == "millrace.timeout.scheduleToStart" || code == "millrace.timeout.scheduleToClose");
@@ -461,7 +467,7 @@ class ErrorLinter {
     }
   }
 
-  /// Reports the advice on an entry, if there is any; returns whether there was.
+  /// Reports the advice on an entry, if there is one; returns whether there is one.
   bool report_code(const Node& entry, const std::string& path,
                    const std::optional<CodeAdvice>& advice) {
     if (!advice) return false;

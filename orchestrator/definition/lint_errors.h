@@ -10,7 +10,7 @@ namespace millrace {
 
 /// Adds `lint.on_failure`, `lint.catch_hidden`, `lint.catch_never`, `lint.retry_hidden`,
 /// `lint.retry_never` and `lint.unknown_code`. If the definition does not load, the policies of
-/// functions are skipped, because their callers are unknown.
+/// functions are skipped, because the actions that call the functions are not known.
 void lint_errors(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -18,7 +18,7 @@ using Kind = KeyRule::Kind;
 /// not count: a type that is a URI may contain them.
 bool looks_like_pattern(std::string_view type) {
   if (type.starts_with('^') || type.ends_with('$')) return true;
-  if (type == ">" || type.ends_with(".>")) return true;  // NATS
+  if (type == ">" || type.ends_with(".>")) return true;  // a wildcard of NATS
   if (type.find('{') != std::string_view::npos && type.find('}') != std::string_view::npos) {
     return true;
   }
@@ -27,7 +27,7 @@ bool looks_like_pattern(std::string_view type) {
 }
 
 void check_types(const Node& document, Findings& findings) {
-  std::set<std::string_view> sent;  // the workflow generates these types, so they are literal
+  std::set<std::string_view> sent;  // the types of generated events: not meant as patterns
   walk(document, workflow_grammar(), "", [&](const Place& place) {
     if (place.rule.kind == Kind::kTemplate && place.rule.is("type")) {
       sent.insert(place.member.value.text);
@@ -53,7 +53,8 @@ void check_types(const Node& document, Findings& findings) {
   });
 }
 
-/// The value of the attribute in every event that matches the entry; nullopt: it may differ.
+/// The value that the attribute has in every event that matches the entry; nullopt: the value may
+/// differ.
 std::optional<std::string> fixed_value(const Node& entry, const std::string& attribute) {
   const Node* const nested = value_of(entry, "event");
   const Node& event = nested == nullptr ? entry : *nested;
@@ -71,8 +72,8 @@ std::optional<std::string> fixed_value(const Node& entry, const std::string& att
   return std::nullopt;
 }
 
-/// Finds correlated attributes that must have different values in two entries: a group has equal
-/// values, so such a group is never complete.
+/// Finds attributes of `correlate` that must have different values in two entries: a group needs
+/// equal values, so no group is ever complete.
 void check_correlate(const Node& document, Findings& findings) {
   const Node* const start = value_of(document, "start");
   if (start == nullptr) return;

@@ -1,4 +1,4 @@
-// The graph of a definition's states and transitions, for the lint checks that follow it.
+// The graph of a definition's states and transitions, for lint checks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace millrace {
 struct StateNode {
   std::string id;
   std::string type;
-  Position at;               ///< of the id
+  Position at;               ///< where its id is written
   std::vector<size_t> next;  ///< states that an exit or an entry of `catch` leads to
   bool may_end = false;      ///< an exit ends the instance, or the state type can fail
   bool waits = false;        ///< for events, time or a call

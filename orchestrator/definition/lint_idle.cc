@@ -36,7 +36,7 @@ class IdleLinter {
     check_start();
   }
 
-  /// The checks that depend on several places of the definition.
+  /// Runs the checks that depend on several places of the definition.
   void check_whole() {
     check_defaults();
     check_error_states();
@@ -61,8 +61,8 @@ class IdleLinter {
     }
   }
 
-  /// Finds a content type without an effect: a string is sent with any type, but any other value is
-  /// sent as JSON.
+  /// Finds a content type without an effect: only a string is sent with the content type; any other
+  /// value is sent as JSON.
   void check_content_type(const Node& node, const std::string& path, std::string_view value_key,
                           std::string_view type_key) {
     const Node* const value = value_of(node, value_key);
@@ -104,7 +104,8 @@ class IdleLinter {
     }
   }
 
-  /// Finds a `defaults` that no action uses: it applies only to actions without a retry policy.
+  /// Finds a `defaults` that no action uses: `defaults` applies only to actions without a retry
+  /// policy.
   void check_defaults() {
     const Node* const defaults = value_of(document_, "defaults");
     if (defaults == nullptr) return;
@@ -120,8 +121,8 @@ class IdleLinter {
                    "remove `defaults`");
   }
 
-  /// Finds Error states whose error the instance never ends with: the first error that is set
-  /// stays, and after `on_failure` one is set.
+  /// Finds Error states whose error is never the error that the instance ends with: the first error
+  /// that is set stays, and when `on_failure` is entered an error is already set.
   void check_error_states() {
     StateGraph graph = state_graph(document_);
     if (graph.states.size() != states_.size()) return;
@@ -133,7 +134,7 @@ class IdleLinter {
     };
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error") continue;
-      graph.states[i].next.clear();  // another error of the state may precede the one that it sets
+      graph.states[i].next.clear();  // `catch` may lead away before the state sets its error
       for (const Node& entry : items_of(states_[i], "catch")) {
         const auto to = number_of(entry, "transition");
         if (to != numbers.end()) graph.states[i].next.push_back(to->second);

@@ -1,5 +1,5 @@
-// Helpers that read a definition's document for the lint checks: a missing key reads as empty.
-// Private to orchestrator/definition/.
+// Helpers that read a definition's document for the lint checks: they return an empty value for a
+// missing key. Private to orchestrator/definition/.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace millrace {
 
-/// The maximum number of earlier entries of a list with which an entry is compared: a text of 1 MiB
+/// The maximum number of earlier entries of a list with which an entry is compared, because a list
 /// can have thousands of entries.
 inline constexpr size_t kComparedEntries = 100;
 
-/// The value of a key; null if the mapping does not have it.
+/// The value of a key; null if the mapping does not have the key.
 inline const Node* value_of(const Node& node, std::string_view key) {
   const Member* const member = node.find(key);
   return member == nullptr ? nullptr : &member->value;
@@ -54,10 +54,10 @@ struct ActionSite {
   const Node* state = nullptr;
   size_t state_index = 0;
   const Node* action = nullptr;
-  std::string path;                ///< of the action
-  const Node* function = nullptr;  ///< null: the definition does not have it
+  std::string path;                ///< the path of the action
+  const Node* function = nullptr;  ///< null: the definition has no such function
   std::string function_path;
-  bool is_async = false;  ///< no state waits for its result
+  bool is_async = false;  ///< no state waits for the result of the call
   bool is_any = false;    ///< in a parallel of mode `or`: no `catch` applies to its errors
 
   bool is_subflow() const { return function != nullptr && text_of(*function, "type") == "subflow"; }

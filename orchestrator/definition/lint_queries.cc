@@ -49,8 +49,8 @@ class QueryLinter {
   }
 
  private:
-  /// Records the keys that the definition gives to the data. A key can contain dots: an event's
-  /// data is under the event's type.
+  /// Records the keys that the definition adds to the data. A key can contain dots: an event's data
+  /// is under the event's type.
   void gather_keys(const Place& place) {
     const std::string& text = place.member.value.text;
     if (place.rule.kind == Kind::kEventType) {
@@ -68,7 +68,7 @@ class QueryLinter {
     }
   }
 
-  /// Records the keys that a transform gives to the data.
+  /// Records the keys that a transform adds to the data.
   void gather_made_keys(const Node& node, const std::string& path, const std::string& transform) {
     for (const Node& item : node.items) gather_made_keys(item, path, transform);
     for (const Member& member : node.members) {
@@ -89,7 +89,7 @@ class QueryLinter {
   /// The first part of a key with dots, which jq would read as the first key of a path.
   static std::string first_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
-  /// Whether another place of the definition gives the key to the data that a program at `path`
+  /// Whether another place of the definition adds the key to the data that a program at `path`
   /// reads. A transform does not read the keys that it constructs itself.
   bool is_made(const std::string& key, const std::string& path) const {
     const auto makers = makers_.find(key);
@@ -99,7 +99,8 @@ class QueryLinter {
     });
   }
 
-  /// Whether the program itself makes the key before the last `|` that precedes `at`.
+  /// Whether the program itself adds the key to its data before the last `|` in front of position
+  /// `at`.
   static bool is_made_before(const std::string& program, size_t at, const std::string& key) {
     const std::string text = without_literals(program).substr(0, at);
     size_t pipe = text.rfind('|');
@@ -173,8 +174,8 @@ class QueryLinter {
     }
   }
 
-  /// Checks the keys that a transform reads after an eventAnd. If several entries have one type,
-  /// their payloads are in an array.
+  /// Checks the keys that the transform of an eventAnd reads. If several entries have the same
+  /// type, the payloads of their events are in one array.
   void check_arrays(const Node& state, const std::string& path) {
     const Node* const transform = value_of(state, "transform");
     if (transform == nullptr) return;
@@ -203,7 +204,7 @@ class QueryLinter {
     }
   }
 
-  /// Checks a field whose bare text is a jq program.
+  /// Checks a key whose value is a jq program even without `jq(…)`.
   void check_query(const Place& place) {
     const Node& value = place.member.value;
     const auto query = Template::query(value.text);
@@ -285,8 +286,8 @@ class QueryLinter {
     }
   }
 
-  /// Whether the program reads the key as a path and did not make that path itself. It blanks each
-  /// place in `program`, so that a shorter key, with which this one begins, does not match there.
+  /// Whether the program reads the key as a path that it does not make itself. Blanks each such
+  /// place in `program`, so that a shorter key with the same beginning does not match there.
   static bool take_split_key(std::string& program, const std::string& key) {
     bool found = false;
     for (size_t at = find_split_key(program, key); at != std::string::npos;
@@ -363,10 +364,10 @@ class QueryLinter {
   const Node& document_;
   Findings& findings_;
   std::set<std::string, LongestFirst> keys_with_dots_;
-  /// The paths of the transforms that make a key of the data, by the key; "" means that something
-  /// other than a transform makes it.
+  /// For each key of the data, the paths of the transforms that make the key; "" means that
+  /// something other than a transform makes it.
   std::map<std::string, std::set<std::string>> makers_;
-  std::set<std::string> actions_of_foreach_;  ///< the paths of these actions
+  std::set<std::string> actions_of_foreach_;  ///< the paths of the actions of foreach states
 };
 
 }  // namespace

@@ -16,12 +16,12 @@ constexpr const char* kRetryNever = "lint.retry_never";
 
 /// Why a key has no effect, and what to write instead.
 struct IdleKey {
-  std::string why;  ///< empty: it has an effect
+  std::string why;  ///< empty: the key has an effect
   std::string mend;
 };
 
-/// Why the policy is the same without that key. `why` is empty if the key has an effect, or if it
-/// only states the default.
+/// Why the policy is the same without the key `key`. `why` is empty if the key has an effect, or if
+/// its value is the default.
 IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary vocabulary) {
   using Part = RetryKey::Part;
   if (key.part == Part::kAttempts) return {};

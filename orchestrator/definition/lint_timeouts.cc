@@ -22,23 +22,23 @@ constexpr const char* kTimeoutNever = "lint.timeout_never";
 constexpr const char* kWaitNever = "lint.wait_never";
 constexpr const char* kRetryHidden = "lint.retry_hidden";
 
-/// A timeout that can end another wait early.
+/// A timeout that can end a wait early, or expire before another timeout.
 struct Bound {
-  std::string name;  ///< its name in messages
+  std::string name;  ///< the name of the timeout in messages
   Span span;
-  bool comes_first = true;  ///< it wins if both expire at the same time
+  bool comes_first = true;  ///< it comes first if both expire at the same time
 };
 
-/// Whether a wait of that length can never end before the bound. The bound began at the same time
-/// or earlier.
+/// Whether a wait of the length `span` can never end before the bound expires, if the bound began
+/// at the same time as the wait or earlier.
 bool is_never(const Span& span, const Bound& bound) {
   const Duration least = at_least(span);
   const Duration most = at_most(bound.span);
   return bound.comes_first ? least >= most : least > most;
 }
 
-/// Whether a wait of that length can never end before the bound, if both begin at the same time.
-/// Then equal numbers of months have equal lengths.
+/// Whether a wait of the length `span` can never end before the bound expires, if both begin at the
+/// same time. Then equal numbers of months have equal lengths.
 bool is_never_from_one_moment(const Span& span, const Bound& bound) {
   if (span.months != bound.span.months) return is_never(span, bound);
   return bound.comes_first ? span.fixed >= bound.span.fixed : span.fixed > bound.span.fixed;
@@ -120,7 +120,7 @@ class TimeoutLinter {
     }
   }
 
-  /// Determines the states that an instance may enter after an interrupt, and after a failure.
+  /// Determines which states an instance may enter after an interrupt, and which after a failure.
   void read_ways() {
     behind_interrupt_.assign(states_.size(), !loads_);
     behind_failure_.assign(states_.size(), !loads_);
@@ -174,7 +174,7 @@ class TimeoutLinter {
     compare("timeouts.interrupt", bounds_.interrupt, bounds_.execution, true);
     compare("workflowRunTimeout", bounds_.run, bounds_.execution, true);
     compare("workflowRunTimeout", bounds_.run, bounds_.kill, true);
-    // Each run has its own `kill`.
+    // The timeout `kill` starts again with each run.
     const Node* const start = value_of(document_, "start");
     const bool has_one_run = find_retries(document_) == nullptr &&
                              (start == nullptr || text_of(*start, "type") != "scheduled");
@@ -204,8 +204,8 @@ class TimeoutLinter {
     return bounds;
   }
 
-  /// The timeouts of the workflow that can end a wait in that state, each set to win if both expire
-  /// at the same time.
+  /// The timeouts of the workflow that can end a wait in the state, each set to come first if it
+  /// expires at the same time as the wait ends.
   std::vector<Bound> first_bounds_of(size_t state) const {
     std::vector<Bound> bounds = bounds_of(state);
     for (Bound& bound : bounds) bound.comes_first = true;
@@ -246,14 +246,14 @@ class TimeoutLinter {
     }
   }
 
-  // The effect of a key of an action or a function in all calls that it may apply to.
+  // What is known of a key of an action or a function after all calls that the key may apply to.
 
   struct Shared {
     Position at;
-    const char* code = nullptr;  ///< of the finding, if the key has no effect in any call
+    const char* code = nullptr;  ///< the code of the finding, if the key has no effect in any call
     size_t used = 0;             ///< the number of calls that use the key
-    size_t never = 0;            ///< the number of these in which it has no effect
-    Doubt why;                   ///< the reason in the first of these
+    size_t never = 0;            ///< the number of calls that use the key without effect
+    Doubt why;                   ///< why the key has no effect in the first such call
     const char* hidden_code = nullptr;
     Doubt hidden;  ///< why no call uses the key
   };
@@ -296,7 +296,8 @@ class TimeoutLinter {
             .mend = "remove it here, or from an action"};
   }
 
-  /// Records the timeouts that this call does not use, because it has `nearer` ones or is `async`.
+  /// Records the timeouts `written` that the call does not use, because the timeouts `nearer`
+  /// replace them or the call is `async`.
   void add_hidden(const ActionSite& site, const Node& node, const std::string& path,
                   const WrittenTimeouts& written, const WrittenTimeouts& nearer) {
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
@@ -325,7 +326,7 @@ class TimeoutLinter {
         shared(is_own ? site.path : site.function_path, *node.find(key.name), kTimeoutNever);
     ++one.used;
     const Span& span = all.policy[kind]->span;
-    if (span.is_zero()) return;  // it was not read
+    if (span.is_zero()) return;  // its text could not be read
     Doubt doubt;
     if (kind == TimeoutKind::kScheduleToStart && site.is_subflow()) {
       doubt = {.why = "this has no effect: a subflow starts at once", .mend = "remove it"};
@@ -353,7 +354,7 @@ class TimeoutLinter {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  /// Adds the timeouts that end the state, the run or the instance.
+  /// Adds the timeouts of the state, the run and the instance around the call.
   void add_around(const ActionSite& site, std::vector<Bound>& bounds) const {
     if (const auto timeout = span_at(value_of(*site.state, "timeout"))) {
       bounds.push_back({"the state's `timeout`", *timeout});
@@ -399,8 +400,8 @@ class TimeoutLinter {
     add(function, site.function_path, own == nullptr && state == nullptr);
   }
 
-  /// Checks that the first wait of a policy can end before all bounds. Reports a finding at once,
-  /// or records it in `shared` if that is given.
+  /// Checks that the first wait of a policy can end before all bounds. Records the finding in
+  /// `shared`; if `shared` is null, reports it at once.
   void check_wait(const Member& member, const std::string& path, const std::vector<Bound>& bounds,
                   Shared* shared) {
     Findings none;

@@ -1,6 +1,6 @@
-// Lint checks that compare times: a timeout, a delay or a wait before an attempt that cannot end,
-// because another timeout always expires first. lint_retries.h compares keys within one retry
-// policy. Private to orchestrator/definition/. Pure.
+// Lint checks that compare times: they find a timeout, a delay or a wait before an attempt that
+// never ends, because another timeout always expires first. lint_retries.h compares keys within one
+// retry policy. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"
@@ -9,7 +9,7 @@
 namespace millrace {
 
 /// Adds `lint.timeout_never`, `lint.wait_never` and `lint.retry_hidden`. If the definition does not
-/// load, findings that depend on other places are left out.
+/// load, checks that depend on other places of the definition are skipped.
 void lint_timeouts(const Node& document, bool loads, Findings& findings);
 
 }  // namespace millrace

@@ -72,9 +72,9 @@ class Loader {
       if (number >= errors.size()) {
         context_.findings.warning("jq.unchecked", program.path, program.at,
                                   fmt::format("{} programs from here on were not checked, because "
-                                              "too many programs before have errors",
+                                              "too many programs before them have errors",
                                               texts.size() - number),
-                                  "correct those first");
+                                  "correct the programs with errors first");
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {
@@ -84,8 +84,8 @@ class Loader {
   }
 
  private:
-  /// The error of each program, if any. It stops after enough programs with errors; then the result
-  /// is shorter than `programs`.
+  /// Returns the error of each program, or nullopt if it is valid. Checking stops after
+  /// kEnoughWrongPrograms errors; then the result may be shorter than `programs`.
   static std::vector<std::optional<Error>> errors_in(std::span<const std::string> programs,
                                                      const ProgramCheck& check) {
     std::vector<std::optional<Error>> errors;
@@ -132,7 +132,7 @@ class Loader {
     }
   }
 
-  /// Reads `on_failure`: the id of a state, or a mapping with the state and `when` it runs.
+  /// Reads `on_failure`: the id of a state, or a mapping with the keys `state` and `when`.
   void read_on_failure(Fields& fields, WorkflowTimeouts& timeouts) {
     const Node* const node = fields.node("on_failure");
     if (node == nullptr || node->kind != Node::Kind::kMapping) {
@@ -156,8 +156,8 @@ class Loader {
                                                   {"direktiv", Vocabulary::kDirektiv}});
   }
 
-  /// Refuses a policy with zero attempts at a place without an action: zero attempts skip an
-  /// action.
+  /// Refuses a policy with zero attempts at a place that has no action: zero attempts mean that an
+  /// action is skipped.
   static void refuse_skipping(Fields& fields, const std::optional<RetryPolicy>& retries) {
     if (!retries || retries->attempts != 0U) return;
     fields.report(
@@ -213,7 +213,7 @@ class Loader {
     });
     common.retries = read_retries(fields);
     if (type == nullptr) {
-      // The other fields of an unknown type are unknown, so none of them is reported.
+      // Which other keys a state of an unknown type has is not known, so none of them is reported.
       state.exit("transform", "transition");
       fields.pass_over();
       return nullptr;
@@ -248,7 +248,8 @@ class Loader {
     return nullptr;
   }
 
-  /// Refuses the keys of an exit in a switch or eventXor: there each entry has its own exit.
+  /// Refuses the keys of an exit in the mapping of a switch or eventXor state, where each entry has
+  /// its own exit.
   static void refuse_own_exits(Fields& fields, const StateType& type) {
     const bool is_switch = type.name == "switch";
     for (const auto& [key, proper] : {std::pair("transform", "defaultTransform"),

@@ -1,7 +1,7 @@
 // The loader: turns the text of a definition (YAML or JSON) into a Workflow, or reports all its
-// errors in one pass. It is strict: a key that the grammar does not have is an error. The file of a
-// state type in states/ reads the fields of that type. Pure; the caller's ProgramCheck checks jq
-// programs that the fast lane does not accept.
+// errors in one pass. It is strict: a key that the grammar does not have is an error. The keys of a
+// state type are read by the file of that type in states/. Pure; the caller's ProgramCheck checks
+// jq programs that the fast lane does not accept.
 #pragma once
 
 #include <functional>
@@ -33,12 +33,12 @@ struct Loaded {
 };
 
 /// Loads a definition. `check` receives up to 200 programs at a time. After 20 programs with errors
-/// the others are not checked, and a warning `jq.unchecked` reports that. Both checks may be empty
-/// for a text from the store, whose programs and schemas were checked before.
+/// the others are not checked, and a warning `jq.unchecked` reports that. Both checks may be null
+/// for a text from the store, because its programs and schemas were checked before it was stored.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 
-/// Loads a definition that was parsed already. `findings` are those of the parser.
+/// Loads a definition that was parsed already. `findings` are the findings of the parser.
 Loaded load_workflow(const Node& document, Findings findings, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 

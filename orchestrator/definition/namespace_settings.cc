@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array kSettings = {"services", "paused", "defaults", "lifecycle", "webhooks"};
 
-/// Stevora's defaults with more attempts and longer waits: a receiver may be unavailable for a day.
+/// The default retry policy of webhooks: Stevora's default with more attempts and longer waits,
+/// because a receiver may be unavailable for a day.
 constexpr std::string_view kWebhookRetries =
     R"({"maxAttempts": 20, "backoffMs": 1000, "backoffMultiplier": 3, "maxBackoffMs": 7200000})";
 

@@ -27,10 +27,10 @@ struct WebhookSetting {
 
 /// A service that functions can name.
 struct ServiceSetting {
-  /// How it is reached: over HTTP, as a NATS service, by workers; nullopt: by the workers of its
-  /// default_queue().
+  /// How the service is reached: over HTTP, as a NATS service, or by workers; nullopt: by workers
+  /// of the queue default_queue().
   std::optional<TaskTarget> target;
-  ServicePolicy policy;  ///< for its calls, unless the function or action has its own
+  ServicePolicy policy;  ///< for its calls; a function or an action may have its own policy
 };
 
 struct NamespaceSettings {
@@ -38,8 +38,8 @@ struct NamespaceSettings {
   /// Paused services: their calls wait.
   std::set<std::string, std::less<>> paused;
 
-  /// The retry policy of actions that have none by themselves, their state, their function, their
-  /// workflow or their service.
+  /// The retry policy of actions for which no policy is set: not by the action itself, its state,
+  /// its function, its workflow or its service.
   std::optional<RetryPolicy> default_retries;
 
   /// Whether lifecycle events are published to NATS.
@@ -52,9 +52,9 @@ struct NamespaceSettings {
 
 /// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
 /// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
-/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?,
-/// "retries"?: a policy}]}`. A missing key has the same effect as no settings. Error
-/// `settings.invalid` names the place and what to write there.
+/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
+/// a policy}]}`. A missing key means that this setting is not set. Error `settings.invalid` has the
+/// place in the settings, and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Parses settings from their stored text; an empty text means no settings. Errors: those of

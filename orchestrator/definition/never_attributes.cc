@@ -40,7 +40,7 @@ std::string why_never_equal(const std::string& name, const std::string& text) {
 std::string why_never_matches(const std::string& name, const std::string& text) {
   const auto pattern = Pattern::compile(text);
   const auto regex = parse_ecmascript(text);
-  if (!pattern || !regex) return "";  // it contains jq
+  if (!pattern || !regex) return "";  // the pattern contains jq
   if (never_matches(regex->root)) return "the pattern matches no text at all";
   if (name == "specversion" && !(*pattern)->matches("1.0")) {
     return "the specversion of every event is 1.0";

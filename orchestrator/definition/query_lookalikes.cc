@@ -18,8 +18,8 @@ bool is_shown(const Lookalike& one) {
   return !one.query.empty() && one.query.size() <= kMostOfText;
 }
 
-/// The first place of `what`, from `from` on, without a backslash before it. A backslash makes the
-/// character part of a pattern.
+/// The first place of `what` from `from` on that has no backslash before it: after a backslash,
+/// `what` is part of a pattern.
 size_t find_unescaped(std::string_view text, std::string_view what, size_t from = 0) {
   size_t at = text.find(what, from);
   while (at != std::string_view::npos && at > 0 && text[at - 1] == '\\') {
@@ -44,7 +44,7 @@ std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const 
   const std::string_view inside = trimmed(text.substr(begin, end - begin));
   const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
   if (!is_path_begin(inside) && !is_bare) return std::nullopt;
-  // If it contains a bracket, that bracket may not be the placeholder's end.
+  // If the inside has another bracket, the bracket found may not be the placeholder's end.
   const bool is_whole =
       end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
   const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;
@@ -53,7 +53,7 @@ std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const 
 }
 
 /// The first placeholder of another language: `${ .order }`, `{{ .order }}`, `$(.order)`. With
-/// `bare` also one with a name without a dot.
+/// `bare` also a placeholder whose name has no dot, such as `${order}`.
 std::optional<Lookalike> find_placeholder(std::string_view text, bool bare) {
   for (const Brackets& brackets : {Brackets{"{{", "}}"}, {"${", "}"}, {"$(", ")"}}) {
     for (size_t at = find_unescaped(text, brackets.open); at != std::string_view::npos;

@@ -19,7 +19,7 @@ bool has_tasks(const Instance& instance) {
   return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
 }
 
-/// Zart's cancel: running tasks may finish, and nothing else is scheduled.
+/// Cancels an instance as Zart does: its running tasks may finish, and no other task is started.
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;
@@ -70,8 +70,8 @@ void apply(StepContext& step, const Pause&) {
   step.result.changed = true;
 }
 
-/// Timeouts of the state and its calls restart. A delay, and the wait for another attempt, keep
-/// their end.
+/// The timeouts of the state and its calls restart. A delay, and the wait for another attempt, end
+/// at the time that was set before the pause.
 void apply(StepContext& step, const Resume&) {
   Instance& instance = step.instance;
   if (!instance.paused) return;
@@ -135,7 +135,7 @@ void apply(StepContext& step, const Rerun& rerun) {
 void apply(StepContext& step, const Abandon& abandon) {
   step.record_error(HistoryKind::kRaised, abandon.error);
   note_failure(step);
-  step.instance.failing = true;  // no other run, and no `on_failure`
+  step.instance.failing = true;  // then no other run starts, and `on_failure` is not entered
   fail(step, abandon.error);
 }
 

@@ -1,5 +1,5 @@
-// Control: the operations of an operator on an instance: cancel, pause, resume, start a new run
-// after its end, abandon. Private to the engine.
+// Control: the operations of an operator on an instance: cancel, pause, resume, abandon, and start
+// a new run of an ended instance. Private to the engine.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
 /// Keeps the data as it was before the state changed it: if the state's transform fails, the next
-/// attempt, automatic or manual, starts with it.
+/// attempt, automatic or manual, starts with this data.
 void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {
   if (visit.has_changed_data() && instance.phase == Phase::kLeaving) instance.found_data = data;
 }
@@ -127,7 +127,7 @@ void enter(StepContext& step, Visit& visit) {
   keep_found(instance, visit, data);
 }
 
-/// The timeout of the evaluations of one state; none: the default of all workflows.
+/// The timeout of the evaluations of one state; nullopt: the default of the server.
 std::optional<Duration> task_timeout(const StepContext& step) {
   const OwnPolicy own = read_own_policy(step.instance.own_policy);
   const auto& span = own.task ? own.task : step.workflow.timeouts.task;
@@ -176,8 +176,8 @@ bool leads_to_error_state(const Workflow& workflow, const Catch& entry) {
   return entry.transition && workflow.states[*entry.transition]->common().type == "error";
 }
 
-/// Restores the instance as if the state had not been entered, and waits until the next attempt is
-/// due.
+/// Restores the instance as if the state had not been entered, and makes it wait until the next
+/// attempt is due.
 void wait_for_retry(StepContext& step, TimePoint at) {
   Instance& instance = step.instance;
   if (instance.found_data) instance.data = *std::exchange(instance.found_data, std::nullopt);
@@ -201,7 +201,7 @@ void exceed_transitions(StepContext& step, StateIndex next) {
   fail(step, error);
 }
 
-/// Returns the result to the caller, if the instance has one.
+/// Returns the result to the caller of the instance; does nothing if the instance has no caller.
 void return_result(StepContext& step) {
   const Instance& instance = step.instance;
   if (!instance.caller) return;
@@ -240,9 +240,10 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
   const uint32_t begin = instance.transitions;
   do {
     if (instance.phase != Phase::kEntering && instance.phase != Phase::kLeaving) {
-      // An event that came in time may bring the instance here after a deadline of the instance has
-      // passed: then no call is handed out. A wait for events may still get an event that came in
-      // time.
+      // An event that came in time may have brought the instance into this state after a deadline
+      // of the instance has passed: then the deadline fires before a call is handed out. While the
+      // instance listens for events the deadline does not fire here, because another event may have
+      // come in time.
       const bool rests = instance.phase == Phase::kWaiting && instance.listeners.empty();
       if (!rests || !fire_overdue(step)) return;
       continue;
@@ -265,7 +266,8 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
 
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   Instance& instance = step.instance;
-  // A visit that parks is repeated from its beginning, and makes its records again.
+  // A visit that waits for an evaluation is repeated from its beginning, and makes its records
+  // again.
   if (std::holds_alternative<Park>(outcome)) visit.take_history();
   take_notes(step, visit);
   if (const auto* out = std::get_if<Leave>(&outcome)) {

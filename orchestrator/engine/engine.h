@@ -26,7 +26,7 @@ namespace millrace {
 /// later; an instance that exceeds its limit fails with `millrace.limits.transitions`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
-  uint32_t transitions_per_instance = 100'000;  ///< for each run
+  uint32_t transitions_per_instance = 100'000;  ///< limit of each run
   /// Total bytes of variables that a step sets; a step that reaches this is unfinished.
   size_t variable_bytes_per_step = size_t{16} << 20;
 };
@@ -41,8 +41,8 @@ struct StepResult {
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it
 /// as far as it can go at `now`. Precondition: the instance fits the workflow (fit.h). Errors of
-/// the workflow are part of the result; the step itself cannot fail. `lookup` is read only during
-/// the call.
+/// the workflow are part of the result; the step itself cannot fail. `lookup` is used during this
+/// call and not after it.
 StepResult step(const Workflow& workflow, Instance& instance, const Stimulus& stimulus,
                 TimePoint now, const Lookup& lookup, const EngineLimits& limits = {});
 

@@ -1,6 +1,7 @@
 // Fit: checks that an instance read from the store can be stepped. The engine and the states rely
 // on properties that hold for every instance that they have stepped, and do not check them again.
-// They are checked here once, where a stored instance meets its definition. Pure.
+// check_fit() checks these properties once, when a stored instance is loaded with its definition.
+// Pure.
 #pragma once
 
 #include "base/result.h"

@@ -24,7 +24,7 @@ void arm_execution(Instance& instance, const Workflow& workflow) {
   if (deadline) instance.timers.push_back({TimerKind::kExecution, *deadline});
 }
 
-/// Removes all timers except those of that kind.
+/// Removes all timers except timers of the kind `kind`.
 void keep_timers(Instance& instance, TimerKind kind) {
   const auto ends = [&](const Timer& timer) { return timer.kind != kind; };
   std::erase_if(instance.timers, ends);
@@ -45,7 +45,7 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
   instance.own_policy = origin.own_policy;
   instance.listen_from = position;
   instance.input = input.is_object() ? std::move(input) : Json{{"input", std::move(input)}};
-  instance.input.text();  // the text is made once and shared with the data
+  instance.input.text();  // make the text now, so that the data shares it
   instance.data = instance.input;
   arm_run(instance, workflow, now);
   arm_execution(instance, workflow);
@@ -58,7 +58,7 @@ StateIndex failed_state_of(const Workflow& workflow, const Instance& instance) {
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
     return state->common().id == instance.failed_state;
   });
-  // Earlier releases did not record the state if an error state had set the error.
+  // Earlier releases did not record the failed state if an error state had set the error.
   if (found == states.end()) return instance.state;
   return static_cast<StateIndex>(found - states.begin());
 }

@@ -19,13 +19,14 @@ struct StepContext;
 
 /// Properties that a start may give an instance besides its input.
 struct Origin {
-  std::string own_policy = {};                             ///< own_policy.h
-  std::optional<TimePoint> execution_from = std::nullopt;  ///< none: from now
+  std::string own_policy = {};  ///< JSON, see language/own_policy.h
+  /// The time from which the execution timeout counts; nullopt: from now.
+  std::optional<TimePoint> execution_from = std::nullopt;
 };
 
 /// Makes an instance that has not yet entered its first state; Proceed starts it. `input` is an
-/// object (the data); other JSON becomes {"input": …}. `position` is the kept-event number from
-/// which it listens.
+/// object (the data); other JSON becomes {"input": …}. `position` is the number of a kept event:
+/// the instance listens to the events after it.
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});
@@ -33,34 +34,35 @@ Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
 /// The state in which a manual retry of a failed instance starts.
 StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);
 
-/// The deadline of the instance's execution, unless the timeout is restarted; none: the execution
-/// has no timeout.
+/// The deadline of the instance's execution, unless the timeout is restarted; nullopt: the
+/// execution has no timeout.
 std::optional<TimePoint> execution_deadline(const Workflow& workflow, const Instance& instance);
 
 /// The timers of the run and of the execution at the start of a run that started at `began`, by the
-/// workflow and by the instance's own policy. Some of them may have fired since.
+/// workflow and by the instance's own policy. Some of these timers may have fired since.
 std::vector<Timer> timers_of_run(const Workflow& workflow, const Instance& instance,
                                  TimePoint began);
 
-// For use within a step.
+// Functions for use within a step.
 
-/// Starts a run in that state, with the instance's current data.
+/// Starts a run in the state `at`, with the instance's current data.
 void begin_run_at(StepContext& step, StateIndex at);
 
-/// Starts the next run, with the input of the instance, when the wait for it is over.
+/// Starts the next run, with the input of the instance; to be called when the wait for that run is
+/// over.
 void begin_next_run(StepContext& step);
 
 /// Whether the run that just failed with instance.error is followed by another run of the same
-/// execution (Temporal's `retries` of the workflow). If so, the instance waits for it.
+/// execution (Temporal's `retries` of the workflow). If so, makes the instance wait for that run.
 bool awaits_next_run(StepContext& step);
 
 /// Sends a failed instance to the state `on_failure` (Zart's vocabulary): once, and without the
 /// workflow's timeouts except `kill`. The instance ends as failed in any case.
 void go_through_on_failure(StepContext& step, const Error& error);
 
-/// Starts a new run of an ended instance in the state `at`. `how` is for the history. The
-/// instance's caller got the result at the first end and gets no other; the workflow's `retries`
-/// are counted from this run.
+/// Starts a new run of an ended instance in the state `at`. `how` is written into the history. The
+/// instance's caller got a result at the first end and gets no other; the workflow's `retries` are
+/// counted from this run.
 void revive(StepContext& step, std::string_view how, StateIndex at);
 
 /// Records where a manual retry would start: the state that failed, and the data with which it was

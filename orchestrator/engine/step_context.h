@@ -31,13 +31,13 @@ struct StepContext {
   const EngineLimits& limits;
 
   StepResult result = {};
-  bool cancels_at_once = true;  ///< also stop the tasks of children that the step cancels
+  bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
   size_t variable_bytes = 0;    ///< bytes of variables that the step has set so far
 
   /// The current state of the instance.
   const State& state() const;
-  /// Makes a visit of the current state. `results` are the results of the evaluations that it asked
-  /// for.
+  /// Makes a visit of the current state. `results` are the results of the evaluations that the
+  /// visit has requested.
   Visit visit(std::span<const EvaluationResult> results = {});
 
   /// Adds a record of the current state to the history.
@@ -55,12 +55,12 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results = {});
 /// Adds the effects and records of a visit to the result, then applies its outcome.
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome);
 
-/// Raises an error in the current state. Its retry policy may enter the state again, before a
-/// `catch` is searched or because none matches. Otherwise the first matching `catch` decides, and
-/// without one the instance fails.
+/// Raises an error in the current state. If the state's retry policy allows another attempt, the
+/// state is entered again; in Direktiv's vocabulary only if no `catch` matches the error. Otherwise
+/// the first matching `catch` is followed, and without a match the instance fails.
 void raise(StepContext& step, Error error, Retries retries = Retries::kYes);
 
-/// Goes to that state, at its first attempt; none: the instance ends.
+/// Goes to the state `next`, at its first attempt; nullopt: the instance ends.
 void go_to(StepContext& step, std::optional<StateIndex> next);
 
 /// Starts the current state, at the current attempt. Its timeout counts from now and includes the
@@ -70,11 +70,11 @@ void begin_state(Instance& instance, const StateCommon& common, TimePoint now);
 /// Makes the instance wait until the next attempt of the state, or the next run, is due.
 void wait_for_attempt(StepContext& step, TimePoint at);
 
-/// Ends the instance with `status`, and with that error unless it already has one.
+/// Ends the instance with `status`, and with `error` unless the instance already has an error.
 void fail(StepContext& step, const Error& error, InstanceStatus status = InstanceStatus::kFailed,
           Retries retries = Retries::kYes);
 
-/// Ends the instance with `status`, and with instance.error if it has one. A failed instance may
+/// Ends the instance with `status`, and with instance.error if that is set. A failed instance may
 /// get another run, or enter the state `on_failure`, instead.
 void end(StepContext& step, InstanceStatus status, Retries retries = Retries::kYes);
 

@@ -25,11 +25,12 @@ namespace millrace {
 
 // Continuation.
 
-/// Continues an instance in a passing phase: a new instance, one that reached the limit of a step,
-/// or one that a restart found in that phase. No effect while the instance waits.
+/// Continues an instance that is in a transient phase: a new instance, one that reached the limit
+/// of a step, or one that a restart of the server found in such a phase. No effect while the
+/// instance waits.
 struct Proceed {};
-/// The results of an Evaluate effect. Ignored unless the instance waits for them at that step
-/// number.
+/// The results of an Evaluate effect. Ignored unless the instance waits for the results of the step
+/// with the number `step`.
 struct EvaluationDone {
   uint64_t step = 0;
   std::span<const EvaluationResult> results;
@@ -40,8 +41,8 @@ struct EvaluationDone {
 /// An event that matches some of the instance's listeners.
 struct Matched {
   const Event* event = nullptr;
-  std::vector<size_t> entries;  ///< entries of the listeners; ascending
-  uint64_t position = 0;        ///< number of the last kept event: the instance listens from there
+  std::vector<size_t> entries;  ///< the entries of the matching listeners; ascending
+  uint64_t position = 0;  ///< number of a kept event: the instance then listens to events after it
 };
 /// A due timer. Ignored unless the instance has a timer of that kind and deadline.
 struct Fired {
@@ -60,7 +61,7 @@ struct Returned {
   Caller call;
   CallResult result;
   bool sealed = false;  ///< the instance holds secret data from now on
-  /// For a failure: the Retry-After of the function's service.
+  /// If the call failed: the Retry-After that the service of the function sent.
   std::optional<Duration> retry_after = {};
 };
 /// A worker started the call.
@@ -87,15 +88,15 @@ struct Cancel {
 };
 /// Pauses the instance: it starts nothing new, but events and results are still accepted.
 struct Pause {};
-/// Resumes a paused instance and restarts the timeouts of the current step.
+/// Resumes a paused instance and restarts the timeouts of the current state and its calls.
 struct Resume {};
-/// Paused services were resumed: State::services_resumed.
+/// Some paused services were resumed; State::services_resumed handles the stimulus.
 struct ServicesResumed {
-  const ServiceNames* names = nullptr;  ///< null: all
+  const ServiceNames* names = nullptr;  ///< the resumed services; null: all services
 };
 
-/// Fails an instance of which the process died repeatedly. Its states cannot catch or retry the
-/// error.
+/// Fails an instance whose steps made the process die repeatedly. The states of the instance cannot
+/// catch or retry the error.
 struct Abandon {
   Error error;
 };
@@ -104,15 +105,16 @@ struct Abandon {
 
 /// Starts the failed state again, with the data with which it was entered.
 struct Retry {
-  std::optional<LazyJson> data;  ///< if it has no failed_data; none: its data at the end
-  bool extend = false;           ///< restart the execution timeout
-  bool paused = false;           ///< its workflow is paused: the run starts after a Resume
+  /// The data to start with if the instance has no failed_data; nullopt: its current data.
+  std::optional<LazyJson> data;
+  bool extend = false;  ///< restart the execution timeout
+  bool paused = false;  ///< the workflow is paused: the run starts after a Resume
 };
 /// Starts a new run from the start of the workflow.
 struct Restart {
   bool paused = false;  ///< as in Retry
 };
-/// Starts a new run in that state with that data.
+/// Starts a new run in the state `state` with the data `data`.
 struct Rerun {
   StateIndex state = 0;
   LazyJson data;

@@ -23,7 +23,7 @@ bool waits_for_calls(const Instance& instance) {
 }
 
 /// The earliest passed timeout of the state or of the instance, if there is one. At equal deadlines
-/// the execution's comes first.
+/// the execution timer comes first.
 std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
   std::optional<Timer> first;
   const auto rank = [](const Timer& timer) {
@@ -109,7 +109,7 @@ void fire(StepContext& step, const Timer& timer) {
     case TimerKind::kRetry:
       if (instance.awaits_run) return begin_next_run(step);
       if (instance.calls.empty()) return enter_again(step);
-      [[fallthrough]];  // store format 4 had no timer kind for calls
+      [[fallthrough]];  // store format 4 used this timer kind for calls, too
     case TimerKind::kCalls:
       return fire_calls(step);
     case TimerKind::kInterrupt:

@@ -24,7 +24,7 @@ struct AfterCommitParts {
   bool sends = false;  ///< messages may be sent to the broker; false: they wait in the outbox
 };
 
-/// Work that the batch leaves for the next turns.
+/// Work that the actions of a batch leave for the next turns.
 struct FollowingTurns {
   std::vector<ContinueInput> continues;
   std::vector<CommandInput> commands;

@@ -1,6 +1,7 @@
 // DueTimers: decides when due timers are fired. A timer that an event still in the stream may
-// overtake is held until the stream was read up to that time; ticks of schedules wait during
-// backpressure. Changes made for a batch are undone if the batch is lost. Engine thread only.
+// overtake is held until the stream was read up to the deadline of the timer; ticks of schedules
+// wait during backpressure. Changes made for a batch are undone if the batch is lost. Engine thread
+// only.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,7 @@ class DueTimers {
  public:
   DueTimers(WaitIndex& waiting, const BatchCount& batches) : waiting_(waiting), changes_(batches) {}
 
-  /// Which of the timers that were put back take() returns too.
+  /// Which timers that were held or put back take() also returns.
   struct With {
     bool held = false;   ///< held timers with a deadline up to `time`
     bool ticks = false;  ///< all ticks that were put back
@@ -32,14 +33,14 @@ class DueTimers {
   /// back.
   std::vector<TimerInput> take(TimePoint time, With with);
 
-  /// Keeps the timer until the stream was read far enough.
+  /// Holds the timer until the event stream was read up to the deadline of the timer.
   void hold(TimerInput timer);
   /// Keeps the tick until new work is accepted again.
   void put_back_tick(TimerInput tick);
 
   bool has_tick_of(WorkflowNumber workflow) const;
 
-  /// Forgets all timers that were put back.
+  /// Forgets all timers that were held or put back.
   void clear();
   /// Undoes the changes of a batch that was lost. The caller arms the timers again that the batch
   /// took from the wait index (WaitIndex::undo).

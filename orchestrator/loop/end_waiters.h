@@ -21,7 +21,7 @@ class EndWaiters {
 
   /// Adds waiters. A waiter whose instance has ended or does not exist, as of the last commit, is
   /// answered at once. Reads a snapshot: a failed read in the batches' transaction would lose the
-  /// next batch. `elapsed` here and below is Clock::elapsed().
+  /// next batch. In all functions `elapsed` is Clock::elapsed().
   void add(std::vector<EndWaiter> waiters, Duration elapsed);
   /// Answers the waiters of an instance that has ended; the end is on disk.
   void on_end(const InstanceId& id);

@@ -1,8 +1,9 @@
 // Intake: the queue of inputs for the engine thread. Other threads put their inputs here, each kind
 // into a lane of its own; the engine thread takes all lanes once in each turn. Putting an input
-// never blocks, except for events: blocking is how reading of the stream stops while too many wait.
-// Acknowledgements and changes of the stream have their own lanes, because they relieve what makes
-// events wait. Any thread; functions for the engine thread only are marked.
+// never blocks, except for events: deliver() blocks while too many events wait, so that reading of
+// the stream stops. Acknowledgements and changes of the stream have their own lanes, because
+// applying them ends what makes events wait. Any thread; functions for the engine thread only are
+// marked.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +25,7 @@
 namespace millrace {
 
 struct IntakeLimits {
-  size_t batch_events = 1024;        ///< maximum in one transaction
+  size_t batch_events = 1024;        ///< maximum number of events in one batch
   size_t waiting_deliveries = 8192;  ///< deliver() blocks from this number on
   size_t waiting_commands = 1024;    ///< command() answers `busy` from this number on
 };
@@ -43,14 +44,14 @@ class Intake final : public DeliverySink, public TaskSink {
 
   // Deliveries of the event stream (DeliverySink).
 
-  /// Blocks while too many deliveries wait. Returns false if no more are accepted.
+  /// Blocks while too many deliveries wait. Returns false if deliveries are no longer accepted.
   bool deliver(std::vector<Delivery> deliveries) override;
   void opening() override;
 
   // Inputs that never block.
 
-  /// `done` is called once: at once with the reason if the command is refused, by answer(), or
-  /// after close().
+  /// `done` is called once: at once with the reason if the command is refused; otherwise by
+  /// answer(), or after close() with an error.
   void command(Command command, Done done);
   /// Calls `waiter.done` once: when the instance has ended or does not exist, or with error
   /// `wait.timeout` or `stopping`.
@@ -65,14 +66,15 @@ class Intake final : public DeliverySink, public TaskSink {
   /// The reason why new work must wait, as an error: `busy`, `store.full`; ok: new work is
   /// accepted.
   Status takes_new_work() const;
-  /// The operation that fails and is retried, as an error, see set_failure(); ok: none fails.
+  /// The operation that fails and is retried, as an error, see set_failure(); ok: no operation
+  /// fails.
   Status goes_on() const;
   /// Blocks until all inputs are processed and nothing is left to do. Returns false after
   /// `at_most`.
   bool wait_until_quiet(Duration at_most);
 
   /// From now on deliver() accepts no more; deliveries that were accepted are processed. Used to
-  /// stop reading the stream before the rest of the server.
+  /// stop reading the stream before the other parts of the server stop.
   void refuse_deliveries();
   /// From now on no input is accepted, and sleep() returns false.
   void close();
@@ -82,19 +84,19 @@ class Intake final : public DeliverySink, public TaskSink {
 
   // Engine thread only.
 
-  /// Sets the reason why new work must wait; nullopt: it need not.
+  /// Sets the reason why new work must wait; nullopt: new work is accepted.
   void set_refusal(const std::optional<Error>& refusal);
-  /// Sets the operation that fails and is retried; nullopt: none.
+  /// Sets the operation that fails and is retried; nullopt: no operation fails.
   void set_failure(const std::optional<Error>& failure);
-  /// Takes all waiting inputs. Of events it takes as many as still fit into `work`, and none while
-  /// new work must wait.
+  /// Takes all waiting inputs. It takes only as many events as still fit into `work`, and no event
+  /// while new work must wait.
   void gather(Work& work);
   bool has_deliveries() const;
   /// Answers a command.
   void answer(uint64_t request, Result<Json> result);
 
   struct Sleep {
-    std::optional<Duration> at_most;  ///< none: until an input comes
+    std::optional<Duration> at_most;  ///< nullopt: until an input comes
     bool through = false;             ///< sleep for `at_most` even if an input comes
     bool at_rest = false;             ///< nothing is left to do without an input
   };

@@ -7,9 +7,10 @@
 
 namespace millrace {
 
-/// Reverts the changes of the current batch. Reads only the instances that the batch loaded again,
-/// and the small lists (names, instance messages, acked messages) completely. Errors: those of the
-/// store; after an error everything must be loaded again (recovery.h).
+/// Reverts the changes of the current batch. Of the instances it reads only those again that the
+/// batch had loaded; the small lists (names, instance messages, acked messages) it reads
+/// completely. Errors: those of the store; after an error the whole store must be loaded again
+/// (recovery.h).
 Status undo(EngineState& engine);
 
 }  // namespace millrace

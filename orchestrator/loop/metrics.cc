@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-/// A counter that follows a total counted elsewhere, which may restart at 0.
+/// A counter that grows with a total of another module; that total may restart at 0.
 class Followed {
  public:
   explicit Followed(prometheus::Counter& counter) : counter_(counter) {}
@@ -48,7 +48,8 @@ struct Metrics::Series {
   prometheus::Counter& unmatched =
       counter("millrace_events_unmatched_total", "Events that no listener matched.");
   prometheus::Counter& duplicate =
-      counter("millrace_events_duplicate_total", "Events dropped: seen within the window.");
+      counter("millrace_events_duplicate_total",
+              "Events dropped as duplicates within the deduplication window.");
   prometheus::Counter& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
@@ -79,7 +80,7 @@ struct Metrics::Series {
       counter("millrace_rows_purged_total", "Rows of deleted namespaces erased.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
-              "Reports of workers dropped: the subject has no known task or another namespace.");
+              "Reports of workers dropped: the subject names no known task, or another namespace.");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -94,7 +95,8 @@ struct Metrics::Series {
     std::array<prometheus::Counter*, 3> all{};
     for (size_t i = 0; i < all.size(); ++i) {
       all[i] =
-          &counter("millrace_broker_losses_total", "Times that the event stream had lost messages.",
+          &counter("millrace_broker_losses_total",
+                   "Times that the broker was found to have lost messages of the event stream.",
                    {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
     }
     return all;
@@ -138,8 +140,9 @@ struct Metrics::Series {
   Followed consumers{
       counter("millrace_event_consumers_total",
               "Consumers created to read the event stream: one for each connection.")};
-  Followed consumer_gaps{counter("millrace_event_consumer_gaps_total",
-                                 "Consumers replaced because messages were lost on the way.")};
+  Followed consumer_gaps{
+      counter("millrace_event_consumer_gaps_total",
+              "Consumers replaced because messages from the broker to the server were lost.")};
   Followed read_directly{
       counter("millrace_events_read_directly_total",
               "Messages that no consumer could deliver and that were read without one.")};

@@ -18,8 +18,8 @@ struct Levels {
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
   size_t tasks = 0;         ///< tasks that have not ended
-  size_t fan_out = 0;       ///< targets that fan-outs have not reached yet
-  bool refuses = false;     ///< new work must wait
+  size_t fan_out = 0;       ///< instances that fan-outs have not reached yet
+  bool refuses = false;     ///< whether new work must wait
   size_t damaged_rows = 0;  ///< damaged rows found since startup
   /// How often a pattern reached its limit and therefore did not match, since the listeners were
   /// loaded.
@@ -33,8 +33,8 @@ struct PartLevels {
   bool sends_events = false;
   bool runs_tasks = false;
 
-  uint64_t consumers = 0;               ///< created to read the event stream
-  uint64_t consumer_gaps = 0;           ///< consumers that lost messages on the way
+  uint64_t consumers = 0;      ///< created to read the event stream
+  uint64_t consumer_gaps = 0;  ///< consumers replaced because messages to this process were lost
   uint64_t messages_read_directly = 0;  ///< messages that no consumer could deliver
 
   size_t tasks_unsent = 0;  ///< tasks that the broker has not acknowledged
@@ -46,8 +46,8 @@ struct PartLevels {
   uint64_t jq_workers_started = 0;
   uint64_t jq_workers_crashed = 0;
   uint64_t jq_worker_start_failures = 0;
-  uint64_t evaluations_overran = 0;    ///< exceeded their time slice of a fast worker
-  uint64_t evaluations_timed_out = 0;  ///< includes checks of programs
+  uint64_t evaluations_overran = 0;    ///< those that exceeded their time slice on a fast jq worker
+  uint64_t evaluations_timed_out = 0;  ///< evaluations and program checks that timed out
 };
 
 /// The name of the kind in metric labels and in `/v1/info`.
@@ -60,12 +60,12 @@ class Metrics {
 
   void count(const BatchCounts& counts);
   void count(const BrokerLoss& loss);
-  /// Counts a report of a worker that names no task.
+  /// Counts a report of a worker whose subject names no task.
   void count_stray_answer();
   void set(const Levels& levels);
   void set(const PartLevels& levels);
 
-  /// The text exposition format 0.0.4.
+  /// All metrics in the Prometheus text format 0.0.4.
   std::string text() const;
 
  private:

@@ -28,8 +28,9 @@ class Pressure {
 
   Pressure(Environment& environment, Marks marks) : environment_(environment), marks_(marks) {}
 
-  /// Measures again; the store only if kMeasureEvery has passed. Returns the reason why new work
-  /// must wait, if it must: `busy` or `store.full`. `elapsed` is Clock::elapsed().
+  /// Measures again; measures the store only if kMeasureEvery has passed since it was last
+  /// measured. Returns the reason why new work must wait, if it must: `busy` or `store.full`.
+  /// `elapsed` is Clock::elapsed().
   const std::optional<Error>& measure(Duration elapsed, uint64_t outbox_bytes, size_t evaluations);
 
   bool is_on() const { return cause_.has_value(); }

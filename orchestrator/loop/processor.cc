@@ -18,12 +18,12 @@ namespace {
 
 constexpr Duration kStoreRetryDelay{500};
 
-/// After an unclean end: extra turns with one input each, besides those for the inputs of the crash
-/// note.
+/// How many turns apply one input each after the last process died in a batch, besides the turns
+/// for the inputs of the crash note.
 constexpr uint64_t kCarefulTurns = 16;
 
 /// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
-/// commit, for at most this time, unless they are many.
+/// commit, for at most this time, unless many of them wait.
 constexpr Duration kAckDelay{20};
 
 /// Keeps the first error in `done`, prefixed with the operation that failed.
@@ -59,19 +59,20 @@ Status Processor::load_state() {
   unfinished_ = TRY(millrace::load(engine_, read_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
-  backlog_ = {.has_steps = true, .has_purges = true};  // unknown, so the first turn checks
+  backlog_ = {.has_steps = true, .has_purges = true};  // unknown; the first turn looks for both
   return {};
 }
 
 /// If the last process died while it applied a batch, the inputs of that batch are applied one by
-/// one, and each is noted first. If this process dies too, the next one knows the input, and moves
-/// it to the dead-letter queue or abandons the instance.
+/// one, and the crash note records each input before it is applied. If this process dies too, the
+/// next process knows which input it died of, and moves an event to the dead-letter queue or
+/// abandons an instance.
 Status Processor::learn_from_death() {
   const auto& left = engine_.crash_note.left();
   if (!left) return {};
   careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
   spdlog::warn(
-      "the last process died while it applied {} inputs; the next {} are applied one by one",
+      "the last process died while it applied {} inputs; the next {} inputs are applied one by one",
       left->inputs, careful_);
   if (!CrashNote::is_poison(*left)) return {};
   if (left->instance) {
@@ -89,7 +90,7 @@ Status Processor::learn_from_death() {
   applier_.set_poison(poison);
   spdlog::error(
       "event {} will be moved to the dead-letter queue: the process died {} times while "
-      "it applied it",
+      "it applied the event",
       poison, left->deaths);
   return {};
 }
@@ -132,7 +133,8 @@ void Processor::run() {
     auto wake = next_wake();
     const bool at_rest = engine_.outbox.idle() && wake != Duration(0);
     if (engine_.outbox.in_flight() > 0) wake = std::min(wake.value_or(kAckDelay), kAckDelay);
-    // While the store refuses commits, inputs cannot help, so only time ends the sleep.
+    // While the store refuses commits, an input cannot be applied, so only the passing of time ends
+    // the sleep.
     const bool through = retry_at_.has_value();
     if (!intake_.sleep({.at_most = wake, .through = through, .at_rest = at_rest})) return;
     turn();
@@ -314,7 +316,8 @@ void Processor::send_backlog() {
                engine_.outbox.pump(engine_.tx, engine_.clock.elapsed(), note_damage_));
   }
   note_first(sent, "the events for webhooks", engine_.webhook_outbox.pump(engine_.tx, time_));
-  // Only after the timers that were due at startup: they may end a task.
+  // Tasks are handed out only after the timers that were due at startup have fired: such a timer
+  // may end a task.
   if (fired_) note_first(sent, "the tasks", engine_.tasks.hand_out_due(engine_.tx));
   note_unsent(sent);
 }
@@ -326,7 +329,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.sync") {
     spdlog::critical("{}; the state on disk is unknown, so this process stops; a restart recovers",
                      error.message);
-    engine_.crash_note.end();  // a fault of the disk, not of an input
+    engine_.crash_note.end();  // the process ends by a fault of the disk, not of an input
     std::abort();
   }
   spdlog::error("a batch could not be written and is tried again: {}", error.message);
@@ -335,7 +338,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.full") make_room(work);
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
-  move_all(left_.commands, work.commands);  // the rest of commands that made room
+  move_all(left_.commands, work.commands);  // what is left of the commands that make_room() applied
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.evaluated, work.evaluated);
   move_all(left_.tasks, work.tasks);
@@ -344,7 +347,8 @@ void Processor::lose_batch(Work work, const Error& error) {
   retry_at_ = engine_.clock.elapsed() + kStoreRetryDelay;
 }
 
-/// Reverts memory to the last commit: only the changes of the batch, or everything if that fails.
+/// Reverts memory to the last commit: undoes the changes of the batch, or reads the whole store
+/// again if that fails.
 void Processor::forget_batch(Work& work) {
   const Status undone = undo(engine_);
   if (undone) {
@@ -402,7 +406,7 @@ void Processor::note_unsent(const Status& sent) {
     spdlog::error("reading messages, webhooks or tasks to send failed and is tried again: {}",
                   sent.error().message);
     resend_at_ = engine_.clock.elapsed() + kStoreRetryDelay;
-    engine_.tx.drop();  // it is empty, and would keep the read error otherwise
+    engine_.tx.drop();  // the transaction is empty, and would otherwise keep the read error
   }
   if (sent && !unsent_) return;
   unsent_ = sent ? std::nullopt : std::optional(sent.error());

@@ -60,10 +60,11 @@ class Processor {
   void stop();
 
   /// Runs one turn: all waiting inputs, as one batch. Returns whether there was any work. Called by
-  /// the thread, and directly by tests and the simulation, which have no engine thread.
+  /// the engine thread, and directly by tests and the simulation, which have no engine thread.
   bool turn();
 
-  /// The time until turn() has work without an input: a timer, a retry, the end of a wait.
+  /// The time until turn() has work without an input: a due timer, a retry, or the end of the wait
+  /// of a caller (EndWaiters).
   std::optional<Duration> next_wake() const;
 
   // Any thread.
@@ -115,11 +116,11 @@ class Processor {
   bool sends_ = false;     ///< the stream is open, so it is known which of our messages it lost
   bool fired_ = false;     ///< timers that were due at startup have fired
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
-  Backlog backlog_;        ///< of the last batch on disk
+  Backlog backlog_;        ///< what the last batch on disk has left to do
   std::vector<ContinueInput> unfinished_;
-  Work left_;                          ///< left by an earlier batch, or by a lost one
-  std::optional<Duration> retry_at_;   ///< as Clock::elapsed(); no batch is written before
-  std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); then failed reads are retried
+  Work left_;  ///< work that earlier batches left, and inputs of a lost batch
+  std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); no batch is written before this time
+  std::optional<Duration> resend_at_;  ///< as Clock::elapsed(); when failed reads are retried
   std::optional<Error> lost_;          ///< why the last batch is not on disk
   std::optional<Error> unsent_;        ///< why something to be sent could not be read
 

@@ -16,7 +16,7 @@
 namespace millrace {
 namespace {
 
-/// Progress is logged each time this many instances are read, about every second.
+/// How many instances are read, in about a second, before the progress is logged again.
 constexpr uint64_t kLogEach = 1'000'000;
 
 /// A waiting instance has at least two rows, the head and the input.
@@ -52,8 +52,8 @@ Status load_workflow(EngineState& engine, const WorkflowEntry& entry) {
   return {};
 }
 
-/// Reads the heads of all live instances. Returns those that may come to listen for events without
-/// another input (may_come_to_listen).
+/// Reads the heads of all live instances. Returns the instances that may come to listen for events
+/// without another input (may_come_to_listen).
 Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<uint64_t>& read) {
   const OnDamage damaged = engine.damages.noting();
   std::vector<Instance> pending_listeners;
@@ -144,7 +144,7 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_
     }
     engine.kept_events.update(head, TRY(awaited));
     if (head.phase == Phase::kWaiting) continue;
-    // It stopped in a passing phase or during an evaluation: it continues from there.
+    // The instance stopped in a transient phase or during an evaluation, and continues from there.
     unfinished.push_back({head.ns, head.id});
   }
   TRY(load_numbered_timers(engine));

@@ -18,8 +18,8 @@ namespace millrace {
 Status check_store(EngineState& engine);
 
 /// Reads the store, and creates the default namespace in a new store. Returns the instances that
-/// stopped in a passing phase or with an evaluation under way: they must be continued. `read`
-/// counts the live instances. Errors: those of the store.
+/// stopped in a transient phase or with an evaluation under way: the caller must continue them.
+/// `read` is the number of live instances read so far. Errors: those of the store.
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read);
 
 /// Updates the memory of a workflow or an instance from its rows.

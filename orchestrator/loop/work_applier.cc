@@ -41,8 +41,8 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   return engine_.batch.finish(now);
 }
 
-/// Acknowledgements are applied before stream changes: those that came before the stream was asked
-/// for its state belong to that state.
+/// Acknowledgements are applied before stream changes: the state of the stream in a change includes
+/// the messages acknowledged before the state was requested.
 Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack) {
   Outbox& outbox = engine_.outbox;
   for (const auto& [number, ack, openings] : work.acks) {
@@ -120,7 +120,8 @@ bool WorkApplier::is_behind(const Work& left) const {
 }
 
 /// Fires the timers that are due at `time`. With `hold`, a timer that an event may overtake is held
-/// instead. During backpressure ticks of schedules wait; later one start replaces them (Schedules).
+/// instead. During backpressure the ticks of schedules wait; afterwards one start replaces all
+/// missed ticks of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
   for (const TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {

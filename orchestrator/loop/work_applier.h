@@ -27,8 +27,8 @@ class WorkApplier {
  public:
   WorkApplier(EngineState& engine, const Intake& intake) : engine_(engine), intake_(intake) {}
 
-  /// Applies `work` as one batch, except the events that are too many for it, which are moved to
-  /// `left`. The caller commits the batch. Errors: those of the store; then the batch is lost.
+  /// Applies `work` as one batch; events that are too many for one batch are moved to `left`. The
+  /// caller commits the batch. Errors: those of the store; then the batch is lost.
   Result<BatchOutcome> apply(Work& work, Work& left, const TurnState& turn);
 
   /// Applies a batch of the inputs that free space: acknowledgements, changes of the stream,
@@ -54,7 +54,7 @@ class WorkApplier {
 
   EngineState& engine_;
   const Intake& intake_;
-  uint64_t poison_ = 0;     ///< 0: none
+  uint64_t poison_ = 0;     ///< sequence of a poison event; 0: no event
   bool caught_up_ = false;  ///< the stream holds no event that came before now
   std::atomic<bool> connected_ = false;
 };

@@ -50,7 +50,7 @@ Result<std::set<WorkflowNumber>> Catalog::undo(const View& view) {
   const Changes changes = changes_.take();
   if (!changes.any) return std::set<WorkflowNumber>();
   TRY(load(view));
-  // Numbers of revisions and workflows that were not committed are assigned again.
+  // Numbers of uncommitted revisions and workflows are assigned again, so forget their definitions.
   for (const WorkflowNumber workflow : changes.workflows) {
     const WorkflowEntry* const entry = find_workflow(workflow);
     const uint32_t latest = entry != nullptr ? entry->latest : 0;
@@ -92,7 +92,8 @@ Status Catalog::load(const View& view) {
     }
   }));
   TRY(unique);
-  // Includes workflows of namespaces that are being erased: they are erased by their numbers.
+  // Includes workflows of namespaces that are being erased: purges erase such workflows by their
+  // numbers.
   std::map<WorkflowNumber, std::string> numbers;
   TRY(each_workflow(
       view, [&](NamespaceNumber ns, std::string_view id, const WorkflowRecord& record) {
@@ -146,8 +147,8 @@ Status Catalog::check_owner(const Instance& head) const {
 
 Result<std::shared_ptr<const Workflow>> Catalog::definition(const View& view, Revision revision) {
   auto workflow = TRY(definitions_.find_or_load(view, revision));
-  // Checked also for a definition from the cache: a query may have loaded it, and a query does not
-  // know which workflow it belongs to.
+  // A definition from the cache is checked, too: a query may have loaded it, and a query does not
+  // check which workflow the definition belongs to.
   const WorkflowEntry* const entry = find_workflow(revision.workflow);
   if (entry != nullptr && entry->id != workflow->id) {
     return tl::unexpected(damaged_definition(

@@ -34,7 +34,7 @@ struct WorkflowEntry {
   std::string id;
   uint32_t latest = 0;
   bool paused = false;
-  uint32_t groups_from = 0;  ///< see WorkflowRecord
+  uint32_t groups_from = 0;  ///< WorkflowRecord::groups_from
 };
 
 class Catalog {
@@ -46,12 +46,12 @@ class Catalog {
   /// Reads everything except the definitions, which are loaded when they are used.
   Status load(const View& view);
 
-  /// Undoes the changes of a batch that was lost. Returns the workflows that it had changed.
+  /// Undoes the changes of a batch that was lost. Returns the workflows that the batch had changed.
   Result<std::set<WorkflowNumber>> undo(const View& view);
 
   std::optional<NamespaceNumber> find_namespace(std::string_view name) const;
-  /// The name of the namespace, or `(deleted)`, which is not an identifier, if it does not exist:
-  /// rows of a deleted namespace may still have its number.
+  /// The name of the namespace, or `(deleted)`, which is not an identifier, if no namespace has
+  /// that number: rows of a deleted namespace may still have the number.
   const std::string& name_of(NamespaceNumber ns) const;
   /// All namespaces, ascending.
   std::vector<NamespaceNumber> namespaces() const;
@@ -66,16 +66,16 @@ class Catalog {
   Status check_owner(const Instance& head) const;
 
   /// The definition of a revision. Errors as DefinitionCache::find_or_load(); also
-  /// `store.damaged_row` if it defines another workflow.
+  /// `store.damaged_row` if the definition has the id of another workflow.
   Result<std::shared_ptr<const Workflow>> definition(const View& view, Revision revision);
 
-  /// The types of events that an instance in that state may come to wait for, in that state or a
-  /// later one. Errors as definition().
+  /// The types of events that an instance in the state `state` may come to wait for, in this state
+  /// or a later one. Errors as definition().
   Result<std::shared_ptr<const AwaitedTypes>> awaited(const View& view, Revision revision,
                                                       StateIndex state);
 
   Status create_namespace(Transaction& tx, const std::string& name, TimePoint now);
-  /// `text` is the JSON that `settings` were parsed from.
+  /// Sets the settings of a namespace. `text` is the JSON that `settings` were parsed from.
   Status set_settings(Transaction& tx, NamespaceNumber ns, std::string text,
                       NamespaceSettings settings);
   const NamespaceSettings& settings(NamespaceNumber ns) const;
@@ -83,16 +83,17 @@ class Catalog {
   NamespaceNumber ns_of(NamespaceNumber ns, const NamedService& service) const;
   /// The settings of a service; null: there are none.
   const ServiceSetting* find_service(NamespaceNumber ns, const NamedService& service) const;
-  /// Whether the stored settings cannot be read, so that settings() returns none. Until they are
-  /// set again, the targets of its services and its webhooks are not known.
+  /// Whether the stored settings cannot be read, so that settings() returns none. Until the
+  /// settings are set again, the services and webhooks of the namespace are not known.
   bool has_unreadable_settings(NamespaceNumber ns) const { return unreadable_.contains(ns); }
   /// Lookup::is_held
   bool is_held(NamespaceNumber ns, const NamedService& service) const;
-  /// Forgets the namespace with its settings and workflows, and erases its own row. The rows that
-  /// belong to it stay.
+  /// Forgets the namespace with its settings and workflows, and erases the row of the namespace
+  /// itself. The rows of its workflows and instances stay.
   void remove_namespace(Transaction& tx, NamespaceNumber ns);
 
-  /// Adds a revision, unless `text` equals that of the newest revision. Returns whether it did.
+  /// Adds a revision, unless `text` equals that of the newest revision. Returns whether it added
+  /// one.
   Result<bool> apply(Transaction& tx, NamespaceNumber ns, const std::string& text,
                      std::shared_ptr<const Workflow> workflow, TimePoint now);
   /// From now on the groups of the workflow's eventsAnd start are those of the newest revision.

@@ -16,7 +16,7 @@ namespace millrace {
 
 class Damages {
  public:
-  /// This many are listed; all are counted.
+  /// How many damaged rows list() returns; count() counts all.
   static constexpr size_t kListed = 100;
 
   /// Records a damaged row, once for each error message, and logs it.
@@ -38,15 +38,15 @@ class Damages {
   /// Records damage that makes the whole server not ready.
   void hold(const Error& damage);
 
-  /// The first error given to hold(); ok: none.
+  /// The first error given to hold(); ok: there was no such error.
   Status ready() const;
   size_t count() const;
-  /// [message, …], the first ones.
+  /// [message, …]: the first kListed error messages.
   Json list() const;
 
  private:
-  /// Up to this many messages are recognized when they come again; further ones are counted each
-  /// time.
+  /// How many error messages are recognized when they come again; any further message is counted
+  /// each time it comes.
   static constexpr size_t kKnown = 10'000;
 
   mutable std::mutex lock_;  // guards all members below

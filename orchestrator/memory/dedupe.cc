@@ -7,8 +7,9 @@
 namespace millrace {
 namespace {
 
-/// How many rows one event may remove: more than one event adds, so that the backlog after a quiet
-/// time shrinks. It does no harm to remember an event longer than promised.
+/// How many rows one event may remove. One event adds fewer rows, so that the rows that left the
+/// window during a time without events become fewer. To remember an event longer than promised does
+/// no harm.
 constexpr size_t kForgottenAtOnce = 16;
 
 }  // namespace
@@ -84,7 +85,7 @@ void Dedupe::undo() {
   batch_.clear();
   Undo undo = undo_.take();
   if (undo.has_row && rows_.empty()) {
-    undo.forgotten.pop_back();  // the batch erased its own row
+    undo.forgotten.pop_back();  // the batch erased the row that it had written
   } else if (undo.has_row) {
     rows_.pop_back();
   }

@@ -36,7 +36,7 @@ class Dedupe {
 
   Status load(const View& view, const OnDamage& damaged = nullptr);
 
-  /// Forgets events that have left the window at this broker time.
+  /// Forgets events that have left the window at the broker time `time`.
   Status move_to(Transaction& tx, TimePoint time);
 
   bool seen(const Fingerprint& event) const { return set_.contains(event); }
@@ -52,7 +52,7 @@ class Dedupe {
   void undo();
 
  private:
-  /// Uses the first bytes of the fingerprint, which is a good hash already.
+  /// The hash of a fingerprint: its first bytes, since a fingerprint is a hash already.
   struct Hash {
     using is_avalanching = void;
     size_t operator()(const Fingerprint& event) const;
@@ -72,7 +72,7 @@ class Dedupe {
   struct Undo {
     std::vector<Fingerprint> added;
     std::vector<Forgotten> forgotten;  ///< oldest first
-    bool has_row = false;              ///< the newest row is of this batch
+    bool has_row = false;              ///< the current batch has written the newest row
   };
   Status forget_oldest(Transaction& tx);
 

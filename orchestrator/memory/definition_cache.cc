@@ -12,7 +12,8 @@ Result<std::shared_ptr<const Workflow>> DefinitionCache::find_or_load(const View
                                                                       Revision revision) {
   if (auto found = find(revision)) return found;
   // Loads outside the lock, so that no thread waits for another thread's load. If two threads load
-  // the same definition at once, each gets one, and the later one stays in the cache.
+  // the same definition at once, each thread gets its own copy, and the copy that is added later
+  // stays in the cache.
   const auto record = TRY(read_definition(view, revision));
   if (!record) return tl::unexpected(damaged_definition(revision, "it is missing"));
   auto loaded = loader_(record->text);

@@ -9,12 +9,13 @@
 namespace millrace {
 namespace {
 
-/// More than one batch adds, so that the number of unneeded events shrinks.
+/// How many kept events one batch may erase: more than one batch adds, so that the number of
+/// unneeded events shrinks.
 constexpr size_t kTrimmedAtOnce = 4'096;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 
-/// Adds the listeners of one instance to a matcher that is used once; the list is short.
+/// Adds the listeners of one instance, which are few, to a matcher that is used once.
 Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
   for (const Listener& listener : listeners) {
     TRY(matcher.add("", listener.filter, listener.entry));
@@ -165,7 +166,7 @@ std::vector<std::pair<NamespaceNumber, InstanceId>> KeptEvents::undo() {
     known_.erase(kept_.back().known_as);
   }
   for (auto one = undo.trimmed.rbegin(); one != undo.trimmed.rend(); ++one) {
-    if (one->place.number > last_) continue;  // kept and trimmed in the same batch
+    if (one->place.number > last_) continue;  // the lost batch both kept and trimmed the event
     known_.insert(one->known_as);
     kept_.push_front(*one);
   }

@@ -1,8 +1,8 @@
-// KeptEvents: events that were applied while an instance could not listen for them yet, because it
-// was evaluating, between two turns, or waiting for its calls. Such an event is stored, numbered in
-// order of arrival, until no instance can come to wait for it any more. An instance that starts to
-// listen is offered the kept events after its `listen_from`. The events are rows of the store;
-// memory has their numbers and the instances that may need them. Engine thread only.
+// KeptEvents: events that were applied while an instance could not listen for them yet, because the
+// instance was evaluating, between two steps, or waiting for its calls. Such an event is stored,
+// numbered in order of arrival, until no instance can come to wait for it any more. An instance
+// that starts to listen is offered the kept events after its `listen_from`. The events are rows of
+// the store; memory has their numbers and the instances that may need them. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +33,11 @@ namespace millrace {
 struct KeptEventMatch {
   uint64_t number = 0;
   std::shared_ptr<const Event> event;
-  std::vector<size_t> entries;  ///< entries of the instance's listeners, ascending
+  std::vector<size_t> entries;  ///< entries of the matching listeners, ascending
 };
 
 /// Whether the instance may start to listen without an event, a timer or a command: it is
-/// evaluating, between two turns, or waiting for its calls. The head of the instance is sufficient.
+/// evaluating, between two steps, or waiting for its calls. Reads only the head of the instance.
 bool may_come_to_listen(const Instance& instance);
 
 class KeptEvents {
@@ -51,23 +51,23 @@ class KeptEvents {
   void update(const Instance& instance, std::shared_ptr<const AwaitedTypes> types);
   void forget(const InstanceId& instance);
 
-  /// The number of the newest kept event so far: an instance that is stepped now listens from
-  /// there.
+  /// The number of the newest kept event so far: an instance that is stepped now listens to the
+  /// events after it.
   uint64_t last() const { return last_; }
 
-  /// Whether events of that type must be kept: an instance may come to wait for them, or an earlier
-  /// event of the namespace is held.
+  /// Whether an event of that type must be kept: an instance may come to wait for it, or an earlier
+  /// event of the namespace is held (hold()).
   bool wants(NamespaceNumber ns, std::string_view type) const;
 
-  /// Whether that event is a kept event. It may still have an effect, so a second copy of it is a
-  /// duplicate.
+  /// Whether that event is a kept event. A kept event may still have an effect, so a second copy of
+  /// the event is a duplicate.
   bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
 
   void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as);
 
-  /// Holds the kept event, and makes events that follow in its namespace kept events, until
-  /// let_go(): not all instances that it concerns have got it yet. Returns its namespace and the
-  /// event.
+  /// Holds a kept event that not all matching instances have got yet: until let_go() the event is
+  /// not trimmed, and all later events of its namespace become kept events. Returns the namespace
+  /// and the event.
   struct Held {
     NamespaceNumber ns{};
     std::shared_ptr<const Event> event;
@@ -82,13 +82,13 @@ class KeptEvents {
   void trim(Transaction& tx);
 
   /// Undoes the changes of a batch that was lost. No event is held afterwards. The caller must call
-  /// update() or forget() for the instances that it returns.
+  /// update() or forget() for each returned instance.
   std::vector<std::pair<NamespaceNumber, InstanceId>> undo();
 
  private:
   struct PendingListener {
     NamespaceNumber ns{};
-    uint64_t from = 0;  ///< its `listen_from`
+    uint64_t from = 0;  ///< Instance::listen_from
     std::shared_ptr<const AwaitedTypes> types;
   };
   struct Kept {
@@ -98,7 +98,7 @@ class KeptEvents {
 
   /// The changes of the current batch.
   struct Undo {
-    std::optional<uint64_t> last;  ///< before the batch kept an event; none: it kept none
+    std::optional<uint64_t> last;  ///< the value before the batch; nullopt: the batch kept no event
     std::vector<Kept> trimmed;
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
@@ -107,12 +107,12 @@ class KeptEvents {
   uint64_t last_ = 0;
   BatchNotes<Undo> undo_;
   boost::unordered_flat_map<InstanceId, PendingListener, std::hash<InstanceId>> pending_listeners_;
-  /// How many of these instances may come to wait for a type.
+  /// How many of the pending listeners may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
-  std::multiset<uint64_t> froms_;  ///< of these instances, and of held events
+  std::multiset<uint64_t> froms_;  ///< of pending listeners and held events
   std::map<uint64_t, Held> held_;  ///< by number
   std::deque<Kept> kept_;          ///< by number
-  std::set<Fingerprint> known_;    ///< of all kept events
+  std::set<Fingerprint> known_;    ///< the fingerprints of all kept events
 };
 
 }  // namespace millrace

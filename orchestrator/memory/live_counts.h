@@ -22,7 +22,8 @@ class LiveCounts {
   }
 
   void began(WorkflowNumber workflow) { change(workflow, 1); }
-  /// An instance whose rows were damaged at startup was not counted, so its end is ignored.
+  /// Counts the end of an instance. An instance whose rows were damaged at startup was not counted,
+  /// so the end is ignored if the count is 0.
   void ended(WorkflowNumber workflow) {
     if (any(workflow)) change(workflow, -1);
   }

@@ -1,4 +1,4 @@
-// read_ahead: makes values on a second thread while the calling thread uses the earlier ones.
+// read_ahead: makes values on a second thread while the calling thread uses the values made before.
 #pragma once
 
 #include <condition_variable>

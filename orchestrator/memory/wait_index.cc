@@ -8,9 +8,9 @@
 namespace millrace {
 namespace {
 
-// A listener's target in the index is one number: whether it is an instance, its owner (a
-// workflow's number or a waiter's slot), and the entry. Sorted, targets are ordered by owner and
-// then by entry.
+// The target of a listener in the index is one number of three parts: whether the owner is an
+// instance, the owner (a workflow's number or a waiter's slot), and the entry. Sorted, targets are
+// ordered by owner and then by entry.
 constexpr uint64_t kInstanceBit = uint64_t{1} << 63;
 constexpr uint32_t kEntryBits = 16;
 constexpr uint64_t kEntryMask = (uint64_t{1} << kEntryBits) - 1;
@@ -247,8 +247,8 @@ decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
 void WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due) {
   due_.clear();
   wheel_.advance(now, due_);
-  // Slot numbers depend on earlier events, so timers of instances are sorted by instance id: the
-  // order must be reproducible.
+  // The order of timers must be reproducible. Slot numbers depend on earlier events, so timers of
+  // instances are sorted by instance id.
   std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
     if (a.deadline != b.deadline) return a.deadline < b.deadline;
     if (kind_of(a.key) != kind_of(b.key) || kind_of(a.key) < kInstanceTimer) return a.key < b.key;

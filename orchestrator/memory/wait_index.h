@@ -1,5 +1,5 @@
-// WaitIndex: the listeners of starts and of waiting instances, and all timers, in memory. It is
-// only a cache of the store: it is built from the heads at startup, and updated with each instance
+// WaitIndex: the listeners of starts and of waiting instances, and all timers, in memory. The index
+// is a cache of the store: it is built from the heads at startup, and updated with each instance
 // that a batch changes. Engine thread only.
 #pragma once
 
@@ -67,9 +67,10 @@ class WaitIndex {
 
   void arm_delayed(uint64_t number, TimePoint at);
   void arm_grouped(uint64_t number, TimePoint expires);
-  /// Replaces the armed timer of the workflow.
+  /// Arms the timer of a schedule for `tick`, in place of its earlier timer.
   void arm_schedule(WorkflowNumber workflow, TimePoint tick);
-  /// Removes a timer before it fires; does nothing if none is armed.
+  /// Each disarm function removes a timer before it fires, and does nothing if the timer is not
+  /// armed.
   void disarm_delayed(uint64_t number);
   void disarm_grouped(uint64_t number);
   void disarm_schedule(WorkflowNumber workflow);
@@ -104,7 +105,8 @@ class WaitIndex {
  private:
   static constexpr ListenerIndex::Handle kNoListener{UINT32_MAX};
 
-  /// A waiting instance. Most have one listener and one timer; all further ones are in more_.
+  /// A waiting instance. Most waiters have one listener and one timer; any further listeners and
+  /// timers are in more_.
   struct Waiter {
     InstanceId id;
     NamespaceNumber ns{};
@@ -117,7 +119,8 @@ class WaitIndex {
     std::vector<Wheel::Handle> timers;
   };
 
-  /// Looks up waiters by the id of their instance, and stores them as slot numbers of four bytes.
+  /// Lets slots_ look up a waiter by the id of its instance while it stores only slot numbers of
+  /// four bytes.
   struct IdOfSlot {
     using is_transparent = void;
     const std::deque<Waiter>* waiters;
@@ -144,7 +147,7 @@ class WaitIndex {
   BatchNotes<Changes> changes_;
   std::unique_ptr<ListenerIndex> index_ = std::make_unique<ListenerIndex>();
   Wheel wheel_;
-  std::deque<Waiter> waiters_;  // a vector would hold them twice while it grows
+  std::deque<Waiter> waiters_;  // a vector would hold all waiters twice while it grows
   std::vector<uint32_t> free_;
   boost::unordered_flat_map<uint32_t, More> more_;  // by slot
   boost::unordered_flat_set<uint32_t, HashSlot, SameSlot> slots_{0, HashSlot{{&waiters_}},

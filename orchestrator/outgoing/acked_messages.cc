@@ -6,7 +6,7 @@
 namespace millrace {
 
 Status AckedMessages::load(const View& view, const OnDamage& damaged) {
-  std::map<uint64_t, uint64_t> openings;  // these are in memory only
+  std::map<uint64_t, uint64_t> openings;  // the numbers of openings are in memory only
   for (const Row& row : rows_) openings.emplace(row.number, row.openings);
   rows_.clear();
   batch_.clear();

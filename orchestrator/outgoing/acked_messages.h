@@ -1,7 +1,7 @@
 // AckedMessages: messages that the broker has acknowledged and may still lose, because it syncs
 // later than it acknowledges. Their rows stay in the outbox for a while. The table `sent`, one row
-// for each batch, lists them with their stream sequences; this class is a write-through cache of
-// it. Engine thread only.
+// for each batch, lists the acked messages with their stream sequences; this class is a
+// write-through cache of that table. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace millrace {
 
-/// How long, and up to which total size, acked messages stay stored. The stricter limit applies,
-/// and the oldest are erased first.
+/// How long, and up to which total size, acked messages stay in the outbox. The stricter limit
+/// applies, and the oldest are erased first.
 struct AckedLimits {
   /// Engine time: twice the maximum time between syncs of a NATS server with default settings.
   Duration time = std::chrono::minutes(4);
@@ -30,8 +30,8 @@ class AckedMessages {
  public:
   using Message = SentRecord::Message;
 
-  /// How many messages are erased in one batch, in whole rows: by age or size, or when the store is
-  /// full.
+  /// About how many messages one batch erases, in whole rows: first when messages exceed
+  /// AckedLimits, then when the store is full.
   static constexpr size_t kErasedAtOnce = 1'000;
   static constexpr size_t kErasedWhenFull = 16'000;
 
@@ -40,7 +40,8 @@ class AckedMessages {
   Status load(const View& view, const OnDamage& damaged = nullptr);
 
   /// Adds a message acknowledged in the current batch; write() stores these messages. `openings`:
-  /// opening attempts of the event stream when the broker acknowledged the message.
+  /// how many attempts to open the event stream had been made when the broker acknowledged the
+  /// message.
   void add(const Message& message, uint64_t openings) { batch_[openings].push_back(message); }
   void write(Transaction& tx, int64_t stream_created, TimePoint now);
 
@@ -49,12 +50,13 @@ class AckedMessages {
   /// Erases the oldest messages, regardless of the limits.
   void drop(Transaction& tx);
 
-  /// Removes and returns the messages that were stored after that sequence of that stream and
-  /// acknowledged with fewer openings: they must be sent again.
+  /// Removes and returns the messages that the stream created at `stream_created` stored after
+  /// `sequence` and that were acknowledged with fewer than `openings`: the caller must send them
+  /// again.
   std::vector<Message> take_behind(Transaction& tx, int64_t stream_created, uint64_t sequence,
                                    uint64_t openings);
 
-  /// The message numbers from that one on, in no particular order.
+  /// The numbers of the acked messages from `number` on, in no particular order.
   std::vector<uint64_t> numbers_from(uint64_t number) const;
 
  private:
@@ -69,7 +71,7 @@ class AckedMessages {
 
   AckedLimits limits_;
   std::deque<Row> rows_;      ///< oldest first
-  uint64_t last_number_ = 0;  ///< so that no number is used twice in this process
+  uint64_t last_number_ = 0;  ///< of a row, so that this process uses no number twice
   uint64_t bytes_ = 0;
   std::map<uint64_t, std::vector<Message>> batch_;  ///< by openings
 };

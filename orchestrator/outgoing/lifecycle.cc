@@ -51,8 +51,8 @@ std::string_view type_of(const HistoryRecord& record, const Instance& instance) 
   }
 }
 
-/// Whether the state timed out. If a call returned the same error from its child's state, the
-/// record before this one is about that call.
+/// Whether the state timed out. A call may return the same error from a state of its subflow; then
+/// the record before this one is about that call.
 bool is_state_timeout(const HistoryRecord& record) {
   return record.kind == HistoryKind::kRaised &&
          record.detail.value().value("code", "") == "direktiv.stateTimeout";
@@ -129,7 +129,8 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
     if (!cause.empty()) event.extensions["causationid"] = cause;
     if (!instance.traceparent.empty()) event.extensions["traceparent"] = instance.traceparent;
     if (is_state_timeout(record)) {
-      // As for a call: one event for the timeout, and one for the failed step.
+      // As after the timeout of a call, two events: one for the timeout, and one for the failed
+      // step.
       Event timeout = event;
       timeout.id += "-timedout";
       timeout.type = kStepTimedOut;

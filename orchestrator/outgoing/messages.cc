@@ -17,8 +17,8 @@ namespace {
 constexpr const char* kMessageId = "Nats-Msg-Id";
 constexpr const char* kTruncated = "Millrace-Truncated";
 
-/// Limits for the headers that a dead letter adds and for those as received; the rest of the
-/// message is for the bytes as received.
+/// Limits in bytes: for each header that a dead letter adds, and for all received headers that it
+/// keeps. The rest of the maximum message size is for the received data.
 constexpr size_t kMaxDetail = 1024;
 constexpr size_t kMaxKeptHeaders = size_t{8} * 1024;
 
@@ -47,7 +47,7 @@ bool is_header_value(std::string_view value) {
 
 /// Copies the received headers, except those that the broker or its clients interpret and those
 /// that cannot be sent again. Clients interpret an empty message with the header Status as one of
-/// the server itself, so a reader of the dead-letter queue would not get it.
+/// the server itself, so a reader of the dead-letter queue would not get such a dead letter.
 void keep_headers(const Headers& received, Headers& headers) {
   size_t size = 0;
   for (const auto& [name, value] : received) {
@@ -61,8 +61,8 @@ void keep_headers(const Headers& received, Headers& headers) {
   }
 }
 
-/// One token of a subject, cut at the maximum length of a valid name: a namespace that does not
-/// exist may have any name.
+/// Makes one token of a subject from a text, cut at the maximum length of a valid name: the text
+/// may be the name of a namespace that does not exist, which may be invalid.
 std::string token(std::string_view text) {
   return text.empty() ? "%" : percent_encode(text.substr(0, kMaxSubjectTail), ".*>");
 }

@@ -20,16 +20,17 @@ NatsMessage event_message(std::string_view ns, const Event& event);
 
 /// A dead letter on `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
 /// Millrace-Reason, -Detail, -Subject and -Sequence. If the message is too large to be sent again,
-/// the letter has only the start of its bytes, and their number in Millrace-Truncated. Its
+/// the letter has only the start of the bytes, and Millrace-Truncated has their full number. Its
 /// Nats-Msg-Id is made from `stream_created`, the sequence, the reason, and the message's subject
 /// and data, because one message may become a dead letter for several reasons.
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
 
-/// The dead letter that replaces an event of millrace that is too large for the broker; it has the
-/// start of the event's bytes.
+/// The dead letter that replaces a generated event or lifecycle event that is too large for the
+/// broker; the letter has the start of the event's bytes.
 NatsMessage too_large_letter(NatsMessage event, const Error& error);
 
-/// Cuts a dead letter that is too large to a quarter of its bytes. Returns false if it has none.
+/// Cuts the data of `letter`, a dead letter that is too large, to the first quarter. Returns false
+/// if the letter has no data.
 bool shorten_letter(NatsMessage& letter);
 
 }  // namespace millrace

@@ -50,7 +50,7 @@ Status Outbox::on_ack(Transaction& tx, uint64_t number, const Result<PublishAck>
   if (ack) TRY(was_taken(tx, number, ack->sequence, openings, on_ack));
   if (too_large) letter_bytes = TRY(bury(tx, number, ack.error()));
   const auto found = under_way_.find(number);
-  if (found == under_way_.end()) return {};  // repeated after a lost batch
+  if (found == under_way_.end()) return {};  // the result was applied in a lost batch, too
   const Message message = found->second;
   under_way_.erase(found);
   if (!ack && !too_large) {
@@ -75,7 +75,8 @@ Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, ui
   Message message;
   if (const auto found = under_way_.find(number); found != under_way_.end()) {
     message = found->second;
-  } else if (const auto record = TRY(read_outbox(tx, number))) {  // repeated after a lost batch
+  } else if (const auto record =
+                 TRY(read_outbox(tx, number))) {  // the result was applied in a lost batch, too
     message = describe(*record);
   }
   if (message.is_event) {
@@ -87,8 +88,8 @@ Status Outbox::was_taken(Transaction& tx, uint64_t number, uint64_t sequence, ui
 }
 
 /// Replaces a message that the broker will never accept: an event by a dead letter with the start
-/// of its bytes, a dead letter by a shorter one, and one without bytes by nothing. Returns the
-/// bytes of the replacement.
+/// of its bytes, and a dead letter by a shorter one. A dead letter without data is erased. Returns
+/// the bytes of the replacement.
 Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& error) {
   auto record = TRY(read_outbox(tx, number));
   if (!record) return uint64_t{0};
@@ -143,8 +144,8 @@ void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t int
   }
 }
 
-/// Reads the rows from `number` on again, in their order. Messages that are not in flight are taken
-/// again too, so that no message of an instance overtakes one that was put back.
+/// Reads the rows from `number` on again, in their order. Messages that were taken and are not in
+/// flight are taken again too, so that no message of an instance overtakes one that was put back.
 void Outbox::look_from(uint64_t number) {
   if (!due_.empty()) number = std::min(number, *due_.begin());
   if (!failed_.empty()) number = std::min(number, *failed_.begin());
@@ -199,7 +200,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
       continue;
     }
     Status missing = fail("store.corrupt", "the row of an outbox message is missing");
-    if (!record) {  // it is read again
+    if (!record) {  // the next pump() reads the row again
       missing = tl::unexpected(record.error());
       due_.insert(number);
     }

@@ -37,8 +37,8 @@ struct NumberedMessage {
 
 class Outbox {
  public:
-  /// How many messages may be read from the store at a time: in flight, or waiting for one in
-  /// flight.
+  /// How many messages may be taken from the store at a time: those in flight, and those that wait
+  /// for one in flight.
   static constexpr size_t kWindow = 4096;
   /// The delay before a failed message is sent again.
   static constexpr Duration kRetryDelay{250};
@@ -69,8 +69,7 @@ class Outbox {
   void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
                      uint64_t openings);
 
-  /// For batches that write something anyway: erases acked messages that were stored for long
-  /// enough.
+  /// For batches that write something anyway: erases acked messages that exceed the limits.
   void trim_acked(Transaction& tx, TimePoint now) { kept_.trim(tx, now); }
   /// Frees space: erases the oldest acked messages, which no other message waits for.
   void drop_acked(Transaction& tx) { kept_.drop(tx); }
@@ -81,7 +80,7 @@ class Outbox {
   Status forget_batch(const View& view, const OnDamage& damaged = nullptr);
 
   /// The batch with this message is on disk. If `sends`, the message is sent at once unless another
-  /// one must go first; otherwise it is read again in its turn.
+  /// one must go first; otherwise a later pump() reads it from the store.
   void committed(NumberedMessage message, bool sends);
 
   /// Sends messages that are due, as far as the window allows. Messages that cannot be read are
@@ -101,9 +100,9 @@ class Outbox {
 
  private:
   struct Message {
-    std::optional<InstanceId> instance;  ///< the sender; none: no order
+    std::optional<InstanceId> instance;  ///< the sender; nullopt: sent in any order
     uint64_t bytes = 0;
-    bool is_event = false;  ///< whether it goes to the event stream
+    bool is_event = false;  ///< the message goes to the event stream
   };
   /// Acked messages to be sent again.
   struct Again {
@@ -126,9 +125,9 @@ class Outbox {
   Publisher& publisher_;
   OnPublished on_published_;
   AckedMessages kept_;
-  std::optional<Again> again_;  ///< from the current batch
+  std::optional<Again> again_;  ///< found by the current batch
 
-  uint64_t next_ = 1;                      ///< all rows below it were taken
+  uint64_t next_ = 1;                      ///< all rows with lower numbers were taken
   bool has_more_ = false;                  ///< there may be rows from next_ on
   std::vector<uint64_t> no_more_;          ///< rows from next_ on that must not be taken; sorted
   std::map<uint64_t, Message> under_way_;  ///< in flight, by number
@@ -138,7 +137,7 @@ class Outbox {
   /// For each instance with a message in flight or due: its further messages, in order.
   std::map<InstanceId, std::deque<uint64_t>> lines_;
   size_t behind_ = 0;   ///< number of messages in lines_
-  uint64_t bytes_ = 0;  ///< of all rows except acked messages
+  uint64_t bytes_ = 0;  ///< bytes of all messages except acked ones
 };
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// StartedTasks: the tasks that a worker has started, for queries. The store records the start only
-// if a timeout counts from it. Any thread.
+// StartedTasks: the tasks that a worker has started, for queries. The store records the start of a
+// task only if a timeout counts from that start. Any thread.
 #pragma once
 
 #include <mutex>

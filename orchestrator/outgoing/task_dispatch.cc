@@ -255,8 +255,8 @@ void TaskDispatch::hand_out(const StartTask& task) {
 }
 
 bool TaskDispatch::may_go_out(const StartTask& task) {
-  if (!tasks_.contains(task.task)) return false;       // it ended in the same batch
-  if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends it
+  if (!tasks_.contains(task.task)) return false;  // the task ended in the batch that created it
+  if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends the task
   if (!is_paused(task)) return true;
   waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
   return false;

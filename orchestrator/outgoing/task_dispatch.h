@@ -31,13 +31,13 @@ namespace millrace {
 /// The data of a task that is needed without reading its row.
 struct OpenTask {
   NamespaceNumber ns{};
-  std::optional<Caller> caller;  ///< none: no call waits for the task
+  std::optional<Caller> caller;  ///< nullopt: no call waits for the task
   InstanceId by;
   WorkflowNumber workflow{};
   std::optional<Duration> heartbeat;
   std::optional<Duration> handed_out_at;  ///< as Clock::elapsed(); reset by the first report
   bool has_started = false;               ///< a worker started it, as far as this process knows
-  std::optional<Duration> heartbeat_deadline;  ///< as Clock::elapsed(); none: not watched
+  std::optional<Duration> heartbeat_deadline;  ///< as Clock::elapsed(); nullopt: no deadline
   /// The schedule-to-start deadline for which the runner was asked whether a worker has the task.
   std::optional<TimePoint> looked_for;
   bool is_not_started = false;  ///< the runner answered that no worker has it
@@ -68,16 +68,16 @@ class TaskDispatch {
   /// Returns null if there is no task with that id, or if it has ended.
   const OpenTask* find(const InstanceId& task) const;
 
-  /// Notes a heartbeat or another report. Returns the time from the hand-out to the start if the
-  /// report is the first.
+  /// Notes a heartbeat or another report of the task. If it is the first report, returns the time
+  /// since the hand-out.
   std::optional<Duration> heard(const InstanceId& task);
-  /// Returns each task that missed its heartbeat, once. Asks its runner before, because runners
-  /// need not report each heartbeat.
+  /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
+  /// runners need not report each heartbeat.
   std::vector<InstanceId> missed_heartbeats();
-  /// Whether the runner must still answer if a worker has the task, whose schedule-to-start
-  /// deadline has passed. Asks the runner at the first call.
+  /// For a task whose schedule-to-start deadline has passed: whether the runner has not yet
+  /// answered the question if a worker has the task. The first call asks the runner.
   bool awaits_start_check(const InstanceId& task, TimePoint deadline);
-  /// Notes the runner's answer that no worker has started the task.
+  /// Notes that the runner has answered: no worker has started the task.
   void start_checked(const InstanceId& task);
 
   /// Undoes the changes of a batch that was lost.
@@ -95,7 +95,7 @@ class TaskDispatch {
   /// rows is not handed out.
   Status hand_out_due(const View& view);
   bool has_due() const { return !due_.empty(); }
-  /// Releases the calls of a service that was paused.
+  /// Makes the tasks due that wait because their service was paused.
   void resume(NamespaceNumber ns, std::string_view service);
   /// Settings that could not be read are set again: makes all waiting tasks due, so that each is
   /// checked again.
@@ -123,11 +123,12 @@ class TaskDispatch {
   Damages& damages_;
   boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
-  std::vector<InstanceId> due_;  ///< the next one is last
+  std::vector<InstanceId> due_;  ///< the next task is the last element
   /// Tasks that wait until their service is resumed, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> handed_out_;
-  /// The tasks that the current batch changed, with their values before; nullopt: new.
+  /// The tasks that the current batch changed, with their values before the batch; nullopt: the
+  /// task is new.
   BatchNotes<std::vector<std::pair<InstanceId, std::optional<OpenTask>>>> undo_;
 };
 

@@ -24,8 +24,8 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
   return found == settings.webhooks.end() ? nullptr : &*found;
 }
 
-/// The error of a delivery without its token. It is not sent, because the receiver could not
-/// authenticate the event.
+/// The error of a delivery whose token is not set. Such a delivery is not sent, because the
+/// receiver could not authenticate the event.
 Error no_secret(const std::string& name) {
   return {"webhook.no_secret",
           fmt::format("the namespace has no secret \"{}\" for the webhook's token; set it "
@@ -110,7 +110,8 @@ Status WebhookOutbox::pump(const View& view, TimePoint now) {
     due_.erase(due_.begin());
     const Status sent = send(view, first.second, now);
     if (sent) continue;
-    if (is_damaged_row(sent.error())) {  // the row stays in the store and is not tried again
+    if (is_damaged_row(sent.error())) {  // the damaged row stays in the store, and its delivery is
+                                         // not tried again
       damages_.note(sent.error());
       continue;
     }

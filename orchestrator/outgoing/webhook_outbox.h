@@ -26,7 +26,7 @@ namespace millrace {
 /// The result of one attempt.
 struct WebhookResult {
   uint64_t number = 0;
-  std::optional<WebhookFailure> failure;  ///< none: the event was accepted
+  std::optional<WebhookFailure> failure;  ///< nullopt: the event was accepted
 };
 
 class WebhookOutbox {
@@ -49,16 +49,16 @@ class WebhookOutbox {
   void add(Transaction& tx, uint64_t number, const WebhookRecord& record);
   /// Removes a delivery whose row is erased.
   void drop(uint64_t number, TimePoint due);
-  /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. A
-  /// record that is returned is given up, and the caller makes it a dead letter.
+  /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. If it
+  /// returns a record, the delivery is given up, and the caller makes the event a dead letter.
   Result<std::optional<WebhookRecord>> on_result(Transaction& tx, const WebhookResult& outcome,
                                                  TimePoint now);
 
   /// Undoes the changes of a batch that was lost.
   void undo();
 
-  /// After the commit: sends the deliveries that are due. Those that cannot be read stay due; the
-  /// first such error is returned.
+  /// After the commit: sends the deliveries that are due. Deliveries that cannot be read stay due;
+  /// the first such error is returned.
   Status pump(const View& view, TimePoint now);
   /// When pump() next has work; nullopt: nothing is due, or the window is full.
   std::optional<TimePoint> next_due() const;

@@ -13,7 +13,8 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  /// The wall clock. Engine time is never less than the last committed one, even if this goes back.
+  /// The wall clock. Engine time is never less than at the last commit, even if the wall clock goes
+  /// back.
   virtual TimePoint now() const = 0;
 
   /// A steady clock with an arbitrary origin; changes of the wall clock do not affect it.

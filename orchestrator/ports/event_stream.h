@@ -18,8 +18,8 @@ namespace millrace {
 struct EventInput {
   std::string ns;  ///< name of the namespace, from the subject
   uint64_t sequence = 0;
-  TimePoint stamped;  ///< the broker's timestamp; decides whether it beats a timeout
-  bool more = false;  ///< the stream held later events: no timeout may overtake them
+  TimePoint stamped;  ///< the broker's timestamp; decides whether a timeout came first
+  bool more = false;  ///< the stream held later events, which may come before a due timer
   EncodedEvent event;
 };
 
@@ -36,7 +36,7 @@ struct UnreadableInput {
 struct BrokerLoss {
   enum class Kind {
     kDropped,  ///< removed before they were read: by the stream's limits or by hand
-    kTail,     ///< the newest messages, already applied, are gone; sequences repeat
+    kTail,     ///< the newest messages, already applied, are gone; new ones get their sequences
     kStream,   ///< the stream was created again and is read from its start
   };
   Kind kind{};
@@ -49,10 +49,11 @@ struct BrokerLoss {
 
 /// The event stream was opened or reopened; the deliveries that follow come from it.
 struct StreamOpened {
-  Cursor position;              ///< deliveries come after this; it may be earlier than the last one
+  Cursor position;              ///< the next delivery follows it; may be before the last delivery
   uint64_t first_sequence = 0;  ///< the oldest message in the stream
   uint64_t last_sequence = 0;   ///< the newest message in the stream
-  /// Messages stored after this sequence before the opening are lost, as far as is known.
+  /// The messages with later sequences that the stream had stored before this opening are lost, as
+  /// far as is known.
   uint64_t intact_to = std::numeric_limits<uint64_t>::max();
 };
 /// The stream had no message after the cursor when the broker was asked.
@@ -66,11 +67,12 @@ using Delivery = std::variant<StreamOpened, CaughtUp, StreamLost, EventInput, Un
 class DeliverySink {
  public:
   virtual ~DeliverySink() = default;
-  /// Blocks while too many deliveries wait: this stops pulling. Returns false after close: deliver
-  /// no more.
+  /// Blocks while too many deliveries wait, so that the caller pulls no more messages. Returns
+  /// false if the sink is closed: the caller must deliver no more.
   virtual bool deliver(std::vector<Delivery> deliveries) = 0;
-  /// The broker is about to ask for the state of the stream; StreamOpened follows if it gets an
-  /// answer. Messages acknowledged from now on may be missing from that answer. Never blocks.
+  /// To be called before the broker is asked for the state of the stream; StreamOpened follows if
+  /// the broker answers. Messages acknowledged from now on may be missing from that answer. Never
+  /// blocks.
   virtual void opening() {}
 };
 

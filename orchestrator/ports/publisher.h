@@ -12,7 +12,7 @@ namespace millrace {
 
 struct PublishAck {
   uint64_t sequence = 0;
-  bool duplicate = false;  ///< the stream already had a message with that Nats-Msg-Id in its window
+  bool duplicate = false;  ///< the Nats-Msg-Id was already in the duplicate window of the stream
 };
 
 /// The error of a message that is too large for the broker or its stream, so that no retry helps.
@@ -23,10 +23,11 @@ class Publisher {
  public:
   virtual ~Publisher() = default;
   using Done = std::function<void(Result<PublishAck>)>;
-  /// `done` is called exactly once, on any thread, possibly within this call. Messages of one
-  /// caller are sent in the order of the calls. A message whose publish failed may or may not have
-  /// arrived; sending it again under its Nats-Msg-Id is safe. Errors: `broker.unreachable`,
-  /// `broker.timeout`, `broker.too_large`, `broker.refused` (with the broker's message).
+  /// `done` is called exactly once, on any thread, possibly within this call. Messages that one
+  /// thread publishes are sent in the order of its calls. A message whose publish failed may or may
+  /// not have arrived; sending it again under its Nats-Msg-Id is safe. Errors:
+  /// `broker.unreachable`, `broker.timeout`, `broker.too_large`, `broker.refused` (with the
+  /// broker's message).
   virtual void publish(NatsMessage message, Done done) = 0;
 };
 

@@ -15,8 +15,8 @@ class TaskSink {
  public:
   virtual ~TaskSink() = default;
   /// Any thread; never blocks. `stored`, if set, is called once on any thread when the report is on
-  /// disk or was ignored (late, repeated, or of an unknown task). Only then may the source forget
-  /// the report. It is not called if the process ends before.
+  /// disk or was ignored (late, repeated, or of an unknown task). Only then may the runner forget
+  /// the report. `stored` is not called if the process ends first.
   virtual void report(TaskReport report, std::function<void()> stored) = 0;
 };
 
@@ -25,20 +25,21 @@ class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
   /// Runs the task and reports to the sink. The last report is always TaskEnded, unless the task is
-  /// stopped or its deadline passes. An earlier run of the same task id may still be under way.
+  /// stopped or its deadline passes. A task that an earlier run() with the same id started may
+  /// still be under way.
   virtual void run(Task task) = 0;
   /// The result of the task is no longer needed: if the task has not started it is withdrawn, if it
   /// runs it is asked to end, and no further report is required. Unknown ids are ignored.
   virtual void stop(const InstanceId& task) = 0;
-  /// Finds out whether a worker has started the task, which workers need not report. True:
-  /// TaskStarted or TaskNotStarted is reported within two seconds, unless the task ends before.
-  /// False: nothing is known beyond the reports.
+  /// Finds out whether a worker has started the task, since workers need not report the start.
+  /// Returns true if TaskStarted or TaskNotStarted is reported within two seconds, unless the task
+  /// ends first; false if the runner knows nothing beyond its reports.
   virtual bool check_started(const InstanceId& task) {
     (void)task;
     return false;
   }
-  /// The time since the task's last heartbeat; nullopt: not known beyond the reports. A runner that
-  /// knows it need not report each heartbeat.
+  /// The time since the task's last heartbeat; nullopt: the runner knows of no heartbeats beyond
+  /// those that it reported. A runner that returns the time need not report each heartbeat.
   virtual std::optional<Duration> since_heartbeat(const InstanceId& task) const {
     (void)task;
     return std::nullopt;

@@ -14,15 +14,17 @@ namespace millrace {
 /// Why a URL did not accept a CloudEvent.
 struct WebhookFailure {
   Error error;
-  std::optional<Duration> retry_after;  ///< the receiver's Retry-After: no attempt before
-  bool is_final = false;                ///< another attempt would fail too
+  /// The receiver's Retry-After: the next attempt comes no sooner.
+  std::optional<Duration> retry_after;
+  bool is_final = false;  ///< another attempt would fail too
 };
 
 /// Sends CloudEvents to URLs. Any thread; never blocks.
 class WebhookSender {
  public:
   virtual ~WebhookSender() = default;
-  /// `done` is called exactly once, on any thread, possibly within this call; nullopt: accepted.
+  /// `done` is called exactly once, on any thread, possibly within this call; with nullopt if the
+  /// receiver accepted the event.
   virtual void deliver(const Event& event, const std::string& url, const std::string& token,
                        std::function<void(std::optional<WebhookFailure>)> done) = 0;
 };

@@ -1,5 +1,6 @@
 // BrokerLosses: the messages that the broker was found to have lost since startup. Each loss is
-// logged as an error and counted in the metrics; `/v1/info` shows the last ones. Any thread.
+// logged as an error and counted in the metrics; `/v1/info` shows the last kShown losses. Any
+// thread.
 #pragma once
 
 #include <deque>

@@ -13,7 +13,8 @@
 namespace millrace {
 namespace {
 
-/// A position in the list of groups: the workflow's id, and the last group of it that was shown.
+/// A position in the list of groups: the id of a workflow, and the last shown group of that
+/// workflow.
 struct GroupCursor {
   std::string workflow;
   std::optional<Fingerprint> behind;
@@ -25,7 +26,7 @@ std::string to_text(std::string_view workflow, const Fingerprint& group) {
 
 Result<GroupCursor> parse_cursor(std::string_view text) {
   if (text.empty()) return GroupCursor{};
-  const size_t slash = text.rfind('/');  // npos + 1 is 0
+  const size_t slash = text.rfind('/');  // without a slash, npos + 1 is 0
   const auto group = parse_instance_id(text.substr(slash + 1));
   if (slash == std::string_view::npos || !group) {
     return fail("cursor.malformed",

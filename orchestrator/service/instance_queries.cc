@@ -110,7 +110,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     return status.has_value();
   };
   const auto see_damaged = [&](const InstanceId& id, const Error& error) {
-    if (workflow || !filter.statuses.empty()) return true;  // unknown, so a filter excludes them
+    if (workflow || !filter.statuses.empty()) return true;  // its workflow and status are unknown
     if (!page.has_room()) return false;
     page.add(damaged_item(id, error), to_string(id));
     return true;

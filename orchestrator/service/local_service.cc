@@ -18,7 +18,8 @@
 namespace millrace {
 namespace {
 
-/// Collects the acknowledgements of one call and answers after the last one.
+/// Collects the acknowledgements of the events of one publish_events(), and answers after the last
+/// one.
 class Gathering {
  public:
   Gathering(size_t count, std::function<void(Result<Accepted>)> done)

@@ -33,12 +33,12 @@ class LocalService final : public Service {
     std::function<Status()> reads_events;  ///< ok, or why the event stream is not being read
     std::function<Status()> sends_events;  ///< ok, or why events cannot be sent
     std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
-    std::function<Status()> evaluates;     ///< ok, or why evaluations have no worker
-    std::function<PartLevels()> levels;    ///< without reads_events, sends_events and runs_tasks
+    std::function<Status()> evaluates;     ///< ok, or why no jq worker is ready for evaluations
+    std::function<PartLevels()> levels;  ///< does not set reads_events, sends_events and runs_tasks
     ProgramCheck check_programs;
     SchemaCheck check_schemas;
-    /// Reads the dead letters of a namespace from the broker; `identity` is that of the existing
-    /// namespace with this name; nullopt: there is none.
+    /// Reads the dead letters of a namespace from the broker; `identity` is the identity of the
+    /// namespace with this name; nullopt: there is no such namespace.
     std::function<Result<Json>(std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor)>

@@ -24,8 +24,8 @@ class Page {
     return false;
   }
 
-  /// Adds an item; `cursor` is where the page after it begins. A page cannot end at an item without
-  /// a cursor.
+  /// Adds an item; `cursor` is where the next page begins if this item is the last of its page; an
+  /// item without a cursor is never the last of a page.
   void add(Json item, std::optional<std::string> cursor = std::nullopt) {
     items_.push_back(std::move(item));
     if (cursor) last_ = std::move(cursor);

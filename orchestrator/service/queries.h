@@ -1,5 +1,5 @@
-// Queries: reads of the store, in the JSON forms that Service lists. Each reads the View that it is
-// given, and is implemented in the file of its noun (instance_queries.cc …). Any thread.
+// Queries: reads of the store, in the JSON forms that Service lists. Each query reads the View that
+// is passed to it, and is implemented in the file of its noun (instance_queries.cc …). Any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ namespace millrace {
 
 class Queries {
  public:
-  /// Both arguments outlive the object. `started` has the tasks of which the start is not stored.
+  /// Both arguments outlive the object. `started` has the tasks that a worker has started, also
+  /// those whose start is not stored.
   Queries(DefinitionCache& definitions, const StartedTasks& started)
       : definitions_(definitions), started_(started) {}
 
@@ -58,7 +59,7 @@ class Queries {
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
-  /// The part of an instance that lists show.
+  /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance);
 
   DefinitionCache& definitions_;

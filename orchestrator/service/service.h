@@ -21,11 +21,11 @@
 
 namespace millrace {
 
-/// The instances of a list, newest first.
+/// Which instances a list shows, newest first.
 struct InstanceFilter {
   std::string workflow;                  ///< empty: all
-  std::vector<InstanceStatus> statuses;  ///< one of these; empty: all
-  std::optional<TimePoint> since;        ///< started at or after
+  std::vector<InstanceStatus> statuses;  ///< the instance has one of these; empty: any
+  std::optional<TimePoint> since;        ///< the instance started then or later
   size_t limit = 50;
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
@@ -48,9 +48,9 @@ class Service {
   /// under the same idempotency key), `busy` (too many inputs wait: try again later),
   /// `instance.ended` (the instance can no longer be changed), `instance.living` (it must end
   /// first), `instance.not_failed`, `instance.deadline_passed`, `instance.no_state`,
-  /// `instance.no_data` (it cannot be retried, or started again from there), `direktiv.mutex` (the
-  /// singular workflow has a live instance), `schedule.not_found`, `variable.not_found`,
-  /// `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
+  /// `instance.no_data` (the instance cannot be retried, or cannot be started again in the named
+  /// state), `direktiv.mutex` (the singular workflow has a live instance), `schedule.not_found`,
+  /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
@@ -70,7 +70,7 @@ class Service {
   virtual Loaded load_definition(std::string_view text, std::string_view ns) = 0;
 
   /// Publishes into the event stream; `done` is called when the broker has acknowledged all events,
-  /// or with the first error (`broker.*`): then it is safe to send all of them again.
+  /// or with the first error (`broker.*`). After an error it is safe to send all events again.
   virtual void publish_events(std::string ns, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 

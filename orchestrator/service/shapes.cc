@@ -11,7 +11,8 @@ namespace {
 /// Replaces withheld values of a sealed instance.
 constexpr const char* kWithheld = "(sealed)";
 
-/// Members of a record's detail that the engine or the definition sets, and not the data.
+/// Members of a history record's detail whose values come from the engine or the definition, not
+/// from the instance's data.
 constexpr std::array<std::string_view, 18> kOwnWords = {
     "async",    "at",       "attempt", "by",    "code",     "deadLetter",
     "error",    "function", "id",      "index", "instance", "parent",

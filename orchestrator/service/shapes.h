@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-/// The value, or "(sealed)".
+/// The JSON value; "(sealed)" in its place if `sealed`.
 Json shown(const LazyJson& json, bool sealed);
 
 /// Replaces each member of `detail` of a sealed instance that may come from its data by "(sealed)";
@@ -27,7 +27,7 @@ Json to_json(const Error& error);
 /// withheld.
 Json to_json(const EventFilter& filter, bool sealed = false);
 
-/// The name of that kind of start in a definition.
+/// The name of a kind of start in a definition.
 std::string_view to_string(Start::Kind kind);
 
 /// The earliest deadline of the instance that does not belong to its calls.

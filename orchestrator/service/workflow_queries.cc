@@ -14,7 +14,8 @@ namespace {
 /// The number of ticks that the query of one schedule returns.
 constexpr size_t kUpcoming = 5;
 
-/// Reads the row of a definition. A loaded definition does not imply that its row still exists.
+/// Reads the row of a definition. A definition in the cache does not imply that its row still
+/// exists.
 Result<DefinitionRecord> stored_definition(const View& view, Revision revision) {
   auto stored = TRY(read_definition(view, revision));
   if (!stored) return tl::unexpected(damaged_definition(revision, "it is missing"));

@@ -57,7 +57,7 @@ class Snapshot::Rows {
   Rows& operator=(const Rows&) = delete;
 
   bool valid() const { return valid_; }
-  /// Without the table's byte.
+  /// The key of the current row, without the table's byte.
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
   void next() {
@@ -178,8 +178,9 @@ void Transaction::scan(Table table, std::string_view prefix, std::string_view fr
   KeyRange left = range_of(table, prefix, from, direction);
   Snapshot::Rows rows(committed_, left, direction);
 
-  // The next entry of the map in the rest of the range. It is looked up again only after a write of
-  // the visitor; otherwise the iterator of the map stays valid.
+  // Returns `at` if that entry of the map is in the rest of the range, else the end of the map. The
+  // next entry is looked up again only after a write of the visitor; otherwise the iterator
+  // `written` stays valid.
   const auto inside = [&](WriteSet::const_iterator at) {
     if (at == writes_.end()) return at;
     return at->first >= left.low && at->first < left.high ? at : writes_.end();

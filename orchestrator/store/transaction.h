@@ -1,9 +1,10 @@
-// Transaction: the only way to write to the store. It collects the writes of a batch in a map of
-// absolute key to bytes. Its reads look in that map first, then at the last commit. commit() writes
-// the map to disk, whole or not at all (overlay.h). Snapshot: a read-only view of the last commit.
-// Code that only reads takes a `const View&`, which may be either. An environment has at most one
-// Transaction, used by one thread. Any thread may take and use a Snapshot, one thread at a time.
-// A string_view that a View returned is valid no longer than that View.
+// Transaction: the only way to write to the store. A Transaction collects the writes of a batch in
+// a map of absolute key to bytes. The reads of a Transaction look in that map first, then at the
+// last commit. commit() writes the map to disk, whole or not at all (overlay.h). Snapshot: a
+// read-only view of the last commit. Code that only reads takes a `const View&`: a Snapshot or a
+// Transaction. An environment has at most one Transaction, used by one thread. Any thread may take
+// and use a Snapshot, one thread at a time. A string_view that a View returned is valid no longer
+// than that View.
 #pragma once
 
 #include <cstddef>
@@ -30,15 +31,16 @@ class View {
  public:
   virtual ~View() = default;
 
-  /// The value at `key`. It is valid until that key is written or the View changes its version (a
-  /// Transaction: at commit() or drop(); a Snapshot: at its end).
+  /// The value at `key`. The string_view is valid until `key` is written or the View changes its
+  /// version (a Transaction: at commit() or drop(); a Snapshot: at its end).
   virtual std::optional<std::string_view> get(Table table, std::string_view key) const = 0;
 
   /// Visits the rows whose keys begin with `prefix` in the order of their bytes. A forward scan
   /// begins at the first key ≥ `from`, a backward scan at the last key < `from`. An empty `from`
   /// means the first row (forward) or the last row (backward). So after a scan that stopped at key
   /// k, the next page begins with `from` = k + '\0' (forward) or k (backward). The visitor may put
-  /// and erase in the Transaction that it scans: it also visits rows written ahead of its position.
+  /// and erase in the Transaction that it scans: the scan also visits rows that are written ahead
+  /// of its position.
   virtual void scan(Table table, std::string_view prefix, std::string_view from,
                     Direction direction, const Visitor& visit) const = 0;
 
@@ -50,7 +52,7 @@ class View {
   /// The approximate number of rows of a table: rows of the last commits may be missing.
   virtual size_t about_rows(Table table) const = 0;
 
-  /// The key that opens sealed rows.
+  /// The seal, which has the key that decrypts sealed rows.
   virtual const Seal& seal() const = 0;
 
   /// The first error of a read since the View was created or last changed its version:
@@ -61,9 +63,9 @@ class View {
 class Snapshot final : public View {
  public:
   /// A view of the last commit, which does not change while the Snapshot exists. Keep a Snapshot
-  /// for one page of an answer only: until its end, LMDB cannot reuse pages that are freed after
-  /// it was taken, and the memtables of that time stay in memory. Error `store.readers`: there are
-  /// more than 500 at a time.
+  /// for one page of an answer only: while a Snapshot exists, LMDB cannot reuse pages that were
+  /// freed after take(), and the memtables that it reads stay in memory. Error `store.readers`:
+  /// more than 500 Snapshots exist at a time.
   static Result<Snapshot> take(const Environment& environment);
 
   std::optional<std::string_view> get(Table table, std::string_view key) const override;
@@ -116,15 +118,16 @@ class Transaction final : public View {
   /// The writes of this batch so far.
   const WriteSet& write_set() const { return writes_; }
 
-  /// Writes the batch to disk, synced, and begins the next one on top of it. An empty batch writes
-  /// nothing, but still changes the version to the last commit: end every batch with commit() or
-  /// drop(). In every case the Transaction is empty afterwards. After an error the store is as
-  /// before the batch and can be read. Errors: `store.full` (the soft limit, the map or the disk),
-  /// `store.io`, `store.corrupt` (a row that this batch read, or that a checkpoint found), and
-  /// `store.sync`: the state of the disk is unknown, so the process must stop.
+  /// Writes the batch to disk, synced, and begins the next batch on top of this commit. An empty
+  /// batch writes nothing, but the Transaction then reads the version of the last commit: end every
+  /// batch with commit() or drop(). After commit() the Transaction has no writes, also after an
+  /// error. After an error the store is as before the batch and can be read. Errors: `store.full`
+  /// (the soft limit, the map or the disk), `store.io`, `store.corrupt` (a row that this batch
+  /// read, or that a checkpoint found), and `store.sync`: the state of the disk is unknown, so the
+  /// process must stop.
   Status commit(Limit limit = Limit::kKept);
 
-  /// Discards the batch and begins the next one on top of the last commit.
+  /// Discards the writes of the batch and begins the next batch on top of the last commit.
   void drop();
 
  private:

@@ -56,12 +56,13 @@ void Wheel::advance(TimePoint now, std::vector<Due>& due) {
 
   fire_or_link(take(kOverdue));
   for (std::optional<Place> place = first(); place && place->start <= target; place = first()) {
-    // The time stops at the start of every list, so that timers not due yet move to lower levels.
+    // Set the time to the start of each list in turn: its timers that are not due yet are then
+    // linked again at a lower level.
     time_ = place->start;
     fire_or_link(take(static_cast<uint16_t>(place->level * kSlots + place->digit)));
   }
-  // The remaining lists start after `target`, so their timers still differ from it in the digit
-  // that they are listed by.
+  // The remaining lists start after `target`, so the deadlines of their timers still differ from
+  // `target` in the digit that selects the list.
   time_ = target;
   std::sort(due.begin() + already, due.end());
 }
@@ -146,7 +147,7 @@ std::optional<Wheel::Place> Wheel::first() const {
     const auto level = static_cast<uint16_t>(list / kSlots);
     const auto digit = static_cast<uint16_t>(list % kSlots);
     const int shift = level * kBits;
-    // The time's digits above this level, then this digit, then zeros.
+    // The start of the list: the digits of the time above this level, then this digit, then zeros.
     const Tick above = level + 1 < kLevels ? time_ >> (shift + kBits) << (shift + kBits) : 0;
     return Place{level, digit, above | Tick{digit} << shift};
   }

@@ -1,6 +1,7 @@
 // Wheel: all timers of the server in memory, in a hierarchical timing wheel with a resolution of 1
 // ms. The cost of arming and cancelling does not depend on the number of timers; a timer takes 32
-// bytes. Pure: its time is the latest time given to advance(), and never goes back. One thread.
+// bytes. Pure: its time is the latest time given to advance(), and never goes back. To be used by
+// one thread only.
 #pragma once
 
 #include <array>
@@ -15,8 +16,7 @@
 
 namespace millrace {
 
-/// The owner of a timer. The wheel does not interpret it, except to order timers with the same
-/// deadline.
+/// The owner of a timer. The wheel uses the key only to order timers with the same deadline.
 using TimerKey = uint64_t;
 
 /// A timer that fired.
@@ -41,10 +41,10 @@ class Wheel {
 
   Wheel();
 
-  /// Arms a timer with any deadline; if the deadline has passed, it fires with the next advance().
+  /// Arms a timer with any deadline. A timer whose deadline has passed fires in the next advance().
   Handle arm(TimePoint deadline, TimerKey key);
 
-  /// Does nothing if the handle is stale.
+  /// Cancels the timer; does nothing if the handle is stale.
   void cancel(Handle handle);
 
   /// Sets the time to `now`, unless it is later already, and appends all timers whose deadline is
@@ -59,9 +59,10 @@ class Wheel {
 
  private:
   // A tick is a millisecond, counted from the smallest TimePoint so that ticks are unsigned. The
-  // time and a deadline are numbers of eight digits in base 256. A timer is in the list of the
-  // highest digit in which its deadline differs from the time, under the deadline's digit there. So
-  // all lists of a level are due before those of the levels above, in the order of their digits.
+  // time and a deadline are numbers of eight digits in base 256. A timer is at the level of the
+  // highest digit in which its deadline differs from the time, in the list for the deadline's digit
+  // at that level. So all lists of a level are due before those of the levels above, in the order
+  // of their digits.
   using Tick = uint64_t;
   static constexpr int kBits = 8;
   static constexpr uint16_t kSlots = 1 << kBits;

@@ -33,7 +33,7 @@ class DevMode : public testing::Test {
     dev_ = std::make_unique<Process>(
         ProcessSettings{.command = command, .environment = {{"TMPDIR", temporary_.string()}}});
     ASSERT_TRUE(eventually([&] {
-      return dev_->output().find("Ctrl-C stops it.") != std::string::npos;
+      return dev_->output().find("Ctrl-C stops millrace.") != std::string::npos;
     })) << dev_->errors();
   }
 

@@ -67,7 +67,7 @@ TEST(EngineAndModel, AgreeOnARetryAfterOnFailure) {  // seed 18
   EXPECT_EQ(play_to_the_end(c).state, "a");
 }
 
-TEST(EngineAndModel, AgreeOnARetryAfterAnErrorState) {
+TEST(EngineAndModel, AgreeOnTheRetryCommandAfterAStateOfTypeError) {
   State a = action("a");
   a.catches = {{.pattern = "*", .to = "e"}};
   State e;

@@ -196,7 +196,7 @@ states:
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, ResumesMoreInstancesThanOneBatchSteps) {
+TEST(PausedService, ResumesItsInstancesInSeveralBatches) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);

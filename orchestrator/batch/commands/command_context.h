@@ -26,7 +26,8 @@ struct CommandContext {
   Purges& purges;
 };
 
-/// The answer to a command, or the rest of the command for the next batch.
+/// The result of applying a command: its answer, or the command to apply in the next batch for the
+/// remaining work.
 using CommandProgress = std::variant<Json, Command>;
 
 /// Finds the namespace with that name; error `namespace.not_found`.
@@ -42,8 +43,8 @@ Result<const WorkflowEntry*> find_workflow(const CommandContext& context, std::s
 Result<Instance> find_instance(const CommandContext& context, std::string_view ns,
                                const InstanceId& id);
 
-/// Erases the history of a removed instance, backward from its row `last`. A purge erases the rows
-/// that are too many for one batch.
+/// Erases the history of a removed instance, backward from the history row `last`. A purge erases
+/// the rows that one batch should not erase.
 Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id);
 
 }  // namespace millrace

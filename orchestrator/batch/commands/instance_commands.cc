@@ -80,7 +80,7 @@ Result<EndedInstance> find_ended(const CommandContext& context, std::string_view
   return ended;
 }
 
-/// Starts a new run of the instance with that stimulus. The answer is {"id","run"}.
+/// Starts a new run of an ended instance by the stimulus. The answer is {"id","run"}.
 Result<Json> revive(const CommandContext& context, EndedInstance ended, const Stimulus& stimulus) {
   const InstanceId id = ended.instance.id;
   LoadedInstance* const loaded =
@@ -89,21 +89,23 @@ Result<Json> revive(const CommandContext& context, EndedInstance ended, const St
   return Json{{"id", to_string(id)}, {"run", loaded->instance.run}};
 }
 
-/// Returns the data with which the instance last entered that state; nullopt: its history does not
-/// have it.
+/// Returns the data with which the instance last entered the state; nullopt: the history does not
+/// have the data.
 Result<std::optional<LazyJson>> data_at(const CommandContext& context, const Instance& instance,
                                         std::string_view state) {
   if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
   std::optional<LazyJson> data;
   for (HistoryRecord& record : TRY(read_history(context.batch.tx, instance))) {
     const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
-    if (is_entry) data = std::move(record.data);  // no data if the state neither waited nor acted
+    if (is_entry)
+      data =
+          std::move(record.data);  // the record has no data if the state neither waited nor acted
   }
   return data;
 }
 
 /// Returns the ended instance that a DeleteInstance removes; nullopt: its rows are damaged or its
-/// head is missing, and the command also removes such instances.
+/// head is missing, and the command asks to remove such an instance, too.
 Result<std::optional<Instance>> removable(const CommandContext& context, NamespaceNumber ns,
                                           const DeleteInstance& command) {
   const auto is_removed = [&](const Error& error) {
@@ -242,7 +244,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
     TRY(erase_history(context, ended->last_history, id));
   } else {
     const auto removed = TRY(context.instances.remove_damaged(ns, id));
-    // If no row was erased, find_instance() returns the error: the instance does not exist.
+    // If no row was erased, the instance does not exist; find_instance() returns that error.
     if (removed.rows == 0) TRY(find_instance(context, command.ns, id));
     TRY(erase_history(context, removed.last_history, id));
   }

@@ -14,7 +14,8 @@
 namespace millrace {
 namespace {
 
-/// Parses `text` as a number that was assigned; error `leftovers.none` if it was not.
+/// Parses `text` as a number that the counter has assigned; error `leftovers.none` if the counter
+/// has not assigned such a number.
 Result<uint32_t> given_number(const View& view, Counter counter, std::string_view text) {
   const uint64_t last = TRY(read_counter(view, counter));
   uint32_t number = 0;
@@ -27,8 +28,8 @@ Result<uint32_t> given_number(const View& view, Counter counter, std::string_vie
                           text, last));
 }
 
-/// Error `leftovers.none` if a row of a workflow has that number, or if no rows of it are left to
-/// erase.
+/// Error `leftovers.none` if a workflow row has that number, or if the workflow with that number
+/// has no rows left to erase.
 Status check_unnamed(const CommandContext& context, WorkflowNumber number, std::string_view text) {
   BatchState& batch = context.batch;
   std::string known;
@@ -49,8 +50,8 @@ Status check_unnamed(const CommandContext& context, WorkflowNumber number, std::
   return {};
 }
 
-/// Error `leftovers.in_use` if an instance of the workflow is live, or may be: a deletion leaves no
-/// live instances.
+/// Error `leftovers.in_use` if an instance of the workflow is live or may be live: then the
+/// workflow was not deleted, because a deletion leaves no live instances.
 Status check_unused(const CommandContext& context, WorkflowNumber number, std::string_view text) {
   const auto lost = [&](std::string_view what) {
     return fail(
@@ -128,7 +129,7 @@ Result<CommandProgress> finish_deletion(const CommandContext& context,
   PurgeBudget budget;
   if (const auto owner = TRY(find_ended_of(batch.tx, number, rest.at, budget))) {
     TRY(check_owner(context, *owner, ns, command.id));
-    write_retired(batch.tx, number, ns);  // its ended instances need its definitions
+    write_retired(batch.tx, number, ns);  // ended instances need the definitions of the workflow
     return Json{{"number", static_cast<uint32_t>(number)}, {"kept", true}};
   }
   if (!rest.at.empty()) return rest;

@@ -1,6 +1,6 @@
 // Leftovers: rows in the store of namespaces and workflows that were deleted by earlier releases,
-// which did not record the deletion. An operator names one by its number (`--leftovers`), and the
-// deletion is then finished like a new one. Engine thread only.
+// which did not record the deletion. An operator names such a namespace or workflow by its number
+// (`--leftovers`); then its deletion is finished like a new deletion. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
@@ -8,13 +8,14 @@
 namespace millrace {
 
 /// Starts a purge of the rows of a deleted namespace, named by its number. Errors `leftovers.none`
-/// (no such rows are left), `leftovers.in_use` (the namespace was not deleted: its row is lost).
+/// (no such rows are left), `leftovers.in_use` (the namespace was not deleted, but its row is
+/// lost).
 Result<Json> finish_deletion(const CommandContext& context, const DeleteNamespace& command);
 
 /// Erases the definitions of a deleted workflow, named by its number. If ended instances still need
 /// the definitions to be shown, it records the deletion instead. Errors `leftovers.none` (no
-/// definitions are left, or the workflow still exists), `leftovers.in_use` (its row is lost, or its
-/// instances belong to another namespace).
+/// definitions are left, or the workflow still exists), `leftovers.in_use` (the workflow was not
+/// deleted, but its row is lost; or its instances belong to another namespace).
 Result<CommandProgress> finish_deletion(const CommandContext& context,
                                         const DeleteWorkflow& command);
 

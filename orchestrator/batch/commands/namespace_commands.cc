@@ -39,8 +39,8 @@ Result<bool> names_service(const CommandContext& context, NamespaceNumber ns,
   return false;
 }
 
-/// Resumes the services that are paused in the current settings and not in `settings`. Returns
-/// whether all instances are processed; if not, `command` holds where to continue.
+/// Resumes the services that are paused in the current settings but not in the new `settings`.
+/// Returns whether all instances are processed; if not, `command` holds where to continue.
 Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber ns,
                                 const NamespaceSettings& settings, CreateNamespace& command) {
   BatchState& batch = context.batch;
@@ -49,7 +49,7 @@ Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber n
   std::erase_if(resumed, [&](const std::string& name) { return settings.paused.contains(name); });
   if (resumed.empty() && !was_unreadable) return true;
   std::vector<NamespaceNumber> spaces = {ns};
-  // The settings of this namespace hold the global services of all namespaces.
+  // The settings of the namespace `default` hold the global services of all namespaces.
   if (was_unreadable && command.name == kDefaultNamespace) spaces = batch.catalog.namespaces();
   const ServiceNames* const services = was_unreadable ? nullptr : &resumed;
   for (const NamespaceNumber one : spaces) {
@@ -61,8 +61,9 @@ Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber n
   return true;
 }
 
-/// Checks that the secrets of webhooks exist. Error `settings.invalid`: the namespace does not have
-/// such a secret. No `ns`: the namespace does not exist yet.
+/// Checks that the secrets of the webhooks in `settings` exist. Error `settings.invalid`: the
+/// namespace does not have one of these secrets. `ns` is nullopt if the namespace does not exist
+/// yet.
 Status check_webhook_secrets(const CommandContext& context, std::optional<NamespaceNumber> ns,
                              const NamespaceSettings& settings) {
   for (size_t i = 0; i < settings.webhooks.size(); ++i) {
@@ -77,8 +78,8 @@ Status check_webhook_secrets(const CommandContext& context, std::optional<Namesp
   return {};
 }
 
-/// Stores the settings, and releases the tasks of services that they resume. `parsed` is the result
-/// of parse_settings() for `settings`.
+/// Stores the settings, and makes the waiting tasks of services due that the settings resume.
+/// `parsed` is the result of parse_settings() for `settings`.
 Status set_settings(const CommandContext& context, NamespaceNumber ns, const Json& settings,
                     NamespaceSettings parsed) {
   BatchState& batch = context.batch;

@@ -1,6 +1,6 @@
-// Commands about a namespace, its settings and their services. Each returns the answer, or an
-// error, that Service::command lists for it. After an error `store.*` of the store the batch is
-// lost, except after that of a damaged row. Engine thread only.
+// Commands about a namespace, its settings and their services. Each function returns the answer of
+// its command, or an error; Service::command lists both. After an error `store.*` the batch is
+// lost, unless the error is that of a damaged row. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
@@ -11,8 +11,9 @@ namespace millrace {
 /// `settings.invalid`.
 Result<CommandProgress> run_command(const CommandContext& context, const CreateNamespace& command);
 
-/// Deletes the namespace. Its live instances are cancelled first, or the command is refused
-/// (`namespace.not_empty`). Afterwards a purge erases the rows of the namespace.
+/// Deletes the namespace. Its live instances are cancelled first if `command.cancel` is set;
+/// otherwise live instances are the error `namespace.not_empty`. Afterwards a purge erases the rows
+/// of the namespace.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteNamespace& command);
 
 /// Pauses or resumes a service of the namespace. Error `function.not_found`.

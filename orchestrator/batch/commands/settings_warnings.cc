@@ -17,7 +17,7 @@ namespace {
 
 using Kind = KeyRule::Kind;
 
-/// A limit, since settings may have any number of services; this many warnings show the problem.
+/// The maximum number of warnings, since settings may have any number of services.
 constexpr size_t kMostWarnings = 100;
 
 class Warnings {
@@ -72,7 +72,7 @@ class Warnings {
     }
   }
 
-  /// Adds a warning from an advice: its doubt and its correction.
+  /// Adds a warning if there is an advice: the problem and its correction.
   template <typename Advice>
   void add(const std::string& path, const std::optional<Advice>& advice) {
     if (advice) add(path, fmt::format("{}; {}", advice->doubt, advice->mend));

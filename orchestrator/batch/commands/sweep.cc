@@ -22,7 +22,7 @@ Status remove_damaged(const CommandContext& context, NamespaceNumber ns, const I
   return erase_history(context, TRY(context.instances.remove_damaged(ns, id)).last_history, id);
 }
 
-/// Steps one instance of a sweep. If its rows are damaged it is noted, and removed if
+/// Steps one instance of a sweep. An instance with damaged rows is noted, and removed if
 /// `removes_damaged`.
 Status sweep_one(const CommandContext& context, NamespaceNumber ns, const InstanceId& id,
                  const Stimulus& stimulus, bool removes_damaged) {
@@ -36,9 +36,9 @@ Status sweep_one(const CommandContext& context, NamespaceNumber ns, const Instan
   return {};
 }
 
-/// Removes instances whose head does not decode, but of which enough decodes to show that `is_one`
-/// holds: those after `behind`, up to `last` if it is set, at most kSteppedAtOnce. Returns their
-/// ids.
+/// Removes instances whose head is damaged, but decodes far enough to show that `is_one` holds:
+/// instances with ids after `behind`, up to `last` if that is set, at most kSteppedAtOnce. Returns
+/// the ids of the removed instances.
 Result<std::vector<InstanceId>> remove_doubtful(
     const CommandContext& context, NamespaceNumber ns, const std::optional<InstanceId>& behind,
     const std::optional<InstanceId>& last,
@@ -74,8 +74,8 @@ Status refuse_live(size_t live, const Error& refusal) {
 
 Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
                          std::optional<WorkflowNumber> workflow, Sweep& sweep) {
-  // Instances whose head was damaged at startup are not counted. If a namespace is deleted, its
-  // purge erases them.
+  // count_live() does not count instances whose head was damaged at startup. The purge of a deleted
+  // namespace erases such instances.
   const bool may_be_damaged = workflow && context.batch.damages.count() > 0;
   if (count_live(context, ns, workflow) == 0 && !may_be_damaged) return true;
   const auto is_one = [&](const Instance& head) {
@@ -119,7 +119,7 @@ Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,
   const auto page = TRY(context.instances.live(ns, sweep.last, kSteppedAtOnce, calls_one));
   for (const InstanceId& id : page.ids) {
     LoadedInstance* const loaded = TRY(context.instances.load(context.now, ns, id));
-    if (loaded == nullptr) continue;  // damaged: it must not keep a service paused
+    if (loaded == nullptr) continue;  // the rows are damaged, which must not keep a service paused
     TRY(context.instances.step(context.now, *loaded, ServicesResumed{services}));
   }
   sweep.last = page.last;

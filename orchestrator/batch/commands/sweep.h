@@ -1,6 +1,6 @@
 // Commands that change many live instances, some in each batch. A Sweep
-// (orchestrator/batch/command.h) holds the progress; it is part of the rest of the command that the
-// next batch applies. Engine thread only.
+// (orchestrator/batch/command.h) holds the progress; the Sweep is part of the command that the next
+// batch applies for the remaining instances. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,24 @@ namespace millrace {
 /// How many variables of a removed owner one batch erases.
 inline constexpr size_t kErasedAtOnce = 1'000;
 
-/// The number of live instances of a workflow, or of the namespace if `workflow` is none.
+/// The number of live instances of the workflow; of the whole namespace if `workflow` is nullopt.
 size_t count_live(const CommandContext& context, NamespaceNumber ns,
                   std::optional<WorkflowNumber> workflow);
 
-/// Returns `refusal`, completed with the number of live instances and the option that cancels them;
-/// ok if that number is 0.
+/// Returns the error `refusal`, to whose message the number of live instances and the option that
+/// cancels them are added; ok if `live` is 0.
 Status refuse_live(size_t live, const Error& refusal);
 
-/// Cancels as many live instances of a workflow, or of the namespace, as one batch should. Returns
-/// whether none is live any more. Errors: those of the store.
+/// Cancels as many live instances of the workflow, or of the whole namespace if `workflow` is
+/// nullopt, as one batch should. Returns whether no instance of it is live any more. Errors: those
+/// of the store.
 Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
                          std::optional<WorkflowNumber> workflow, Sweep& sweep);
 
-/// Steps as many of the live instances for which `is_one` holds as one batch should, after those
-/// that earlier batches processed. Returns whether all are processed. Errors: those of the store.
-/// An instance with damaged rows is skipped, or removed if the stimulus is Cancel.
+/// Applies the stimulus to live instances for which `is_one` holds: continues after the instances
+/// that earlier batches processed, with as many as one batch should step. Returns whether all are
+/// processed. Errors: those of the store. An instance with damaged rows is skipped, or removed if
+/// the stimulus is Cancel.
 Result<bool> step_live(const CommandContext& context, NamespaceNumber ns, const Stimulus& stimulus,
                        const std::function<bool(const Instance& head)>& is_one, Sweep& sweep);
 

@@ -8,7 +8,8 @@
 namespace millrace {
 namespace {
 
-/// Finds the owner in the current batch: an instance may have been started in this batch.
+/// Finds the owner of a variable in the current batch, because this batch may have started the
+/// instance.
 Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlace& place) {
   return find_owner(
       place,

@@ -1,6 +1,6 @@
-// Commands about variables. Each returns the answer, or an error, that Service::command lists for
-// it. After an error `store.*` of the store the batch is lost, except after that of a damaged row.
-// Engine thread only.
+// Commands about variables. Each function returns the answer of its command, or an error;
+// Service::command lists both. After an error `store.*` the batch is lost, unless the error is that
+// of a damaged row. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"

@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-/// The look-ups of find_owner(). Each fails with its `*.not_found`.
+/// The look-ups of find_owner(). If the name or id is not found, each fails with its error
+/// `*.not_found`.
 struct OwnerLookups {
   std::function<Result<NamespaceNumber>(std::string_view ns)> find_namespace;
   std::function<Result<WorkflowNumber>(std::string_view ns, std::string_view id)> find_workflow;

@@ -36,7 +36,7 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
   std::shared_ptr<const Workflow> before;
   if (const WorkflowEntry* known = batch.catalog.find_workflow(ns, command.workflow->id)) {
     const auto newest = batch.catalog.definition(batch.tx, {known->number, known->latest});
-    // The new revision replaces a damaged one.
+    // A damaged newest revision is no error: the new revision replaces it.
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest) before = *newest;
   }
@@ -80,7 +80,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const PauseWo
     context.batch.catalog.pause_workflow(context.batch.tx, entry.number, command.paused);
   }
   PauseWorkflow rest = command;
-  // If an opposite command came since this command started, the later command counts.
+  // If a later command has meanwhile set the opposite, the later command counts.
   const bool paused = begins ? command.paused : entry.paused;
   if (paused == command.paused) {
     const auto is_one = [&](const Instance& head) {

@@ -1,6 +1,6 @@
-// Commands about a workflow and its schedule. Each returns the answer, or an error, that
-// Service::command lists for it. After an error `store.*` of the store the batch is lost, except
-// after that of a damaged row. Engine thread only.
+// Commands about a workflow and its schedule. Each function returns the answer of its command, or
+// an error; Service::command lists both. After an error `store.*` the batch is lost, unless the
+// error is that of a damaged row. Engine thread only.
 #pragma once
 
 #include "orchestrator/batch/commands/command_context.h"
@@ -10,8 +10,8 @@ namespace millrace {
 /// Adds a revision, unless the newest revision has the same text.
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command);
 
-/// Deletes the workflow. Its live instances are cancelled first, or the command is refused
-/// (`workflow.has_instances`). Ended instances stay.
+/// Deletes the workflow. Its live instances are cancelled first if `command.cancel` is set;
+/// otherwise live instances are the error `workflow.has_instances`. Ended instances stay.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteWorkflow& command);
 
 /// Pauses or resumes the workflow and its live instances.

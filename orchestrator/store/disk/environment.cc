@@ -89,7 +89,7 @@ Status Environment::make_folder() {
 Status Environment::find_store() {
   if (has_data(folder_)) return {};
   // A process that died while it created the store leaves an empty data.mdb. If a journal shows
-  // that the store had commits, the file was lost.
+  // that the store had commits, data.mdb was lost.
   TRY(refuse_lost_data(folder_));
   return fail("store.not_found",
               fmt::format("{} is not a data folder of millrace: its file data.mdb is missing or "
@@ -101,7 +101,7 @@ Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
   const int create = options_.read_only ? 0 : O_CREAT;
   lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600));
-  // A copy of a folder may lack the file: then no process has that copy open.
+  // A copy of a data folder may lack the file `lock`: then no process has that copy open.
   if (!lock_file_ && options_.read_only && errno == ENOENT) return {};
   if (!lock_file_) return tl::unexpected(error(errno, "opening the lock"));
   if (::flock(lock_file_.fd(), LOCK_EX | LOCK_NB) != 0) {
@@ -129,7 +129,8 @@ Result<std::string> Environment::mark() const {
 }
 
 Status Environment::open_store() {
-  // This check comes before LMDB creates a new file: a refused start must write nothing.
+  // refuse_lost_data() comes before LMDB creates data.mdb, because a refused start must write
+  // nothing.
   if (!options_.read_only && !has_data(folder_)) TRY(refuse_lost_data(folder_));
   file_ = TRY(options_.read_only ? LmdbFile::open_to_read(folder_, options_.map_bytes)
                                  : LmdbFile::open(folder_, options_.map_bytes));

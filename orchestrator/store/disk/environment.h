@@ -1,8 +1,8 @@
-// Environment: an open data folder. It has the journal and the LMDB file of the store (overlay.h),
-// the key of its seal, and a lock against a second process (or a second open in this process, which
-// LMDB forbids). transaction.h reads and writes rows. Once it is open, any thread may use it,
-// except for the functions that name the Transaction's thread. Destroy its Transactions and
-// Snapshots before it.
+// Environment: an open data folder. An Environment has the journal and the LMDB file of the store
+// (overlay.h), the key of its seal, and a lock against a second process (or a second open in this
+// process, which LMDB forbids). transaction.h reads and writes rows. After open(), any thread may
+// call its functions, except those whose comment names the Transaction's thread. Destroy the
+// Transactions and Snapshots of an Environment before the Environment.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,13 @@
 namespace millrace {
 
 struct EnvironmentOptions {
-  /// The limit of used_bytes(), in bytes. Beyond it commits are refused with `store.full`.
+  /// The limit of used_bytes(), in bytes. Commits that would exceed this limit are refused with
+  /// `store.full`, except under Limit::kPassed.
   uint64_t soft_limit_bytes = std::numeric_limits<uint64_t>::max();
 
-  /// Address space to reserve, in bytes. The file cannot grow beyond it while it is open. If the
-  /// system provides less (ulimit -v), a quarter of it is tried, and so on down to 1 GiB.
+  /// Address space to reserve, in bytes. data.mdb cannot grow beyond this size while the store is
+  /// open. If the system provides less (ulimit -v), open() tries a quarter of the size, then a
+  /// quarter of that, down to 1 GiB.
   uint64_t map_bytes = uint64_t{1} << 40;
 
   /// Space that is reserved, in the map and on the disk, for operations that must work when the
@@ -37,16 +39,18 @@ struct EnvironmentOptions {
   /// Zero: no space is reserved.
   uint64_t reserve_bytes = uint64_t{4} << 20;
 
-  /// File of the key that seals rows. Empty: `secret-key` in the folder, which is created if it is
-  /// missing.
+  /// The file with the key that seals rows. If the path is empty, it is the file `secret-key` in
+  /// the data folder, and keep_key() creates a missing file.
   std::filesystem::path key_file;
 
   /// How many bytes are held in memory and in the journal before a checkpoint brings them into
-  /// LMDB. During the checkpoint, commits may add as many bytes again; then they wait for it.
+  /// LMDB. During the checkpoint, commits may add as many bytes again; further commits wait for the
+  /// checkpoint.
   uint64_t checkpoint_bytes = defaults::kCheckpointBytes;
 
-  /// Whether a commit that starts a checkpoint waits for its end. Then the size of the store, and
-  /// so the time at which it is full, depends only on the writes. For simulations.
+  /// Whether a commit that starts a checkpoint waits for the end of the checkpoint. If true, the
+  /// size of the store, and so the time at which it is full, depends only on the writes. For
+  /// simulations.
   bool waits_for_checkpoints = false;
 
   /// Whether closing makes a checkpoint, so that the next open need not read a journal.
@@ -72,7 +76,7 @@ struct EnvironmentOptions {
 class Environment {
  public:
   /// Opens `folder`; creates it (mode 0700) if it is missing. Commits that only the journal has are
-  /// included. Errors: `store.locked` (a process has it open), `store.io`, `store.full`,
+  /// included. Errors: `store.locked` (a process has the folder open), `store.io`, `store.full`,
   /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read). With
   /// `read_only` also `store.not_found`: the folder has no store. All messages name the folder or
   /// the file.
@@ -83,27 +87,31 @@ class Environment {
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
 
-  /// Brings all committed rows into LMDB and waits for the end of that. Errors: `store.full`,
-  /// `store.corrupt` and `store.io`, after which the next commit under Limit::kKept tries again;
-  /// `store.sync`. Transaction's thread, between batches.
+  /// Brings all committed rows into LMDB and returns when LMDB has them. Errors: `store.full`,
+  /// `store.corrupt` and `store.io`, after which the next commit under Limit::kKept tries the
+  /// checkpoint again; `store.sync`. Call it on the Transaction's thread, between batches.
   Status checkpoint();
 
   /// The bytes of all pages that rows and their trees occupy in LMDB, plus the bytes that rows
-  /// without a checkpoint may add. Deleting rows lowers it at the next checkpoint; the file keeps
-  /// its size, and new rows use its free pages first. Transaction's thread.
+  /// without a checkpoint may add. A deletion of rows lowers this number at the next checkpoint;
+  /// data.mdb keeps its size, and new rows use its free pages first. Call it on the Transaction's
+  /// thread.
   uint64_t used_bytes() const;
 
   /// Checks that more than `reserve` bytes are left, both below the soft limit and on the disk (for
   /// a small limit or disk: more than an eighth of its size, if that is less). Errors: `store.full`
-  /// if not, and those of checkpoint(). It makes a checkpoint first if the limit seems to be
-  /// reached, because the size of rows without a checkpoint is an estimate. Transaction's thread.
+  /// if fewer bytes are left; the errors of checkpoint(). If the limit seems to be reached,
+  /// check_room() first makes a checkpoint, because the size of rows without a checkpoint is an
+  /// estimate. Call it on the Transaction's thread.
   Status check_room(uint64_t reserve);
 
   const Seal& seal() const { return *seal_; }
   const std::filesystem::path& key_file() const { return options_.key_file; }
-  /// Whether the key is new and not yet in a file: then it opens none of the existing rows.
+  /// Whether the key of the seal is new and not yet in a file. A new key decrypts none of the
+  /// existing sealed rows.
   bool key_is_new() const { return key_is_new_; }
-  /// Writes a new key to its file. Call it before a row that the key seals is committed.
+  /// Writes the key to its file if key_is_new(). Call keep_key() before the commit of the first row
+  /// that the key seals.
   Status keep_key();
 
   /// Checks the pages of data.mdb: see LmdbFile::check_pages().
@@ -114,8 +122,9 @@ class Environment {
   bool has_tree(Table table) const { return file_->has_tree(table); }
 
   const std::filesystem::path& folder() const { return folder_; }
-  /// Distinguishes this folder from its copies, as long as it stays on its file system: the inode
-  /// number of its lock file, and the time at which that file was created. Errors: `store.io`.
+  /// A text that distinguishes this folder from its copies, as long as the folder stays on its file
+  /// system: the inode number of its lock file, and the time at which that file was created.
+  /// Errors: `store.io`.
   Result<std::string> mark() const;
   const EnvironmentOptions& options() const { return options_; }
 

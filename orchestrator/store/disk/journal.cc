@@ -17,13 +17,13 @@
 namespace millrace {
 namespace {
 
-// The head of a file: magic, u64 format, u64 first commit, key, u64 hash of all these. A record:
-// u64 hash of the rest, u64 commit, u64 size, u64 hash of commit and size, `size` bytes of a
-// write-set, zeros up to a multiple of eight. A record of size 0 means that the next commit is in
-// the other file.
+// The header of a journal file: magic, u64 format, u64 first commit, key, u64 hash of these fields.
+// A record: u64 hash of its bytes from the commit to the end of the write-set, u64 commit, u64
+// size, u64 hash of commit and size, `size` bytes of a write-set, zeros up to a multiple of eight.
+// A record of size 0 means that the next commit is in the other file.
 //
 // The hash is SipHash: it is keyed, has 64 bits, and is part of libsodium, which is linked anyway.
-// It processes 2 GB/s; zlib's CRC-32 processes 2.5 GB/s.
+// SipHash processes 2 GB/s; zlib's CRC-32 processes 2.5 GB/s.
 constexpr std::string_view kMagic = "millrjnl";
 constexpr uint64_t kFormat = 1;
 constexpr uint64_t kRecords = 4096;  ///< the byte at which the records begin
@@ -31,8 +31,8 @@ constexpr size_t kHashSize = 8;
 constexpr size_t kHashedHead = 16;
 constexpr size_t kRecordHead = kHashSize + kHashedHead + kHashSize;
 
-// To overwrite existing bytes, a sync of the data alone is enough. To extend a file is three times
-// slower. So files are extended in steps, with zeros.
+// To overwrite existing bytes, a sync of the data alone is enough. To extend a file takes three
+// times as long. So files are extended in steps, with zeros.
 constexpr uint64_t kFirstStep = uint64_t{64} << 10;
 constexpr uint64_t kLargestStep = uint64_t{1} << 20;
 
@@ -51,7 +51,7 @@ uint64_t padded(uint64_t size) { return (size + 7) / 8 * 8; }
 struct Record {
   uint64_t commit = 0;
   std::string_view write_set;
-  uint64_t size = 0;  ///< of the record with its head and padding, in bytes
+  uint64_t size = 0;  ///< size of the record with header and padding, in bytes
 };
 
 /// The record at the start of `bytes`. nullopt: there is no valid record of commit `least` or
@@ -63,8 +63,8 @@ std::optional<Record> record_at(std::string_view bytes, uint64_t least,
   Record record{.commit = reader.u64()};
   const uint64_t size = reader.u64();
   const uint64_t left = bytes.size() - kRecordHead;
-  // Records of an earlier use of the file have lower numbers, and a file cannot hold more commits
-  // than it has bytes.
+  // Records of an earlier use of the file have lower commit numbers, and a file cannot hold more
+  // commits than it has bytes.
   if (record.commit < least || record.commit - least > left || size > left) return std::nullopt;
   const auto is_hash_of = [&](std::string_view hash, std::string_view of) {
     return hash == hash_of(of, key);
@@ -97,7 +97,7 @@ Result<std::string> read_from(int descriptor, uint64_t at, uint64_t size,
 
 tl::unexpected<Error> missing(const std::filesystem::path& folder, uint64_t commit) {
   return fail("store.corrupt",
-              fmt::format("a journal is missing or its head is damaged: {} should have a file "
+              fmt::format("a journal is missing or its header is damaged: {} should have a file "
                           "journal-0 or journal-1 that begins with commit {}{}",
                           folder.string(), commit, advice_for("store.corrupt")));
 }
@@ -120,11 +120,11 @@ tl::unexpected<Error> damaged(const std::filesystem::path& path, uint64_t at, ui
 
 /// The result of reading a journal file.
 struct Journal::Found {
-  uint64_t last = 0;         ///< the last commit; the file's first minus 1 if it has none
+  uint64_t last = 0;         ///< number of the last commit; without a commit, File::first - 1
   uint64_t tail = kRecords;  ///< the byte after the last commit's record
-  uint64_t at = 0;           ///< the byte where that record begins; without one, the file's head
-  std::string record;        ///< the bytes from `at` to `tail`
-  bool has_ended = false;    ///< the next commit is in the other file
+  uint64_t at = 0;         ///< the byte where the last commit's record begins; without a commit, 0
+  std::string record;      ///< the bytes from `at` to `tail`
+  bool has_ended = false;  ///< the next commit is in the other file
 };
 
 Journal::Journal(const std::filesystem::path& folder, uint64_t reserve_bytes)
@@ -160,7 +160,7 @@ Status Journal::open_file(File& file) {
   return file.size == 0 ? make_room(file, kRecords) : Status();
 }
 
-/// Reads the head of a file right after ::open(); if that failed, errno still has its error.
+/// Reads the header of a file right after ::open(). If ::open() failed, errno still has its error.
 Status Journal::read_head(File& file) {
   struct stat found {};
   if (!file.descriptor || ::fstat(file.descriptor.fd(), &found) != 0) {
@@ -245,7 +245,8 @@ Result<Journal::Found> Journal::read(const File& file, const Replay& replay) con
     found.at = found.tail;
     found.tail += record->size;
   }
-  // There can be no further commit after the one that was being written when the process ended.
+  // Only the last commit can be incomplete, if the process ended while writing it. So a complete
+  // record after an unreadable one means that the file is damaged.
   for (uint64_t at = found.tail + 8; at < all.size(); at += 8) {
     if (record_at(rest(at), found.last + 1, file.key)) {
       return damaged(file.path, found.tail, found.last + 1);
@@ -281,7 +282,7 @@ Status Journal::append(const WriteSet& writes, Limit limit) {
   TRY(Status(state_));
   File& file = files_[current_];
   encode(last_ + 1, writes);
-  // The space includes the record of size 0 that ends the file: that one must always fit.
+  // The space includes the record of size 0 that ends a file: that record must always fit.
   Status room = make_room(file, tail_ + record_.size() + kRecordHead);
   if (!room && limit == Limit::kKept) return room;
   TRY(write(file, record_, tail_));
@@ -301,7 +302,8 @@ Status Journal::switch_file() {
   crash_point(CrashPoint::kJournalStarted);
   Status done = write(ended, record_, end);
   if (done) done = sync(ended);
-  // It is unknown whether the file's end is on disk. So neither file may get a further commit.
+  // It is unknown whether the record that ends the file is on disk. So neither file may get a
+  // further commit.
   if (!done) return state_ = fail("store.sync", done.error().message);
   crash_point(CrashPoint::kJournalTurned);
   return {};
@@ -352,8 +354,8 @@ Status Journal::write(File& file, std::string_view bytes, uint64_t at) {
     if (some <= 0) {
       const int failed = some < 0 ? errno : EIO;
       Error error = store_error(failed, "writing", file.path);
-      // After a lack of space nothing counts as written. After any other error the state of the
-      // file is unknown.
+      // After `store.full`, the bytes do not count as written. After any other error the state of
+      // the file is unknown.
       if (error.code == "store.full") return tl::unexpected(std::move(error));
       return state_ = tl::unexpected(store_error(failed, "writing", file.path, "store.sync"));
     }

@@ -1,7 +1,7 @@
-// Journal: the write-ahead log of the store. A commit reaches the disk here: its write-set is
-// appended to a file and synced. Two files, `journal-0` and `journal-1`, are used in turn. While
-// one is written, a checkpoint brings the commits of the other into LMDB; then that file can be
-// overwritten. One thread.
+// Journal: the write-ahead log of the store. A commit is on disk once its write-set is appended to
+// a journal file and synced. Two files, `journal-0` and `journal-1`, are used in turn. While
+// commits are appended to one file, a checkpoint brings the commits of the other file into LMDB;
+// then the other file can be overwritten. For use by one thread.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ class Journal {
   /// Receives a commit that LMDB does not have. `first` is the first commit of its journal file.
   using Replay = std::function<Status(uint64_t first, uint64_t commit, std::string_view write_set)>;
 
-  /// Opens or creates the files in `folder` and passes their commits after `checkpointed`
-  /// (LmdbFile) to `replay`, in order. An incomplete last commit was never reported as committed
-  /// and is left out. All replayed commits are on disk when this returns. `reserve_bytes` of disk
-  /// space are reserved for commits under Limit::kPassed. Errors: `store.corrupt` (a file is
-  /// missing, or damaged before a commit that can be read), `store.version`, `store.io`,
-  /// `store.full`, and those of `replay`.
+  /// Opens or creates the files in `folder` and passes their commits after the commit
+  /// `checkpointed` (see LmdbFile::checkpointed()) to `replay`, in order. An incomplete last commit
+  /// was never reported as committed and is left out. All replayed commits are on disk when this
+  /// returns. `reserve_bytes` of disk space are reserved for commits under Limit::kPassed. Errors:
+  /// `store.corrupt` (a file is missing, or damaged before a commit that can be read),
+  /// `store.version`, `store.io`, `store.full`, and those of `replay`.
   static Result<std::unique_ptr<Journal>> open(const std::filesystem::path& folder,
                                                std::optional<uint64_t> checkpointed,
                                                uint64_t reserve_bytes, const Replay& replay);
@@ -64,7 +64,7 @@ class Journal {
     Descriptor descriptor;
     uint64_t size = 0;     ///< in bytes; every byte below it has been written
     uint64_t kept_to = 0;  ///< disk space is reserved up to this byte
-    uint64_t first = 0;    ///< its first commit; 0: it has none
+    uint64_t first = 0;    ///< number of the file's first commit; 0: it has no commits
     Key key{};
   };
   struct Found;
@@ -88,7 +88,7 @@ class Journal {
   size_t current_ = 0;
   uint64_t tail_ = 0;  ///< where the next record goes in the current file
   uint64_t last_ = 0;
-  Status state_;  ///< the first `store.sync`; after it nothing more is written
+  Status state_;  ///< the first error `store.sync`; after it the journal writes nothing
   std::string record_;
 };
 

@@ -18,8 +18,9 @@
 namespace millrace {
 namespace {
 
-/// Trees that grow with the number of all past instances and that no start reads. If such a tree
-/// has more leaf pages than kMostLeafPages (2 GiB), a start does not read its leaf pages.
+/// Trees that grow with the number of all past instances and that a start of the server does not
+/// read. If such a tree has more leaf pages than kMostLeafPages (2 GiB), open() does not check its
+/// leaf pages.
 constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotency,
                               Table::kVariables};
 constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
@@ -103,8 +104,9 @@ Status LmdbFile::refuse_damaged_pages(const PageCheckOptions& options) const {
 }
 
 Status LmdbFile::open_map(unsigned flags) {
-  // MDB_NOTLS: a transaction belongs to its object, not to a thread. No form of MDB_NOSYNC: it can
-  // lose the file at a power failure. No MDB_WRITEMAP: a stray write in memory could change it.
+  // MDB_NOTLS: a transaction belongs to its object, not to a thread. No form of MDB_NOSYNC is used:
+  // at a power failure the file could be lost. MDB_WRITEMAP is not used: a stray write in memory
+  // could change the file.
   for (;; map_bytes_ /= 4) {
     MDB_env* made = nullptr;
     int failed = mdb_env_create(&made);
@@ -136,7 +138,8 @@ int LmdbFile::descriptor() const {
 }
 
 Status LmdbFile::fill_to_length() {
-  // Free pages after the end of the file were never written. Access to the map there raises SIGBUS.
+  // Free pages after the end of the file were never written. An access to the map at such a page
+  // raises SIGBUS.
   MDB_envinfo info;
   mdb_env_info(env_.get(), &info);
   struct stat found {};
@@ -247,7 +250,7 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
 }
 
 Result<PageReport> LmdbFile::check_pages(const PageCheckOptions& options) const {
-  // The read transaction prevents that LMDB reuses the pages of its version. The write transaction
+  // The read transaction prevents LMDB from reusing the pages of its version. The write transaction
   // writes nothing; it prevents a change of that version's meta page until the page has been read.
   TxnHandle reader;
   std::optional<PageCheck> check;
@@ -435,8 +438,8 @@ Result<uint64_t> LmdbWriter::write(std::string_view absolute_key,
     if (failed != 0) return failed_with(failed);
     return file_->page_bytes_;
   }
-  // MDB_APPEND fills pages instead of splitting them in halves. So rows of 1 KB need two thirds of
-  // the space, small rows slightly less than without it, and no more time.
+  // MDB_APPEND fills pages instead of splitting them in halves. With MDB_APPEND, rows of 1 KB need
+  // two thirds of the space and small rows slightly less space; the writes take no longer.
   MDB_val v = to_val(*value);
   const bool is_past_end = key > last_;
   if (is_past_end) last_ = key;

@@ -1,7 +1,7 @@
 // LmdbFile: data.mdb, the one LMDB file of a store, with one tree for each Table. The checkpoint
-// (overlay.h) brings committed rows here. Only this header, its .cc file and store_error.cc use
-// LMDB. Any thread may read; one thread at a time writes. Destroy readers, cursors and writers
-// before the file.
+// (overlay.h) brings committed rows into this file. Only this header, its .cc file and
+// store_error.cc use LMDB. Any thread may read; one thread at a time writes. Destroy readers,
+// cursors and writers before their LmdbFile.
 #pragma once
 
 #include <array>
@@ -42,16 +42,16 @@ class LmdbFile {
  public:
   /// The size of the file's trees, and of the file.
   struct Size {
-    uint64_t used_bytes = 0;  ///< of the pages of all tables
-    uint64_t end_bytes = 0;   ///< up to the end of the last page that was ever used
+    uint64_t used_bytes = 0;  ///< bytes of the pages of all tables
+    uint64_t end_bytes = 0;   ///< bytes up to the end of the last page that was ever used
     uint64_t branch_pages = 0;
     uint64_t leaf_pages = 0;
   };
 
   /// Opens or creates the file in `folder`. `map_bytes` is the address space; if the system
-  /// provides less, a quarter of it is tried, and so on down to 1 GiB. The pages of an existing
-  /// file are checked before LMDB reads them (page_check.h). Errors: `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (another LMDB format).
+  /// provides less, open() tries a quarter of it, then a quarter of that, down to 1 GiB. The pages
+  /// of an existing file are checked before LMDB reads them (page_check.h). Errors: `store.io`,
+  /// `store.full`, `store.corrupt`, `store.version` (another LMDB format).
   static Result<std::unique_ptr<LmdbFile>> open(const std::filesystem::path& folder,
                                                 uint64_t map_bytes);
 
@@ -60,22 +60,23 @@ class LmdbFile {
   static Result<std::unique_ptr<LmdbFile>> open_to_read(const std::filesystem::path& folder,
                                                         uint64_t map_bytes);
 
-  /// The last commit up to which the file has all commits; nullopt: there was no checkpoint yet.
+  /// The number of the last commit of the last checkpoint: the file has this commit and all earlier
+  /// ones. nullopt: there was no checkpoint yet.
   Result<std::optional<uint64_t>> checkpointed() const;
 
   Result<Size> measure() const;
 
   /// Checks the pages of all trees as of the last LMDB transaction, while the file may be written.
-  /// Any thread; it first waits for the end of a write transaction. Errors: `store.io`,
-  /// `store.sync`, `store.readers`.
+  /// Any thread may call check_pages(), which first waits for the end of a write transaction.
+  /// Errors: `store.io`, `store.sync`, `store.readers`.
   Result<PageReport> check_pages(const PageCheckOptions& options) const;
 
   uint64_t page_bytes() const { return page_bytes_; }
   /// The maximum size of the file while it is open.
   uint64_t map_bytes() const { return map_bytes_; }
 
-  /// How many bytes a row may add to the used pages. A large row has pages of its own. The part in
-  /// a leaf page counts twice, because pages may be half empty.
+  /// How many bytes a row may add to the used pages. A large row has pages of its own. The part of
+  /// a row in a leaf page counts twice, because leaf pages may be half empty.
   uint64_t room_for(size_t key_size, size_t value_size) const;
 
   /// Allocates disk blocks for the bytes of the file from `from` to `to`. Error `store.full`. If
@@ -133,7 +134,7 @@ class LmdbReader {
   size_t count(Table table) const;
 
   const Status& status() const { return status_; }
-  /// Sets status() to this error, unless it already has one.
+  /// Sets status() to this error, unless status() already has an error.
   void fail(Error error);
 
  private:
@@ -142,17 +143,17 @@ class LmdbReader {
 
   const LmdbFile* file_;
   TxnHandle txn_;
-  bool has_started_ = false;  ///< true: txn_ holds a version; false: at most its reader slot
+  bool has_started_ = false;  ///< whether txn_ holds a version; else at most a reader slot
   mutable Status status_;
 };
 
-/// Iterates over the rows of a range within one table. The reader must outlive it.
+/// Iterates over the rows of a range within one table. The LmdbReader must outlive the cursor.
 class LmdbCursor {
  public:
   LmdbCursor(const LmdbReader& reader, const KeyRange& range, Direction direction);
 
   bool valid() const { return valid_; }
-  /// Without the table's byte.
+  /// The key of the current row, without the table's byte.
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
   void next();
@@ -186,8 +187,8 @@ class LmdbWriter {
   /// Records that, with this transaction, the file has all commits up to `commit`.
   Status set_checkpointed(uint64_t commit);
 
-  /// Writes the transaction to disk, synced. Further error `store.sync`: the state of the disk is
-  /// unknown.
+  /// Writes the transaction to disk, synced. Errors: those of the class, and `store.sync` (the
+  /// state of the disk is unknown).
   Status commit();
 
  private:

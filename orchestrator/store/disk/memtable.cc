@@ -14,7 +14,7 @@ constexpr size_t kAlignment = alignof(std::atomic<void*>);
 
 }  // namespace
 
-/// A node of the skip list. In memory, `height` links follow it, then the key.
+/// A node of the skip list. In memory, `height` links follow the node, then the bytes of its key.
 struct Memtable::Node {
   std::atomic<const Version*> newest;
   uint32_t key_size;
@@ -71,7 +71,8 @@ const Memtable::Version* Memtable::make_version(uint64_t commit,
   return version;
 }
 
-/// One node in four has a further level. The seed is always the same, so that runs are repeatable.
+/// One node in four has a further level. The seed is always the same, so that the same rows always
+/// form the same list.
 int Memtable::random_height() {
   int height = 1;
   for (; height < kMaxHeight; ++height) {
@@ -103,7 +104,7 @@ const Memtable::Node* Memtable::before(std::string_view key) const {
 Memtable::Node* Memtable::at_or_after(std::string_view key) const {
   Links nodes;
   before_on_each(key, nodes);
-  // The writer may have linked further nodes after that one meanwhile, also with a lower key.
+  // Meanwhile the writer may have linked further nodes after nodes[0], also with keys below `key`.
   Node* node = nodes[0]->next(0);
   while (node != nullptr && node->key() < key) node = node->next(0);
   return node;

@@ -21,7 +21,7 @@ class Memtable {
   /// A row as one commit wrote it.
   class Version {
    public:
-    /// nullopt: the row is deleted.
+    /// The value of the row; nullopt: the commit deleted the row.
     std::optional<std::string_view> value() const;
 
    private:
@@ -29,7 +29,7 @@ class Memtable {
     static constexpr size_t kDeleted = SIZE_MAX;
 
     uint64_t commit_;
-    size_t size_;  ///< of the value, whose bytes follow this object; or kDeleted
+    size_t size_;  ///< size of the value, whose bytes follow this object; kDeleted: no value
     const Version* older_;
   };
 
@@ -39,9 +39,9 @@ class Memtable {
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 
-  /// Adds the version that `commit` writes of a row; nullopt deletes the row. Commit numbers must
-  /// not decrease. Readers of an earlier commit do not see the version. Returns the version before,
-  /// or nullptr.
+  /// Adds the version of a row that `commit` writes; a `value` of nullopt deletes the row. Commit
+  /// numbers must not decrease. Readers of an earlier commit do not see the version. Returns the
+  /// previous version of the row; nullptr: the memtable had none.
   const Version* add(uint64_t commit, std::string_view key, std::optional<std::string_view> value);
 
   /// The row as it was after `commit`; nullptr: this memtable has no version of it.
@@ -67,8 +67,8 @@ class Memtable {
   Node* at_or_after(std::string_view key) const;
   /// The last node whose key is less than `key`; nullptr: there is none.
   const Node* before(std::string_view key) const;
-  /// Sets `nodes` to the last node of each level whose key is less than `key`; the head if there is
-  /// none.
+  /// Sets `nodes` to the last node of each level whose key is less than `key`; on a level without
+  /// such a node, to `head_`.
   void before_on_each(std::string_view key, Links& nodes) const;
   static const Version* version_at(const Node& node, uint64_t commit);
 
@@ -78,7 +78,7 @@ class Memtable {
   size_t bytes_ = 0;
   size_t rows_ = 0;
   uint32_t random_ = 1;
-  Node* head_;  ///< before all rows
+  Node* head_;  ///< a node without a row, the first of each level
 };
 
 /// Iterates over the rows of a range as they were after a commit, including deleted rows. The range

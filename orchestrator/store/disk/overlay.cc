@@ -14,8 +14,8 @@ namespace millrace {
 namespace {
 
 /// How many bytes one transaction of a checkpoint may change. More bytes would keep the disk busy
-/// for longer, and so delay commits; fewer bytes cost more syncs. A small `checkpoint_bytes` gets
-/// small steps.
+/// for longer, and so delay commits; fewer bytes cost more syncs. With a small `checkpoint_bytes`
+/// the transactions are small, too.
 uint64_t step_bytes(uint64_t checkpoint_bytes) {
   constexpr uint64_t kMost = uint64_t{4} << 20;
   return std::clamp<uint64_t>(checkpoint_bytes / 4, 1, kMost);
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& fold
       Journal::open(folder, checkpointed, options.reserve_bytes, overlay->replaying(checkpointed)));
   overlay->commit_ = overlay->journal_->last();
   overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
-  overlay->wait_for_checkpoint();  // of the commits that the journal had
+  overlay->wait_for_checkpoint();  // a checkpoint of the commits that the journal had
   return overlay;
 }
 
@@ -128,8 +128,8 @@ Status Overlay::keep_room(const WriteSet& writes) {
     if (value) load.bytes += static_cast<int64_t>(file_.room_for(key.size(), value->size()));
   }
   if (!has_failed() && find_room(load)) return {};
-  // A load is an estimate. After a checkpoint, the size of LMDB is exact, and so are the rows that
-  // the batch replaces or deletes.
+  // A load is an estimate. After a checkpoint, the size of LMDB is exact, and LMDB has all rows
+  // that the batch replaces or deletes.
   TRY(checkpoint());
   Load batch{.rows = writes.size()};
   LmdbReader reader(file_);
@@ -175,7 +175,7 @@ Status Overlay::find_room(Load load) {
   if (options_.reserve_bytes == 0) return {};
   const uint64_t to = size.end_bytes + room + copies + options_.reserve_bytes;
   if (to <= allocated_to_) return {};
-  // Allocates one more reserve than needed, so that it is rarely called.
+  // Allocates `reserve_bytes` more than needed, so that allocate() is rarely called.
   TRY(file_.allocate(size.end_bytes, to + options_.reserve_bytes));
   allocated_to_ = to + options_.reserve_bytes;
   return {};
@@ -265,7 +265,7 @@ Status Overlay::drain() {
 void Overlay::run() {
   name_thread("checkpoint");
   while (true) {
-    Level level;  // released without the mutex: to free that much memory takes time
+    Level level;  // destroyed without the mutex, because to free a memtable takes long
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopping_ || (frozen_ && !failure_); });
@@ -306,8 +306,8 @@ Status Overlay::apply(const Level& level) {
   return done;
 }
 
-/// Brings the rows from key `from` on into LMDB, and sets `from` to the first row that is not there
-/// yet. One transaction changes about `most_bytes`.
+/// Brings the rows from key `from` on into LMDB, and sets `from` to the first key that LMDB does
+/// not have yet. One transaction changes about `most_bytes`.
 Status Overlay::apply(const Level& level, std::string& from, uint64_t most_bytes) {
   const KeyRange range{from, kEverything.high};
   Memtable::Cursor rows(*level.table, level.last, range, Direction::kForward);

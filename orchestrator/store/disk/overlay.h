@@ -81,7 +81,7 @@ class Overlay {
   };
   struct Level {
     std::shared_ptr<Memtable> table = std::make_shared<Memtable>();
-    uint64_t last = 0;  ///< its last commit
+    uint64_t last = 0;  ///< the last commit that `table` has
     Load load;
   };
 
@@ -116,11 +116,11 @@ class Overlay {
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
-  Level active_;  ///< replaced under the mutex; rows are added without it
+  Level active_;  ///< replaced under mutex_; rows are added without a lock
   std::optional<Level> frozen_;
   uint64_t applied_rows_ = 0;     ///< rows of `frozen_` that are in LMDB
-  std::optional<Error> failure_;  ///< of the checkpoint, which resumes when this is cleared
-  LmdbFile::Size size_;           ///< after the last checkpoint
+  std::optional<Error> failure_;  ///< the checkpoint's error; clearing it resumes the checkpoint
+  LmdbFile::Size size_;           ///< the size of LMDB after the last checkpoint
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -1,8 +1,9 @@
 // The page check: whether the pages of data.mdb form valid trees. LMDB has no checksums and trusts
 // its pages: a damaged byte can make the process that reads it crash or loop, or can hide rows. The
-// page check reads the file with its own code. That code checks each offset, length and page number
-// before it uses it, and reads no page twice. It checks pages, keys and free pages;
-// orchestrator/check checks the content of rows. It writes nothing. One thread at a time.
+// page check reads the file without LMDB. Each offset, length and page number is checked before its
+// use, and no page is read twice. The page check covers pages, keys and free pages;
+// orchestrator/check checks the content of rows. The page check writes nothing. One thread at a
+// time may use a PageCheck.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,9 @@ struct PageReport {
 
 struct PageCheckOptions {
   size_t most_damages = 100;
-  /// If one of these trees has more than `most_leaf_pages` leaf pages, they are not read. Then only
-  /// its branch pages are checked, that they lead to each leaf page once, and the numbers of both.
+  /// If a tree of this list has more than `most_leaf_pages` leaf pages, its leaf pages are not
+  /// read. The check then covers its branch pages, whether they lead to each leaf page once, and
+  /// the numbers of branch and leaf pages.
   std::vector<std::string> large_trees;
   uint64_t most_leaf_pages = 0;
   /// Called every few thousand pages; false stops the check. Empty: the check is never stopped.
@@ -49,10 +51,10 @@ struct PageCheckOptions {
 
 class PageCheck {
  public:
-  /// Opens the file and reads its two meta pages. The trees of the newer one will be checked. If a
-  /// process may write the file at the same time, the caller must prevent commits during this call,
-  /// and must hold a read transaction until run() has ended. Damaged meta pages are not an error
-  /// here: run() reports them. Errors: `store.io`, `store.version` (another LMDB format).
+  /// Opens the file and reads its two meta pages. run() checks the trees of the newer meta page. If
+  /// a process may write the file at the same time, the caller must prevent commits during this
+  /// call, and must hold a read transaction until run() has ended. Damaged meta pages are not an
+  /// error here: run() reports them. Errors: `store.io`, `store.version` (another LMDB format).
   static Result<PageCheck> open(const std::filesystem::path& file);
 
   PageCheck(PageCheck&&) noexcept;

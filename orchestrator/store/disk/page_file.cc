@@ -59,7 +59,8 @@ Status PageFile::read_metas(const std::filesystem::path& path) {
   size = static_cast<uint64_t>(found.st_size);
   const Meta first = TRY(read_meta(path, 0));
   if (first.magic == kLmdbMagic && first.format != kLmdbFormat) {
-    // If both meta pages have this format, the number is not damaged: it is another LMDB format.
+    // If both meta pages have this format, the format number is not damaged: the file has another
+    // LMDB format.
     const Meta same = TRY(read_meta(path, 1));
     if (same.magic == kLmdbMagic && same.format == first.format) {
       return fail("store.version",

@@ -1,5 +1,5 @@
-// PageFile: data.mdb, opened for reading without LMDB, and the content of its newest meta page. One
-// thread at a time; it writes nothing. Only for orchestrator/store/disk.
+// PageFile: data.mdb, opened for reading without LMDB, and the content of its newest meta page. A
+// PageFile writes nothing, and one thread at a time may use it. Only for orchestrator/store/disk.
 #pragma once
 
 #include <cstddef>
@@ -30,10 +30,10 @@ class PageFile {
   uint64_t size = 0;
   uint64_t page_bytes = 4096;
   lmdb::Meta meta;
-  std::optional<PageDamage> damage;  ///< of the meta pages
+  std::optional<PageDamage> damage;  ///< the damage of the meta pages; nullopt: none
 
-  /// Reads up to `bytes` bytes from byte `at` of the file on. `got` is how many it read; fewer at
-  /// the end of the file. False: errno has the error.
+  /// Reads up to `bytes` bytes from byte `at` of the file on. `got` is the number of bytes that
+  /// were read: fewer than `bytes` at the end of the file. False: errno has the error.
   bool read(uint64_t at, char* to, size_t bytes, size_t& got) const;
 
  private:

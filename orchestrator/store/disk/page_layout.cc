@@ -36,8 +36,8 @@ std::string fault_of(const Meta& meta, uint64_t number) {
     return fmt::format("the LMDB format is {}, expected {}", meta.format, kLmdbFormat);
   }
   if (meta.number != number || meta.flags != kMeta) {
-    return fmt::format("its head has number {} and flags {:#x}, expected {} and {:#x}", meta.number,
-                       meta.flags, number, kMeta);
+    return fmt::format("its header has number {} and flags {:#x}, expected {} and {:#x}",
+                       meta.number, meta.flags, number, kMeta);
   }
   const uint32_t size = meta.free.page_bytes;
   if (!std::has_single_bit(size) || size < 256 || size > 32'768) {

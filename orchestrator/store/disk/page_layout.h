@@ -1,6 +1,6 @@
 // The layout of data.mdb: pages, nodes, roots and meta pages, as far as the page check needs them.
-// Of these it checks only meta pages. Works on bytes in memory, not on a file. Only for
-// orchestrator/store/disk.
+// This file checks only meta pages; page_walk.h checks all other pages. The functions work on bytes
+// in memory, not on a file. Only for orchestrator/store/disk.
 #pragma once
 
 #include <bit>
@@ -16,8 +16,8 @@ namespace millrace::lmdb {
 //
 // Page: u64 page number, u16 unused, u16 flags. A branch or leaf page continues with u16 lower, u16
 // upper, and from byte 16 to `lower` the offsets of its nodes, u16 each, in the order of their
-// keys. Its nodes fill the page from `upper` to the end without a gap. An overflow run continues
-// with u32 number of its pages, and from byte 16 on the value.
+// keys. The nodes of a branch or leaf page fill it from `upper` to the end without a gap. An
+// overflow run continues with u32 number of its pages, and from byte 16 on the value.
 //
 // Node: u16, u16, u16, u16 size of the key, the key. In a branch page, the first three u16 are the
 // page number of the child, low part first, and the key is the lowest key that the child may have;
@@ -25,9 +25,9 @@ namespace millrace::lmdb {
 // value, the third has flags, and the value or the page number of its overflow run follows the key.
 // A node begins at an even byte.
 //
-// Meta page (pages 0 and 1): after the head u32 magic, u32 format, u64 unused, u64 size of the map,
-// the root of the free tree, the root of the main tree, u64 last page, u64 transaction. A
-// transaction with an even number writes page 0, one with an odd number page 1.
+// Meta page (pages 0 and 1): after the first 16 bytes (kPageHead) u32 magic, u32 format, u64
+// unused, u64 size of the map, the root of the free tree, the root of the main tree, u64 last page,
+// u64 transaction. A transaction with an even number writes page 0, one with an odd number page 1.
 //
 // Root: u32 unused (in the root of the free tree: bytes of a page), u16 flags, u16 depth, u64
 // branch pages, u64 leaf pages, u64 overflow pages, u64 entries, u64 page. The values of the main
@@ -91,10 +91,10 @@ struct Meta {
 /// The root at byte `at`; it has kRootSize bytes.
 Root load_root(std::string_view bytes, size_t at);
 
-/// The meta page of these bytes; at least kPageHead + kMetaSize.
+/// Decodes the meta page in `page`, which must have at least kPageHead + kMetaSize bytes.
 Meta load_meta(std::string_view page);
 
-/// Why the meta page with that number is damaged; empty: it is undamaged.
+/// Why the meta page at page `number` is damaged; empty: the page is undamaged.
 std::string fault_of(const Meta& meta, uint64_t number);
 
 }  // namespace millrace::lmdb

@@ -54,7 +54,8 @@ void PageWalk::add(const Tree& tree, uint64_t page, std::string found) {
   report_.damages.push_back({.tree = tree.name, .page = page, .found = std::move(found)});
 }
 
-/// Reads `bytes` bytes from the start of that page on into `to`. False: it added a damage.
+/// Reads `bytes` bytes from the start of `page` on into `to`. False: read_bytes() added a damage to
+/// the report.
 bool PageWalk::read_bytes(const Tree& tree, uint64_t page, size_t bytes, std::string& to) {
   if (++report_.pages % kPagesOfAStep == 0 && options_.goes_on) {
     report_.is_stopped = report_.is_stopped || !options_.goes_on();
@@ -74,8 +75,8 @@ bool PageWalk::read_bytes(const Tree& tree, uint64_t page, size_t bytes, std::st
   return false;
 }
 
-/// Whether ahead_ has the first `bytes` bytes of that page. If the walk reads pages in the order of
-/// the file, this reads several of them at once, as far as that succeeds.
+/// Whether ahead_ has the first `bytes` bytes of `page`. If the walk reads pages in the order of
+/// the file, is_ahead() first reads several pages into ahead_; a failed read leaves ahead_ empty.
 bool PageWalk::is_ahead(uint64_t page, size_t bytes) {
   if (bytes > file_.page_bytes) return false;
   const auto has = [&] {
@@ -91,8 +92,8 @@ bool PageWalk::is_ahead(uint64_t page, size_t bytes) {
   return has();
 }
 
-/// Records that page `from` leads to `count` pages from `page` on. False: it added a damage: a page
-/// is out of range, or another page already leads to it.
+/// Records that page `from` leads to `count` pages from `page` on. False: reach() added a damage to
+/// the report, because a page is out of range or another page already leads to it.
 bool PageWalk::reach(const Tree& tree, uint64_t from, uint64_t page, uint64_t count) {
   const uint64_t end = std::min(pages_, file_.meta.last_page + 1);
   if (page < kMetaPages || page >= end || count > end - page) {
@@ -201,7 +202,7 @@ std::optional<PageWalk::Page> PageWalk::read_page(const Tree& tree, uint64_t num
                   .lower = load<uint16_t>(bytes, 12),
                   .upper = load<uint16_t>(bytes, 14)};
   if (const auto found = load<uint64_t>(bytes, 0); found != number) {
-    add(tree, number, fmt::format("its head has number {}, expected {}", found, number));
+    add(tree, number, fmt::format("its header has number {}, expected {}", found, number));
     return std::nullopt;
   }
   const uint16_t flags = level < tree.root.depth ? kBranch : kLeaf;
@@ -225,8 +226,8 @@ std::optional<PageWalk::Page> PageWalk::read_page(const Tree& tree, uint64_t num
   return page;
 }
 
-/// Whether the nodes follow each other without a gap to the end of the page, and each has one
-/// offset.
+/// Whether the nodes follow each other without a gap to the end of the page, and each node has
+/// exactly one offset.
 bool PageWalk::check_nodes(const Tree& tree, const Page& page) {
   std::fill(starts_.begin(), starts_.end(), false);
   const std::string_view bytes = page.bytes;
@@ -363,7 +364,7 @@ bool PageWalk::check_run(const Tree& tree, const Page& page, const Node& node, u
   const uint64_t least = (kPageHead + node.bytes + file_.page_bytes - 1) / file_.page_bytes;
   if (number != run || flags != kOverflow || pages < least) {
     add(tree, run,
-        fmt::format("its head has number {}, flags {:#x} and {} pages, expected number {}, {:#x} "
+        fmt::format("its header has number {}, flags {:#x} and {} pages, expected number {}, {:#x} "
                     "(overflow) and at least {} pages for a value of {} bytes",
                     number, flags, pages, run, kOverflow, least, node.bytes));
     return false;
@@ -379,7 +380,8 @@ void PageWalk::check_free(const Tree& tree, const Page& page, const Node& node) 
   if (node.flags != 0) {
     uint64_t run = 0;
     if (!check_run(tree, page, node, run)) return;
-    if (!read_bytes(tree, run, kPageHead + node.bytes, list)) return;  // again, with the value
+    if (!read_bytes(tree, run, kPageHead + node.bytes, list))
+      return;  // reads the first page again, with the value
     list.erase(0, kPageHead);
   }
   const auto by = load<uint64_t>(node.key, 0);

@@ -1,6 +1,6 @@
 // PageWalk: one run of the page check over all trees of data.mdb: the main tree, the trees that it
-// names, and the tree of free pages. It checks each offset, length and page number before it uses
-// it, and reads no page twice. One thread. Only for orchestrator/store/disk.
+// names, and the tree of free pages. Each offset, length and page number is checked before its use,
+// and no page is read twice. For use by one thread. Only for orchestrator/store/disk.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class PageWalk {
     uint64_t overflow_pages = 0;
     uint64_t entries = 0;
   };
-  /// A branch or leaf page with a checked head.
+  /// A branch or leaf page whose header was checked.
   struct Page {
     uint64_t number = 0;
     std::string_view bytes;
@@ -63,7 +63,7 @@ class PageWalk {
     uint16_t flags = 0;   ///< leaf pages only
     uint64_t child = 0;   ///< branch pages only: the child's page number
     uint64_t bytes = 0;   ///< size of the value
-    size_t value_at = 0;  ///< offset in the page of the value or of its run's page number
+    size_t value_at = 0;  ///< offset of the value, or of its overflow run's page number
   };
 
   void add(const Tree& tree, uint64_t page, std::string found);
@@ -104,7 +104,7 @@ class PageWalk {
   std::vector<bool> reached_;
   std::vector<bool> free_;
   uint64_t free_behind_ = 0;  ///< the number of free pages after the end of the file
-  Counts counts_;             ///< of the current tree
+  Counts counts_;             ///< counted so far in the current tree
   std::vector<Tree> named_;
 };
 

@@ -80,7 +80,7 @@ Seal Seal::make() {
 }
 
 Result<Seal> Seal::read(const std::filesystem::path& file) {
-  // Without os/read_file.h: its strings would leave copies of the key in memory.
+  // os/read_file.h is not used: its strings would leave copies of the key in memory.
   const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   char text[2 * kKeySize + 3];  // for two bytes of a line end, and one that shows a longer file
   const ssize_t size = !opened ? -1 : ::read(opened.fd(), text, sizeof text);

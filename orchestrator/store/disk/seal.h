@@ -1,7 +1,7 @@
 // Seal: encrypts rows of the store. A row that holds a secret, or data that was computed from one,
 // is encrypted as a whole (libsodium secretbox). The nonce is a keyed hash of the row's content and
-// place. So the same batch writes the same bytes, and a row that was moved to another place does
-// not open. Immutable; any thread.
+// place. So the same batch writes the same bytes, and a row that was moved to another place cannot
+// be decrypted. Immutable; any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,18 @@ class Seal {
   /// Errors: `store.io`, `store.full`.
   Status write(const std::filesystem::path& file) const;
 
-  /// Encrypts a row. `context` is the row's place: open() needs the same one.
+  /// Encrypts a row. `context` is the row's place: open() needs the same context.
   std::string seal(std::string_view bytes, std::string_view context) const;
 
   /// Decrypts a row. nullopt: it was sealed with another key or for another place, or is damaged.
   std::optional<std::string> open(std::string_view sealed, std::string_view context) const;
 
-  /// A key of 32 bytes, derived from this one, for ids that cannot be computed without the key.
+  /// A key of 32 bytes, derived from the key of the seal, for ids that cannot be computed without
+  /// that key.
   std::string id_key() const;
 
-  /// Whether a row's bytes are sealed: they begin with kMark, and no record, JSON text or number
-  /// does.
+  /// Whether a row's bytes are sealed: sealed bytes begin with kMark; records, JSON texts and
+  /// numbers never do.
   static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
 
  private:

@@ -1,5 +1,5 @@
-// WriteSet: the changes of a batch as a value. It is the unit of the journal and can be replayed on
-// another store.
+// WriteSet: the changes of a batch as a value. A WriteSet is the unit of the journal and can be
+// replayed on another store.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace millrace {
 
-/// Absolute key (table.h) to the value, or to nullopt for "deleted".
+/// Maps each absolute key (table.h) to the new value; nullopt deletes the row.
 using WriteSet = std::map<std::string, std::optional<std::string>, std::less<>>;
 
 /// Whether the soft limit applies to a batch.
 enum class Limit : uint8_t {
   kKept,    ///< the limit applies: the normal case
-  kPassed,  ///< for batches that must work when the store is full: cancels, deletes, retention
+  kPassed,  ///< no limit: for batches that must work in a full store (cancels, deletes, retention)
 };
 
 /// Appends the encoded write-set to `bytes` (docs/FORMATS.md).

@@ -1,6 +1,6 @@
-// Call rows: the calls of an instance, one row for each next to its head (head_rows.h), so that
-// only changed calls are written. Table `live`; an ended instance has no calls. instance_rows.h
-// reads and writes them with their instance.
+// Call rows: the calls of an instance. Each call has a row next to the instance's head
+// (head_rows.h), so that only changed calls are written. Table `live`; an ended instance has no
+// calls. instance_rows.h reads and writes the calls with their instance.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ Result<Call> decode_call(std::string_view bytes);
 Status read_calls(const View& view, Table table, const std::string& prefix,
                   std::vector<Call>& calls);
 
-/// Writes the calls of the instance that differ from `before`, the calls in the rows, and erases
-/// the rows of calls that do not exist any more.
+/// Writes the calls of the instance that differ from `before` (the calls as the rows have them),
+/// and erases the rows of calls that do not exist any more.
 void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
                  const std::vector<Call>& before);
 

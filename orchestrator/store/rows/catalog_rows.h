@@ -65,7 +65,7 @@ Error damaged_workflow(NamespaceNumber ns, std::string_view id, std::string_view
 
 // Definitions, by workflow and revision.
 
-/// One revision: the text as it was applied.
+/// One revision of a workflow: the definition as it was applied.
 struct DefinitionRecord {
   TimePoint created_at;
   std::string text;
@@ -74,8 +74,8 @@ std::string encode(const DefinitionRecord& record);
 Result<DefinitionRecord> decode_definition(std::string_view bytes);
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
-/// Visits the revisions of a workflow, the newest first. `damaged` receives the errors of those
-/// that do not decode.
+/// Visits the revisions of a workflow, the newest first. `damaged` receives the errors of revisions
+/// whose rows do not decode.
 Status each_definition(const View& view, WorkflowNumber workflow,
                        const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
                        const OnDamage& damaged);
@@ -88,8 +88,8 @@ Error damaged_definition(Revision revision, std::string_view what);
 /// The progress of a workflow's schedule.
 struct ScheduleRecord {
   TimePoint from;                                 ///< the next tick is the first after this time
-  std::optional<TimePoint> last;                  ///< the last past tick
-  std::optional<TimePoint> first = std::nullopt;  ///< the first past tick
+  std::optional<TimePoint> last;                  ///< the schedule's last tick so far
+  std::optional<TimePoint> first = std::nullopt;  ///< the schedule's first tick ever
 };
 std::string encode(const ScheduleRecord& record);
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);

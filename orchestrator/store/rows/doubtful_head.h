@@ -11,15 +11,16 @@
 
 namespace millrace {
 
-/// The head at the instance's key, live or ended, as the record has it, though the record may name
-/// another instance. References are returned only if their rows name this instance: otherwise
-/// `last_history` is 0, or `idempotency_key` is empty. nullopt: the head is missing or does not
-/// decode.
+/// The head stored under the instance's key in `live` or `ended`, as it decodes, even if it names
+/// another instance. If the history row that the head refers to does not name this instance,
+/// `last_history` is 0; if the row of its idempotency key does not, `idempotency_key` is empty.
+/// nullopt: the head is missing or does not decode.
 Result<std::optional<Instance>> read_doubtful_head(const View& view, NamespaceNumber ns,
                                                    const InstanceId& id);
 
-/// Visits the live instances of the namespace after `behind` whose head decodes but is damaged (it
-/// is the head of another instance, or of an ended one), until `see` returns false.
+/// Visits the live instances of the namespace after `behind` whose head decodes but is damaged (the
+/// head names another instance, or its status is that of an ended instance), until `see` returns
+/// false.
 Status each_doubtful_head(
     const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
     const std::function<bool(const InstanceId& id, const Instance& head)>& see);

@@ -201,7 +201,8 @@ void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
 }
 
 Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence) {
-  // Without rows::read(): the first byte of a fingerprint can be any byte, also that of a seal.
+  // rows::read() is not used: the first byte of a fingerprint can be any byte, also the one that
+  // marks a sealed row.
   const auto bytes = view.get(Table::kDedupe, dedupe_key(time, sequence));
   TRY(view.status());
   return bytes ? decode_dedupe(*bytes) : std::vector<Fingerprint>();

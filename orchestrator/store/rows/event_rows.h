@@ -28,7 +28,7 @@ namespace millrace {
 
 /// A kept event: stored for instances that cannot listen yet.
 struct KeptEventRecord {
-  std::array<uint8_t, 16> known_as{};  ///< the fingerprint of source and id, as in dedupe
+  std::array<uint8_t, 16> known_as{};  ///< fingerprint of source and id, as in table `dedupe`
   std::string event;                   ///< JSON format
 };
 std::string encode(const KeptEventRecord& record);
@@ -38,7 +38,7 @@ Result<KeptEventRecord> decode_kept_event(std::string_view bytes);
 /// numbers.
 struct KeptEventPlace {
   NamespaceNumber ns{};
-  Fingerprint type{};  ///< of the event's type
+  Fingerprint type{};  ///< the fingerprint of the event's type
   uint64_t number = 0;
 };
 /// The decoded event. Error: a damaged row.
@@ -52,8 +52,8 @@ Result<std::optional<KeptEventRecord>> read_kept_event(const View& view,
 Status each_kept_event(
     const View& view, const std::function<void(const KeptEventPlace&, const KeptEventRecord&)>& see,
     const OnDamage& damaged = nullptr);
-/// Visits the kept events of the namespace and type of `from`, from its number on, until `see`
-/// returns false.
+/// Visits the kept events of the namespace and type of `from`, from the number of `from` on, until
+/// `see` returns false.
 Status each_kept_event_of_type(
     const View& view, const KeptEventPlace& from,
     const std::function<bool(uint64_t number, const KeptEventRecord&)>& see,
@@ -93,8 +93,8 @@ Status each_delayed(const View& view,
                     const std::function<void(uint64_t number, const DelayedRecord&)>& see,
                     const OnDamage& damaged = nullptr);
 
-// Dedupe: the fingerprints of the events of a batch that had an effect. The key is the time of the
-// batch's last event and the sequence of that event in the stream.
+// Dedupe: a row for each batch, with the fingerprints of those events that had an effect. The key
+// is the time of the batch's last event and the sequence of that event in the stream.
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
                   const std::vector<Fingerprint>& events);

@@ -1,7 +1,7 @@
 // Fields: encodes and decodes the parts of records (docs/FORMATS.md, "Notation"): versions, times,
-// optional fields, numbers within their bounds, JSON, errors, callers. A field that no release
-// writes fails its Reader, and end_record() turns that into an error. Pure functions. Only for
-// orchestrator/store/rows.
+// optional fields, numbers within their bounds, JSON, errors, callers. A field with a value that no
+// release writes fails its Reader, and end_record() returns an error for a failed Reader. Pure
+// functions. Only for orchestrator/store/rows.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ Writer begin_record(uint8_t version = kFirstVersion);
 /// Reads the version of a record. A version outside 1 to `newest` fails the reader.
 uint8_t read_version(Reader& reader, uint8_t newest);
 
-/// A reader of a record, positioned after its version. A version other than kFirstVersion fails it.
+/// A reader of a record, positioned after its version. A version other than kFirstVersion fails the
+/// reader.
 Reader open_record(std::string_view bytes);
 
 /// Error `store.corrupt`: the record was not read to its end, or one of its fields failed. `kind`
@@ -88,7 +89,7 @@ E get_enum(Reader& reader, E last) {
 
 // Numbers.
 
-/// The number of a row, or a count: a varint up to kMostNumber; 0 means none. A higher one fails
+/// The number of a row (0: no row) or a count: a varint up to kMostNumber. A higher number fails
 /// the reader.
 uint64_t get_number(Reader& reader);
 /// A varint that fits into 32 bits; a larger one fails the reader.
@@ -97,8 +98,8 @@ uint32_t get_u32(Reader& reader);
 // Texts.
 
 std::string get_string(Reader& reader);
-/// A text that will be shown in JSON and so must be UTF-8. If it is not, `?` replaces each byte
-/// above ASCII: the text of an error must not make the rest of the row unreadable.
+/// A text that will be shown in JSON and so must be UTF-8. In a text that is not UTF-8, `?`
+/// replaces each byte above ASCII: a bad text must not make the other fields of the row unreadable.
 std::string get_text(Reader& reader);
 LazyJson get_json(Reader& reader);
 

@@ -68,7 +68,7 @@ Result<GroupedEvent> grouped_of(const View& view, std::string_view key, std::str
 
 }  // namespace
 
-// Their bytes.
+// The bytes of the rows.
 
 std::string encode_counts(const std::vector<uint32_t>& waiting) {
   Writer writer = begin_record();

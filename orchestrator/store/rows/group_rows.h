@@ -1,8 +1,9 @@
 // Group rows: events that wait in groups until together they start an instance (eventsAnd). Table
 // `groups`: for each group a row of counts; for each waiting event a row in the queue of its entry,
-// and a row that maps its number to that row's key. Functions that read take any View, functions
-// that write the Transaction. A damaged row gives an error that names it (damage.h); walks with
-// `damaged` skip such rows. All decoders fail with `store.corrupt` and name the kind of record.
+// and a row that maps the event's number to the key of the row in the queue. Functions that read
+// take any View, functions that write the Transaction. A damaged row gives an error that names it
+// (damage.h); walks with `damaged` skip such rows. All decoders fail with `store.corrupt` and name
+// the kind of record.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ struct PurgeBudget;
 enum class GroupRow : uint8_t {
   kCounts = 1,  ///< workflow, group: how many events wait in each entry
   kEvent = 2,   ///< workflow, group, entry, number: a waiting event
-  kNumber = 3,  ///< number: the key of that event's row
+  kNumber = 3,  ///< number: the key of the row kEvent with this number
 };
 
 /// The bytes of a row of counts: how many events wait in each entry of a group.
@@ -40,7 +41,7 @@ Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);
 /// An event that waits in a group.
 struct GroupedRecord {
   uint64_t position = 0;             ///< sequence in the event stream
-  std::optional<TimePoint> expires;  ///< the end of its lifespan
+  std::optional<TimePoint> expires;  ///< the end of the event's lifespan
   std::string event;                 ///< JSON format
 };
 std::string encode(const GroupedRecord& record);
@@ -49,7 +50,7 @@ Result<GroupedRecord> decode_grouped(std::string_view bytes);
 /// The queue of one entry of a group.
 struct GroupQueue {
   WorkflowNumber workflow{};
-  Fingerprint group{};  ///< of the correlation
+  Fingerprint group{};  ///< the fingerprint of the group's correlation
   uint16_t entry = 0;
 };
 struct GroupedEvent {
@@ -66,13 +67,13 @@ Result<Event> event_of(const GroupedEvent& event);
 /// How many events wait in each entry of a group; nullopt: none waits in any entry.
 Result<std::optional<std::vector<uint32_t>>> read_counts(const View& view, WorkflowNumber workflow,
                                                          const Fingerprint& group);
-/// Visits the groups of a workflow after `behind`, by fingerprint, with the number of events that
-/// wait in each entry, until `see` returns false.
+/// Visits the groups of a workflow after `behind`, in the order of their fingerprints, until `see`
+/// returns false. `see` receives the number of events that wait in each entry.
 Status each_group(const View& view, WorkflowNumber workflow,
                   const std::optional<Fingerprint>& behind,
                   const std::function<Result<bool>(const Fingerprint& group,
                                                    const std::vector<uint32_t>& waiting)>& see);
-/// Writes the counts of a group; erases the row if all are zero.
+/// Writes the counts of a group; erases the row if all counts are zero.
 void write_counts(Transaction& tx, WorkflowNumber workflow, const Fingerprint& group,
                   const std::vector<uint32_t>& waiting);
 /// The error of a damaged row of counts.
@@ -97,9 +98,9 @@ Status each_grouped(const View& view, const std::function<void(const GroupedEven
 Result<uint64_t> last_grouped(const View& view);
 
 /// Erases the grouped events of a workflow up to the number `up_to`, and the counts of their
-/// groups, as many as the budget allows. `see` receives each of them first, with its decoded event,
-/// and returns whether it may be erased. Returns whether it reached the end; if not, `at` is the
-/// key from which to continue.
+/// groups, as many as the budget allows. Before each erase, `see` receives the grouped event and
+/// its decoded event, and returns whether it may be erased. Returns whether close_groups() reached
+/// the end; if not, `at` is the key from which to continue.
 Result<bool> close_groups(
     Transaction& tx, WorkflowNumber workflow, uint64_t up_to, std::string& at, PurgeBudget& budget,
     const std::function<Result<bool>(const GroupedEvent&, const Event& event)>& see,

@@ -14,8 +14,8 @@ using namespace rows;
 namespace {
 
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
-/// 5 the times from which policies count, and whether the failed state's data is stored; since 6
-/// the attempts of the failed state.
+/// 5 the times from which retry policies count, and whether the failed state's data is stored;
+/// since 6 the attempts of the failed state.
 constexpr uint8_t kHeadVersion = 6;
 
 // The flags of a head. On disk: never renumber.
@@ -169,7 +169,8 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
-    if ((flags & kHasFailedData) != 0) instance.failed_data.emplace();  // its row has the data
+    if ((flags & kHasFailedData) != 0)
+      instance.failed_data.emplace();  // the row Part::kFailedData has the data
     instance.execution_from = get_time_from(reader, instance.started_at);
     instance.held_timers = get_timers(reader);
     instance.traceparent = get_string(reader);
@@ -272,8 +273,8 @@ struct FoundHead {
   Result<Instance> head;
 };
 
-/// The last head of one table before the key `from`, which it sets to the head's key; nullopt:
-/// there is none.
+/// The last head of one table before the key `from`, and sets `from` to the key of that head;
+/// nullopt: there is none.
 Result<std::optional<FoundHead>> head_before(const View& view, Table table,
                                              const std::string& prefix, std::string& from) {
   std::optional<FoundHead> found;

@@ -1,8 +1,8 @@
 // Head rows: the head of an instance has all its fields except its JSON texts and its calls, which
-// have rows of their own next to it (instance_rows.h, call_rows.h). The table `live` has the heads
-// of live instances, the table `ended` those of ended instances, under the same keys. The functions
-// take any View. A damaged row gives an error that names it (damage.h); walks with `damaged` skip
-// such rows. doubtful_head.h reads the reliable fields of a damaged head.
+// have rows of their own next to the head (instance_rows.h, call_rows.h). The table `live` has the
+// heads of live instances, the table `ended` those of ended instances, under the same keys. The
+// functions take any View. A damaged row gives an error that names it (damage.h); walks with
+// `damaged` skip such rows. doubtful_head.h reads the reliable fields of a damaged head.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ enum class Part : uint8_t {
 /// The key of a part; `prefix` is the prefix of the instance's keys (rows::instance_prefix).
 std::string part_key(std::string prefix, Part part);
 
-/// The bytes of a head. They have the number of the calls, not the calls. Decoding fails with
-/// `store.corrupt`.
+/// The bytes of a head. A head contains the number of the instance's calls, but not the calls.
+/// Decoding fails with `store.corrupt`.
 std::string encode_head(const Instance& instance);
 Result<Instance> decode_head(std::string_view bytes);
 
@@ -55,16 +55,16 @@ Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNu
 /// Visits the heads of all live instances, in key order, as a start of the server does.
 Status each_live(const View& view, const std::function<void(Instance head)>& see,
                  const OnDamage& damaged = nullptr);
-/// Visits the heads of the live instances of a namespace, after `behind` if it is given, until
-/// `see` returns false.
+/// Visits the heads of the live instances of a namespace, after the instance `behind` if that is
+/// given, until `see` returns false.
 Status each_live(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
                  const std::function<bool(const Instance& head)>& see,
                  const OnDamage& damaged = nullptr);
 
 /// Visits the heads of live and ended instances of a namespace before `before`, newest first, until
 /// `see` returns false. For a damaged head it calls `damaged` at its place in that order, with the
-/// id and the error; its result has the same meaning as that of `see`. If `damaged` is empty, a
-/// damaged head ends the walk with its error.
+/// id and the error; the result of `damaged` has the same meaning as the result of `see`. If
+/// `damaged` is empty, a damaged head ends the walk with its error.
 Status each_instance_backward(
     const View& view, NamespaceNumber ns, const std::optional<InstanceId>& before,
     const std::function<bool(const Instance& head)>& see,

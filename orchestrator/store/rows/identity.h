@@ -1,6 +1,6 @@
 // The identity of a store: an id that the first open assigns, and a mark of the folder in which it
-// was last opened. A store that is found in another folder was copied, moved or restored. It gets a
-// new id, because the original may be in use.
+// was last opened. A store that is found in another folder was copied, moved or restored. Such a
+// store gets a new id, because the original store may be in use.
 #pragma once
 
 #include <array>
@@ -24,9 +24,9 @@ struct StoreIdentity {
 /// Decodes the row "store" of the table `meta`. Error: a damaged row (damage.h).
 Result<StoreIdentity> decode_store_identity(std::string_view row);
 
-/// Returns the identity of the store. If there is none, or its folder is another one, it writes a
-/// new one with the id of `make_id`. Call it before any other Transaction. Errors: those of the
-/// store.
+/// Returns the identity of the store. If the store has no identity, or its identity names another
+/// folder, identify() writes a new identity with the id that `make_id` returns. Call it before any
+/// other Transaction. Errors: those of the store.
 Result<StoreIdentity> identify(Environment& environment,
                                const std::function<std::array<uint8_t, 16>()>& make_id);
 

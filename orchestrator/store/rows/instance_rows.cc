@@ -175,7 +175,7 @@ void write_instance(Transaction& tx, const Instance& instance, Changed changed) 
     }
     return;
   }
-  if (changed.input) return;  // it started and ended in one batch: it has no rows in `live`
+  if (changed.input) return;  // started and ended in one batch: no rows in `live`
   // Unchanged rows move to `ended` as they are. An ended instance has no slots.
   const auto move = [&](Part part) {
     if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {

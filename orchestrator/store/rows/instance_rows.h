@@ -47,17 +47,17 @@ struct Changed {
   bool slots = false;
   bool found_data = false;
   bool failed_data = false;
-  const std::vector<Call>* calls = nullptr;  ///< the calls in the rows; null: the rows have none
+  const std::vector<Call>* calls = nullptr;  ///< calls as the rows have them; null: none
 };
 /// Writes a live instance, or moves an instance that has ended from `live` to `ended`.
 void write_instance(Transaction& tx, const Instance& instance, Changed changed);
 
-/// Erases the rows of an ended instance, but not its history. For an instance that is then written
-/// as a live one.
+/// Erases the rows of an ended instance, but not its history. Used before the instance is written
+/// as a live instance.
 void erase_ended(Transaction& tx, const Instance& instance);
 
-/// Erases every row of an instance in `live` and `ended`, also damaged rows. It does not erase its
-/// history and its idempotency key. Returns the number of erased rows.
+/// Erases every row of an instance in `live` and `ended`, also damaged rows. The history and the
+/// idempotency key of the instance stay. Returns the number of erased rows.
 Result<size_t> erase_parts(Transaction& tx, NamespaceNumber ns, const InstanceId& id);
 
 /// Erases the rows of an ended instance and its idempotency key. purge_history() then erases its

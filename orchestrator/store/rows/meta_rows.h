@@ -22,8 +22,8 @@ namespace millrace {
 inline constexpr uint64_t kStoreFormat = 5;
 
 /// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
-/// the key of its seal. Errors: `store.version`, the format is newer; `store.key`, the key is
-/// another one; those of the store.
+/// the key of its seal. Errors: `store.version`, the format is newer; `store.key`, the store was
+/// sealed with another key; those of the store.
 Status check_format(Transaction& tx);
 
 // The progress of the store.
@@ -44,7 +44,7 @@ Error damaged_engine_time(std::string_view what);
 
 // Counters.
 
-/// Counters of numbers that are assigned once and never reused, each from 1.
+/// Counters of numbers that are assigned once and never reused. Each counter starts at 1.
 // On disk, the last byte of the key: never renumber.
 enum class Counter : char {
   kNamespace = 'a',

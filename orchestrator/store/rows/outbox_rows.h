@@ -47,11 +47,12 @@ Result<OutboxRecord> decode_outbox(const View& view, uint64_t number, std::strin
 // Sent: which messages of the outbox the broker has acknowledged, one row for each batch that
 // recorded acknowledgements.
 
-/// The acked messages that one batch recorded. They stay in the outbox until the broker has synced.
+/// The acked messages that one batch recorded. Acked messages stay in the outbox until the broker
+/// has synced.
 struct SentRecord {
   struct Message {
-    uint64_t number = 0;    ///< in the outbox
-    uint64_t sequence = 0;  ///< in the event stream
+    uint64_t number = 0;    ///< the message's number in the outbox
+    uint64_t sequence = 0;  ///< the message's sequence in the event stream
     uint64_t bytes = 0;     ///< approximate size
   };
   int64_t stream_created = 0;  ///< identifies the event stream, as in Cursor

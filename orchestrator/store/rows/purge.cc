@@ -37,8 +37,8 @@ enum class Row : uint8_t {
   kStop,  ///< keep the row, and continue at it with the next budget
 };
 
-/// Reads rows from `at` on, and does with each what `what` returns. Returns as the functions in
-/// purge.h do.
+/// Reads rows from `at` on, and does with each row what `what` returns for it. Returns true at the
+/// end of the table; false: the budget is spent, and `at` is the key from which to continue.
 template <class F>
 Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, std::string& at,
                         PurgeBudget& budget, F what) {
@@ -52,7 +52,7 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
                      return false;
                    }
                    budget.count(key.size());
-                   // It is unknown to which namespace a damaged row belongs: it stays.
+                   // It is unknown to which namespace a damaged row belongs, so the row stays.
                    const Result<Row> judged = what(key, value);
                    if (!judged && !is_damaged_row(judged.error())) {
                      return tl::unexpected(judged.error());
@@ -72,7 +72,7 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
 }
 
 /// Erases the rows of a namespace from a table whose records name their namespace, and calls `see`
-/// for each.
+/// for each erased row.
 template <class T, class F>
 Result<bool> purge_records(Transaction& tx, Table table, NamespaceNumber ns, std::string& at,
                            PurgeBudget& budget, Result<T> (*decode)(std::string_view), F see) {
@@ -258,7 +258,8 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
     }
     budget.count(bytes->size());
     const Result<HistoryRow> found = rows::decode(tx, Table::kHistory, key, *bytes, decode_history);
-    // After a broken link the rest of the chain is unknown. Its rows only use disk space.
+    // After a missing or damaged row, the earlier rows of the chain cannot be found. These rows
+    // only use disk space.
     if (!found) return uint64_t{0};
     if (owner && found->instance != *owner) return uint64_t{0};
     tx.erase(Table::kHistory, key);

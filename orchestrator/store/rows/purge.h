@@ -1,8 +1,8 @@
 // Purge: erases the rows that a deletion leaves, some in each batch. A row `purge/` of the table
 // `meta`, written with the deletion, records what to erase, so the purge resumes after a restart.
-// An interrupted walk may begin again from the start: it skips erased rows. Functions that read
-// take any View, functions that write the Transaction. A damaged row gives an error that names it
-// (damage.h).
+// An interrupted purge may walk its tables again from the start, because it does not find erased
+// rows again. Functions that read take any View, functions that write the Transaction. A damaged
+// row gives an error that names it (damage.h).
 #pragma once
 
 #include <cstddef>
@@ -51,11 +51,11 @@ struct Purge {
   // On disk: never renumber.
   enum class Kind : uint8_t {
     kNamespace = 0,
-    kHistory = 1,  ///< of one instance
-    kGroups = 2,   ///< of one workflow
+    kHistory = 1,  ///< erases the history of one instance
+    kGroups = 2,   ///< erases the groups of one workflow
   };
   Kind kind{};
-  uint64_t number = 0;  ///< by kind: of the namespace, of the next history row, of the workflow
+  uint64_t number = 0;  ///< number of the namespace, next history row or workflow (by kind)
   PurgeRecord record;
 };
 void write_purge(Transaction& tx, const Purge& purge);
@@ -68,8 +68,8 @@ Error damaged_purge(const Purge& purge, std::string_view what);
 /// instance does not exist any more.
 Result<std::optional<Instance>> owner_of_history(const View& view, uint64_t row);
 
-// Retired workflows: deleted workflows of a namespace that exists. Their ended instances still need
-// their definitions.
+// Retired workflows: deleted workflows of a namespace that exists. The ended instances of a retired
+// workflow still need its definitions.
 
 void write_retired(Transaction& tx, WorkflowNumber workflow, NamespaceNumber ns);
 void erase_retired(Transaction& tx, WorkflowNumber workflow);
@@ -78,14 +78,15 @@ Status each_retired(const View& view,
                     const std::function<void(WorkflowNumber workflow, NamespaceNumber ns)>& see,
                     const OnDamage& damaged = nullptr);
 
-// Each of these functions erases the rows of a namespace from a table. It begins at the key `at`
-// and ends when the budget is spent. It returns true at the end of the table; false: `at` is the
+// Each function of this section erases the rows of a namespace from a table, from the key `at` on,
+// until the budget is spent. The function returns true at the end of the table; false: `at` is the
 // key from which to continue.
 
-/// Erases the rows of instances from kLive or kEnded. With a head it erases the instance's history.
-/// If no other row needs or will erase the definitions of its workflow (`is_unknown`), it also
-/// erases the definitions and idempotency keys of that workflow. If the history is longer than the
-/// budget, `left` receives the number of the history row from which to continue.
+/// Erases the rows of instances from kLive or kEnded. Together with a head, purge_instances()
+/// erases the history of the instance. If `is_unknown` returns true for the instance's workflow
+/// (neither a row of `workflows` nor a row `retired/` has its number), its definitions and
+/// idempotency keys are erased, too. If the history is longer than the budget, `left` receives the
+/// number of the history row from which to continue.
 Result<bool> purge_instances(
     Transaction& tx, Table table, NamespaceNumber ns, std::string& at, PurgeBudget& budget,
     const std::function<void(uint64_t row)>& left,
@@ -105,9 +106,9 @@ Result<bool> purge_delayed(Transaction& tx, NamespaceNumber ns, std::string& at,
 /// spent and some rows are left.
 Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
 
-/// Erases history rows of one instance, from `row` backward. It stops at a damaged row, and at a
-/// row of another instance than `owner`, if that is given. Returns the number of the row from which
-/// to continue; 0: the end was reached.
+/// Erases history rows of one instance, from `row` backward. Stops at a damaged row, and, if
+/// `owner` is given, at a row of another instance than `owner`. Returns the number of the row from
+/// which to continue; 0: the end was reached.
 Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
                                const std::optional<InstanceId>& owner = std::nullopt);
 
@@ -133,8 +134,8 @@ Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view,
 /// deletes a namespace; nullopt: it has none.
 Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber ns);
 
-/// The namespace of an ended instance of the workflow; nullopt: none was found. It searches from
-/// the key `at` on. If the budget is spent, `at` is the key from which to continue; else it is
+/// The namespace of an ended instance of the workflow; nullopt: none was found. The search begins
+/// at the key `at`. If the budget is spent, `at` is the key from which to continue; else it is
 /// empty.
 Result<std::optional<NamespaceNumber>> find_ended_of(const View& view, WorkflowNumber workflow,
                                                      std::string& at, PurgeBudget& budget);

@@ -72,8 +72,9 @@ inline bool is_head(std::string_view key) {
 // Sealed rows: any row may be sealed. The first byte of a row says whether it is, so the bytes of a
 // record do not contain its member `sealed`.
 
-/// The place that the seal of a row is bound to. It is the same in `live` and `ended`, because the
-/// rows of an instance that ends move between these tables as they are.
+/// The place that the seal of a row is bound to. The place of an instance's row is the same in
+/// `live` and `ended`, because the rows of an instance that ends move between these tables as they
+/// are.
 inline std::string seal_context(Table table, std::string_view key) {
   const Table home = table == Table::kEnded ? Table::kLive : table;
   return std::string(1, static_cast<char>(home)).append(key);
@@ -105,9 +106,9 @@ Result<T> decode(const View& view, Table table, std::string_view key, std::strin
 
 // Walking.
 
-/// Scans a prefix and calls `row` for each row until it returns false. Ends with the first error of
-/// the scan or of `row`. If `damaged` is set, it receives the errors of damaged rows instead, and
-/// the walk continues.
+/// Scans a prefix and calls `row` for each row until `row` returns false. Ends with the first error
+/// of the scan or of `row`. If `damaged` is set, it receives the errors of damaged rows instead,
+/// and the walk continues.
 template <class F>
 Status walk(const View& view, Table table, std::string_view prefix, std::string_view from, F row,
             const OnDamage& damaged = nullptr) {

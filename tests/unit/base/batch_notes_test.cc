@@ -1,4 +1,4 @@
-// BatchNotes has the changes that one batch has noted. Without a current batch it has none.
+// BatchNotes records the changes of the current batch. Without a current batch it records nothing.
 #include "base/batch_notes.h"
 
 #include <vector>
@@ -32,7 +32,7 @@ TEST(BatchNotes, HoldOnlyTheNotesOfTheCurrentBatch) {
   EXPECT_THAT(*notes.now(), IsEmpty()) << "the notes of the previous batch are dropped";
 }
 
-TEST(BatchNotes, AreReturnedOnce) {
+TEST(BatchNotes, AreReturnedByTheFirstTakeOnly) {
   BatchCount batches;
   BatchNotes<Notes> notes(batches);
   batches.begin();

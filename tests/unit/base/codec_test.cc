@@ -146,7 +146,7 @@ TEST(Codec, RefusesLengthsAndCountsBeyondTheEnd) {
   EXPECT_FALSE(four.ok());
 }
 
-/// A random value of a record.
+/// A field of a record, with a random value.
 struct Field {
   int kind;
   uint64_t number;
@@ -206,7 +206,7 @@ std::vector<Field> random_fields(std::mt19937_64& random) {
 }
 
 // A damaged record is either refused, or it is the only encoding of the values that were read.
-TEST(Codec, RefusesADamagedRecordUnlessItIsAnotherValidRecord) {
+TEST(Codec, RefusesADamagedRecordUnlessTheResultIsAValidRecord) {
   constexpr uint64_t kSeed = 20240607;
   std::mt19937_64 random(kSeed);
   int refused = 0;

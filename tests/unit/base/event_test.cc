@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Event, GivesEachAttributeAsAString) {
+TEST(Event, ReturnsEachAttributeAsAString) {
   Event event{.id = "1", .source = "s", .type = "t", .subject = "x"};
   event.extensions = {{"flag", true}, {"count", -7}, {"name", std::string("n")}};
   EXPECT_EQ(attribute(event, "subject"), "x");
@@ -17,7 +17,7 @@ TEST(Event, GivesEachAttributeAsAString) {
   EXPECT_EQ(attribute(event, "missing"), std::nullopt);
 }
 
-TEST(Event, GivesItsPayloadAsJsonOrAsBase64) {
+TEST(Event, ReturnsJsonDataAsAJsonPayloadAndOtherDataAsBase64) {
   Event event;
   EXPECT_EQ(payload(event), nullptr);
   event.data = R"({"a":1})";

@@ -1,5 +1,6 @@
-// Two readers and a writer replace those of nlohmann. They read and write the same JSON, within the
-// limits for JSON from outside.
+// The two JSON readers and the JSON writer of millrace, which replace those of the library
+// nlohmann/json. They read and write the same JSON as nlohmann/json, within the limits for JSON
+// that comes from outside.
 #include "base/json.h"
 
 #include <random>
@@ -11,7 +12,8 @@
 namespace millrace {
 namespace {
 
-/// Expects the result of nlohmann: whether the text is JSON, its value, and the types of numbers.
+/// Expects the result of nlohmann/json: whether the text is JSON, its value, and the types of its
+/// numbers.
 void expect_as_nlohmann(const std::string& text) {
   const Json expected = Json::parse(text, nullptr, false);
   const Result<Json> read = parse_own_json(text);
@@ -121,7 +123,7 @@ class JsonMaker {
     }
   }
 
-  /// Characters of one to four bytes, including characters that JSON escapes.
+  /// A random text of characters that take one to four bytes in UTF-8, some of which JSON escapes.
   std::string text() {
     static const std::string kPieces[] = {"a",    "\"", "\\",   "/", "\n", "\t", "\x01",
                                           "\x1f", " ",  "\x7f", "é", "€",  "😀",  "longer text"};
@@ -162,7 +164,8 @@ TEST(Json, WritesAnObjectOfStringsWithItsKeysInOrder) {
 }
 
 TEST(Json, RefusesNestingThatWouldOverflowTheStack) {
-  for (const std::string inner : {"1", R"("\u0041")"}) {  // another parser reads texts with \u
+  for (const std::string inner :
+       {"1", R"("\u0041")"}) {  // texts with \u have a reader of their own
     const auto nested = [&](size_t depth) {
       return std::string(depth, '[') + inner + std::string(depth, ']');
     };

@@ -71,7 +71,7 @@ class BatchPartTest : public BatchStoreTest {
     batch.outcome = {};
     load_caches();
   }
-  /// The stored status, of a live or an ended instance.
+  /// The stored status of the instance, which is live or has ended.
   std::string status_of(const InstanceId& id) {
     const auto instance = read_instance(*tx, ns, id);
     if (!instance || !*instance) return "none";
@@ -87,7 +87,7 @@ class BatchPartTest : public BatchStoreTest {
 
   BatchState batch{parts()};
   Instances instances{batch};
-  BatchOutcome outcome;  ///< of the last commit
+  BatchOutcome outcome;  ///< the outcome of the last commit
 };
 
 }  // namespace millrace

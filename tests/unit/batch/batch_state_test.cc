@@ -71,17 +71,17 @@ class BatchStateTest : public BatchPartTest {
   Instance instance;
 };
 
-TEST_F(BatchStateTest, NumbersFromTheCountersOfTheStore) {
+TEST_F(BatchStateTest, AssignsNumbersFromTheCountersOfTheStore) {
   EXPECT_EQ(*batch.last(Counter::kWebhook), 0U);
   EXPECT_EQ(*batch.next(Counter::kWebhook), 1U);
   EXPECT_EQ(*batch.next(Counter::kWebhook), 2U);
   EXPECT_EQ(*batch.last(Counter::kWebhook), 2U);
-  EXPECT_EQ(*batch.next(Counter::kInbox), 1U) << "each counter has its own numbers";
+  EXPECT_EQ(*batch.next(Counter::kInbox), 1U) << "each counter starts at 1";
   commit_batch();
   EXPECT_EQ(*batch.last(Counter::kWebhook), 2U);
   EXPECT_EQ(*batch.next(Counter::kWebhook), 3U);
   lose_batch();
-  EXPECT_EQ(*batch.next(Counter::kWebhook), 3U) << "the lost batch did not use the number";
+  EXPECT_EQ(*batch.next(Counter::kWebhook), 3U) << "the number of the lost batch is assigned again";
 }
 
 TEST_F(BatchStateTest, WritesAGeneratedEventToTheOutbox) {
@@ -93,7 +93,7 @@ TEST_F(BatchStateTest, WritesAGeneratedEventToTheOutbox) {
   ASSERT_THAT(messages, SizeIs(1));
   EXPECT_EQ(messages[0].number, 1U);
   EXPECT_EQ(messages[0].record.instance, instance.id)
-      << "messages of one instance keep their order";
+      << "the outbox sends the messages of one instance in order";
 }
 
 TEST_F(BatchStateTest, StoresADelayedEventWithItsTimer) {
@@ -162,7 +162,7 @@ TEST_F(BatchStateTest, QueuesInstanceMessagesInOrder) {
   EXPECT_TRUE(std::holds_alternative<CancelChild>(batch.messages[1].message));
   EXPECT_TRUE(std::holds_alternative<ReturnResult>(batch.messages[2].message));
   for (const QueuedMessage& queued : batch.messages) {
-    EXPECT_EQ(queued.listen_from, kept_events.last()) << "earlier events are not for a child";
+    EXPECT_EQ(queued.listen_from, kept_events.last()) << "the child listens only for later events";
     EXPECT_EQ(queued.row, 0U);
   }
   EXPECT_THAT(batch.outcome.actions, IsEmpty());
@@ -206,13 +206,13 @@ TEST_F(BatchStateTest, PutsTheNumberOfItsNamespaceIntoADeadLetter) {
                 testing::Contains(testing::Pair(std::string(kDeadLetterNamespace),
                                                 std::to_string(static_cast<uint32_t>(number)))));
     EXPECT_EQ(messages[0].record.instance, std::nullopt)
-        << "a dead letter waits for no other message";
+        << "a dead letter is sent without waiting for another message";
   }
 }
 
 TEST_F(BatchStateTest, PublishesTheLifecycleEventsThatTheSettingsSelect) {
   publish_lifecycle();
-  EXPECT_THAT(outbox_subjects(), IsEmpty()) << "the settings select none";
+  EXPECT_THAT(outbox_subjects(), IsEmpty()) << "the settings select no lifecycle event";
   set_settings(Json::parse(kWebhooks));
   instance.revision.workflow = define("id: orders\nstates: [{id: a, type: noop}]").number;
   publish_lifecycle();
@@ -221,10 +221,12 @@ TEST_F(BatchStateTest, PublishesTheLifecycleEventsThatTheSettingsSelect) {
   EXPECT_THAT(webhooks(), ElementsAre("http://all millrace.instance.started",
                                       "http://all millrace.instance.completed",
                                       "http://ends millrace.instance.completed"));
-  EXPECT_EQ(webhook_outbox.next_due(), now + seconds(1)) << "the time of the last record";
+  EXPECT_EQ(webhook_outbox.next_due(), now + seconds(1))
+      << "the webhook is due at the time of the last record";
   const auto first = event_of(1, read_webhook(*tx, 1).value().value());
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->id, to_string(instance.id) + "-h5") << "the number of its history record";
+  EXPECT_EQ(first->id, to_string(instance.id) + "-h5")
+      << "the id ends with the number of the history record";
 }
 
 TEST_F(BatchStateTest, UsesEachNumberOnceDespiteFailedReads) {
@@ -242,7 +244,7 @@ TEST_F(BatchStateTest, UsesEachNumberOnceDespiteFailedReads) {
     lose_batch();
     EXPECT_EQ(rows(), before);
   });
-  EXPECT_GE(failed, 3U) << "at least one read for each counter";
+  EXPECT_GE(failed, 3U) << "at least one read of each counter failed";
   EXPECT_THAT(outbox_subjects(), SizeIs(4));
   EXPECT_THAT(webhooks(), SizeIs(3));
   EXPECT_EQ(rows_of(Table::kDelayed), 1U);

@@ -112,7 +112,7 @@ class BatchTest : public BatchStoreTest {
     const auto answer = this->answer();
     EXPECT_TRUE(answer) << answer.error().message;
   }
-  /// The answer in the last batch; at most one command was in it.
+  /// The answer to the only command of the last batch.
   Result<Json> answer() {
     Result<Json> given = fail("test", "there is no answer");
     for (const Answer& one : actions_of<Answer>(outcome)) given = one.result;
@@ -142,7 +142,7 @@ class BatchTest : public BatchStoreTest {
   }
 
   std::unique_ptr<Batch> batch;
-  BatchOutcome outcome;  ///< of the last batch
+  BatchOutcome outcome;  ///< the outcome of the last batch
   uint64_t sequence = 0;
   uint64_t request = 0;
 
@@ -182,7 +182,7 @@ TEST_F(BatchTest, WritesNothingForUnmatchedEvents) {
   EXPECT_EQ(outcome.counts.events_unmatched, 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
   EXPECT_EQ(read_cursor(*tx)->sequence, 0U)
-      << "the stored cursor stays: the event may be read again";
+      << "the stored cursor stays: an unmatched event may be read again";
   run_command(apply_workflow(kStartedWaitsAnHour));
   EXPECT_EQ(read_cursor(*tx)->sequence, 1U) << "the next commit stores the cursor";
   for (int i = 0; i < 100; ++i) run(event("other", "1"));
@@ -224,7 +224,7 @@ TEST_F(BatchTest, DeliversAFanOutInSeveralBatches) {
   EXPECT_THAT(stored_live(), IsEmpty());
 }
 
-TEST_F(BatchTest, IsFullAfterWakingItsLimitOfInstances) {
+TEST_F(BatchTest, AcceptsNoMoreInputsAfterWakingItsLimitOfInstances) {
   make_batch({.woken = 2});
   run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
@@ -252,7 +252,8 @@ TEST_F(BatchTest, FiresOnlyATimerThatTheInstanceHas) {
   run(event("begin", "1"));
   const auto timers = due(now + hours(1));
   ASSERT_THAT(timers, SizeIs(1));
-  EXPECT_TRUE(*batch->may_be_overtaken(now, timers[0])) << "the stream may hold the event";
+  EXPECT_TRUE(*batch->may_be_overtaken(now, timers[0]))
+      << "the stream may still have an event that wakes the instance";
   Input stale{now, timers[0]};
   std::get<TimerInput>(stale.what).deadline += seconds(1);
   run(stale);
@@ -377,7 +378,7 @@ TEST_F(BatchTest, SendsAnAbandonedWebhookToTheDeadLetterQueue) {
 
 // Lost batches.
 
-TEST_F(BatchTest, LeavesNothingAfterItIsLost) {
+TEST_F(BatchTest, LeavesNoChangeAfterItIsLost) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   run(event("begin", "1"));
   const auto before = rows();
@@ -392,7 +393,7 @@ TEST_F(BatchTest, LeavesNothingAfterItIsLost) {
   EXPECT_EQ(rows(), before);
 }
 
-TEST_F(BatchTest, HasItsEffectWhenItIsAppliedAgainAfterAFailedCommit) {
+TEST_F(BatchTest, HasTheSameEffectWhenItsInputsAreAppliedAgainAfterAFailedCommit) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   const std::vector<Input> inputs{event("begin", "1"), event("begin", "2")};
   const auto before = rows();
@@ -407,7 +408,7 @@ TEST_F(BatchTest, HasItsEffectWhenItIsAppliedAgainAfterAFailedCommit) {
   EXPECT_THAT(stored_live(), SizeIs(2));
 }
 
-TEST_F(BatchTest, SurvivesFailedReadsOfEvents) {
+TEST_F(BatchTest, AppliesEventsOnceDespiteFailedReads) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   EXPECT_GE(survive_read_faults({event("begin", "1"), event("begin", "2")}), 1U);
   EXPECT_THAT(stored_live(), SizeIs(2));
@@ -416,7 +417,7 @@ TEST_F(BatchTest, SurvivesFailedReadsOfEvents) {
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), SizeIs(2));
 }
 
-TEST_F(BatchTest, SurvivesFailedReadsOfTimers) {
+TEST_F(BatchTest, FiresTimersOnceDespiteFailedReads) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   run_command(apply_workflow(kGeneratesNowAndLater));
   run(event("begin", "1"));
@@ -430,7 +431,7 @@ TEST_F(BatchTest, SurvivesFailedReadsOfTimers) {
   EXPECT_EQ(rows_of(Table::kDelayed), 0U);
 }
 
-TEST_F(BatchTest, SurvivesFailedReadsOfReports) {
+TEST_F(BatchTest, AppliesReportsOnceDespiteFailedReads) {
   run_command(apply_workflow(kCharges));
   const InstanceId id = start("pays");
   const InstanceId task = actions_of<StartTask>(outcome).at(0).task;
@@ -441,7 +442,7 @@ TEST_F(BatchTest, SurvivesFailedReadsOfReports) {
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(BatchTest, SurvivesFailedReadsOfCommands) {
+TEST_F(BatchTest, AppliesCommandsOnceDespiteFailedReads) {
   EXPECT_GE(survive_read_faults({command(apply_workflow(kCharges))}), 1U);
   EXPECT_TRUE(answer());
   EXPECT_GE(survive_read_faults({command(StartInstance{.ns = "default",

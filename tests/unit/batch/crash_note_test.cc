@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-// Recurses until the stack overflows. The result depends on each call, so that the compiler removes
-// none.
+// Recurses until the stack overflows. The result depends on each call, so the compiler cannot
+// remove a call.
 [[gnu::noinline]] int deepen(volatile int* depth) {
   volatile char frame[4096] = {};
   *depth = *depth + 1;

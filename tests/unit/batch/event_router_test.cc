@@ -1,4 +1,5 @@
-// route_event: the kind of route that an event has, and its targets.
+// route_event: which starts and instances an event matches, and whether the event is a duplicate,
+// is kept or fans out.
 #include "orchestrator/batch/event_router.h"
 
 #include <gmock/gmock.h>
@@ -110,7 +111,7 @@ TEST_F(EventRouterTest, FindsADuplicateOfAnEventThatHadAnEffect) {
   dedupe.add(fingerprint_of("default", event("go", "1")));
   const EventRoute again = route(event("go", "1"));
   EXPECT_EQ(again.kind, Kind::kDuplicate);
-  EXPECT_TRUE(again.matched) << "a duplicate has a target, which does not get it";
+  EXPECT_TRUE(again.matched) << "a duplicate matches a target, but is not delivered to it";
   EXPECT_EQ(route(event("go", "2")).kind, Kind::kTargets);
   EXPECT_EQ(route(event("other", "1")).kind, Kind::kUnmatched)
       << "an unmatched event is not a duplicate";

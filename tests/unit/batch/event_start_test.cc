@@ -29,13 +29,14 @@ TEST(EventStart, PutsThePayloadUnderTheTypeOfItsEvent) {
     "by": "event", "event": {"type": "placed", "source": "/s", "id": "1"}, "revision": 3})"));
 }
 
-TEST(EventStart, MakesAnArrayOfThePayloadsOfEqualTypes) {
+TEST(EventStart, PutsThePayloadsOfEventsOfOneTypeIntoAnArray) {
   const std::vector<StartEvent> entries{entry_of("t"), entry_of("other"), entry_of("t")};
   const std::vector<Event> events{event_of_type("t", "1", "1"), event_of_type("other", "2", "2"),
                                   event_of_type("t", "3", "3")};
   const StartSpec spec = start_by_events(1, entries, events, events[1]);
   EXPECT_EQ(spec.data, Json::parse(R"({"t": [1, 3], "other": 2})"));
-  EXPECT_EQ(spec.how.value()["event"]["id"], "2") << "the event that completed the group";
+  EXPECT_EQ(spec.how.value()["event"]["id"], "2")
+      << "`event` is the event that completed the group";
 }
 
 TEST(EventStart, TakesTheTraceAndTheCorrelationOfTheLastEvent) {
@@ -49,10 +50,10 @@ TEST(EventStart, TakesTheTraceAndTheCorrelationOfTheLastEvent) {
   EXPECT_EQ(spec.correlation, "order-7");
   const StartSpec other = start_by_events(1, entries, events, events[0]);
   EXPECT_EQ(other.traceparent, "00-cc-dd-01");
-  EXPECT_EQ(other.correlation, "") << "the last event has none";
+  EXPECT_EQ(other.correlation, "") << "the last event has no correlation";
 }
 
-TEST(EventStart, TakesTheMostHopsOfItsEvents) {
+TEST(EventStart, TakesTheHighestNumberOfHopsOfItsEvents) {
   const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
   std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
   events[0].extensions[std::string(kHopsAttribute)] = 5;

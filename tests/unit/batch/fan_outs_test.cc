@@ -15,7 +15,7 @@ using testing::SizeIs;
 
 class FanOutsTest : public BatchPartTest {
  protected:
-  /// Starts instances that wait for `go`, and the fan-out of such an event to them.
+  /// Starts instances that wait for `go`, and the fan-out of a `go` event to them.
   void begin(size_t targets) {
     const WorkflowEntry& entry = define(kWaits);
     for (size_t i = 0; i < targets; ++i) start(entry);
@@ -55,7 +55,7 @@ TEST_F(FanOutsTest, ReachAtMostTheGivenNumberOfTargetsInABatch) {
   EXPECT_EQ(outcome.counts.instances_woken, 0U);
 }
 
-TEST_F(FanOutsTest, KeepLaterEventsWhileTheyRun) {
+TEST_F(FanOutsTest, KeepLaterEventsUntilTheyHaveReachedAllTargets) {
   begin(2);
   EXPECT_TRUE(kept_events.wants(ns, "another"));
   go_on(2);

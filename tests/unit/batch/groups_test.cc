@@ -1,4 +1,5 @@
-// Groups: events wait until each entry of a start has one, and then start one instance together.
+// Groups: events wait until each entry of an `eventsAnd` start has an event. Then one event for
+// each entry is used to start one instance.
 #include "orchestrator/batch/groups.h"
 
 #include <gmock/gmock.h>
@@ -92,7 +93,7 @@ TEST_F(GroupsTest, StartOneInstanceWhenEachEntryHasAnEvent) {
   EXPECT_THAT(stored_live(), IsEmpty());
   EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
   offer(event("paid", "2", "b"));
-  EXPECT_THAT(stored_live(), IsEmpty()) << "the event has another order";
+  EXPECT_THAT(stored_live(), IsEmpty()) << "the event belongs to another order";
   offer(event("paid", "3", "a"));
   ASSERT_THAT(stored_live(), SizeIs(1));
   const auto instance = read_instance(*tx, ns, stored_live()[0].id).value();
@@ -101,7 +102,7 @@ TEST_F(GroupsTest, StartOneInstanceWhenEachEntryHasAnEvent) {
   EXPECT_THAT(due(now + minutes(30)), SizeIs(1)) << "the used events no longer expire";
 }
 
-TEST_F(GroupsTest, UseTheOldestEvent) {
+TEST_F(GroupsTest, UseTheOldestEventOfEachEntry) {
   define(kOrders);
   offer(event("placed", "1", "a"));
   offer(event("placed", "2", "a"));
@@ -131,13 +132,13 @@ TEST_F(GroupsTest, DropAnEventAtTheEndOfItsLifespan) {
   EXPECT_THAT(waiting_events(), ElementsAre(1, 0));
   ASSERT_TRUE(groups.expire(1));
   commit_batch();
-  EXPECT_EQ(outcome.counts.groups_expired, 0U) << "the event is gone";
+  EXPECT_EQ(outcome.counts.groups_expired, 0U) << "the event was already dropped";
   ASSERT_TRUE(groups.expire(2));
   commit_batch();
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST_F(GroupsTest, CountAgainWhenTheStoredCountsAreDamaged) {
+TEST_F(GroupsTest, CountTheirEventsAgainWhenTheStoredCountsAreDamaged) {
   const WorkflowEntry& entry = define(kOrders);
   offer(event("placed", "1", "a"));
   const auto key = correlation_key(Attributes(event("placed", "1", "a")), {"order"});
@@ -185,7 +186,7 @@ TEST_F(GroupsTest, AreUnchangedAfterAFailedRead) {
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST(Groups, AreKeptForAStartWithEqualEventsAndCorrelation) {
+TEST(Groups, AreKeptIfTheNewStartHasTheSameEventsAndCorrelation) {
   const StartEvent placed{.filter = {.type = "placed", .predicates = {}}};
   const StartEvent paid{.filter = {.type = "paid", .predicates = {}}};
   const Start one{

@@ -1,5 +1,5 @@
-// InstanceMessages: each message of one instance to another is run once, in the current batch or
-// in a later batch.
+// InstanceMessages: each message of one instance to another is processed once, in the current batch
+// or in a later batch.
 #include "orchestrator/batch/instance_messages.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST_F(InstanceMessagesTest, StartAChildAndReturnItsResultToItsCaller) {
   EXPECT_EQ(rows_of(Table::kInbox), 0U);
 }
 
-TEST_F(InstanceMessagesTest, AreLeftToLaterBatchesBeyondTheLimit) {
+TEST_F(InstanceMessagesTest, AreLeftToLaterBatchesBeyondTheLimitOfABatch) {
   define(kChild);
   const InstanceId parent = start(define(kParent));
   run(0);
@@ -125,7 +125,7 @@ TEST_F(InstanceMessagesTest, DoNotCancelAChildWhoseCallerWaitsForItsResult) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST_F(InstanceMessagesTest, AreRunOnceDespiteFailedReads) {
+TEST_F(InstanceMessagesTest, AreProcessedOnceDespiteFailedReads) {
   define(kChild);
   const InstanceId parent = start(define(kParent));
   run(0);

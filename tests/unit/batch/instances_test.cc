@@ -1,4 +1,4 @@
-// Instances: each is read once in a batch, stepped, and written once; damaged instances are
+// Instances: a batch reads each instance once, steps it, and writes it once. Damaged instances are
 // skipped.
 #include "orchestrator/batch/instances.h"
 

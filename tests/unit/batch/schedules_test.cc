@@ -33,7 +33,8 @@ class SchedulesTest : public BatchPartTest {
     return *next_tick();
   }
   std::optional<Cron> cron() { return definition(*catalog.find_workflow(number))->start.cron; }
-  /// The armed tick, computed from the stored row: the timer stays armed.
+  /// The next tick, if a timer is armed. Computes the tick from the stored row, so that the timer
+  /// stays armed.
   std::optional<TimePoint> next_tick() {
     const auto row = read_schedule(*tx, number);
     if (!row || !*row || waiting.timers() == 0) return std::nullopt;
@@ -63,14 +64,14 @@ TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNext) {
   EXPECT_EQ(read_schedule(*tx, number).value()->first, first);
 }
 
-TEST_F(SchedulesTest, IgnoreATickOfAnotherTime) {
+TEST_F(SchedulesTest, IgnoreATickThatIsNotTheNextOne) {
   const TimePoint first = set(kTicks);
   now = first;
   tick(first - minutes(1));
   EXPECT_EQ(outcome.counts.instances_started, 0U);
   tick(first);
   tick(first);
-  EXPECT_EQ(outcome.counts.instances_started, 0U) << "the tick was processed";
+  EXPECT_EQ(outcome.counts.instances_started, 0U) << "the same tick has no second effect";
 }
 
 TEST_F(SchedulesTest, StartOnceForAllMissedTicks) {

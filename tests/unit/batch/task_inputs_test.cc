@@ -1,5 +1,5 @@
-// TaskInputs: the effect of each report of a task; reports that are late, repeated or of another
-// namespace have none.
+// TaskInputs: the effect of each report of a task. Reports that are late, repeated or of another
+// namespace have no effect.
 #include "orchestrator/batch/task_inputs.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ class TaskInputsTest : public BatchPartTest {
   TimerInputs timers{batch, instances, fan_outs, groups, schedules};
   TaskInputs inputs{batch, instances, timers};
   InstanceId id;    ///< the caller
-  InstanceId task;  ///< of its call
+  InstanceId task;  ///< the task of the caller's call
 };
 
 TEST_F(TaskInputsTest, EndATaskOnceWithItsResultAndVariables) {
@@ -236,7 +236,7 @@ TEST_F(TaskInputsTest, EndACallThatMissedItsHeartbeat) {
   EXPECT_EQ(error_code(), "millrace.timeout.heartbeat");
   detach();
   take(MissedHeartbeatInput{task});
-  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "no call waits for the task";
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "the row stays, because no call waits for the task";
 }
 
 TEST_F(TaskInputsTest, StoreTheVariablesOfATaskWithoutAWaitingCaller) {
@@ -256,7 +256,7 @@ TEST_F(TaskInputsTest, IgnoreATaskOfADeletedNamespace) {
   catalog.remove_namespace(*tx, ns);
   take(report_of(paid()));
   EXPECT_THAT(outcome.actions, IsEmpty());
-  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "a purge erases the row";
+  EXPECT_EQ(rows_of(Table::kTasks), 1U) << "the row stays until a purge erases it";
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 

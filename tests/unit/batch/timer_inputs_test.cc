@@ -88,7 +88,7 @@ class TimerInputsTest : public BatchPartTest {
     EXPECT_TRUE(may) << may.error().message;
     return may.value_or(false);
   }
-  /// Stores a delayed event of that number that is due now, and commits.
+  /// Stores a delayed event with that number, which is due now, and commits.
   TimerInput store_delayed(uint64_t number, NamespaceNumber of) {
     write_delayed(*tx, number,
                   {.ns = of,
@@ -98,7 +98,7 @@ class TimerInputsTest : public BatchPartTest {
     commit();
     return {now, TimerInput::OfDelayedEvent{number}};
   }
-  /// The first timer of that kind that is due by then.
+  /// The first timer that is due by that time and belongs to an owner of type `Owner`.
   template <class Owner>
   TimerInput due_of(TimePoint by) {
     for (const TimerInput& one : due(by)) {
@@ -203,7 +203,7 @@ TEST_F(TimerInputsTest, PublishADelayedEventOnce) {
   EXPECT_EQ(outcome.counts.published, 0U);
 }
 
-TEST_F(TimerInputsTest, SkipADelayedEventOfADeletedNamespaceOrADamagedOne) {
+TEST_F(TimerInputsTest, SkipADelayedEventThatIsDamagedOrOfADeletedNamespace) {
   take(store_delayed(5, NamespaceNumber(77)));
   EXPECT_EQ(outcome.counts.published, 0U);
   EXPECT_EQ(rows_of(Table::kDelayed), 0U);
@@ -216,7 +216,7 @@ TEST_F(TimerInputsTest, SkipADelayedEventOfADeletedNamespaceOrADamagedOne) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST_F(TimerInputsTest, ExpireAGroupedEventAndTickASchedule) {
+TEST_F(TimerInputsTest, DropAnExpiredEventOfAGroupAndStartAnInstanceAtATick) {
   take(group_event());
   EXPECT_EQ(outcome.counts.groups_expired, 1U);
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
@@ -240,7 +240,7 @@ TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeout) {
   EXPECT_TRUE(waiting.listens(task.by)) << "the state catches the timeout";
 }
 
-TEST_F(TimerInputsTest, FireAScheduleToStartTimeoutAtOnceIfTheRunnerCannotLook) {
+TEST_F(TimerInputsTest, FireAScheduleToStartTimeoutAtOnceIfTheRunnerCannotCheckTheStart) {
   runner.can_look = false;
   const StartTask task = hand_out_call();
   take(timer(task.by, TimerKind::kCalls, seconds(10)));
@@ -248,7 +248,7 @@ TEST_F(TimerInputsTest, FireAScheduleToStartTimeoutAtOnceIfTheRunnerCannotLook) 
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(TimerInputsTest, MayBeOvertakenOnlyWhereAnEventDecidesFirst) {
+TEST_F(TimerInputsTest, MayBeOvertakenOnlyIfAnEarlierEventCouldChangeTheirEffect) {
   const InstanceId waits = start_committed(kWaitsAnHour);
   const InstanceId pays = start_committed(kPays);
   const InstanceId evaluates = start_committed(kEvaluates);
@@ -261,12 +261,12 @@ TEST_F(TimerInputsTest, MayBeOvertakenOnlyWhereAnEventDecidesFirst) {
     bool may;
   } cases[] = {
       {"the timeout of a wait", timer(waits, TimerKind::kStateTimeout, hours(1)), true},
-      {"the kill of a waiting instance", timer(waits, TimerKind::kKill, hours(1)), true},
+      {"the kill timer of a waiting instance", timer(waits, TimerKind::kKill, hours(1)), true},
       {"a delay", timer(waits, TimerKind::kDelay, hours(1)), false},
       {"a retry", timer(waits, TimerKind::kRetry, hours(1)), false},
-      {"the kill of an instance that evaluates its event filter",
+      {"the kill timer of an instance that evaluates its event filter",
        timer(evaluates, TimerKind::kKill, hours(1)), true},
-      {"the kill of an instance that evaluates an input",
+      {"the kill timer of an instance that evaluates an input",
        timer(evaluates_input, TimerKind::kKill, hours(1)), false},
       {"a timer of an instance that waits for a call", timer(pays, TimerKind::kCalls, hours(1)),
        false},
@@ -296,10 +296,10 @@ TEST_F(TimerInputsTest, FireOnceDespiteFailedReads) {
   EXPECT_EQ(status_of(id), "failed");
   EXPECT_THAT(outbox_subjects(), SizeIs(1));
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
-  EXPECT_THAT(stored_live(), SizeIs(1)) << "the tick started one";
+  EXPECT_THAT(stored_live(), SizeIs(1)) << "the tick started one instance";
 }
 
-TEST_F(TimerInputsTest, ReportAFailedReadOfTheOvertakingCheck) {
+TEST_F(TimerInputsTest, ReportAFailedReadOfTheCheckWhetherAnEventMayOvertakeATimer) {
   const TimerInput kill = timer(start_committed(kEvaluates), TimerKind::kKill, hours(1));
   const auto ask = [&]() -> Status {
     const bool may = TRY(inputs.may_be_overtaken(now, kill));

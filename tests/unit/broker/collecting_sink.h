@@ -27,7 +27,7 @@ class CollectingSink : public DeliverySink {
     return true;
   }
 
-  /// From now on deliver() blocks, like a sink that is full.
+  /// From now on deliver() blocks, as it does in a full sink.
   void hold() { set(held_, true); }
   void release() { set(held_, false); }
   void close() { set(closed_, true); }
@@ -57,8 +57,8 @@ class CollectingSink : public DeliverySink {
     return out;
   }
 
-  /// One word for each delivery: `opened`, `caught-up`, `lost`, the id of an event, or `?` and the
-  /// error code of an unreadable message.
+  /// One word for each delivery: `opened`, `caught-up`, `lost`, the id of an event, or, for an
+  /// unreadable message, `?` and its error code.
   std::vector<std::string> words() {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> out;
@@ -66,7 +66,7 @@ class CollectingSink : public DeliverySink {
     return out;
   }
 
-  /// The ids of the events, in order.
+  /// The ids of the delivered events, in order.
   std::vector<std::string> ids() {
     std::vector<std::string> out;
     for (const EventInput& input : all_of<EventInput>()) out.push_back(id_of(input));
@@ -120,7 +120,7 @@ inline std::string event_json(const std::string& id) {
 
 inline constexpr const char* kEventSubject = "millrace.events.default.t";
 
-/// "0" to "count - 1".
+/// The strings "0", "1" and so on up to `count` - 1.
 inline std::vector<std::string> numbered(size_t count) {
   std::vector<std::string> out;
   for (size_t i = 0; i < count; ++i) out.push_back(std::to_string(i));

@@ -62,7 +62,7 @@ TEST(Connection, OpensBeforeTheServerRuns) {
   EXPECT_TRUE((*connection)->api("INFO", Json::object()));
 }
 
-TEST(Connection, ReportsItsLossAndItsReturnToAWatcher) {
+TEST(Connection, ReportsToAWatcherThatItIsLostAndOpenAgain) {
   NatsServer server;
   const std::unique_ptr<Connection> connection = server.connect();
   std::promise<void> lost;
@@ -74,7 +74,7 @@ TEST(Connection, ReportsItsLossAndItsReturnToAWatcher) {
   ASSERT_TRUE(server.process().start_again());
   ASSERT_EQ(back.get_future().wait_for(kLongEnough), std::future_status::ready);
   connection->unwatch(watch);
-  server.process().kill();  // A second call would set a promise twice, which throws.
+  server.process().kill();  // A call of the watcher would set `lost` twice, which throws.
 }
 
 TEST(Connection, ReportsWhyARequestFails) {
@@ -118,7 +118,7 @@ TEST(Connection, RetriesARefusedLogin) {
   const Result<std::unique_ptr<Connection>> connection =
       Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});
   ASSERT_TRUE(connection) << connection.error().message;
-  while ((*connection)->last_complaint().empty()) {  // until nats.c has given up
+  while ((*connection)->last_complaint().empty()) {  // until nats.c reports the refused login
   }
   EXPECT_FALSE((*connection)->connected());
   server.process().stop();
@@ -185,7 +185,7 @@ TEST(Connection, NamesTheMissingPermission) {
       "the user that permission (docs/nats.md, \"Permissions\")");
 }
 
-TEST(Connection, IsUsableOnlyWhileAllowedIfItIsGuarded) {
+TEST(Connection, IsConnectedOnlyUntilTheAllowedTimeIfItIsGuarded) {
   using std::chrono::steady_clock;
   const NatsServer server;
   const auto opened = Connection::open({.servers = {server.url()}, .guarded = true});

@@ -26,7 +26,7 @@ class DeadLettersTest : public NatsFixture {
   std::unique_ptr<RawNatsClient> client_ = server_.client();
 };
 
-TEST_F(DeadLettersTest, ListsALetterWithTheFieldsOfItsHeaders) {
+TEST_F(DeadLettersTest, ListsADeadLetterWithTheFieldsOfItsHeaders) {
   client_->publish_acked("millrace.dlq.default.event%2Emalformed_json",
                          "ce-id: 1\r\nMillrace-Reason: event.malformed_json\r\n"
                          "Millrace-Detail: 100%25 broken: %C3%A4\r\n"
@@ -43,7 +43,7 @@ TEST_F(DeadLettersTest, ListsALetterWithTheFieldsOfItsHeaders) {
       "data":"{\"a\":","encoding":"utf-8"})"));
 }
 
-TEST_F(DeadLettersTest, ListsOneNamespaceInPagesOldestFirst) {
+TEST_F(DeadLettersTest, ListsTheDeadLettersOfOneNamespaceInPagesOldestFirst) {
   for (int i = 0; i < 5; ++i) {
     client_->publish_acked("millrace.dlq.a.x", "", "a" + std::to_string(i));
     client_->publish_acked("millrace.dlq.b.x", "", "b" + std::to_string(i));
@@ -61,7 +61,7 @@ TEST_F(DeadLettersTest, ListsOneNamespaceInPagesOldestFirst) {
   EXPECT_EQ(list("c", 5), *parse_json(R"({"items":[]})"));
 }
 
-TEST_F(DeadLettersTest, OmitsLettersOfADeletedNamespaceWithTheSameName) {
+TEST_F(DeadLettersTest, OmitsDeadLettersOfADeletedNamespaceWithTheSameName) {
   const auto publish = [&](const char* header, const char* data) {
     client_->publish_acked("millrace.dlq.shop.x", header, data);
   };
@@ -74,7 +74,7 @@ TEST_F(DeadLettersTest, OmitsLettersOfADeletedNamespaceWithTheSameName) {
     for (const Json& item : page["items"]) all.push_back(item["data"].get<std::string>());
     return all;
   };
-  EXPECT_EQ(data(list("shop", 10)).size(), 4u) << "no namespace has the name";
+  EXPECT_EQ(data(list("shop", 10)).size(), 4u) << "without a namespace of that name all are listed";
   const NamespaceIdentity old{.number = NamespaceNumber(3)};
   EXPECT_EQ(
       data(list("shop", 10, "", old)),
@@ -89,7 +89,7 @@ TEST_F(DeadLettersTest, OmitsLettersOfADeletedNamespaceWithTheSameName) {
             std::vector<std::string>{"of this one"});
 }
 
-TEST_F(DeadLettersTest, ShowsTheStartOfLargeData) {
+TEST_F(DeadLettersTest, ShowsOnlyTheStartOfTheDataOfALargeDeadLetter) {
   const std::string umlauts = [] {
     std::string text = "x";
     while (text.size() < 5000) text += "ä";

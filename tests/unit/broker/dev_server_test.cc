@@ -23,7 +23,7 @@ TEST(DevServer, TakesThePreferredPortIfItIsFree) {
   EXPECT_NE((*second)->port(), port);
 }
 
-TEST(DevServer, StopsWithItsOwner) {
+TEST(DevServer, StopsItsServerWhenItIsDestroyed) {
   const Folder folder;
   uint16_t port = 0;
   {
@@ -52,7 +52,7 @@ TEST(DevServer, KeepsItsStreamsAfterACrash) {
   EXPECT_EQ(server.client()->api("STREAM.INFO.X")["state"]["last_seq"], 1);
 }
 
-TEST(DevServer, RefusesAFolderThatAnotherOneUses) {
+TEST(DevServer, RefusesAFolderThatAnotherServerUses) {
   const Folder folder;
   Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(first);

@@ -13,8 +13,8 @@ namespace millrace {
 
 class EventStreamTest : public NatsFixture {
  protected:
-  /// Returns when the stream has all of them: since 2.10 a server stores messages some time after
-  /// it has read them.
+  /// Publishes the events `from` to `to` - 1. Returns when the stream has all of them: since
+  /// version 2.10 a nats-server stores messages some time after it has read them.
   void publish(size_t from, size_t to) {
     for (size_t i = from; i + 1 < to; ++i) {
       client_->publish(kEventSubject, event_json(std::to_string(i)));

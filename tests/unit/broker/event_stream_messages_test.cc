@@ -62,7 +62,7 @@ TEST_F(EventStreamTest, DeliversMalformedMessagesUnchanged) {
   }
 }
 
-/// Status lines that the server sends itself; a client may send them too.
+/// Status lines of messages that the server sends; a client may send messages with the same lines.
 constexpr const char* kStatusLines[] = {
     "100 Idle Heartbeat",  "100 FlowControl Request",  "200 OK",
     "400 Bad Request",     "404 No Messages",          "408 Request Timeout",
@@ -91,7 +91,7 @@ TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
     EXPECT_EQ(inputs[i].sequence, i + 1);
     EXPECT_EQ(inputs[i].reason.code, "event.malformed_json") << i;
   }
-  EXPECT_EQ(events_.counts().opened, 1u) << "one consumer reads all of them";
+  EXPECT_EQ(events_.counts().opened, 1u) << "one consumer reads all messages";
 }
 
 TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItFetched) {
@@ -134,7 +134,7 @@ class EventStreamStatusTest : public EventStreamTest {
   }
 };
 
-TEST_F(EventStreamStatusTest, KeepsItsConsumerWhenARequestEnds) {
+TEST_F(EventStreamStatusTest, KeepsItsConsumerWhenAPullRequestEnds) {
   size_t number = 0;
   expect_reading(number++);
   const std::string inbox = this->inbox();
@@ -147,7 +147,7 @@ TEST_F(EventStreamStatusTest, KeepsItsConsumerWhenARequestEnds) {
   EXPECT_EQ(events_.counts().opened, 1u);
 }
 
-TEST_F(EventStreamStatusTest, CreatesANewConsumerWhenItsConsumerIsLostOrRefuses) {
+TEST_F(EventStreamStatusTest, CreatesANewConsumerWhenItsConsumerIsLostOrRefusesAPullRequest) {
   size_t number = 0;
   expect_reading(number++);
   for (const char* const status :
@@ -182,7 +182,7 @@ TEST_F(EventStreamTest, ReadsAMessageThatNoConsumerCanDeliver) {
   EXPECT_EQ(sink_.ids(), numbered(5));
   EXPECT_EQ(sink_.all_of<UnreadableInput>().size(), 1u);
   EXPECT_GE(events.counts().passed_over, 2u)
-      << "other messages of the same read may be passed over too";
+      << "other messages of the same pull request may be passed over too";
 }
 
 TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageUnderAnotherPrefix) {
@@ -229,7 +229,7 @@ TEST(EventStream, ReportsAnEventOfMoreThanOneMebibyteAsTooLarge) {
   EXPECT_EQ(sink.words(), (Words{"opened", "?event.too_large", "small", "caught-up"}));
 }
 
-TEST(EventStream, KeepsItsConsumerWhenLargeEventsEndARequest) {
+TEST(EventStream, KeepsItsConsumerWhenLargeEventsEndAPullRequest) {
   NatsServer server;
   const std::unique_ptr<Connection> connection = server.connect();
   ASSERT_TRUE(ensure_stream(*connection, events_stream()));
@@ -246,7 +246,7 @@ TEST(EventStream, KeepsItsConsumerWhenLargeEventsEndARequest) {
   ASSERT_TRUE(sink.wait_for<EventInput>(150));
   EXPECT_EQ(sink.ids(), numbered(150));
   EXPECT_EQ(events.counts().opened, 1u)
-      << "a request that ends by its bytes does not need a new consumer";
+      << "a pull request that ends at its byte limit needs no new consumer";
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorWhenTheBrokerLostTheTail) {
   }));
   for (const EventInput& input : sink_.all_of<EventInput>()) {
     EXPECT_GE(input.stamped, beyond_the_end.stamped)
-        << "only messages that the broker stored at the time of the cursor or later";
+        << "the broker stored each delivered message at the time of the cursor or later";
   }
   const Cursor position = sink_.all_of<StreamOpened>()[0].position;
   EXPECT_LE(position.sequence, 10u);
@@ -194,20 +194,21 @@ TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorWhenTheBrokerLostTheTail) {
   EXPECT_EQ(losses().back(), (BrokerLoss{BrokerLoss::Kind::kTail, 1, 3}));
 }
 
-TEST_F(EventStreamTest, StepsBackOnceForALostTail) {
+TEST_F(EventStreamTest, StepsBackToTheEndOfTheStreamOnceForALostTail) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   events_.start({stream.created, 1000, from_millis(4'102'444'800'000)}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
   const Cursor position = sink_.cursor();
-  EXPECT_EQ(position.sequence, 10u) << "no message was published later";
+  EXPECT_EQ(position.sequence, 10u) << "no message was published after the time of the cursor";
   events_.stop();
   publish(10, 11);
 
   CollectingSink second;
   events_.start(position, second);
   ASSERT_TRUE(second.wait_for<EventInput>(1));
-  EXPECT_EQ(second.ids(), (Words{"10"})) << "the message is new, whatever time the broker gave it";
+  EXPECT_EQ(second.ids(), (Words{"10"}))
+      << "the message is new, although its time is before that of the cursor";
   EXPECT_EQ(losses().size(), 1u);
 }
 

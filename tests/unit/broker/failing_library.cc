@@ -14,7 +14,7 @@ bool fails(std::atomic<int>& left) {
   return before > 0;
 }
 
-/// The function of the library that has this name.
+/// The function of nats.c with this name.
 template <class Function>
 Function* real(const char* name) {
   auto* const found = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));

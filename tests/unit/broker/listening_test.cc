@@ -9,7 +9,8 @@
 #include "tests/unit/broker/failing_library.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-/// If nats.c does not report its last call, Listening leaks the objects that later calls may use.
+/// If nats.c does not report the last call of a subscription, Listening leaks the objects that a
+/// later call might use.
 extern "C" const char* __lsan_default_suppressions() { return "leak:millrace::Listening::"; }
 #endif
 

@@ -20,7 +20,7 @@ class ManualClock : public Clock {
 
 class MemoryBrokerTest : public testing::Test {
  protected:
-  /// Publishes an event with this CloudEvent id and Nats-Msg-Id; its outcome goes to outcomes_.
+  /// Publishes an event whose CloudEvents id and Nats-Msg-Id are `id`; outcomes_ gets the outcome.
   void publish(const std::string& id) {
     broker_.publish({kEventSubject, {{"Nats-Msg-Id", id}}, event_json(id)},
                     [this, id](const Result<PublishAck>& ack) {
@@ -79,7 +79,7 @@ TEST_F(MemoryBrokerTest, DeliversAndAcknowledgesOnlyWhenItIsPumped) {
   EXPECT_EQ(last.ns, "default");
 }
 
-TEST_F(MemoryBrokerTest, DeliversInPartsAndReportsWhetherThereIsMore) {
+TEST_F(MemoryBrokerTest, DeliversInPartsAndReportsWhetherMoreMessagesWait) {
   for (const char* id : {"a", "b", "c"}) broker_.inject({kEventSubject, {}, event_json(id)});
   broker_.start({}, sink_);
   broker_.pump(2);
@@ -104,7 +104,7 @@ TEST_F(MemoryBrokerTest, DropsDuplicatesWithinItsWindow) {
   EXPECT_EQ(outcomes(), (Words{"a 1", "a duplicate", "a 2"}));
 }
 
-TEST_F(MemoryBrokerTest, KeepsOtherSubjectsSeparate) {
+TEST_F(MemoryBrokerTest, KeepsMessagesOfOtherSubjectsOutOfTheEventStream) {
   broker_.publish({"millrace.dlq.default.x", {{"Nats-Msg-Id", "a"}}, "bytes"}, [](const auto&) {});
   publish("a");
   broker_.start({}, sink_);
@@ -134,7 +134,7 @@ TEST_F(MemoryBrokerTest, RefusesWhatARealBrokerRefuses) {
   EXPECT_EQ(codes, (Words{"broker.refused", "broker.refused", "broker.too_large"}));
 }
 
-TEST_F(MemoryBrokerTest, LosesDelaysAndReordersMessagesByTheirFate) {
+TEST_F(MemoryBrokerTest, LosesDelaysAndReordersMessagesAsTheTestDecides) {
   broker_.start({}, sink_);
   publish_next("late", {.delay = 2});
   publish_next("twice", {.twice = true});
@@ -198,7 +198,7 @@ TEST_F(MemoryBrokerTest, AssignsTheSequencesOfALostTailAgain) {
   EXPECT_EQ(sink_.all_of<StreamOpened>()[1].intact_to, 1u);
 }
 
-TEST_F(MemoryBrokerTest, StartsAtTheFirstMessageAfterItWasCreatedAgain) {
+TEST_F(MemoryBrokerTest, DeliversFromTheFirstMessageAfterItsStreamWasCreatedAgain) {
   broker_.start({}, sink_);
   publish("a");
   pump_all();

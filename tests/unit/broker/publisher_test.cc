@@ -68,7 +68,7 @@ TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {
             "NATS/1.0\r\nX-One: 1\r\nX-One: ä\r\n\r\n");
 }
 
-TEST_F(PublisherTest, SendsInTheOrderOfTheCallsAndReportsEachOutcomeOnce) {
+TEST_F(PublisherTest, SendsMessagesInTheOrderOfTheCallsAndReportsEachOutcomeOnce) {
   JetStreamPublisher publisher(*connection_);
   constexpr size_t kCount = 5000;
   std::vector<std::atomic<int>> answers(kCount);
@@ -117,7 +117,7 @@ TEST_F(PublisherTest, RefusesMessagesThatMayNotBeSent) {
   EXPECT_EQ(outcome(publish(publisher, message("still usable"))), "acked 1");
 }
 
-TEST_F(PublisherTest, ReportsTheReasonWhyTheBrokerRefuses) {
+TEST_F(PublisherTest, ReportsWhyTheBrokerRefusesAMessage) {
   JetStreamPublisher publisher(*connection_);
   const Result<PublishAck> ack =
       publish(publisher, {kEventSubject, {{"Nats-Expected-Last-Sequence", "77"}}, "x"});
@@ -139,7 +139,7 @@ TEST_F(PublisherTest, ReportsAMissingStreamAsUnreachable) {
   EXPECT_EQ(outcome(publish(publisher, {"no.stream", {}, "x"})), "broker.unreachable");
 }
 
-TEST_F(PublisherTest, TimesOutWithoutAnAcknowledgement) {
+TEST_F(PublisherTest, FailsAMessageThatIsNotAcknowledgedInTime) {
   client_->subscribe("silent");
   JetStreamPublisher publisher(*connection_, Duration(50));
   EXPECT_EQ(outcome(publish(publisher, {"silent", {}, "x"})), "broker.timeout");

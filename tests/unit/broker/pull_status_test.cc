@@ -50,7 +50,7 @@ TEST(PullStatus, ReportsHowManyMessagesOfTheRequestAreLeft) {
   EXPECT_EQ(messages_left("Request Timeout", "17", 512), 17u);
   EXPECT_EQ(messages_left("Request Timeout", "0", 512), 0u);
   EXPECT_EQ(messages_left("Request Timeout", "513", 512), 512u)
-      << "never more than the request asked for";
+      << "the number is limited to what the request asked for";
   EXPECT_EQ(messages_left("Request Timeout", "", 512), 512u);
   EXPECT_EQ(messages_left("Request Timeout", "-1", 512), 512u);
   EXPECT_EQ(messages_left("Request Timeout", "many", 512), 512u);

@@ -35,7 +35,7 @@ TEST(PullWindow, RefusesMalformedAckSubjects) {
   }
 }
 
-TEST(PullWindow, KeepsAFixedNumberOfRequestsOpen) {
+TEST(PullWindow, KeepsAFixedNumberOfPullRequestsOpen) {
   PullWindow window(2, 3);
   EXPECT_TRUE(window.take_request());
   EXPECT_TRUE(window.take_request());
@@ -47,17 +47,17 @@ TEST(PullWindow, KeepsAFixedNumberOfRequestsOpen) {
   EXPECT_TRUE(window.take_request()) << "one request is filled";
   window.count();
   window.ended(2);
-  EXPECT_TRUE(window.take_request()) << "the rest of an ended request will not come";
+  EXPECT_TRUE(window.take_request()) << "the messages that an ended request had left will not come";
   EXPECT_FALSE(window.take_request());
   window.ended(77);
-  EXPECT_EQ(window.open(), 0u) << "the count never falls below 0";
+  EXPECT_EQ(window.open(), 0u) << "the number of open requests never falls below 0";
   window.count();
   EXPECT_EQ(window.open(), 0u);
 }
 
 /// A server distributes messages over the open requests. It ends a request that is filled or has
 /// expired, and reports how many messages the request had left.
-TEST(PullWindow, AgreesWithAServerThatDistributesMessagesOverTheRequests) {
+TEST(PullWindow, CountsOpenRequestsLikeAServerThatDistributesMessagesOverThem) {
   constexpr size_t kBatch = 8;
   PullWindow window(3, kBatch);
   std::deque<size_t> at_server;

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(ResumePoint, FollowsFromTheCursorAndTheStream) {
+TEST(ResumePoint, IsDerivedFromTheCursorAndTheStateOfTheStream) {
   const TimePoint then = from_millis(5000);
   const TimePoint other = from_millis(5001);
   using Kind = BrokerLoss::Kind;
@@ -31,7 +31,7 @@ TEST(ResumePoint, FollowsFromTheCursorAndTheStream) {
        {7, 4, 9},
        {},
        {4, {}, dropped(1, 3)}},
-      {"the next message is there", {7, 5, then}, {7, 1, 9}, then, {6}},
+      {"the stream still has the next message", {7, 5, then}, {7, 1, 9}, then, {6}},
       {"all messages were applied", {7, 9, then}, {7, 1, 9}, then, {10}},
       {"the cursor's message was deleted by hand", {7, 5, then}, {7, 1, 9}, {}, {6}},
       {"the cursor's message was dropped by age", {7, 5, then}, {7, 6, 9}, {}, {6}},
@@ -75,13 +75,15 @@ TEST(ResumePoint, KeepsTheTimeOfTheCursor) {
   EXPECT_EQ(position_at({.sequence = 1}, {6, 5, then}, {7, 1, 9}), (Cursor{7, 0, {}}));
 }
 
-TEST(ResumePoint, NeedsTheTimeOnlyOfAMessageThatMayExist) {
+TEST(ResumePoint, AsksForTheTimeOfTheMessageAtTheCursorOnlyIfTheMessageMayExist) {
   EXPECT_TRUE(must_ask_for_stamp({7, 5, {}}, {7, 1, 9}));
   EXPECT_TRUE(must_ask_for_stamp({7, 9, {}}, {7, 9, 9}));
-  EXPECT_FALSE(must_ask_for_stamp({6, 5, {}}, {7, 1, 9})) << "another stream";
-  EXPECT_FALSE(must_ask_for_stamp({7, 0, {}}, {7, 0, 9})) << "nothing was applied";
-  EXPECT_FALSE(must_ask_for_stamp({7, 10, {}}, {7, 1, 9})) << "beyond the end";
-  EXPECT_FALSE(must_ask_for_stamp({7, 5, {}}, {7, 6, 9})) << "the message is gone";
+  EXPECT_FALSE(must_ask_for_stamp({6, 5, {}}, {7, 1, 9})) << "the cursor is of another stream";
+  EXPECT_FALSE(must_ask_for_stamp({7, 0, {}}, {7, 0, 9})) << "no message was applied";
+  EXPECT_FALSE(must_ask_for_stamp({7, 10, {}}, {7, 1, 9}))
+      << "the cursor is beyond the end of the stream";
+  EXPECT_FALSE(must_ask_for_stamp({7, 5, {}}, {7, 6, 9}))
+      << "the message at the cursor was deleted";
 }
 
 }  // namespace

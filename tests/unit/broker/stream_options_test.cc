@@ -20,7 +20,7 @@ TEST(StreamOptions, AcceptsOnlyAPrefixThatIsAToken) {
   }
 }
 
-TEST(StreamOptions, AcceptsTheNumbersOfReplicasOfJetStream) {
+TEST(StreamOptions, AcceptsTheNumbersOfReplicasThatJetStreamAllows) {
   for (const int good : {1, 3, 5}) EXPECT_TRUE(check_stream_options({.replicas = good})) << good;
   for (const int bad : {-1, 0, 6}) EXPECT_FALSE(check_stream_options({.replicas = bad})) << bad;
 }
@@ -41,7 +41,8 @@ TEST(StreamOptions, PutsStreamsAndSubjectsUnderThePrefix) {
   EXPECT_EQ(events_stream(options).subjects, "orders.events.>");
   EXPECT_EQ(tasks_stream(options).name, "ORDERS_TASKS");
   EXPECT_EQ(broker_subject("orders", "millrace.events.a.b"), "orders.events.a.b");
-  EXPECT_EQ(broker_subject("orders", "millraces.x"), "millraces.x") << "not a subject of millrace";
+  EXPECT_EQ(broker_subject("orders", "millraces.x"), "millraces.x")
+      << "`millraces.x` is not a subject of millrace";
   EXPECT_EQ(inside_subject("orders", "orders.results.0.a.b"), "millrace.results.0.a.b");
   EXPECT_EQ(inside_subject("orders", "millrace.results.0.a.b"), std::nullopt);
 }

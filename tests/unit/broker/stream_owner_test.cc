@@ -13,7 +13,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// The record of a process on this folder, with an id that repeats one digit.
+/// The owner record of a process that uses that store and folder. Its field `process` repeats one
+/// digit.
 OwnerRecord record(char process, const std::string& store = "0a", const std::string& folder = "1") {
   return {.store = store,
           .process = std::string(32, process),
@@ -35,7 +36,7 @@ TEST(StreamOwner, ReadsTheRecordThatItWrote) {
   }
 }
 
-TEST(StreamOwner, DerivesItsNextStepFromTheNewestRecordAndItsOwn) {
+TEST(StreamOwner, DerivesItsNextStepFromTheNewestRecordAndItsOwnRecord) {
   const OwnerRecord self = record('a');
   const OwnerRecord other = record('b');
   OwnerRecord ended = other;
@@ -44,13 +45,14 @@ TEST(StreamOwner, DerivesItsNextStepFromTheNewestRecordAndItsOwn) {
   EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 0), OwnerStep::kAsk);
   EXPECT_EQ(next_step(StoredOwner{ended, 4}, self, 0), OwnerStep::kClaim);
   EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 0), OwnerStep::kOwned)
-      << "the acknowledgement of the record was lost";
+      << "the record is stored, but its acknowledgement was lost";
   EXPECT_EQ(next_step(StoredOwner{self, 4}, self, 4), OwnerStep::kOwned);
   EXPECT_EQ(next_step(StoredOwner{other, 5}, self, 4), OwnerStep::kLost);
   EXPECT_EQ(next_step(StoredOwner{ended, 5}, self, 4), OwnerStep::kLost);
   EXPECT_EQ(next_step(StoredOwner{other, 4}, self, 4), OwnerStep::kLost)
-      << "another record has the sequence of ours";
-  EXPECT_EQ(next_step(StoredOwner{other, 3}, self, 4), OwnerStep::kAsk) << "our record was lost";
+      << "another record has the sequence of the process's own record";
+  EXPECT_EQ(next_step(StoredOwner{other, 3}, self, 4), OwnerStep::kAsk)
+      << "the broker lost the process's own record";
   EXPECT_EQ(next_step(std::nullopt, self, 4), OwnerStep::kClaim) << "the stream was deleted";
 }
 
@@ -99,7 +101,7 @@ class StreamOwnerTest : public NatsFixture {
            one.owner->health().error().code == "broker.owner";
   }
 
-  /// Publishes the record of a process that does not run and so cannot answer.
+  /// Publishes the owner record of a process that does not run, and so cannot answer.
   void publish_record(const OwnerRecord& gone) {
     client_->publish_acked("millrace.owner", "", dump_json(encode(gone)));
   }
@@ -116,7 +118,7 @@ class StreamOwnerTest : public NatsFixture {
   std::unique_ptr<RawNatsClient> client_ = server_.client();
 };
 
-TEST_F(StreamOwnerTest, OwnsTheStreamsAndAllowsItsConnectionsIfItIsTheFirst) {
+TEST_F(StreamOwnerTest, OwnsTheStreamsAndAllowsItsConnectionsIfThereIsNoOtherOwner) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   EXPECT_TRUE(one->owner->health());
@@ -143,7 +145,8 @@ TEST_F(StreamOwnerTest, ReleasesTheStreamsAtItsEnd) {
   auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   one.reset();
-  EXPECT_TRUE(owns(*start(record('b', "0b", "2")))) << "no process answers, and no wait is needed";
+  EXPECT_TRUE(owns(*start(record('b', "0b", "2"))))
+      << "the former owner has released the streams, so no wait is needed";
 }
 
 TEST_F(StreamOwnerTest, ReplacesAnOwnerThatDoesNotAnswer) {
@@ -155,7 +158,7 @@ TEST_F(StreamOwnerTest, ReplacesAnOwnerThatDoesNotAnswer) {
   EXPECT_TRUE(owns(*start_impatient(record('b'))));
 }
 
-TEST_F(StreamOwnerTest, ReplacesAnEarlierProcessOfItsFolderWithoutWaiting) {
+TEST_F(StreamOwnerTest, ReplacesAnEarlierProcessOfTheSameDataFolderWithoutWaiting) {
   {
     const auto first = start(record('a'));
     ASSERT_TRUE(owns(*first));
@@ -193,7 +196,7 @@ TEST_F(StreamOwnerTest, PublishesItsRecordAgainWhenTheBrokerHasLostIt) {
   EXPECT_EQ(one->lost, 0);
 }
 
-TEST_F(StreamOwnerTest, DoesNotReplaceAnOwnerWhileTheBrokerIsSilent) {
+TEST_F(StreamOwnerTest, DoesNotReplaceAnOwnerWhileTheBrokerDoesNotAnswer) {
   const OwnerRecord silent = record('e', "0e", "5");
   {
     const auto first = start(record('a'));
@@ -222,7 +225,7 @@ TEST_F(StreamOwnerTest, DoesNotReplaceAnOwnerWhileTheBrokerIsSilent) {
   EXPECT_EQ(one->owned, 0);
 }
 
-TEST_F(StreamOwnerTest, WaitsAfterItsRecordUntilTheFormerOwnerIsLockedOut) {
+TEST_F(StreamOwnerTest, WaitsAfterPublishingItsRecordUntilTheFormerOwnerMustHaveStopped) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   client_->subscribe("millrace.owner");

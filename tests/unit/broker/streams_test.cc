@@ -33,7 +33,7 @@ TEST_F(StreamsTest, CreatesAStreamOnceAndFindsItAfterwards) {
   EXPECT_EQ(filled->last_sequence, 1u);
 }
 
-TEST_F(StreamsTest, AcceptsOtherUsableSettingsWithANote) {
+TEST_F(StreamsTest, AcceptsAStreamWithOtherUsableSettingsAndNotesTheDifference) {
   client_->api("STREAM.CREATE.MILLRACE_DLQ",
                {{"name", "MILLRACE_DLQ"}, {"subjects", {"millrace.dlq.>"}}, {"storage", "memory"}});
   const Result<StreamInfo> found = ensure_stream(*connection_, dead_letters_stream());

@@ -93,12 +93,13 @@ TEST_F(TaskBookTest, ForgetsAcknowledgementsOfForeignMessages) {
   sent();
   for (uint64_t foreign = 100; foreign < 120'000; ++foreign) {
     heard(foreign, AckWord::kAlive, "theirs+mail");
-    pass(Duration(foreign % 100 == 0));  // so that time passes
+    pass(Duration(foreign % 100 == 0));  // lets a millisecond pass after every hundred messages
   }
   EXPECT_LE(book_.overheard(), 16'384u);
   heard(120'000, AckWord::kAlive);
   stored(1, 120'000);
-  EXPECT_EQ(reports_, (Words{"1 started"})) << "acknowledgements of own messages are kept";
+  EXPECT_EQ(reports_, (Words{"1 started"}))
+      << "an acknowledgement by the consumer of the task is kept";
   add(2);
   sent();
   heard(120'002, AckWord::kAlive, "theirs+mail");
@@ -107,7 +108,7 @@ TEST_F(TaskBookTest, ForgetsAcknowledgementsOfForeignMessages) {
   EXPECT_EQ(book_.overheard(), 0u);
 }
 
-TEST_F(TaskBookTest, ReportsTheStartOfDeliveredTasksWithoutAHeartbeat) {
+TEST_F(TaskBookTest, ReportsADeliveredTaskAsStartedEvenWithoutAHeartbeat) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   EXPECT_FALSE(book_.waits_for_workers());
@@ -139,7 +140,8 @@ TEST_F(TaskBookTest, ReportsWhetherAWorkerHasATaskWhenItIsAsked) {
   record(book_.not_started(asked.at(subject)));
   EXPECT_EQ(reports_, (Words{"1 started", "2 unbegun"}));
   pass(kLookTimeout);
-  EXPECT_EQ(reports_.back(), "3 unbegun") << "no answer came in time";
+  EXPECT_EQ(reports_.back(), "3 unbegun")
+      << "the broker did not answer in time whether a worker has task 3";
   EXPECT_EQ(reports_.size(), 3u);
 }
 
@@ -158,7 +160,7 @@ TEST_F(TaskBookTest, DeletesTheMessageOfAnAnsweredTaskThatItsWorkerDoesNotAcknow
   sent();
   stored(1, 7);
   EXPECT_TRUE(book_.answered(task_id(1), "shop", now_));
-  EXPECT_FALSE(book_.answered(task_id(1), "shop", now_)) << "the second time";
+  EXPECT_FALSE(book_.answered(task_id(1), "shop", now_)) << "the second answer has no effect";
   pass(kGrace - Duration(1));
   EXPECT_EQ(deletes(), std::vector<uint64_t>());
   pass(Duration(1));
@@ -166,7 +168,7 @@ TEST_F(TaskBookTest, DeletesTheMessageOfAnAnsweredTaskThatItsWorkerDoesNotAcknow
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, SendsAgainWhatTheStreamDoesNotAcknowledgeInTime) {
+TEST_F(TaskBookTest, SendsATaskAgainThatTheStreamDoesNotAcknowledgeInTime) {
   add(1);
   EXPECT_EQ(sent(), std::vector<int>{1});
   pass(kAckTimeout - Duration(1));
@@ -205,10 +207,10 @@ TEST_F(TaskBookTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
     if (const auto report = book_.delivered(task_id(number))) record({*report});
   }
   EXPECT_EQ(reports_, (Words{"1 started"}));
-  EXPECT_FALSE(book_.delivered(task_id(1))) << "the second time";
+  EXPECT_FALSE(book_.delivered(task_id(1))) << "the second call has no effect";
 }
 
-TEST_F(TaskBookTest, SendsUnconfirmedMessagesAgainInOrder) {
+TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrder) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   add(4, false);
   add(5, false);
@@ -247,7 +249,7 @@ TEST_F(TaskBookTest, DoesNotSendAStoppedTaskAgainAfterALostConnection) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, EndsATaskThatIsGivenBackUnlessItsAnswerComesSoon) {
+TEST_F(TaskBookTest, EndsATaskThatAWorkerGivesBackUnlessItsAnswerComesSoon) {
   for (const uint8_t number : {1, 2}) add(number);
   sent();
   stored(1, 1);
@@ -263,7 +265,7 @@ TEST_F(TaskBookTest, EndsATaskThatIsGivenBackUnlessItsAnswerComesSoon) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, ReportsTasksAsLostWhenTheStreamGoesBack) {
+TEST_F(TaskBookTest, ReportsTasksAsLostWhenTheStreamUsesTheirSequencesAgain) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   stored(1, 5);
@@ -282,7 +284,7 @@ TEST_F(TaskBookTest, ReportsTasksAsLostWhenTheStreamGoesBack) {
   EXPECT_EQ(reports_[1], "4 started");
 }
 
-TEST_F(TaskBookTest, DoesNotDeleteMessagesOfALostStreamInItsSuccessor) {
+TEST_F(TaskBookTest, DoesNotDeleteAMessageThatTheBrokerHasLost) {
   add(1);
   sent();
   stored(1, 7);
@@ -292,7 +294,7 @@ TEST_F(TaskBookTest, DoesNotDeleteMessagesOfALostStreamInItsSuccessor) {
   EXPECT_EQ(reports_, Words());
 }
 
-TEST_F(TaskBookTest, RepeatsStopsAndDeletionsThatWereNotSent) {
+TEST_F(TaskBookTest, SendsStopsAndDeletionsAgainThatCouldNotBeSent) {
   add(1);
   sent();
   stored(1, 7);

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(TaskMessage, NamesADifferentLegalConsumerForEachSubject) {
+TEST(TaskMessage, MakesADifferentValidConsumerNameForEachSubject) {
   EXPECT_EQ(task_consumer("millrace.tasks.shop.charge"), "shop+charge");
   EXPECT_EQ(task_consumer("millrace.tasks.shop.a.b_c-d"), "shop+a+b_c-d");
   EXPECT_EQ(task_consumer("millrace.tasks.shop.a+b/c\\d"), "shop+a%2Bb%2Fc%5Cd");
@@ -20,7 +20,7 @@ TEST(TaskMessage, NamesADifferentLegalConsumerForEachSubject) {
   EXPECT_NE(one, other);
 }
 
-TEST(TaskMessage, NamesTheNamespaceInALegalReplySubject) {
+TEST(TaskMessage, PutsTheNamespaceIntoAValidReplySubject) {
   EXPECT_EQ(reply_subject("a.b c", task_id(1)),
             "millrace.results.0.a%2Eb%20c." + to_string(task_id(1)));
 }
@@ -48,7 +48,8 @@ TEST(TaskMessage, ReadsTheTaskAndTheNamespaceFromTheSubjectOfAnAnswer) {
   const std::string id = to_string(task_id(1));
   const AnsweredTask shop{task_id(1), "shop"};
   EXPECT_EQ(answered_task("millrace.results.0.shop." + id), shop);
-  EXPECT_EQ(answered_task("millrace.results.shop." + id), shop) << "the form before partitions";
+  EXPECT_EQ(answered_task("millrace.results.shop." + id), shop)
+      << "the older form of the subject, without a partition";
   EXPECT_EQ(answered_task("millrace.results.0." + id), (AnsweredTask{task_id(1), "0"}));
   EXPECT_EQ(answered_task(reply_subject("a.b c", task_id(1))), (AnsweredTask{task_id(1), "a.b c"}));
 }
@@ -82,7 +83,7 @@ TEST(TaskMessage, ShortensAnErrorMessageAndReplacesInvalidUtf8) {
   EXPECT_EQ(message_of(fmt::format("{:x>4095}ü", "")), std::string(4095, 'x'));
 }
 
-TEST(TaskMessage, SeparatesHeadersThatNatsCMisread) {
+TEST(TaskMessage, SeparatesHeadersThatNatsCHasReadAsOne) {
   const Headers read = apart({{"Nats-Service-Error", "card: unknown"},
                               {"Nats-Service-Error-Code", "X-Trace: 1"},
                               {"X-Empty", "Direktiv-ErrorCode:"}});

@@ -1,4 +1,5 @@
-// TaskQueue: answers and acknowledgements of workers. Which of them end a task; none is lost.
+// TaskQueue: answers and acknowledgements of workers, and which of them end a task. No answer and
+// no acknowledgement is lost.
 #include <atomic>
 #include <thread>
 
@@ -12,7 +13,7 @@
 namespace millrace {
 namespace {
 
-TEST_F(TaskQueueTest, TakesAnAcknowledgementAsAHeartbeatAndTheAnswerAfterIt) {
+TEST_F(TaskQueueTest, TakesAnAcknowledgementAsAHeartbeatAndALaterAnswerAsTheEnd) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -87,7 +88,7 @@ TEST_F(TaskQueueTest, ReportsDuplicateAndLateAnswersAndRemovesThemFromTheStream)
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, CountsAndDropsAnswersThatNameNoTask) {
+TEST_F(TaskQueueTest, CountsAndDropsAnswersWithoutTheIdOfATask) {
   std::atomic<int> strays = 0;
   open({.on_stray = [&] { ++strays; }});
   ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
@@ -184,7 +185,7 @@ TEST_F(TaskQueueTest, ReadsAnUndeliverableAnswerUnderAnotherPrefix) {
   EXPECT_TRUE(empties("ORDERS_RESULTS"));
 }
 
-TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamUntilItIsStored) {
+TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamUntilItsReportIsStored) {
   open();
   sink_.hold_back();
   queue_->run(queue_task(1));
@@ -196,7 +197,7 @@ TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamUntilItIsStored) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, ReportsNoMoreAnswersThanMayBeUnstored) {
+TEST_F(TaskQueueTest, ReportsNoMoreAnswersThanTheLimitOfUnstoredReports) {
   open({.most_unstored = 3});
   ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
   sink_.hold_back();
@@ -224,7 +225,7 @@ TEST_F(TaskQueueTest, ReportsAnUnstoredAnswerAgainAfterARestart) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, IgnoresAnAnswerThatIsStoredAfterItsEnd) {
+TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamThatIsStoredAfterTheQueueIsDestroyed) {
   open();
   sink_.hold_back();
   queue_->run(queue_task(1));
@@ -237,7 +238,7 @@ TEST_F(TaskQueueTest, IgnoresAnAnswerThatIsStoredAfterItsEnd) {
   EXPECT_EQ(messages_in(kResultsStream), 1u);
 }
 
-TEST_F(TaskQueueTest, TakesWaitingAnswersBeforeItSendsTasksAgain) {
+TEST_F(TaskQueueTest, ReadsTheAnswersInTheStreamBeforeItSendsTasksAgain) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -245,7 +246,7 @@ TEST_F(TaskQueueTest, TakesWaitingAnswersBeforeItSendsTasksAgain) {
   queue_.reset();
   worker.answer(task, "1");
   worker.say(task, "+ACK");
-  // After a long absence the broker has forgotten the id too.
+  // As after a long downtime: the broker no longer knows the message id of the task.
   client_->api("STREAM.DELETE.MILLRACE_TASKS");
   sink_.hold_back();
   open();

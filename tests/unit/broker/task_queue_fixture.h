@@ -37,7 +37,7 @@ class TaskQueueTest : public NatsFixture {
     queue_ = std::make_unique<TaskQueue>(*connection_, sink_, settings);
   }
 
-  /// Ends the queue and opens another one, like a restart of the process.
+  /// Destroys the queue and opens another queue, as a restart of the process does.
   void restart() {
     queue_.reset();
     open();
@@ -54,8 +54,8 @@ class TaskQueueTest : public NatsFixture {
     return becomes_true([&] { return queue_->counts().unsent == 0; });
   }
 
-  /// Expects that nothing was reported of the task. A probe passes through the same streams first,
-  /// so that an earlier report would have arrived.
+  /// Expects no report of the task. Before that, another task passes through the same streams, so
+  /// that an earlier report would have arrived.
   void expect_since_heartbeat(uint8_t number) {
     Worker worker(server_, "millrace.tasks.shop.probe");
     queue_->run(queue_task(99, "millrace.tasks.shop.probe"));

@@ -64,7 +64,7 @@ TEST_F(TaskQueueTest, ReadsErrorsFromTheHeadersOfNatsMicroServices) {
   }
 }
 
-TEST_F(TaskQueueTest, PublishesTheStopOfARequestAndIgnoresItsAnswer) {
+TEST_F(TaskQueueTest, PublishesTheStopOfATaskAndIgnoresTheAnswerToItsRequest) {
   client_->subscribe("svc.charge");
   const std::unique_ptr<RawNatsClient> stops = server_.client();
   stops->subscribe("millrace.stops.*");
@@ -102,7 +102,8 @@ TEST_F(TaskQueueTest, TakesAnAnswerOfAServiceAfterARestartOfTheBroker) {
   ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
   ASSERT_TRUE(server_.process().start_again());
   ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
-  // nats.c sends the subscriptions again; after a round trip the server has them.
+  // nats.c sends the subscriptions again. After one request and its response, the server has the
+  // subscriptions.
   ASSERT_TRUE(connection_->api("INFO", Json::object()));
   client_ = server_.client();
   client_->publish(request.reply, "1");

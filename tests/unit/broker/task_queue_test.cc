@@ -30,7 +30,7 @@ TEST_F(TaskQueueTest, SendsTheInputWithTheHeadersOfTheTask) {
   EXPECT_EQ(Worker::header(*task, "Millrace-Reply"), "millrace.results.0.shop." + id);
 }
 
-TEST_F(TaskQueueTest, ReportsTheAnswerAndEmptiesTheStreams) {
+TEST_F(TaskQueueTest, ReportsTheAnswerAndDeletesTaskAndAnswerFromTheStreams) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -74,7 +74,7 @@ TEST_F(TaskQueueTest, ReportsTheFirstHeartbeatAsTheStart) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 3), (Words{"started", "alive", "alive"}));
 }
 
-TEST_F(TaskQueueTest, ReportsAtOnceWhetherAWorkerWithoutHeartbeatsHasATask) {
+TEST_F(TaskQueueTest, ReportsAtOnceWhetherAWorkerThatSentNoHeartbeatHasATask) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(2, "millrace.tasks.shop.mail"));
@@ -88,7 +88,7 @@ TEST_F(TaskQueueTest, ReportsAtOnceWhetherAWorkerWithoutHeartbeatsHasATask) {
   EXPECT_FALSE(queue_->check_started(task_id(3)));
 }
 
-TEST_F(TaskQueueTest, ReportsATaskAsNotStartedWithoutTheBroker) {
+TEST_F(TaskQueueTest, ReportsATaskAsNotStartedIfTheBrokerIsUnreachable) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
@@ -98,7 +98,7 @@ TEST_F(TaskQueueTest, ReportsATaskAsNotStartedWithoutTheBroker) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 1), (Words{"unbegun"}));
 }
 
-TEST_F(TaskQueueTest, DeliversATaskOnceIfItIsRunTwice) {
+TEST_F(TaskQueueTest, DeliversATaskOnceIfItIsHandedOutTwice) {
   open();
   queue_->run(queue_task(1));
   queue_->run(queue_task(1));
@@ -118,7 +118,7 @@ TEST_F(TaskQueueTest, ReportsNothingWithoutAWorker) {
   EXPECT_TRUE(becomes_true([&] { return messages_in(kTasksStream) == 1; }));
 }
 
-TEST_F(TaskQueueTest, RemovesAStoppedTaskAndPublishesTheStop) {
+TEST_F(TaskQueueTest, DeletesAStoppedTaskFromTheStreamAndPublishesTheStop) {
   open();
   client_->subscribe("millrace.stops.*");
   for (const uint8_t number : {1, 2}) queue_->run(queue_task(number));
@@ -266,7 +266,7 @@ TEST_F(TaskQueueTest, EndsTasksThatTheBrokerLosesWithItsStream) {
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }
 
-TEST_F(TaskQueueTest, NamesAStreamThatItCannotUse) {
+TEST_F(TaskQueueTest, NamesTheUnusableStreamInTheError) {
   client_->api("STREAM.CREATE.MILLRACE_TASKS",
                {{"name", "MILLRACE_TASKS"}, {"subjects", {"millrace.tasks.>"}}});
   open();

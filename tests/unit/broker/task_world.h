@@ -47,8 +47,8 @@ inline Task service_task(uint8_t number, std::string subject = "svc.charge") {
   return task;
 }
 
-/// "started", "unbegun" (not started), "alive", the bytes of an answer, or "!" with the code and
-/// the message of an error.
+/// The report as a word: "started", "unbegun" (not started), "alive" (a heartbeat), the bytes of an
+/// answer, or "!" with the code and the message of an error.
 inline std::string word(const TaskReport& report) {
   if (std::holds_alternative<TaskStarted>(report.what)) return "started";
   if (std::holds_alternative<TaskNotStarted>(report.what)) return "unbegun";
@@ -73,20 +73,20 @@ class CollectingTaskSink : public TaskSink {
     changed_.notify_all();
   }
 
-  /// From now on no report is stored.
+  /// From now on reports are kept, but not confirmed as stored.
   void hold_back() {
     const std::lock_guard lock(mutex_);
     store_ = false;
   }
 
-  /// Stores all reports that were held back; later ones are stored at once.
+  /// Confirms all kept reports as stored; later reports are confirmed at once.
   void store() {
     const std::lock_guard lock(mutex_);
     store_ = true;
     for (const auto& stored : std::exchange(unstored_, {})) stored();
   }
 
-  /// The namespace of the last report of the task; "": the report named none.
+  /// The namespace in the last report of the task; "": the report has no namespace.
   std::string ns_of(const InstanceId& task) {
     const std::lock_guard lock(mutex_);
     return namespaces_[task];
@@ -109,8 +109,8 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits for the end of the task, and returns that report. A start that another thread reports
-  /// may come after it.
+  /// Waits for the end of the task, and returns that report. Another thread may report the start of
+  /// the task after its end.
   std::string wait_for_end(const InstanceId& task) {
     std::optional<std::string> end;
     const auto ended = [&] {
@@ -171,7 +171,7 @@ class Worker {
     const auto deadline = std::chrono::steady_clock::now() + kLongEnough;
     while (std::chrono::steady_clock::now() < deadline) {
       ask(R"({"batch":1,"expires":100000000})");
-      // A message without a reply subject is the end of a request. Until the consumer exists, no
+      // A message without a reply subject ends the pull request. Until the consumer exists, no
       // message comes.
       std::optional<RawNatsClient::Message> message = client->next(Duration(150));
       if (message && !message->reply.empty()) return message;

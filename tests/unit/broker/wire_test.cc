@@ -39,7 +39,7 @@ TEST(Wire, CountsHeadersTowardsTheMaximumPayload) {
   EXPECT_EQ(encoded_size(message.headers), std::string("NATS/1.0\r\nk: v\r\n\r\n").size());
   EXPECT_TRUE(check_message(message, 22));
   EXPECT_EQ(check_message(message, 21).error().code, "broker.too_large");
-  EXPECT_EQ(encoded_size({}), 0u) << "without headers there is no version line";
+  EXPECT_EQ(encoded_size({}), 0u) << "a message without headers has no version line";
 }
 
 TEST(Wire, ReadsHeadersByteForByteAndInOrder) {
@@ -54,7 +54,7 @@ TEST(Wire, ReadsHeadersByteForByteAndInOrder) {
   EXPECT_EQ(parse_header_block(""), Headers());
 }
 
-TEST(Wire, FindsValuesThatMayHoldTheNextHeader) {
+TEST(Wire, FindsHeaderValuesThatMayContainTheFollowingHeader) {
   for (const char* value : {"ce-type: x", "Ce-Type:x", "b: y", "b:", "content-type:text/plain"}) {
     EXPECT_TRUE(may_hold_the_next_header(value)) << value;
   }

@@ -40,7 +40,7 @@ TEST_P(WorkerExamples, AnswerSendHeartbeatsAndFailWithACode) {
   const std::unique_ptr<RawNatsClient> acks = server_.client();
   acks->subscribe("$JS.ACK.MILLRACE_TASKS.>");
   run(1, R"({"word":"hello"})");
-  // Then the consumer exists, and the first request of the worker finds it.
+  // Once the task is sent, the consumer exists, and the first request of the worker finds it.
   ASSERT_TRUE(eventually([&] { return queue_.counts().unsent == 0; }));
   const Process worker(
       {.command = {GetParam().program, std::string("examples/workers/") + GetParam().file,

@@ -46,7 +46,7 @@ class CheckCatalogTest : public CheckTest {
 
 TEST_F(CheckCatalogTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckCatalogTest, ReportsAFailedReadAlone) {
+TEST_F(CheckCatalogTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 20U);
 }
 
@@ -76,7 +76,7 @@ TEST_F(CheckCatalogTest, ChecksTheKeyTheNumberAndTheTimeOfANamespace) {
   EXPECT_THAT(
       found_after(edit_ns([&](NamespaceRecord& record) { record.created_at = now + Duration(1); })),
       IsEmpty())
-      << "`default` is created before the store has a time";
+      << "the namespace `default` is created before the store has an engine time";
 }
 
 TEST_F(CheckCatalogTest, RequiresTheDefaultNamespace) {
@@ -90,7 +90,7 @@ TEST_F(CheckCatalogTest, ChecksSettingsAsTheServerReadsThem) {
   };
   expect_only("row.json namespaces/default: the text of the settings is not JSON", settings("{"));
   EXPECT_THAT(found_after(settings(R"({"later": 1})")), IsEmpty())
-      << "without check_settings only the JSON is checked";
+      << "without `options.check_settings` the settings need only be JSON";
   options.check_settings = [](std::string_view text) -> Status {
     const auto read = read_settings(text);
     return read ? Status() : tl::unexpected(read.error());
@@ -128,7 +128,7 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheNumbersOfAWorkflow) {
 
 // Definitions.
 
-TEST_F(CheckCatalogTest, RequiresEachRevision) {
+TEST_F(CheckCatalogTest, RequiresADefinitionForEachRevision) {
   const auto erase = [&](uint32_t revision) {
     return [key = revision_key("plain", revision)](Transaction& in) {
       in.erase(Table::kDefinitions, key);
@@ -172,7 +172,7 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheTextOfADefinition) {
               text("id: other\nstates: [{id: a, type: noop}]", now));
   options.load = nullptr;
   EXPECT_THAT(found_after(text("id: plain", now)), IsEmpty())
-      << "without load the definition is not loaded";
+      << "without `options.load` the check does not load the definition";
 }
 
 // Schedules.

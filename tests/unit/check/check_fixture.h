@@ -1,5 +1,6 @@
 // CheckTest: the fixture for the parts of the store check, with an undamaged store that a batch has
-// written. A test changes its rows in a transaction and drops that. Each read can be made to fail.
+// written. A test changes rows in a transaction, checks the store and drops the transaction. Each
+// read of the store can be made to fail.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,7 @@ class CheckTest : public BatchStoreTest {
     options.load = load_stored;
   }
 
-  // Writing an undamaged store. Each call is a batch.
+  // Writing an undamaged store. Each call commits a batch.
 
   template <class Input>
   void run(const Input& input) {
@@ -78,7 +79,7 @@ class CheckTest : public BatchStoreTest {
   std::string part(const InstanceId& id, Part which) const {
     return part_key(rows::instance_prefix(ns, id), which);
   }
-  /// Changes a record in its row, sealed or not.
+  /// Decodes a record, changes it and writes it again. A sealed row stays sealed.
   template <class T, class Edit>
   static void edit(Transaction& in, Table table, const std::string& key,
                    Result<T> (*decode)(std::string_view), std::string (*encode_it)(const T&),
@@ -103,7 +104,7 @@ class CheckTest : public BatchStoreTest {
 
   /// The findings, as lines `code table/key: found`.
   std::vector<std::string> found() {
-    const auto report = check_store(*tx, options);  // a transaction is a view
+    const auto report = check_store(*tx, options);  // check_store() accepts a transaction, too
     EXPECT_TRUE(report) << report.error().message;
     return report ? lines_of(*report) : std::vector<std::string>();
   }
@@ -115,26 +116,26 @@ class CheckTest : public BatchStoreTest {
     }
     return lines;
   }
-  /// The findings of the store with these rows changed.
+  /// The findings after the change, which is then dropped.
   std::vector<std::string> found_after(const Change& change) {
     change(*tx);
     std::vector<std::string> lines = found();
     tx->drop();
     return lines;
   }
-  /// Expects this finding and no other after the change.
+  /// Expects this finding and no other finding after the change.
   void expect_only(const std::string& line, const Change& change) {
     EXPECT_THAT(found_after(change), testing::ElementsAre(testing::HasSubstr(line)));
   }
-  /// Expects this finding, and allows others, after the change.
+  /// Expects this finding after the change, and allows other findings.
   void expect_among(const std::string& line, const Change& change) {
     EXPECT_THAT(found_after(change), testing::Contains(testing::HasSubstr(line)));
   }
   void expect_sound() { EXPECT_THAT(found(), testing::IsEmpty()); }
 
   /// Checks the store with its first read failing, then with its second, and so on. The report must
-  /// have the failed read as its only finding, because others may follow from it. Returns the
-  /// number of reads.
+  /// have the failed read as its only finding, because rows that were not read could cause wrong
+  /// findings. Returns the number of reads.
   uint64_t expect_each_failed_read_alone() {
     return fail_each_read(
         [&]() -> Status {

@@ -70,7 +70,7 @@ TEST_F(CheckFolderTest, FindsEachDamagedPage) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_THAT(lines_of(*report), testing::Each(StartsWith("store.damaged ")));
   EXPECT_THAT(lines_of(*report), testing::Contains(HasSubstr("/page ")));
-  EXPECT_TRUE(report->rows.empty()) << "LMDB does not read damaged pages";
+  EXPECT_TRUE(report->rows.empty()) << "no row is read from a file with damaged pages";
 }
 
 TEST_F(CheckFolderTest, FindsAnEmptyOrMissingDataFile) {
@@ -120,7 +120,7 @@ TEST_F(CheckFolderTest, FindsAWrongKey) {
   EXPECT_THAT(lines_of(*report), testing::Contains(StartsWith("store.key meta/seal")));
 }
 
-TEST_F(CheckFolderTest, FailsForAFolderWithoutAStoreOrInUse) {
+TEST_F(CheckFolderTest, FailsForAFolderWithoutAStoreAndForAStoreInUse) {
   const Folder empty;
   const auto missing = check_folder(empty.path(), {}, options);
   ASSERT_FALSE(missing);
@@ -143,7 +143,7 @@ TEST_F(CheckFolderTest, FailsForAStoreOfALaterFormat) {
   EXPECT_EQ(report.error().code, "store.version");
 }
 
-TEST_F(CheckFolderTest, TakesTheListOfTreesFromTheFile) {
+TEST_F(CheckFolderTest, FindsATreeThatTheFileOfLmdbDoesNotHave) {
   std::string bytes = file_bytes(folder.path() / "data.mdb");
   for (size_t at = 0; (at = bytes.find("hooks", at)) != std::string::npos; ++at) {
     bytes.replace(at, 5, "hook#");

@@ -65,7 +65,7 @@ TEST_F(CheckGroupsTest, HasNoFindingInAnUndamagedStore) {
   expect_sound();
 }
 
-TEST_F(CheckGroupsTest, ReportsAFailedReadAlone) {
+TEST_F(CheckGroupsTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
@@ -99,7 +99,7 @@ TEST_F(CheckGroupsTest, ChecksTheCountsAgainstTheWaitingEvents) {
                [&](Transaction& in) { erase_workflow(in, ns, "pairs"); });
 }
 
-TEST_F(CheckGroupsTest, ChecksAGroupAgainstAStartOfAnotherKind) {
+TEST_F(CheckGroupsTest, FindsAGroupOfAWorkflowWhoseStartIsOfAnotherKind) {
   const std::string text = "id: pairs\nstates: [{id: a, type: noop}]";
   Writer key;
   key.raw(rows::workflow_prefix(number_of("pairs")));
@@ -111,9 +111,10 @@ TEST_F(CheckGroupsTest, ChecksAGroupAgainstAStartOfAnotherKind) {
 
 TEST_F(CheckGroupsTest, ChecksAnEventAgainstTheRowsThatReferToIt) {
   expect_only("group.event groups/workflow 1 group ", erase(number_key));
-  expect_among("the row of its number does not name it", put(number_key, counts_key));
+  expect_among("the row of the event's number does not name the event",
+               put(number_key, counts_key));
   expect_only("its group has no row of counts", erase(counts_key));
-  expect_among("its group has 0 entries", counts({}));
+  expect_among("but its group has 0 entries", counts({}));
   expect_among("group.number groups/number 1: it does not name a waiting event with that number",
                erase(event_key));
   for (const std::string& value : {std::string(), std::string("\x02"), std::string("rubbish"),

@@ -44,11 +44,11 @@ TEST_F(CheckHistoryTest, HasNoFindingInAnUndamagedStore) {
   expect_sound();
 }
 
-TEST_F(CheckHistoryTest, ReportsAFailedReadAlone) {
+TEST_F(CheckHistoryTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckHistoryTest, FollowsTheChainToItsFirstRow) {
+TEST_F(CheckHistoryTest, FollowsTheChainOfHistoryRowsToTheFirstRow) {
   const auto erase = [](uint64_t number) {
     return [=](Transaction& in) { in.erase(Table::kHistory, rows::key_of(number)); };
   };
@@ -71,7 +71,7 @@ TEST_F(CheckHistoryTest, FollowsTheChainToItsFirstRow) {
   }
 }
 
-TEST_F(CheckHistoryTest, CountsTheRecordsOfTheChain) {
+TEST_F(CheckHistoryTest, ChecksTheNumberOfRecordsInTheChainOfHistoryRows) {
   const uint64_t records = read_live(*tx, ns, live_id).value()->history_count;
   expect_only(fmt::format("history.count {}the head counts {} records, but {} exist", at(live_id),
                           records + 1, records),
@@ -96,7 +96,7 @@ TEST_F(CheckHistoryTest, ChecksTheOrderOfRecords) {
                }));
 }
 
-TEST_F(CheckHistoryTest, ChecksTheEndAgainstTheHead) {
+TEST_F(CheckHistoryTest, ChecksTheLastRecordAgainstTheHead) {
   expect_among("history.order history/2: it ends with `ended`, but the instance is live",
                row(2, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kEnded; }));
   expect_among("history.order history/3: it does not end with `ended`, but the instance has ended",
@@ -138,7 +138,7 @@ TEST_F(CheckHistoryTest, ChecksTheOrderOfSealedRows) {
   expect_among("instance.seal history/1: the row is sealed, but a later row is not", seal_row(1));
 }
 
-TEST_F(CheckHistoryTest, FindsRowsOutsideOfEachChain) {
+TEST_F(CheckHistoryTest, FindsHistoryRowsThatBelongToNoChain) {
   const auto add = [&](const InstanceId& owner, NamespaceNumber of) {
     return [=, this](Transaction& in) {
       HistoryRow orphan{.ns = of, .instance = owner};
@@ -158,7 +158,7 @@ TEST_F(CheckHistoryTest, FindsRowsOutsideOfEachChain) {
                 write_purge(in, {Purge::Kind::kHistory, 4, {}});
               }),
               IsEmpty())
-      << "a purge will erase it";
+      << "a purge will erase the row";
   expect_only("row.key history/0x616263",
               [](Transaction& in) { in.put(Table::kHistory, "abc", "x"); });
   expect_among("counter.behind history/9",

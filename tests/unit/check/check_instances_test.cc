@@ -59,7 +59,7 @@ class CheckInstancesTest : public CheckTest {
 
 TEST_F(CheckInstancesTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckInstancesTest, ReportsAFailedReadAlone) {
+TEST_F(CheckInstancesTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 40U);
 }
 
@@ -109,7 +109,7 @@ TEST_F(CheckInstancesTest, ChecksTheJsonOfInstances) {
                put(part(waits, Part::kSlots), encode_slots({})));
 }
 
-TEST_F(CheckInstancesTest, RefusesASealedRowWithAPlainHead) {
+TEST_F(CheckInstancesTest, RefusesASealedRowOfAnInstanceWhoseHeadIsNotSealed) {
   expect_among("instance.seal " + at(waits, "input") + "the row is sealed, but the head is not",
                [&](Transaction& in) {
                  const std::string key = part(waits, Part::kInput);
@@ -202,9 +202,10 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
       {"its policy counts from run 0", [](Instance& one) { one.first_run = 0; }},
       {"it entered its state in step 99", [](Instance& one) { one.entered = 99; }},
       {"it made 99 transitions in", [](Instance& one) { one.transitions = 99; }},
-      {"it is nested 21 deep, without a caller; the limit is 20",
+      {"it is a subflow at depth 21, but it has no caller; the limit is 20",
        [](Instance& one) { one.depth = 21; }},
-      {"it is nested 0 deep, with a caller", [](Instance& one) { one.caller.emplace(); }},
+      {"it is a subflow at depth 0, but it has a caller",
+       [](Instance& one) { one.caller.emplace(); }},
       {"its idempotency key is not UTF-8", [](Instance& one) { one.idempotency_key = "\xff"; }},
   };
   for (const auto& row : table) {
@@ -251,7 +252,7 @@ TEST_F(CheckInstancesTest, RequiresTheRevisionOfALiveInstance) {
       << "the workflow of an ended instance may have been deleted";
 }
 
-TEST_F(CheckInstancesTest, RefusesTwoInstancesOfOneId) {
+TEST_F(CheckInstancesTest, RefusesTwoInstancesWithTheSameId) {
   expect_among("instance.twice " + at(waits) + "an ended instance has this id, too",
                [&](Transaction& in) {
                  const std::string key = part(waits, Part::kHead);
@@ -260,7 +261,8 @@ TEST_F(CheckInstancesTest, RefusesTwoInstancesOfOneId) {
 }
 
 TEST_F(CheckInstancesTest, RequiresTheIdempotencyRowOfAnInstance) {
-  expect_only("instance.idempotency " + at(waits) + "its idempotency key key does not name it",
+  expect_only("instance.idempotency " + at(waits) +
+                  "the row of its idempotency key key does not name this instance",
               [&](Transaction& in) { erase_idempotency(in, *read_live(in, ns, waits).value()); });
   expect_among("instance.idempotency " + at(waits),
                head(waits, [](Instance& one) { one.idempotency_key = std::string(600, 'k'); }));

@@ -27,7 +27,7 @@ class CheckMessagesTest : public CheckTest {
   CheckMessagesTest() {
     define(kGeneratesNowAndLater);
     generator = start("tells", "key");
-    // The tests use numbers up to 9.
+    // The tests use row numbers up to 9, so the counters must be at least 9.
     for (const Counter which : {Counter::kWebhook, Counter::kKeptEvents, Counter::kDelayed,
                                 Counter::kNamespace, Counter::kWorkflow, Counter::kOutbox}) {
       write_counter(*tx, which, 9);
@@ -59,7 +59,7 @@ TEST_F(CheckMessagesTest, HasNoFindingInAnUndamagedStore) {
   expect_sound();
 }
 
-TEST_F(CheckMessagesTest, ReportsAFailedReadAlone) {
+TEST_F(CheckMessagesTest, ReportsAFailedReadAsTheOnlyFinding) {
   const OutboxRecord kept = *read_outbox(*tx, 1).value();
   write_sent(*tx, 1,
              {.stream_created = 1,
@@ -76,7 +76,7 @@ TEST_F(CheckMessagesTest, ReportsAFailedReadAlone) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-// Outgoing.
+// Rows of what is sent: messages, delayed events, webhooks.
 
 TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
   expect_only("row.record outbox/1", message([](NatsMessage& one) { one.subject = "a b"; }));
@@ -180,7 +180,7 @@ TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhook) {
   expect_only("row.record hooks/1", put(Table::kWebhooks, number(1), "rubbish"));
 }
 
-// Incoming.
+// Rows of received events: kept events and deduplication.
 
 TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   const KeptEventPlace place{.ns = ns, .type = fingerprint({"t"}), .number = 1};
@@ -240,7 +240,7 @@ TEST_F(CheckMessagesTest, RefusesRowsInTheOldTreeOfDeadLetters) {
               put(Table::kDeadLetters, "a", ""));
 }
 
-// Named.
+// Rows with a name: idempotency keys, variables, secrets.
 
 TEST_F(CheckMessagesTest, ChecksAnIdempotencyKeyAgainstItsInstance) {
   const std::string where = "idempotency.instance idempotency/workflow 1 key ";

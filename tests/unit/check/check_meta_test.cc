@@ -108,7 +108,7 @@ TEST_F(CheckMetaTest, ChecksTheCursorAgainstTheTimeOfTheStore) {
       cursor({.stream_created = 1, .sequence = 9, .stamped = now + std::chrono::days(367)}));
 }
 
-TEST_F(CheckMetaTest, RefusesRowsOfLaterTreesInAnOlderFormat) {
+TEST_F(CheckMetaTest, RefusesRowsInATreeThatALaterFormatAdded) {
   run_instance();
   const auto older = put("format", rows::key_of(kStoreFormat - 1));
   EXPECT_THAT(found_after(older), IsEmpty());
@@ -134,7 +134,7 @@ TEST_F(CheckMetaTest, ChecksTheKeyOfAPurge) {
   expect_among("counter.behind", purge(Purge::Kind::kNamespace, 9, {.ns = "gone"}));
 }
 
-TEST_F(CheckMetaTest, RefusesAPurgeOfUsedOrOtherwiseErasedHistory) {
+TEST_F(CheckMetaTest, RefusesAPurgeOfHistoryThatAnInstanceHasOrAnotherPurgeErases) {
   run_instance();
   expect_only(
       "purge.target ended/default/00000000-0000-0000-0000-000000000001 head: history row 1 belongs "
@@ -211,7 +211,7 @@ TEST_F(CheckMetaTest, AllowsRowsOfANamespaceThatAPurgeErases) {
 
 // Deleted workflows.
 
-TEST_F(CheckMetaTest, ChecksADeletedWorkflowAgainstTheOthers) {
+TEST_F(CheckMetaTest, ChecksTheRowOfADeletedWorkflow) {
   run_instance();
   const WorkflowNumber number = number_of("ends");
   const auto retire = [&](Transaction& in) { write_retired(in, number, ns); };
@@ -236,7 +236,7 @@ TEST_F(CheckMetaTest, ChecksADeletedWorkflowAgainstTheOthers) {
               put("retired/" + rows::workflow_prefix(number), "x"));
 }
 
-TEST_F(CheckMetaTest, ReportsAFailedReadAlone) {
+TEST_F(CheckMetaTest, ReportsAFailedReadAsTheOnlyFinding) {
   run_instance();
   define("id: gone\nstates: [{id: a, type: noop}]");
   start("gone");

@@ -51,7 +51,7 @@ class CheckTasksTest : public CheckTest {
 
 TEST_F(CheckTasksTest, HasNoFindingInAnUndamagedStore) { expect_sound(); }
 
-TEST_F(CheckTasksTest, ReportsAFailedReadAlone) {
+TEST_F(CheckTasksTest, ReportsAFailedReadAsTheOnlyFinding) {
   message(CancelChild{.ns = ns, .child = pays})(*tx);
   commit();
   EXPECT_GT(expect_each_failed_read_alone(), 30U);

@@ -9,7 +9,8 @@ using std::chrono::hours;
 
 class CheckWaitsTest : public CheckTest {
  protected:
-  /// Starts an instance that waits in the only state of its workflow; the state has these keys.
+  /// Starts an instance that waits in the only state of its workflow. `state` has the keys of the
+  /// state, `keys` those of the workflow.
   InstanceId wait_in(const std::string& state, const std::string& keys = "") {
     define("id: w\n" + keys +
            "\nfunctions: [{id: f, type: knative-namespace, service: f}]\n"
@@ -42,7 +43,7 @@ class CheckWaitsTest : public CheckTest {
 
 // Timers.
 
-TEST_F(CheckWaitsTest, ReportsAFailedReadAlone) {
+TEST_F(CheckWaitsTest, ReportsAFailedReadAsTheOnlyFinding) {
   wait_in("type: action, action: {function: f, startToCloseTimeout: PT1H}");
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
@@ -79,7 +80,7 @@ TEST_F(CheckWaitsTest, ChecksTheStateTimeoutOfAState) {
   }
 }
 
-TEST_F(CheckWaitsTest, FindsATimeoutThatTheStateDoesNotHave) {
+TEST_F(CheckWaitsTest, FindsATimerForATimeoutThatTheStateDoesNotHave) {
   const InstanceId id = wait_for_event();
   expect_only(timers("it has a timer for a state timeout, but no state timeout applies"),
               head(id, [this](Instance& one) {
@@ -193,7 +194,7 @@ TEST_F(CheckWaitsTest, ChecksCallsAgainstTheState) {
                call([](Call& one) { one.outside = false; }));
 }
 
-TEST_F(CheckWaitsTest, ChecksATaskAgainstTheCallOfTheState) {
+TEST_F(CheckWaitsTest, ChecksATaskAgainstTheActionOfTheState) {
   const InstanceId id = wait_in("type: action, action: {function: f, input: jq(.from)}");
   const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
   const struct {

@@ -32,7 +32,7 @@ class CheckerTest : public CheckTest {
   }
 };
 
-TEST_F(CheckerTest, PrintsBytesReadably) {
+TEST_F(CheckerTest, EscapesBytesThatAreNotPrintable) {
   EXPECT_EQ(printable("plain text"), "plain text");
   EXPECT_EQ(printable(std::string("a\0\x1f\x7f\xff~", 6)), "a\\x00\\x1f\\x7f\\xff~");
   EXPECT_EQ(printable(""), "");
@@ -59,7 +59,7 @@ TEST_F(CheckerTest, FindsNothingInAnEmptyStore) {
   EXPECT_THAT(lines_of(*report), IsEmpty());
 }
 
-TEST_F(CheckerTest, ReportsAFailedReadAlone) {
+TEST_F(CheckerTest, ReportsAFailedReadAsTheOnlyFinding) {
   fill();
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
@@ -72,14 +72,14 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormat) {
   EXPECT_THAT(report.error().message, HasSubstr("the store has format 6"));
 }
 
-TEST_F(CheckerTest, FindsAMissingTreeOfThisFormat) {
+TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {
   options.has_tree = [](Table table) { return table != Table::kWebhooks; };
   EXPECT_THAT(found(), ElementsAre("tree.missing hooks/: the tree is missing, with all its rows"));
   EXPECT_THAT(found_after([](Transaction& in) {
                 in.put(Table::kMeta, kFormatKey, rows::key_of(uint64_t{4}));
               }),
               IsEmpty())
-      << "an older format need not have the tree";
+      << "a store of an older format need not have the tree";
 }
 
 TEST_F(CheckerTest, CanBeStoppedByItsCaller) {
@@ -102,7 +102,7 @@ TEST_F(CheckerTest, CanBeStoppedByItsCaller) {
   EXPECT_EQ(stopped.error().code, "check.stopped");
 }
 
-TEST_F(CheckerTest, KeepsALimitedNumberOfFindingsAndCountsAll) {
+TEST_F(CheckerTest, KeepsALimitedNumberOfFindingsAndCountsAllFindings) {
   options.most_findings = 2;
   for (const char* const key : {"a", "b", "c"}) tx->put(Table::kDeadLetters, key, "x");
   const auto report = check_store(*tx, options);
@@ -155,7 +155,7 @@ TEST_F(CheckerTest, DescribesTheKeyOfEachTable) {
   }
 }
 
-TEST_F(CheckerTest, NamesTheOwnerOfARow) {
+TEST_F(CheckerTest, NamesTheNamespaceAndTheInstanceOfARow) {
   tx->put(Table::kLive, rows::instance_prefix(ns, numbered_id(9)) + '\0', "rubbish");
   const auto report = check_store(*tx, options);
   ASSERT_EQ(report->findings.size(), 1U);
@@ -165,11 +165,11 @@ TEST_F(CheckerTest, NamesTheOwnerOfARow) {
   tx->put(Table::kLive, rows::instance_prefix(ns, numbered_id(9)) + std::string(2, '\0'), "x");
   const auto longer = check_store(*tx, options);
   ASSERT_EQ(longer->findings.size(), 1U);
-  EXPECT_EQ(longer->findings[0].ns, "") << "a malformed key has no owner";
+  EXPECT_EQ(longer->findings[0].ns, "") << "a malformed key names no namespace";
   EXPECT_EQ(longer->findings[0].instance, std::nullopt);
 }
 
-TEST_F(CheckerTest, ReportsACounterThatIsBehindOnce) {
+TEST_F(CheckerTest, ReportsACounterBelowTheNumbersOfSeveralRowsOnce) {
   const auto row = [&](uint64_t number) { return rows::key_of(number); };
   EXPECT_THAT(
       found_after([&](Transaction& in) {
@@ -181,7 +181,7 @@ TEST_F(CheckerTest, ReportsACounterThatIsBehindOnce) {
           HasSubstr("row.record outbox/5"), HasSubstr("row.record outbox/6")));
 }
 
-TEST_F(CheckerTest, CountsSealedRowsWithoutTheKeyAndDoesNotDecodeThem) {
+TEST_F(CheckerTest, CountsSealedRowsAndDoesNotDecodeThemIfTheSecretKeyIsMissing) {
   fill();
   const std::string place = rows::ns_prefix(ns) + "s";
   expect_only("row.seal secrets/default/s: the row is sealed, but does not open",

@@ -10,7 +10,7 @@ namespace {
 
 using testing::MatchesRegex;
 
-TEST(FindingTest, HasACodeAnExpectationAndAnActionForEachKind) {
+TEST(FindingTest, HasACodeAnExpectationAndARemedyForEachKindOfFault) {
   std::set<std::string_view> codes;
   std::set<StoreFault> faults;
   for (const StoreFaultKind& kind : fault_kinds()) {
@@ -35,7 +35,7 @@ TEST(FindingTest, PrintsThePlaceTheCodeAndTheExpectation) {
             ": not so [row.json]; expected: JSON");
 }
 
-TEST(FindingTest, IsAbsentInASoundReport) {
+TEST(FindingTest, IsAbsentInTheReportOfAnUndamagedStore) {
   StoreReport report;
   EXPECT_TRUE(report.sound());
   EXPECT_EQ(report.count(), 0U);
@@ -47,7 +47,7 @@ TEST(FindingTest, IsAbsentInASoundReport) {
   EXPECT_EQ(report.count(), 7U) << "omitted findings are counted";
 }
 
-TEST(FindingTest, IsWrittenAsJsonWithItsOwner) {
+TEST(FindingTest, IsWrittenAsJsonWithItsNamespaceAndInstance) {
   StoreReport report;
   report.codes = {{"row.json", 2}};
   report.rows = {{"live", 3}};

@@ -1,5 +1,6 @@
-// CliTest: the command line with a gateway whose service is in memory (FakeService): its output and
-// exit codes. The verbs of the program are replaced by functions that record their options.
+// CliTest: runs command lines against a gateway whose service is in memory (FakeService), and
+// returns their output and exit codes. Functions that record their options replace the verbs
+// `serve`, `dev`, `test` and `verify`.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +26,7 @@ struct CommandOutput {
 
 class CliTest : public testing::Test {
  protected:
-  /// FakeService::kInstance.
+  /// The same id as FakeService::kInstance.
   static const char* const kId;
 
   CliTest();
@@ -39,7 +40,8 @@ class CliTest : public testing::Test {
     std::vector<std::string> arguments;
     std::string out;
   };
-  /// Runs the command lines in order; expects that each succeeds with this output.
+  /// Runs the command lines in order. Expects that each command line succeeds with the output in
+  /// its row.
   void expect_outputs(const std::vector<ExpectedOutput>& rows);
 
   /// Creates a file in the folder of the test, and returns its path.
@@ -58,7 +60,7 @@ class CliTest : public testing::Test {
   std::map<std::string, std::string> env_;
   bool terminal_ = true;
 
-  // The last options of each verb of the program.
+  // The options with which each verb of the program was last called.
   static inline ServeOptions served_;
   static inline DevOptions developed_;
   static inline TestOptions tested_;

@@ -183,7 +183,8 @@ TEST_F(CommandLineTest, EndsWithTheExitCodeOfTheError) {
   }
   env_["MILLRACE_NAMESPACE"] = "none";
   EXPECT_EQ(run({"workflow", "list"}).code, 3);
-  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0) << "a flag overrides a variable";
+  EXPECT_EQ(run({"workflow", "list", "-n", "default"}).code, 0)
+      << "a flag overrides an environment variable";
 }
 
 TEST_F(CommandLineTest, PassesTheScenariosToTheTestVerb) {

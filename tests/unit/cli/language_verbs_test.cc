@@ -115,7 +115,7 @@ TEST_F(LanguageVerbs, LintsWithoutAServer) {
   EXPECT_EQ(run({"lint", "--strict", good}).code, 0);
 }
 
-TEST_F(LanguageVerbs, DrawsADefinitionWithoutAServer) {
+TEST_F(LanguageVerbs, PrintsTheGraphOfADefinitionWithoutAServer) {
   env_["MILLRACE_URL"] = "http://127.0.0.1:1";
   const CommandOutput graph = run({"graph", "-"}, "id: a\nstates: [{id: one, type: noop}]\n");
   EXPECT_EQ(graph.code, 0);

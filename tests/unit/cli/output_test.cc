@@ -64,7 +64,7 @@ TEST_F(OutputTest, ShowsAListInEveryFormat) {
   terminal_ = false;
   EXPECT_EQ(run({"instance", "list"}).out, rows[1].out) << "a program gets JSON";
   EXPECT_EQ(run({"-o", "name", "instance", "list"}).out, rows[4].out)
-      << "flags may come before the noun";
+      << "flags may come before the command";
   EXPECT_EQ(run({"instance", "list", "-o", "xml"}).code, 2);
 }
 

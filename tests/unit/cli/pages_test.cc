@@ -11,7 +11,7 @@ namespace {
 
 class PagesTest : public CliTest {};
 
-TEST_F(PagesTest, ListsAllItemsForProgramsAndReportsWhatATableLeavesOut) {
+TEST_F(PagesTest, ListsAllPagesInFormatsForProgramsAndOnePageInATable) {
   service_.instance_count = 620;
   const CommandOutput names = run({"instance", "list", "-o", "name"});
   EXPECT_EQ(std::count(names.out.begin(), names.out.end(), '\n'), 620);

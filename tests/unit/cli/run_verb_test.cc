@@ -9,7 +9,7 @@ namespace {
 
 class RunVerb : public CliTest {};
 
-TEST_F(RunVerb, RunsAWorkflow) {
+TEST_F(RunVerb, StartsAnInstanceAndPrintsItsId) {
   apply_order();
   EXPECT_EQ(run({"run", "order"}).out, "id  " + std::string(kId) + "\n");
   EXPECT_EQ(run({"run", "order", "--input", "[1]", "-o", "name"}).out, std::string(kId) + "\n");

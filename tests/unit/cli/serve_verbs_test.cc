@@ -1,4 +1,5 @@
-// The verbs `serve` and `dev`: flags override variables, and variables override defaults.
+// The verbs `serve` and `dev`: flags override environment variables, and environment variables
+// override defaults.
 #include <gtest/gtest.h>
 
 #include "tests/unit/cli/cli_fixture.h"
@@ -8,7 +9,7 @@ namespace {
 
 class ServeVerbs : public CliTest {};
 
-TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenVariables) {
+TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenEnvironmentVariables) {
   EXPECT_EQ(run({"serve"}).code, 2) << "the data folder is missing";
   EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
   EXPECT_EQ(served_.data, "d");
@@ -59,14 +60,14 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenVariables) {
   EXPECT_EQ(served_.token_file, "there");
 
   EXPECT_EQ(run({"dev", "examples/", "--keep", "data"}).code, 1)
-      << "the exit code is that of the verb";
+      << "the program ends with the exit code of the verb";
   EXPECT_EQ(developed_.folder, "examples/");
   EXPECT_EQ(developed_.keep, "data");
   EXPECT_EQ(developed_.listen, "127.0.0.1:1");
   EXPECT_EQ(developed_.token_file, "there");
 }
 
-TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
+TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenEnvironmentVariables) {
   env_["MILLRACE_DATA"] = "d";
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(served_.streams.prefix, "millrace");
@@ -94,7 +95,7 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenVariables) {
   EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
 }
 
-TEST_F(ServeVerbs, TakesTheNatsPortOfDev) {
+TEST_F(ServeVerbs, TakesTheNatsPortOfTheVerbDev) {
   run({"dev"});
   EXPECT_EQ(developed_.nats_port, 0);
   run({"dev", "--nats-port", "5222"});

@@ -8,7 +8,7 @@ namespace {
 
 class ShellTest : public CliTest {};
 
-TEST_F(ShellTest, SendsTheTokenFromAFlagThenAVariable) {
+TEST_F(ShellTest, SendsTheTokenFromAFlagElseFromAnEnvironmentVariable) {
   constexpr const char* kToken = "correct-horse-battery-staple";
   ask_for_token(kToken);
   const std::string right = file("right", std::string(kToken) + "\n");
@@ -26,7 +26,7 @@ TEST_F(ShellTest, SendsTheTokenFromAFlagThenAVariable) {
   env_["MILLRACE_TOKEN_FILE"] = right;
   EXPECT_EQ(run({"namespace", "list"}).code, 0);
   env_["MILLRACE_TOKEN"] = "the-token-of-another-server";
-  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "the variable with the token overrides the file";
+  EXPECT_EQ(run({"namespace", "list"}).code, 4) << "MILLRACE_TOKEN overrides MILLRACE_TOKEN_FILE";
   EXPECT_EQ(run({"namespace", "list", "--token-file", right}).code, 0);
   env_["MILLRACE_TOKEN"] = "a\r\nHost: elsewhere.example";
   EXPECT_EQ(run({"namespace", "list"}).code, 2);

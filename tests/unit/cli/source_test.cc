@@ -47,7 +47,7 @@ TEST_F(SourceTest, ReadsTheDefinitionsOfAFolder) {
       << none.err;
 }
 
-TEST_F(SourceTest, ReportsYamlOfAFolderThatDoesNotParse) {
+TEST_F(SourceTest, ReportsAYamlFileOfAFolderThatDoesNotParse) {
   file("a.yaml", "id: a\nstates: []\n");
   const std::string broken = file("broken.yaml", "# broken\nitems: [\n");
   for (const char* command : {"lint", "apply"}) {
@@ -60,7 +60,7 @@ TEST_F(SourceTest, ReportsYamlOfAFolderThatDoesNotParse) {
   }
 }
 
-TEST_F(SourceTest, SkipsScenariosThatAGlobNames) {
+TEST_F(SourceTest, SkipsScenarioFilesThatAGlobMatches) {
   const std::string order = file("order.yaml", "id: order\nstates: []\n");
   const std::string scenarios = file("order.test.yaml", "scenarios: []\n");
   const std::string skipped =
@@ -101,7 +101,8 @@ TEST_F(SourceTest, NamesTheFileThatItCannotRead) {
       verbs.push_back({"lint", name});
       verbs.push_back({"workflow", "apply", name});
     }
-    if (name == "/dev/zero") verbs.resize(2);  // each verb reads 64 MiB of it
+    if (name == "/dev/zero")
+      verbs.resize(2);  // only two verbs are tried, because each reads 64 MiB of /dev/zero
     for (const auto& verb : verbs) {
       const CommandOutput printed = run(verb);
       EXPECT_EQ(printed.code, 2) << verb[0] << ' ' << name;

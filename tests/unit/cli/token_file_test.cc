@@ -11,7 +11,7 @@ namespace {
 
 class TokenFileTest : public CliTest {};
 
-TEST_F(TokenFileTest, ReadsTokensThatFitAHeader) {
+TEST_F(TokenFileTest, AcceptsOnlyTokensThatAreValidInAHeader) {
   struct Row {
     std::string text;
     std::string token;  ///< empty: the text is not a token

@@ -41,7 +41,7 @@ TEST_F(WorkflowVerbs, ShowsThatAWorkflowIsPaused) {
   EXPECT_EQ(Json::parse(run({"workflow", "get", "order", "-o", "json"}).out)["paused"], false);
 }
 
-TEST_F(WorkflowVerbs, PrintsFindingsWithTheirPositionAndContinues) {
+TEST_F(WorkflowVerbs, PrintsFindingsWithTheirPositionAndContinuesWithTheNextFile) {
   const std::string bad = file("bad.yaml", "id: bad\nbroken: 1\n");
   const std::string nameless = file("nameless.yaml", "broken: 1\n");
   const CommandOutput printed =
@@ -54,7 +54,7 @@ TEST_F(WorkflowVerbs, PrintsFindingsWithTheirPositionAndContinues) {
   EXPECT_EQ(run({"workflow", "apply", file("empty.yaml", "name: x\n")}).code, 7);
 }
 
-TEST_F(WorkflowVerbs, PrintsTheWarningsOfWhatItApplies) {
+TEST_F(WorkflowVerbs, PrintsTheWarningsOfAnAppliedDefinition) {
   const std::string path = file("order.yaml", "id: order\ndoubtful: 1\n");
   for (const bool dry : {true, false}) {
     std::vector<std::string> arguments = {"workflow", "apply", path, "-o", "name"};

@@ -1,4 +1,5 @@
-// An EncodedEvent equals the result of decode_nats for the same message, whichever reader made it.
+// EncodedEvent::take() returns the same event or error as decode_nats() for each message, both for
+// plain events, which it reads itself, and for other events, which the decoder reads.
 #include "cloudevents/encoded_event.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +22,8 @@ std::optional<std::string> found(const Attributes& attributes, std::string_view 
   return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
-/// Compares both results; returns whether the message is an event.
+/// Compares the results of EncodedEvent::take() and decode_nats(). Returns whether the message is
+/// an event.
 bool expect_the_same(const NatsMessage& message, size_t max_bytes = kMaxEventBytes) {
   const std::string shown = ::testing::PrintToString(message.headers) + " " + message.data;
   const Result<Event> expected = decode_nats(message, max_bytes);
@@ -174,8 +176,8 @@ TEST(EncodedEvent, ReadsAnyMessageAsTheDecoderDoes) {
     }
     events += expect_the_same(message) ? 1 : 0;
   }
-  EXPECT_GT(events, rounds / 3) << "too few messages are events";
-  EXPECT_GT(plain, events / 3) << "too few events are plain";
+  EXPECT_GT(events, rounds / 3) << "too few of the random messages are events";
+  EXPECT_GT(plain, events / 3) << "too few of the random events are plain";
 }
 
 }  // namespace

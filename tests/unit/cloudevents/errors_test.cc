@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-TEST(EventErrors, HaveTheCodeOfTheTableOverNats) {
+TEST(EventErrors, HaveTheExpectedCodeOverNats) {
   for (const MalformedEvent& row : malformed_events()) {
     const Result<Event> event = decode_nats({.headers = row.headers, .data = row.body});
     ASSERT_FALSE(event) << row.name;
@@ -76,7 +76,7 @@ TEST(EventErrors, NameTheAttributeItsValueAndTheExpectedValue) {
       << "a long value is cut";
 }
 
-TEST(EventErrors, AreDistinctAndHaveARowInTheTable) {
+TEST(EventErrors, AreDistinctAndEachOccursInMalformedEvents) {
   std::set<std::string> codes;
   for (const EventError& error : kEventErrors) {
     EXPECT_TRUE(codes.insert(error.code).second) << error.code;
@@ -85,7 +85,8 @@ TEST(EventErrors, AreDistinctAndHaveARowInTheTable) {
   }
   std::set<std::string> seen = {"event.too_large", "event.batch_too_large", "event.not_array"};
   for (const MalformedEvent& row : malformed_events()) seen.insert(row.code);
-  EXPECT_EQ(seen, codes) << "every code has a row, except the codes of size and batches";
+  EXPECT_EQ(seen, codes)
+      << "malformed_events() has every code, except the codes for sizes and batches";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Makes random events that are difficult for codecs, and changes bytes of texts. The seed
-// determines the sequence.
+// EventMaker makes random events that are difficult for codecs, and damages texts by changing
+// bytes. The seed determines the sequence.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ class EventMaker {
     return choices[below(choices.size())];
   }
 
-  /// Compact JSON that a JSON tree would not keep: the order of keys, digits, duplicates, escapes.
+  /// Compact JSON that a JSON tree would change: its order of keys, digits, duplicate keys and
+  /// escapes are unusual.
   std::string json(size_t depth) {
     if (depth == 0 || chance(3)) {
       return one_of({"0", "-0", "1.50", "1E+2", "9007199254740993",

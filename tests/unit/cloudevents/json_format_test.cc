@@ -191,7 +191,7 @@ TEST(JsonFormat, WritesTextInDataAndOtherBytesInDataBase64) {
   }
 }
 
-TEST(JsonFormat, NeverWritesDeeperThanItReads) {
+TEST(JsonFormat, NeverWritesDeeperNestingThanItReads) {
   Event event = minimal();
   for (const size_t depth : {127U, 128U, 129U}) {
     event.data = nested(depth);
@@ -270,7 +270,7 @@ TEST(JsonFormat, ReadsBackEveryEventThatItWrites) {
   }
 }
 
-TEST(JsonFormat, KeepsThePayloadOfJsonWithWhiteSpace) {
+TEST(JsonFormat, KeepsThePayloadIfTheJsonDataHasWhiteSpace) {
   Event event{.id = "1", .source = "/s", .type = "t"};
   event.data = " {\"a\" : [1, 2]}\n";
   const Result<Event> again = decode_json_event(encode_json_event(event));
@@ -279,7 +279,7 @@ TEST(JsonFormat, KeepsThePayloadOfJsonWithWhiteSpace) {
   EXPECT_EQ(payload(*again), payload(event));
 }
 
-TEST(JsonFormat, KeepsPayloadAndAttributesInAJsonValue) {
+TEST(JsonFormat, KeepsThePayloadAndTheAttributesOfAnEventInAJsonValue) {
   EventMaker maker(2);
   for (int round = 0; round < 2000; ++round) {
     const Event event = maker.event();

@@ -1,6 +1,6 @@
-// Messages that are not valid events, each with its error code. The unit tests decode them, and an
-// integration test publishes them to a broker and waits for the dead letters. So a NATS client must
-// be able to send every row: its header names and values are valid in NATS.
+// Messages that are not valid events, each with its error code. The unit tests decode these
+// messages, and an integration test publishes them to a broker and waits for the dead letters. So a
+// NATS client must be able to send every message: its header names and values are valid in NATS.
 #pragma once
 
 #include <string>
@@ -166,7 +166,7 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"a source with a blank", none,
        R"({"specversion": "1.0", "id": "1", "source": "/a b", "type": "t"})",
        "event.attribute_value"},
-      {"a source with a broken triple", none,
+      {"a source with an incomplete percent-encoding", none,
        R"({"specversion": "1.0", "id": "1", "source": "/a%2", "type": "t"})",
        "event.attribute_value"},
       {"a type with a line break", none,

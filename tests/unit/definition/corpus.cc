@@ -76,7 +76,7 @@ std::string with_marks(std::string_view text, const Findings& findings) {
   auto next = sorted.begin();
   for (size_t i = 0; i < lines.size(); ++i) {
     out += lines[i];
-    // A finding behind the last line is marked at the last line.
+    // A finding that is after the last line is marked at the last line.
     for (; next != sorted.end() && (next->at.line == i + 1 || i + 1 == lines.size()); ++next) {
       out += mark(*next);
     }

@@ -12,7 +12,7 @@ constexpr TimePoint kNow{std::chrono::hours(24 * 365 * 50)};
 const TestLookup kNoVariables;
 const std::vector<Effect> kNoEffects;
 
-/// The value with each program as its text.
+/// The value as JSON, with the text of each jq program in its place.
 Json described(const Template& value) {
   std::vector<Json> texts;
   for (const Program& program : value.programs()) texts.push_back("<" + program.text + ">");

@@ -1,5 +1,6 @@
 // Describes a workflow as JSON: two definitions are the same workflow if their descriptions are
-// equal. The private fields of a state type show in what the state does with sample data.
+// equal. For the private fields of a state type, the description has what the state does with
+// sample data.
 #pragma once
 
 #include "base/json.h"

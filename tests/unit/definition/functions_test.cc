@@ -1,5 +1,5 @@
-// Functions: the entries of `functions`, and how an action combines its function's policy with its
-// own.
+// Functions: the entries of `functions`, and how an action combines the policies of its function
+// with its own policies.
 #include "orchestrator/definition/functions.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ class Functions : public testing::Test {
     return found == context_.functions.end() ? nullptr : found->second;
   }
 
-  /// Reads an action of a state with these retries.
+  /// Reads an action. `retries` is the retry policy of its state, if any.
   ActionPolicy policy(const std::string& action, const std::optional<RetryPolicy>& retries = {}) {
     const Node node = parsed(action);
     const Mapping& grammar = *state_grammar().kind("action")->find("action")->object;
@@ -91,7 +91,7 @@ TEST_F(Functions, AreReadWithAllTheirKeys) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, HaveATypeUnderItsPlainNameAndUnderThatOfDirektiv) {
+TEST_F(Functions, AcceptEachTypeByTheNameOfMillraceAndByTheNameOfDirektiv) {
   struct Row {
     const char* plain;
     const char* direktiv;
@@ -270,7 +270,7 @@ TEST_F(Functions, RefuseFilesThatAreNotValid) {
   }
 }
 
-TEST_F(Functions, PassTheirRetryPolicyToActionsWithoutOne) {
+TEST_F(Functions, PassTheirRetryPolicyToActionsWithoutARetryPolicy) {
   function("{id: f, type: subflow, workflow: w, retries: 'fixed(3, 1s)'}");
   function("{id: g, type: subflow, workflow: w}");
   context().default_retries = attempts(9);
@@ -283,7 +283,7 @@ TEST_F(Functions, PassTheirRetryPolicyToActionsWithoutOne) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, PassTheirTimeoutsToActionsKeyByKey) {
+TEST_F(Functions, PassEachTimeoutToActionsThatDoNotSetThisTimeout) {
   function("{id: f, type: subflow, workflow: w, maxInactivity: 1m, timeout: 1h}");
   const TimeoutPolicy timeouts =
       policy("{function: f, maxInactivity: {timeout: 5m, errorOnTimeout: true}}").timeouts;
@@ -293,7 +293,7 @@ TEST_F(Functions, PassTheirTimeoutsToActionsKeyByKey) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, RetryAsTemporalDoesWithATemporalTimeout) {
+TEST_F(Functions, HaveTheDefaultRetryPolicyOfTemporalWithATemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, startToCloseTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w, startToCloseTimeout: 1m, retries: 'fixed(3, 1s)'}");
   function("{id: h, type: subflow, workflow: w}");
@@ -320,7 +320,7 @@ TEST_F(Functions, LimitEachAttemptByATemporalScheduleToCloseTimeout) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, RequireACloseTimeoutBesideATemporalTimeout) {
+TEST_F(Functions, RequireAStartToCloseOrScheduleToCloseTimeoutBesideATemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, heartbeatTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w}");
   EXPECT_THAT(findings(), IsEmpty());

@@ -76,7 +76,7 @@ TEST_F(LintCorpus, FindsTheOneMistakeOfEachFile) {
       std::getline(expected, other);
       EXPECT_EQ(line, other) << kExpected << "; UPDATE_GOLDEN=1 writes the actual findings";
     }
-    EXPECT_FALSE(std::getline(expected, other)) << kExpected << " has more: " << other;
+    EXPECT_FALSE(std::getline(expected, other)) << kExpected << " has one more line: " << other;
   }
 }
 
@@ -153,7 +153,7 @@ TEST_F(LintCorpus, FindsNothingInTheExamples) {
 
 /// A definition of the maximum size: 2 000 states, each with a different program for the jq
 /// workers.
-TEST_F(LintCorpus, FindsTheWrongProgramsAmongThousands) {
+TEST_F(LintCorpus, FindsTheInvalidProgramsAmongThousandsOfPrograms) {
   std::string text = "id: big\nstates:\n";
   for (int i = 0; i < 2000; ++i) {
     const bool is_wrong = i == 0 || i == 777 || i == 1999;

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LintErrors, KnowsWhichGlobsCoverOthers) {
+TEST(LintErrors, KnowsWhetherOneGlobCoversAnother) {
   const auto hidden = [](const char* first, const char* second) {
     return !lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
                                 "catch: [{{error: '{}'}}, {{error: '{}'}}]}}]",
@@ -69,7 +69,8 @@ states:
           "`interrupt` in `timeouts`, or remove this entry [lint.catch_never]",
           "warning states[0].catch[2].error: this entry catches nothing: an error code has "
           "letters, "
-          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has others; write a code; `*` in it "
+          "digits, `.`, `-` and `_` only, and \"card\\\\.*\" has other characters; write a code; "
+          "`*` in it "
           "stands for any run of such characters, `?` for one [lint.catch_never]",
           "warning states[1].id: nothing leads to this state; remove it, or name it in a "
           "`transition` [lint.unreachable]",
@@ -77,7 +78,7 @@ states:
           "error; remove this entry [lint.catch_never]"));
 }
 
-TEST(LintErrors, SuggestsTheCodeForAMisspeltOne) {
+TEST(LintErrors, SuggestsTheErrorCodeForAMisspeltErrorCode) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -95,7 +96,7 @@ states:
                           "[lint.unknown_code]"));
 }
 
-TEST(LintErrors, AcceptsAPatternWithAnAlternativeThatAFunctionMayRaise) {
+TEST(LintErrors, AcceptsAPatternThatMatchesAnErrorThatAFunctionMayRaise) {
   const auto warnings = [](const char* code) {
     return warnings_of(
         fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
@@ -141,8 +142,9 @@ TEST(LintErrors, WarnsOfARetryWhoseErrorACatchTakesFirst) {
       << "a pattern may match a part of the code, a glob must match the whole code";
 }
 
-/// A timeout that is never retried is a note, except for a subflow, which may end with that code.
-TEST(LintErrors, PointsOutTimeoutsThatAreNeverRetriedAnyway) {
+/// Excluding a timeout from retries that is never retried is a note. There is no note for a
+/// subflow, which may itself end with the code of the timeout.
+TEST(LintErrors, PointsOutNonRetryableTimeoutsThatAreNeverRetried) {
   const auto notes = [](const char* type) {
     std::vector<std::string> found =
         notes_of(fmt::format("id: a\nfunctions: [{{id: f, {}}}]\nstates: [{{id: a, type: action, "
@@ -162,7 +164,7 @@ TEST(LintErrors, PointsOutTimeoutsThatAreNeverRetriedAnyway) {
   EXPECT_THAT(notes("type: subflow, workflow: w"), IsEmpty());
 }
 
-TEST(LintErrors, WarnsWhereOnFailureMissesAFailure) {
+TEST(LintErrors, WarnsIfOnFailureDoesNotHandleEveryFailure) {
   const auto warnings = [](const char* on_failure, const char* states) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -191,7 +193,7 @@ TEST(LintErrors, WarnsWhereOnFailureMissesAFailure) {
               ElementsAre(warning("direktiv.stateTimeout in \"w\"")));
   EXPECT_THAT(warnings("refund", "- {id: n, type: noop, transform: 'jq({a: .b.c})'}"),
               ElementsAre(warning("direktiv.jq.badCommand in \"n\"")));
-  // No warning if `when` is written, or if the choice makes no difference.
+  // There is no warning if `when` is written, or if `any` and `timeout` have the same effect.
   for (const char* choice : {"{state: refund, when: any}", "{state: refund, when: timeout}"}) {
     EXPECT_THAT(warnings(choice, kCall), IsEmpty());
   }

@@ -91,7 +91,7 @@ TEST(LintGraph, EndsAtATransitionToAMissingState) {
   EXPECT_THAT(state.next, IsEmpty());
 }
 
-TEST(LintGraph, KnowsTheWaitingTypesInEverySpelling) {
+TEST(LintGraph, KnowsTheTypesOfStatesThatWaitInEverySpelling) {
   for (const char* const waiting :
        {"type: action, action: {function: f}", "type: consumeEvent, event: {type: t}",
         "type: delay, duration: PT1S", "type: eventAnd, events: [{type: t}]",
@@ -109,7 +109,7 @@ TEST(LintGraph, KnowsTheWaitingTypesInEverySpelling) {
   }
 }
 
-TEST(LintGraph, EntersAtTheFirstStateUnlessTheStartNamesOne) {
+TEST(LintGraph, EntersAtTheFirstStateUnlessTheStartNamesAState) {
   constexpr const char* kStates = "states: [{id: a, type: noop}, {id: b, type: noop}]\n";
   const auto entries = [&](const std::string& keys) {
     return graph_of("id: w\n" + keys + kStates).entries;
@@ -148,7 +148,7 @@ states:
   EXPECT_THAT(reachable(graph), ElementsAre(true, true, true, false, false));
 }
 
-TEST(LintGraph, ReachesNoOnFailureStateFromTheStartAlone) {
+TEST(LintGraph, DoesNotCountOnFailureAsAWayFromTheStart) {
   constexpr const char* kStates = R"(
 on_failure: c
 states:

@@ -43,7 +43,7 @@ TEST(LintNodes, FindRetriesInEitherSpelling) {
   EXPECT_EQ(find_retries(tree_of("other: 1")), nullptr);
 }
 
-TEST(LintNodes, NameATypeByItsFirstSpelling) {
+TEST(LintNodes, NameAStateTypeByItsFirstSpelling) {
   EXPECT_EQ(type_of_state(tree_of("type: eventsAnd")), type_of_state(tree_of("type: eventAnd")));
   EXPECT_EQ(type_of_state(tree_of("type: noop")), "noop");
   EXPECT_EQ(type_of_state(tree_of("type: unknown")), "");
@@ -78,7 +78,7 @@ TEST(LintNodes, ListTheCallsInTextOrderWithTheirPaths) {
   }
 }
 
-TEST(LintNodes, FindNoFunctionForACallOfAnUnknownOne) {
+TEST(LintNodes, FindNoFunctionForACallOfAnUnknownFunction) {
   for (const char* const action : {"{function: missing}", "{}", "{input: 1}"}) {
     const Node document =
         tree_of(std::string("functions: [{id: f, type: subflow, workflow: o}, {type: subflow}]\n") +
@@ -91,7 +91,7 @@ TEST(LintNodes, FindNoFunctionForACallOfAnUnknownOne) {
   }
 }
 
-TEST(LintNodes, FindTheFirstOfTwoFunctionsWithOneId) {
+TEST(LintNodes, FindTheFirstOfTwoFunctionsWithTheSameId) {
   const Node document = tree_of(
       "functions: [{id: f, type: subflow, workflow: o}, {id: f, type: isolated, image: i}]\n"
       "states: [{id: a, type: action, action: {function: f}}]");

@@ -30,7 +30,7 @@ states:
                   "only; write jq(.t) [lint.bare_jq]"));
 }
 
-TEST(LintQueries, ExplainsHowToReadAKeyWithDots) {
+TEST(LintQueries, ExplainsHowAProgramReadsAKeyWithDots) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -45,7 +45,7 @@ states:
                           "[lint.split_key]"));
 }
 
-TEST(LintQueries, NamesEveryKeyWithDotsThatIsSplit) {
+TEST(LintQueries, NamesEveryKeyWithDotsThatAProgramReadsAsNestedKeys) {
   const auto split = [](const char* query) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -75,8 +75,8 @@ TEST(LintQueries, NamesEveryKeyWithDotsThatIsSplit) {
   }
 }
 
-/// The warnings of a definition that waits for `order.new` and `user.name` and goes on with these
-/// states.
+/// The warnings of a definition that waits for the events `order.new` and `user.name` and continues
+/// with these states.
 std::vector<std::string> warnings_behind_events(const std::string& states) {
   std::vector<std::string> found = warnings_of(
       fmt::format("id: a\nfunctions: [{{id: f, type: subflow, workflow: w}}]\nstates:\n"
@@ -121,7 +121,7 @@ TEST(LintQueries, AcceptsAPathWhoseFirstKeyTheDefinitionSets) {
   }
 }
 
-TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsSetElsewhere) {
+TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsSetInAnotherPlaceOnly) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: .order.new})'}
 )",
@@ -220,7 +220,7 @@ TEST(LintQueries, SuggestsJqForAQueryOfAnotherLanguage) {
                     row.part, row.query, constant));
     EXPECT_EQ(warning_of_pattern(kData, constant), "");
   }
-  // These are reported in patterns only, because they may be intended as data.
+  // Lint reports these texts in patterns only, because elsewhere they may be intended as data.
   for (const auto& [text, query] : std::vector<std::pair<const char*, const char*>>{
            {"${order}", "jq(.order)"},
            {"{{ order.id }}", "jq(.order.id)"},
@@ -230,14 +230,14 @@ TEST(LintQueries, SuggestsJqForAQueryOfAnotherLanguage) {
                 EndsWith(fmt::format("; write {} [lint.literal_jq]", query)));
   }
   EXPECT_EQ(warning_of_pattern(kData, "${order}"), "");
-  // These are valid patterns.
+  // These texts are valid patterns.
   for (const char* pattern : {R"(^\$\{.*\}$)", R"(\{{2})", ".[a-z]+", "^(a$|b)", ".a+", ".*",
                               ".order[a-z]", "^jq$", R"(\$\.a)"}) {
     EXPECT_EQ(warning_of_pattern(kConsume, pattern), "") << pattern;
   }
 }
 
-TEST(LintQueries, AsksForAPatternInAStartThatHasNoData) {
+TEST(LintQueries, AsksForAPatternInAStartBecauseAStartHasNoData) {
   EXPECT_EQ(warning_of_pattern("id: a\nstart: {{type: event, event: {{type: t, context: {{a: "
                                "'{}'}}}}}}\nstates: [{{id: a, type: noop}}]",
                                "${ .order }"),

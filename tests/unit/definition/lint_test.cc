@@ -38,7 +38,7 @@ states:
           "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
-TEST(Lint, TreatsOnFailureAsAnEntryBesideTheStart) {
+TEST(Lint, TreatsTheOnFailureStateAsReachable) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -67,7 +67,7 @@ states:
                   "`transition` [lint.unreachable]"));
 }
 
-TEST(Lint, TreatsOnFailureAfterAnyFailureAsAnEntry) {
+TEST(Lint, TreatsTheOnFailureStateAfterAnyFailureAsReachable) {
   EXPECT_THAT(lint_of(R"(
 id: a
 on_failure: {state: refund, when: any}
@@ -79,8 +79,8 @@ states:
 }
 
 TEST(Lint, FindsNothingInThousandsOfDifferentEntries) {
-  // All entries are in one state: a comparison of each entry with those before it would be
-  // quadratic.
+  // All entries are in one state, so a comparison of each entry with all entries before it would
+  // take quadratic time.
   std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
   for (int i = 0; i < 15'000; ++i) {
     text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}{}}}\n", i,
@@ -183,7 +183,7 @@ std::vector<std::string> all_findings_in(const std::string& text) {
   return found;
 }
 
-TEST(Lint, WarnsOfOtherPlacesInADefinitionWithErrors) {
+TEST(Lint, WarnsInADefinitionWithErrorsOfPlacesWithoutErrors) {
   EXPECT_THAT(
       all_findings_in(R"(id: a
 timeouts: {kill: PT1H, interupt: PT1H}

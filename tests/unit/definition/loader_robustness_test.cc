@@ -13,21 +13,21 @@
 namespace millrace {
 namespace {
 
-/// Loads the text with a check that accepts all programs.
+/// Loads the text with a program check that accepts all jq programs.
 Loaded load_damaged(std::string_view text) {
   return load_workflow(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
 }
 
-/// Loads and lints the text with a check that accepts all programs.
+/// Loads and lints the text with a program check that accepts all jq programs.
 Loaded load_and_lint(std::string_view text) {
   return millrace::load_and_lint(text, [](std::span<const std::string> programs) {
     return std::vector<std::optional<Error>>(programs.size());
   });
 }
 
-/// Damages texts in the same way in each run.
+/// Damages texts in the same way each time the test is executed.
 class Damage {
  public:
   explicit Damage(std::vector<std::string> texts) : texts_(std::move(texts)) {}
@@ -102,7 +102,7 @@ TEST(Loader, LoadsOrRefusesADamagedDefinitionTheSameEachTime) {
   EXPECT_LT(loaded_well, 4000U);
 }
 
-/// A definition with as many states as fit into it.
+/// A definition with as many such states as the maximum size allows.
 std::string filled(const std::function<std::string(size_t)>& state) {
   std::string text = "id: large\nstates:\n";
   for (size_t i = 0;; ++i) {
@@ -153,7 +153,7 @@ TEST(Loader, LoadsALargeDefinitionOfManyStates) {
   EXPECT_GT(loaded.workflow->states.size(), 5000U);
 }
 
-TEST(Loader, ReadsALargeDefinitionOfMistakesToItsEnd) {
+TEST(Loader, ReadsALargeDefinitionWithManyMistakesToItsEnd) {
   const std::string long_name(100, 'n');
   struct Row {
     const char* what;
@@ -199,11 +199,11 @@ TEST(Loader, LoadsALargeDefinitionOfOneState) {
   const std::vector<Row> rows = {
       {"attributes", event + "    context:\n",
        [](size_t i) { return fmt::format("      a{}: jq(.a)\n", i); }, ""},
-      {"patterns of one state", event + "    context:\n",
+      {"many patterns in one state", event + "    context:\n",
        [](size_t i) { return fmt::format("      a{0}: (a|b|{0})+c\n", i); }, ""},
-      {"programs in one text", noop + "  log: '",
+      {"many programs in one text", noop + "  log: '",
        [](size_t i) { return fmt::format("jq(.a{}) ", i); }, "'\n"},
-      {"programs in one object", noop + "  transform:\n",
+      {"many programs in one object", noop + "  transform:\n",
        [](size_t i) { return fmt::format("    a{0}: jq(keys | .[{0}])\n", i); }, ""},
       {"catches", noop + "  catch:\n", [](size_t i) { return fmt::format("  - error: e{}\n", i); },
        ""},

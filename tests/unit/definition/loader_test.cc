@@ -363,7 +363,7 @@ TEST(Loader, SuggestsStatesForALimitedNumberOfTransitions) {
   EXPECT_THAT(findings.back(), testing::EndsWith("there is no state \"stat-999\""));
 }
 
-/// A check that records its calls.
+/// A program check that records the programs of each call.
 class RecordingCheck {
  public:
   ProgramCheck check() {
@@ -386,7 +386,7 @@ states:
   transform: {x: jq(keys), y: ["jq(keys)", jq(nojq | keys)], z: jq(nojq | keys)}
 )yaml";
 
-TEST(Loader, ChecksProgramsTogetherAndEachTextOnce) {
+TEST(Loader, ChecksAllProgramsTogetherAndEqualProgramsOnce) {
   RecordingCheck recording;
   const Loaded loaded = load_workflow(kSlowPrograms, recording.check());
   EXPECT_THAT(recording.calls(), ElementsAre(Programs{"keys", "nojq | keys"}));
@@ -395,7 +395,7 @@ TEST(Loader, ChecksProgramsTogetherAndEachTextOnce) {
             "f:6:65: error: states[0].transform.z: nojq | keys is no jq [jq.syntax]\n");
 }
 
-TEST(Loader, ChecksNoProgramAfterTooManyWrongOnes) {
+TEST(Loader, ChecksNoProgramAfterTooManyInvalidPrograms) {
   struct Row {
     size_t wrong;
     size_t calls;
@@ -412,14 +412,16 @@ TEST(Loader, ChecksNoProgramAfterTooManyWrongOnes) {
     const std::vector<Finding> findings = loaded.findings.sorted();
     ASSERT_EQ(findings.size(), row.findings) << row.wrong;
     if (findings.size() <= row.wrong) continue;
-    EXPECT_EQ(findings.back(),
-              (Finding{.severity = Severity::kWarning,
-                       .code = "jq.unchecked",
-                       .path = "states[0].transform[200]",
-                       .at = {206, 5},
-                       .message = "250 programs from here on were not checked, because too many "
-                                  "programs before have errors; correct those first",
-                       .mend = "correct those first"}));
+    EXPECT_EQ(
+        findings.back(),
+        (Finding{.severity = Severity::kWarning,
+                 .code = "jq.unchecked",
+                 .path = "states[0].transform[200]",
+                 .at = {206, 5},
+                 .message =
+                     "250 programs from here on were not checked, because too many "
+                     "programs before them have errors; correct the programs with errors first",
+                 .mend = "correct the programs with errors first"}));
   }
 }
 

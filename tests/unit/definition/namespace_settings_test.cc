@@ -22,7 +22,7 @@ std::string refusal_of(std::string_view text) {
   return settings ? "" : settings.error().code + ": " + settings.error().message;
 }
 
-TEST(NamespaceSettings, AreEmptyWhereNothingIsStored) {
+TEST(NamespaceSettings, AreEmptyIfNoSettingsAreStored) {
   for (const char* const text : {"", "{}"}) {
     const NamespaceSettings settings = settings_of(text);
     EXPECT_THAT(settings.services, IsEmpty());
@@ -119,7 +119,7 @@ TEST(NamespaceSettings, AreRefusedUnlessTheyAreJson) { EXPECT_NE(refusal_of("{")
 TEST(NamespaceSettings, HaveADefaultQueueForAServiceWithoutATarget) {
   EXPECT_EQ(default_queue("shop", "mail").subject, "millrace.tasks.shop.mail");
   EXPECT_NE(default_queue("shop", "a.b").subject, "millrace.tasks.shop.a.b")
-      << "a dot in the name would make another subject";
+      << "the dot in the name of the service is not a dot of the subject";
 }
 
 }  // namespace

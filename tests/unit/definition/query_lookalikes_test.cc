@@ -7,7 +7,7 @@ namespace {
 
 struct Row {
   const char* text;
-  const char* part;   ///< the part that looks like a query; null: none
+  const char* part;   ///< the part that looks like a query; null: no part does
   const char* query;  ///< the suggested query
 };
 
@@ -33,7 +33,7 @@ TEST(QueryLookalikes, FindPathsAndPlaceholdersInAText) {
   }
 }
 
-TEST(QueryLookalikes, FindWholePathsAndNamesInBracketsInAPattern) {
+TEST(QueryLookalikes, FindAPathOrANameInBracketsThatIsTheWholePattern) {
   for (const Row& row : {
            Row{".order.id", ".order.id", ".order.id"},
            Row{".order[0].id", ".order[0].id", ".order[0].id"},

@@ -66,7 +66,7 @@ TEST(Control, LetsTasksFinishBeforeItCancels) {
   EXPECT_EQ(instance.status, InstanceStatus::kWaiting);
   EXPECT_EQ(stopped_tasks(cancelled), 0u);
 
-  // A pause and a second cancel that waits have no effect.
+  // While a cancel waits for the tasks, a pause and a second such cancel have no effect.
   EXPECT_FALSE(step(*workflow, instance, Pause{}, run_start(), TestLookup()).changed);
   EXPECT_FALSE(step(*workflow, instance, Cancel{.error = {"c", "d"}, .at_once = false}, run_start(),
                     TestLookup())
@@ -79,7 +79,7 @@ TEST(Control, LetsTasksFinishBeforeItCancels) {
   EXPECT_EQ(instance.data.text(), "{}") << "the result is recorded in the history only";
 }
 
-TEST(Control, StopsAFinishingTaskThatMissedItsHeartbeat) {
+TEST(Control, StopsATaskThatMissedItsHeartbeatWhileACancelWaitsForIt) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = started(*workflow);
   const Caller call = call_of(instance);
@@ -91,7 +91,7 @@ TEST(Control, StopsAFinishingTaskThatMissedItsHeartbeat) {
   EXPECT_EQ(stopped_tasks(silent), 1u);
 }
 
-TEST(Control, HoldsTheStepTimersOfAPausedInstanceAndRestartsThem) {
+TEST(Control, HoldsTheStepTimersOfAPausedInstanceAndRestartsThemAtItsResume) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 timeouts: {kill: 10h}
@@ -155,7 +155,7 @@ states:
   }
 }
 
-TEST(Control, DropsTheInterruptOfACancellingInstance) {
+TEST(Control, DropsTheInterruptTimerOfAnInstanceWhoseCancelWaitsForItsTasks) {
   const auto workflow = load_right_workflow(R"(
 id: w
 timeouts: {interrupt: 1h}
@@ -174,7 +174,7 @@ states:
   EXPECT_EQ(instance.state, 0u);
 }
 
-TEST(Control, StartsNoRunAndNoOnFailureForAnAbandonedInstance) {
+TEST(Control, StartsNeitherARunNorTheOnFailureStateOfAnAbandonedInstance) {
   const auto workflow = load_right_workflow(R"(
 id: w
 retries: fixed(9, 1h)

@@ -1,5 +1,5 @@
-// Engine: which entry of `catch` takes an error, and the instance afterwards. The state `try`
-// raises direktiv.jq.badCommand.
+// Engine: which entry of `catch` takes an error, and the fields of the instance afterwards. The
+// state `try` raises direktiv.jq.badCommand.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ states:
   return run;
 }
 
-TEST(Engine, GoesToTheTransitionOfTheFirstCatchThatMatches) {
+TEST(Engine, FollowsTheTransitionOfTheFirstCatchEntryThatMatches) {
   struct Row {
     const char* catches;
     const char* states;
@@ -133,7 +133,7 @@ states:
   EXPECT_THAT(run.rows().back().does, Not(Contains(StartsWith("caught"))));
 }
 
-TEST(Engine, CountsACatchForTheTransitionLimitOfAnInstance) {
+TEST(Engine, CountsTheTransitionOfACatchForTheTransitionLimitOfAnInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states:

@@ -106,7 +106,7 @@ states: [{id: rest, type: delay, duration: 5s}]
 }
 
 // A state that logs in the fast lane and then needs a jq worker is entered twice and recorded once.
-TEST(Engine, RecordsOneLogHoweverOftenTheStateParks) {
+TEST(Engine, RecordsALogOnceHoweverOftenItsStateWaitsForAJqWorker) {
   InstanceRun run(load_right_workflow(R"(
 id: log
 states:
@@ -126,7 +126,7 @@ states:
                           R"(0s ended sum {"status":"complete"})"));
 }
 
-TEST(Engine, RecordsTheStateThatAnErrorOfItsLogWasRaisedIn) {
+TEST(Engine, RecordsTheStateWhoseLogRaisedAnError) {
   InstanceRun run(load_right_workflow(R"(
 id: log
 states: [{id: only, type: noop, log: jq(.n.x), catch: [{error: "*"}]}]
@@ -154,7 +154,7 @@ states: [{id: only, type: noop, log: jq(.text), catch: [{error: millrace.limits.
   EXPECT_EQ(over.rows().back().status, "complete");
 }
 
-// The record has the data from before the state changed it.
+// The record of the entry has the data from before the state changed the data.
 TEST(Engine, RecordsTheDataThatAStateWasEnteredWith) {
   InstanceRun run(load_right_workflow(R"(
 id: data

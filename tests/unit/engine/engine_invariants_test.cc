@@ -1,5 +1,5 @@
-// Engine: for random workflows and random stimuli, the invariants of InstanceRun hold, nothing
-// crashes, and the same seed gives the same bytes.
+// Engine: for random workflows and random stimuli, the invariants that InstanceRun checks hold,
+// nothing crashes, and the same seed gives the same bytes.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -199,7 +199,8 @@ void apply_random_stimulus(InstanceRun& run, Generator& generator) {
   }
 }
 
-/// A random run with that seed. The instance need not reach its end.
+/// An instance after random stimuli. The seed determines the workflow and the stimuli. The instance
+/// need not have ended.
 InstanceRun random_run(uint32_t seed) {
   Generator generator(seed);
   const auto workflow = load_right_workflow(generator.workflow().dump());
@@ -220,7 +221,7 @@ std::string effects_of(const InstanceRun& run) {
   return text;
 }
 
-TEST(Engine, KeepsTheInvariantsInRandomRuns) {
+TEST(Engine, KeepsItsInvariantsUnderRandomStimuli) {
   std::map<std::string, size_t> statuses;
   std::map<std::string, size_t> recorded;
   size_t listens = 0;
@@ -240,7 +241,7 @@ TEST(Engine, KeepsTheInvariantsInRandomRuns) {
     for (const HistoryRecord& record : run.history())
       ++recorded[std::string(to_string(record.kind))];
   }
-  // The runs must reach each status and each kind of record.
+  // The random instances must reach each status and each kind of record.
   for (const char* status : {"waiting", "running", "complete", "failed", "cancelled"}) {
     EXPECT_GT(statuses[status], 20u) << status;
   }
@@ -252,7 +253,7 @@ TEST(Engine, KeepsTheInvariantsInRandomRuns) {
   EXPECT_GT(evaluates, 1'000u);
 }
 
-TEST(Engine, RepeatsARandomRunExactly) {
+TEST(Engine, GivesTheSameBytesForTheSameSeed) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     const InstanceRun first = random_run(seed);
     const InstanceRun second = random_run(seed);

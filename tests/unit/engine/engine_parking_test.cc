@@ -1,5 +1,6 @@
-// Engine: parking. A step that needs a jq worker stops with an Evaluate effect. When the results
-// arrive, the step runs again from the beginning of its state.
+// Engine: an instance is parked while it waits for a jq worker. A step that needs a jq worker stops
+// with an Evaluate effect. When the results arrive, the step is executed again from the beginning
+// of its state.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ InstanceRun parked_run() {
   return run;
 }
 
-TEST(Engine, ParksWithTheStepTheDataAndTheTimeOfAnInstance) {
+TEST(Engine, RequestsAnEvaluationWithTheStepTheDataAndTheTimeOfAnInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: order
 states:
@@ -58,7 +59,7 @@ states:
   EXPECT_EQ(asked.step, run.instance().step);
   EXPECT_THAT(asked.before, IsEmpty());
   EXPECT_EQ(asked.evaluation.now, run_start() + in_seconds(3));
-  EXPECT_EQ(asked.evaluation.lane, 1u) << "the number of its workflow";
+  EXPECT_EQ(asked.evaluation.lane, 1u) << "the lane is the number of the workflow";
   EXPECT_FALSE(asked.evaluation.stop_at_true);
   EXPECT_THAT(programs(asked), ElementsAre("first(.n + 1)", ".n | tostring"));
   for (const Query& query : asked.evaluation.queries) {
@@ -73,7 +74,7 @@ states:
   EXPECT_FALSE(run.instance().parked);
 }
 
-TEST(Engine, RecordsAndChangesNothingWhileAnInstanceIsParked) {
+TEST(Engine, RecordsAndChangesNothingWhileAnInstanceWaitsForAJqWorker) {
   InstanceRun run = parked_run();
   EXPECT_THAT(run.history(), IsEmpty());
   EXPECT_THAT(run.instance().listeners, IsEmpty());
@@ -99,7 +100,7 @@ TEST(Engine, PassesEarlierResultsToTheNextEvaluationOfAStep) {
   EXPECT_GT(run.instance().step, step);
 }
 
-TEST(Engine, TakesAResultForTheParkedStepOnly) {
+TEST(Engine, TakesAnEvaluationResultForTheCurrentStepOnly) {
   InstanceRun run = parked_run();
   const std::vector<EvaluationResult> results{{Json(2)}};
   const uint64_t step = run.asked()->step;
@@ -112,7 +113,7 @@ TEST(Engine, TakesAResultForTheParkedStepOnly) {
   EXPECT_TRUE(run.last().changed);
 }
 
-TEST(Engine, IgnoresAResultForAnInstanceThatIsNotParked) {
+TEST(Engine, IgnoresAnEvaluationResultForAnInstanceThatRequestedNone) {
   InstanceRun run = parked_run();
   run.evaluated({Json(2)});
   run.evaluated({Json("x")});
@@ -123,8 +124,8 @@ TEST(Engine, IgnoresAResultForAnInstanceThatIsNotParked) {
   EXPECT_FALSE(run.last().changed);
 }
 
-// A result may arrive twice if the engine has asked twice.
-TEST(Engine, TakesARepeatedResultOnce) {
+// A result may arrive twice if the engine has requested the evaluation twice.
+TEST(Engine, TakesARepeatedEvaluationResultOnce) {
   InstanceRun run = parked_run();
   const std::vector<EvaluationResult> first{{Json(2)}};
   const uint64_t step = run.asked()->step;
@@ -157,7 +158,7 @@ TEST(Engine, EvaluatesAgainAfterARestart) {
       << "the timeout counts from the transition to the state, not from the restart";
 }
 
-TEST(Engine, CancelsAParkedInstance) {
+TEST(Engine, CancelsAnInstanceThatWaitsForAJqWorker) {
   InstanceRun run = parked_run();
   run.cancel({"direktiv.cancels.api", "stopped"});
   EXPECT_EQ(run.rows().back().status, "cancelled");
@@ -166,23 +167,24 @@ TEST(Engine, CancelsAParkedInstance) {
   EXPECT_THAT(run.rows().back().does, ElementsAre("ignored"));
 }
 
-TEST(Engine, TimesOutAParkedState) {
+TEST(Engine, FiresTheTimeoutOfAStateThatWaitsForAJqWorker) {
   InstanceRun run = parked_run();
   run.at(in_seconds(10));
-  EXPECT_EQ(run.rows().back().state, "wait > late") << "the parked state counts as entered";
+  EXPECT_EQ(run.rows().back().state, "wait > late")
+      << "the state counts as entered while it waits for the jq worker";
   EXPECT_EQ(run.rows().back().status, "complete");
   run.evaluated({Json(2)});
   EXPECT_THAT(run.rows().back().does, ElementsAre("ignored"));
 }
 
-TEST(Engine, TakesNoEventWhileAnInstanceIsParked) {
+TEST(Engine, TakesNoEventWhileAnInstanceWaitsForAJqWorker) {
   InstanceRun run = parked_run();
   const Event event{.id = "e", .source = "s", .type = "t"};
   run.give("matched", Matched{.event = &event, .entries = {0}, .position = 1});
   EXPECT_FALSE(run.last().changed);
 }
 
-TEST(Engine, ParksWhenAnInstanceLeavesAState) {
+TEST(Engine, RequestsAnEvaluationWhenAnInstanceLeavesAState) {
   InstanceRun run(load_right_workflow(R"(
 id: out
 states:
@@ -203,7 +205,7 @@ states:
   EXPECT_EQ(run.instance().data.text(), "2");
 }
 
-TEST(Engine, DropsTheResultsOfAStateBeforeTheNext) {
+TEST(Engine, DropsTheEvaluationResultsOfAStateBeforeItEntersTheNextState) {
   InstanceRun run(load_right_workflow(R"(
 id: chain
 states:
@@ -222,7 +224,7 @@ states:
   EXPECT_EQ(run.instance().data.text(), R"({"n":3})");
 }
 
-TEST(Engine, ContinuesWithTheConditionsAfterTheEvaluatedOnes) {
+TEST(Engine, ContinuesWithTheConditionsAfterThoseThatAJqWorkerEvaluated) {
   InstanceRun run(load_right_workflow(R"(
 id: conditions
 states:
@@ -268,10 +270,10 @@ states:
   };
   const auto failed = [](const char* code) { return fail(code, "why"); };
   const Row rows[] = {
-      // an error of a jq worker, before one of the fast lane
+      // the first program fails in a jq worker, so its error is raised
       {{failed("millrace.timeout.task")}, "millrace.timeout.task"},
       {{failed("millrace.jq.memory"), Json(1)}, "millrace.jq.memory"},
-      // an error of the fast lane, before one of a jq worker
+      // the first program has a result, so the error of the second, in the fast lane, is raised
       {{Json(1), failed("millrace.jq.memory")}, "direktiv.jq.badCommand"},
       {{Json(1), Json(2)}, "direktiv.jq.badCommand"},
   };

@@ -1,4 +1,5 @@
-// Engine: how far one step goes, how it stops at its limits and continues, and what it counts.
+// Engine: how far one step goes, how a step stops at a limit and continues, and which steps and
+// transitions are counted.
 #include "orchestrator/engine/engine.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +50,7 @@ std::string bytes_of(const InstanceRun& run) {
   return bytes + run.instance().data.text();
 }
 
-/// Continues until the step is finished; returns how often it stopped at the limit.
+/// Continues until the step is finished. Returns how often the step stopped at the limit.
 int finish(InstanceRun& run) {
   int stops = 0;
   for (; run.last().unfinished; ++stops) run.proceed("go on");
@@ -81,7 +82,7 @@ TEST(Engine, StopsAStepAtTheTransitionLimitAndContinuesFromThere) {
   }
 }
 
-TEST(Engine, CountsACatchForTheTransitionLimitOfAStep) {
+TEST(Engine, CountsTheTransitionOfACatchForTheTransitionLimitOfAStep) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: loop}]}]
@@ -106,7 +107,8 @@ states:
   EXPECT_TRUE(woken.last().unfinished);
   EXPECT_EQ(woken.instance().transitions, 3u);
 
-  // The transition of the catch belongs to the timer; the limit counts the ones after it.
+  // The limit does not count the transition of the catch, which belongs to the timer; it counts the
+  // transitions after it.
   InstanceRun timed_out(workflow, Json::object(), {.transitions_per_step = 3});
   timed_out.proceed();
   timed_out.at(seconds(10));
@@ -132,7 +134,7 @@ TEST(Engine, GivesTheSameBytesForTheSameInputs) {
   EXPECT_THAT(first, testing::HasSubstr(R"({"out":{"t":7}})"));
 }
 
-TEST(Engine, CancelsOrTimesOutAnUnfinishedInstance) {
+TEST(Engine, CancelsOrTimesOutAnInstanceWhoseStepIsUnfinished) {
   InstanceRun cancelled(loop(), Json::object(), {.transitions_per_step = 3});
   cancelled.proceed();
   cancelled.cancel({"direktiv.cancels.api", "stopped"});
@@ -225,7 +227,7 @@ TEST(Engine, CountsAStepForEachChangeOfPhase) {
   EXPECT_EQ(run.instance().step, 9u);
   run.event(event_of("other"));
   EXPECT_EQ(run.instance().step, 9u);
-  run.event(event_of("t"));  // leaves and enters twice, then waits
+  run.event(event_of("t"));  // the instance leaves and enters a state twice, then waits
   EXPECT_EQ(run.instance().step, 14u);
   run.at(seconds(5));
   const uint64_t ended = run.instance().step;
@@ -247,7 +249,7 @@ states:
   EXPECT_GT(run.instance().step, waiting);
 }
 
-TEST(Engine, ListensFromTheLastEventThatWokeTheInstance) {
+TEST(Engine, ListensForEventsAfterTheLastEventThatWokeTheInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: moves
 states:
@@ -261,11 +263,12 @@ states:
   EXPECT_EQ(run.instance().listen_from, 0u);
   run.event(event_of("t"));
   EXPECT_EQ(run.instance().listen_from, 2u);
-  run.event(event_of("t"));  // no state listens for it
+  run.event(event_of("t"));  // no state listens for this event
   run.at(seconds(1));
   run.evaluated({Json::object()});
   ASSERT_EQ(run.rows().back().status, "waiting");
-  EXPECT_EQ(run.instance().listen_from, 2u) << "neither a timer nor a result changes it";
+  EXPECT_EQ(run.instance().listen_from, 2u)
+      << "neither a timer nor an evaluation result changes `listen_from`";
   run.at(seconds(6));
   EXPECT_EQ(run.instance().listen_from, 2u);
   run.at(seconds(7));

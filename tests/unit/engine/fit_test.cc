@@ -1,5 +1,5 @@
-// Fit: the engine accepts the stored instances that it writes itself, and refuses those that it
-// cannot have written.
+// Fit: the engine accepts the stored instances that it writes itself, and refuses stored instances
+// that it cannot have written.
 #include "orchestrator/engine/fit.h"
 
 #include <string>
@@ -163,7 +163,7 @@ TEST(Fit, RefusesADelayTimerInAnotherState) {
   EXPECT_THAT(delay.unfit(), HasSubstr("it has the timer of a delay"));
 }
 
-TEST(Fit, RefusesARetryTimerInAStateThatDoesNotWaitForOne) {
+TEST(Fit, RefusesARetryTimerInAStateThatDoesNotWaitForARetry) {
   Waiter waiter = consuming();
   waiter.instance.timers = {{TimerKind::kRetry, run_start() + hours(1)}};
   EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
@@ -173,7 +173,7 @@ TEST(Fit, RefusesARetryTimerInAStateThatDoesNotWaitForOne) {
   EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
 }
 
-TEST(Fit, RefusesCallsInAStateThatMakesNone) {
+TEST(Fit, RefusesCallsInAStateThatMakesNoCalls) {
   const Call call = calling().instance.calls.at(0);
   Waiter consumer = consuming();
   consumer.instance.calls = {call};

@@ -1,5 +1,5 @@
-// Runs: the first run of a new instance, a run by the workflow's retry policy, and a run that an
-// operator starts. A table has the value of each field after each of them.
+// Runs: the first run of a new instance, a run by the retry policy of the workflow, and a run that
+// an operator starts. A table has the value of each field after each of these runs.
 #include "orchestrator/engine/runs.h"
 
 #include <functional>
@@ -114,7 +114,7 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   struct Row {
     const char* field;
     std::function<std::string(const Instance&)> value;
-    /// The values after a start, a run by the policy, a retry, a restart and a rerun.
+    /// The values after a start, a run by the retry policy, a retry, a restart and a rerun.
     std::vector<std::string> expected;
   };
   const auto number = [](auto Instance::*member) {
@@ -198,13 +198,13 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   }
 }
 
-TEST(Runs, RestartTheExecutionTimeoutWhenTheyAreExtended) {
+TEST(Runs, RestartTheExecutionTimeoutIfTheRetryExtendsIt) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance = after(*workflow, ended(*workflow), Retry{.extend = true});
   EXPECT_EQ(instance.execution_from, kNow);
 }
 
-TEST(Runs, StartAtAResumeIfTheirWorkflowIsPaused) {
+TEST(Runs, StartWhenTheInstanceIsResumedIfTheWorkflowIsPaused) {
   const auto workflow = load_right_workflow(kWorkflow);
   for (const Stimulus& stimulus : std::vector<Stimulus>{
            Retry{.paused = true}, Restart{.paused = true}, Rerun{.state = 1, .paused = true}}) {
@@ -217,7 +217,7 @@ TEST(Runs, StartAtAResumeIfTheirWorkflowIsPaused) {
   }
 }
 
-TEST(Runs, ContinueWhereTheyEndedWithoutARecordedFailedState) {
+TEST(Runs, ContinueInTheLastStateAfterARetryWithoutARecordedFailedState) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance old = ended(*workflow);
   old.failed_state.clear();
@@ -252,7 +252,7 @@ TEST(Runs, StartPendingWithTheInputAsTheirData) {
   }
 }
 
-TEST(Runs, StartInTheStateOfTheStart) {
+TEST(Runs, StartInTheStateThatTheDefinitionNames) {
   InstanceRun run(load_right_workflow(R"(
 id: middle
 start: {type: default, state: second}
@@ -278,7 +278,7 @@ states:
   EXPECT_EQ(run.instance().error->code, "direktiv.stateTimeout");
 }
 
-TEST(Runs, FollowEachOtherUntilThePolicyIsExhausted) {
+TEST(Runs, FollowEachOtherUntilTheRetryPolicyIsExhausted) {
   InstanceRun run(
       load_right_workflow("{id: w, retries: 'fixed(2, 1h)', states: [{id: a, type: error, "
                           "error: e, message: no}]}"));
@@ -325,7 +325,7 @@ TEST(Runs, FailWithoutARetryWhenTheInputCannotBeRead) {
   EXPECT_EQ(instance.error, (Error{"millrace.store.damaged", "its input"}));
 }
 
-TEST(Runs, HaveTheTimersOfTheWorkflowAndOfTheirOwnPolicy) {
+TEST(Runs, HaveTheTimersOfTheWorkflowAndOfThePolicyOfTheInstance) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow, Json{{"n", 1}},
@@ -335,7 +335,7 @@ TEST(Runs, HaveTheTimersOfTheWorkflowAndOfTheirOwnPolicy) {
   EXPECT_EQ(execution_deadline(*workflow, instance), run_start() + hours(90));
 }
 
-TEST(Runs, EnterOnFailureOnce) {
+TEST(Runs, EnterTheOnFailureStateOnce) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 on_failure: {state: clean, when: any}

@@ -28,7 +28,7 @@ states:
 - {id: ask, type: noop, transform: first(.n + 1)}
 )";
 
-/// An instance and its workflow, which starts in that state.
+/// An instance and its workflow, which starts in the state `state`.
 struct Given {
   std::shared_ptr<const Workflow> workflow;
   Instance instance;
@@ -63,9 +63,9 @@ std::vector<std::pair<char, Given>> situations() {
 struct Row {
   std::string_view name;
   std::function<Stimulus(const Instance&)> stimulus;
-  std::string_view situations;   ///< the situations in which it is applied
-  std::string_view changes;      ///< those in which it changes the instance
-  Duration later = Duration(0);  ///< how long after the start it is applied
+  std::string_view situations;   ///< the situations in which the test applies the stimulus
+  std::string_view changes;      ///< the situations in which the stimulus changes the instance
+  Duration later = Duration(0);  ///< how long after the start the stimulus is applied
 };
 
 const Event kEvent{.id = "e", .source = "s", .type = "t", .data = "7"};
@@ -106,7 +106,8 @@ std::vector<Row> rows() {
       {"Proceed", always(Proceed{}), "NECAPX", "NA"},
       {"EvaluationDone, of this step", evaluation_done(0), "NECAPX", "A"},
       {"EvaluationDone, of another step", evaluation_done(1), "NECAPX", ""},
-      // Not for a state with calls: its entry must be one of the listeners.
+      // Not applied to an instance with calls (C), because `entries` must name one of its
+      // listeners.
       {"Matched", always(Matched{.event = &kEvent, .entries = {0}, .position = 3}), "NEAPX", "EP"},
       {"Fired, of a timer that it has", own_timer, "NECAPX", "NEC", hour},
       {"Fired, of a timer that it does not have", always(Fired{TimerKind::kKill, run_start()}),
@@ -130,7 +131,7 @@ std::vector<Row> rows() {
   };
 }
 
-TEST(Stimulus, ChangesAnInstanceOnlyInItsSituations) {
+TEST(Stimulus, ChangesAnInstanceOnlyInTheSituationsOfTheTable) {
   for (const Row& row : rows()) {
     std::string changes;
     for (auto& [letter, given] : situations()) {
@@ -142,7 +143,7 @@ TEST(Stimulus, ChangesAnInstanceOnlyInItsSituations) {
                 result.changed)
           << row.name << " in " << letter
           << ": a stale stimulus must leave no history and no effect";
-      // The invariants are for an instance that is neither paused nor restarted after its end.
+      // The invariants hold for an instance that is neither paused nor restarted after its end.
       if (given.instance.paused || before.paused || row.changes == "X") continue;
       EXPECT_THAT(broken_invariants(before, result, given.instance), IsEmpty())
           << row.name << " in " << letter;
@@ -157,7 +158,7 @@ TEST(Stimulus, HasARowInTheTableForEachKind) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<millrace::Stimulus>);
 }
 
-TEST(Stimulus, RevivesIfItIsForAnEndedInstance) {
+TEST(Stimulus, StartsAnotherRunIfItIsForAnEndedInstance) {
   for (const Row& row : rows()) {
     EXPECT_EQ(revives(row.stimulus(Given("wait").instance)), row.changes == "X") << row.name;
   }

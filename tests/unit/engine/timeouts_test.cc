@@ -75,7 +75,7 @@ TEST(Timeouts, EndAnInstanceWithTheirStatusAndErrorCode) {
   }
 }
 
-TEST(Timeouts, FireForTheExecutionFirstWhenSeveralAreDue) {
+TEST(Timeouts, FireTheExecutionTimeoutFirstWhenSeveralAreDue) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 workflowExecutionTimeout: 1h
@@ -127,7 +127,7 @@ TEST(Timeouts, FireBeforeALateResult) {
   }
 }
 
-TEST(Timeouts, FireWhenOverdueForAnInstanceThatWaitsForCalls) {
+TEST(Timeouts, FireAtTheStimulusOverdueForAnInstanceThatWaitsForCalls) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());

@@ -1,4 +1,4 @@
-// Each system call is tried in a child process of the test.
+// Confinement of a jq worker: the test tries each system call in a child process.
 #include "expressions/workers/confinement.h"
 
 #include <cerrno>

@@ -89,7 +89,7 @@ class FastLaneTest : public PoolTest {
     Evaluation evaluation(const std::vector<std::string>& inputs) const {
       Evaluation evaluation;
       for (const std::string& input : inputs) {
-        // With sorted keys, as in the data of instances.
+        // The input has sorted keys, as the data of instances has.
         evaluation.queries.push_back({text(), shared_text(dump_json(*parse_json(input)))});
       }
       return evaluation;
@@ -100,7 +100,8 @@ class FastLaneTest : public PoolTest {
     std::future<std::vector<QueryResult>> answers;
   };
 
-  /// The only result of a program, from `[results]` or an error message.
+  /// The only result of a program. `answer` is an array with the array of results, or an error
+  /// message.
   static QueryResult one_result(const Json& answer) {
     if (answer.is_string()) return fail(std::string(kJqBadCommand), answer.get<std::string>());
     if (answer[0].size() != 1) return fail("", "there is not one result");
@@ -108,7 +109,7 @@ class FastLaneTest : public PoolTest {
   }
 };
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnEveryFormOfItsSyntax) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnEveryFormOfTheFastLaneSyntax) {
   compare({std::begin(kPrograms), std::end(kPrograms)}, {std::begin(kInputs), std::end(kInputs)});
 }
 
@@ -375,7 +376,7 @@ TEST_F(FastLaneTest, AgreesWithLibjqOnGeneratedProgramsAndInputs) {
   }
 }
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnAnyTextThatItAccepts) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnAnyTextThatTheFastLaneAccepts) {
   Generator generator(from_environment("MILLRACE_SEED", 20210902));
   std::set<std::string> taken;
   while (taken.size() < 1000) {

@@ -87,7 +87,7 @@ TEST(FastLane, FailsWithTheMessagesOfLibjq) {
             R"(string ("a longer t...) and object ({"b":1,"a":2}) cannot be added)");
 }
 
-TEST(FastLane, LeavesOtherProgramsToTheWorkers) {
+TEST(FastLane, LeavesProgramsThatItDoesNotSupportToTheJqWorkers) {
   for (const std::string_view program : {"",
                                          ".a?",
                                          "[1] | .[0]?",

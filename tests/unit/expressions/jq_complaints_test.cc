@@ -301,7 +301,7 @@ TEST_F(JqComplaintsTest, ContainNoTermsOfTheGrammarOfLibjq) {
   }
 }
 
-TEST_F(JqComplaintsTest, IncludeOnlyFormatsThatLibjqHas) {
+TEST_F(JqComplaintsTest, ListOnlyFormatsThatLibjqSupports) {
   for (const std::string_view format : kJqFormats) {
     EXPECT_TRUE(evaluate("[1] | " + std::string(format), "null") ||
                 evaluate("\"MQ==\" | " + std::string(format), "null"))
@@ -321,7 +321,7 @@ TEST(JqComplaints, PassOnUnknownErrorsWithTheirPlace) {
   EXPECT_EQ(explain_complaints({}, "[.a]", {}), "jq does not accept this query");
 }
 
-TEST(JqComplaints, AreExplainedForAnyPlace) {
+TEST(JqComplaints, AreExplainedAtAnyPlaceOfAProgram) {
   constexpr std::string_view kProgram =
       "if .a.b == \"\\u1 \\(.c)\" then {é: [1, $x]} else @json end";
   for (const char* what :

@@ -9,7 +9,7 @@ bool sure(std::string_view program) {
   return names_surely_exist(program, {"length/0", "map/1", "limit/2", "not/0", "error/1"});
 }
 
-TEST(JqNames, AreAcceptedInMostPrograms) {
+TEST(JqNames, AreAcceptedWithoutLibjqInMostPrograms) {
   for (const char* program : {
            ".",
            "..",
@@ -77,7 +77,7 @@ TEST(JqNames, AreNeverAcceptedIfTheyAreUnknown) {
   }
 }
 
-TEST(JqNames, AreLeftToLibjqInOtherPrograms) {
+TEST(JqNames, AreLeftToLibjqInProgramsThatTheCheckDoesNotSupport) {
   for (const char* program : {
            "def f: 1; f",
            "reduce .[] as $x (0; . + $x)",

@@ -75,7 +75,7 @@ TEST_F(JqPoolTest, ReportsEveryErrorOfAProgramAsBadCommand) {
   }
 }
 
-TEST_F(JqPoolTest, EvaluatesTheQueriesAfterAFailedOne) {
+TEST_F(JqPoolTest, EvaluatesTheQueriesAfterAFailedQuery) {
   const auto input = shared_text("1");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{".a", input}, {". + 1", input}}});
@@ -121,7 +121,7 @@ TEST_F(JqPoolTest, EndsASwitchAtTheFirstConditionThatIsTrueOrFails) {
   EXPECT_FALSE(results[0]);
 }
 
-TEST_F(JqPoolTest, EvaluatesNowAsTheGivenTime) {
+TEST_F(JqPoolTest, EvaluatesTheFunctionNowAsTheGivenTime) {
   const auto input = shared_text("null");
   const std::vector<QueryResult> results = evaluate(Evaluation{
       .queries = {{"now", input}, {"now | floor | todate", input}, {"[now, now] | unique", input}},
@@ -132,7 +132,7 @@ TEST_F(JqPoolTest, EvaluatesNowAsTheGivenTime) {
   EXPECT_EQ(results[2], Json({1630497600.123}));
 }
 
-TEST_F(JqPoolTest, KeepsTheDigitsOfAnIntegerThatPassesThrough) {
+TEST_F(JqPoolTest, KeepsTheDigitsOfAnIntegerThatAProgramDoesNotChange) {
   const char* input =
       R"({"id":9007199254740993,"other":9007199254740992,"n":-12345678901234567890,"s":"9007199254740993"})";
   EXPECT_EQ(
@@ -140,7 +140,7 @@ TEST_F(JqPoolTest, KeepsTheDigitsOfAnIntegerThatPassesThrough) {
       *parse_json(R"({"id":9007199254740993,"n":-12345678901234567890,"s":"9007199254740993"})"));
   EXPECT_EQ(evaluate("[.other, .id] | reverse", input),
             *parse_json("[9007199254740993,9007199254740992]"))
-      << "also beside an integer that rounds to the same double";
+      << "an integer keeps its digits also beside an integer that rounds to the same double";
   for (const char* big : {"-9223372036854775809", "123456789012345678901234567890"}) {
     for (const char* program : {"[.] | reverse | .[0]", ". as $x | $x", "[.] | sort | first",
                                 "{a: .} | to_entries[0].value", "[.] | add", ". + null",
@@ -167,7 +167,7 @@ TEST_F(JqPoolTest, RoundsAComputedNumberToADouble) {
             *parse_json("[9007199254740993,9007199254740992,9007199254740993]"));
 }
 
-TEST_F(JqPoolTest, FailsOnlyTheProgramThatEndsItsWorker) {
+TEST_F(JqPoolTest, FailsOnlyTheProgramThatCrashesItsWorker) {
   const auto input = shared_text("1e18");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{". + 0", input}, {"todate", input}, {"1", input}}});
@@ -309,7 +309,7 @@ class ProgramMaker {
   std::mt19937 random_{20210901};
 };
 
-TEST_F(JqPoolTest, ChecksPlainNamesAsLibjqDoes) {
+TEST_F(JqPoolTest, AgreesWithLibjqOnWhetherPlainNamesExist) {
   ProgramMaker maker;
   size_t good = 0;
   for (int i = 0; i < 150; ++i) {

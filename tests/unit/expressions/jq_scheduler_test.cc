@@ -1,4 +1,5 @@
-// Fast and slow workers: the order of evaluations, retries, and the handling of killed processes.
+// JqPool: fast and slow workers, the order of evaluations, retries, and the handling of killed
+// processes.
 #include <csignal>
 #include <fstream>
 #include <mutex>
@@ -82,7 +83,7 @@ class JqSchedulerTest : public PoolTest {
   std::vector<uint64_t> order_;
 };
 
-TEST_F(JqSchedulerTest, MovesAnEvaluationThatOverrunsItsSliceToASlowWorker) {
+TEST_F(JqSchedulerTest, MovesAnEvaluationThatExceedsItsTimeSliceToASlowWorker) {
   start({.workers = 1, .slice = Duration(1)});
   const auto input = shared_text("1");
   const std::vector<QueryResult> results = evaluate(Evaluation{
@@ -117,7 +118,7 @@ TEST_F(JqSchedulerTest, DelaysNoOtherLaneForTwoEvaluationsThatNeverEnd) {
   EXPECT_TRUE(is_pending(second));
 }
 
-TEST_F(JqSchedulerTest, KeepsTheOrderOfALaneBehindASlowEvaluation) {
+TEST_F(JqSchedulerTest, KeepsTheOrderOfTheEvaluationsOfALaneAfterASlowEvaluation) {
   start({.workers = 1});
   submit_recorded(1, on_lane(7, kLoop, Duration(200)));
   for (uint64_t ticket = 2; ticket <= 9; ++ticket) {
@@ -138,11 +139,13 @@ TEST_F(JqSchedulerTest, KeepsASlowLaneOffTheFastWorkersDuringItsProbation) {
   EXPECT_EQ(pool().stats().overran, 2);
 }
 
-TEST_F(JqSchedulerTest, ServesLanesInTurnIfThereAreMoreThanSlowWorkers) {
+TEST_F(JqSchedulerTest, ServesLanesInTurnIfThereAreMoreLanesThanSlowWorkers) {
   start({.workers = 1, .slow_workers = 1, .probation = kForever});
   for (const uint64_t lane : {1, 2, 3, 4}) evaluate(on_lane(lane, kLoop, Duration(1)));
   submit_recorded(
-      40, on_lane(4, kLoop, Duration(500)));  // occupies the only slow worker until all are queued
+      40,
+      on_lane(4, kLoop,
+              Duration(500)));  // occupies the only slow worker until all evaluations are queued
   for (const uint64_t ticket : {10, 11, 20, 21, 30, 31}) {
     submit_recorded(ticket, on_lane(ticket / 10, "length", kForever));
   }
@@ -186,7 +189,7 @@ class JqSchedulerRoundTripTest : public JqSchedulerTest {
   std::vector<Answers> answers_;
 };
 
-TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOthers) {
+TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOtherEvaluations) {
   evaluate_among_quick_ones("reduce range(100000) as $i (0; . + 1)", kForever);
   EXPECT_EQ(result_, Json(100'000));
   EXPECT_EQ(pool().stats().started, 1);
@@ -207,7 +210,7 @@ TEST_F(JqSchedulerRoundTripTest, FailsOnlyTheEvaluationThatKillsItsWorker) {
   EXPECT_EQ(pool().stats().crashed, 3) << "once with the others, and twice alone";
 }
 
-TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsThemWhenIdle) {
+TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   start({.workers = 1, .idle = Duration(0)});
   EXPECT_THAT(slow_workers(), SizeIs(0));
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, Duration(300)));
@@ -224,7 +227,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsThemWhenIdle) {
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
-TEST_F(JqSchedulerTest, CountsNoAttemptIfAWorkerIsKilled) {
+TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAWorkerIsKilled) {
   start({.workers = 1});
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   wait_for_slow_work(1);
@@ -261,7 +264,7 @@ TEST_F(JqSchedulerTest, RestartsAKilledLauncherAndItsWorkers) {
   EXPECT_EQ(pool().stats().crashed, 0);
 }
 
-TEST_F(JqSchedulerTest, EndsWithRunningEvaluationsAndLeavesNoProcess) {
+TEST_F(JqSchedulerTest, CanBeDestroyedDuringEvaluationsAndLeavesNoProcess) {
   std::atomic<bool> called{false};
   for (uint64_t lane = 1; lane <= 6; ++lane) {
     pool().submit(lane, on_lane(lane, kLoop, kForever),

@@ -151,7 +151,7 @@ TEST(JqSyntax, ListsTheTopLevelKeysThatAProgramAssigns) {
   }
 }
 
-TEST(JqSyntax, FindsAKeyWithDotsThatIsReadAsSeveralSteps) {
+TEST(JqSyntax, FindsAKeyWithDotsThatIsReadAsSeveralNestedKeys) {
   constexpr std::string_view kKey = "payment.received";
   for (const auto& [program, at] : std::initializer_list<std::pair<const char*, size_t>>{
            {".payment.received", 0},

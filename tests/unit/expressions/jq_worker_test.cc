@@ -1,5 +1,5 @@
-// Programs that crash, hang or fill a worker, or try to leave its sandbox. The pool returns a
-// result for each, and also for a valid program after it.
+// Programs that crash, hang or fill a jq worker, or try to leave its sandbox. The pool returns a
+// result for each such program, and afterwards also for a valid program.
 #include <cstdlib>
 
 #include <gmock/gmock.h>
@@ -27,7 +27,8 @@ class JqWorkerTest : public PoolTest {
     start({.workers = 1, .slice = Duration(20), .probation = Duration(0)});
   }
 
-  /// Has a short timeout if the row expects a timeout, and a long one otherwise.
+  /// Evaluates the program of the row, with a short timeout if the row expects a timeout, and with
+  /// a long timeout otherwise.
   QueryResult run(const HostileRow& row) {
     const bool never_ends = row.outcome == std::string_view(kTime);
     return evaluate_later(pool(), {.queries = {{row.program, shared_text("null")}},

@@ -17,7 +17,7 @@ constexpr const char* kMatches = "";
 struct SchemaRow {
   const char* schema;
   const char* subject;
-  const char* message;  ///< part of the error message; kMatches: the subject matches
+  const char* message;  ///< part of the error message; kMatches: `subject` matches the schema
 };
 
 class JsonSchemaTest : public PoolTest {
@@ -55,7 +55,7 @@ TEST_F(JsonSchemaTest, AcceptsMatchingValuesAndNamesViolations) {
   expect({
       {"{}", "null", kMatches},
       {"true", "[1]", kMatches},
-      {"false", "1", ".: It is not allowed"},
+      {"false", "1", ".: The value is not allowed"},
       {R"({"type":"object"})", "{}", kMatches},
       {R"({"type":"object"})", "[]", ".: Value type not permitted by 'type' constraint"},
       {R"({"type":"null"})", "null", kMatches},
@@ -143,7 +143,7 @@ TEST_F(JsonSchemaTest, AcceptsMatchingValuesAndNamesViolations) {
   });
 }
 
-TEST_F(JsonSchemaTest, FollowsReferencesWithinItself) {
+TEST_F(JsonSchemaTest, FollowsReferencesWithinTheSchema) {
   expect({
       {R"({"$ref":"#/definitions/n","definitions":{"n":{"type":"number"}}})", "1", kMatches},
       {R"({"$ref":"#/definitions/n","definitions":{"n":{"type":"number"}}})", "\"1\"", "'type'"},
@@ -174,7 +174,7 @@ TEST_F(JsonSchemaTest, NamesAFewOfManyViolations) {
       << "the message is cut between characters";
 }
 
-TEST_F(JsonSchemaTest, IsOneQueryAmongOthers) {
+TEST_F(JsonSchemaTest, MayBeOneOfSeveralQueriesInAnEvaluation) {
   const auto input = shared_text(R"({"a":1})");
   const std::vector<QueryResult> results =
       evaluate({.queries = {{".a", input},

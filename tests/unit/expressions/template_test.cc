@@ -133,7 +133,7 @@ TEST(Template, ReportsWhereAProgramIsWrong) {
   }
 }
 
-TEST(Template, ReturnsItsProgramIfItIsOneProgramAsAWhole) {
+TEST(Template, ReturnsItsProgramIfTheWholeTemplateIsOneProgram) {
   EXPECT_EQ(read(Field::kLiteral, " jq(.a) ")->whole()->text, ".a");
   EXPECT_EQ(read(Field::kQuery, ".a")->whole()->text, ".a");
   EXPECT_EQ(read(Field::kLiteral, "x jq(.a)")->whole(), nullptr);

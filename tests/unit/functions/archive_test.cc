@@ -90,7 +90,8 @@ std::vector<HostileArchive> hostile_archives() {
       {"a block device", TarMaker().header({.name = "disk", .type = '4'}).finish(), "a device"},
       {"a fifo", TarMaker().header({.name = "fifo", .type = '6'}).finish(), "a fifo"},
       {"a sparse file", sparse_tar(), "sparse"},
-      {"two files of one name", TarMaker().file("a", "x").file("a", "y").finish(), "used twice"},
+      {"two files with the same name", TarMaker().file("a", "x").file("a", "y").finish(),
+       "used twice"},
       {"a folder that becomes a file", TarMaker().folder("a/").file("a", "x").finish(),
        "used twice"},
       {"a file that becomes a folder", TarMaker().file("a", "x").folder("a/").finish(),
@@ -152,8 +153,8 @@ class ArchiveTest : public testing::Test {
 
   fs::path task() const { return folder_.path() / "task"; }
 
-  /// Writes the archive. Returns the error message, and expects that no file is left then; empty:
-  /// the archive was accepted.
+  /// Writes the files of the archive into the folder of the task. Returns the error message, or ""
+  /// if the archive is accepted. Expects that a refused archive leaves no file behind.
   std::string refused(FileType type, std::string bytes) {
     fs::remove_all(task());
     const Status done = lay_out_files({{"site", type, std::move(bytes)}}, task());
@@ -244,7 +245,7 @@ TEST_F(ArchiveTest, AcceptsArchivesUpToTheLimits) {
   EXPECT_EQ(refused(FileType::kTarGz, gzip(large)), "");
 }
 
-TEST_F(ArchiveTest, AcceptsTheNamesOfAllDialects) {
+TEST_F(ArchiveTest, AcceptsFileNamesOfAllTarFormats) {
   const std::string long_name = std::string(60, 'a') + "/" + std::string(100, 'b');
   const std::string tar =
       TarMaker()

@@ -98,7 +98,7 @@ struct FailedRun {
   const char* words;
 };
 
-TEST_F(IsolatedContainerTest, ReportsWhyItEndedWithoutAnAnswer) {
+TEST_F(IsolatedContainerTest, ReportsWhyAContainerEndedWithoutAnAnswer) {
   const std::vector<FailedRun> ends = {
       {"echo oh no >&2; echo 1; exit 7", kFunctionUnavailable, "ended with code 7: oh no"},
       {"exit 1", kFunctionUnavailable, "ended with code 1"},
@@ -273,7 +273,7 @@ TEST_F(IsolatedContainerTest, FailsWithoutARuntime) {
   expect_error(run(isolated(1, "true")), kFunctionUnavailable, "need podman or docker");
 }
 
-TEST_F(IsolatedContainerTest, EndsWithItsRunner) {
+TEST_F(IsolatedContainerTest, IsRemovedWhenItsRunnerIsDestroyed) {
   runtime_.add_image("hang", "sleep 1000");
   for (uint32_t number = 1; number <= 3; ++number) runner().run(isolated(number, "hang"));
   ASSERT_TRUE(are_running(3));

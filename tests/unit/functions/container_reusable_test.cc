@@ -1,5 +1,5 @@
-// Reusable functions on the fake runtime; HTTP servers of the test stand in for the programs in the
-// containers. When containers are started, which calls they get, and when they are removed.
+// Reusable functions on the fake runtime: when containers are started, which calls they get, and
+// when they are removed. HTTP servers of the test stand in for the programs in the containers.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -117,7 +117,7 @@ TEST_F(ReusableContainerTest, CannotRedirectTheFilesOfACall) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
-  // What a container can do that knows the id of the next call.
+  // A container that knows the id of the next call could create this link.
   fs::create_directory(folder_.path() / "target");
   fs::create_symlink(folder_.path() / "target", files_of(0, 2));
   Task task = reusable(2, "serve");
@@ -161,7 +161,7 @@ TEST_F(ReusableContainerTest, RunsInTheNumberThatScaleSets) {
   EXPECT_EQ(runtime_.calls("run").size(), 3u);
 }
 
-TEST_F(ReusableContainerTest, FollowsANewScaleFromTheNextTaskOn) {
+TEST_F(ReusableContainerTest, AppliesAChangedScaleFromTheNextTaskOn) {
   settings_.idle = Duration(50);
   runner().run(reusable(1, "serve", 2));
   serve(0);
@@ -175,7 +175,7 @@ TEST_F(ReusableContainerTest, FollowsANewScaleFromTheNextTaskOn) {
   EXPECT_TRUE(are_gone());
 }
 
-TEST_F(ReusableContainerTest, IsStartedAgainIfScaleKeepsItAndItDies) {
+TEST_F(ReusableContainerTest, IsStartedAgainAfterItDiesIfScaleRequiresIt) {
   runtime_.add_image("serve", "until [ -f $data/die ]; do sleep 0.01; done");
   runner().run(reusable(1, "serve", 1));
   serve(0);
@@ -248,7 +248,7 @@ TEST_F(ReusableContainerTest, ReceivesADeleteForAStoppedCallAndKeepsRunning) {
   EXPECT_EQ(runtime_.calls("run").size(), 1u);
 }
 
-TEST_F(ReusableContainerTest, AnswersALaterRunOfATaskOnlyWithTheAnswerToThatRun) {
+TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallWhenTheSameTaskIsCalledAgain) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -260,7 +260,7 @@ TEST_F(ReusableContainerTest, AnswersALaterRunOfATaskOnlyWithTheAnswerToThatRun)
   EXPECT_EQ(*reports_.end_of(id(1)).result, "right");
 }
 
-TEST_F(ReusableContainerTest, ReportsItsOutputForItsOnlyCall) {
+TEST_F(ReusableContainerTest, ReportsItsOutputAsThatOfItsCallIfItHasOneCall) {
   runtime_.add_image("serve", R"(
     until [ -f $data/talk ]; do sleep 0.01; done
     echo 'to whom it concerns'
@@ -299,7 +299,7 @@ TEST_F(ReusableContainerTest, IsNotKeptBeyondTheMaximumNumberOfContainers) {
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
 
-TEST_F(ReusableContainerTest, EndsWithItsRunner) {
+TEST_F(ReusableContainerTest, IsRemovedWhenItsRunnerIsDestroyed) {
   runner().run(reusable(1, "serve", 2));
   serve(0);
   serve(1);

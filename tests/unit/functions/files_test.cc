@@ -46,7 +46,7 @@ class FilesTest : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(FilesTest, WritesAllFourTypes) {
+TEST_F(FilesTest, WritesFilesOfAllFourTypes) {
   const std::string tar = TarMaker()
                               .folder("./")
                               .folder("./bin/")
@@ -331,19 +331,19 @@ std::vector<BadOutput> bad_outputs() {
          fs::create_symlink("/etc/passwd", o / "instance/d/l");
        },
        "\"d\": entry \"l\""},
-      {"a scope that is a link",
+      {"the folder of a scope is a link",
        [](const fs::path& o) {
          fs::remove_all(o / "instance");
          fs::create_symlink("/etc", o / "instance");
        },
        "\"instance\" is not a folder any more"},
-      {"out that is a link",
+      {"the folder out is a link",
        [](const fs::path& o) {
          fs::remove_all(o);
          fs::create_symlink("/", o);
        },
        "\"out\" is not a folder any more"},
-      {"out that is a file",
+      {"the folder out is a file",
        [](const fs::path& o) {
          fs::remove_all(o);
          write(o, "x");

@@ -56,7 +56,7 @@ TEST(HttpServices, SendsOneRequestForAnAttemptEvenIfItsConnectionBreaks) {
   EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
 }
 
-TEST(HttpServices, CountsTheTimeSinceTheLastByteOfTheAnswer) {
+TEST(HttpServices, MeasuresTheTimeSinceTheLastByteOfTheAnswer) {
   constexpr Duration kQuiet{5};
   Gate byte;
   Gate end;
@@ -85,13 +85,13 @@ TEST(HttpServices, CountsTheTimeSinceTheLastByteOfTheAnswer) {
   EXPECT_TRUE(comes_to([&] {
     const auto since = std::chrono::steady_clock::now() - before;
     return services.since_heartbeat(task.id) < std::chrono::floor<Duration>(since) + kQuiet;
-  })) << "the byte is not a heartbeat";
+  })) << "the byte does not count as a heartbeat";
   end.open();
   EXPECT_THAT(sink.words.wait_for(2), ElementsAre("started", "ended ab"));
   EXPECT_TRUE(comes_to([&] { return !services.since_heartbeat(task.id); }));
 }
 
-TEST(HttpServices, ReportsAStartedTaskAgainWhenItIsAsked) {
+TEST(HttpServices, ReportsTheStartOfATaskAgainWhenItsStartIsChecked) {
   HttpPeer peer(hangs);
   HttpClient client({.connections_per_host = 1});
   RecordingSink sink;
@@ -122,7 +122,7 @@ TEST(HttpServices, ReportsTheStartWhenTheRequestIsSent) {
               ElementsAre("started", "ended done", "started", "ended done"));
 }
 
-TEST(HttpServices, SendsATaskOnceIfItIsRunTwice) {
+TEST(HttpServices, SendsATaskOnceIfItIsHandedOutTwice) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return gate.pass() && connection.answer(200, "done");
@@ -164,7 +164,7 @@ TEST(HttpServices, EndsARequestAndSendsADeleteWhenATaskIsStopped) {
   EXPECT_THAT(sink.words.all(), ElementsAre("started"));
 }
 
-TEST(HttpServices, SendsAndReportsNothingAtItsEnd) {
+TEST(HttpServices, SendsAndReportsNothingWhenItIsDestroyed) {
   HttpPeer peer(hangs);
   HttpClient client;
   RecordingSink sink;
@@ -206,7 +206,8 @@ TEST(HttpServices, EndsEachTaskOnceWhenManyThreadsRunAndStopTasks) {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    // Tasks that are not stopped end. Some of the others may end before they are stopped.
+    // Tasks that are not stopped must end. Some of the stopped tasks may end before they are
+    // stopped.
     const auto ends = [](const std::vector<std::string>& all) {
       return std::count(all.begin(), all.end(), "ended done");
     };

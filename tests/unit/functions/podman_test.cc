@@ -1,5 +1,5 @@
-// Container functions on podman, if it can run on this machine. The image is made from the shell of
-// this system, so that nothing is downloaded.
+// Container functions on podman, if podman can run containers on this machine. The image is made
+// from the shell of this system, so that nothing is downloaded.
 #include "tests/support/podman.h"
 
 #include <fstream>

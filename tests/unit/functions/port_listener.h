@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-/// The kernel completes connections; only take() accepts them, and nothing else closes them.
+/// Listens on a port. The kernel completes connections; take() accepts one of them, and those that
+/// are not accepted stay open.
 class PortListener {
  public:
   explicit PortListener(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -1,4 +1,5 @@
-// The test sets the time itself: a connection must stay open for a tenth of a second.
+// ReadyProbe: a container is ready once a connection to its port stays open for a tenth of a
+// second. The test sets the time itself.
 #include "functions/ready_probe.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ TEST(ReadyProbe, IsReadyWhenAConnectionStaysOpen) {
   PortListener listener(probe.port());
   Duration now = kMoment;
   EXPECT_TRUE(eventually([&] { return probe.poll(now += kMoment); }));
-  // The probe closes the connection: a program that serves one connection at a time waits for that.
+  // The probe closes its connection, because a program that serves one connection at a time would
+  // otherwise serve no call.
   const Descriptor peer = listener.take();
   char byte = 0;
   EXPECT_EQ(::read(peer.fd(), &byte, 1), 0);

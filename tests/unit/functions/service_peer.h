@@ -30,7 +30,7 @@ inline HttpPeer::Handler answers(int status, std::string body = "", Headers head
   };
 }
 
-/// `ended` with the result, or the error.
+/// The end of a task as a string: `ended` with the result, or the error.
 inline std::string in_words(const TaskEnded& ended) {
   if (ended.result) return "ended " + *ended.result;
   return ended.result.error().code + ": " + ended.result.error().message;

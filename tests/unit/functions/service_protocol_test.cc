@@ -52,7 +52,7 @@ TEST(ServiceProtocol, PostsTheInputWithTheHeadersOfTheTask) {
   EXPECT_EQ(peer.requests(2).back().header("Direktiv-TempDir"), "/mnt/files");
 }
 
-TEST(ServiceProtocol, TakesAnErrorCodeWhateverTheStatus) {
+TEST(ServiceProtocol, TakesAnErrorCodeWhateverTheHttpStatusIs) {
   const Headers error = {{"direktiv-errorcode", "card.declined"},
                          {"direktiv-errormessage", "no funds"}};
   EXPECT_EQ(end_of(answers(200, "ignored", error)), "card.declined: no funds");

@@ -20,7 +20,7 @@ TEST(Admission, AcceptsRequestsThatNameThisMachine) {
   for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
 }
 
-TEST(Admission, RefusesWhatAWebPageCouldSend) {
+TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
   struct Row {
     Headers headers;
     const char* code;

@@ -36,7 +36,8 @@ class ApiTest : public testing::Test {
     ASSERT_EQ(call("PUT", "/v1/ns/default/workflows/order", {}, kOrder).status, 200);
   }
 
-  /// Destroyed after the server: its thread may still send answers to the server.
+  /// The service is destroyed after the server, because its thread may still send answers to the
+  /// server.
   FakeService service_;
   std::unique_ptr<HttpServer> server_;
 };

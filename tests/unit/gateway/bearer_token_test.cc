@@ -31,7 +31,7 @@ class BearerTokenTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(BearerTokenTest, AdmitsRequestsThatCarryIt) {
+TEST_F(BearerTokenTest, AdmitsRequestsThatCarryTheToken) {
   const std::string token = kToken;
   for (const std::string& shown :
        {"Bearer " + token, "bearer " + token, "BEARER   " + token, "Bearer " + token + " "}) {
@@ -41,7 +41,7 @@ TEST_F(BearerTokenTest, AdmitsRequestsThatCarryIt) {
             200);
 }
 
-TEST_F(BearerTokenTest, RefusesRequestsWithoutIt) {
+TEST_F(BearerTokenTest, RefusesRequestsWithoutTheToken) {
   for (const char* shown :
        {"", "Bearer", "correct-horse-battery-staple", "Basic correct-horse-battery-staple",
         "Bearercorrect-horse-battery-staple", "Token correct-horse-battery-staple"}) {

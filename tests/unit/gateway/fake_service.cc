@@ -190,7 +190,7 @@ Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& f
   if (instance_count == 1) {
     return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
   }
-  // If there are many, their ids and the cursor are numbers.
+  // If there is more than one instance, the ids of the instances and the cursor are numbers.
   const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
   const size_t to = std::min(from + filter.limit, instance_count);
   Json items = Json::array();

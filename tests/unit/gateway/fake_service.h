@@ -108,7 +108,7 @@ class FakeService : public Service {
   std::string metrics() override { return "millrace_events_total 3\n"; }
 
  private:
-  /// The caller holds the lock.
+  /// The caller must hold the lock.
   Result<Json> find_instance(const InstanceId& id) const;
 
   Status check(std::string_view ns) const;

@@ -1,4 +1,5 @@
-// HttpServer: addresses, malformed and slow clients, limits, pipelining, and the stop.
+// HttpServer: addresses, malformed requests and slow clients, limits, pipelining, and the stop of
+// the server.
 #include "gateway/http_server.h"
 
 #include <future>
@@ -149,7 +150,7 @@ TEST(HttpServer, LimitsHeadersAndBodies) {
   }
 }
 
-TEST(HttpServer, ReadsBodiesInChunksAndAfterContinue) {
+TEST(HttpServer, ReadsBodiesInChunksAndBodiesAfterExpectContinue) {
   FakeService service;
   const auto server = start(service);
   RawClient client(server->port());
@@ -183,7 +184,7 @@ TEST(HttpServer, ClosesAConnectionWhoseHeadersNeverEnd) {
   std::jthread sender([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) client.send("X: y\r\n");
   });
-  // The limit of time or the limit of size is reached first.
+  // Either the time limit or the size limit of the headers ends the connection.
   const auto reply = client.read_reply();
   EXPECT_TRUE(!reply || reply->status == 431);
 }
@@ -334,7 +335,7 @@ TEST(HttpServer, FinishesRunningRequestsBeforeItStops) {
   stopped.get();
 }
 
-TEST(HttpServer, RefusesRunningRequestsAfterTheGraceOfAStop) {
+TEST(HttpServer, RefusesRunningRequestsAfterTheGracePeriodOfAStop) {
   FakeService service;
   const auto server = start(service, {.stop_grace = Duration(20)});
   service.hold();

@@ -78,7 +78,7 @@ TEST_F(InstanceRoutes, PassesTheFilterToTheService) {
   EXPECT_EQ(filter.since, from_millis(1630497600000));
 }
 
-TEST_F(InstanceRoutes, AppliesAVerbToInstancesOfTheStatusesThatItIsFor) {
+TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
   using enum InstanceStatus;
   const std::vector<InstanceStatus> live = {kPending, kRunning, kWaiting, kPaused};
   const std::vector<InstanceStatus> ended = {kComplete, kFailed, kCancelled, kTimedOut};

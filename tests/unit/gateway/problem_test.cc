@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Problem, HasAStatusForEveryCodeOfTheService) {
+TEST(Problem, HasAnHttpStatusForEveryErrorCodeOfTheService) {
   struct Row {
     const char* code;
     unsigned status;

@@ -47,7 +47,7 @@ TEST(Router, DecodesThePartsOfThePathAndTheParameters) {
   }
 }
 
-TEST(Router, ReportsWhatIsWrongWithAnyOtherRequest) {
+TEST(Router, ReportsWhatIsWrongWithARequestThatMatchesNoRoute) {
   struct Row {
     const char* method;
     const char* target;

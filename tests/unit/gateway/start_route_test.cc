@@ -106,7 +106,7 @@ TEST_F(StartRoute, ReportsATimeoutOfAWaitWithTheInstance) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(StartRoute, AnswersOtherRequestsWhileOneWaits) {
+TEST_F(StartRoute, AnswersOtherRequestsWhileOneRequestWaitsForAnEnd) {
   put_order();
   RawClient waiting(server_->port());
   waiting.send(

@@ -100,7 +100,7 @@ TEST(HttpClient, ClosesAnIdleConnectionToReachAnotherHost) {
   }
 }
 
-TEST(HttpClient, SendsAgainIfTheConnectionClosedBetweenTwoRequests) {
+TEST(HttpClient, SendsARequestAgainIfTheConnectionClosedAfterThePreviousOne) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, "ok") &&
            request.connection != 1;  // closes the first connection after the response
@@ -111,7 +111,7 @@ TEST(HttpClient, SendsAgainIfTheConnectionClosedBetweenTwoRequests) {
   EXPECT_EQ(peer.connections(), 2u);
 }
 
-TEST(HttpClient, NeverRepeatsARequestThatIsMarkedOnce) {
+TEST(HttpClient, NeverRepeatsARequestWithTheOptionOnce) {
   constexpr size_t kIdle = 6;
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -142,7 +142,7 @@ TEST(HttpClient, NeverRepeatsARequestThatIsMarkedOnce) {
   EXPECT_EQ(peer.requests(kIdle + 4).back().body, "x");
 }
 
-TEST(HttpClient, SendsARequestThatIsMarkedOnceAfterAConnectionClosed) {
+TEST(HttpClient, SendsARequestWithTheOptionOnceAfterAConnectionClosed) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, request.body) && request.connection != 1;
   });

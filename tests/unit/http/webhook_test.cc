@@ -16,7 +16,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-/// No value: the target accepted the event.
+/// The failure of a delivery; no value: the target accepted the event.
 using Outcome = std::optional<WebhookFailure>;
 
 constexpr const char* kOrigin = "orders.example.com";
@@ -122,7 +122,7 @@ TEST_F(WebhooksTest, DeliverNothingToATargetThatGivesNoPermission) {
   EXPECT_EQ(code(target(200, {}, {{"WebHook-Allowed-Origin", "ORDERS.example.com"}}, 405)), "");
 }
 
-TEST_F(WebhooksTest, AskAgainAfterARefusal) {
+TEST_F(WebhooksTest, AskForPermissionAgainAfterARefusal) {
   std::atomic<bool> allows = false;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return target(200, {}, allows ? Headers{{"WebHook-Allowed-Origin", "*"}} : Headers{})(
@@ -134,7 +134,7 @@ TEST_F(WebhooksTest, AskAgainAfterARefusal) {
   EXPECT_EQ(code_of(deliver(peer.url())), "");
 }
 
-TEST_F(WebhooksTest, AskOnceForConcurrentDeliveries) {
+TEST_F(WebhooksTest, AskForPermissionOnceForConcurrentDeliveries) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     if (request.method == "OPTIONS" && !gate.pass()) return false;
@@ -159,7 +159,7 @@ TEST_F(WebhooksTest, FailFinallyOnlyIfTheTargetIsGone) {
   }
 }
 
-TEST_F(WebhooksTest, ReportACodeForEachResponse) {
+TEST_F(WebhooksTest, ReportAnErrorCodeForEachKindOfResponse) {
   for (const int status : {200, 201, 202, 204}) EXPECT_EQ(code(target(status)), "") << status;
   EXPECT_EQ(code(target(410)), kWebhookGone);
   EXPECT_EQ(code(target(415)), kWebhookMediaType);

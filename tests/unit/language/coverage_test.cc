@@ -64,7 +64,7 @@ std::string as_written(const fs::path& file, const std::string& title) {
   return title;
 }
 
-/// `[name](path): title · title`
+/// Checks a reference `[name](path): title · title`: the file and each title in it must exist.
 void check_reference(const std::string& reference, const std::string& row) {
   const size_t begin = reference.find("](") + 2;
   const size_t end = reference.find("): ");

@@ -240,7 +240,7 @@ TEST(Document, ReportsAnAliasWithoutAnAnchorAndACycle) {
                                       "3:8 c[0] definition.alias_cycle"}));
 }
 
-TEST(Document, ReportsAFindingOfAnAnchorOnceForAllItsAliases) {
+TEST(Document, ReportsAFindingInAnAnchoredValueOnceForAllItsAliases) {
   EXPECT_EQ(problems("a: &x {k: 1, k: 2, n: .nan}\nb: *x\nc: *x\n"),
             (std::vector<std::string>{"1:14 a.k definition.duplicate_key",
                                       "1:23 a.n definition.number"}));
@@ -256,7 +256,7 @@ std::string laughs(size_t levels, size_t each) {
   return text;
 }
 
-TEST(Document, StopsAnAliasBombAtItsLimit) {
+TEST(Document, StopsAnAliasBombAtTheLimitOfBytes) {
   EXPECT_EQ(problems(laughs(9, 10)), std::vector<std::string>{"6:15 a5[1] definition.alias_bomb"});
   EXPECT_THAT(problems(laughs(100, 100)), testing::SizeIs(1));
   EXPECT_EQ(only_message(laughs(40, 2)),
@@ -281,7 +281,7 @@ TEST(Document, CountsTheBytesOfAliasesThatAreKeys) {
   EXPECT_EQ(problems(text), std::vector<std::string>{"1044:4 list[1040] definition.alias_bomb"});
 }
 
-TEST(Document, RefusesNestingDeeperThan128) {
+TEST(Document, RefusesNestingDeeperThan128Levels) {
   EXPECT_EQ(to_json(read(nested(128))), *parse_json(nested(128)));
   EXPECT_EQ(problems(nested(129)), std::vector<std::string>{"1:129  definition.depth"});
   EXPECT_EQ(problems(std::string(kMaxDocumentSize, '[')),
@@ -296,7 +296,7 @@ TEST(Document, RefusesNestingDeeperThan128) {
       testing::ElementsAre(testing::Eq("2:68 b" + repeated("[0]", 64) + " definition.depth")));
 }
 
-TEST(Document, RefusesEmptyLongAndSeveralDocuments) {
+TEST(Document, RefusesTextsThatAreEmptyOrTooLongOrHaveSeveralDocuments) {
   EXPECT_EQ(value("---\na: 1\n...\n"), Json({{"a", 1}}));
   EXPECT_EQ(value("%YAML 1.2\n---\na: 1\n"), Json({{"a", 1}}));
   EXPECT_EQ(value("just text"), "just text");
@@ -344,8 +344,8 @@ TEST(Document, ReportsASyntaxErrorWithItsPlaceAndLikelyCause) {
       {"a: @b\n", "1:4", "must be in quotes"},
       {"t: jq({a: .b})\n", "1:9", "a text that contains \": \" must be in quotes"},
       {"a: [1, 2\nb: 3\n", "2:2", "expected \",\" or \"]\" in the list that begins on line 1"},
-      {"a: [jq(.b[0])]\n", "1:13", "put a text with brackets or commas in quotes"},
-      {"a: {b: jq(.b[0])}\n", "1:16", "put a text with brackets or commas in quotes"},
+      {"a: [jq(.b[0])]\n", "1:10", "put a text with brackets or commas in quotes"},
+      {"a: {b: jq(.b[0])}\n", "1:13", "put a text with brackets or commas in quotes"},
       {"{\"a\":1", "1:7", "expected \",\" or \"}\" in the mapping that begins on line 1"},
       {"a: 'x\n", "2:1", "the text in quotes that begins on line 1 is not closed"},
       {"a: \"\\q\"\n", "1:5", "unknown escape in the text in double quotes"},

@@ -63,7 +63,7 @@ TEST_F(EditorSchema, AcceptsEveryExampleAndEveryGoodDefinition) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       const std::filesystem::path& path = entry.path();
       if (path.extension() != ".yaml" && path.extension() != ".json") continue;
-      // This file writes null where the schema does not offer it.
+      // This file has null values for keys for which the schema does not offer null.
       if (path.filename() == "smallest.null.yaml") continue;
       if (path.stem().extension() == ".test") continue;
       // This file has anchors and aliases; the schema is not tested with it.
@@ -321,14 +321,14 @@ TEST_F(EditorSchema, HasAnErrorMessageForEachPatternThatRefusesText) {
   EXPECT_FALSE(has_message(start, "Write jq(…)"));
   EXPECT_TRUE(has_message(property("SwitchConditionDefinition", "condition"), "Write == to"));
   EXPECT_TRUE(has_message(property("ScheduledStartDefinition", "cron"), "such as @every 30s"));
-  // The message is beside the alternatives, because a mapping is also valid there.
+  // The message is beside the alternatives of the key, because the key may also have a mapping.
   for (const char* key : {"retry", "maxRuntime", "deadline"}) {
     EXPECT_TRUE(property("ActionDefinition", key).contains("errorMessage")) << key;
   }
   EXPECT_TRUE(has_message(property("ErrorDefinition", "error"), "does not raise an error with"));
 }
 
-TEST_F(EditorSchema, PointsOutValuesThatNoRunCanUse) {
+TEST_F(EditorSchema, PointsOutValuesThatNoInstanceCanUse) {
   const std::string head = "id: a\nstates:\n- {id: a, type: ";
   const auto retries = [&](const char* code) {
     return head + "action, action: {function: f, retries: {nonRetryableErrors: [" + code + "]}}}";

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the text begins like an error code and no instance raises it: reasons of dead letters,
-/// types of lifecycle events, labels and subjects.
+/// Whether the text begins like an error code but is something else, which no instance raises: the
+/// reason of a dead letter, the type of a lifecycle event, a label or a subject.
 bool is_something_else(const std::string& text) {
   static const std::set<std::string> others = {"millrace.limits.hops", "millrace.data",
                                                "millrace.task"};

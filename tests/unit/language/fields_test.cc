@@ -246,7 +246,7 @@ constexpr KeyRule kEntryKeys[] = {
 };
 constexpr Mapping kEntry = {.name = "Entry", .groups = {kEntryKeys}};
 
-TEST(Fields, AcceptTheKeysOfAnInnerMappingInItsPlace) {
+TEST(Fields, AcceptTheKeysOfAnInlinedMappingInTheOuterMapping) {
   const auto read = [](Fields& fields) {
     if (!fields.object("event", [](Fields& inner) { EXPECT_EQ(inner.string("k"), "v"); })) {
       EXPECT_EQ(fields.string("k"), "v");
@@ -285,7 +285,7 @@ constexpr Mapping kWait = {.name = "Wait", .groups = {kShapeKeys}, .types = {"wa
 constexpr const Mapping* kShapes[] = {&kDelay, &kWait};
 constexpr Mapping kShape = {.name = "Shape", .groups = {kShapeKeys}, .kinds = kShapes};
 
-TEST(Fields, AcceptTheKeysOfTheTypeOnly) {
+TEST(Fields, AcceptOnlyTheKeysOfTheGivenType) {
   const auto read = [](Fields& fields) {
     const auto type = fields.one_of<int>("type", {{"delay", 1}, {"sleep", 1}, {"wait", 2}});
     if (!type) return fields.pass_over();
@@ -427,7 +427,7 @@ w.yaml:20:15: error: states[2].event.context.source: no mappings here [definitio
 )");
 }
 
-TEST(Fields, ReadADefinitionOfUnknownKeysToItsEnd) {
+TEST(Fields, ReadADefinitionWithManyUnknownKeysToItsEnd) {
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += fmt::format("transitio{}: 1\n", i);
   Findings findings;

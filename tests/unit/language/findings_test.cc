@@ -48,7 +48,7 @@ TEST(Findings, AppendTheCorrectionToWarningsAndNotes) {
   EXPECT_DEATH(findings.warning("w", "", {1, 4}, "what now", ""), "mend");
 }
 
-TEST(Findings, KeepALimitedNumberAndCountTheRest) {
+TEST(Findings, StoreALimitedNumberAndCountFurtherOnes) {
   Findings findings;
   for (size_t i = 0; i < Findings::kMost; ++i)
     findings.warning("w", "", {i + 1, 1}, "again", "stop");
@@ -69,7 +69,7 @@ TEST(Findings, WriteKeysThatAreNotWordsInBrackets) {
   EXPECT_LT(path_of("", std::string(5000, 'a')).size(), 100U);
 }
 
-TEST(Findings, QuoteTextShortAndPrintable) {
+TEST(Findings, QuoteTextInAShortPrintableForm) {
   EXPECT_EQ(in_quotes("a \"b\"\\\n\x1b"), R"("a \"b\"\\\n\x1b")");
   EXPECT_EQ(in_quotes(std::string(61, 'a')), "\"" + std::string(60, 'a') + "…\"");
   EXPECT_EQ(in_quotes(std::string(59, 'a') + "€"), "\"" + std::string(59, 'a') + "…\"");
@@ -110,7 +110,7 @@ TEST(Findings, SuggestNothingWithoutASimilarName) {
   EXPECT_EQ(likely("type", {}), std::nullopt);
 }
 
-TEST(Findings, SuggestTheMostSimilarNameThenTheFirst) {
+TEST(Findings, SuggestTheFirstOfTheMostSimilarNames) {
   EXPECT_EQ(likely("stats", {"status", "state", "stat"}), "status");
   EXPECT_EQ(likely("statez", {"status", "state"}), "state");
   EXPECT_EQ(did_you_mean("sttae", {"start", "state"}), "; did you mean \"state\"?");

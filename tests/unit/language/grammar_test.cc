@@ -55,7 +55,7 @@ TEST(Grammar, HasAMeaningForEachMappingKeyAndWord) {
   }
 }
 
-TEST(Grammar, IsConsistent) {
+TEST(Grammar, SetsOnlyFieldsThatFitTheKindOfAKey) {
   for (const Mapping* one : all_mappings()) {
     for (const KeyRule* key : one->keys()) {
       SCOPED_TRACE(std::string(one->name) + "." + std::string(key->name));
@@ -100,7 +100,8 @@ TEST(Grammar, FindsTheKindOfAMappingByEachOfItsTypeNames) {
   }
 }
 
-/// The tables of Direktiv's reference with their parameters; millrace's own keys are not in them.
+/// The keys in the tables of Direktiv's reference. Keys that only millrace has are not in these
+/// tables.
 TEST(Grammar, HasEveryKeyOfDirektivsTables) {
   const std::map<std::string, std::vector<std::string>> document = {
       {"Workflow",

@@ -68,7 +68,7 @@ TEST(Graph, OmitsTheEndOfAWorkflowThatNeverEnds) {
 )");
 }
 
-TEST(Graph, HasTheTransitionFromATimeout) {
+TEST(Graph, HasATransitionFromTheTimeoutToTheOnFailureState) {
   EXPECT_EQ(graph(R"(
 id: a
 timeout: 30m
@@ -90,7 +90,7 @@ states:
 )");
 }
 
-TEST(Graph, HasTheTransitionFromAnyFailure) {
+TEST(Graph, HasATransitionFromAnyFailureToTheOnFailureState) {
   EXPECT_EQ(graph(R"(
 id: a
 on_failure: {state: refund, when: any}

@@ -58,10 +58,10 @@ TEST(PolicyFields, SelectTheVocabularyByItsKeys) {
       // These keys belong to Steep or Temporal only, although `retry` is Stevora's key.
       {"retry: {maxAttempts: 3, delay: 1s}", Vocabulary::kSteep},
       {"retry: {maximumAttempts: 3}", Vocabulary::kTemporal},
-      // Ambiguous keys under `retry` are Stevora's.
+      // Under `retry`, keys that several vocabularies have are Stevora's.
       {"retry: {maxAttempts: 3}", Vocabulary::kStevora},
       {"retry: {}", Vocabulary::kStevora},
-      // The vocabulary is named.
+      // These policies name their vocabulary.
       {"retries: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
       {"retries: {maxAttempts: 3, vocabulary: stevora}", Vocabulary::kStevora},
       {"retry: {vocabulary: steep, maxAttempts: 3}", Vocabulary::kSteep},
@@ -93,20 +93,21 @@ TEST(PolicyFields, RefuseAnAmbiguousVocabularyWithItsCandidates) {
                   "[definition.vocabulary]"));
 }
 
-TEST(PolicyFields, RefuseMixedVocabulariesAtTheFirstKeyOfTheSecond) {
+TEST(PolicyFields, RefuseMixedVocabulariesAtTheFirstKeyOfTheSecondVocabulary) {
   EXPECT_EQ(
       finding_on("{maxAttempts: 3, initialInterval: 1s}"),
       "2:27 action.retries.initialInterval: \"initialInterval\" is a key of temporal, but the keys "
-      "before it are of steep or stevora; write keys of one only [definition.vocabulary]");
+      "before it are of steep or stevora; write keys of one vocabulary only "
+      "[definition.vocabulary]");
   EXPECT_EQ(finding_on("{max_attempts: 3, codes: [a], backoffMs: 100}"),
             "2:40 action.retries.backoffMs: \"backoffMs\" is a key of stevora, but the keys before "
-            "it are of direktiv; write keys of one only [definition.vocabulary]");
+            "it are of direktiv; write keys of one vocabulary only [definition.vocabulary]");
   EXPECT_EQ(finding_on("{backoffMs: 100, delay: 1s}"),
             "2:27 action.retries.delay: \"delay\" is a key of direktiv or steep, but the keys "
-            "before it are of stevora; write keys of one only [definition.vocabulary]");
+            "before it are of stevora; write keys of one vocabulary only [definition.vocabulary]");
   EXPECT_EQ(finding_on("{delay: 1s, maxAttempts: 3, maxBackoffMs: 5}"),
             "2:38 action.retries.maxBackoffMs: \"maxBackoffMs\" is a key of stevora, but the keys "
-            "before it are of steep; write keys of one only [definition.vocabulary]");
+            "before it are of steep; write keys of one vocabulary only [definition.vocabulary]");
 }
 
 TEST(PolicyFields, RefuseAKeyThatIsNotOfTheNamedVocabulary) {

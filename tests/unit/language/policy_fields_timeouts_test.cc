@@ -132,7 +132,7 @@ TEST(PolicyFields, PreferTheTimeoutsOfAnActionToThoseOfItsFunction) {
   EXPECT_EQ(both.key_of(Vocabulary::kZart), nullptr);
 }
 
-TEST(PolicyFields, ReplaceZartsTimeoutOfAFunctionWhateverItsScope) {
+TEST(PolicyFields, ReplaceZartsTimeoutOfAFunctionEvenByOneOfAnotherScope) {
   const WrittenTimeouts function = read_action("timeout: 5m").timeouts;
   const WrittenTimeouts both =
       read_action("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);

@@ -1,4 +1,4 @@
-// perform: what is done for each action after a commit.
+// perform: what is done for each action after the commit.
 #include "orchestrator/loop/after_commit.h"
 
 #include <memory>
@@ -81,7 +81,7 @@ class AfterCommitTest : public EngineTest {
   std::vector<std::string> log;  ///< what callers and sources received
 };
 
-TEST_F(AfterCommitTest, PerformsActionsInOrder) {
+TEST_F(AfterCommitTest, PerformsTheActionsAfterACommitInOrder) {
   const InstanceId id = wait_for_end();
   const uint64_t request = ask();
   rig().perform({report("first"), Answer{request, Json(1)}, report("second"), InstanceEnd{id},
@@ -99,14 +99,14 @@ TEST_F(AfterCommitTest, SendsAMessageOnlyIfSendingIsAllowed) {
   EXPECT_TRUE(engine().outbox.has_due()) << "the message waits in the outbox";
 }
 
-TEST_F(AfterCommitTest, HandsOutATaskAndStopsItUnlessItHasEnded) {
+TEST_F(AfterCommitTest, HandsOutTasksAndStopsOnlyATaskThatHasNotEnded) {
   rig().perform({task(1), task(2)});
   EXPECT_THAT(ran(), ElementsAre(numbered_id(1), numbered_id(2)));
   rig().perform({StopTask{numbered_id(1)}, EndedTask{numbered_id(2)}, StopTask{numbered_id(2)}});
   EXPECT_THAT(rig().runner.stopped, ElementsAre(numbered_id(1)));
 }
 
-TEST_F(AfterCommitTest, LeavesATaskWithFilesToTheNextHandOut) {
+TEST_F(AfterCommitTest, HandsOutATaskWithFilesInALaterTurn) {
   rig().perform({task(1, {{.key = "prices", .as = "prices.txt"}})});
   EXPECT_THAT(ran(), IsEmpty());
   EXPECT_TRUE(engine().tasks.has_due());
@@ -152,7 +152,7 @@ TEST_F(AfterCommitTest, AnswersTheWaitersForTheEndOfAnInstance) {
   EXPECT_THAT(log, ElementsAre("ended"));
 }
 
-TEST_F(AfterCommitTest, ReturnsTheInputsOfLaterTurns) {
+TEST_F(AfterCommitTest, ReturnsTheInputsForLaterTurns) {
   const FollowingTurns next = rig().perform({ContinueInput{default_ns(), numbered_id(1)},
                                              CommandInput{5, CreateNamespace{.name = "shop"}},
                                              ContinueInput{default_ns(), numbered_id(2)},

@@ -21,7 +21,7 @@ constexpr DueTimers::With kWithBoth{.held = true, .ticks = true};
 
 TimePoint at(int second) { return from_millis(1'000 * second); }
 
-/// A timer of a delayed event.
+/// The timer of a delayed event.
 TimerInput timer(uint64_t number, int second) {
   return {at(second), TimerInput::OfDelayedEvent{number}};
 }
@@ -65,7 +65,7 @@ TEST_F(DueTimersTest, AreTakenOnceInTheOrderOfTheirDeadlines) {
   EXPECT_THAT(take(9), ElementsAre("4 at 9"));
 }
 
-TEST_F(DueTimersTest, AreHeldUntilTheStreamIsReadUpToTheirDeadlines) {
+TEST_F(DueTimersTest, AreHeldUntilTheEventStreamIsReadUpToTheirDeadlines) {
   timers.hold(timer(1, 5));
   timers.hold(timer(2, 8));
   EXPECT_THAT(take(9), IsEmpty());
@@ -128,7 +128,7 @@ TEST_F(DueTimersTest, AreNotRestoredAfterACommit) {
   EXPECT_THAT(take(9, kWithBoth), IsEmpty());
 }
 
-TEST_F(DueTimersTest, LeaveTimersOfTheWaitIndexToItsUndo) {
+TEST_F(DueTimersTest, LeaveTimersOfTheWaitIndexToTheUndoOfTheWaitIndex) {
   waiting.arm_delayed(1, at(5));
   commit();
   EXPECT_THAT(take(5), ElementsAre("1 at 5"));

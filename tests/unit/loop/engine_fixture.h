@@ -1,5 +1,5 @@
-// An engine without its thread, on a faulty store (faulty_store.h), with ports that record their
-// calls. The fixture for the parts of the loop.
+// EngineTest: an engine without its thread, on a faulty store (faulty_store.h), with ports that
+// record their calls. The fixture for the parts of the engine loop.
 #pragma once
 
 #include <atomic>
@@ -88,7 +88,7 @@ struct ThreadlessEngine {
 class EngineTest : public FaultyStoreTest {
  protected:
   EngineTest() {
-    tx.reset();  // the engine has its own transaction
+    tx.reset();  // a store has one transaction at a time, and the engine opens its own
     restart();
   }
 
@@ -168,7 +168,7 @@ class EngineTest : public FaultyStoreTest {
     for (const StartTask& task : actions_of<StartTask>(outcome)) engine().tasks.hand_out(task);
     return id;
   }
-  /// The stored status, of a live or an ended instance.
+  /// The stored status of the instance, which is live or has ended.
   std::string status_of(const InstanceId& id) {
     const auto instance = read_instance(engine().tx, default_ns(), id);
     if (!instance || !*instance) return "none";
@@ -177,10 +177,10 @@ class EngineTest : public FaultyStoreTest {
 
   VirtualClock clock;
   uint8_t last_id = 0;    ///< the last assigned instance id
-  uint64_t sequence = 0;  ///< of the last event
+  uint64_t sequence = 0;  ///< the sequence of the last event
   uint64_t requests = 0;
-  Backlog backlog;       ///< of the last batch
-  BatchOutcome outcome;  ///< of the last batch
+  Backlog backlog;       ///< the backlog after the last batch
+  BatchOutcome outcome;  ///< the outcome of the last batch
   Work rest;             ///< work that the last batch left
 
  private:

@@ -50,7 +50,7 @@ class IntakeTest : public testing::Test {
   std::vector<std::string> answered;
 };
 
-TEST_F(IntakeTest, GivesEventsInOrderUpToTheLimitOfABatch) {
+TEST_F(IntakeTest, HandsEventsToTheEngineInOrderUpToTheLimitOfABatch) {
   deliver({1, 2});
   deliver({3, 4});
   EXPECT_TRUE(intake.has_deliveries());
@@ -63,7 +63,7 @@ TEST_F(IntakeTest, GivesEventsInOrderUpToTheLimitOfABatch) {
   EXPECT_TRUE(gather().empty());
 }
 
-TEST_F(IntakeTest, GivesAllOtherInputsAtOnce) {
+TEST_F(IntakeTest, HandsAllOtherInputsToTheEngineAtOnce) {
   intake.command(CreateNamespace{.name = "one"}, record("one"));
   intake.put(EvaluatedInput{.step = 7});
   intake.report({.what = TaskStarted()}, nullptr);
@@ -106,7 +106,7 @@ TEST_F(IntakeTest, RefusesCommandsBeyondTheLimit) {
   EXPECT_THAT(answered, ElementsAre("three: busy", "one: 1"));
 }
 
-TEST_F(IntakeTest, RefusesNewWorkExceptCommandsThatMakeRoom) {
+TEST_F(IntakeTest, RefusesCommandsThatDoNotMakeRoomUnderBackpressure) {
   deliver({1});
   intake.set_refusal(Error{"store.full", "the disk is full"});
   EXPECT_EQ(intake.takes_new_work().error().code, "store.full");
@@ -178,7 +178,7 @@ TEST_F(IntakeTest, IsQuietWhileTheEngineSleepsWithoutWork) {
   EXPECT_FALSE(intake.wait_until_quiet(Duration(0)));
 }
 
-TEST_F(IntakeTest, WakesTheEngineOnlyForManyAcknowledgements) {
+TEST_F(IntakeTest, WakesTheEngineForManyAcknowledgementsButNotForOne) {
   intake.acknowledge(1, PublishAck{.sequence = 1});
   auto asleep = std::async(
       std::launch::async, [&] { return intake.sleep({.at_most = std::nullopt, .at_rest = true}); });
@@ -206,7 +206,7 @@ TEST_F(IntakeTest, AcceptsNothingAfterItIsClosed) {
   EXPECT_THAT(intake.abandoned(), IsEmpty());
 }
 
-TEST(Intake, AcceptsDeletionsAndCancellationsAsMakingRoom) {
+TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatMakeRoom) {
   EXPECT_TRUE(makes_room(CancelInstance{}));
   EXPECT_TRUE(makes_room(DeleteInstance{}));
   EXPECT_TRUE(makes_room(DeleteWorkflow{}));

@@ -1,5 +1,5 @@
-// A lost batch: afterwards the memory is equal to that of a fresh load of the store. Inputs of each
-// kind are applied in a batch that is lost, and then again.
+// A lost batch: afterwards the caches are equal to those of a fresh load of the store. Inputs of
+// each kind are applied in a batch that is lost, and then again.
 #include "orchestrator/loop/lost_batch.h"
 
 #include <chrono>
@@ -119,7 +119,8 @@ class LostBatchTest : public EngineTest {
     const Status undone = undo(engine());
     ASSERT_TRUE(undone) << undone.error().message;
   }
-  /// Loses one batch of the work, then commits it. `rest` gets the work that it left.
+  /// Applies one batch of the work and loses it, then applies and commits the batch. `rest` gets
+  /// the work that the batch left.
   void run_batch(const Work& work) {
     lose(work);
     ASSERT_FALSE(HasFatalFailure());
@@ -131,7 +132,7 @@ class LostBatchTest : public EngineTest {
     rest.continues = std::move(next.continues);
     rest.commands = std::move(next.commands);
   }
-  /// Runs the work, and batches until nothing is left.
+  /// Processes the work in as many batches as necessary.
   void run(Work work) {
     move_all(rest.continues, work.continues);
     move_all(rest.commands, work.commands);
@@ -210,7 +211,7 @@ class LostBatchTest : public EngineTest {
   size_t losses = 0;
 };
 
-TEST_F(LostBatchTest, LeavesTheMemoryOfAFreshLoad) {
+TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoad) {
   run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_THAT(losses, Gt(40U));
@@ -226,7 +227,7 @@ TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
     Work work;
     for (const char* const type : {"go", "two", "begin"}) work.deliveries.emplace_back(event(type));
     TRY(apply(work, turn()));
-    TRY(engine().tx.status());  // as a commit would report
+    TRY(engine().tx.status());  // a commit would report the failed read
     TRY(undo(engine()));
     return engine().tx.status();
   };
@@ -251,7 +252,7 @@ TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
   const auto rows_before = rows();
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(undo(engine()));
-    EXPECT_EQ(memory_of(engine()), before) << "no batch is open";
+    EXPECT_EQ(memory_of(engine()), before) << "there is no batch to undo";
   }
   EXPECT_EQ(rows(), rows_before);
 }
@@ -278,7 +279,7 @@ TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
   ASSERT_TRUE(engine().webhook_outbox.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().publisher.sent, SizeIs(1));
-  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "one for the start, one for the end";
+  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "one delivery for the start, one for the end";
   Work work;
   work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
   work.webhook_results.push_back({1, std::nullopt});
@@ -318,7 +319,7 @@ TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, HoldsATimerOnceThatAnEventMayOvertake) {
+TEST_F(LostBatchTest, HoldsOnceATimerThatAnEventMayOvertake) {
   run(apply_workflow(kWaits));
   publish("begin");
   deliver({StreamLost{}});
@@ -366,7 +367,7 @@ TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
   EXPECT_EQ(outcome.counts.timers_fired, 0U);
 }
 
-TEST_F(LostBatchTest, LeavesTheMemoryOfAFreshLoadAfterMakeRoom) {
+TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoadAfterMakeRoom) {
   for (const char* const text : {kWaits, kOrder}) run(apply_workflow(text));
   publish("begin");
   start("order");

@@ -14,7 +14,7 @@ bool has_line(const Metrics& metrics, const std::string& line) {
   return ("\n" + metrics.text()).find("\n" + line + "\n") != std::string::npos;
 }
 
-TEST(Metrics, HaveEverySeriesFromTheStart) {
+TEST(Metrics, HaveEverySeriesBeforeAnyCount) {
   const Metrics metrics;
   EXPECT_TRUE(has_line(metrics, "millrace_batches_total 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_events_total 0"));
@@ -64,7 +64,7 @@ TEST(Metrics, ShowTheLastValuesOfGauges) {
   EXPECT_TRUE(has_line(metrics, "millrace_refuses_work 0"));
 }
 
-TEST(Metrics, ShowTheTotalsOfOtherParts) {
+TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
   Metrics metrics;
   metrics.set(PartLevels{.reads_events = true, .consumers = 3, .answers = 10});
   metrics.set(PartLevels{.reads_events = false, .consumers = 5, .answers = 10});

@@ -55,7 +55,8 @@ TEST_F(PressureTest, IsOnWhileTheStoreIsFullAndMeasuresAgainLater) {
   EXPECT_EQ(measure(Duration(1'000)), "store.full");
   EXPECT_TRUE(pressure->store_is_full());
   EXPECT_EQ(pressure->look_again_at(), Duration(1'000) + Pressure::kMeasureEvery);
-  EXPECT_EQ(measure(Duration(1'000), 100), "busy") << "busy ends sooner";
+  EXPECT_EQ(measure(Duration(1'000), 100), "busy")
+      << "`busy` has precedence, because it ends sooner";
   EXPECT_EQ(measure(Duration(1'000)), "store.full");
   EXPECT_EQ(measure(Duration(1'100)), "store.full");
   EXPECT_EQ(pressure->look_again_at(), Duration(1'000) + Pressure::kMeasureEvery)

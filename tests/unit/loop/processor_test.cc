@@ -1,5 +1,5 @@
-// Processor: queues, backpressure and shutdown, as other threads see them. tests/simulation has the
-// processing of inputs.
+// Processor: queues, backpressure and shutdown, as other threads see them. The tests in
+// tests/simulation show the processing of inputs.
 #include "orchestrator/loop/processor.h"
 
 #include <future>

@@ -1,5 +1,5 @@
-// Recovery: what a start loads, how it treats damaged rows, and what is restored after a lost
-// batch.
+// Recovery: what is loaded at the start, how damaged rows are treated, and what is restored after a
+// lost batch.
 #include "orchestrator/loop/recovery.h"
 
 #include <functional>
@@ -26,7 +26,7 @@ using testing::SizeIs;
 
 class RecoveryTest : public EngineTest {
  protected:
-  /// Stores something of each kind that a start reads.
+  /// Stores something of each kind that is loaded at the start.
   void fill() {
     const Json settings{{"lifecycle", true}, {"webhooks", {{{"url", "http://hook"}}}}};
     run(CreateNamespace{.name = "default", .settings = settings});
@@ -41,7 +41,7 @@ class RecoveryTest : public EngineTest {
     orders = start("order");
     computes = start("computes");
   }
-  /// What the caches have, as lines.
+  /// The contents of the caches, as lines.
   std::vector<std::string> facts() {
     const WaitIndex& index = engine().waiting;
     std::vector<std::string> lines;
@@ -163,7 +163,7 @@ TEST_F(RecoveryTest, LoadsTheMemoryOfTheLastProcess) {
   EXPECT_EQ(facts(), before);
   EXPECT_EQ(rig().read.load(), 3U) << "live instances";
   EXPECT_TRUE(engine().waiting.listens(waits));
-  EXPECT_TRUE(engine().tasks.has_due()) << "the task is handed out again";
+  EXPECT_TRUE(engine().tasks.has_due()) << "the task is due to be handed out again";
   EXPECT_GT(engine().outbox.bytes(), 0U) << "the messages are sent again";
   const Status again = rig().load();
   ASSERT_TRUE(again) << again.error().message;
@@ -201,7 +201,7 @@ TEST_F(RecoveryTest, DropsTheStateOfAnOpenBatch) {
   size_t ticks = 0;
   const auto due = engine().timers.take(clock.now(), {.held = true, .ticks = true});
   for (const TimerInput& one : due) ticks += is_tick(one) ? 1 : 0;
-  EXPECT_EQ(ticks, 1U) << "only the tick of the stored row";
+  EXPECT_EQ(ticks, 1U) << "only the tick of the stored row is left";
 }
 
 TEST_F(RecoveryTest, SkipsDamagedRowsAndLoadsAllOthers) {

@@ -1,5 +1,5 @@
-// WorkApplier: the order in which the work of a turn is applied, which work waits, and which timers
-// an event in the stream may overtake.
+// WorkApplier: the order in which the inputs of a turn are applied, which inputs wait, and which
+// timers an event in the stream may overtake.
 #include "orchestrator/loop/work_applier.h"
 
 #include <string>
@@ -165,16 +165,17 @@ TEST_F(WorkApplierTest, LeavesEventsBeyondTheLimitToTheNextBatch) {
   ASSERT_TRUE(applied) << applied.error().message;
   EXPECT_EQ(engine().batch.cursor().sequence, 2U)
       << "the event that woke an instance ends the batch";
-  EXPECT_THAT(work.deliveries, SizeIs(2)) << "the work keeps them for a lost batch";
+  EXPECT_THAT(work.deliveries, SizeIs(2))
+      << "`work` keeps the applied events, because the batch may be lost";
   std::vector<uint64_t> sequences;
   for (const Delivery& one : leftover.deliveries) {
     sequences.push_back(std::get<EventInput>(one).sequence);
   }
   EXPECT_THAT(sequences, ElementsAre(3U, 4U, 5U))
-      << "in order, before the events that were left already";
+      << "the events are in order, before the event that was already left";
 }
 
-TEST_F(WorkApplierTest, LeavesNewWorkUnderBackpressure) {
+TEST_F(WorkApplierTest, LeavesInstanceMessagesAndTicksUnderBackpressure) {
   restart({.batch = {.messages = 1}});
   for (const char* const text : {kEnds, kParent, kTicksHourly}) run(apply_workflow(text));
   catch_up();
@@ -184,7 +185,7 @@ TEST_F(WorkApplierTest, LeavesNewWorkUnderBackpressure) {
   busy.takes_new_work = false;
   for (int i = 0; i < 2; ++i) {
     run(Work(), busy);
-    EXPECT_THAT(ended(), IsEmpty()) << "the remaining steps wait";
+    EXPECT_THAT(ended(), IsEmpty()) << "the instance messages wait";
     EXPECT_EQ(outcome.counts.instances_started, 0U) << "the ticks wait";
   }
   run(Work());
@@ -223,21 +224,26 @@ TEST_F(WorkApplierTest, AppliesAnEventBeforeALaterTimeout) {
   }
 }
 
-TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheStreamMayHoldTheEvent) {
+TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheStreamMayHaveAnEarlierEvent) {
   run(apply_workflow(kWaitsTenSeconds));
   run(apply_workflow(kSleeps));
   const struct {
     const char* what;
     std::vector<Delivery> deliveries;
     bool held;
-  } cases[] = {{"the stream was not opened", {}, true},
-               {"the stream was opened", {opened()}, true},
-               {"the stream was read to its end", {opened(), CaughtUp{}}, false},
-               {"the stream was lost", {opened(), CaughtUp{}, StreamLost{}}, true},
-               {"more follows an event", {opened(), event_with_more("other", true)}, true},
-               {"an event is the last message", {opened(), event_with_more("other", false)}, false},
-               {"more follows an unreadable message", {opened(), unreadable(90, true)}, true},
-               {"an unreadable message is the last", {opened(), unreadable(91, false)}, false}};
+  } cases[] = {
+      {"the stream was not opened", {}, true},
+      {"the stream was opened", {opened()}, true},
+      {"the stream was read to its end", {opened(), CaughtUp{}}, false},
+      {"the stream was lost", {opened(), CaughtUp{}, StreamLost{}}, true},
+      {"more messages follow an event", {opened(), event_with_more("other", true)}, true},
+      {"an event is the last message of the stream",
+       {opened(), event_with_more("other", false)},
+       false},
+      {"more messages follow an unreadable message", {opened(), unreadable(90, true)}, true},
+      {"an unreadable message is the last of the stream",
+       {opened(), unreadable(91, false)},
+       false}};
   for (const auto& [what, deliveries, held] : cases) {
     restart();
     const InstanceId waits = start("waits");
@@ -335,7 +341,8 @@ TEST_F(WorkApplierTest, KeepsAnAckedMessageUnlessTheStoreIsFull) {
     state.store_is_full = is_full;
     run(with_ack(is_full ? 2 : 1, 9), state);
     EXPECT_EQ(engine().outbox.bytes(), 0U);
-    EXPECT_EQ(rows_of(Table::kOutbox), 1U) << "the first message is kept, the second is erased";
+    EXPECT_EQ(rows_of(Table::kOutbox), 1U)
+        << "the first acked message is kept, the second is erased";
     EXPECT_EQ(rows_of(Table::kSent), 1U);
   }
 }
@@ -387,7 +394,8 @@ TEST_F(WorkApplierTest, EndsATaskThatMissedItsHeartbeat) {
 }
 
 TEST_F(WorkApplierTest, MakesRoomOnlyWithInputsThatFreeSpace) {
-  for (const char* const text : {kWaitsTenSeconds, kSleeps, kGeneratesEvents}) run(apply_workflow(text));
+  for (const char* const text : {kWaitsTenSeconds, kSleeps, kGeneratesEvents})
+    run(apply_workflow(text));
   catch_up();
   publish_one();
   run(with_ack(1, 8));
@@ -414,7 +422,7 @@ TEST_F(WorkApplierTest, MakesRoomOnlyWithInputsThatFreeSpace) {
   EXPECT_EQ(rows_of(Table::kVariables), 0U) << "the purge continued";
 }
 
-TEST_F(WorkApplierTest, HasItsEffectOnceDespiteFailedReads) {
+TEST_F(WorkApplierTest, AppliesEachInputOnceDespiteFailedReads) {
   for (const char* const text : {kWaitsTenSeconds, kSleeps, kPays, kComputes, kEnds})
     run(apply_workflow(text));
   catch_up();

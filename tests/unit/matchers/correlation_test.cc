@@ -36,7 +36,7 @@ TEST(Correlation, GivesNoKeyIfAnAttributeIsMissing) {
   EXPECT_EQ(correlation_key(with({}), {"subject"}), std::nullopt);
 }
 
-TEST(Correlation, FillsTheMatchingEntryWithTheFewestEvents) {
+TEST(Correlation, PutsAnEventIntoTheMatchingEntryWithTheFewestEvents) {
   struct Row {
     std::vector<uint32_t> waiting;
     std::vector<size_t> matching;

@@ -53,7 +53,7 @@ TEST(HashIndex, HashesBytesWithTheirLengthAndTheSeed) {
     hashes.insert(HashIndex::hash_of(bytes.substr(0, size), 1));
     hashes.insert(HashIndex::hash_of(std::string(size, '\0'), 0));
   }
-  // The empty text occurs twice: as a prefix of `bytes`, and as no zeros.
+  // The empty text is hashed twice with seed 0: as a prefix of `bytes`, and as zero NUL bytes.
   EXPECT_EQ(hashes.size(), 3 * (bytes.size() + 1) - 1);
 }
 

@@ -1,4 +1,5 @@
-// Properties of the index alone, and generated cases that compare it with the naive matcher.
+// ListenerIndex: properties of the index alone, and generated cases that compare the index with the
+// naive matcher.
 #include "matchers/listener_index.h"
 
 #include <map>
@@ -67,7 +68,7 @@ class Generator {
     return text;
   }
 
-  /// Similar values that are longer than a gram.
+  /// Makes similar values; many are longer than the longest gram (8 bytes).
   std::string id() {
     return pick({"order-", "o", ""}) + std::string(below(12), '0') + std::to_string(below(30)) +
            pick({"", "", "-eu", "-us"});
@@ -115,7 +116,7 @@ class Generator {
   std::mt19937 random_;
 };
 
-// Runs of 500 events; listeners are added and removed between events.
+// Each run matches 500 events; listeners are added and removed between the events.
 TEST(ListenerIndex, MatchesAsTheNaiveMatcherDoes) {
   constexpr size_t kEvents = 500;
   const size_t runs = cases(20'000) / kEvents;

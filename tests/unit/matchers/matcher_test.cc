@@ -1,4 +1,5 @@
-// The meaning of a filter. Both matchers must give the same result for each row.
+// Matcher: the meaning of an event filter. Both matchers must give the same result for each row of
+// the tables.
 #include "matchers/matcher.h"
 
 #include <gmock/gmock.h>

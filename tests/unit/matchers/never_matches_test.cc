@@ -17,7 +17,7 @@ TEST(NeverMatches, FindsPatternsThatNoTextMatches) {
   for (const char* pattern : {"a^", "$a", "[]", "a[]b", "(?!)", "(a)^", "a+^b", "$(a|b)", "(?:$)a",
                               "a(^)", "a^|$b", "x(?:[]|^a)", "^a$b", "a{2}^", "(a*b)^", "$.*a"}) {
     EXPECT_TRUE(never(pattern)) << pattern;
-    // The engines match none of these texts either.
+    // The compiled pattern matches none of these texts, either.
     const auto compiled = Pattern::compile(pattern);
     ASSERT_TRUE(compiled) << pattern;
     for (const char* text : {"", "a", "b", "ab", "aa", "aab", "x", "xa", "a\nb"}) {

@@ -1,4 +1,4 @@
-// A set gives the same results as each of its patterns alone.
+// PatternSet: a set of patterns gives the same results as each of its patterns alone.
 #include "matchers/pattern_set.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class PatternSetTest : public ::testing::Test {
   std::map<uint32_t, std::shared_ptr<const Pattern>> patterns_;
 };
 
-TEST_F(PatternSetTest, MatchesAsEachPatternAloneWhilePatternsChange) {
+TEST_F(PatternSetTest, MatchesLikeEachPatternAloneWhilePatternsAreAddedAndRemoved) {
   std::mt19937 random(1);
   const std::vector<std::string> texts = {
       "^[ab]+$", "\\d",   "[^a]b?c", "^-?1$",    "a|b",  "0{3,}",     "\\b1", "\\B1\\B",

@@ -1,5 +1,5 @@
-// Catalog: names, numbers, settings and definitions. It equals the store after a lost batch and
-// after a failed read.
+// Catalog: names, numbers, settings and definitions. The catalog equals the store after a lost
+// batch and after a failed read.
 #include "orchestrator/memory/catalog.h"
 
 #include <fmt/format.h>
@@ -101,7 +101,7 @@ TEST_F(CatalogTest, AddsARevisionForEachNewDefinition) {
   ASSERT_TRUE(put(text_of("orders")));
   commit_catalog();
   EXPECT_EQ(catalog.find_workflow(orders)->latest, 3U)
-      << "the text of an older revision makes a new one";
+      << "applying the text of an older revision adds a new revision";
   EXPECT_EQ(catalog.find_workflow(ns, "orders")->number, orders);
   EXPECT_EQ(catalog.find_workflow(ns, "none"), nullptr);
   EXPECT_EQ(catalog.find_workflow(create_namespace("shop"), "orders"), nullptr);
@@ -198,7 +198,7 @@ TEST_F(CatalogTest, ForgetsANamespaceWithItsWorkflows) {
   EXPECT_NE(create_namespace("shop"), shop) << "a number is never used twice";
 }
 
-TEST_F(CatalogTest, PausesAndRemovesWorkflowsAndRenewsTheirGroups) {
+TEST_F(CatalogTest, PausesAndRemovesWorkflowsAndClosesTheirGroups) {
   const WorkflowNumber orders = apply(text_of("orders"));
   apply(text_of("bills"));
   apply(text_of("orders", "other"));

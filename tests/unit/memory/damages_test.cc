@@ -13,7 +13,7 @@ namespace {
 Error damage(const std::string& what) { return {std::string(kDamagedRow), what}; }
 const Error kUnreadable{"store.io", "the disk does not answer"};
 
-TEST(Damages, CountEachMessageOnce) {
+TEST(Damages, CountEqualErrorMessagesOnce) {
   Damages damages;
   EXPECT_EQ(damages.count(), 0U);
   EXPECT_EQ(damages.list(), Json::array());
@@ -25,7 +25,7 @@ TEST(Damages, CountEachMessageOnce) {
   EXPECT_TRUE(damages.ready()) << "the server stays ready";
 }
 
-TEST(Damages, ListTheFirstAndCountAll) {
+TEST(Damages, ListTheFirstDamagedRowsAndCountAll) {
   Damages damages;
   const OnDamage note = damages.noting();
   for (size_t i = 0; i < Damages::kListed + 20; ++i) note(damage(std::to_string(i)));
@@ -58,7 +58,7 @@ TEST(Damages, ReturnNothingForADamagedRow) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, KeepTheServerUnreadyWhileOneIsHeld) {
+TEST(Damages, KeepTheServerUnreadyWhileADamagedRowIsHeld) {
   Damages damages;
   damages.hold(damage("row 1"));
   damages.hold(damage("row 2"));
@@ -66,7 +66,7 @@ TEST(Damages, KeepTheServerUnreadyWhileOneIsHeld) {
   EXPECT_EQ(damages.count(), 3U);
   const Status ready = damages.ready();
   ASSERT_FALSE(ready);
-  EXPECT_EQ(ready.error().message, "row 1") << "the first held row";
+  EXPECT_EQ(ready.error().message, "row 1") << "the error names the first held row";
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_F(DedupeTest, ForgetsEventsOlderThanTheWindow) {
   commit();
   EXPECT_EQ(stored(window), "2");
   batch(dedupe, 5000, {});
-  EXPECT_EQ(known(dedupe), "") << "an event is forgotten even if none is added";
+  EXPECT_EQ(known(dedupe), "") << "old events are forgotten even if no event is added";
   EXPECT_EQ(stored(window), "");
 }
 
@@ -110,7 +110,8 @@ TEST_F(DedupeTest, EqualsTheStoreAfterALostBatch) {
 }
 
 TEST_F(DedupeTest, KeepsBothBatchesThatEndAtTheSameSequence) {
-  // A stream that lost its tail is read again from the cursor's millisecond.
+  // A stream that lost its tail is read again from the millisecond of the cursor, so two batches
+  // may end at the same sequence.
   Dedupe dedupe({}, batches);
   batch(dedupe, 1000, {1});
   --sequence;

@@ -116,7 +116,7 @@ TEST_F(KeptEventsTest, WantsEventsThatAnInstanceMayComeToWaitFor) {
   EXPECT_FALSE(kept_events->wants(kSpace, "go"));
 }
 
-TEST_F(KeptEventsTest, FindsTheFirstEventAfterThePositionOfTheInstance) {
+TEST_F(KeptEventsTest, FindsTheFirstEventAfterThePositionFromWhichTheInstanceListens) {
   keep("go", 1);
   keep("stop", 2);
   keep("go", 3);
@@ -172,7 +172,7 @@ TEST_F(KeptEventsTest, ErasesEventsThatNoInstanceCanWaitForAnyMore) {
   EXPECT_EQ(kept_events->last(), 4U) << "a number is never used twice";
 }
 
-TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterOnesOfItsNamespace) {
+TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
   keep("go", 1);
   const auto held = kept_events->hold(*tx, 1);
   ASSERT_TRUE(held);
@@ -218,7 +218,7 @@ TEST_F(KeptEventsTest, IsUnchangedByALostBatch) {
   EXPECT_TRUE(kept_events->seen(known_as(1)));
   EXPECT_TRUE(kept_events->seen(known_as(2)));
   EXPECT_FALSE(kept_events->seen(known_as(3)));
-  // The caller applies the last commit of each changed instance again.
+  // The caller of undo() must then apply the last commit of each changed instance again.
   kept_events->update(entering(1, 0), types({"go"}));
   kept_events->forget(numbered_id(2));
   batches.begin();
@@ -233,7 +233,7 @@ TEST_F(KeptEventsTest, IsUnchangedByALostBatch) {
   EXPECT_THAT(rows(), IsEmpty());
 }
 
-TEST_F(KeptEventsTest, ForgetsAnEventKeptAndTrimmedInALostBatch) {
+TEST_F(KeptEventsTest, ForgetsAnEventThatALostBatchKeptAndErased) {
   keep("go", 1);
   kept_events->trim(*tx);
   EXPECT_THAT(lose_batch(), IsEmpty());
@@ -255,7 +255,7 @@ TEST_F(KeptEventsTest, FindsTheKeptEventsAfterARestart) {
   EXPECT_THAT(rows(), UnorderedElementsAre(1, 2));
 }
 
-TEST_F(KeptEventsTest, SkipsAndNotesADamagedEvent) {
+TEST_F(KeptEventsTest, SkipsAndRecordsADamagedEvent) {
   keep("go", 1);
   keep("go", 2);
   commit_kept_events();

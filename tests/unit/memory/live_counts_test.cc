@@ -68,7 +68,7 @@ TEST(LiveCounts, KeepsCommittedChangesWhenTheNextBatchIsLost) {
   EXPECT_FALSE(live.any(kBills));
 }
 
-TEST(LiveCounts, ForgetsAllWhenItIsCleared) {
+TEST(LiveCounts, ForgetsAllCountsWhenItIsCleared) {
   BatchCount batches;
   LiveCounts live(batches);
   live.began(kOrders);

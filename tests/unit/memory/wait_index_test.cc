@@ -81,7 +81,7 @@ std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
 TEST(WaitIndex, FindsStartsByNumberThenInstancesById) {
   BatchCount batches;
   WaitIndex waiting(batches);
-  // They are not added in the order of the result.
+  // The starts and instances are not added in the order of the result.
   EXPECT_TRUE(waiting.update("default", waiter(9, {{0, type("t")}})));
   EXPECT_TRUE(
       waiting.update("default", waiter(2, {{0, type("u")}, {1, type("t")}, {4, type("t")}})));
@@ -156,7 +156,7 @@ TEST(WaitIndex, FollowsAnInstanceFromStateToState) {
   EXPECT_THAT(due(waiting, 1000), IsEmpty());
 }
 
-TEST(WaitIndex, DoesNotConfuseInstancesThatUseTheSamePlace) {
+TEST(WaitIndex, DoesNotConfuseInstancesThatUseTheSamePlaceInMemory) {
   BatchCount batches;
   WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
@@ -202,7 +202,7 @@ TEST(WaitIndex, ForgetsDisarmedTimers) {
   waiting.disarm_schedule(WorkflowNumber(1));
   EXPECT_THAT(due(waiting, 11), IsEmpty());
 
-  // Disarming a timer that has fired does not disarm the one that uses its place now.
+  // Disarming a timer that has fired does not disarm the timer that uses its place now.
   waiting.arm_grouped(3, from_millis(20));
   waiting.disarm_grouped(2);
   waiting.disarm_delayed(1);

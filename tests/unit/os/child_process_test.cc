@@ -37,7 +37,7 @@ Ended run(const std::string& script, const std::string& input = "") {
   return ended;
 }
 
-TEST(ChildProcess, PassesOnItsOutputAndItsExitCode) {
+TEST(ChildProcess, ReturnsTheOutputAndTheExitCodeOfTheProgram) {
   const Ended ended = run("echo one; echo two >&2; exit 3");
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.output, "one\n");
@@ -45,11 +45,11 @@ TEST(ChildProcess, PassesOnItsOutputAndItsExitCode) {
   EXPECT_EQ(run("kill -9 $$").code, 137);
 }
 
-TEST(ChildProcess, PassesOnOutputOfAnySize) {
+TEST(ChildProcess, ReturnsOutputOfAnySize) {
   EXPECT_EQ(run("head -c 10000000 /dev/zero").output.size(), 10'000'000u);
 }
 
-TEST(ChildProcess, ReadsAFileOrNoInput) {
+TEST(ChildProcess, HasAFileOrNothingAsItsInput) {
   const Folder folder;
   const std::string path = folder.path() / "input";
   std::ofstream(path) << "hello";
@@ -74,7 +74,7 @@ TEST(ChildProcess, FailsToStartWithTooFewDescriptors) {
   EXPECT_TRUE(started);
 }
 
-TEST(ChildProcess, ReportsAMissingInputAsAnErrorAndAMissingProgramAsACode) {
+TEST(ChildProcess, ReportsAMissingInputAsAnErrorAndAMissingProgramAsAnExitCode) {
   auto no_input = ChildProcess::start({.command = {"/bin/true"}, .input = "/nowhere/at/all"});
   ASSERT_FALSE(no_input);
   EXPECT_EQ(no_input.error().code, "process.start");
@@ -99,7 +99,7 @@ TEST(ChildProcess, InheritsNoDescriptorsAndNoSignalSettings) {
   EXPECT_EQ(ended.code, 128 + SIGTERM);
 }
 
-TEST(ChildProcess, EndsWithTheThreadThatStartedItAndWithItsOwner) {
+TEST(ChildProcess, EndsWhenTheThreadThatStartedItEndsAndWhenItsObjectIsDestroyed) {
   std::unique_ptr<ChildProcess> process;
   std::thread([&] {
     bool is_up = false;

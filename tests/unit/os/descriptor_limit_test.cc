@@ -1,4 +1,5 @@
-// An unprivileged process cannot raise its hard limit again, so each case runs in its own process.
+// raise_descriptor_limit: an unprivileged process that has lowered its hard limit cannot raise it
+// again, so each case has its own process.
 #include "os/descriptor_limit.h"
 
 #include <cstdlib>

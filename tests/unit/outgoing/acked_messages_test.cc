@@ -19,7 +19,8 @@ constexpr int64_t kStream = 7;
 
 class AckedMessagesTest : public FaultyStoreTest {
  protected:
-  /// A batch that adds these acknowledged messages; the stream sequence of each is its number.
+  /// Commits a batch that adds these acked messages. The number of each message is also its
+  /// sequence in the stream.
   void acknowledge(std::initializer_list<uint64_t> numbers, uint64_t openings = 0,
                    uint64_t bytes = 1) {
     for (const uint64_t number : numbers) {
@@ -109,7 +110,7 @@ TEST_F(AckedMessagesTest, AreErasedOldestFirstBeyondTheByteLimit) {
       << "earlier messages count for the limit after a restart";
 }
 
-TEST_F(AckedMessagesTest, AreDroppedWhateverTheirAge) {
+TEST_F(AckedMessagesTest, AreDroppedOnRequestWhateverTheirAge) {
   acknowledge({1, 2});
   acknowledge({3});
   acked->drop(*tx);
@@ -119,7 +120,7 @@ TEST_F(AckedMessagesTest, AreDroppedWhateverTheirAge) {
   EXPECT_THAT(stored(), IsEmpty());
 }
 
-TEST_F(AckedMessagesTest, AreTakenOutAfterASequenceOfTheirStream) {
+TEST_F(AckedMessagesTest, AreTakenOutIfTheirSequenceIsAfterTheGivenOne) {
   acknowledge({1, 2, 3});
   acknowledge({4});
   EXPECT_THAT(take_behind(2, 1, kStream + 1), IsEmpty()) << "the messages are of another stream";
@@ -140,7 +141,7 @@ TEST_F(AckedMessagesTest, DoNotCountForTheLimitOnceTakenOut) {
   EXPECT_THAT(numbers(), ElementsAre(1));
 }
 
-TEST_F(AckedMessagesTest, StayIfTheyWereAcknowledgedAfterTheStreamWasAsked) {
+TEST_F(AckedMessagesTest, StayIfTheyWereAcknowledgedAfterTheStateOfTheStreamWasRequested) {
   acknowledge({1}, 1);
   acknowledge({2}, 2);
   acknowledge({3}, 3);
@@ -148,7 +149,7 @@ TEST_F(AckedMessagesTest, StayIfTheyWereAcknowledgedAfterTheStreamWasAsked) {
   EXPECT_THAT(take_behind(0, 4), UnorderedElementsAre(2, 3));
 }
 
-TEST_F(AckedMessagesTest, KeepTheOpeningsOfTheirProcessWhenLoadedAgain) {
+TEST_F(AckedMessagesTest, KeepTheirNumberOfStreamOpeningsWhenTheSameProcessLoadsThemAgain) {
   acknowledge({1}, 1);
   acknowledge({2}, 2);
   EXPECT_TRUE(acked->load(*tx));

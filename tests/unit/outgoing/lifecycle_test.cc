@@ -150,14 +150,14 @@ TEST_F(LifecycleTest, WithholdsTheErrorMessageOfASealedInstance) {
   EXPECT_EQ(data(events[1])["error"], (Json{{"code", "no.money"}}));
 }
 
-TEST_F(LifecycleTest, ReportsAFailedCallAndItsFailedStepOnce) {
+TEST_F(LifecycleTest, ReportsAFailedCallAndTheFailureOfItsStateOnce) {
   const Json failed{{"code", "no.money"}, {"msg", ""}};
   EXPECT_THAT(types({record(HistoryKind::kReturned, failed), record(HistoryKind::kRaised, failed)}),
               ElementsAre("millrace.step.failed"));
   EXPECT_THAT(types({record(HistoryKind::kRaised, failed), record(HistoryKind::kEntered),
                      record(HistoryKind::kRaised, failed)}),
               ElementsAre("millrace.step.failed", "millrace.step.failed"))
-      << "the second error is of another step";
+      << "the second error is of another state";
 }
 
 TEST_F(LifecycleTest, ReportsAStateTimeoutAsATimeoutAndAsAFailure) {
@@ -191,7 +191,7 @@ TEST_F(LifecycleTest, PassesOnCorrelationAndTrace) {
             "00-aa-bb-01");
 }
 
-TEST_F(LifecycleTest, PublishesUnderNamespaceWorkflowAndTheEndOfTheType) {
+TEST_F(LifecycleTest, PublishesUnderASubjectOfNamespaceWorkflowAndEndOfTheType) {
   const std::pair<const char*, const char*> rows[] = {
       {"millrace.instance.completed", "completed"},
       {"millrace.step.failed", "step-failed"},

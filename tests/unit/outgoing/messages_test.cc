@@ -45,7 +45,7 @@ TEST(Messages, EncodeAnEventThatTheStreamDecodes) {
   EXPECT_EQ(decode_nats(message), event);
 }
 
-TEST(Messages, GiveAnEventOneIdForEverySender) {
+TEST(Messages, DeriveTheMessageIdFromNamespaceSourceAndIdOfTheEventOnly) {
   const Event event{.id = "1", .source = "/s", .type = "t"};
   const std::string id = header(event_message("default", event), "Nats-Msg-Id");
   Event other = event;
@@ -88,7 +88,7 @@ TEST(Messages, IdentifyADeadLetterByStreamSequenceReasonAndBytes) {
   other.reason.message = "of use to another one neither";
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
   other = letter();
-  other.message.data += "x";  // a broker that lost its tail uses sequences again
+  other.message.data += "x";  // a broker that lost the tail of a stream uses its sequences again
   EXPECT_NE(header(dead_letter_message(other, 1'000), "Nats-Msg-Id"), id);
 }
 
@@ -113,7 +113,7 @@ TEST(Messages, LeaveReservedHeadersOutOfADeadLetter) {
   }
 }
 
-TEST(Messages, MakeADeadLetterSendableWhateverItsParts) {
+TEST(Messages, MakeADeadLetterThatMayBeSentWhateverItsPartsAre) {
   const std::string every_byte = [] {
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
@@ -125,16 +125,16 @@ TEST(Messages, MakeADeadLetterSendableWhateverItsParts) {
   } rows[] = {
       {"everything empty", {}},
       {"no namespace", {.ns = "", .reason = {"a.b", ""}}},
-      {"a namespace of odd bytes", {.ns = every_byte, .reason = {"a", "b"}}},
+      {"a namespace that has every byte", {.ns = every_byte, .reason = {"a", "b"}}},
       {"a very long namespace", {.ns = std::string(4'000, '\xff'), .reason = {"a", "b"}}},
-      {"a subject of odd bytes", {.reason = {"a", "b"}, .message = {.subject = every_byte}}},
-      {"a reason of odd bytes", {.reason = {"a", every_byte}}},
+      {"a subject that has every byte", {.reason = {"a", "b"}, .message = {.subject = every_byte}}},
+      {"a reason that has every byte", {.reason = {"a", every_byte}}},
       {"a header without a name", {.reason = {"a", "b"}, .message = {.headers = {{"", "x"}}}}},
-      {"a header of odd bytes",
+      {"a header that has every byte",
        {.reason = {"a", "b"},
         .message =
             {.headers = {{every_byte, "x"}, {"x", every_byte}, {"a:b", "c"}, {"d e", "f"}}}}},
-      {"data of odd bytes", {.reason = {"a", "b"}, .message = {.data = every_byte}}},
+      {"data that has every byte", {.reason = {"a", "b"}, .message = {.data = every_byte}}},
       {"a very long reason", {.reason = {"a", std::string(100'000, '"')}}},
       {"a very long subject",
        {.reason = {"a", "b"}, .message = {.subject = std::string(4'000, '*')}}},

@@ -106,13 +106,13 @@ TEST_F(OutboxAckedTest, DropsAckedMessagesWhenSpaceIsNeeded) {
   EXPECT_EQ(rows(), 0U);
 }
 
-TEST_F(OutboxAckedTest, SendsAgainInOrderWhatTheBrokerLost) {
+TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainInOrder) {
   send({"a1", "b2", "a3", "b4", "a5"});
   write({"a6"});
   EXPECT_THAT(pump(), ElementsAre("a6"));
   lose("a6");
   open(2);
-  EXPECT_EQ(outbox->bytes(), 18U) << "lost messages count once they are sent again";
+  EXPECT_EQ(outbox->bytes(), 18U) << "a lost message counts only once it is sent again";
   EXPECT_THAT(pump(), ElementsAre("a3", "b4"));
   EXPECT_EQ(outbox->bytes(), 4 * 18U);
   take("a3");
@@ -129,7 +129,7 @@ TEST_F(OutboxAckedTest, SendsAgainInOrderWhatTheBrokerLost) {
   EXPECT_THAT(pump(), ElementsAre("a5"));
 }
 
-TEST_F(OutboxAckedTest, SendsLostMessagesBeforeAFailedOne) {
+TEST_F(OutboxAckedTest, SendsLostMessagesBeforeAFailedMessage) {
   send({"a1", "a2"});
   write({"a3", "a4"});
   EXPECT_THAT(pump(), ElementsAre("a3"));
@@ -166,18 +166,18 @@ TEST_F(OutboxAckedTest, KeepsAckedMessagesWhenTheBatchThatFoundTheLossIsLost) {
   EXPECT_THAT(pump(), ElementsAre("a1"));
 }
 
-TEST_F(OutboxAckedTest, KeepsMessagesAcknowledgedAfterTheStreamWasAsked) {
+TEST_F(OutboxAckedTest, KeepsMessagesAcknowledgedAfterTheStateOfTheStreamWasRequested) {
   send({"a1", "a2"});
-  ++openings;  // the stream is asked while it has the first two; its answer comes later
+  ++openings;  // the stream has a1 and a2 when its state is requested; the answer comes later
   send({"b3", "c4"});
   outbox->stream_opened(*tx, kStream, 2, openings);
   commit();
   EXPECT_THAT(pump(), IsEmpty());
-  open(2);  // it is asked again, and has lost b3 and c4
+  open(2);  // the state is requested again; the stream has lost b3 and c4
   EXPECT_THAT(pump(), ElementsAre("b3", "c4"));
 }
 
-TEST_F(OutboxAckedTest, SendsAgainOnlyWhatWasAcknowledgedBeforeTheStreamWasAsked) {
+TEST_F(OutboxAckedTest, SendsAgainOnlyMessagesAcknowledgedBeforeTheStateOfTheStreamWasRequested) {
   write({"a1", "b2", "c3"});
   pump();
   settle("millrace.events.a1", PublishAck{.sequence = 1});
@@ -229,7 +229,7 @@ TEST_F(OutboxAckedTest, SendsMoreThanAWindowOfLostMessagesInParts) {
   EXPECT_EQ(take_all(), 0U);
 }
 
-TEST_F(OutboxAckedTest, PutsTheHeadOfATooLargeMessageIntoADeadLetter) {
+TEST_F(OutboxAckedTest, PutsTheStartOfATooLargeMessageIntoADeadLetter) {
   const Result<PublishAck> too_large = fail(std::string(kTooLarge), "1600 bytes are too many");
   write({"a1", "a2"}, 1'600);
   EXPECT_THAT(pump(), ElementsAre("a1"));

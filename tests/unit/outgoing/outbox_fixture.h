@@ -54,7 +54,7 @@ class OutboxTest : public FaultyStoreTest {
     }
   }
 
-  /// Pumps at that time; returns what is sent.
+  /// Sends the messages that are due at that time; returns their names.
   std::vector<std::string> pump(int64_t at = 0) {
     const Status pumped = outbox->pump(*tx, Duration(at));
     EXPECT_TRUE(pumped) << pumped.error().message;
@@ -129,8 +129,8 @@ class OutboxTest : public FaultyStoreTest {
   TimePoint now = from_millis(1'700'000'000'000);
   std::vector<std::pair<uint64_t, Result<PublishAck>>> acks;
   uint64_t last = 0;
-  std::vector<NumberedMessage> batch;  ///< written, but not committed
-  bool sends = true;                   ///< the stream is open
+  std::vector<NumberedMessage> batch;  ///< messages that are written, but not committed
+  bool sends = true;                   ///< whether the outbox may send, because the stream is open
   uint64_t openings = 0;               ///< the number of openings so far
   std::unique_ptr<Outbox> outbox = make();
 };

@@ -54,7 +54,7 @@ TEST_F(OutboxTest, RetriesAFailedMessageBeforeOthersOfItsInstance) {
     EXPECT_EQ(rows(), 3U);
     EXPECT_FALSE(outbox->idle());
     write({"a4", "b5", "c6"});
-    EXPECT_THAT(pump(1249), ElementsAre("c6")) << "other instances do not wait for it";
+    EXPECT_THAT(pump(1249), ElementsAre("c6")) << "messages of other instances do not wait for a1";
     EXPECT_THAT(pump(1250), ElementsAre("a1"));
     EXPECT_EQ(outbox->retry_at(), std::nullopt);
 
@@ -69,13 +69,14 @@ TEST_F(OutboxTest, RetriesAFailedMessageBeforeOthersOfItsInstance) {
   }
 }
 
-TEST_F(OutboxTest, RetriesMessagesTogetherThatFailedTogether) {
+TEST_F(OutboxTest, RetriesMessagesTogetherThatFailedSoonAfterEachOther) {
   write({"a1", "b2", "c3"});
   pump();
   answer("b2", kLost, 100);
   answer("a1", kLost, 200);
   EXPECT_EQ(outbox->retry_at(), Duration(350));
-  EXPECT_THAT(pump(350), ElementsAre("a1", "b2")) << "in order, while c3 is in flight";
+  EXPECT_THAT(pump(350), ElementsAre("a1", "b2"))
+      << "a1 and b2 are sent again in order, while c3 is in flight";
 }
 
 TEST_F(OutboxTest, ReadsMessagesFromTheStoreThatCouldNotBeSentAtOnce) {
@@ -90,7 +91,7 @@ TEST_F(OutboxTest, ReadsMessagesFromTheStoreThatCouldNotBeSentAtOnce) {
   EXPECT_THAT(pump(), ElementsAre("b4"));
 }
 
-TEST_F(OutboxTest, SendsAtMostOneWindowAtATime) {
+TEST_F(OutboxTest, SendsAtMostOneWindowOfMessagesAtATime) {
   for (size_t i = 1; i <= Outbox::kWindow + 10; ++i) {
     add({.message = {.subject = fmt::format("-{}", i)}});
   }
@@ -126,7 +127,7 @@ TEST_F(OutboxTest, SendsAllStoredMessagesAfterARestart) {
   EXPECT_THAT(pump(), ElementsAre("a2", "-3"));
 }
 
-TEST_F(OutboxTest, LosesNothingWithALostBatch) {
+TEST_F(OutboxTest, LosesNoMessageWithALostBatch) {
   write({"a1", "a2", "b3", "b4", "-5"});
   EXPECT_THAT(pump(), ElementsAre("a1", "b3", "-5"));
   settle("a1", kTaken);

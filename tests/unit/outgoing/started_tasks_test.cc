@@ -1,4 +1,5 @@
-// StartedTasks: one thread changes it while other threads read it.
+// StartedTasks: the ids of the started tasks. One thread changes them while other threads read
+// them.
 #include "orchestrator/outgoing/started_tasks.h"
 
 #include <thread>

@@ -321,7 +321,7 @@ TEST_F(TaskDispatchTest, LoadsCompletelyOnceAllReadsSucceed) {
   started = std::make_unique<StartedTasks>();
   tasks = make();
   const uint64_t failed = fail_each_read([&] { return tasks->load(*tx); }, [] {});
-  EXPECT_GE(failed, 2U) << "the reads of the tasks and of the first task's instance";
+  EXPECT_GE(failed, 2U) << "the tasks and the instance of the first task are read";
   EXPECT_EQ(tasks->size(), 2U);
   EXPECT_EQ(tasks->next_heartbeat_deadline(), clock.elapsed() + kHeartbeat)
       << "the heartbeat timeout of a started task restarts";
@@ -373,7 +373,7 @@ TEST_F(TaskDispatchTest, HandsOutATaskWithTheCurrentDeadlineOfItsCall) {
   EXPECT_EQ(runner.ran[0].deadline, now + seconds(60));
 }
 
-TEST_F(TaskDispatchTest, SkipsAndNotesATaskWithADamagedRow) {
+TEST_F(TaskDispatchTest, SkipsAndRecordsATaskWithADamagedRow) {
   begin({task(1), task(2)});
   restart();
   std::string key;
@@ -419,7 +419,7 @@ TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnce) {
   EXPECT_EQ(tasks->next_heartbeat_deadline(), std::nullopt);
 }
 
-TEST_F(TaskDispatchTest, ReportsNoHeartbeatMissedThatTheRunnerReceived) {
+TEST_F(TaskDispatchTest, ReportsNoMissedHeartbeatIfTheRunnerReceivedAHeartbeat) {
   begin({with_heartbeat(1)});
   tasks->heard(numbered_id(1));
   clock.advance(kHeartbeat);
@@ -451,7 +451,7 @@ TEST_F(TaskDispatchTest, ChecksTheStartOfATaskOnceForEachDeadline) {
   EXPECT_FALSE(tasks->awaits_start_check(numbered_id(9), now));
 }
 
-TEST_F(TaskDispatchTest, AwaitsNoStartCheckWithoutARunnerToAsk) {
+TEST_F(TaskDispatchTest, AwaitsNoStartCheckIfTheRunnerLacksTheTaskOrCannotCheck) {
   begin({task(1), task(2)});
   EXPECT_FALSE(tasks->awaits_start_check(numbered_id(1), now)) << "the task was not handed out";
   EXPECT_THAT(runner.looked_for, IsEmpty());

@@ -46,7 +46,7 @@ class WebhookOutboxTest : public CatalogStoreTest {
     tx->drop();
     webhook_outbox->undo();
   }
-  /// Pumps at that time; returns the ids of the sent events.
+  /// Sends the deliveries that are due at that time; returns the ids of their events.
   std::vector<std::string> pump(TimePoint at) {
     const Status done = webhook_outbox->pump(*tx, at);
     EXPECT_TRUE(done) << done.error().message;
@@ -162,7 +162,7 @@ TEST_F(WebhookOutboxTest, RetriesAFailedDeliveryUntilItsAttemptsAreExhausted) {
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
 }
 
-TEST_F(WebhookOutboxTest, WaitsAsLongAsTheReceiverAsks) {
+TEST_F(WebhookOutboxTest, WaitsAsLongAsTheTargetRequests) {
   add(1);
   commit_webhooks();
   pump();
@@ -212,7 +212,7 @@ TEST_F(WebhookOutboxTest, WaitsWhileTheSettingsCannotBeRead) {
   EXPECT_GT(again, now);
   EXPECT_THAT(pump(again), IsEmpty());
   EXPECT_GT(*webhook_outbox->next_due(), again)
-      << "it waits as long as the settings cannot be read";
+      << "the delivery waits as long as the settings cannot be read";
   EXPECT_THAT(results, IsEmpty());
 }
 
@@ -252,7 +252,7 @@ TEST_F(WebhookOutboxTest, IsUnchangedByALostBatch) {
   EXPECT_THAT(pump(later.at), testing::UnorderedElementsAre("2", "3"));
 }
 
-TEST_F(WebhookOutboxTest, SendsAtMostOneWindowAtATime) {
+TEST_F(WebhookOutboxTest, SendsAtMostOneWindowOfDeliveriesAtATime) {
   for (uint64_t i = 1; i <= 100; ++i) add(i);
   commit_webhooks();
   const size_t window = pump().size();
@@ -277,10 +277,10 @@ TEST_F(WebhookOutboxTest, SendsTheDeliveriesOfAnEarlierProcessAgain) {
   restart();
   EXPECT_THAT(pump(), ElementsAre("1", "2"));
   ASSERT_TRUE(webhook_outbox->load(*tx));
-  EXPECT_THAT(pump(), IsEmpty()) << "this process has them in flight";
+  EXPECT_THAT(pump(), IsEmpty()) << "the deliveries of this process are in flight";
 }
 
-TEST_F(WebhookOutboxTest, SkipsAndNotesADamagedDelivery) {
+TEST_F(WebhookOutboxTest, SkipsAndRecordsADamagedDelivery) {
   add(1);
   add(2);
   commit_webhooks();
@@ -308,7 +308,7 @@ TEST_F(WebhookOutboxTest, SendsADeliveryOnceAfterFailedReads) {
                                            note();
                                            EXPECT_EQ(webhook_outbox->next_due(), now);
                                          });
-  EXPECT_GE(failed, 2U) << "the reads of a row and of the secret";
+  EXPECT_GE(failed, 2U) << "a row and the secret are read";
   note();
   EXPECT_THAT(all, testing::UnorderedElementsAre("1", "2"));
   EXPECT_THAT(results, IsEmpty());

@@ -86,7 +86,7 @@ TEST(Cron, TicksAtTheMinutesThatItsFieldsName) {
   });
 }
 
-TEST(Cron, TicksOnEitherDayIfBothDayFieldsAreRestricted) {
+TEST(Cron, TicksIfOneDayFieldMatchesAndBothAreRestricted) {
   expect_all({
       // The 13th, and every Friday.
       {"0 0 13 * 5",
@@ -128,7 +128,7 @@ TEST(Cron, ReadsMacrosAndTimeZones) {
   });
 }
 
-TEST(Cron, CountsEveryFromTheGivenTime) {
+TEST(Cron, CountsTheIntervalOfEveryFromTheGivenTime) {
   const Cron every = cron("@every 1h30m");
   EXPECT_EQ(every.next(at("2026-01-01T00:00:07.123Z")), at("2026-01-01T01:30:07.123Z"));
   EXPECT_EQ(cron("@every PT90S").next(at("2026-01-01T00:00:00Z")), at("2026-01-01T00:01:30Z"));
@@ -291,7 +291,7 @@ TEST(Cron, TicksOnceForTheTimesThatTheClocksSkip) {
   });
 }
 
-TEST(Cron, TicksTheFirstTimeIfATimeComesTwice) {
+TEST(Cron, TicksAtTheFirstOccurrenceIfALocalTimeOccursTwice) {
   expect_all({
       {"CRON_TZ=America/New_York 30 1 * * *",
        "2026-10-31T12:00:00Z",
@@ -299,7 +299,7 @@ TEST(Cron, TicksTheFirstTimeIfATimeComesTwice) {
       {"CRON_TZ=America/New_York 15,45 1-2 * * *",
        "2026-11-01T00:00:00Z",
        {"2026-11-01 05:15", "2026-11-01 05:45", "2026-11-01 07:15", "2026-11-01 07:45"}},
-      // The given time is between the first and the second 01:30.
+      // The given time is between the first and the second occurrence of 01:30.
       {"CRON_TZ=America/New_York 30 1 * * *", "2026-11-01T06:10:00Z", {"2026-11-02 06:30"}},
       {"CRON_TZ=Australia/Lord_Howe 45 1 * * *",
        "2026-04-04T00:00:00Z",

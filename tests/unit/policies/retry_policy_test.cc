@@ -120,7 +120,7 @@ TEST(RetryPolicy, CoversEveryErrorCodeWithAStar) {
   EXPECT_TRUE(covering({"^a$", "*"}).covers("b"));
 }
 
-TEST(RetryPolicy, CoversAnErrorCodeThatMatchesAnyPattern) {
+TEST(RetryPolicy, CoversAnErrorCodeThatMatchesOneOfThePatterns) {
   const RetryPolicy two = covering({"^http\\.5", "^net\\."});
   EXPECT_TRUE(two.covers("http.503"));
   EXPECT_TRUE(two.covers("net.reset"));

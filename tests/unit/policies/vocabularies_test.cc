@@ -126,7 +126,7 @@ TEST(Vocabularies, IgnoreTheMaximumDelayOfSteepUnlessTheDelayGrows) {
   }
 }
 
-TEST(Vocabularies, LimitTheDelayOfTemporalTo100TimesTheFirst) {
+TEST(Vocabularies, LimitTheDelayOfTemporalTo100TimesTheFirstDelay) {
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = span(5s)}).max_delay, span(500s));
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = Span{.months = 1}}).max_delay,
             Span{.months = 100});

@@ -1,4 +1,5 @@
-// Which differences a comparison of expected and actual values reports, and at which position.
+// Comparison: which differences between expected and actual values are reported, and at which
+// position.
 #include "scenarios/comparison.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Running scenarios: virtual time, given events and commands, and reports of failed expectations.
+// Playing scenarios: virtual time, given events and commands, and reports of failed expectations.
 #include "scenarios/play.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Waits for a payment for an hour, then ships after a day.
+/// A workflow that waits up to an hour for a payment. After the payment it waits a day, then ships.
 constexpr const char* kOrder = R"(
 id: order
 states:
@@ -53,7 +53,7 @@ constexpr const char* kPaidAfterHalfAnHour =
     "start: {input: {customer: c-1}}\n"
     "given: [{at: 30m, event: {type: paid, source: /s, customer: c-1, data: {amount: 5}}}]\n";
 
-TEST(Play, PassesVirtualTimeAtOnce) {
+TEST(Play, LetsVirtualTimePassWithoutRealWaits) {
   const PlayOutcome outcome =
       outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) +
                              "expect:\n"
@@ -121,7 +121,7 @@ TEST(Play, ReportsFailedExpectationsInTheOrderOfTheFile) {
       "5:15 scenarios[0].expect.status: expected \"failed\", got \"complete\"\n");
 }
 
-TEST(Play, DeliversEventsLikeABroker) {
+TEST(Play, DeliversAGivenEventToTheInstanceThatWaitsForIt) {
   const auto states = [](const std::string& given) {
     return mismatches(outcome_of(kOrder,
                                  "start: {input: {customer: c-1}}\n"
@@ -145,7 +145,7 @@ TEST(Play, EndsIfAnInstanceWaitsForEver) {
             "2:32 scenarios[0].expect.output: the instance has no output; its status is waiting\n");
 }
 
-TEST(Play, EndsAtTheTimeOfUntil) {
+TEST(Play, EndsAtTheTimeThatUntilSets) {
   const std::string start = "start: {input: {customer: c-1}}\n";
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 59m\nexpect: {status: waiting}")), "");
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 1h\nexpect: {status: failed}")), "");
@@ -172,7 +172,7 @@ TEST(Play, ReportsThatThereIsNoInstance) {
             "2:22 scenarios[0].expect.status: there is no instance of order\n");
 }
 
-TEST(Play, RecordsTheSameStoryEachTime) {
+TEST(Play, RecordsTheSameHistoriesEachTimeItPlaysAScenario) {
   const auto story = [] {
     return outcome_of(kOrder, std::string(kPaidAfterHalfAnHour) + "expect: {status: failed}").story;
   };
@@ -194,9 +194,9 @@ states:
                                   {.jumps = 50})),
             "");
   EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.real_time = Duration(-1)})),
-              HasSubstr("abandoned after 0s of virtual time: it takes too long"));
+              HasSubstr("abandoned after 0s of virtual time: the test took too long"));
   EXPECT_THAT(mismatches(outcome_of(ticking, lines, {.interrupted = [] { return true; }})),
-              HasSubstr("it takes too long"));
+              HasSubstr("the test took too long"));
 }
 
 TEST(Play, EndsALoopWithoutWaitsLikeTheEngine) {

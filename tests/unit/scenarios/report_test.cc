@@ -1,4 +1,4 @@
-// The report as text and as JUnit XML.
+// The report of `millrace test`, as text and as JUnit XML.
 #include "scenarios/report.h"
 
 #include <gmock/gmock.h>
@@ -94,7 +94,7 @@ std::vector<SuiteReport> some_reports() {
   };
 }
 
-TEST(Report, HasALineForEachScenarioAndItsFailuresBelowIt) {
+TEST(Report, HasALineForEachScenarioFollowedByItsFailures) {
   const auto reports = some_reports();
   EXPECT_EQ(
       render_text(reports[0]),

@@ -74,7 +74,8 @@ scenarios:
   EXPECT_EQ(event.data, R"({"x":1})");
   EXPECT_EQ(std::get<Event>(first.given[1].what).id, "mine");
   EXPECT_EQ(std::get<Control>(first.given[2].what).verb, Control::Verb::kCancel);
-  EXPECT_EQ(first.given[2].at, *Span::parse("10m")) << "the time of the entry before it";
+  EXPECT_EQ(first.given[2].at, *Span::parse("10m"))
+      << "an entry without a time has the time of the entry before it";
   ASSERT_EQ(first.expect.size(), 1U);
   EXPECT_EQ(first.expect[0].workflow, "order");
   ASSERT_EQ(first.expect[0].all.size(), 2U);

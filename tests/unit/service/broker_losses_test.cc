@@ -41,7 +41,7 @@ TEST_F(BrokerLossesTest, AreListedWithTimeKindAndDetail) {
   }
 }
 
-TEST_F(BrokerLossesTest, AreListedUpToALimitNewestLast) {
+TEST_F(BrokerLossesTest, AreListedFromTheOldestToTheNewestUpToALimit) {
   for (uint64_t i = 1; i <= BrokerLosses::kShown + 4; ++i) {
     losses.add({.kind = BrokerLoss::Kind::kDropped, .first = i, .last = i});
   }

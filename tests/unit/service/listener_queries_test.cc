@@ -1,4 +1,5 @@
-// Queries for listeners: those of starts on the first page, then those of instances, newest first.
+// Queries for listeners: the first page begins with the listeners of starts; then follow the
+// listeners of instances, newest instance first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +52,7 @@ states:
   const WorkflowNumber waits;
 };
 
-TEST_F(ListenerQueriesTest, ListEachEventOfAStart) {
+TEST_F(ListenerQueriesTest, ListAListenerForEachEventOfAStart) {
   apply(kStarts);
   EXPECT_EQ(answer(list(100)), Json::parse(R"({"items": [
     {"kind": "start", "workflow": "starts", "type": "left", "context": {"key": {"pattern": "k1"}}},

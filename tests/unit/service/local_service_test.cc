@@ -136,7 +136,7 @@ TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
 
 // Events.
 
-TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllAreAcknowledged) {
+TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllEventsAreAcknowledged) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   const Event first{.id = "0", .source = "/s", .type = "paid"};
@@ -152,7 +152,7 @@ TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllAreAcknowledged) {
   EXPECT_EQ(published[0]->duplicates, 1U);
 }
 
-TEST_F(LocalServiceTest, AnswersWithTheFirstErrorOnceAllAreDone) {
+TEST_F(LocalServiceTest, AnswersWithTheFirstErrorOnceAllEventsAreDone) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   publisher.waiting[1](fail("broker.timeout", "first"));
@@ -296,7 +296,7 @@ TEST_F(LocalServiceTest, IsReadyIfEachPartIsReady) {
   }
 }
 
-TEST_F(LocalServiceTest, IsNotReadyWhileTheEngineIsNot) {
+TEST_F(LocalServiceTest, IsNotReadyWhileTheEngineIsNotReady) {
   world.run_until_idle();
   world.intake().set_refusal(Error{"store.full", "the disk is full"});
   EXPECT_EQ(code_of(service->ready()), "store.full");

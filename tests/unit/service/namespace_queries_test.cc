@@ -1,4 +1,4 @@
-// Queries for namespaces: their stored settings, and the errors and warnings of those.
+// Queries for namespaces: their stored settings, and the errors and warnings of these settings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

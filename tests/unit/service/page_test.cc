@@ -12,7 +12,7 @@ Json page_of(int count, size_t limit) {
   return std::move(page).json();
 }
 
-TEST(Page, IsTheLastOneIfAllItemsFit) {
+TEST(Page, IsTheLastPageIfAllItemsFit) {
   EXPECT_EQ(page_of(0, 3), (Json{{"items", Json::array()}, {"next", nullptr}}));
   EXPECT_EQ(page_of(2, 3), (Json{{"items", {0, 1}}, {"next", nullptr}}));
   EXPECT_EQ(page_of(3, 3), (Json{{"items", {0, 1, 2}}, {"next", nullptr}}));
@@ -23,7 +23,7 @@ TEST(Page, NamesItsLastItemAsTheCursorIfMoreFollow) {
   EXPECT_EQ(page_of(9, 1), (Json{{"items", Json::array({0})}, {"next", "0"}}));
 }
 
-TEST(Page, GrowsUntilAnItemHasACursor) {
+TEST(Page, ExceedsItsLimitUntilAnItemThatMayBeACursor) {
   Page page(2);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(page.has_room());

@@ -75,7 +75,7 @@ TEST_F(QueriesTest, FailOnADamagedRowOfTheNamespace) {
   EXPECT_EQ(outcome(check("default")), "found");
 }
 
-TEST_F(QueriesTest, ReadTheCommitOfTheirView) {
+TEST_F(QueriesTest, ReadTheStoreAsTheCommitOfTheirViewLeftIt) {
   DefinitionCache loaded(load_stored);
   Queries queries(loaded, started);
   const Snapshot before = *Snapshot::take(*environment);

@@ -11,7 +11,7 @@ TEST(Shapes, WithholdTheDataOfASealedInstance) {
   EXPECT_EQ(shown(data, true), "(sealed)");
 }
 
-TEST(Shapes, ShowOnlyTheFieldsOfTheEngineOfASealedDetail) {
+TEST(Shapes, ShowOfASealedDetailOnlyTheFieldsThatTheEngineSets) {
   const Json detail{{"code", "card.refused"}, {"message", "4711"}, {"attempt", 2}};
   EXPECT_EQ(shown_detail(detail, false), detail);
   EXPECT_EQ(shown_detail(detail, true),

@@ -44,7 +44,7 @@ TEST(ChildId, IsTheSameInEveryBuildAndOnEveryMachine) {
   }
 }
 
-TEST(ChildId, DiffersForEachPartOfTheCall) {
+TEST(ChildId, DiffersIfOnePartOfTheCallDiffers) {
   Caller other = call(1, 1, 1);
   other.instance.bytes[15] ^= 1;
   const std::set<std::string> ids = {id(kKey, call(1, 1, 1)), id(kKey, call(2, 1, 1)),

@@ -300,7 +300,7 @@ TEST_F(TransactionTest, ReusesFreedPages) {
   EXPECT_EQ(std::filesystem::file_size(file), early);
 }
 
-// Random batches with random ends, compared with a std::map.
+// Random batches, committed or dropped at random, are compared with a std::map.
 TEST_F(TransactionTest, BehavesLikeAMap) {
   constexpr uint64_t kSeed = 77;
   std::mt19937_64 random(kSeed);
@@ -382,7 +382,7 @@ TEST_F(TransactionTest, EstimatesTheNumberOfRows) {
   put_all({"a", "b", "c"});
   ASSERT_TRUE(transaction->commit());
   ASSERT_TRUE(environment->checkpoint());
-  ASSERT_TRUE(transaction->commit()) << "this moves to the new checkpoint";
+  ASSERT_TRUE(transaction->commit()) << "the transaction now reads the new checkpoint";
   EXPECT_EQ(transaction->about_rows(Table::kLive), 3U);
   EXPECT_EQ(transaction->about_rows(Table::kEnded), 0U);
 }

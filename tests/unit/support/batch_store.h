@@ -64,8 +64,8 @@ class BatchStoreTest : public CatalogStoreTest {
     batches.begin();
     return {};
   }
-  /// Reads the caches after a lost batch, while it is still open: it ends once all caches are
-  /// undone.
+  /// Reads the caches after a lost batch, while the batch is still open. The batch ends once all
+  /// caches are undone.
   Status read_caches() {
     waiting.clear();
     live.clear();

@@ -18,7 +18,7 @@
 namespace millrace {
 
 class FaultyStoreTest : public testing::Test {
-  // Declared before the store, because its destructor reads too.
+  // Declared before the store, because the destructor of the store counts its reads here.
   static constexpr uint64_t kMostReads = 1'000;
 
   bool read_fails(Table of) {
@@ -68,7 +68,7 @@ class FaultyStoreTest : public testing::Test {
     return count;
   }
 
-  /// Makes the read of that number fail, counted from 1.
+  /// Makes the nth read fail, counted from 1.
   void fail_read(uint64_t nth) {
     reads_ = 0;
     has_failed_ = false;

@@ -43,7 +43,7 @@ TEST(Wheel, FiresAtTheDeadlineAndNotBefore) {
       wheel.arm(from_millis(start + distance), 1);
       EXPECT_THAT(fired(wheel, start + distance - 1), IsEmpty()) << start << " + " << distance;
       EXPECT_THAT(fired(wheel, start + distance), ElementsAre(std::pair(start + distance, 1)));
-      EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "it fires once";
+      EXPECT_THAT(fired(wheel, start + distance), IsEmpty()) << "the timer fires once";
       EXPECT_EQ(wheel.size(), 0U);
     }
   }
@@ -245,7 +245,7 @@ void compare_with_naive(uint64_t seed) {
   EXPECT_EQ(wheel.size(), 0U);
 }
 
-TEST(Wheel, FiresAsSortedTimersDo) {
+TEST(Wheel, FiresLikeTheReferenceImplementation) {
   for (const uint64_t seed : {1, 2, 3, 4}) compare_with_naive(seed);
 }
 

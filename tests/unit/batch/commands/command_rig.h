@@ -39,9 +39,9 @@ class CommandRig {
   /// The stored instance.
   Instance instance(const InstanceId& id, NamespaceNumber ns = NamespaceNumber(1));
 
-  /// Makes the read of that number fail, counted from 1; nullopt: no read fails.
+  /// Makes the nth read fail, counted from 1; nullopt: no read fails.
   void fail_read(std::optional<uint64_t> nth) { failing_read_ = nth, reads_ = 0; }
-  /// Whether the failing read was reached.
+  /// Whether the read that must fail was reached.
   bool has_failed() const { return failing_read_ && reads_ >= *failing_read_; }
 
   TimePoint now = from_millis(1'600'000'000'000);

@@ -8,8 +8,8 @@
 namespace millrace {
 namespace {
 
-/// A command of each type except CreateNamespace, in the given namespace. What they name does not
-/// exist.
+/// One command of each type except CreateNamespace, in the given namespace. The workflows,
+/// instances and leftovers that the commands name do not exist.
 std::vector<Command> all_commands(const std::string& ns) {
   const InstanceId id;
   ApplyWorkflow apply = CommandRig::apply_workflow(kEnds, ns);

@@ -3,7 +3,7 @@
 
 namespace millrace {
 
-/// An instance waits for an event.
+/// An instance of this workflow waits for an event.
 inline constexpr const char* kWaits = R"(
 id: waits
 states:
@@ -11,10 +11,10 @@ states:
 - {id: pass, type: noop}
 )";
 
-/// An instance ends at once.
+/// An instance of this workflow ends at once.
 inline constexpr const char* kEnds = "{id: ends, states: [{id: end, type: noop}]}";
 
-/// An instance fails in its second state.
+/// An instance of this workflow fails in its second state.
 inline constexpr const char* kFails = R"(
 id: fails
 states:
@@ -22,18 +22,18 @@ states:
 - {id: stop, type: error, error: no.use, message: gone}
 )";
 
-/// An instance fails in its first state.
+/// An instance of this workflow fails in its first state.
 inline constexpr const char* kFailsAtOnce =
     "{id: fails-at-once, states: [{id: stop, type: error, error: no.use, message: gone}]}";
 
-/// A schedule starts the workflow.
+/// A schedule starts this workflow.
 inline constexpr const char* kScheduled = R"(
 id: report
 start: {type: scheduled, cron: "0 7 * * *"}
 states: [{id: end, type: noop}]
 )";
 
-/// An instance calls a service of the namespace.
+/// An instance of this workflow calls a service of the namespace.
 inline constexpr const char* kCalls = R"(
 id: calls
 functions: [{id: charge, type: knative-namespace, service: charge}]

@@ -18,7 +18,7 @@ class InstanceCommandsTest : public testing::Test {
   CommandRig rig;
 };
 
-TEST_F(InstanceCommandsTest, StartWithAKnownKeyReturnsTheInstanceOfThatKey) {
+TEST_F(InstanceCommandsTest, StartWithAKnownIdempotencyKeyReturnsTheInstanceOfThatKey) {
   StartInstance start{
       .ns = "default", .workflow = "waits", .input = {{"a", 1}}, .idempotency_key = "key"};
   const Json first = rig.must(start);
@@ -53,7 +53,7 @@ TEST_F(InstanceCommandsTest, PauseAndResumeReportWhetherTheyChangedTheInstance) 
             (Json{{"id", name}, {"resumed", true}}));
 }
 
-TEST_F(InstanceCommandsTest, RevivalAndDeletionAreRefusedForALiveInstance) {
+TEST_F(InstanceCommandsTest, RetryRestartRerunAndDeleteAreRefusedForALiveInstance) {
   const InstanceId id = rig.start("waits");
   for (const Command& command :
        {Command(RetryInstance{.ns = "default", .instance = id}),
@@ -74,7 +74,7 @@ TEST_F(InstanceCommandsTest, RetryIsRefusedUnlessTheInstanceFailed) {
       << "a retry continues the run";
 }
 
-TEST_F(InstanceCommandsTest, RestartCountsRuns) {
+TEST_F(InstanceCommandsTest, RestartIncrementsTheNumberOfTheRun) {
   const InstanceId id = rig.start("ends");
   EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 2);
   EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 3);
@@ -109,7 +109,7 @@ TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) 
   }
 }
 
-TEST(InstanceCommands, LoseTheBatchWithEachFailedRead) {
+TEST(InstanceCommands, LoseTheBatchWhenAReadFails) {
   using MakeCommand = Command (*)(const InstanceId& id);
   struct Case {
     const char* definition;

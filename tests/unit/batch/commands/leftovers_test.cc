@@ -23,7 +23,7 @@ void lose_workflow(CommandRig& rig, std::string_view id) {
   ASSERT_TRUE(rig.batch().catalog.load(rig.batch().tx));
 }
 
-TEST(Leftovers, AreRefusedUnderANumberThatWasNotAssigned) {
+TEST(Leftovers, AreNotErasedUnderANumberThatWasNotAssigned) {
   CommandRig rig;
   for (const char* number : {"0", "2", "one", "1x", ""}) {
     const Error error = rig.refusal(delete_namespace(number));
@@ -34,7 +34,7 @@ TEST(Leftovers, AreRefusedUnderANumberThatWasNotAssigned) {
   EXPECT_EQ(rig.refusal(delete_workflow("1")).code, "leftovers.none");
 }
 
-TEST(Leftovers, AreRefusedForWhatIsNotDeleted) {
+TEST(Leftovers, AreNotErasedIfTheirNamespaceOrWorkflowExists) {
   CommandRig rig;
   EXPECT_EQ(rig.refusal(delete_namespace("1")).message,
             "namespace \"default\" has the number 1: it was not deleted; delete it by its name, "
@@ -45,7 +45,7 @@ TEST(Leftovers, AreRefusedForWhatIsNotDeleted) {
             "delete it by its id, without --leftovers");
 }
 
-TEST(Leftovers, AreErasedByAPurgeForANamespace) {
+TEST(Leftovers, AreErasedByAPurgeIfTheyBelongToANamespace) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});
   erase_namespace(rig.batch().tx, "a");
@@ -53,7 +53,7 @@ TEST(Leftovers, AreErasedByAPurgeForANamespace) {
   ASSERT_TRUE(rig.batch().catalog.load(rig.batch().tx));
   EXPECT_EQ(rig.must(delete_namespace("2")), (Json{{"number", 2}, {"erasing", true}}));
   EXPECT_EQ(rig.must(delete_namespace("2")), (Json{{"number", 2}, {"erasing", true}}))
-      << "the purge runs; no second one starts";
+      << "the first purge continues, and no second purge starts";
 }
 
 TEST(Leftovers, AreErasedWhenNoInstanceNeedsTheWorkflow) {
@@ -73,7 +73,7 @@ TEST(Leftovers, AreKeptForEndedInstancesOfTheWorkflow) {
   EXPECT_EQ(rig.must(delete_workflow("1")), (Json{{"number", 1}, {"kept", true}}));
 }
 
-TEST(Leftovers, AreRefusedWhileAnInstanceOfTheWorkflowIsLive) {
+TEST(Leftovers, AreNotErasedWhileAnInstanceOfTheWorkflowIsLive) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
   rig.start("waits");
@@ -85,7 +85,7 @@ TEST(Leftovers, AreRefusedWhileAnInstanceOfTheWorkflowIsLive) {
             "workflow is lost; restore a backup");
 }
 
-TEST(Leftovers, AreRefusedInAnotherNamespace) {
+TEST(Leftovers, AreNotErasedWithTheNameOfAnotherNamespace) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});
   rig.must(CommandRig::apply_workflow(kEnds));
@@ -98,7 +98,7 @@ TEST(Leftovers, AreRefusedInAnotherNamespace) {
       "workflow number 1 belonged to namespace \"default\"; name that namespace (-n default)");
 }
 
-TEST(Leftovers, LoseTheBatchWithEachFailedRead) {
+TEST(Leftovers, LoseTheBatchWhenAReadFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kEnds));
     rig.start("ends");

@@ -35,7 +35,7 @@ TEST(NamespaceCommands, CreateRefusesAWebhookWithAnUnknownSecret) {
   EXPECT_EQ(rig.must(create)["created"], false);
 }
 
-TEST(NamespaceCommands, CreateReturnsWarningsForDoubtfulSettings) {
+TEST(NamespaceCommands, CreateReturnsWarningsForSettingsWithoutTheExpectedEffect) {
   CommandRig rig;
   const Json settings{
       {"webhooks", {{{"url", "http://hook"}, {"types", {"millrace.instance.stopped"}}}}}};
@@ -81,7 +81,7 @@ TEST(NamespaceCommands, PauseChangesTheSettingsOfTheNamespace) {
   EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], true);
 }
 
-TEST(NamespaceCommands, LoseTheBatchWithEachFailedRead) {
+TEST(NamespaceCommands, LoseTheBatchWhenAReadFails) {
   expect_every_read_fault_loses_the_batch(
       [](CommandRig&) -> Command { return CreateNamespace{.name = "a"}; });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {

@@ -1,4 +1,4 @@
-// settings_warnings: valid settings that do not have the effect that they seem to have.
+// settings_warnings: warns of valid settings that do not have the effect that they seem to have.
 #include "orchestrator/batch/commands/settings_warnings.h"
 
 #include <string>
@@ -66,13 +66,13 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
   }
 }
 
-TEST(SettingsWarnings, ListTheEventTypesWhenNoneIsSimilar) {
+TEST(SettingsWarnings, ListAllEventTypesWhenNoEventTypeIsSimilar) {
   const auto warnings = warnings_for(webhook(R"("types": ["order.paid"])"));
   ASSERT_THAT(warnings, SizeIs(1));
   EXPECT_THAT(warnings[0], testing::HasSubstr("; write one of millrace.instance.started, "));
 }
 
-TEST(SettingsWarnings, AreAbsentForSettingsWithoutADoubt) {
+TEST(SettingsWarnings, AreAbsentForSettingsWithTheExpectedEffect) {
   const Json settings[] = {
       Json::object(),
       service(R"("maxRuntime": 30000)"),
@@ -86,7 +86,7 @@ TEST(SettingsWarnings, AreAbsentForSettingsWithoutADoubt) {
   for (const Json& one : settings) EXPECT_THAT(warnings_for(one), IsEmpty()) << one;
 }
 
-TEST(SettingsWarnings, CoverAllServicesAndWebhooksUpToAHundredWarnings) {
+TEST(SettingsWarnings, ReportUpToAHundredWarningsForAllServicesAndWebhooks) {
   Json settings = Json::object();
   const auto set_services = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) {

@@ -40,7 +40,7 @@ TEST_F(SweepTest, CountsTheLiveInstancesOfAWorkflowAndOfANamespace) {
   EXPECT_EQ(count_live(rig.context(), NamespaceNumber(2), std::nullopt), 0U);
 }
 
-TEST_F(SweepTest, RefusesOnlyWhenInstancesAreLive) {
+TEST_F(SweepTest, RefusesACommandOnlyWhenInstancesAreLive) {
   EXPECT_TRUE(refuse_live(0, {"a.code", "it has instances"}));
   const Status refused = refuse_live(2, {"a.code", "it has instances"});
   ASSERT_FALSE(refused);

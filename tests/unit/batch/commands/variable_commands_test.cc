@@ -40,7 +40,7 @@ TEST(VariableCommands, PutIsRefusedForAnUnknownOwner) {
       "instance.not_found");
 }
 
-TEST(VariableCommands, PutFindsAnInstanceOfTheSameBatch) {
+TEST(VariableCommands, PutFindsAnInstanceThatWasStartedInTheSameBatch) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
   const auto started =
@@ -51,7 +51,7 @@ TEST(VariableCommands, PutFindsAnInstanceOfTheSameBatch) {
       << "the rows of the instance are not written yet";
 }
 
-TEST(VariableCommands, LoseTheBatchWithEachFailedRead) {
+TEST(VariableCommands, LoseTheBatchWhenAReadFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kWaits));
     return PutVariable{.place = {.ns = "default", .instance = rig.start("waits")}, .key = "k"};

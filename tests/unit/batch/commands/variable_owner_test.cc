@@ -5,8 +5,8 @@
 namespace millrace {
 namespace {
 
-/// Lookups that find the namespace "a" (7), its workflow "w" (9) and the instance with the id of
-/// zeros.
+/// Lookups that find the namespace "a" with the number 7, its workflow "w" with the number 9, and
+/// the instance whose id is all zeros.
 OwnerLookups lookups() {
   return {.find_namespace = [](std::string_view ns) -> Result<NamespaceNumber> {
             if (ns == "a") return NamespaceNumber(7);

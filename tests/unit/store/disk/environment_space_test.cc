@@ -48,7 +48,7 @@ TEST(Environment, UsesEqualSpaceForEqualWritesWhenCommitsWaitForCheckpoints) {
       transaction.put(Table::kLive, fmt::format("{}", i % 50),
                       std::string(static_cast<size_t>(100 + 37 * (i % 40)), 'x'));
       EXPECT_TRUE(transaction.commit());
-      // This would show the progress of a checkpoint in the background.
+      // With a checkpoint in the background, this number would depend on its progress.
       bytes.push_back((*environment)->used_bytes());
     }
     return bytes;
@@ -59,7 +59,7 @@ TEST(Environment, UsesEqualSpaceForEqualWritesWhenCommitsWaitForCheckpoints) {
   EXPECT_GT(first.back(), 0U);
 }
 
-TEST(Environment, EnforcesTheSoftLimitExceptForPassedCommits) {
+TEST(Environment, EnforcesTheSoftLimitExceptForCommitsThatMayPassTheLimit) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 100'000});
   ASSERT_TRUE(environment);
@@ -167,7 +167,7 @@ class FileSizeLimit {
   sighandler_t before_handler_ = SIG_DFL;
 };
 
-TEST(Environment, LosesOnlyTheBatchOnAFullDisk) {
+TEST(Environment, LosesOnlyTheCurrentBatchOnAFullDisk) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);
@@ -201,7 +201,7 @@ TEST(Environment, ReportsAPartialWriteAsStoreFull) {
   };
   const auto code_of = [](const Status& status) { return status ? "ok" : status.error().code; };
   FileFaults::arm(FileFault::kShort, 1);
-  EXPECT_EQ(code_of(commit("a")), "store.full") << "in the journal";
+  EXPECT_EQ(code_of(commit("a")), "store.full") << "the journal cannot be written";
   FileFaults::disarm();
   EXPECT_EQ(transaction.get(Table::kLive, "a"), std::nullopt);
 

@@ -177,7 +177,7 @@ TEST(Environment, RefusesACommitAfterAReadOfADamagedPage) {
   const std::filesystem::path path = write_many_rows(folder);
   const auto environment = Environment::open(folder.path());
   ASSERT_TRUE(environment) << environment.error().message;
-  {  // after the start, which checks the pages
+  {  // damages pages after the start, because the start checks them
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(100 * 4096);
     file << std::string(50 * 4096, '\0');
@@ -196,7 +196,7 @@ TEST(Environment, RefusesACommitAfterAReadOfADamagedPage) {
   EXPECT_EQ(transaction.get(Table::kMeta, "conclusion"), std::nullopt);
 }
 
-TEST(Environment, ReportsAnEmptyDataFileBeforeTheJournal) {
+TEST(Environment, ReportsAnEmptyDataFileBeforeItReadsTheJournal) {
   const Folder folder;
   {
     auto environment = Environment::open(folder.path());

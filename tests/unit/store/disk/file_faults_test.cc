@@ -1,4 +1,4 @@
-// FileFaults: the faults strike the writes of the journal and of LMDB.
+// FileFaults: simulates faults of the writes and syncs of the journal and of LMDB.
 #include "tests/support/file_faults.h"
 
 #include <limits>

@@ -1,5 +1,5 @@
-// Journal: what it reads after each kind of end. It returns each commit as it was written, or no
-// commit from one on, or an error.
+// Journal: what it returns after each kind of end of the process and each kind of damage. It
+// returns all commits as they were written, or only the commits before a certain one, or an error.
 #include "orchestrator/store/disk/journal.h"
 
 #include <fstream>
@@ -86,7 +86,8 @@ class JournalTest : public testing::Test {
   Folder folder_{fast_folder()};
   std::unique_ptr<Journal> journal_;
   Commits found_;
-  std::map<uint64_t, uint64_t> files_;  ///< first commit of a file to the last
+  std::map<uint64_t, uint64_t>
+      files_;  ///< for each file, the numbers of its first and its last commit
 };
 
 TEST_F(JournalTest, ReturnsTheAppendedCommits) {
@@ -313,7 +314,7 @@ TEST_F(JournalTest, RefusesTheStartWithoutANeededFile) {
   expect_found(1, 8);
 }
 
-TEST_F(JournalTest, LosesNothingWhenASwitchOfFilesIsInterrupted) {
+TEST_F(JournalTest, LosesNoCommitWhenASwitchOfFilesIsInterrupted) {
   ASSERT_TRUE(open());
   append(5);
   const std::string not_ended = file_bytes(path(0));

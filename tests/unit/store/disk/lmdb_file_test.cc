@@ -200,7 +200,7 @@ TEST_F(LmdbFileTest, HasNoCheckpointWithoutTheTreeOfTheJournal) {
 
 // Reading.
 
-TEST_F(LmdbFileTest, GivesAReaderTheStateAtItsBegin) {
+TEST_F(LmdbFileTest, ShowsAReaderTheRowsAsOfItsBegin) {
   ASSERT_EQ(write({{"lkey", "old"}, {"lgone", "old"}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
@@ -383,7 +383,7 @@ TEST_F(LmdbFileTest, OverestimatesTheSpaceOfEachRow) {
       room += file_->room_for(key.size() - 1, size);
     }
     ASSERT_EQ(write(writes), "ok");
-    // The first leaf page and the branch pages come on top.
+    // The estimate does not include the first leaf page and the branch pages.
     const LmdbFile::Size found = file_->measure().value();
     EXPECT_LE(found.used_bytes, room + (found.branch_pages + 1) * file_->page_bytes()) << size;
     EXPECT_LE(found.used_bytes, found.end_bytes);

@@ -1,6 +1,6 @@
-// PageCheck: it has no finding in files that LMDB wrote, and one for each damage that could mislead
-// LMDB. For a tenth of the damaged files without a finding, LMDB reads and writes the file in a
-// process of its own; with MILLRACE_CASES=0 for all of them.
+// PageCheck: it has no finding in files that LMDB wrote, and a finding for each damage that could
+// mislead LMDB. For a tenth of the damaged files without a finding, LMDB reads and writes the file
+// in a process of its own; with MILLRACE_CASES=0, for all of these files.
 #include "orchestrator/store/disk/page_check.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ std::string fast_place() {
   return std::filesystem::is_directory("/dev/shm/") ? "/dev/shm/" : testing::TempDir();
 }
 
-/// A long key: deep trees with few pages.
+/// A long key, so that trees are deep although they have few pages.
 std::string key_of(size_t number) { return fmt::format("{:08}", number) + std::string(392, 'k'); }
 
 /// A store with trees of depth 0 to 3, overflow runs and free pages, and the bytes of its file

@@ -57,14 +57,14 @@ TEST_F(PageFileTest, NamesTheDamagedMetaPage) {
   image_.put(1, 16, uint32_t{7});
   EXPECT_EQ(damage(), "page 1 (tree main): the magic is 00000007, expected beefc0de");
   image_.put(0, 10, uint16_t{2});
-  EXPECT_THAT(damage(), HasSubstr("page 0 (tree main): its head has number 0 and flags 0x2"));
+  EXPECT_THAT(damage(), HasSubstr("page 0 (tree main): its header has number 0 and flags 0x2"));
 }
 
 TEST_F(PageFileTest, NamesMetaPagesThatAreNotConsecutive) {
   image_.put(0, 144, uint64_t{6});
   EXPECT_THAT(damage(), HasSubstr("the meta pages are of transactions 6 and 3"));
   image_.put(0, 144, uint64_t{2});
-  EXPECT_EQ(damage(), "") << "the older one may be first";
+  EXPECT_EQ(damage(), "") << "the older meta page may be first";
   image_.put(1, 40, uint32_t{1024});
   EXPECT_THAT(damage(), HasSubstr("with pages of 512 and 1024 bytes"));
 }
@@ -80,7 +80,7 @@ TEST_F(PageFileTest, ReportsATruncatedFileAsDamaged) {
 TEST_F(PageFileTest, ReportsALaterFormatAsAnError) {
   image_.put(0, 20, uint32_t{2});
   EXPECT_THAT(damage(), HasSubstr("the LMDB format is 2, expected 1"))
-      << "one wrong number is damage";
+      << "a wrong format in only one meta page is damage";
   // The second meta page is also expected at 4096 bytes: the page size of a later format is
   // unknown.
   image_.bytes().resize(size_t{3} * 4096);

@@ -20,7 +20,8 @@ struct LeafNode {
   std::string key;
   std::string value;  ///< or, with kInOverflow, the page number of its run in eight bytes
   uint16_t flags = 0;
-  std::optional<uint32_t> size;  ///< of the value; none: its true size
+  std::optional<uint32_t>
+      size;  ///< the size of the value that the node records; none: the true size
 };
 
 /// A child of a branch page; the key of the first child is ignored.
@@ -47,7 +48,7 @@ inline lmdb::Root leaf_root(uint64_t page, uint64_t entries) {
 
 class PageImage {
  public:
-  static constexpr size_t kBytes = 512;  ///< of a page
+  static constexpr size_t kBytes = 512;  ///< the size of a page
 
   explicit PageImage(size_t pages) : bytes_(pages * kBytes, '\0') {}
 

@@ -23,7 +23,7 @@ Meta valid_meta(uint64_t number = 0) {
           .transaction = 6 + number};
 }
 
-TEST(PageLayout, LoadsARootAtAnOffset) {
+TEST(PageLayout, LoadsARootFromTheMiddleOfAPage) {
   const Root written{.page_bytes = 4096,
                      .flags = 8,
                      .depth = 3,
@@ -83,8 +83,8 @@ TEST(PageLayout, NamesTheFirstFaultOfAMetaPage) {
   } rows[] = {
       {[](Meta& meta) { meta.magic = 0x12; }, "the magic is 00000012, expected beefc0de"},
       {[](Meta& meta) { meta.format = 2; }, "the LMDB format is 2, expected 1"},
-      {[](Meta& meta) { meta.number = 1; }, "its head has number 1 and flags 0x8, expected 0"},
-      {[](Meta& meta) { meta.flags = 9; }, "its head has number 0 and flags 0x9"},
+      {[](Meta& meta) { meta.number = 1; }, "its header has number 1 and flags 0x8, expected 0"},
+      {[](Meta& meta) { meta.flags = 9; }, "its header has number 0 and flags 0x9"},
       {[](Meta& meta) { meta.free.page_bytes = 0; }, "pages have 0 bytes"},
       {[](Meta& meta) { meta.free.page_bytes = 128; }, "pages have 128 bytes"},
       {[](Meta& meta) { meta.free.page_bytes = 4095; }, "pages have 4095 bytes"},
@@ -98,7 +98,7 @@ TEST(PageLayout, NamesTheFirstFaultOfAMetaPage) {
     row.damage(meta);
     EXPECT_THAT(fault_of(meta, 0), HasSubstr(row.fault));
   }
-  EXPECT_THAT(fault_of(valid_meta(0), 1), HasSubstr("its head has number 0"));
+  EXPECT_THAT(fault_of(valid_meta(0), 1), HasSubstr("its header has number 0"));
   Meta even = valid_meta(1);
   even.transaction = 6;
   EXPECT_THAT(fault_of(even, 1), HasSubstr("its transaction is 6, expected an odd number"));

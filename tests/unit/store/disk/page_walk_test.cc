@@ -1,5 +1,5 @@
-// PageWalk: each rule of the page check, on pages built by hand. page_check_test.cc has damaged
-// files of LMDB.
+// PageWalk: each rule of the page check, on pages built by hand. page_check_test.cc has tests with
+// damaged files of LMDB.
 #include "orchestrator/store/disk/page_walk.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ constexpr uint64_t kMainPage = 2;
 constexpr uint64_t kBranchPage = 3;
 constexpr uint64_t kLeft = 4;
 constexpr uint64_t kRight = 5;
-constexpr uint64_t kRun = 6;  ///< two pages
+constexpr uint64_t kRun = 6;  ///< the first of the two pages of an overflow run
 constexpr uint64_t kFreeLeaf = 8;
 constexpr uint64_t kFreed = 9;
 constexpr uint64_t kPages = 11;
@@ -134,7 +134,7 @@ TEST_F(PageWalkTest, ChecksTheHeadOfAPage) {
     const char* finding;
   } rows[] = {
       {[](PageImage& image) { image.put(kLeft, 0, uint64_t{7}); },
-       "page 4 (tree live): its head has number 7, expected 4"},
+       "page 4 (tree live): its header has number 7, expected 4"},
       {[](PageImage& image) { image.put(kLeft, 10, kBranch); },
        "its flags are 0x1, expected 0x2: a leaf page"},
       {[](PageImage& image) { image.put(kBranchPage, 10, kLeaf); },
@@ -224,10 +224,10 @@ TEST_F(PageWalkTest, ChecksTheHeadOfAnOverflowRun) {
     const char* finding;
   } rows[] = {
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{1}); },
-       "page 6 (tree live): its head has number 6, flags 0x4 and 1 pages, expected number 6, 0x4 "
+       "page 6 (tree live): its header has number 6, flags 0x4 and 1 pages, expected number 6, 0x4 "
        "(overflow) and at least 2 pages for a value of 600 bytes"},
       {[](PageImage& image) { image.put(kRun, 10, kLeaf); }, "flags 0x2 and 2 pages"},
-      {[](PageImage& image) { image.put(kRun, 0, uint64_t{9}); }, "its head has number 9"},
+      {[](PageImage& image) { image.put(kRun, 0, uint64_t{9}); }, "its header has number 9"},
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{6}); },
        "page 6 (tree live): it leads to page 7 and the 4 after it, expected pages from 2 to 10"},
       {[](PageImage& image) { image.put(kRun, 12, uint32_t{3}); },
@@ -329,7 +329,7 @@ TEST_F(PageWalkTest, NamesAPageThatCannotBeRead) {
   file->descriptor.reset();
   const PageCheckOptions options;
   const PageReport report = PageWalk(*file, options).run();
-  ASSERT_EQ(report.count, 2U) << "one for each tree with a known root";
+  ASSERT_EQ(report.count, 2U) << "one damage for each tree with a known root";
   EXPECT_EQ(to_string(report.damages[0]),
             "page 2 (tree main): it cannot be read: Bad file descriptor");
   EXPECT_THAT(to_string(report.damages[1]), HasSubstr("page 8 (tree free): it cannot be read"));

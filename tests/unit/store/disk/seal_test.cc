@@ -22,7 +22,8 @@ TEST(Seal, OpensSealedBytesOnlyInTheirContext) {
     EXPECT_EQ(seal.open(sealed, "here"), bytes);
     EXPECT_EQ(seal.open(sealed, "there"), std::nullopt);
     EXPECT_EQ(seal.open(sealed, ""), std::nullopt);
-    EXPECT_EQ(Seal::make().open(sealed, "here"), std::nullopt) << "another key";
+    EXPECT_EQ(Seal::make().open(sealed, "here"), std::nullopt)
+        << "another key does not open the bytes";
   }
 }
 
@@ -39,7 +40,7 @@ TEST(Seal, RefusesDamagedBytes) {
   EXPECT_EQ(seal.open("", "here"), std::nullopt);
 }
 
-TEST(Seal, IsDeterministicAndHidesDifferences) {
+TEST(Seal, IsDeterministicAndDependsOnContextAndBytes) {
   const Seal seal = Seal::make();
   EXPECT_EQ(seal.seal("value", "here"), seal.seal("value", "here"));
   EXPECT_NE(seal.seal("value", "here"), seal.seal("value", "there"));

@@ -80,7 +80,7 @@ TEST(WriteSetTest, RefusesATruncatedEncoding) {
   }
 }
 
-TEST(WriteSetTest, RefusesOtherBytes) {
+TEST(WriteSetTest, RefusesMalformedBytes) {
   for (const std::string& bytes : {
            std::string("\x00\x01\x01v", 4),  // an empty key
            std::string("\x01k\x02\x01v"),    // neither 0 nor 1

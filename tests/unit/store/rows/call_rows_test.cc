@@ -69,19 +69,19 @@ TEST(CallRows, KeepTheErrorOfTheLastAttempt) {
 TEST(CallRows, DecodeOlderVersions) {
   const Call call{.status = Call::Status::kBetween, .attempt = 2, .outside = true};
   std::string bytes = encode_call(call);
-  // Version 3 added the last error: a byte if there is none.
+  // Version 3 added the last error, which is one byte if there is no error.
   bytes.resize(bytes.size() - 1);
   bytes[0] = 2;
   EXPECT_TRUE(decode_call(bytes).value().outside);
   EXPECT_FALSE(decode_call(bytes).value().last_error);
-  // Version 2 added two flags, the time of the first attempt and the deadlines: a byte each if
-  // empty.
+  // Version 2 added two flags, the time of the first attempt and the deadlines. Each is one byte if
+  // it is empty.
   bytes.resize(bytes.size() - 7);
   bytes[0] = 1;
   EXPECT_EQ(decode_call(bytes).value().attempt, 2u);
 }
 
-TEST(CallRows, HaveFixedNumbers) {
+TEST(CallRows, StoreEnumeratorsAsFixedNumbers) {
   expect_pinned<Call::Status>("call", pinned, [](Call::Status status) {
     const auto read = decode_call(encode_call({.status = status}));
     return read && read->status == status;

@@ -89,7 +89,7 @@ TEST_F(GroupRows, EraseCountsWhenNoEventWaits) {
   };
   EXPECT_TRUE(each_group(*tx, WorkflowNumber(4), std::nullopt, see));
   EXPECT_TRUE(each_group(*tx, WorkflowNumber(4), group, see));
-  EXPECT_EQ(groups, 1U) << "no group follows";
+  EXPECT_EQ(groups, 1U) << "no group comes after this group";
   write_counts(*tx, WorkflowNumber(4), group, {0, 0});
   EXPECT_FALSE(read_counts(*tx, WorkflowNumber(4), group).value());
   expect_whole(encode_counts({2, 300}), decode_counts);

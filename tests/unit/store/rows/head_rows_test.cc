@@ -172,25 +172,25 @@ TEST(HeadRows, KeepTheStartsOfPoliciesAndWhetherThereIsFailedData) {
 TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
-  // Version 6 added the attempts of the failed state: a byte.
+  // Version 6 added the attempts of the failed state, which are one byte.
   bytes.resize(bytes.size() - 1);
   bytes[0] = 5;
   EXPECT_EQ(decode_head(bytes).value().failed_attempt, 0u);
   EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
-  // Version 5 added the first run that policies count and the two times from which they count: a
-  // byte each.
+  // Version 5 added the first run that policies count and the two times from which they count. Each
+  // is one byte.
   bytes.resize(bytes.size() - 3);
   bytes[0] = 4;
   EXPECT_EQ(decode_head(bytes).value().first_run, 1u);
   EXPECT_EQ(decode_head(bytes).value().runs_from, head.started_at);
   EXPECT_EQ(decode_head(bytes).value().state_from, head.started_at);
-  // Version 4 added run, flags, the start of the execution, held timers and three texts: a byte
-  // each if empty.
+  // Version 4 added run, flags, the start of the execution, held timers and three texts. Each is
+  // one byte if it is empty.
   bytes.resize(bytes.size() - 7);
   bytes[0] = 3;
   EXPECT_EQ(decode_head(bytes).value().step, 9u);
   EXPECT_EQ(decode_head(bytes).value().run, 1u);
-  // Version 3 added entered, attempt, caller, depth and calls: a byte each if empty.
+  // Version 3 added entered, attempt, caller, depth and calls. Each is one byte if it is empty.
   bytes.resize(bytes.size() - 5);
   bytes[0] = 2;
   const Instance read = decode_head(bytes).value();
@@ -205,7 +205,7 @@ TEST(HeadRows, RefuseTooManyCalls) {
   EXPECT_FALSE(decode_head(encode_head(head)));
 }
 
-TEST(HeadRows, HaveFixedNumbers) {
+TEST(HeadRows, StoreEnumeratorsAsFixedNumbers) {
   expect_pinned<InstanceStatus>("status", pinned, [](InstanceStatus status) {
     const auto read = decode_head(encode_head({.status = status}));
     return read && read->status == status;
@@ -226,7 +226,7 @@ TEST(HeadRows, HaveFixedNumbers) {
   });
 }
 
-TEST(HeadRows, HaveFixedNumbersOfParts) {
+TEST(HeadRows, StorePartsAsFixedNumbers) {
   for (int number = 0; number <= 6; ++number) EXPECT_EQ(pinned(static_cast<Part>(number)), number);
   EXPECT_EQ(pinned(static_cast<Part>(7)), -1);
 }

@@ -59,12 +59,12 @@ int pinned(HistoryKind kind) {
   return -1;
 }
 
-TEST(HistoryRows, HaveFixedNumbers) {
+TEST(HistoryRows, StoreEnumeratorsAsFixedNumbers) {
   expect_pinned<HistoryKind>("history", pinned, [](HistoryKind kind) {
     const auto read = decode_history(encode(HistoryRow{.records = {{.kind = kind}}}));
     return read && read->records.at(0).kind == kind;
   });
-  // The data of the records: none, a text, that of the input.
+  // The data of the three records: none, a text, and the data of the input.
   HistoryRow row{.records = {{}, {}, {}}, .with_input = {2}};
   row.records[1].data = LazyJson::of_text("7");
   const std::string bytes = encode(row);

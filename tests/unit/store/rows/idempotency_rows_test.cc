@@ -27,7 +27,7 @@ TEST_F(IdempotencyRows, AreErasedWithTheirInstance) {
   write_idempotency(*tx, WorkflowNumber(4), "key", {.instance = id(1)});
   erase_idempotency(*tx, {.id = id(1), .revision = {WorkflowNumber(4), 1}});
   EXPECT_TRUE(read_idempotency(*tx, WorkflowNumber(4), "key").value())
-      << "this instance has no key";
+      << "this instance has no idempotency key";
   erase_idempotency(*tx,
                     {.id = id(1), .revision = {WorkflowNumber(4), 1}, .idempotency_key = "key"});
   EXPECT_FALSE(read_idempotency(*tx, WorkflowNumber(4), "key").value());

@@ -42,7 +42,7 @@ int pinned(Counter counter) {
 class MetaRows : public StoreTest {};
 
 TEST_F(MetaRows, StoreTheCursor) {
-  EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "a new store";
+  EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "a new store has an empty cursor";
   const Cursor cursor{.stream_created = 1'234, .sequence = 77, .stamped = kNow};
   write_cursor(*tx, cursor);
   EXPECT_EQ(read_cursor(*tx).value(), cursor);
@@ -59,7 +59,7 @@ TEST_F(MetaRows, NameADamagedCursorInTheError) {
 }
 
 TEST_F(MetaRows, StoreTheEngineTimeUpToTheYear9999) {
-  EXPECT_EQ(read_engine_time(*tx).value(), from_millis(0)) << "a new store";
+  EXPECT_EQ(read_engine_time(*tx).value(), from_millis(0)) << "a new store has the engine time 0";
   write_engine_time(*tx, kNow);
   EXPECT_EQ(read_engine_time(*tx).value(), kNow);
   write_engine_time(*tx, kLastTime);

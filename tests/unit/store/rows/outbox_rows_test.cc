@@ -80,7 +80,7 @@ TEST_F(OutboxRows, StoreAckedMessages) {
     EXPECT_EQ(read.at, kNow);
     ASSERT_EQ(read.messages.size(), 2U);
     EXPECT_EQ(read.messages[0].number, 500U);
-    EXPECT_EQ(read.messages[1].number, 7U) << "the numbers need not rise";
+    EXPECT_EQ(read.messages[1].number, 7U) << "the numbers need not be in ascending order";
     EXPECT_EQ(read.messages[1].sequence, 4U);
     EXPECT_EQ(read.messages[0].bytes, 1'000U);
   }));

@@ -26,7 +26,7 @@ int pinned(Purge::Kind kind) {
 
 class PurgeTest : public StoreTest {};
 
-TEST_F(PurgeTest, HasFixedNumbersOfKinds) {
+TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
   for (int number = 0; number <= 2; ++number) {
     const auto kind = static_cast<Purge::Kind>(number);
     EXPECT_EQ(pinned(kind), number);

@@ -96,7 +96,7 @@ TEST(TaskRows, DecodeTheEncodingOfATask) {
   EXPECT_FALSE(older.start_to_close);
 }
 
-TEST(TaskRows, HaveFixedNumbers) {
+TEST(TaskRows, StoreEnumeratorsAsFixedNumbers) {
   expect_pinned<ContainerSize>("size", pinned, [](ContainerSize size) {
     const auto read = decode_task(encode(StartTask{.runs = Container{.size = size}}));
     return read && std::get<Container>(read->runs).size == size;
@@ -159,8 +159,8 @@ TEST(TaskRows, KeepTheResultOfACall) {
   expect_whole(encode(error), decode_inbox);
 }
 
-TEST(TaskRows, HaveFixedNumbersOfInstanceMessages) {
-  // The kind follows the version and listen-from.
+TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
+  // The byte of the kind follows the version and `listen_from`.
   const auto kind_of = [](InstanceMessage message) {
     return static_cast<int>(encode(InboxRecord{.message = std::move(message)}).at(2));
   };
