@@ -17,7 +17,8 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 
-// Forward declarations of types of nats.h. Only sources of broker/ include nats.h.
+// Types of nats.h under their names there. Only sources of broker/ include nats.h.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 struct __natsConnection;
 struct __natsSubscription;
 // NOLINTEND(bugprone-reserved-identifier)
