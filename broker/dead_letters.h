@@ -27,9 +27,9 @@ inline constexpr size_t kMostLettersRead = 2'000;
 /// and those of Connection::api.
 ///
 /// `identity` identifies the present namespace with the name `ns`: dead letters of an earlier
-/// namespace with that name are left out. nullopt: there is no such namespace, and all dead letters
-/// under the name are listed. A page may have a `next` although it has fewer items than `limit`, or
-/// none: at most kMostLettersRead are read for one page.
+/// namespace with that name are left out. nullopt: no namespace has that name now, and all dead
+/// letters under the name are listed. A page may have a `next` although it has fewer items than
+/// `limit`, or none: at most kMostLettersRead are read for one page.
 Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor);

@@ -334,7 +334,7 @@ bool JetStreamEvents::Reader::close() {
 bool JetStreamEvents::Reader::pass_over() {
   breaks_ = 0;
   Result<StoredMessage> stored = fetch_next();
-  if (!stored) return true;  // there is no such message, or no connection
+  if (!stored) return true;  // the message does not exist, or the connection is lost
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",

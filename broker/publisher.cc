@@ -32,7 +32,7 @@ constexpr int64_t kMessageExceedsMaximum = 10054;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// How long a flush waits for the server. After that the sender goes on, and only the deadlines
+/// How long a flush waits for the server. After that the sender continues, and only the deadlines
 /// limit how long messages wait for an acknowledgement.
 constexpr Duration kMostFlush{1000};
 

@@ -46,7 +46,7 @@ std::string shown_text(std::string_view text) {
   return cut;
 }
 
-/// The value of a header; empty: there is no such header.
+/// The value of a header; empty if the headers do not contain it.
 std::string_view answer_header(const Headers& headers, std::string_view name) {
   const std::string* const found = find_header(headers, name);
   return found == nullptr ? std::string_view() : *found;

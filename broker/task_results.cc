@@ -136,7 +136,7 @@ void TaskResults::pass_over() {
   const StreamSettings& stream = settings_.stream;
   Result<StoredMessage> stored =
       fetch_stored(connection_, stream.name, {{"seq", 1}, {"next_by_subj", stream.subjects}});
-  if (!stored) return;  // there is no such message, or no connection
+  if (!stored) return;  // the message does not exist, or the connection is lost
   spdlog::error(
       "message {} of stream {} on {} could not be delivered in {} attempts; it is read with "
       "STREAM.MSG.GET instead",

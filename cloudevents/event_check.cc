@@ -7,9 +7,9 @@
 
 #include "base/byte_set.h"
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/time.h"
 #include "cloudevents/errors.h"
+#include "cloudevents/headers.h"
 #include "cloudevents/media_type.h"
 #include "cloudevents/uri.h"
 
@@ -110,8 +110,7 @@ Status check_event(const Event& event) {
   }
   for (const auto& [name, value] : event.extensions) {
     if (!is_attribute_name(name) || is_core_attribute(name)) {
-      std::string lower = name;
-      std::transform(lower.begin(), lower.end(), lower.begin(), lower_case);
+      const std::string lower = to_lower(name);
       const bool is_case = lower != name && is_attribute_name(lower) && !is_core_attribute(lower);
       return fail(kEventAttributeName.code,
                   fmt::format("attribute name {}; expected lower-case letters and digits only, and "

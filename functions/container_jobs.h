@@ -48,7 +48,7 @@ class ContainerJobs {
   /// Null: the queue has no such task.
   ContainerJob* front(std::deque<Ticket>& waiting);
 
-  /// A task whose deadline has passed; null: there is no such task.
+  /// A task whose deadline has passed; null if no deadline has passed.
   ContainerJob* overdue(TimePoint now);
   std::optional<TimePoint> next_deadline() const;
 

@@ -22,8 +22,8 @@ struct ServiceWatch {
 };
 
 /// Sends a task to the service at `url`: a POST with the input and `Direktiv-` headers, which is
-/// not repeated. `folder` is the folder with the task's files, as the service sees it; empty: there
-/// is no folder. Any thread; never blocks.
+/// not repeated. `folder` is the folder with the task's files, as the service sees it; empty if
+/// the task has no folder. Any thread; never blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch);
 

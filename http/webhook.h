@@ -53,7 +53,7 @@ class Webhooks final : public WebhookSender {
   Webhooks& operator=(const Webhooks&) = delete;
 
   /// Delivers one event; `done` is called on the client's thread. `token` is sent as
-  /// `Authorization: Bearer …`; if `token` is empty, there is no such header. A permission is
+  /// `Authorization: Bearer …`; if `token` is empty, that header is not sent. A permission is
   /// remembered for the URL for the lifetime of this object, a refusal is not. Only kWebhookGone is
   /// a final failure.
   void deliver(const Event& event, const std::string& url, const std::string& token,

@@ -224,6 +224,13 @@ std::optional<RetryPolicy> read_retries(Fields& fields) {
   return std::move(written->policy);
 }
 
+std::string same_timeout(std::string_view first, Vocabulary of_first, std::string_view second,
+                         Vocabulary of_second) {
+  return fmt::format("{} ({}) and {} ({}) set the same timeout; write one of them",
+                     in_quotes(first), retry_vocabulary(of_first).name, in_quotes(second),
+                     retry_vocabulary(of_second).name);
+}
+
 WrittenTimeouts read_timeouts(Fields& fields) {
   WrittenTimeouts written;
   for (const TimeoutKey& key : kActionTimeouts) {
@@ -237,9 +244,7 @@ WrittenTimeouts read_timeouts(Fields& fields) {
       continue;
     }
     fields.report(key.name, "definition.both_keys",
-                  fmt::format("{} ({}) and {} ({}) set the same timeout; write one of them",
-                              in_quotes(first->name), retry_vocabulary(first->vocabulary).name,
-                              in_quotes(key.name), retry_vocabulary(key.vocabulary).name));
+                  same_timeout(first->name, first->vocabulary, key.name, key.vocabulary));
   }
   if (fields.has("timeout_scope") && !fields.has("timeout")) {
     fields.report(

@@ -32,6 +32,11 @@ std::optional<WrittenPolicy> read_retries(const Member& member, const std::strin
 /// Reads the key `retries` of a mapping. Returns nullopt if the key is absent, or after a finding.
 std::optional<RetryPolicy> read_retries(Fields& fields);
 
+/// The message of `definition.both_keys` for two keys, each of its vocabulary, that set the same
+/// timeout.
+std::string same_timeout(std::string_view first, Vocabulary of_first, std::string_view second,
+                         Vocabulary of_second);
+
 /// Reads the timeouts of an action, a function or a service. Two keys that set the same timeout are
 /// reported as `definition.both_keys`.
 WrittenTimeouts read_timeouts(Fields& fields);

@@ -48,7 +48,7 @@ enum class InstanceStatus : uint8_t {
 
 /// The name of the status in the API: "pending", "running", …
 std::string_view to_string(InstanceStatus status);
-/// Reads the name of a status; nullopt: there is no such status.
+/// Reads the name of a status; nullopt if no status has that name.
 std::optional<InstanceStatus> parse_status(std::string_view text);
 
 inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::kComplete; }

@@ -20,9 +20,9 @@ class Lookup {
  public:
   virtual ~Lookup() = default;
 
-  /// The value of a variable; nullopt: there is no such variable.
+  /// The value of a variable; nullopt if the variable does not exist.
   virtual Result<std::optional<Variable>> variable(const VariableName& name) const = 0;
-  /// The value of a secret; nullopt: the namespace has no such secret.
+  /// The value of a secret; nullopt if the namespace does not have the secret.
   virtual Result<std::optional<std::string>> secret(NamespaceNumber ns,
                                                     std::string_view name) const = 0;
   /// The input that an instance was started with.
@@ -42,7 +42,7 @@ class Lookup {
   /// The key of the hash that makes the ids of calls, so that only this store can compute them;
   /// empty: the hash has no key.
   virtual std::string_view id_key() const { return {}; }
-  /// The time of the last step of a live instance; nullopt: there is no live instance with that id.
+  /// The time of the last step of a live instance; nullopt if no live instance has that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                               const InstanceId& instance) const = 0;
 };

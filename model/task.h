@@ -95,7 +95,7 @@ using TaskTarget = std::variant<WorkQueue, NatsService, HttpService, Container>;
 struct TaskFile {
   std::string name;
   FileType type = FileType::kPlain;
-  std::string bytes;  ///< the value of the variable; empty if there is no such variable
+  std::string bytes;  ///< the value of the variable; empty if the variable does not exist
 };
 
 struct Task {

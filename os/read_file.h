@@ -17,7 +17,7 @@ namespace millrace {
 Result<std::string> read_file(const std::filesystem::path& path, size_t most_bytes);
 
 /// Reads at most the first `most_bytes` of a file, pipe or device. Errors: those of read_file,
-/// except that a larger file is no error.
+/// except that a larger file is not an error.
 Result<std::string> read_at_most(const std::filesystem::path& path, size_t most_bytes);
 
 /// Reads at most `most_bytes` of an open file, pipe or device from its current position. Error

@@ -338,8 +338,7 @@ class Linter {
     if (place.rule.kind == Kind::kCron && trimmed(value.text).starts_with("@every")) {
       report_unit(value, place.path, advice_on_unit(value.text));
     }
-    const std::string type = text_of(place.mapping, "type");
-    if (place.rule.is("scale") && (type == "container" || type == "isolated")) {
+    if (place.rule.is("scale") && type_of_function(place.mapping) == "container") {
       findings_.note("lint.scale", place.path, place.member.at,
                      "`scale` has no effect: this type starts a new container for each call",
                      "remove `scale`, or write `type: container-pool`");

@@ -49,6 +49,13 @@ inline std::string_view type_of_state(const Node& state) {
   return kind_of(state, state_grammar()).types[0];
 }
 
+/// The type of a function, as the first of its names in the language (`container` for `isolated`);
+/// empty if the type is unknown.
+inline std::string_view type_of_function(const Node& function) {
+  static const Mapping& grammar = *workflow_grammar().find("functions")->object;
+  return kind_of(function, grammar).types[0];
+}
+
 /// A call that a state makes, with the parts of the definition that affect it.
 struct ActionSite {
   const Node* state = nullptr;

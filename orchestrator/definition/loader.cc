@@ -120,8 +120,8 @@ class Loader {
     if (fields.has("timeout")) {
       if (fields.has("workflowExecutionTimeout")) {
         fields.report("timeout", "definition.both_keys",
-                      "\"workflowExecutionTimeout\" (temporal) and \"timeout\" (zart) set the same "
-                      "timeout; write one of them");
+                      same_timeout("workflowExecutionTimeout", Vocabulary::kTemporal, "timeout",
+                                   Vocabulary::kZart));
       }
       timeouts.execution = fields.duration("timeout");
       timeouts.fails = true;

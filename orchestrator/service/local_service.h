@@ -38,7 +38,7 @@ class LocalService final : public Service {
     ProgramCheck check_programs;
     SchemaCheck check_schemas;
     /// Reads the dead letters of a namespace from the broker; `identity` is the identity of the
-    /// namespace with this name; nullopt: there is no such namespace.
+    /// namespace with this name; nullopt if no namespace has this name.
     std::function<Result<Json>(std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor)>

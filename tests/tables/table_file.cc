@@ -343,12 +343,13 @@ std::vector<std::string> print_below(const TraceRow& row, const Widths& widths) 
     std::string line = fmt::format("{}{} ", indent, kDoes);
     while (width_of(line) + width_of(does) > kMostWidth) {
       const size_t most = kMostWidth - line.size();
-      const size_t ns = does.rfind(' ', std::min(most, does.size()));
-      if (ns == std::string_view::npos || ns == 0 || does[ns + 1] == ' ' || does[ns - 1] == ' ') {
+      const size_t blank = does.rfind(' ', std::min(most, does.size()));
+      if (blank == std::string_view::npos || blank == 0 || does[blank + 1] == ' ' ||
+          does[blank - 1] == ' ') {
         break;
       }
-      lines.push_back(line + std::string(does.substr(0, ns)));
-      does.remove_prefix(ns + 1);
+      lines.push_back(line + std::string(does.substr(0, blank)));
+      does.remove_prefix(blank + 1);
       line = fmt::format("{}{} ", indent, kFold);
     }
     lines.push_back(line + std::string(does));

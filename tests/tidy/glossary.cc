@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/characters.h"
+
 namespace millrace {
 namespace {
 
@@ -18,17 +20,11 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-std::string trimmed(const std::string& text) {
-  const size_t begin = text.find_first_not_of(' ');
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 /// The cells of a row of a table in Markdown; none for its head and for other lines.
 std::vector<std::string> cells_of(const std::string& line) {
   if (!line.starts_with("| ") || line.starts_with("| ---")) return {};
   std::vector<std::string> cells;
-  for (const std::string& cell : split(line.substr(1), '|')) cells.push_back(trimmed(cell));
+  for (const std::string& cell : split(line.substr(1), '|')) cells.emplace_back(trimmed(cell));
   if (cells.front() == "term" || cells.front() == "retired") return {};
   return cells;
 }
@@ -87,7 +83,7 @@ std::vector<std::string> defined_terms(const std::string& page) {
   for (const std::string& line : split(page.substr(0, page.find(kRetired)), '\n')) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.empty()) continue;
-    for (const std::string& term : split(cells.front(), ',')) terms.push_back(trimmed(term));
+    for (const std::string& term : split(cells.front(), ',')) terms.emplace_back(trimmed(term));
   }
   return terms;
 }

@@ -18,6 +18,7 @@
 #include "expressions/workers/worker.h"
 #include "tests/support/folder.h"
 #include "tests/support/nats_fixture.h"
+#include "tests/support/process.h"
 #include "tests/walk/call_path.h"
 #include "tests/walk/call_trace.h"
 
@@ -63,13 +64,8 @@ Json ask(Service& service, Command command) {
   return **answer;
 }
 
-/// Polls each millisecond until `holds` returns true.
 void await(const std::string& what, const std::function<bool()>& holds) {
-  for (int i = 0; i < 10'000; ++i) {
-    if (holds()) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  give_up("waited 10 s without success: " + what);
+  if (!eventually(holds)) give_up("waited 30 s without success: " + what);
 }
 
 /// The places of functions, from the debug information of this program.

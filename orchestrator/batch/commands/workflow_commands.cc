@@ -36,7 +36,7 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
   std::shared_ptr<const Workflow> before;
   if (const WorkflowEntry* known = batch.catalog.find_workflow(ns, command.workflow->id)) {
     const auto newest = batch.catalog.definition(batch.tx, {known->number, known->latest});
-    // A damaged newest revision is no error: the new revision replaces it.
+    // A damaged newest revision is not an error: the new revision replaces it.
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest) before = *newest;
   }

@@ -98,7 +98,7 @@ Status each_delayed(const View& view,
 
 void write_dedupe(Transaction& tx, TimePoint time, uint64_t sequence,
                   const std::vector<Fingerprint>& events);
-/// The fingerprints of one row; empty: there is no such row.
+/// The fingerprints of one row; empty if the row does not exist.
 Result<std::vector<Fingerprint>> read_dedupe(const View& view, TimePoint time, uint64_t sequence);
 void erase_dedupe(Transaction& tx, TimePoint time, uint64_t sequence);
 Status each_dedupe(const View& view,

@@ -34,7 +34,7 @@ Result<LazyJson> read_input(const View& view, const Instance& instance);
 Result<std::optional<Instance>> read_instance(const View& view, NamespaceNumber ns,
                                               const InstanceId& id);
 
-/// The time of the last history record of a live instance; nullopt: there is no live instance with
+/// The time of the last history record of a live instance; nullopt if no live instance has
 /// that id.
 Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumber ns,
                                                  const InstanceId& id);

@@ -135,8 +135,8 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
           return tl::unexpected(
               damaged_row(Table::kMeta, key, "its key is not the key of a purge"));
         }
-        const auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
-        see({Purge::Kind(kind), number, record});
+        auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
+        see({Purge::Kind(kind), number, std::move(record)});
         return true;
       },
       damaged);

@@ -162,7 +162,7 @@ inline tl::unexpected<Error> missing_row(Table table, std::string_view key,
   return tl::unexpected(damaged_row(table, key, std::string("it is missing").append(why)));
 }
 
-/// The number at the end of the last key with that prefix; 0: there is no such key.
+/// The number at the end of the last key with that prefix; 0 if no key has that prefix.
 inline Result<uint64_t> last_number(const View& view, Table table, std::string_view prefix = {}) {
   uint64_t last = 0;
   view.scan(table, prefix, {}, Direction::kBackward, [&](std::string_view key, auto) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/simulation/answer_code.h"
 #include "tests/simulation/world.h"
 
 namespace millrace {
@@ -26,11 +27,6 @@ Delivery other_event(uint64_t sequence) {
       .ns = "default",
       .sequence = sequence,
       .event = EncodedEvent({.id = std::to_string(sequence), .source = "/s", .type = "other"})};
-}
-
-std::string code(const Answered& answered) {
-  if (!answered->has_value()) return "not answered";
-  return **answered ? "ok" : (**answered).error().code;
 }
 
 /// A world whose queue of deliveries is full.
@@ -72,11 +68,11 @@ TEST(Processor, AnswersBusyWhenTooManyCommandsWait) {
   World world{{.intake = {.waiting_commands = 2}}};
   const Answered first = world.command(CreateNamespace{.name = "one"});
   const Answered second = world.command(CreateNamespace{.name = "two"});
-  EXPECT_EQ(code(world.command(CreateNamespace{.name = "three"})), "busy");
-  EXPECT_EQ(code(first), "not answered");
+  EXPECT_EQ(answer_code(world.command(CreateNamespace{.name = "three"})), "busy");
+  EXPECT_EQ(answer_code(first), "not answered");
   world.run_until_idle();
-  EXPECT_EQ(code(first), "ok");
-  EXPECT_EQ(code(second), "ok");
+  EXPECT_EQ(answer_code(first), "ok");
+  EXPECT_EQ(answer_code(second), "ok");
   world.must(CreateNamespace{.name = "three"});
 }
 
@@ -88,14 +84,14 @@ TEST(Processor, AnswersAllCallersWhenItStops) {
   world.run_until_idle();
   const Answered not_yet_waiting = world.wait_for_end(started["id"], hours(1));
   const Answered command = world.command(CreateNamespace{.name = "one"});
-  EXPECT_EQ(code(waiting), "not answered");
+  EXPECT_EQ(answer_code(waiting), "not answered");
 
   world.processor().stop();
-  EXPECT_EQ(code(waiting), "stopping");
-  EXPECT_EQ(code(not_yet_waiting), "stopping");
-  EXPECT_EQ(code(command), "stopping");
-  EXPECT_EQ(code(world.command(CreateNamespace{.name = "two"})), "stopping");
-  EXPECT_EQ(code(world.wait_for_end(started["id"], hours(1))), "stopping");
+  EXPECT_EQ(answer_code(waiting), "stopping");
+  EXPECT_EQ(answer_code(not_yet_waiting), "stopping");
+  EXPECT_EQ(answer_code(command), "stopping");
+  EXPECT_EQ(answer_code(world.command(CreateNamespace{.name = "two"})), "stopping");
+  EXPECT_EQ(answer_code(world.wait_for_end(started["id"], hours(1))), "stopping");
   EXPECT_FALSE(world.intake().deliver({other_event(1)}));
   world.restart();
   world.must(CreateNamespace{.name = "one"});
