@@ -6,7 +6,7 @@ namespace millrace {
 
 void matching();     ///< the listeners that an event matches
 void unmatched();    ///< events that match nothing
-void engine_path();  ///< the cost of a lifecycle on the engine thread
+void engine_path();  ///< the engine thread's time for one instance from start to end
 void lifecycles();   ///< start, wait, wake, end, through a broker
 void beside();       ///< lifecycles on this millrace and on another one, in turns
 void store();        ///< commits, compared with LMDB alone

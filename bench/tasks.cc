@@ -152,8 +152,7 @@ std::deque<std::unique_ptr<Worker>> workers(const std::string& url, const std::s
   return all;
 }
 
-/// The number of tasks a second through the same kinds of streams and workers, but without
-/// millrace.
+/// The number of tasks a second with a work queue and the same workers, but without millrace.
 double bare_queue() {
   const Site site;
   PlainClient client(site.broker->url());

@@ -110,7 +110,7 @@ class PullConsumer {
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;
-  std::string inbox_;  ///< new for each consumer: only the server itself sends to it
+  std::string inbox_;  ///< random for each consumer: only the broker can send to it
   std::string stream_name_;
   std::string name_;
   std::string next_subject_;  ///< the subject for requests

@@ -33,9 +33,10 @@ std::string_view one_of(Kind kind) {
     case Kind::kType:
       return "one of";
     case Kind::kQuery:
-      return "jq: a program, jq(…), or a value with jq(…) in its strings";
+      return "jq: a string that is itself a jq program (.a), or any value with jq(…) in its "
+             "strings";
     case Kind::kCommand:
-      return "any value; jq(…) in its strings is evaluated, \".\" stands for all the data";
+      return "any value; jq(…) in its strings is evaluated; the string \".\" alone is all the data";
     case Kind::kTemplate:
       return "a string; jq(…) in it is evaluated";
     case Kind::kMessage:

@@ -130,7 +130,9 @@ void add_run_verb(CommandLine& commands) {
                                    "did not end as complete, 8 if it has not ended",
                                    "[DURATION]")
                             .value_is_optional();
-  run.option("--id", options.key, "Idempotency key: the same key never starts a second instance",
+  run.option("--id", options.key,
+             "Idempotency key: no second instance of the workflow starts with it while the first "
+             "is stored",
              "KEY");
 }
 

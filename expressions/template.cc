@@ -185,7 +185,8 @@ const Program* Template::whole() const {
 std::span<const Template::Part> Template::parts() const { return tree_->parts; }
 
 Json Template::assemble(std::span<const Json> results) const {
-  CHECK(results.size() == tree_->programs.size(), "{} results for {} programs", results.size(),
+  CHECK(results.size() == tree_->programs.size(),
+        "got {} results for the {} jq programs of a template", results.size(),
         tree_->programs.size());
   return assembled(tree_->root, results);
 }

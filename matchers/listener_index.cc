@@ -163,7 +163,8 @@ void ListenerIndex::match(std::string_view ns, const Attributes& event,
   std::sort(targets.begin(), targets.end());
 }
 
-/// Matches the groups with a text key that holds for the value.
+/// Finds the groups whose key is a text that `value` begins with, ends with or contains, and
+/// matches the listeners of these groups.
 void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::string_view value) {
   for (size_t size = 1; size <= kGram; ++size) {
     if (column.grams[size] == 0) continue;

@@ -96,8 +96,9 @@ constexpr KeyRule kFailureKeys[] = {
     {.name = "code", .kind = Kind::kText, .meaning = "The error's code.", .required = true},
     {.name = "msg", .kind = Kind::kText, .meaning = "The error's message."},
 };
-constexpr Mapping kFailure = {
-    .name = "FunctionError", .meaning = "The error of the task.", .groups = {kFailureKeys}};
+constexpr Mapping kFailure = {.name = "FunctionError",
+                              .meaning = "The error with which the task ends.",
+                              .groups = {kFailureKeys}};
 constexpr KeyRule kPerformanceKeys[] = {
     {.name = "begins",
      .kind = Kind::kDuration,
@@ -120,7 +121,7 @@ constexpr KeyRule kPerformanceKeys[] = {
      .otherwise = "null"},
     {.name = "error",
      .kind = Kind::kObject,
-     .meaning = "The error of the task.",
+     .meaning = "The error with which the task ends.",
      .object = &kFailure},
 };
 constexpr Mapping kPerformance = {.name = "Performance",

@@ -42,8 +42,8 @@ std::string_view program_of(std::string_view text) {
   return text;
 }
 
-/// The event filter of an entry of `events`: the type, and the context attributes as they are
-/// written.
+/// The event filter of an entry of `events`: the type, and each context attribute as `name=value`,
+/// with the name in lower case and the value as JSON.
 struct Listening {
   std::string type;
   std::set<std::string> attributes;

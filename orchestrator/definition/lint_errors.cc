@@ -365,8 +365,8 @@ class ErrorLinter {
     }
   }
 
-  /// Checks a pattern of `codes` (Direktiv's vocabulary). In that vocabulary `catch` comes before
-  /// the policy.
+  /// Checks a pattern of `codes` (Direktiv's vocabulary). In Direktiv's vocabulary `catch` is tried
+  /// before the policy: an error that `catch` matches is not retried.
   void check_pattern(const Node& node, const std::string& path, const Asked& asked) {
     if (node.kind != Node::Kind::kString) return;
     if (report_code(node, path, advice_on_code_pattern(node.text))) return;

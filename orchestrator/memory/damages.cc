@@ -12,7 +12,10 @@ void Damages::note(const Error& damage) {
     if (listed_.size() < kListed) listed_.push_back(damage.message);
     ++count_;
   }
-  spdlog::error("a row of the store is damaged, and its owner is skipped: {}", damage.message);
+  spdlog::error(
+      "a row of the store is damaged, and the instance, event or workflow that it belongs to is "
+      "skipped: {}",
+      damage.message);
 }
 
 Status Damages::pass_over(Status status) {

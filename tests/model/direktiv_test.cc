@@ -23,7 +23,7 @@ TEST(Direktiv, RetriesOnlyAnUncaughtFailure) {
   w.fail("busy");
   EXPECT_EQ(w.at(), "c");
 }
-TEST(Direktiv, SearchesTheErrorCodeForEachPattern) {
+TEST(Direktiv, RetriesIfAPatternOfCodesMatchesAnyPartOfTheErrorCode) {
   World w(workflow({action("a", direktiv(3, 0, {"us"}))}));
   w.fail("busy");
   EXPECT_EQ(w.calls(), 2);

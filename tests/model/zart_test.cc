@@ -40,7 +40,7 @@ TEST(Zart, FailsWhenItsRetriesAreExhausted) {
   EXPECT_EQ(w.code(), "direktiv.retries.exceeded");
   EXPECT_EQ(*w.observe().error_message, "busy");  // the message contains the last error
 }
-TEST(Zart, DoesNotRetryATimeoutOfAnotherVocabulary) {
+TEST(Zart, DoesNotRetryATimeoutThatAKeyOfAnotherVocabularySets) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("startToCloseTimeout", 30 * s)})}));
   w.take(), w.to(30 * s);
   EXPECT_EQ(w.code(), "millrace.timeout.startToClose");

@@ -1,7 +1,7 @@
-// World: an engine that can crash and restart. Each process is a stage (scenarios/stage.h), and all
-// use one store in a folder of the world. The test decides when evaluations are answered. Ids come
-// from a seed. Nothing happens outside the calls of the test, so the same calls leave the same
-// bytes. One thread.
+// World: an engine that can crash and restart. Each start of the engine makes a new
+// Stage (scenarios/stage.h) on the same store, in a folder of the world. The test decides when
+// evaluations are answered. Ids come from a seed. Nothing happens outside the calls of the test, so
+// the same calls leave the same bytes. One thread.
 #pragma once
 
 #include <deque>

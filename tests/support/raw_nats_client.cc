@@ -122,7 +122,7 @@ RawNatsClient::Message RawNatsClient::request(std::string_view subject, std::str
   } else {
     publish(subject, headers, data, reply);
   }
-  flush();  // also sends buffered bytes
+  flush();  // sends the buffered request and waits for the PONG
   while (true) {
     while (!answers_.empty()) {
       Message answer = std::move(answers_.front());

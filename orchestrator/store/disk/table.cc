@@ -12,8 +12,9 @@ const char* table_name(Table table) {
 }
 
 void AbsoluteKey::check_size(Table table, std::string_view key) {
-  CHECK(!key.empty() && key.size() <= kMaxKeySize, "a key of {} bytes in {}", key.size(),
-        table_name(table));
+  CHECK(!key.empty() && key.size() <= kMaxKeySize,
+        "a key of the table {} has {} bytes, expected 1 to {}", table_name(table), key.size(),
+        kMaxKeySize);
 }
 
 }  // namespace millrace

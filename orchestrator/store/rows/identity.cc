@@ -26,7 +26,8 @@ Result<StoreIdentity> decode_store_identity(std::string_view row) {
   const uint8_t version = reader.u8();
   StoreIdentity identity{.id = reader.id(), .folder = std::string(reader.bytes())};
   if (version != kVersion || !reader.done()) {
-    return tl::unexpected(damaged_row(Table::kMeta, kKey, "it is not the identity of a store"));
+    return tl::unexpected(
+        damaged_row(Table::kMeta, kKey, "it is not the id and folder of a store"));
   }
   return identity;
 }

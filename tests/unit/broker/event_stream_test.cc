@@ -94,7 +94,7 @@ TEST_F(EventStreamTest, DeletesItsConsumerWhenItStops) {
   }
 }
 
-TEST_F(EventStreamTest, ContinuesAfterTheServerWasKilled) {
+TEST_F(EventStreamTest, ContinuesAfterTheBrokerWasKilled) {
   ensure();
   events_.start({}, sink_);
   publish(0, 1000);
@@ -112,7 +112,7 @@ TEST_F(EventStreamTest, ContinuesAfterTheServerWasKilled) {
   EXPECT_GE(opened[1].last_sequence, 1000u);
 }
 
-TEST_F(EventStreamTest, ContinuesWhenTheServerIsKilledWhileItReads) {
+TEST_F(EventStreamTest, ContinuesWhenTheBrokerIsKilledDuringARead) {
   ensure();
   publish(0, 20000);
   events_.start({}, sink_);

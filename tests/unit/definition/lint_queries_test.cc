@@ -121,7 +121,7 @@ TEST(LintQueries, AcceptsAPathWhoseFirstKeyTheDefinitionSets) {
   }
 }
 
-TEST(LintQueries, PointsOutAPathWhoseFirstKeyIsSetInAnotherPlaceOnly) {
+TEST(LintQueries, PointsOutASplitEventKeyWhoseFirstPartNoOtherPlaceSets) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: .order.new})'}
 )",

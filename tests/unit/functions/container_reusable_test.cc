@@ -141,7 +141,7 @@ TEST_F(ReusableContainerTest, IsRemovedAfterItsIdleTime) {
   EXPECT_TRUE(calls_.have(2));
 }
 
-TEST_F(ReusableContainerTest, RunsInTheNumberThatScaleSets) {
+TEST_F(ReusableContainerTest, RunsAsManyContainersAsItsScale) {
   settings_.idle = Duration(0);
   settings_.calls_each = 10'000;
   runner().run(reusable(1, "serve", 3));

@@ -56,7 +56,7 @@ TEST(HttpServices, SendsOneRequestForAnAttemptEvenIfItsConnectionBreaks) {
   EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
 }
 
-TEST(HttpServices, MeasuresTheTimeSinceTheLastByteOfTheAnswer) {
+TEST(HttpServices, CountsEachByteOfTheAnswerAsAHeartbeat) {
   constexpr Duration kQuiet{5};
   Gate byte;
   Gate end;

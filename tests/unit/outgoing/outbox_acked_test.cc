@@ -143,7 +143,7 @@ TEST_F(OutboxAckedTest, SendsLostMessagesBeforeAFailedMessage) {
   EXPECT_TRUE(outbox->idle());
 }
 
-TEST_F(OutboxAckedTest, SendsLostMessagesAgainAfterARestart) {
+TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainAfterARestartOfMillrace) {
   send({"a1", "a2", "b3"});
   write({"a4"});
   EXPECT_THAT(pump(), ElementsAre("a4"));
@@ -190,7 +190,7 @@ TEST_F(OutboxAckedTest, SendsAgainOnlyMessagesAcknowledgedBeforeTheStateOfTheStr
   EXPECT_THAT(pump(), ElementsAre("b2"));
 }
 
-TEST_F(OutboxAckedTest, KnowsAfterALostBatchWhenAMessageWasAcknowledged) {
+TEST_F(OutboxAckedTest, SendsNoMessageAckedSinceTheOpeningAgainAfterALostBatch) {
   send({"a1"});
   ++openings;
   send({"b2"});
