@@ -26,7 +26,7 @@ TEST(Stevora, FailsWithItsMessageAfterThreeAttempts) {
   EXPECT_EQ(x.code(), "busy");
   EXPECT_EQ(*x.observe().error_message, "Step 'send' failed after 3 attempts: it is busy");
 }
-TEST(Stevora, TakesTheJitterFromTheSubject) {
+TEST(Stevora, TakesTheDelayWithItsJitterFromTheEngineUnderTest) {
   World w(workflow({action("a", stevora())}));
   w.fail();
   Observation o;
@@ -37,7 +37,7 @@ TEST(Stevora, TakesTheJitterFromTheSubject) {
   w.to(801);
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Stevora, StartsItsPolicyAgainOnAManualRetry) {
+TEST(Stevora, StartsItsPolicyAgainOnTheRetryCommand) {
   World w(workflow({action("a", stevora(2))}));
   w.fail_all();
   EXPECT_EQ(w.calls(), 2);
@@ -47,7 +47,7 @@ TEST(Stevora, StartsItsPolicyAgainOnAManualRetry) {
   EXPECT_EQ(w.calls(), 4);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Stevora, CanBeTheDefaultOfAWorkflow) {
+TEST(Stevora, CanGiveAWorkflowItsDefaultPolicy) {
   Definition d = workflow({action("a")});
   d.defaults = Vocabulary::kStevora;
   World w(d);

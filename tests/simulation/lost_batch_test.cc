@@ -171,7 +171,7 @@ TEST(LostBatch, ReadsOnlyTheInstancesThatItLoaded) {
   EXPECT_EQ(complete, 20U);
 }
 
-TEST(LostBatch, KeepsTheStreamOfTheCursor) {
+TEST(LostBatch, KeepsTheCursorInTheStreamThatWasCreatedAgain) {
   const auto cursor_after = [](bool loses) {
     Losses losses;
     World world(with(losses));
