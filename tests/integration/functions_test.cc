@@ -277,7 +277,7 @@ TEST_F(HttpFunctions, RepeatARequestUnderTheSameActionIdAfterACrashOfMillrace) {
   EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
 }
 
-TEST_F(HttpFunctions, PublishLifecycleEventsToAWebhookAfterItsHandshake) {
+TEST_F(HttpFunctions, CauseLifecycleEventsThatAWebhookGetsAfterItsHandshake) {
   HttpPeer webhook(take_as_webhook);
   const Json settings = {
       {"webhooks", {{{"url", webhook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
@@ -291,7 +291,7 @@ TEST_F(HttpFunctions, PublishLifecycleEventsToAWebhookAfterItsHandshake) {
   EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
 }
 
-TEST_F(Functions, FailAsUnavailableWhenNoServiceAnswers) {
+TEST_F(Functions, FailAsUnavailableIfNoServiceSubscribesToTheirSubject) {
   millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "nobody"}}})");
   EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
             "millrace.function.unavailable");

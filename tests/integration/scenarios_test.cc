@@ -134,7 +134,7 @@ TEST_F(Scenarios, LeaveNothingBehindWhenTheyAreInterrupted) {
   EXPECT_TRUE(process.group_ends());
 }
 
-TEST_F(Scenarios, FailWhenNoneIsFound) {
+TEST_F(Scenarios, FailIfNoScenarioIsFoundOrTheCommandIsInvalid) {
   EXPECT_EQ(test({(folder_.path() / "nowhere").string()}).code, 3);
   EXPECT_EQ(test({temporary_.string()}).code, 3);
   EXPECT_EQ(test({"examples", "-o", "table"}).code, 2);

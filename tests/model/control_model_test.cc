@@ -5,7 +5,7 @@
 namespace millrace::reference {
 namespace {
 
-TEST(ControlModel, UsesTheNearestPolicyAsAWhole) {
+TEST(ControlModel, UsesTheRetryPolicyNearestToTheActionAsAWhole) {
   Definition d = workflow({action("a")});
   d.functions[0].retry = steep(2, 1 * s);
   EXPECT_EQ(World(d).fail_all(), (Times{0, 1 * s}));
@@ -14,7 +14,7 @@ TEST(ControlModel, UsesTheNearestPolicyAsAWhole) {
   d.states[0].actions[0].retry = policy(Vocabulary::kSteep, 2);
   EXPECT_EQ(World(d).fail_all(), (Times{0, 0}));
 }
-TEST(ControlModel, UsesTheNearestTimeoutKeyByKey) {
+TEST(ControlModel, UsesTheTimeoutNearestToTheActionForEachTimeoutKey) {
   Definition d = workflow({action("a", {}, {limit("startToCloseTimeout", 5 * s)})});
   d.functions[0].timeouts = {limit("startToCloseTimeout", 50 * s),
                              limit("heartbeatTimeout", 9 * s)};

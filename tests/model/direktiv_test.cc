@@ -143,7 +143,7 @@ TEST(Direktiv, KeepsTheErrorOfAnErrorStateIfALaterStateFails) {
   EXPECT_EQ(entered.code(), "x.failed");
   EXPECT_EQ(*entered.observe().failed_state, "e");  // no catch led to the error state
 }
-TEST(Direktiv, WaitsForAllActionsOfAParallelAnd) {
+TEST(Direktiv, WaitsForAllActionsOfAParallelStateOfModeAnd) {
   World w(workflow({parallel("a", false, {call(), call()})}));
   w.ok({{"k", 2}}, 1);
   EXPECT_FALSE(w.ended());
@@ -153,7 +153,7 @@ TEST(Direktiv, WaitsForAllActionsOfAParallelAnd) {
   f.fail("busy", 1);
   EXPECT_EQ(f.code(), "busy");
 }
-TEST(Direktiv, EndsAParallelOrWithTheFirstResult) {
+TEST(Direktiv, EndsAParallelStateWithTheFirstResultInModeOr) {
   World w(workflow({parallel("a", true, {call(), call()})}));
   w.fail("busy", 0);
   EXPECT_FALSE(w.ended());

@@ -4,7 +4,7 @@
 namespace millrace::reference {
 namespace {
 
-TEST(Stevora, HasDefaultsAndJitter) {
+TEST(Stevora, HasDefaultsAndJitterForItsRetryPolicy) {
   const Policy p = read_policy(stevora());
   EXPECT_EQ(p.attempts, 3);
   EXPECT_EQ(wait_after(p, 1), (Interval{750, 1000}));
@@ -15,7 +15,7 @@ TEST(Stevora, HasDefaultsAndJitter) {
   EXPECT_EQ(wait_after(read_policy(stevora(5, 2000, 3)), 3), (Interval{13'500, 18'000}));
   EXPECT_EQ(wait_after(read_policy(stevora({}, 101)), 1), (Interval{75, 101}));  // floored
 }
-TEST(Stevora, FailsWithItsMessageAfterThreeAttempts) {
+TEST(Stevora, FailsAfterThreeAttemptsWithTheMessageOfStevora) {
   World x(workflow({action("send", stevora())}));
   x.fail("busy");
   EXPECT_EQ(x.status(), "waiting");

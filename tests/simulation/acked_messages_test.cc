@@ -84,7 +84,7 @@ TEST(AckedMessages, AreSentAgainWhenTheBrokerLosesThem) {
   }
 }
 
-TEST(AckedMessages, AreSentAgainWhenOtherMessagesTookTheirSequences) {
+TEST(AckedMessages, AreSentAgainIfOtherMessagesTookTheirSequenceNumbers) {
   World world;
   world.apply(kPublishesThree);
   world.publish("send", "1");

@@ -293,7 +293,7 @@ TEST(ProcessStart, IsRefusedIfTheStoredEngineTimeIsImpossible) {
   }
 }
 
-TEST(ProcessStart, IsRefusedWhenTwoNamespacesHaveOneNumber) {
+TEST(ProcessStart, IsRefusedIfTwoNamespacesHaveTheSameNumber) {
   const Error error = refusal_of(
       [&](Transaction& tx) { write_namespace(tx, "twin", {.number = NamespaceNumber(1)}); });
   EXPECT_EQ(error.code, kDamagedRow);
@@ -301,7 +301,7 @@ TEST(ProcessStart, IsRefusedWhenTwoNamespacesHaveOneNumber) {
 }
 
 // The purge of a deleted namespace erases the rows with the numbers of its workflows.
-TEST(ProcessStart, IsRefusedWhenTwoWorkflowsHaveOneNumber) {
+TEST(ProcessStart, IsRefusedIfTwoWorkflowsHaveTheSameNumber) {
   const Error error = refusal_of([&](Transaction& tx) {
     write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
   });

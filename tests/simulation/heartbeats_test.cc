@@ -95,7 +95,7 @@ TEST(ScheduleToStart, IsCheckedAgainAfterARestart) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
 }
 
-TEST(Heartbeats, CountToTheMillisecondWhenTheRunnerDoesNotReportThem) {
+TEST(Heartbeats, CountToTheMillisecondEvenIfTheRunnerDoesNotReportThem) {
   World world;
   world.functions.act("charge", {{.heartbeat = milliseconds(300),
                                   .takes = milliseconds(900),

@@ -139,7 +139,7 @@ states:
                                      "millrace.instance.failed"));
 }
 
-TEST(LifecycleEvents, ReportAnInstanceOfAScheduleFromItsStart) {
+TEST(LifecycleEvents, ReportTheStartAndTheEndOfAnInstanceOfASchedule) {
   World world;
   set(world, R"({"lifecycle": true})");
   world.apply(R"(

@@ -129,7 +129,7 @@ TEST(LostBatch, LeavesNothingInMemory) {
   }
 }
 
-TEST(LostBatch, ReadsOnlyTheInstancesThatItLoaded) {
+TEST(LostBatch, ReadsBackOnlyTheInstancesThatItLoaded) {
   Losses losses;
   std::set<std::string> read;  // keys of reads, and first keys of scans
   WorldOptions options = with(losses);

@@ -162,7 +162,7 @@ states:
   EXPECT_EQ(world.instances()[0]["status"], "complete");
 }
 
-TEST(Pause, QueuesTheCallsOfAService) {
+TEST(Pause, HoldsTheCallsOfAPausedService) {
   World world;
   world.apply(R"(
 id: order

@@ -101,7 +101,7 @@ TEST_F(Poison, IsAnInstanceAtWhichTheProcessWasKilledSixTimes) {
   EXPECT_EQ(world.instances()[1]["status"], "waiting");
 }
 
-TEST_F(Poison, StartsToCountAgainAfterTheProcessEndedForAnotherReason) {
+TEST_F(Poison, CountsDeathsFromOneAgainAfterTheProcessEndedForAnotherReason) {
   world.publish("begin", "1", 1);
   world.run_until_idle();
   die_with_instance(first(), 5);

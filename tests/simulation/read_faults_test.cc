@@ -138,7 +138,7 @@ TEST_F(ReadFaults, KeepTheOrderOfTheOutbox) {
   EXPECT_THAT(world.events("told"), SizeIs(2));
 }
 
-TEST_F(ReadFaults, FailAWaitForAnEndAndNoOtherWork) {
+TEST_F(ReadFaults, FailACallThatWaitsForAnEndAndNoOtherCommand) {
   const Json started = world.start("tells");
   world.run_for(seconds(1));
   faults.table = Table::kLive;

@@ -92,7 +92,7 @@ TEST(ServicePolicies, AreReadInEveryVocabulary) {
   }
 }
 
-TEST(ServicePolicies, ApplyWhenNothingNearerHasAPolicy) {
+TEST(ServicePolicies, ApplyUnlessTheActionFunctionOrWorkflowHasAPolicy) {
   World world;
   set_service(world, R"({"retries": {"max_attempts": 3, "codes": ["*"]}})",
               R"(, "defaults": "stevora")");
@@ -121,7 +121,7 @@ states:
       << "the policy applies to a global service";
 }
 
-TEST(ServicePolicies, MergeTimeoutsKeyByKey) {
+TEST(ServicePolicies, AreOverriddenByTheTimeoutsOfAnActionKeyByKey) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
