@@ -95,7 +95,7 @@ TEST_F(Api, KeepsRunningInstancesOnTheirRevision) {
   EXPECT_EQ(after["output"]["says"], "new");
 }
 
-TEST_F(Api, DeletesAWorkflowWithLiveInstancesOnlyWithCancel) {
+TEST_F(Api, DeletesAWorkflowWithLiveInstancesOnlyWithTheOptionCancel) {
   millrace_.apply(waiter("x"));
   const std::string id = millrace_.start_instance("waiter", Json::object());
   const HttpReply refused = millrace_.ask("DELETE", "workflows/waiter");
@@ -110,7 +110,7 @@ TEST_F(Api, DeletesAWorkflowWithLiveInstancesOnlyWithCancel) {
   EXPECT_TRUE(millrace_.items("listeners").empty());
 }
 
-TEST_F(Api, ReturnsTheOutputWhenAStartWaitsForTheEnd) {
+TEST_F(Api, ReturnsTheOutputToAStartCallThatWaitsForTheEnd) {
   millrace_.apply("id: waiter\nstates:\n  - id: a\n    type: noop\n    transform:\n      out: 1\n");
   const HttpReply ended = start(Json::object(), {}, "?wait=PT30S");
   EXPECT_EQ(ended.status, 200);
@@ -120,7 +120,7 @@ TEST_F(Api, ReturnsTheOutputWhenAStartWaitsForTheEnd) {
             "/v1/ns/default/instances/" + ended.json()["id"].get<std::string>());
 }
 
-TEST_F(Api, ReturnsTheIdWhenTheWaitOfAStartTimesOut) {
+TEST_F(Api, ReturnsTheInstanceIdIfAStartCallWaitsTooLongForTheEnd) {
   millrace_.apply(waiter("x"));
   const HttpReply waited = start(Json::object(), {}, "?wait=PT0.1S");
   EXPECT_EQ(waited.status, 202);
@@ -164,7 +164,7 @@ TEST_F(Api, RejectsAStartOfAnUnknownWorkflow) {
   EXPECT_EQ(millrace_.cli({"-n", "nowhere", "instance", "list"}).code, 3);
 }
 
-TEST_F(Api, SeparatesEventsAndWorkflowsOfNamespaces) {
+TEST_F(Api, KeepsTheEventsAndWorkflowsOfTwoNamespacesApart) {
   EXPECT_EQ(millrace_.cli({"namespace", "create", "shop"}).code, 0);
   millrace_.apply(waiter("default"));
   millrace_.apply(waiter("shop"), "shop");
@@ -186,7 +186,7 @@ TEST_F(Api, SeparatesEventsAndWorkflowsOfNamespaces) {
   EXPECT_EQ(millrace_.ask("GET", "/v1/ns/shop/instances").code(), "namespace.not_found");
 }
 
-TEST_F(Api, ListsInstancesInPagesFromTheNewest) {
+TEST_F(Api, ListsInstancesInPagesWithTheNewestFirst) {
   millrace_.apply(waiter("x"));
   millrace_.apply("id: quick\nstates:\n  - id: a\n    type: noop\n");
   std::vector<std::string> started;

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Each event `job.start` starts an instance. It waits for `job.go` with the same key and then
-/// generates `job.done`.
+/// Each event `job.start` starts an instance. The instance waits for the event `job.go` with the
+/// key of `job.start`, and then generates the event `job.done`.
 constexpr const char* kJob = R"(
 id: job
 start:
@@ -410,7 +410,7 @@ class BrokerFaults : public testing::Test {
   Seen seen_;
 };
 
-TEST_F(BrokerFaults, LoseAndRepeatNoStoredEventAndAreReportedWhenTheBrokerLosesEvents) {
+TEST_F(BrokerFaults, LoseAndRepeatNoEventThatTheStreamHasAndAreReportedIfTheStreamLosesEvents) {
   const size_t all = number_from("MILLRACE_FAULTS", faults().size());
   for (size_t i = 0; i < all; ++i) {
     const Fault& fault = faults()[number_from("MILLRACE_FAULT", i) % faults().size()];

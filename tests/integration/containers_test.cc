@@ -67,7 +67,7 @@ states:
   EXPECT_TRUE(eventually([] { return containers().empty(); }));
 }
 
-TEST_F(Containers, ServeAllCallsOfAReusableFunctionUntilMillraceStops) {
+TEST_F(Containers, ServeAllCallsOfAReusableFunctionInOneContainerUntilMillraceStops) {
   std::string program;
   for (const char* at = kPerlServer; *at != 0; ++at) {
     program += *at == '\'' ? "'\\''" : std::string(1, *at);
@@ -101,7 +101,7 @@ TEST_F(Containers, ServeAllCallsOfAReusableFunctionUntilMillraceStops) {
   EXPECT_EQ(containers(), "");
 }
 
-TEST_F(Containers, AreRemovedAfterACrashAndTheActionRunsAgain) {
+TEST_F(Containers, AreRemovedAfterACrashOfMillraceAndTheirActionRunsAgain) {
   millrace_.apply(fmt::format(R"(
 id: slow
 functions:
@@ -118,7 +118,7 @@ states:
   EXPECT_TRUE(eventually([&] { return containers().empty(); }));
 }
 
-TEST_F(Containers, AreKilledWhenTheInstanceIsCancelledNow) {
+TEST_F(Containers, AreKilledWhenTheirInstanceIsCancelledWithTheOptionNow) {
   millrace_.apply(fmt::format(R"(
 id: endless
 functions:

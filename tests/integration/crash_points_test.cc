@@ -226,8 +226,8 @@ class ScenarioRun {
     CHECK(ack.contains("seq"), "{}", ack.dump());
   }
 
-  /// Starts the instance of this key, again after a crash. All calls of one key must return the
-  /// same id.
+  /// Starts the instance of this key; after a crash the call is repeated. All calls with one key
+  /// must return the same id.
   std::string call(const std::string& key) {
     HttpReply reply;
     until("the call is answered", [&] {
@@ -336,7 +336,7 @@ class CrashRecovery : public testing::Test {
   Folder folder_;
 };
 
-/// Each commit is followed by a checkpoint of single rows.
+/// With this setting a checkpoint follows each commit, and writes one row in each transaction.
 const std::pair<const std::string, std::string> kCheckpointsAtOnce = {"MILLRACE_CHECKPOINT_BYTES",
                                                                       "1"};
 
@@ -371,7 +371,7 @@ TEST_P(CrashPoints, LoseAndRepeatNothing) {
 INSTANTIATE_TEST_SUITE_P(Each, CrashPoints, testing::ValuesIn(kScenarios),
                          [](const auto& one) { return one.param.name; });
 
-TEST_F(CrashRecovery, ReadsEventsAgainAfterACrashWhileTheCursorIsWrittenAlone) {
+TEST_F(CrashRecovery, ReadsEventsAgainAfterACrashInABatchThatWritesTheCursorOnly) {
   const CrashScenario& scenario = kScenarios[0];
   Campaign campaign("crash points: cursor alone",
                     "each instance once, stable answers and ids, no early timer");

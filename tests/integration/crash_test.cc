@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-/// Each event `job.start` starts an instance. It waits for `job.go` with the same key and then
-/// generates `job.done`.
+/// Each event `job.start` starts an instance. The instance waits for the event `job.go` with the
+/// key of `job.start`, and then generates the event `job.done`.
 constexpr const char* kJob = R"(
 id: job
 start:
@@ -40,8 +40,8 @@ states:
         key: jq(.["job.start"].key)
 )";
 
-/// Each event `late.start` starts an instance. Only its timeout wakes it; it then generates
-/// `job.late`.
+/// Each event `late.start` starts an instance. The instance waits until its timeout, and then
+/// generates the event `job.late`.
 constexpr const char* kLate = R"(
 id: late
 start:
@@ -211,7 +211,7 @@ TEST_F(RandomKills, LoseAndRepeatNothing) {
 
   for (size_t kill = 0; kill < kills; ++kill) {
     load.publish(up_to(400));
-    // A random time: the server starts, catches up, or applies the newest events.
+    // At this random time the server is starting, catching up, or applying the newest events.
     millrace_.process().wait(Duration(up_to(300)));
     load.publish(up_to(400));
     millrace_.process().wait(Duration(up_to(20)));

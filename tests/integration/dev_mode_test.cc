@@ -60,7 +60,7 @@ class DevMode : public testing::Test {
   std::unique_ptr<Process> dev_;
 };
 
-TEST_F(DevMode, LoadsAFolderAndReloadsItWhenItChanges) {
+TEST_F(DevMode, LoadsTheWorkflowsOfAFolderAndLoadsAFileAgainWhenItChanges) {
   write("hello.yaml", fmt::format(fmt::runtime(kHello), "one"));
   write("hello.test.yaml", "scenarios:\n  - {name: x, start: {}, expect: {states: [a]}}\n");
   start();
@@ -81,7 +81,7 @@ TEST_F(DevMode, LoadsAFolderAndReloadsItWhenItChanges) {
   EXPECT_TRUE(dev_->error_line("other is now revision 1"));
 }
 
-TEST_F(DevMode, ReportsTheFilesThatItSkipsOrCannotRead) {
+TEST_F(DevMode, ReportsTheFilesThatItDoesNotLoadExceptPipes) {
   write("typo.yaml", "id: typo\nstate:\n  - id: a\n    type: noop\n");
   write("upper.yaml", "id: upper\nStates:\n  - id: a\n    type: noop\n");
   write("payload.json", R"({"id": 7})");

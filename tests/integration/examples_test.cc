@@ -145,7 +145,7 @@ TEST_F(Examples, GuestBookingIsConfirmedByABookingInTheBinaryModeOfHttp) {
   EXPECT_THAT(paste("guest-booking", 1).output, HasSubstr(R"({"accepted":1,"duplicates":1})"));
 }
 
-TEST_F(Examples, GuestBookingIsConfirmedByPlainJsonPublishedToNats) {
+TEST_F(Examples, GuestBookingIsConfirmedByACloudEventInJsonPublishedToNats) {
   apply("guest-booking", "guest-booking.yaml");
   const std::string id = millrace_.start_instance("guest-booking", {{"customerId", "c-42"}});
   nats_.client()->publish_acked(
@@ -180,7 +180,7 @@ TEST_F(Examples, PurchaseWaitsForBothEvents) {
   expect_golden(file_of("purchase", "trace.golden"), trace_of(millrace_, {id}));
 }
 
-TEST_F(Examples, ReservationReturnsTheMessageForEachAnswer) {
+TEST_F(Examples, ReservationReturnsTheMessageForEachAnswerOfTheRestaurant) {
   apply_what_the_readme_says("reservation");
   const ProcessEnd end = paste("reservation", 0);
   EXPECT_THAT(end.output, HasSubstr("Welcome, Ada! Your table is number 7."));
@@ -218,7 +218,7 @@ TEST_F(Examples, OrderFanInListsNoInstanceBeforeTheThirdEvent) {
   EXPECT_EQ(Json::parse(run(lines[5]).output)["items"].size(), 2U);
 }
 
-TEST_F(Examples, WorkersConvertAWordAndTheWorkflowCatchesTheErrorOfAMissingOne) {
+TEST_F(Examples, WorkersConvertAWordAndTheWorkflowCatchesTheErrorForAMissingWord) {
   apply_what_the_readme_says("workers");
   const std::vector<std::string> lines = shell_lines("workers", 0);
   ASSERT_EQ(lines.size(), 3U);

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 class Functions : public MillraceTest {
  protected:
-  /// Starts a worker. The nth mode says what it does with the nth task (worker.mjs).
+  /// Starts a worker. The nth mode says what the worker does with the nth task (worker.mjs).
   void work(std::vector<std::string> modes, std::string_view service = "charge") {
     std::vector<std::string> command = {"node", "tests/integration/worker.mjs",
                                         fmt::format("127.0.0.1:{}", nats_.port()),
@@ -56,7 +56,7 @@ TEST_F(Functions, ReturnTheResultOfAWorker) {
   EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 1}}));
 }
 
-TEST_F(Functions, RunAsLongAsHeartbeatsComeAndAreRetriedWhenOneIsMissed) {
+TEST_F(Functions, RunAsLongAsHeartbeatsComeAndAreRetriedAfterAMissedHeartbeat) {
   work({"silent", "heartbeat"});
   const std::string id = start(
       ", startToCloseTimeout: 1m, heartbeatTimeout: 1s, "
@@ -76,13 +76,13 @@ TEST_F(Functions, AreRetriedByAnotherWorkerAfterAWorkerDies) {
   EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, StartWhenAWorkerTakesTheTaskWithoutAHeartbeat) {
+TEST_F(Functions, CountAsStartedWhenAWorkerHasTheTaskEvenWithoutAHeartbeat) {
   work({"mute", "answer"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, IgnoreResultsThatLookLikeAServerStatus) {
+TEST_F(Functions, IgnoreResultsThatLookLikeAStatusMessageOfTheBroker) {
   const auto forge = [&, client = nats_.client()] {
     for (const char* const status : {"503", "404 No Messages", "409 Consumer Deleted"}) {
       client->publish_with_status("millrace.results.default.forged", status, "", "");
@@ -142,12 +142,12 @@ TEST_F(Functions, RetryTheAttemptOfAWorkerWhoseResultExceedsMaxPayload) {
   EXPECT_EQ(millrace_.instance_once(next, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, ReturnAResultThatIsNotJsonAsBase64) {
+TEST_F(Functions, ReturnAResultAsBase64IfItIsNotJson) {
   work({"garbage"});
   EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], "w7/Dvns=");
 }
 
-TEST_F(Functions, FailWithTheErrorOfTheWorkerOrReportItsInvalidCode) {
+TEST_F(Functions, FailWithTheErrorOfTheWorkerOrAMillraceErrorIfItsCodeIsInvalid) {
   work({"error", "nonsense"});
   const Json declined = millrace_.instance_once(start(), "failed");
   EXPECT_EQ(declined["error"], (Json{{"code", "card.declined"}, {"msg", "as requested"}}));
@@ -253,7 +253,7 @@ TEST_F(HttpFunctions, AreRetriedAfterAnErrorStatusAClosedConnectionAndATimeout) 
                           [](const auto& request) { return request.method == "DELETE"; }));
 }
 
-TEST_F(HttpFunctions, FailWithTheErrorHeaderWhateverTheStatus) {
+TEST_F(HttpFunctions, FailWithTheErrorThatTheHeadersNameEvenOnStatus200) {
   const auto peer = serve({answering(
       200, "{}",
       {{"Direktiv-ErrorCode", "card.declined"}, {"Direktiv-ErrorMessage", "no money"}})});
@@ -267,7 +267,7 @@ TEST_F(HttpFunctions, FailWhenTheResponseIsTooLarge) {
             "millrace.function.tooLarge");
 }
 
-TEST_F(HttpFunctions, RepeatACallWithTheSameIdAfterACrash) {
+TEST_F(HttpFunctions, RepeatARequestUnderTheSameActionIdAfterACrashOfMillrace) {
   const auto peer = serve({hang, answering(200, "1")});
   const std::string id = start();
   const std::string first = peer->requests(1)[0].header("Direktiv-ActionID");
@@ -277,7 +277,7 @@ TEST_F(HttpFunctions, RepeatACallWithTheSameIdAfterACrash) {
   EXPECT_EQ(peer->requests(2)[1].header("Direktiv-ActionID"), first);
 }
 
-TEST_F(HttpFunctions, PublishLifecycleEventsToAWebhookAfterItsHandshake) {
+TEST_F(HttpFunctions, CauseLifecycleEventsThatAWebhookGetsAfterItsHandshake) {
   HttpPeer webhook(take_as_webhook);
   const Json settings = {
       {"webhooks", {{{"url", webhook.url("/hook")}, {"types", {"millrace.instance.*"}}}}}};
@@ -291,7 +291,7 @@ TEST_F(HttpFunctions, PublishLifecycleEventsToAWebhookAfterItsHandshake) {
   EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
 }
 
-TEST_F(Functions, FailAsUnavailableWhenNoServiceAnswers) {
+TEST_F(Functions, FailAsUnavailableIfNoServiceSubscribesToTheirSubject) {
   millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "nobody"}}})");
   EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
             "millrace.function.unavailable");

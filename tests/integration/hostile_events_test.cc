@@ -101,7 +101,7 @@ TEST_F(HostileEvents, AreAcceptedUnchangedWhenTheyAreUnusualButValid) {
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(HostileEvents, BecomeReadableDeadLettersOfAnUnknownNamespace) {
+TEST_F(HostileEvents, BecomeReadableDeadLettersIfTheirNamespaceDoesNotExist) {
   publish(event("t", "1"), {}, "millrace.events.nowhere.t");
   publish(event("t", "2"), {}, "millrace.events.no%20where.t");
   for (const char* ns : {"nowhere", "no%20where"}) {
@@ -207,7 +207,7 @@ TEST_F(HostileEvents, AreRejectedWhenTheyNestBeyondTheLimit) {
   expect_well();
 }
 
-TEST_F(HostileEvents, AreRoutedByATypeThatIsNotASubject) {
+TEST_F(HostileEvents, AreRoutedByTheirTypeEvenIfItIsNotAValidSubject) {
   const std::vector<std::string> types = {"two words",
                                           "*",
                                           ">",
@@ -261,7 +261,7 @@ TEST_F(HostileEvents, BecomeDeadLettersWhenTheirSubjectCannotBePublishedAgain) {
   expect_well();
 }
 
-TEST_F(HostileEvents, CountOnceWhenTheyComeAThousandTimesAcrossARestart) {
+TEST_F(HostileEvents, TakeEffectOnceIfTheyComeAThousandTimesAcrossARestart) {
   keep("again");
   const auto send = [&](size_t count) {
     for (size_t i = 0; i + 1 < count; ++i) client_->publish(kHostileSubject, event("again", "1"));
@@ -315,7 +315,7 @@ states:
   EXPECT_EQ(inputs("five").size(), orders);
 }
 
-TEST_F(HostileEvents, AreRejectedTogetherWhenOneEntryOfTheirBatchIsInvalid) {
+TEST_F(HostileEvents, AreAllRejectedIfOneEventOfTheirHttpBatchIsInvalid) {
   keep("batch");
   const Headers batch = {{"content-type", "application/cloudevents-batch+json"}};
   const auto of = [](const std::string& second) {
@@ -352,7 +352,7 @@ TEST_F(HostileEvents, AreRejectedTogetherWhenOneEntryOfTheirBatchIsInvalid) {
   EXPECT_TRUE(millrace_.has_instances("workflow=keeper&status=complete", 3));
 }
 
-TEST_F(HostileEvents, StopNothingWhenTheyLookLikeAServerStatus) {
+TEST_F(HostileEvents, BecomeDeadLettersIfTheyLookLikeAStatusMessageOfTheBroker) {
   constexpr const char* kStatuses[] = {"503",
                                        "503 No Responders",
                                        "100 Idle Heartbeat",
@@ -412,7 +412,8 @@ TEST_F(HostileEvents, CannotInjectHeaders) {
   }
   EXPECT_TRUE(millrace_.items("instances?workflow=keeper").empty());
 
-  // Headers that NATS interprets are part of an attribute's text here, or unknown to millrace.
+  // A header of NATS in the text of an attribute stays text, and millrace ignores the header
+  // Nats-Expected-Stream.
   publish("", {{"ce-specversion", "1.0"},
                {"ce-id", "a\\r\\nNats-Msg-Id: 1"},
                {"ce-source", "/s"},

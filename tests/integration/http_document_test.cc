@@ -46,7 +46,7 @@ TEST_F(HttpDocument, HasCommandsThatWork) {
                          << end.output;
 }
 
-TEST_F(HttpDocument, FailsOnACommandThatTheServerRejects) {
+TEST_F(HttpDocument, FailsTheTestOnACommandThatMillraceRejects) {
   const ProcessEnd end = run("curl -X DELETE \"$MILLRACE/v1/ns/nowhere\"");
   EXPECT_EQ(end.code, 22);
   EXPECT_THAT(end.output, testing::HasSubstr("namespace.not_found"));
@@ -60,7 +60,7 @@ TEST_F(HttpDocument, HasACommandForEachVerbOfAnInstance) {
   }
 }
 
-TEST_F(HttpDocument, AgreesWithTheCommandLineOnAVerbThatTheStatusForbids) {
+TEST_F(HttpDocument, AgreesWithTheCommandLineOnAVerbThatTheInstanceStatusForbids) {
   millrace_.apply("id: done\nstates: [{id: a, type: noop}]\n");
   const std::string id = millrace_.start_instance("done", Json::object());
   millrace_.instance_once(id, "complete");

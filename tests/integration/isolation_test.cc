@@ -111,7 +111,7 @@ class Isolation : public testing::Test {
   std::unique_ptr<MillraceServer> millrace_;
 };
 
-TEST_F(Isolation, CatchesEachFaultyProgramByItsErrorCodeWhileOthersRun) {
+TEST_F(Isolation, EndsEachFaultyJqProgramWithItsErrorCodeWhileOtherInstancesRun) {
   start("PT2S");
   struct Row {
     const char* id;
@@ -142,7 +142,7 @@ TEST_F(Isolation, CatchesEachFaultyProgramByItsErrorCodeWhileOthersRun) {
   }
 }
 
-TEST_F(Isolation, HidesTheEnvironmentAndTheDisk) {
+TEST_F(Isolation, HidesTheEnvironmentAndTheDiskFromJqPrograms) {
   start("PT10S");
   const std::string looks =
       R"(jq([env, $ENV, env.MILLRACE_TEST_SECRET, [inputs], input_filename, get_search_list]))";
@@ -157,7 +157,7 @@ TEST_F(Isolation, HidesTheEnvironmentAndTheDisk) {
   }
 }
 
-TEST_F(Isolation, RunsOthersBesideTwoProgramsThatNeverEnd) {
+TEST_F(Isolation, RunsOtherInstancesBesideTwoJqProgramsThatNeverEnd) {
   start("PT24H");
   std::vector<std::string> looping;
   for (const char* id : {"one", "two"}) {
@@ -231,7 +231,7 @@ class SlowTransform : public Isolation {
 
 TEST_F(SlowTransform, MissesNoEventThatComesBeforeItEnds) { expect_all_complete(); }
 
-TEST_F(SlowTransform, MissesNoEventWhenTheServerIsKilledBeforeItEnds) {
+TEST_F(SlowTransform, MissesNoEventIfMillraceIsKilledDuringTheTransform) {
   ASSERT_TRUE(eventually([&] { return count("") == all() && count("status=complete") > 0; },
                          Duration(120'000)));
   millrace().kill();

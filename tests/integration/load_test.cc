@@ -1,4 +1,4 @@
-// Many lifecycles at once on a real server and broker: each generated event is published once, and
+// Many instances at once on a real server and broker: each generated event is published once, and
 // the log has no warning.
 #include <cstdlib>
 #include <map>
@@ -31,7 +31,8 @@ states:
 
 class Load : public MillraceTest {
  protected:
-  /// Publishes the event that starts the lifecycle of this number, and the one that it waits for.
+  /// Publishes the event that starts the instance of this order, and the event that the instance
+  /// waits for.
   void start(size_t number) {
     for (const char* const type : {"placed", "paid"}) {
       client_->publish(
@@ -45,7 +46,7 @@ class Load : public MillraceTest {
   std::unique_ptr<RawNatsClient> client_ = nats_.client();
 };
 
-TEST_F(Load, CausesOneGeneratedEventForEachLifecycleAndNoWarning) {
+TEST_F(Load, CausesOneGeneratedEventForEachInstanceAndNoWarning) {
   const char* const wanted = std::getenv("MILLRACE_LIFECYCLES");
   const size_t count = wanted == nullptr ? 4'000 : std::stoul(wanted);
   constexpr size_t kInFlight = 512;

@@ -98,7 +98,7 @@ TEST_F(MalformedEvents, AreRejectedOverHttpWithTheSameErrorCode) {
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }
 
-TEST_F(MalformedEvents, BecomeDeadLettersWhenTheirSubjectOrNamespaceIsUnknown) {
+TEST_F(MalformedEvents, BecomeDeadLettersIfTheirSubjectIsIncompleteOrTheirNamespaceUnknown) {
   client_->publish("millrace.events.default", valid_event(1));
   client_->publish("millrace.events.nowhere.valid", valid_event(2));
   client_->flush();

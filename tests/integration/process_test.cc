@@ -44,7 +44,7 @@ TEST_F(ServerProcess, StopsOnSighupWithoutATokenFile) {
   EXPECT_TRUE(millrace_.process().group_ends());
 }
 
-TEST_F(ServerProcess, StopsWhileARequestWaits) {
+TEST_F(ServerProcess, StopsAndAnswersARequestThatWaitsForTheEndOfAnInstance) {
   millrace_.apply(read_repository_file("examples/purchase/purchase.yaml"));
   RawClient waiting(millrace_.port());
   waiting.send(
@@ -142,7 +142,7 @@ TEST_F(ServerProcess, PublishesGeneratedEventsWhenTheBrokerIsBack) {
   }));
 }
 
-TEST(MillraceProgram, MovesEventsThatAreTooLargeForTheBrokerToTheDeadLetterQueue) {
+TEST(MillraceProgram, TurnsGeneratedEventsThatTheBrokerRefusesAsTooLargeIntoDeadLetters) {
   NatsServer nats("max_payload: 8KB");
   MillraceServer millrace(nats.url());
   millrace.start_ready();

@@ -1,5 +1,5 @@
-// A restart continues what the last process left: waits, timers, delayed events, groups, and the
-// deduplication window.
+// After a restart, millrace continues what the previous process left: waits, timers, delayed
+// events, groups, and the deduplication window.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-/// A workflow that waits for the event `go` with its key until the timeout.
+/// A workflow that waits, until the timeout, for an event `go` with the key of the input.
 std::string waiter(std::string_view timeout) {
   return fmt::format(R"(
 id: waiter
@@ -73,7 +73,7 @@ class Restart : public MillraceTest {
   }
 };
 
-TEST_F(Restart, ResumesAWaitThatAnEventCompletes) {
+TEST_F(Restart, KeepsAnInstanceWaitingUntilItsEventComes) {
   millrace_.apply(waiter("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const std::string other = millrace_.start_instance("waiter", {{"key", "other"}});
@@ -85,7 +85,7 @@ TEST_F(Restart, ResumesAWaitThatAnEventCompletes) {
   EXPECT_EQ(millrace_.instance(other)["status"], "waiting");
 }
 
-TEST_F(Restart, AppliesAnEventThatWasPublishedWhileTheServerWasDown) {
+TEST_F(Restart, AppliesAnEventThatWasPublishedWhileMillraceWasDown) {
   millrace_.apply(waiter("PT1H"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   millrace_.kill();
@@ -94,7 +94,7 @@ TEST_F(Restart, AppliesAnEventThatWasPublishedWhileTheServerWasDown) {
   millrace_.instance_once(id, "complete");
 }
 
-TEST_F(Restart, FiresATimerThatCameDueWhileTheServerWasDown) {
+TEST_F(Restart, FiresATimerThatCameDueWhileMillraceWasDown) {
   millrace_.apply(waiter("PT1S"));
   const std::string id = millrace_.start_instance("waiter", {{"key", "k"}});
   const TimePoint deadline = deadline_of(id);
@@ -105,7 +105,7 @@ TEST_F(Restart, FiresATimerThatCameDueWhileTheServerWasDown) {
   EXPECT_TRUE(timed_out(id));
 }
 
-TEST_F(Restart, PrefersAnEventStampedBeforeTheDeadlineToTheTimeout) {
+TEST_F(Restart, AppliesAnEventStampedBeforeTheDeadlineInsteadOfTheTimeout) {
   for (const char* const timeout : {"PT1S", "PT5S", "PT20S"}) {  // longer on a slow machine
     millrace_.apply(waiter(timeout));
     const std::string in_time = millrace_.start_instance("waiter", {{"key", timeout}});

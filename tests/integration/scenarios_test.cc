@@ -48,7 +48,7 @@ class Scenarios : public testing::Test {
   fs::path temporary_ = folder_.path() / "tmp";
 };
 
-TEST_F(Scenarios, PassForTheFiveDocuments) {
+TEST_F(Scenarios, PassForTheDocumentsOfTheFiveVocabularies) {
   const ProcessEnd end = test({"tests/documents"});
   EXPECT_EQ(end.code, 0) << end.output << end.errors;
   for (const char* name : {"steep", "temporal", "stevora", "direktiv", "zart"}) {
@@ -77,7 +77,7 @@ TEST_F(Scenarios, PassForTheSamplesOfTheDocumentation) {
   EXPECT_THAT(end.output, Not(HasSubstr("FAILED")));
 }
 
-TEST_F(Scenarios, FailWithTheExpectedAndTheActualValue) {
+TEST_F(Scenarios, ShowTheExpectedAndTheActualValueIfTheyFail) {
   write_hello();
   const ProcessEnd end = test({(folder_.path() / "shop").string()});
   EXPECT_EQ(end.code, 9) << end.errors;
@@ -134,7 +134,7 @@ TEST_F(Scenarios, LeaveNothingBehindWhenTheyAreInterrupted) {
   EXPECT_TRUE(process.group_ends());
 }
 
-TEST_F(Scenarios, FailWhenNoneIsFound) {
+TEST_F(Scenarios, FailIfNoScenarioIsFoundOrTheCommandIsInvalid) {
   EXPECT_EQ(test({(folder_.path() / "nowhere").string()}).code, 3);
   EXPECT_EQ(test({temporary_.string()}).code, 3);
   EXPECT_EQ(test({"examples", "-o", "table"}).code, 2);

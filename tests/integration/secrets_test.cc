@@ -68,14 +68,15 @@ TEST_F(SecretsTest, AreSealedWithAGeneratedKeyByDefault) {
   EXPECT_EQ(key.st_mode & 0777, 0600U);
   millrace_.stop();
   ASSERT_TRUE(starts_with(""));
-  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("was made"))) << "the key exists already";
+  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("generated the secret key")))
+      << "the key exists already";
 }
 
-TEST_F(SecretsTest, AreDecryptedWithTheirOwnKeyOnly) {
+TEST_F(SecretsTest, PreventTheStartOfMillraceWithAnyOtherKeyThanTheirOwn) {
   const std::string right = write_key("right", 'a');
   const std::string wrong = write_key("wrong", 'b');
   ASSERT_TRUE(starts_with(right));
-  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("was made")));
+  EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("generated the secret key")));
   EXPECT_EQ(millrace_.ask("PUT", "secrets/token", kValue).status, 201);
   millrace_.stop();
   for (const std::string& file : {std::string(), wrong, right + "-none"}) {

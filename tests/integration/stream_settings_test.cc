@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// An event starts the workflow. It calls a service of a worker and generates an event.
+/// An event starts the workflow, which calls a service of a worker and generates an event.
 constexpr const char* kSettingsOrder = R"(id: order
 functions:
   - {id: charge, type: knative-namespace, service: charge}
@@ -29,7 +29,7 @@ std::string ordered(std::string_view id) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"ordered"}})", id);
 }
 
-TEST(StreamSettings, SeparateTwoPrefixesOnOneBroker) {
+TEST(StreamSettings, KeepTwoServersApartThatHaveDifferentPrefixesOnOneBroker) {
   const NatsServer nats;
   MillraceServer first(nats.url());
   MillraceServer second(nats.url(), {{"MILLRACE_STREAM_PREFIX", "orders"}});

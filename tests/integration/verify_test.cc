@@ -171,7 +171,7 @@ class DamagedPage {
   const std::string whole_;
 };
 
-TEST_F(Verify, FindsEveryDamagedPageAndTheServerRefusesToStart) {
+TEST_F(Verify, FindsDamagedPagesAndMillraceRefusesToStartWithThem) {
   millrace_.apply(kWait);
   for (int i = 0; i < 40; ++i) millrace_.start_instance("wait", {{"n", std::string(500, 'x')}});
   millrace_.stop();  // after that, data.mdb has all rows
@@ -225,7 +225,7 @@ TEST_F(Verify, FindsADamagedPageWhileTheServerRuns) {
   millrace_.stop();
 }
 
-TEST_F(Verify, NamesAFolderWithoutAStore) {
+TEST_F(Verify, ReportsAFolderThatHasNoStore) {
   const Folder folder;
   const ProcessEnd end = millrace_.cli({"verify", "--data", folder.path().string()});
   EXPECT_EQ(end.code, 3) << end.errors;

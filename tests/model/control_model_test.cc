@@ -5,7 +5,7 @@
 namespace millrace::reference {
 namespace {
 
-TEST(ControlModel, UsesTheNearestPolicyAsAWhole) {
+TEST(ControlModel, UsesTheRetryPolicyNearestToTheActionAsAWhole) {
   Definition d = workflow({action("a")});
   d.functions[0].retry = steep(2, 1 * s);
   EXPECT_EQ(World(d).fail_all(), (Times{0, 1 * s}));
@@ -14,7 +14,7 @@ TEST(ControlModel, UsesTheNearestPolicyAsAWhole) {
   d.states[0].actions[0].retry = policy(Vocabulary::kSteep, 2);
   EXPECT_EQ(World(d).fail_all(), (Times{0, 0}));
 }
-TEST(ControlModel, UsesTheNearestTimeoutKeyByKey) {
+TEST(ControlModel, UsesTheTimeoutNearestToTheActionForEachTimeoutKey) {
   Definition d = workflow({action("a", {}, {limit("startToCloseTimeout", 5 * s)})});
   d.functions[0].timeouts = {limit("startToCloseTimeout", 50 * s),
                              limit("heartbeatTimeout", 9 * s)};
@@ -22,10 +22,10 @@ TEST(ControlModel, UsesTheNearestTimeoutKeyByKey) {
   EXPECT_EQ(b.at(Limit::kStartToClose).time, 5 * s);
   EXPECT_EQ(b.at(Limit::kHeartbeat).time, 9 * s);
 }
-TEST(ControlModel, LimitsAnOverflowingWaitToTheMaximum) {
+TEST(ControlModel, LimitsAnOverflowingRetryDelayToTheMaximum) {
   EXPECT_EQ(waits(steep(-1, 1 * s, 10, 7 * s), 400).back(), 7 * s);
 }
-TEST(ControlModel, TimesOutTheExecutionBeforeAWait) {
+TEST(ControlModel, FiresTheExecutionTimeoutBeforeAStateTimeoutOfTheSameTime) {
   for (const bool by_zart : {true, false}) {
     Definition d = workflow({caught(wait("a", 10 * s), {"*"}, "c"), delay("c", 1 * s)});
     (by_zart ? d.timeout : d.execution) = 10 * s;
@@ -35,7 +35,7 @@ TEST(ControlModel, TimesOutTheExecutionBeforeAWait) {
     EXPECT_EQ(w.code(), "millrace.timeout.execution");
   }
 }
-TEST(ControlModel, IgnoresAnAnswerAtOrAfterItsDeadline) {
+TEST(ControlModel, IgnoresAnAnswerAtOrAfterTheDeadlineOfItsAttempt) {
   World w(workflow({action("a", steep(2, 5 * s), {limit("maxRuntime", 10 * s, true)})}));
   w.take();
   const std::string handle = w.tasks()[0].handle;
@@ -48,7 +48,7 @@ TEST(ControlModel, IgnoresAnAnswerAtOrAfterItsDeadline) {
   w.ok({{"k", 2}});
   EXPECT_EQ(w.data()["return"], (Json{{"k", 2}}));
 }
-TEST(ControlModel, IgnoresASecondAnswer) {
+TEST(ControlModel, IgnoresASecondAnswerToAnAttempt) {
   World w(workflow({action("a", steep(2, 0))}));
   const std::string handle = w.fail();
   w.take();
@@ -56,7 +56,7 @@ TEST(ControlModel, IgnoresASecondAnswer) {
   EXPECT_FALSE(w.ended());
   EXPECT_EQ(w.attempt(), 2);
 }
-TEST(ControlModel, ContinuesAWaitAfterARestartOfTheProcess) {
+TEST(ControlModel, ContinuesTheWaitBeforeARetryAfterARestartOfTheProcess) {
   World w(workflow({action("a", steep(2, 10 * s))}));
   w.fail();
   w.to(4 * s), w.kill();
@@ -108,7 +108,7 @@ TEST(ControlModel, DoesNotHoldTheExecutionTimeoutInAPause) {
   w.to(30 * s);
   EXPECT_EQ(w.status(), "timedout");
 }
-TEST(ControlModel, AppliesAnEventOfAPauseOnResume) {
+TEST(ControlModel, AppliesOnResumeAnEventThatCameDuringThePause) {
   World w(workflow({wait("a", 5 * s, {}, "b"), action("b")}));
   w.command(Verb::kPause);
   w.to(8 * s), w.event();
@@ -117,14 +117,14 @@ TEST(ControlModel, AppliesAnEventOfAPauseOnResume) {
   EXPECT_EQ(w.at(), "b");
   EXPECT_EQ(w.data()["go"], (Json{{"e", 1}}));
 }
-TEST(ControlModel, AppliesAnAnswerOfAPauseOnResume) {
+TEST(ControlModel, AppliesOnResumeAnAnswerThatCameDuringThePause) {
   World w(workflow({action("a", {}, {}, "b"), action("b")}));
   w.take(), w.command(Verb::kPause), w.ok();
   EXPECT_EQ(w.calls(), 1);
   w.to(9 * s), w.command(Verb::kResume);
   EXPECT_EQ(w.at(), "b");
 }
-TEST(ControlModel, StartsNoAttemptAndNoRunInAPause) {
+TEST(ControlModel, StartsNoAttemptAndNoRunDuringAPause) {
   World w(workflow({action("a", steep(2, 5 * s))}));
   w.fail(), w.command(Verb::kPause), w.to(20 * s);
   EXPECT_EQ(w.calls(), 1);
@@ -138,7 +138,7 @@ TEST(ControlModel, StartsNoAttemptAndNoRunInAPause) {
   r.command(Verb::kResume);
   EXPECT_EQ(r.calls(), 2);
 }
-TEST(ControlModel, HoldsARetryOfAPausedWorkflow) {
+TEST(ControlModel, HoldsARetriedInstanceWhileItsWorkflowIsPaused) {
   World w(workflow({action("a", {}, {limit("timeout", 10 * s)})}));
   w.fail(), w.command(Verb::kPauseWorkflow);
   EXPECT_EQ(w.retry(), Reply::kAccepted);
@@ -156,7 +156,7 @@ TEST(ControlModel, RefusesARetryOfALiveOrCompleteInstance) {
   EXPECT_EQ(running.retry(), Reply::kConflict);  // complete
   EXPECT_EQ(running.command(Verb::kPause), Reply::kConflict);
 }
-TEST(ControlModel, NeedsExtendForARetryAfterTheExecutionTimeout) {
+TEST(ControlModel, NeedsTheOptionExtendForARetryAfterTheExecutionTimeout) {
   Definition d = workflow({action("a")});
   d.execution = 30 * s;
   World w(d);
@@ -172,7 +172,7 @@ TEST(ControlModel, NeedsExtendForARetryAfterTheExecutionTimeout) {
   w.to(70 * s);
   EXPECT_EQ(w.status(), "timedout");
 }
-TEST(ControlModel, RetriesWithTheDataOfTheLastEntry) {
+TEST(ControlModel, RetriesAStateWithTheDataWithWhichItWasLastEntered) {
   State more = state("more", Kind::kBranch, "");
   more.condition = ".return.again", more.branch_to = "a";
   World w(workflow({action("a", {}, {}, "more"), more}));
@@ -193,7 +193,7 @@ TEST(ControlModel, RefusesARerunFromAStateThatWasNotEntered) {
   w.ok();
   EXPECT_EQ(w.command(Verb::kRerun, "c"), Reply::kConflict);  // the state was not entered
 }
-TEST(ControlModel, StartsTheWorkflowPolicyAgainOnRetryAndRestart) {
+TEST(ControlModel, StartsTheWorkflowPolicyAgainOnTheCommandsRetryAndRestart) {
   for (const Verb verb : {Verb::kRetry, Verb::kRestart}) {
     Definition d = workflow({action("a")});
     d.retry = steep(2, 5 * s);
@@ -203,7 +203,7 @@ TEST(ControlModel, StartsTheWorkflowPolicyAgainOnRetryAndRestart) {
     EXPECT_EQ(w.fail_all(), (Times{5 * s, 10 * s}));
   }
 }
-TEST(ControlModel, NamesAFailedHandlerAsTheFailedState) {
+TEST(ControlModel, NamesTheStateThatACatchLedToAsTheFailedStateIfItFails) {
   const Definition d = workflow({caught(action("a"), {"*"}, "c"), action("c")});
   World w(d);
   w.fail("busy"), w.fail("gone");
@@ -212,7 +212,7 @@ TEST(ControlModel, NamesAFailedHandlerAsTheFailedState) {
   w.retry();
   EXPECT_EQ(w.data()["error"]["code"], "busy");  // the data at the entry of the state
 }
-TEST(ControlModel, HoldsOnlyWaitsWhileTheBrokerIsUnreachable) {
+TEST(ControlModel, HoldsOnlyTimeoutsOfWaitsForEventsWhileTheBrokerIsUnreachable) {
   Definition d = workflow({wait("a", 10 * s)});
   World w(d);
   w.broker_away(), w.to(20 * s);
@@ -223,7 +223,7 @@ TEST(ControlModel, HoldsOnlyWaitsWhileTheBrokerIsUnreachable) {
   x.take(), x.broker_away(), x.to(10 * s);
   EXPECT_EQ(x.code(), "millrace.timeout.startToClose");
 }
-TEST(ControlModel, ReportsAnUndecidedOrder) {
+TEST(ControlModel, ReportsThatTheOrderOfTwoEqualDeadlinesIsUndecided) {
   State a = action("a", {}, {limit("maxRuntime", 10 * s, true)});
   a.timeout = 10 * s;
   Model m;

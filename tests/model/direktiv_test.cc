@@ -9,28 +9,28 @@ TEST(Direktiv, CountsMaxAttemptsAsRetries) {
   EXPECT_EQ(w.fail_all(), (Times{0, 3 * s, 9 * s}));
   EXPECT_EQ(w.code(), "direktiv.retries.exceeded");
 }
-TEST(Direktiv, LetsExceededRetriesBeCaught) {
+TEST(Direktiv, RaisesAnErrorForExceededRetriesThatACatchCanMatch) {
   World w(workflow(
       {caught(action("a", direktiv(1, 0)), {"direktiv.retries.*"}, "c"), delay("c", 1 * s)}));
   w.fail(), w.fail();
   EXPECT_EQ(w.at(), "c");
   EXPECT_EQ(w.data()["error"]["code"], "direktiv.retries.exceeded");
 }
-TEST(Direktiv, RetriesOnlyAnUncaughtFailure) {
+TEST(Direktiv, RetriesOnlyAFailureThatNoCatchMatches) {
   World w(workflow({caught(action("a", direktiv(3, 0)), {"busy"}, "c"), delay("c", 1 * s)}));
   w.fail("gone");
   EXPECT_EQ(w.calls(), 2);
   w.fail("busy");
   EXPECT_EQ(w.at(), "c");
 }
-TEST(Direktiv, RetriesIfAPatternOfCodesMatchesAnyPartOfTheErrorCode) {
+TEST(Direktiv, RetriesIfAPatternOfCodesMatchesAPartOfTheErrorCode) {
   World w(workflow({action("a", direktiv(3, 0, {"us"}))}));
   w.fail("busy");
   EXPECT_EQ(w.calls(), 2);
   w.fail("gone");
   EXPECT_EQ(w.code(), "gone");
 }
-TEST(Direktiv, CatchesByGlobsInOrder) {
+TEST(Direktiv, CatchesByTheFirstGlobThatMatchesTheErrorCode) {
   State a = action("a");
   a.catches = {{"bus", "x"}, {"b*", "y"}, {"*", "x"}};
   World w(workflow({a, delay("x", 1 * s), delay("y", 1 * s)}));
@@ -50,7 +50,7 @@ TEST(Direktiv, BoundsRetriesByTheStateTimeout) {
   EXPECT_EQ(w.at(), "c");
   EXPECT_EQ(w.calls(), 3);
 }
-TEST(Direktiv, DoesNotRetryAStateTimeoutOfAnAction) {
+TEST(Direktiv, DoesNotRetryAnActionAfterTheTimeoutOfItsState) {
   State a = action("a", steep(5, 0));
   a.timeout = 10 * s;
   World w(workflow({a}));
@@ -65,7 +65,7 @@ TEST(Direktiv, DoesNotRetryAStateTimeoutOfAnAction) {
   runs.take(), runs.to(20 * s);
   EXPECT_EQ(runs.code(), "direktiv.stateTimeout");
 }
-TEST(Direktiv, RetriesAWaitWithAFullTimeout) {
+TEST(Direktiv, RetriesAWaitForAnEventWithItsFullTimeout) {
   World w(workflow({wait("a", 10 * s, direktiv(1, 5 * s, {"stateTimeout"}))}));
   w.to(10 * s);
   EXPECT_EQ(w.retry_at(), 15 * s);
@@ -80,7 +80,7 @@ TEST(Direktiv, RejectsAnEventAtTheDeadline) {
   w.to(10 * s), w.event();
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Direktiv, LetsAnInterruptBeCaughtOnceAndAKillNever) {
+TEST(Direktiv, LetsTheTimeoutInterruptBeCaughtOnceAndTheTimeoutKillNever) {
   Definition d =
       workflow({caught(action("a"), {"direktiv.cancels.*"}, "c"), caught(action("c"), {"*"}, "a")});
   d.interrupt = 10 * s;
@@ -94,7 +94,7 @@ TEST(Direktiv, LetsAnInterruptBeCaughtOnceAndAKillNever) {
   w.to(30 * s);
   EXPECT_EQ(w.status(), "timedout");
 }
-TEST(Direktiv, FailsOnAnUncaughtInterruptWithoutARetry) {
+TEST(Direktiv, FailsWithoutARetryOnAnUncaughtTimeoutInterrupt) {
   Definition d = workflow({action("a", steep(5, 0))});
   d.interrupt = 10 * s;
   d.retry = steep(5, 0);
@@ -104,7 +104,7 @@ TEST(Direktiv, FailsOnAnUncaughtInterruptWithoutARetry) {
   EXPECT_EQ(w.code(), "direktiv.cancels.timeout");
   EXPECT_EQ(w.calls(), 1);
 }
-TEST(Direktiv, CountsAnInterruptFromTheStartOfTheRun) {
+TEST(Direktiv, CountsTheTimeoutInterruptFromTheStartOfTheRun) {
   Definition d = workflow({action("a")});
   d.interrupt = 10 * s;
   d.retry = steep(2, 5 * s);
@@ -131,7 +131,7 @@ TEST(Direktiv, ContinuesAfterAnErrorStateAndFailsAtTheEnd) {
   EXPECT_EQ(w.at(), "a");
   EXPECT_EQ(w.seen(), Json::array());
 }
-TEST(Direktiv, KeepsTheErrorWhenTheCleanUpFails) {
+TEST(Direktiv, KeepsTheErrorOfAnErrorStateIfALaterStateFails) {
   State e = state("e", Kind::kError, "undo");
   e.error_code = "x.failed";
   World w(workflow({caught(action("a"), {"*"}, "e"), e, action("undo")}));
@@ -143,7 +143,7 @@ TEST(Direktiv, KeepsTheErrorWhenTheCleanUpFails) {
   EXPECT_EQ(entered.code(), "x.failed");
   EXPECT_EQ(*entered.observe().failed_state, "e");  // no catch led to the error state
 }
-TEST(Direktiv, WaitsForAllActionsOfAParallelAnd) {
+TEST(Direktiv, WaitsForAllActionsOfAParallelStateOfModeAnd) {
   World w(workflow({parallel("a", false, {call(), call()})}));
   w.ok({{"k", 2}}, 1);
   EXPECT_FALSE(w.ended());
@@ -153,7 +153,7 @@ TEST(Direktiv, WaitsForAllActionsOfAParallelAnd) {
   f.fail("busy", 1);
   EXPECT_EQ(f.code(), "busy");
 }
-TEST(Direktiv, EndsAParallelOrWithTheFirstResult) {
+TEST(Direktiv, EndsAParallelStateWithTheFirstResultInModeOr) {
   World w(workflow({parallel("a", true, {call(), call()})}));
   w.fail("busy", 0);
   EXPECT_FALSE(w.ended());
@@ -163,7 +163,7 @@ TEST(Direktiv, EndsAParallelOrWithTheFirstResult) {
   f.fail(), f.fail();
   EXPECT_EQ(f.code(), "direktiv.parallel.allFailed");
 }
-TEST(Direktiv, CountsTheAttemptsOfAForeachPerItem) {
+TEST(Direktiv, CountsTheAttemptsForEachItemOfAForeachSeparately) {
   State a = state("a", Kind::kForeach);
   a.actions = {call()};
   a.retry = steep(2, 1 * s);

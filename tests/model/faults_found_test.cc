@@ -58,7 +58,7 @@ TEST(EngineAndModel, AgreeOnACallThatExpiresWhileTheProcessIsDead) {  // seed 8
   EXPECT_EQ(play_to_the_end(c).error_code, "millrace.timeout.scheduleToClose");
 }
 
-TEST(EngineAndModel, AgreeOnARetryAfterOnFailure) {  // seed 18
+TEST(EngineAndModel, AgreeOnTheRetryCommandAfterTheStateOfOnFailure) {  // seed 18
   State rescue;
   rescue.id = "rescue", rescue.kind = Kind::kDelay, rescue.duration = 14000;
   Case c = a_case({action("a"), rescue}, {pass(20000), command(Verb::kRetryExtend)});
@@ -77,7 +77,7 @@ TEST(EngineAndModel, AgreeOnTheRetryCommandAfterAStateOfTypeError) {
   EXPECT_EQ(play_to_the_end(c).state, "a");
 }
 
-TEST(EngineAndModel, AgreeOnTheDataOfARetryInALoop) {  // seed 2127
+TEST(EngineAndModel, AgreeOnTheDataAfterTheRetryCommandInALoop) {  // seed 2127
   State a = action("a");
   a.check = ".return.bad";
   a.to = "more";
@@ -91,7 +91,7 @@ TEST(EngineAndModel, AgreeOnTheDataOfARetryInALoop) {  // seed 2127
   EXPECT_EQ(end.calls, 1);
 }
 
-TEST(EngineAndModel, AgreeOnTheRunsAfterARestart) {  // seed 302
+TEST(EngineAndModel, AgreeOnTheRunsAfterTheRestartCommand) {  // seed 302
   const std::vector<Timeout> deadline = {
       {.key = "deadline", .time = 1000, .error_on_timeout = true}};
   Case c = a_case({action("a", deadline)},
@@ -102,14 +102,14 @@ TEST(EngineAndModel, AgreeOnTheRunsAfterARestart) {  // seed 302
   EXPECT_EQ(end.next_retry_at, (Interval{7000, 7000}));
 }
 
-TEST(EngineAndModel, AgreeOnAnUncaughtInterrupt) {  // seed 94
+TEST(EngineAndModel, AgreeOnAnUncaughtTimeoutInterrupt) {  // seed 94
   Case c = a_case({action("a")}, {pass(1000)});
   c.definition.retry = steep(3, 1000);
   c.definition.interrupt = 1000;
   EXPECT_EQ(play_to_the_end(c).error_code, "direktiv.cancels.timeout");
 }
 
-TEST(EngineAndModel, AgreeOnTheTimeoutOfTheRunAfterARetry) {  // seed 5
+TEST(EngineAndModel, AgreeOnTheActionTimeoutInTheRunAfterTheRetryCommand) {  // seed 5
   const std::vector<Timeout> timeout = {{.key = "timeout", .time = 3000}};
   Case c = a_case({action("a", timeout, steep(2, 1000))},
                   {pass(3000), command(Verb::kRetry),           //
@@ -124,7 +124,7 @@ TEST(EngineAndModel, AgreeOnTheTimeoutOfTheRunAfterARetry) {  // seed 5
   EXPECT_EQ(end.error_code, "millrace.timeout.scheduleToClose");
 }
 
-TEST(EngineAndModel, AgreeOnAMissedHeartbeatAfterACancel) {  // seed 483
+TEST(EngineAndModel, AgreeOnAMissedHeartbeatAfterTheCancelCommand) {  // seed 483
   const std::vector<Timeout> silence = {
       {.key = "maxInactivity", .time = 768, .error_on_timeout = true}};
   const Case c = a_case({action("a", silence)}, {take(), command(Verb::kCancel), pass(847)});

@@ -1,4 +1,4 @@
-// Tests of the random cases: the model replaces the engine, with and without faults.
+// Tests of the random cases: a second model takes the place of the engine, with and without faults.
 #include <gtest/gtest.h>
 
 #include "tests/model/play.h"
@@ -64,7 +64,7 @@ TEST_P(PlantedFault, IsFoundAndShrunk) {
 INSTANTIATE_TEST_SUITE_P(All, PlantedFault, testing::Range(0, static_cast<int>(Fault::kLast)));
 
 // The generator must reach these commands, errors and ends, or they are not tested.
-TEST(RandomCases, ReachEachCommandErrorAndEnd) {
+TEST(RandomCases, ReachEachCommandEachErrorAndEachEnd) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 1500; seed++) {
     const Case c = make_case(seed);
@@ -131,7 +131,7 @@ TEST(RandomCases, ReachEachCommandErrorAndEnd) {
     EXPECT_GE(seen[what], 8) << what;
 }
 
-TEST(Player, ComparesDataExceptForOpenFields) {
+TEST(Player, ComparesDataButIgnoresFieldsThatTheModelLeavesOpen) {
   EXPECT_TRUE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "x"}, {"msg", "y"}}}}));
   EXPECT_FALSE(matches({{"error", {{"code", "x"}}}}, {{"error", {{"code", "z"}}}}));
   EXPECT_FALSE(matches(Json::object(), {{"error", {{"code", "x"}}}}));
@@ -148,7 +148,7 @@ TEST(Player, ComparesDataExceptForOpenFields) {
   EXPECT_NE(difference(model, subject), "");
 }
 
-TEST(CaseYaml, WritesEachVocabulary) {
+TEST(CaseYaml, WritesRetryPoliciesInEachVocabulary) {
   Case c;
   c.definition.functions = {{"f", {}, {}}};
   State a;

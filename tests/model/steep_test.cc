@@ -25,15 +25,15 @@ TEST(Steep, RetriesAtOnceByDefault) {
 TEST(Steep, WaitsTheSameDelayBeforeEachRetryByDefault) {
   EXPECT_EQ(waits(steep(9, 3 * s), 3), (Times{3 * s, 3 * s, 3 * s}));
 }
-TEST(Steep, LimitsTheDelayOnlyWithABackoff) {
+TEST(Steep, AppliesTheMaximumDelayOnlyWithABackoff) {
   EXPECT_EQ(waits(steep(9, 20 * s, 1, 10 * s), 2), (Times{20 * s, 20 * s}));
 }
-TEST(Steep, RetriesWithoutALimitForMinusOne) {
+TEST(Steep, RetriesWithoutALimitForMaxAttemptsMinusOne) {
   World w(workflow({action("a", steep(-1, 1 * s))}));
   EXPECT_EQ(w.fail_all(60).size(), 61u);
   EXPECT_FALSE(w.ended());
 }
-TEST(Steep, SkipsAnActionForZeroAttempts) {
+TEST(Steep, SkipsAnActionForMaxAttemptsZero) {
   World w(workflow({action("a", steep(0, 1 * s), {}, "b"), delay("b", 1 * s)}));
   EXPECT_EQ(w.calls(), 0);
   EXPECT_EQ(w.at(), "b");
@@ -67,7 +67,7 @@ TEST(Steep, RaisesAnErrorAtTheDeadlineAsInItsExample) {
   EXPECT_EQ(w.data()["error"]["code"], "millrace.timeout.scheduleToClose");
   EXPECT_EQ(w.calls(), 1);  // the deadline is final
 }
-TEST(Steep, RetriesErrorsOfInactivityAndRuntime) {
+TEST(Steep, RetriesAfterTheErrorsOfMaxInactivityAndMaxRuntime) {
   for (const char* key : {"maxInactivity", "maxRuntime"}) {
     World w(workflow({action("a", steep(2, 2 * s), {limit(key, 10 * s, true)})}));
     w.to(3 * s), w.take();
@@ -81,7 +81,7 @@ TEST(Steep, RetriesErrorsOfInactivityAndRuntime) {
               std::string("millrace.timeout.") + (key[3] == 'I' ? "heartbeat" : "startToClose"));
   }
 }
-TEST(Steep, AppliesThePolicyBeforeACatch) {
+TEST(Steep, AppliesTheRetryPolicyBeforeACatch) {
   World w(workflow({caught(action("a", steep(2, 1 * s)), {"*"}, "c"), delay("c", 1 * s)}));
   w.fail();
   EXPECT_EQ(w.status(), "waiting");

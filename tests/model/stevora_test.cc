@@ -4,7 +4,7 @@
 namespace millrace::reference {
 namespace {
 
-TEST(Stevora, HasDefaultsAndJitter) {
+TEST(Stevora, HasDefaultsAndJitterForItsRetryPolicy) {
   const Policy p = read_policy(stevora());
   EXPECT_EQ(p.attempts, 3);
   EXPECT_EQ(wait_after(p, 1), (Interval{750, 1000}));
@@ -15,7 +15,7 @@ TEST(Stevora, HasDefaultsAndJitter) {
   EXPECT_EQ(wait_after(read_policy(stevora(5, 2000, 3)), 3), (Interval{13'500, 18'000}));
   EXPECT_EQ(wait_after(read_policy(stevora({}, 101)), 1), (Interval{75, 101}));  // floored
 }
-TEST(Stevora, FailsWithItsMessageAfterThreeAttempts) {
+TEST(Stevora, FailsAfterThreeAttemptsWithTheMessageOfStevora) {
   World x(workflow({action("send", stevora())}));
   x.fail("busy");
   EXPECT_EQ(x.status(), "waiting");
@@ -26,7 +26,7 @@ TEST(Stevora, FailsWithItsMessageAfterThreeAttempts) {
   EXPECT_EQ(x.code(), "busy");
   EXPECT_EQ(*x.observe().error_message, "Step 'send' failed after 3 attempts: it is busy");
 }
-TEST(Stevora, TakesTheJitterFromTheSubject) {
+TEST(Stevora, TakesTheDelayWithItsJitterFromTheEngineUnderTest) {
   World w(workflow({action("a", stevora())}));
   w.fail();
   Observation o;
@@ -37,7 +37,7 @@ TEST(Stevora, TakesTheJitterFromTheSubject) {
   w.to(801);
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Stevora, StartsItsPolicyAgainOnAManualRetry) {
+TEST(Stevora, StartsItsPolicyAgainOnTheRetryCommand) {
   World w(workflow({action("a", stevora(2))}));
   w.fail_all();
   EXPECT_EQ(w.calls(), 2);
@@ -47,7 +47,7 @@ TEST(Stevora, StartsItsPolicyAgainOnAManualRetry) {
   EXPECT_EQ(w.calls(), 4);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Stevora, CanBeTheDefaultOfAWorkflow) {
+TEST(Stevora, CanGiveAWorkflowItsDefaultPolicy) {
   Definition d = workflow({action("a")});
   d.defaults = Vocabulary::kStevora;
   World w(d);

@@ -4,7 +4,7 @@
 namespace millrace::reference {
 namespace {
 
-TEST(Temporal, HasDefaults) {
+TEST(Temporal, HasDefaultsForItsRetryPolicy) {
   const Policy p = read_policy(temporal());
   EXPECT_EQ(p.attempts, kUnlimited);
   EXPECT_EQ(p.delay, 1 * s);
@@ -13,7 +13,7 @@ TEST(Temporal, HasDefaults) {
   EXPECT_EQ(waits(temporal(), 8),
             (Times{1 * s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s, 100 * s}));
 }
-TEST(Temporal, LimitsTheIntervalToAHundredTimesTheInitial) {
+TEST(Temporal, LimitsTheIntervalToAHundredTimesTheInitialInterval) {
   EXPECT_EQ(read_policy(temporal({}, 500)).max_delay, 50 * s);
   EXPECT_EQ(waits(temporal({}, 4 * s, {}, 3 * s), 1), (Times{3 * s}));
 }
@@ -43,12 +43,12 @@ TEST(Temporal, EndsRetriesAfterTenYears) {
   EXPECT_EQ(w.fail_all(), (Times{0, 4 * year, 8 * year}));
   EXPECT_EQ(w.code(), "busy");
 }
-TEST(Temporal, GivesItsDefaultPolicyToAnActionWithItsTimeout) {
+TEST(Temporal, GivesItsDefaultPolicyToAnActionWithATimeoutKeyOfTemporal) {
   World w(workflow({action("a", {}, {limit("startToCloseTimeout", 10 * s)})}));
   w.take(), w.to(10 * s);
   EXPECT_EQ(w.retry_at(), 11 * s);
 }
-TEST(Temporal, AppliesScheduleToStartToEachTaskAndNeverRetriesIt) {
+TEST(Temporal, AppliesScheduleToStartToEachTaskAndNeverRetriesAfterIt) {
   World w(workflow(
       {action("a", temporal(5),
               {limit("scheduleToStartTimeout", 5 * s), limit("startToCloseTimeout", 1 * h)})}));
@@ -65,7 +65,7 @@ TEST(Temporal, AppliesScheduleToStartToEachTaskAndNeverRetriesIt) {
 TEST(Temporal, AppliesStartToCloseToEachAttempt) {
   World w(workflow({action("a", temporal(3), {limit("startToCloseTimeout", 5 * s)})}));
   w.to(60 * s);
-  EXPECT_FALSE(w.ended());  // it counts from the take
+  EXPECT_FALSE(w.ended());  // the timeout counts from the time at which a worker takes the task
   w.take();
   w.to(65 * s);
   EXPECT_EQ(w.retry_at(), 66 * s);
@@ -73,7 +73,7 @@ TEST(Temporal, AppliesStartToCloseToEachAttempt) {
   w.to(72 * s - 1), w.ok();
   EXPECT_EQ(w.status(), "complete");
 }
-TEST(Temporal, AppliesScheduleToCloseToAllAttemptsAndWaits) {
+TEST(Temporal, AppliesScheduleToCloseToAllAttemptsAndTheWaitsBetweenThem) {
   World w(
       workflow({action("a", temporal(0, 10 * s, 1.0), {limit("scheduleToCloseTimeout", 25 * s)})}));
   w.to(1 * s), w.fail();
@@ -85,7 +85,7 @@ TEST(Temporal, AppliesScheduleToCloseToAllAttemptsAndWaits) {
   EXPECT_EQ(w.code(), "millrace.timeout.scheduleToClose");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, RetriesAMissedHeartbeat) {
+TEST(Temporal, RetriesAfterAMissedHeartbeat) {
   World w(
       workflow({action("a", temporal(2),
                        {limit("startToCloseTimeout", 1 * h), limit("heartbeatTimeout", 10 * s)})}));
@@ -124,7 +124,7 @@ TEST(Temporal, EndsTheExecutionAtTheRunTimeout) {
   w.to(1 * h);
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Temporal, GivesAWorkflowNoPolicyByDefault) {
+TEST(Temporal, GivesAWorkflowNoRetryPolicyByDefault) {
   World w(workflow({action("a", temporal(1))}));
   w.fail();
   EXPECT_EQ(w.status(), "failed");

@@ -4,8 +4,8 @@
 namespace millrace::reference {
 namespace {
 
-// The first attempt at 10:21:30 makes the deadline 10:26:30.
-TEST(Zart, BoundsAllAttemptsTogetherByATimeoutByDefault) {
+// In the example of Zart's manual the first attempt is at 10:21:30, so the deadline is 10:26:30.
+TEST(Zart, AppliesATimeoutToAllAttemptsTogetherByDefault) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("timeout", 5 * min)})}));
   w.take(), w.to(30 * s), w.fail();
   w.to(31 * s), w.take();
@@ -16,7 +16,7 @@ TEST(Zart, BoundsAllAttemptsTogetherByATimeoutByDefault) {
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.calls(), 2);
 }
-TEST(Zart, AppliesATimeoutToEachAttemptOnRequest) {
+TEST(Zart, AppliesATimeoutToEachAttemptIfItsScopeIsPerAttempt) {
   World w(workflow({action("a", zart(3, 1 * s), {limit("timeout", 30 * s, false, true)})}));
   for (int n = 0; n < 2; n++) w.take(), w.to(w.now() + 29 * s), w.fail(), w.to(w.now() + 1 * s);
   EXPECT_EQ(w.now(), 60 * s);
@@ -63,7 +63,7 @@ TEST(Zart, DoesNotRetryAtOrAfterTheDeadline) {
   EXPECT_EQ(same.calls(), 1);
   EXPECT_TRUE(same.ended());
 }
-TEST(Zart, EndsEachStateAtTheExecutionTimeout) {
+TEST(Zart, EndsAStateOfEachTypeAtTheExecutionTimeout) {
   const auto failed_at_30m = [](State x) {
     Definition d = workflow({std::move(x)});
     d.timeout = 30 * min;
@@ -82,7 +82,7 @@ TEST(Zart, EndsEachStateAtTheExecutionTimeout) {
   failed_at_30m(wait("a", 7 * day));
   failed_at_30m(wait("a"));
 }
-TEST(Zart, RunsOnFailureOnceAndThenFails) {
+TEST(Zart, EntersTheStateOfOnFailureOnceAndThenFails) {
   Definition d = workflow({action("a"), action("refund")});
   d.timeout = 30 * min;
   d.on_failure = "refund";
@@ -102,7 +102,7 @@ TEST(Zart, RunsOnFailureOnceAndThenFails) {
   EXPECT_FALSE(w.data().contains("error"));
   EXPECT_FALSE(w.data().contains("return"));
 }
-TEST(Zart, BoundsOnFailureByItsOwnTimeouts) {
+TEST(Zart, BoundsTheStateOfOnFailureByItsOwnTimeouts) {
   Definition d = workflow({action("a"), action("refund", {}, {limit("timeout", 10 * s)})});
   d.timeout = 30 * s;
   d.on_failure = "refund";
@@ -111,7 +111,7 @@ TEST(Zart, BoundsOnFailureByItsOwnTimeouts) {
   w.take(), w.to(40 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, DoesNotRunOnFailureForOtherFailures) {
+TEST(Zart, EntersTheStateOfOnFailureOnlyAtTheExecutionTimeout) {
   Definition d = workflow({action("a"), action("refund")});
   d.timeout = 30 * s;
   d.on_failure = "refund";
@@ -169,7 +169,7 @@ TEST(Zart, CancelsAWaitAtOnce) {
   between.to(1 * h);
   EXPECT_EQ(between.calls(), 1);
 }
-TEST(Zart, LetsARunningStepFinishOnCancel) {
+TEST(Zart, LetsARunningCallFinishOnCancel) {
   World w(workflow({action("a", {}, {}, "b"), action("b")}));
   w.take();
   const std::string handle = w.tasks()[0].handle;
@@ -180,7 +180,7 @@ TEST(Zart, LetsARunningStepFinishOnCancel) {
   EXPECT_EQ(w.calls(), 1);
   EXPECT_FALSE(w.data().contains("return"));
 }
-TEST(Zart, GivesEachAttemptOfAnAdminRetryItsFullTimeout) {
+TEST(Zart, GivesEachAttemptAfterTheRetryCommandTheFullTimeout) {
   World w(workflow({action("a", zart(3, 10 * s), {limit("timeout", 30 * s)}, "b"), action("b")}));
   w.take(), w.to(30 * s);
   EXPECT_EQ(w.status(), "failed");
@@ -194,7 +194,7 @@ TEST(Zart, GivesEachAttemptOfAnAdminRetryItsFullTimeout) {
   w.to(1 * h + 65 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, BoundsAllAttemptsTogetherAgainInTheRunAfterAnAdminRetry) {
+TEST(Zart, AppliesATimeoutToAllAttemptsTogetherAgainInTheNextRunAfterARetry) {
   Definition d = workflow({action("a", zart(2, 20 * s), {limit("timeout", 30 * s)})});
   d.retry = steep(2, 5 * s);
   World w(d);
@@ -209,7 +209,7 @@ TEST(Zart, BoundsAllAttemptsTogetherAgainInTheRunAfterAnAdminRetry) {
   w.to(120 * s);
   EXPECT_EQ(w.status(), "failed");
 }
-TEST(Zart, RestartsItsDeadlinesOnRestartAndRerun) {
+TEST(Zart, StartsItsDeadlinesAgainOnTheCommandsRestartAndRerun) {
   for (const Verb verb : {Verb::kRestart, Verb::kRerun}) {
     Definition d = workflow({action("a", {}, {limit("timeout", 30 * s)})});
     d.timeout = 1 * min;

@@ -84,7 +84,7 @@ TEST(AckedMessages, AreSentAgainWhenTheBrokerLosesThem) {
   }
 }
 
-TEST(AckedMessages, AreSentAgainWhenOtherMessagesTookTheirSequences) {
+TEST(AckedMessages, AreSentAgainIfOtherMessagesTookTheirSequenceNumbers) {
   World world;
   world.apply(kPublishesThree);
   world.publish("send", "1");
@@ -98,7 +98,7 @@ TEST(AckedMessages, AreSentAgainWhenOtherMessagesTookTheirSequences) {
   expect_all_published(world);
 }
 
-TEST(AckedMessages, AreSentAgainWhenTheyWereLostUnread) {
+TEST(AckedMessages, AreSentAgainIfTheBrokerLostThemBeforeMillraceReadThem) {
   World world;
   world.apply(kPublishesThree);
   world.publish("send", "1");
@@ -142,7 +142,7 @@ TEST(AckedMessages, AreNotSentToAStreamThatWasCreatedAgain) {
   EXPECT_THAT(world.events("sent"), IsEmpty());
 }
 
-TEST(AckedMessages, AreErasedByTheNextBatchAfterTheirTime) {
+TEST(AckedMessages, AreErasedByTheNextBatchOnceTheyAreTooOld) {
   World world;
   world.apply(kPublishesThree);
   world.publish("send", "1");
@@ -205,7 +205,7 @@ TEST(AckedMessages, AreErasedWhenTheStoreIsNearlyFull) {
   EXPECT_EQ(world.rows_of("sent"), 0U);
 }
 
-TEST(AckedMessages, AreErasedForABatchThatDoesNotFit) {
+TEST(AckedMessages, AreErasedToMakeRoomForABatchThatDoesNotFitIntoTheStore) {
   World world;
   world.apply(R"(
 id: echoes
@@ -229,7 +229,8 @@ states:
   EXPECT_LE(world.rows_of("outbox"), 1U) << "the earlier messages are erased";
 }
 
-// The broker loses the tail of the stream again and again, each time in another state.
+// The broker loses the newest messages of the stream again and again, each time at another point of
+// the work of millrace.
 TEST(AckedMessages, SurviveRandomLossesOfTheBroker) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);

@@ -33,7 +33,7 @@ TEST(Cancel, LetsARunningTaskFinishAndRecordsItsResultInTheHistoryOnly) {
                           "cancelled pay", "returned pay", "ended pay"));
 }
 
-TEST(Cancel, StopsATaskThatExceedsItsTimeout) {
+TEST(Cancel, LetsARunningTaskContinueOnlyUntilItsTimeout) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -50,7 +50,7 @@ states:
   EXPECT_THAT(world.functions.stopped(), SizeIs(1));
 }
 
-TEST(Cancel, StopsATaskThatMissesItsHeartbeatAndErasesIt) {
+TEST(Cancel, LetsARunningTaskContinueOnlyUntilAMissedHeartbeatAndErasesIt) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -94,7 +94,7 @@ states:
   EXPECT_EQ(world.status(child), "cancelled");
 }
 
-TEST(Cancel, StopsARunningTaskAtOnceWithNow) {
+TEST(Cancel, StopsARunningTaskAtOnceWithTheOptionNow) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);

@@ -85,7 +85,7 @@ TEST(Commands, CreateANamespaceOnce) {
   EXPECT_EQ(world.must(CreateNamespace{.name = "default"})["created"], false);
 }
 
-TEST(Revisions, AreCreatedForEachChangedText) {
+TEST(Revisions, AreCreatedForEachChangeOfTheDefinition) {
   World world;
   const auto answer = [](int revision, bool changed) {
     return Json{{"id", "one"}, {"revision", revision}, {"changed", changed}};
@@ -300,7 +300,7 @@ states:
   }
 }
 
-TEST(Queries, ReadOneInstanceWithoutScanningAllNames) {
+TEST(Queries, ReadOneInstanceWithoutReadingAllNamespacesOrWorkflows) {
   bool reads_all = false;
   WorldOptions options;
   options.store.fails_read = [&](Table table, std::string_view key) {
@@ -320,7 +320,7 @@ TEST(Queries, ReadOneInstanceWithoutScanningAllNames) {
   EXPECT_FALSE(reads_all);
 }
 
-TEST(Queries, FindNothingForANameThatIsTooLongForAKey) {
+TEST(Queries, FindNothingForANameThatIsTooLongForAKeyOfTheStore) {
   World world;
   const Snapshot view = *Snapshot::take(world.environment());
   const std::string name(1'000, 'a');
@@ -351,7 +351,7 @@ TEST(StartByCall, CreatesOneInstanceForAnIdempotencyKey) {
   EXPECT_THAT(world.instances(), SizeIs(4));
 }
 
-TEST(StartByCall, CreatesOneInstanceForTwoCallsOfOneBatch) {
+TEST(StartByCall, CreatesOneInstanceForTwoCallsWithOneIdempotencyKeyInABatch) {
   World world;
   world.apply(kOneState);
   const StartInstance start{.ns = "default", .workflow = "one", .idempotency_key = "key"};

@@ -27,7 +27,7 @@ TEST_F(DamagedInstance, StopsWhenItsWorkflowLacksItsState) {
       "it is in state 99");
 }
 
-TEST_F(DamagedInstance, StopsWhenItsStateHasNoListeners) {
+TEST_F(DamagedInstance, StopsIfItHasListenersInAStateThatWaitsForNoEvent) {
   expect_only_the_damaged_one_stands_still(
       kWaitsThenRests, "waits",
       [&](const std::string& id) {
@@ -36,7 +36,7 @@ TEST_F(DamagedInstance, StopsWhenItsStateHasNoListeners) {
       "state \\\"rest\\\" of type delay has 0");
 }
 
-TEST_F(DamagedInstance, StopsWhenItsSlotsAreMissing) {
+TEST_F(DamagedInstance, StopsIfItsSlotsForEventsAreMissing) {
   expect_only_the_damaged_one_stands_still(
       kBoth, "both",
       [&](const std::string& id) {
@@ -45,7 +45,7 @@ TEST_F(DamagedInstance, StopsWhenItsSlotsAreMissing) {
       "it has slots for 0 events");
 }
 
-TEST_F(DamagedInstance, StopsWhenItsSlotsAreNotJson) {
+TEST_F(DamagedInstance, StopsIfItsSlotsForEventsAreNotJson) {
   expect_only_the_damaged_one_stands_still(
       kBoth, "both",
       [&](const std::string& id) {
@@ -75,7 +75,7 @@ TEST_F(DamagedInstance, StopsWhenItsDataIsNotJson) {
       "it is not JSON");
 }
 
-TEST_F(DamagedInstance, StopsWhenATimerIsBeforeItsStartOrFarAhead) {
+TEST_F(DamagedInstance, StopsIfItsTimerIsBeforeTheStartOfTheInstanceOrFarInTheFuture) {
   world.apply("id: rests\nstates:\n- {id: rest, type: delay, duration: PT1M}\n");
   const std::string id = world.start("rests")["id"];
   for (const int64_t millis : {int64_t{-1}, int64_t{100'000'000'000'000}}) {
@@ -139,7 +139,7 @@ TEST_F(DamagedInstance, IsRemovedByAnOperatorWhenItHasNoHead) {
   EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
 }
 
-/// Changes the id in the record of a head, as one flipped byte does.
+/// Changes the id in the record of a head, as one flipped bit does.
 std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
                                                   NamespaceNumber number = NamespaceNumber(1)) {
   return [id, number](Transaction& tx) {
@@ -169,7 +169,7 @@ TEST_F(DamagedInstance, IsRemovedWithItsHistoryWhenItsHeadHasAnotherId) {
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, LeavesTheHistoryOfTheInstanceWhoseHeadItHad) {
+TEST_F(DamagedInstance, IsRemovedWithoutTheHistoryOfTheInstanceWhoseHeadItHas) {
   world.apply(kWaitsThenRests);
   const std::string one = world.start("waits")["id"];
   const std::string other = world.start("waits")["id"];
@@ -205,7 +205,7 @@ TEST_F(DamagedInstance, IsRemovedWithItsWorkflowAndItsNamespaceWhenItsHeadHasAno
   EXPECT_EQ(world.processor().damages().count(), 0U);
 }
 
-TEST_F(DamagedInstance, IsNotRemovedAsDamagedWhenItIsSound) {
+TEST_F(DamagedInstance, IsNotRemovedByTheOptionDamagedIfItIsSound) {
   world.apply(kWaitsThenRests);
   const std::string id = world.start("waits")["id"];
   EXPECT_EQ(world

@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 using DamagedRow = Damaged;
 
-TEST_F(DamagedRow, RaisesACatchableErrorForAVariable) {
+TEST_F(DamagedRow, OfAVariableRaisesAnErrorThatACatchCanMatch) {
   world.apply(R"(
 id: reads
 states:
@@ -89,7 +89,7 @@ states:
               HasSubstr("row 1 of table delayed is damaged"));
 }
 
-TEST_F(DamagedRow, IsReplacedWhenTheDefinitionIsAppliedAgain) {
+TEST_F(DamagedRow, OfADefinitionPreventsStartsUntilTheDefinitionIsAppliedAgain) {
   world.apply(kWaitsThenRests);
   damage([&](Transaction& tx) {
     write_definition(tx, {WorkflowNumber(1), 1}, {.text = "id: other"});
@@ -103,7 +103,7 @@ TEST_F(DamagedRow, IsReplacedWhenTheDefinitionIsAppliedAgain) {
   EXPECT_EQ(world.instance(id)["revision"], 2);
 }
 
-TEST_F(DamagedRow, KeepsTheDataOfAMissingNamespaceAndIsReportedByReadyz) {
+TEST_F(DamagedRow, IsReportedByReadyzAndErasesNoDataIfTheRowOfANamespaceIsMissing) {
   world.must(CreateNamespace{.name = "shop"});
   world.apply(kWaitsThenRests, "shop");
   world.must(StartInstance{.ns = "shop", .workflow = "waits"});
@@ -174,7 +174,7 @@ states:
 - {id: call, type: action, action: {function: child}}
 )";
 
-TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAnInstanceThatIsNotAChild) {
+TEST_F(DamagedRow, IsReportedIfAnInstanceMessageCancelsAnInstanceThatIsNoSubflow) {
   world.apply(kWaitsThenRests);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   damage(planted(CancelChild{.ns = NamespaceNumber(1), .child = id}));
@@ -184,7 +184,7 @@ TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAnInstanceThatIsNotAChild) {
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 1);
 }
 
-TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAChildThatItsCallerWaitsFor) {
+TEST_F(DamagedRow, IsReportedIfAnInstanceMessageCancelsASubflowThatItsCallerWaitsFor) {
   world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
@@ -198,7 +198,7 @@ TEST_F(DamagedRow, IsReportedWhenAMessageCancelsAChildThatItsCallerWaitsFor) {
   EXPECT_EQ(world.instance(caller)["status"], "complete");
 }
 
-TEST_F(DamagedRow, StartsNoChildUnderAnotherIdThanThatOfItsCall) {
+TEST_F(DamagedRow, StartsNoSubflowUnderAnotherIdThanThatOfItsCall) {
   world.apply(kWaitsThenRests);
   world.apply(kCalls);
   const std::string caller = world.start("calls")["id"];
@@ -234,7 +234,7 @@ TEST_F(DamagedRow, ShowsAnErrorWithItsInvalidUtf8Replaced) {
   EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);
 }
 
-TEST_F(DamagedRow, StopsAnInvalidMessageAndLaterMessagesAreSent) {
+TEST_F(DamagedRow, StopsAnInvalidMessageOfTheOutboxAndNoLaterMessage) {
   const std::pair<const char*, NatsMessage> messages[] = {
       {"a header's value with a line break",
        {.subject = "millrace.lifecycle.default.x.y", .headers = {{"A", "b\r\nC: d"}}, .data = ""}},
@@ -274,7 +274,7 @@ Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   return started ? Error{"begun", ""} : started.error();
 }
 
-TEST(ProcessStart, IsRefusedWhenNumbersWouldRepeatOrRunOut) {
+TEST(ProcessStart, IsRefusedIfTheNumbersOfHistoryRowsWouldRepeatOrRunOut) {
   for (const uint64_t last : {uint64_t{0}, uint64_t{1} << 56, ~uint64_t{0}}) {
     const Error error =
         refusal_of([&](Transaction& tx) { write_counter(tx, Counter::kHistory, last); });
@@ -284,7 +284,7 @@ TEST(ProcessStart, IsRefusedWhenNumbersWouldRepeatOrRunOut) {
   }
 }
 
-TEST(ProcessStart, IsRefusedWhenTheStoredTimeIsImpossible) {
+TEST(ProcessStart, IsRefusedIfTheStoredEngineTimeIsImpossible) {
   for (const int64_t time : {int64_t{1} << 60, int64_t{-1}, int64_t{100'000'000'000'000}}) {
     const Error error =
         refusal_of([&](Transaction& tx) { write_engine_time(tx, from_millis(time)); });
@@ -293,7 +293,7 @@ TEST(ProcessStart, IsRefusedWhenTheStoredTimeIsImpossible) {
   }
 }
 
-TEST(ProcessStart, IsRefusedWhenTwoNamespacesHaveOneNumber) {
+TEST(ProcessStart, IsRefusedIfTwoNamespacesHaveTheSameNumber) {
   const Error error = refusal_of(
       [&](Transaction& tx) { write_namespace(tx, "twin", {.number = NamespaceNumber(1)}); });
   EXPECT_EQ(error.code, kDamagedRow);
@@ -301,7 +301,7 @@ TEST(ProcessStart, IsRefusedWhenTwoNamespacesHaveOneNumber) {
 }
 
 // The purge of a deleted namespace erases the rows with the numbers of its workflows.
-TEST(ProcessStart, IsRefusedWhenTwoWorkflowsHaveOneNumber) {
+TEST(ProcessStart, IsRefusedIfTwoWorkflowsHaveTheSameNumber) {
   const Error error = refusal_of([&](Transaction& tx) {
     write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
   });

@@ -161,7 +161,7 @@ void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& 
   }
 }
 
-TEST_F(DamagedStore, StartsOrIsRefusedWithADamagedPageAndNeverHangs) {
+TEST_F(DamagedStore, WithADamagedPageOpensOrIsRefusedAndNeverHangs) {
   DyingStore base;
   const size_t cases = from_environment("MILLRACE_CASES", 60);
   Campaign campaign("damaged pages", "no crash, no hang, a named error");

@@ -39,7 +39,8 @@ states:
                      workflow, action, state);
 }
 
-/// A limit of one minute for a call, and the status of the instance after it.
+/// A workflow with a limit of one minute for its call, and the status of the instance after that
+/// minute.
 struct Bound {
   std::string definition;
   std::string status;
@@ -73,7 +74,7 @@ void expect_too_late(World& world, const std::string& id, const Bound& bound) {
   EXPECT_THAT(world.history(id), Not(Contains("entered ship"))) << bound.definition;
 }
 
-TEST(Deadlines, PreventACallThatExpiredWhileTheProcessWasDown) {
+TEST(Deadlines, PreventTheRepetitionOfACallThatExpiredWhileMillraceWasDown) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
@@ -113,7 +114,7 @@ TEST(Deadlines, RejectALateAnswer) {
   }
 }
 
-TEST(Deadlines, AcceptAnAnswerOneMillisecondBefore) {
+TEST(Deadlines, AcceptAnAnswerOneMillisecondBeforeThem) {
   for (const Bound& bound : bounds()) {
     World world;
     const std::string id = world.apply_order(bound.definition);
@@ -154,7 +155,7 @@ TEST(Deadlines, AllowARetryOfACallWhileTheBrokerIsUnreachable) {
   EXPECT_EQ(world.instance(id)["status"], "complete");
 }
 
-TEST(Deadlines, HoldAWaitForAnEventUntilTheStreamIsRead) {
+TEST(Deadlines, OfAWaitForAnEventAreHeldUntilTheStreamIsRead) {
   for (const char* const bound :
        {"workflowExecutionTimeout: 1m", "timeouts: {kill: 1m}", "workflowRunTimeout: 1m", "x"}) {
     World world;
@@ -181,7 +182,7 @@ states:
   }
 }
 
-TEST(Deadlines, PreventACallAfterAnEventThatCameInTime) {
+TEST(Deadlines, PreventACallEvenIfTheEventBeforeTheCallCameInTime) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -205,7 +206,7 @@ states:
   EXPECT_EQ(world.instance(id)["status"], "timedout");
 }
 
-TEST(Deadlines, PreventARetryThatWasDueBeforeThem) {
+TEST(Deadlines, PreventARetryThatWasDueBeforeThemWhileMillraceWasDown) {
   for (const char* const bound : {"", "  timeout: 1m"}) {
     World world;
     const std::string id = world.apply_order(order(std::string_view(bound).empty()

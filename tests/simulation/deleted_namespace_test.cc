@@ -90,7 +90,7 @@ class DeletedNamespace : public testing::Test {
   std::vector<std::string> before;
 };
 
-TEST_F(DeletedNamespace, LetsTheNextProcessStartAfterAnAsyncTask) {
+TEST_F(DeletedNamespace, WithADetachedTaskDoesNotPreventTheNextStartOfMillrace) {
   world.must(CreateNamespace{.name = "a"});
   world.apply(kCallsAndGoesOn, "a");
   world.must(StartInstance{.ns = "a", .workflow = "calls"});
@@ -145,7 +145,7 @@ TEST_F(DeletedNamespace, IsErasedToTheEndAfterARestart) {
   }
 }
 
-TEST_F(DeletedNamespace, DoesNotAffectANewNamespaceOfItsName) {
+TEST_F(DeletedNamespace, DoesNotAffectANewNamespaceOfTheSameName) {
   fill(world, "a");
   for (int i = 0; i < 600; ++i) {
     world.command(StartInstance{.ns = "a", .workflow = "job"});
@@ -170,7 +170,7 @@ TEST_F(DeletedNamespace, DoesNotAffectANewNamespaceOfItsName) {
       world.queries().workflows(*Snapshot::take(world.environment()), "a")->at("items").size(), 6U);
 }
 
-TEST_F(DeletedNamespace, KeepsItsDeadLettersApartFromANewNamespaceOfItsName) {
+TEST_F(DeletedNamespace, KeepsItsDeadLettersApartFromThoseOfANewNamespaceOfTheSameName) {
   const auto publish = [&](const char* id, const char* type) {
     world.publish({.id = id, .source = "/test", .type = type}, "a");
     world.run_until_idle();

@@ -137,7 +137,7 @@ class DiskFull : public testing::TestWithParam<FileFault> {
   ~DiskFull() override { FileFaults::disarm(); }
 };
 
-TEST_P(DiskFull, RefusesNewWorkOnlyAndLosesNothing) {
+TEST_P(DiskFull, RefusesOnlyNewWorkAndLosesNothing) {
   const FileFault fault = GetParam();
   const bool has_reserve = fault == FileFault::kFull;
   Campaign campaign(fmt::format("disk full: {}", name_of(fault)),
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DiskFull,
                          testing::Values(FileFault::kFull, FileFault::kShort, FileFault::kNone),
                          [](const auto& one) { return name_of(one.param); });
 
-TEST(MapFull, RefusesNewWorkOnlyAndLosesNothing) {
+TEST(MapFull, RefusesOnlyNewWorkAndLosesNothing) {
   Campaign campaign("map full",
                     "refused with store.full, reads and deletes succeed, nothing lost or repeated");
   for (uint64_t pages = 1; pages <= kMost; ++pages) {

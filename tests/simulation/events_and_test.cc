@@ -50,7 +50,7 @@ TEST(StartByEventsAnd, CorrelatesEventsByTheirAttributes) {
   EXPECT_EQ(instances[1]["input"], (Json{{"paid", "p2"}, {"packed", "k1"}}));
 }
 
-TEST(StartByEventsAnd, ComparesCorrelatedValuesInTheirCanonicalForm) {
+TEST(StartByEventsAnd, CorrelatesANumberWithTheSameNumberAsText) {
   World world;
   world.apply(kPairs);
   world.publish("paid", "1", 1, {{"order", 7}});
@@ -131,7 +131,7 @@ states:
   }
 }
 
-TEST(StartByEventsAnd, PassesAnArrayWhenTwoEntriesHaveOneType) {
+TEST(StartByEventsAnd, PassesAnArrayOfEventsIfTwoEntriesHaveTheSameType) {
   World world;
   world.apply(R"(
 id: twins
@@ -256,7 +256,7 @@ states:
                             {"expiresAt", format_rfc3339(begin + std::chrono::seconds(10))}}));
 }
 
-TEST(StartByEventsAnd, RefusesAMalformedCursor) {
+TEST(StartByEventsAnd, RefusesAMalformedPageCursorForTheListOfGroups) {
   World world;
   const Result<Snapshot> view = Snapshot::take(world.environment());
   ASSERT_TRUE(view);
@@ -265,7 +265,7 @@ TEST(StartByEventsAnd, RefusesAMalformedCursor) {
   EXPECT_EQ(page.error().code, "cursor.malformed");
 }
 
-TEST(StartByEventsAnd, AcceptsAnEventThatCameInTimeAndIsReadLate) {
+TEST(StartByEventsAnd, AcceptsAnEventThatCameWithinALifespanAndIsReadAfterIt) {
   World world;
   world.apply(R"(
 id: short
@@ -307,7 +307,7 @@ states:
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST(StartByEventsAnd, KeepsItsGroupsWhenANewRevisionHasTheSameEvents) {
+TEST(StartByEventsAnd, KeepsItsGroupsIfANewRevisionHasTheSameEntriesAndCorrelation) {
   World world;
   world.apply(kPairs);
   world.publish("paid", "1", 1, {{"order", "A"}});
@@ -331,7 +331,7 @@ states:
   EXPECT_THAT(world.dead_letters(), IsEmpty());
 }
 
-TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionHasOtherEvents) {
+TEST(StartByEventsAnd, ClosesItsGroupsIfANewRevisionChangesItsEntriesCorrelationOrType) {
   const struct {
     const char* what;
     const char* start;
@@ -366,7 +366,7 @@ TEST(StartByEventsAnd, ClosesItsGroupsWhenANewRevisionHasOtherEvents) {
   }
 }
 
-TEST(StartByEventsAnd, WritesADeadLetterForEachClosedStartOfAnEvent) {
+TEST(StartByEventsAnd, WritesADeadLetterForEachClosedGroupThatHasTheEvent) {
   World world;
   for (const char* id : {"one", "two"}) {
     world.apply(

@@ -122,7 +122,7 @@ TEST(FanOut, DeliversEventsInTheirOrder) {
   }
 }
 
-TEST(FanOut, SkipsInstancesThatStartedToListenLater) {
+TEST(FanOut, SkipsInstancesThatStartedToListenAfterItsEvent) {
   World world(small_batches());
   world.apply(kBell);
   for (int i = 0; i < 10; ++i) world.start("bell");
@@ -136,7 +136,7 @@ TEST(FanOut, SkipsInstancesThatStartedToListenLater) {
   EXPECT_EQ(world.instance((**late)->at("id"))["status"], "waiting");
 }
 
-TEST(FanOut, WinsOverATimeoutAfterTheEvent) {
+TEST(FanOut, WinsOverATimeoutThatIsDueAfterItsEvent) {
   World world(small_batches());
   world.apply(kPatience);
   for (int i = 0; i < 10; ++i) world.start("patience");

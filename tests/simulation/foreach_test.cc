@@ -34,7 +34,7 @@ Json numbers(size_t count) {
   return items;
 }
 
-TEST(Subflow, IsCancelledWhenAnotherActionOfAParallelOrSucceeds) {
+TEST(Subflow, IsCancelledByTheFirstResultInAParallelStateOfModeOr) {
   World world;
   world.apply(R"(
 id: race
@@ -74,7 +74,7 @@ TEST(Foreach, RunsAThousandSubflowsAtOnce) {
   }
 }
 
-TEST(Foreach, RunsSixteenOfAThousandSubflowsAtATime) {
+TEST(Foreach, RunsAsManySubflowsAtATimeAsItsConcurrencySets) {
   World world;
   world.apply(each("  concurrency: 16\n"));
   world.apply("id: item\nstates: [{id: s, type: delay, duration: PT1S}]\n");

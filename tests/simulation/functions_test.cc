@@ -64,7 +64,7 @@ TEST(FunctionCall, ReturnsTheResultOfItsTask) {
   EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
-TEST(FunctionCall, ReturnsAResultThatIsNotJsonInBase64) {
+TEST(FunctionCall, ReturnsAResultAsBase64IfItIsNotJson) {
   World world;
   world.apply(order());
   const std::string id = world.start_order();
@@ -151,7 +151,7 @@ void refuse(World& world, const InstanceId& task, Duration retry_after) {
   world.run_until_idle();
 }
 
-TEST(FunctionCall, DelaysTheNextAttemptByRetryAfter) {
+TEST(FunctionCall, DelaysTheNextAttemptByRetryAfterOrByALongerWaitOfThePolicy) {
   World world;
   world.apply(order(kRetryTwice));
   const std::string id = world.start_order();
@@ -180,7 +180,7 @@ TEST(FunctionCall, TimesOutByScheduleToCloseDuringRetryAfter) {
   EXPECT_THAT(world.functions.tasks(), SizeIs(1));
 }
 
-TEST(FunctionCall, GivesATaskTheDeadlineOfItsAttemptAlsoAfterACrash) {
+TEST(FunctionCall, HandsOutAStartedTaskAfterACrashWithTheDeadlineOfItsAttempt) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   world.apply(order(", startToCloseTimeout: 10m"));
@@ -208,7 +208,7 @@ TEST(FunctionCall, StopsItsTaskWhenTheStateTimesOut) {
   EXPECT_EQ(world.rows_of("tasks"), 0u);
 }
 
-TEST(FunctionCall, ErasesAnAsyncTaskWhenItEnds) {
+TEST(FunctionCall, ErasesADetachedTaskWhenItEnds) {
   World world;
   world.apply(order("", "  async: true\n"));
   const std::string id = world.start_order();
@@ -304,7 +304,7 @@ TEST(FunctionCall, MeasuresHowLongItsTaskWaitsForAWorker) {
   EXPECT_EQ(world.metric("millrace_function_schedule_to_start_seconds_sum"), 3);
 }
 
-TEST(Foreach, RunsAtMostSixteenTasksAtOnce) {
+TEST(Foreach, RunsAtMostSixteenTasksAtOnceByDefault) {
   World world;
   world.apply(R"(
 id: order

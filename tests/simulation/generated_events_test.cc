@@ -39,7 +39,7 @@ std::string published(const World& world, const std::string& who = "") {
   return line;
 }
 
-TEST(GeneratedEvents, ArePublishedAfterTheCommitUnderOneId) {
+TEST(GeneratedEvents, ArePublishedOnceAfterTheCommit) {
   World world;
   world.apply(kPublishesThrice);
   const Answered answered =
@@ -86,7 +86,7 @@ TEST(GeneratedEvents, AreSentAgainUnderTheirIdUntilTheyAreAcknowledged) {
   EXPECT_EQ(world.metric("millrace_outbox_in_flight"), 0);
 }
 
-TEST(GeneratedEvents, KeepTheirOrderWithinAnInstanceWhenOneFails) {
+TEST(GeneratedEvents, KeepTheirOrderWithinAnInstanceIfOneIsNotAcknowledged) {
   for (int failing = 0; failing < 6; ++failing) {
     for (const bool arrives : {false, true}) {
       World world;
@@ -109,7 +109,7 @@ TEST(GeneratedEvents, KeepTheirOrderWithinAnInstanceWhenOneFails) {
   }
 }
 
-TEST(GeneratedEvents, KeepTheirOrderWhenOneOvertakesAnother) {
+TEST(GeneratedEvents, KeepTheirOrderIfTheBrokerTakesLongestForTheFirst) {
   World world;
   world.apply(kPublishesThrice);
   int delay = 8;

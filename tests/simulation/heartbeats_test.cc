@@ -37,7 +37,7 @@ TEST(Heartbeats, GetTheirFullTimeoutAgainAfterACrash) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.heartbeat");
 }
 
-TEST(ScheduleToStart, DoesNotEndATaskThatAWorkerHasWithoutAReport) {
+TEST(ScheduleToStart, DoesNotEndATaskThatAWorkerHasEvenIfItsStartWasNotReported) {
   World world;
   world.functions.act("charge",
                       {{.begins = milliseconds(90), .takes = seconds(5), .is_mute = true}});
@@ -95,7 +95,7 @@ TEST(ScheduleToStart, IsCheckedAgainAfterARestart) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToStart");
 }
 
-TEST(Heartbeats, CountToTheMillisecondWhenTheRunnerDoesNotReportThem) {
+TEST(Heartbeats, CountToTheMillisecondEvenIfTheRunnerDoesNotReportThem) {
   World world;
   world.functions.act("charge", {{.heartbeat = milliseconds(300),
                                   .takes = milliseconds(900),

@@ -59,7 +59,7 @@ states:
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "waiting");
 }
 
-TEST(Hops, TakeTheHighestCountOfAGroup) {
+TEST(Hops, TakeTheHighestCountOfTheEventsOfAGroup) {
   World world;
   world.apply(R"(
 id: both

@@ -1,4 +1,4 @@
-// Rows that deletions by earlier releases left in the store, and namespaces whose row is lost. They
+// Rows that deletions by earlier releases left in the store, and namespaces whose row is lost. Both
 // are kept and reported until an operator deletes them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST_F(Leftovers, AreKeptAndReportedUntilAnOperatorDeletesThem) {
                                         HasSubstr("`millrace workflow delete 3 --leftovers`")));
 }
 
-TEST_F(Leftovers, AreErasedForANamespaceAcrossARestart) {
+TEST_F(Leftovers, OfANamespaceAreErasedEvenAcrossARestart) {
   const auto asked = [&] { return world.command(DeleteNamespace{.name = "2", .leftovers = true}); };
   const Answered erased = asked();
   world.step();

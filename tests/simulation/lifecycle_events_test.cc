@@ -75,7 +75,7 @@ TEST(LifecycleEvents, AreNotPublishedByDefault) {
   EXPECT_THAT(world.receivers.seen, IsEmpty());
 }
 
-TEST(LifecycleEvents, AreCloudEventsWithASubjectForEachTransition) {
+TEST(LifecycleEvents, AreCloudEventsWithANatsSubjectForEachKindOfRecord) {
   World world;
   set(world, R"({"lifecycle": true})");
   world.apply(kLifecycleOrder);
@@ -114,7 +114,7 @@ states:
   EXPECT_EQ(Json::parse(*events[1].second.data)["detail"]["code"], "direktiv.stateTimeout");
 }
 
-TEST(LifecycleEvents, DoNotReportATimeoutOfASubflowForItsCaller) {
+TEST(LifecycleEvents, DoNotReportATimeoutOfASubflowAsATimeoutOfItsCaller) {
   World world;
   set(world, R"({"lifecycle": true})");
   world.apply(R"(
@@ -139,7 +139,7 @@ states:
                                      "millrace.instance.failed"));
 }
 
-TEST(LifecycleEvents, ReportAnInstanceOfAScheduleFromItsStart) {
+TEST(LifecycleEvents, ReportTheStartAndTheEndOfAnInstanceOfASchedule) {
   World world;
   set(world, R"({"lifecycle": true})");
   world.apply(R"(
@@ -177,7 +177,7 @@ TEST(LifecycleEvents, ReportTheCommandsOfAnOperator) {
   EXPECT_THAT(subjects(world), ElementsAre("started", "paused", "resumed", "cancelled", "revived"));
 }
 
-TEST(Webhooks, GetTheTypesThatTheyAskForWithTheirToken) {
+TEST(Webhooks, GetEventsOfTheTypesThatTheyAskForWithTheirToken) {
   World world;
   world.must(PutSecret{.ns = "default", .name = "hook", .value = "t0ken"});
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.*"],

@@ -129,7 +129,7 @@ TEST(LostBatch, LeavesNothingInMemory) {
   }
 }
 
-TEST(LostBatch, ReadsOnlyTheInstancesThatItLoaded) {
+TEST(LostBatch, ReadsBackOnlyTheInstancesThatItLoaded) {
   Losses losses;
   std::set<std::string> read;  // keys of reads, and first keys of scans
   WorldOptions options = with(losses);
@@ -171,7 +171,7 @@ TEST(LostBatch, ReadsOnlyTheInstancesThatItLoaded) {
   EXPECT_EQ(complete, 20U);
 }
 
-TEST(LostBatch, KeepsTheStreamOfTheCursor) {
+TEST(LostBatch, KeepsTheCursorInTheStreamThatWasCreatedAgain) {
   const auto cursor_after = [](bool loses) {
     Losses losses;
     World world(with(losses));

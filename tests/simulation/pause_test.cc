@@ -30,7 +30,7 @@ TEST(Pause, AcceptsAnEventAndAppliesItOnResume) {
   EXPECT_EQ(world.functions.tasks()[0].input, "5");
 }
 
-TEST(Pause, StopsTheTimersOfAStepAndRestartsTheTimeoutOnResume) {
+TEST(Pause, StopsTheTimersOfAStateAndRestartsItsTimeoutOnResume) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.run_for(minutes(50));
@@ -162,7 +162,7 @@ states:
   EXPECT_EQ(world.instances()[0]["status"], "complete");
 }
 
-TEST(Pause, QueuesTheCallsOfAService) {
+TEST(Pause, HoldsTheCallsOfAPausedService) {
   World world;
   world.apply(R"(
 id: order

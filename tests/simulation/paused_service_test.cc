@@ -43,7 +43,7 @@ std::string code(World& world, const std::string& id) {
   return instance.contains("error") ? instance["error"]["code"].get<std::string>() : "none";
 }
 
-TEST(PausedService, StopsScheduleToStartOfItsCalls) {
+TEST(PausedService, StopsTheScheduleToStartTimeoutOfItsCalls) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);
@@ -58,7 +58,7 @@ TEST(PausedService, StopsScheduleToStartOfItsCalls) {
   EXPECT_EQ(world.status(id), "complete");
 }
 
-TEST(PausedService, RestartsScheduleToStartOnResume) {
+TEST(PausedService, RestartsTheScheduleToStartTimeoutOfItsCallsOnResume) {
   World world;
   world.functions.act("charge", {{.begins = std::nullopt}, {.begins = std::nullopt}});
   world.apply(order(kMinuteToStart));
@@ -76,7 +76,7 @@ TEST(PausedService, RestartsScheduleToStartOnResume) {
   EXPECT_EQ(code(world, within), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, RestartsScheduleToCloseOfAnUnstartedCallOnResume) {
+TEST(PausedService, RestartsTheScheduleToCloseTimeoutOfAnUnstartedCallOnResume) {
   World world;
   world.apply(order("scheduleToCloseTimeout: 1m"));
   pause(world);
@@ -102,7 +102,7 @@ TEST(PausedService, DoesNotStopTheTimeoutsOfAStartedCall) {
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToClose");
 }
 
-TEST(PausedService, GivesTheFullScheduleToCloseToACallThatStartsDuringThePause) {
+TEST(PausedService, GivesACallThatStartsDuringThePauseItsFullScheduleToCloseTimeout) {
   World world;
   world.functions.act("charge", {{.begins = minutes(30), .answers = false}});
   world.apply(order("scheduleToStartTimeout: 1m, scheduleToCloseTimeout: 10m"));
@@ -173,7 +173,7 @@ TEST(PausedService, IsResumedBySettingsThatNoLongerPauseIt) {
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, DoesNotStopTheTimeoutsOfOtherServices) {
+TEST(PausedService, DoesNotStopTheTimeoutsOfCallsOfOtherServices) {
   World world;
   world.functions.act("ship", {{.begins = std::nullopt}});
   world.apply(R"(
@@ -196,7 +196,7 @@ states:
   EXPECT_EQ(code(world, id), "millrace.timeout.scheduleToStart");
 }
 
-TEST(PausedService, ResumesItsInstancesInSeveralBatches) {
+TEST(PausedService, IsResumedForManyInstancesInSeveralBatches) {
   World world;
   world.apply(order(kMinuteToStart));
   pause(world);

@@ -25,7 +25,8 @@ class Poison : public testing::Test {
  protected:
   Poison() { world.apply(kStarts); }
 
-  /// The process dies `times` times, each time with that crash note, and restarts.
+  /// The process is killed from outside `times` times, each time with that crash note, and then
+  /// restarts.
   void die_with_event(uint64_t sequence, int times, std::optional<InstanceId> stepped = {}) {
     die(times, [&](CrashNote& note) {
       note.take_event(sequence);
@@ -55,7 +56,7 @@ class Poison : public testing::Test {
   World world;
 };
 
-TEST_F(Poison, IsAnEventOfWhichTheProcessDiedSixTimes) {
+TEST_F(Poison, IsAnEventAtWhichTheProcessWasKilledSixTimes) {
   const uint64_t poison = next_sequence();
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
@@ -65,7 +66,7 @@ TEST_F(Poison, IsAnEventOfWhichTheProcessDiedSixTimes) {
   EXPECT_EQ(world.instances()[0]["input"], (Json{{"begin", 2}}));
 }
 
-TEST_F(Poison, IsNotAnEventOfWhichTheProcessDiedFiveTimes) {
+TEST_F(Poison, IsNotAnEventAtWhichTheProcessWasKilledFiveTimes) {
   const uint64_t suspect = next_sequence();
   world.publish("begin", "1", 1);
   die_with_event(suspect, 5);
@@ -78,7 +79,7 @@ TEST_F(Poison, IsNotAnEventOfWhichTheProcessDiedFiveTimes) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Poison, IsTheInstanceThatWasSteppedForTheEvent) {
+TEST_F(Poison, IsTheInstanceThatWasSteppedAndNotTheEventThatWokeIt) {
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
   world.run_until_idle();
@@ -91,7 +92,7 @@ TEST_F(Poison, IsTheInstanceThatWasSteppedForTheEvent) {
   EXPECT_EQ(world.instances()[1]["status"], "complete") << "the others get the event";
 }
 
-TEST_F(Poison, IsAnInstanceOfWhichTheProcessDiedSixTimes) {
+TEST_F(Poison, IsAnInstanceAtWhichTheProcessWasKilledSixTimes) {
   world.publish("begin", "1", 1);
   world.publish("begin", "2", 2);
   world.run_until_idle();
@@ -100,7 +101,7 @@ TEST_F(Poison, IsAnInstanceOfWhichTheProcessDiedSixTimes) {
   EXPECT_EQ(world.instances()[1]["status"], "waiting");
 }
 
-TEST_F(Poison, IsForgottenWhenTheProcessEndsForAnotherReason) {
+TEST_F(Poison, CountsDeathsFromOneAgainAfterTheProcessEndedForAnotherReason) {
   world.publish("begin", "1", 1);
   world.run_until_idle();
   die_with_instance(first(), 5);

@@ -101,7 +101,8 @@ TEST_F(ReadFaults, HoldBackATaskWhoseVariableCannotBeRead) {
 }
 
 TEST_F(ReadFaults, KeepATaskDue) {
-  // The row of the task; the instance with the deadlines of the call; the variable in its files.
+  // These reads fail: of the row of the task, of the instance with the deadlines of the call, and
+  // of the variable in the files of the task.
   const std::pair<Table, const char*> cases[] = {
       {Table::kTasks, "store.io: the tasks: a read of tasks was made to fail"},
       {Table::kLive, "store.io: the tasks: a read of live was made to fail"},
@@ -137,7 +138,7 @@ TEST_F(ReadFaults, KeepTheOrderOfTheOutbox) {
   EXPECT_THAT(world.events("told"), SizeIs(2));
 }
 
-TEST_F(ReadFaults, FailAWaitForAnEndAndNoOtherWork) {
+TEST_F(ReadFaults, FailACallThatWaitsForAnEndAndNoOtherCommand) {
   const Json started = world.start("tells");
   world.run_for(seconds(1));
   faults.table = Table::kLive;
@@ -188,8 +189,8 @@ TEST(EveryReadFault, LosesNothing) {
   EXPECT_GT(most, 10U);
 }
 
-// The nth read of a restarted process fails. It finds tasks, messages and an event for a webhook in
-// the store.
+// The nth read of a restarted process fails. The process finds tasks, messages and an event for a
+// webhook in the store.
 TEST(EveryReadFault, LosesNothingAfterARestart) {
   uint64_t most = 1;
   for (uint64_t nth = 1; nth <= most; ++nth) {

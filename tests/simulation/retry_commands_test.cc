@@ -109,7 +109,7 @@ TEST(Attempts, AreShownForACancelledCall) {
   EXPECT_EQ(world.instance(id)["attempt"], 2);
 }
 
-TEST(RetryCommand, IsProposedWhereAFailedInstanceIsToBeResumed) {
+TEST(RetryCommand, IsProposedIfAnOperatorResumesAFailedInstance) {
   World world;
   const std::string id = failed(world);
   const Answered refused = world.command(ResumeInstance{"default", key(id)});
@@ -129,7 +129,7 @@ TEST(RetryCommand, IsRefusedForAnInstanceThatHasNotFailed) {
   EXPECT_EQ(world.refusal(RetryInstance{"default", InstanceId{}}).code, "instance.not_found");
 }
 
-TEST(RetryCommand, NeedsExtendAfterTheExecutionTimeout) {
+TEST(RetryCommand, NeedsTheOptionExtendAfterTheExecutionTimeout) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -176,7 +176,7 @@ TEST(OwnPolicy, IsRefusedWithTheNameOfItsInvalidKey) {
   EXPECT_EQ(*write_own_policy({}), "");
 }
 
-TEST(Deadlines, StopTheTicksOfAScheduledExecution) {
+TEST(Deadlines, OfAnExecutionStopTheTicksOfItsSchedule) {
   World world;
   world.apply(R"(
 id: order
@@ -206,7 +206,7 @@ TEST(RestartCommand, RunsTheInstanceFromTheFirstStateWithTheSameInput) {
   EXPECT_EQ(instance["input"], Json::object());
 }
 
-TEST(RerunCommand, StartsAtAStateWithTheDataOfItsEntry) {
+TEST(RerunCommand, StartsAtAStateWithTheDataWithWhichItWasEntered) {
   World world;
   const std::string id = world.apply_order(kFailing);
   world.run_for(seconds(1));

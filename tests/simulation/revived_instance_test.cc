@@ -100,7 +100,7 @@ TEST(RetryCommand, StartsTheFirstFailedStateWhenTheCleanUpFailedToo) {
   EXPECT_EQ(world.functions.tasks().back().function, "charge");
 }
 
-TEST(RetryCommand, StartsTheStateThatExceededTheTimeoutAfterOnFailure) {
+TEST(RetryCommand, StartsTheStateThatExceededTheTimeoutNotTheStateOfOnFailure) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -124,7 +124,7 @@ states:
   EXPECT_EQ(world.instance(id)["output"], Json::parse(R"({"prepared": 1, "paid": 5})"));
 }
 
-TEST(RetryCommand, UsesTheDataOfTheLastEntryOfALoop) {
+TEST(RetryCommand, UsesTheDataWithWhichALoopLastEnteredTheState) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -147,7 +147,7 @@ states:
   EXPECT_EQ(world.instance(id)["data"], Json::parse(R"({"n": 3, "last": "b"})"));
 }
 
-TEST(RetryCommand, RestoresTheEntryDataOfAStateWithoutWaitsAndCalls) {
+TEST(RetryCommand, RestoresTheDataWithWhichAStateWithoutWaitsAndCallsWasEntered) {
   World world;
   world.evaluator.define(
       "first(.n)", [](const Json&) -> QueryResult { return fail("direktiv.jq.badCommand", "no"); });
@@ -214,7 +214,7 @@ states:
                                       "ended clean-up"}));
 }
 
-TEST(RerunCommand, UsesTheDataOfTheLastEntryAndIsRefusedWithoutIt) {
+TEST(RerunCommand, UsesTheDataWithWhichTheStateWasLastEnteredAndIsRefusedWithoutIt) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -240,7 +240,7 @@ states:
   EXPECT_EQ(world.refusal(RerunInstance{"default", key(id), "again"}).code, "instance.no_data");
 }
 
-TEST(RerunCommand, IsRefusedWhenTheLastEntryHasNoRecordedData) {
+TEST(RerunCommand, IsRefusedIfTheStateWasLastEnteredWithoutRecordedData) {
   World world;
   // The second entry fails before its call.
   const std::string id = world.apply_order(R"(
@@ -312,7 +312,7 @@ TEST(RevivedInstance, StartsTheRetryPolicyOfItsWorkflowAgain) {
   }
 }
 
-TEST(Run, BoundsAllAttemptsTogetherAgainAfterARetry) {
+TEST(Run, AppliesATimeoutToAllAttemptsTogetherIfItFollowsARetriedRun) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -341,7 +341,7 @@ states:
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.scheduleToClose");
 }
 
-TEST(Run, IsNotRepeatedAfterAnUncaughtInterrupt) {
+TEST(Run, IsNotRepeatedAfterAnUncaughtTimeoutInterrupt) {
   World world;
   const std::string id = world.apply_order(R"(
 id: order
@@ -434,7 +434,7 @@ states:
   EXPECT_EQ(world.instance(id)["output"]["paid"], 6);
 }
 
-TEST(RevivedInstance, StartsANewChainOfGeneratedEvents) {
+TEST(RevivedInstance, PublishesEventsWhoseHopsStartAgain) {
   World world;
   world.apply(R"(
 id: order

@@ -86,7 +86,7 @@ TEST_F(Schedule, ContinuesAfterAStartByCall) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST_F(Schedule, KeepsTheIntervalOfEvery) {
+TEST_F(Schedule, KeepsTheIntervalsOfTheFormEveryAfterADowntime) {
   world.apply(scheduled("@every 10m"));
   world.run_for(minutes(25));
   world.crash();
@@ -160,7 +160,7 @@ TEST_F(Schedule, TicksOnceWhenTheClockIsSetForward) {
   EXPECT_EQ(schedule()["nextTick"], "2021-10-01T12:30:00.000Z");
 }
 
-TEST_F(Schedule, CountsFromTheRevisionThatChangesIt) {
+TEST_F(Schedule, TicksOnlyAfterTheTimeOfTheRevisionThatChangedIt) {
   world.apply(scheduled("0 13 * * *"));
   world.run_for(minutes(30));
   world.apply(scheduled("45 12 * * *"));
@@ -268,7 +268,7 @@ TEST_F(Schedule, ShowsItsTicks) {
   EXPECT_EQ(world.queries().schedule(view, "default", "none").error().code, "workflow.not_found");
 }
 
-TEST_F(Schedule, StartsAnInstanceOnATrigger) {
+TEST_F(Schedule, StartsAnInstanceOnTheCommandTrigger) {
   world.apply(scheduled(kHourly));
   const Json triggered = world.must(TriggerSchedule{"default", "report"});
   EXPECT_EQ(world.history_items(triggered["id"])[0]["detail"],

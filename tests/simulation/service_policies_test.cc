@@ -92,7 +92,7 @@ TEST(ServicePolicies, AreReadInEveryVocabulary) {
   }
 }
 
-TEST(ServicePolicies, ApplyWhenNothingNearerHasAPolicy) {
+TEST(ServicePolicies, ApplyUnlessTheActionFunctionOrWorkflowHasAPolicy) {
   World world;
   set_service(world, R"({"retries": {"max_attempts": 3, "codes": ["*"]}})",
               R"(, "defaults": "stevora")");
@@ -121,7 +121,7 @@ states:
       << "the policy applies to a global service";
 }
 
-TEST(ServicePolicies, MergeTimeoutsKeyByKey) {
+TEST(ServicePolicies, AreOverriddenByTheTimeoutsOfAnActionKeyByKey) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"maxInactivity": {"timeout": "10s", "errorOnTimeout": true},
@@ -140,7 +140,7 @@ TEST(ServicePolicies, MergeTimeoutsKeyByKey) {
   EXPECT_EQ(world.instance(other)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, YieldToATimeoutOfAnotherScope) {
+TEST(ServicePolicies, YieldToATimeoutOfTheActionWithAnotherTimeoutScope) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"timeout": "10s"})");
@@ -152,7 +152,7 @@ TEST(ServicePolicies, YieldToATimeoutOfAnotherScope) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, EndACallByATimeoutThatTheyNoLongerHave) {
+TEST(ServicePolicies, EndARunningCallByATimeoutThatWasRemovedFromThem) {
   World world;
   world.functions.act("charge", {{.takes = std::nullopt}});
   set_service(world, R"({"startToCloseTimeout": "1m", "retries": {"maximumAttempts": 5}})");
@@ -165,7 +165,7 @@ TEST(ServicePolicies, EndACallByATimeoutThatTheyNoLongerHave) {
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.timeout.startToClose");
 }
 
-TEST(ServicePolicies, ApplyToAServiceOfWorkers) {
+TEST(ServicePolicies, LeaveAServiceOfWorkersInItsWorkQueue) {
   World world;
   set_service(world, R"j({"retries": "fixed(2, 1s)"})j");
   world.apply(order());

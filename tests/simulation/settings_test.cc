@@ -1,5 +1,5 @@
 // Settings of a namespace that a later release or damage has made unreadable: nothing is sent to a
-// wrong place, and nothing is lost. Warnings about settings without an effect.
+// wrong place, and nothing is lost. Warnings about valid settings that are probably mistakes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST(ServiceSettings, HoldBackTasksAndWebhooksWhileTheyAreUnreadable) {
   }
 }
 
-TEST(SettingsWarnings, ReportValidSettingsWithoutAnEffect) {
+TEST(SettingsWarnings, ReportValidSettingsThatAreProbablyMistakes) {
   World world;
   const Json settings = Json::parse(R"json({
     "services": {
@@ -121,7 +121,7 @@ TEST(SettingsWarnings, ReportValidSettingsWithoutAnEffect) {
             answer.at("warnings"));
 }
 
-TEST(SettingsWarnings, AreAbsentForEffectiveSettings) {
+TEST(SettingsWarnings, AreAbsentForSettingsWithoutMistakes) {
   World world;
   const Json answer = world.must(CreateNamespace{
       .name = "default",

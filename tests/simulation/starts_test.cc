@@ -44,7 +44,7 @@ TEST(StartByEvent, CreatesOneInstanceForEachMatchingEvent) {
                   {"event", {{"type", "order.placed"}, {"source", "/test"}, {"id", "1"}}}}));
 }
 
-TEST(StartByEvent, PassesTheWholeEventWhenItIsCaptured) {
+TEST(StartByEvent, PassesTheWholeEventIfTheKeyCaptureAsksForIt) {
   World world;
   world.apply(R"(
 id: whole
@@ -154,7 +154,7 @@ TEST(Events, BecomeDeadLettersWhenTheyCannotBeRead) {
   EXPECT_EQ(world.processor().cursor().sequence, 4U);
 }
 
-TEST(Duplicates, AreDroppedWhenTheFirstHadAnEffect) {
+TEST(Duplicates, AreDroppedIfTheFirstEventHadAnEffect) {
   World world;
   world.publish("order.placed", "1", 1, {{"region", "eu-west"}});
   world.run_until_idle();
@@ -172,7 +172,7 @@ TEST(Duplicates, AreDroppedWhenTheFirstHadAnEffect) {
   EXPECT_THAT(world.instances(), SizeIs(2));
 }
 
-TEST(Duplicates, HaveTheSameNamespaceAndSource) {
+TEST(Duplicates, AreOnlyEventsOfTheSameNamespaceAndSource) {
   World world;
   world.apply(kOnOrder);
   world.must(CreateNamespace{.name = "other"});

@@ -1,6 +1,6 @@
 // The store check: rows that a deletion has yet to erase are sound, each code has a test and is
-// documented, and a finding has the place, the damage and the action. The damages are in the files
-// store_check_*_test.cc, whole folders in store_folder_test.cc.
+// documented, and a finding has the place, the damage and what an operator can do. The damages are
+// in the files store_check_*_test.cc, whole folders in store_folder_test.cc.
 #include "orchestrator/check/store_check.h"
 
 #include <fstream>
@@ -115,7 +115,7 @@ TEST(StoreCheck, AcceptsGroupsOfALaterRevision) {
 
 // The report.
 
-TEST(StoreCheck, HasATestForEachCode) {
+TEST(StoreCheck, HasATestForEachCodeOfAFinding) {
   Codes planted = {"store.damaged", "store.key", "note.damaged",
                    "tree.missing"};  // codes of folders
   for (const auto plants :
@@ -127,7 +127,7 @@ TEST(StoreCheck, HasATestForEachCode) {
   }
 }
 
-TEST(StoreCheck, DocumentsEachCode) {
+TEST(StoreCheck, DocumentsEachCodeOfAFinding) {
   std::ifstream file("docs/store-check.md");
   const std::string text((std::istreambuf_iterator<char>(file)), {});
   for (const StoreFaultKind& kind : fault_kinds()) {
@@ -148,7 +148,7 @@ TEST(StoreCheck, LimitsTheFindingsAndCountsTheOthers) {
   EXPECT_EQ(to_json(report)["codes"], (Json{{"row.key", 26}}));
 }
 
-TEST(StoreCheck, ReportsThePlaceTheDamageAndTheAction) {
+TEST(StoreCheck, ReportsThePlaceTheDamageAndWhatAnOperatorCanDo) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);
@@ -183,7 +183,7 @@ TEST(StoreCheck, ReportsTheWrongByteOfARecord) {
   EXPECT_THAT(report.findings[0].found, HasSubstr("at byte "));
 }
 
-TEST(StoreCheck, FindsEachMissingTree) {
+TEST(StoreCheck, FindsTheMissingTreeOfEachTable) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   const Transaction tx(*environment);
@@ -198,7 +198,7 @@ TEST(StoreCheck, FindsEachMissingTree) {
   }
 }
 
-TEST(StoreCheck, StopsOnRequest) {
+TEST(StoreCheck, StopsIfItsCallerAsksForIt) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   Transaction tx(*environment);

@@ -80,7 +80,7 @@ TEST_F(StoreFolder, IsCheckedWithoutItsKeyExceptForSealedRows) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "the check creates no key";
 }
 
-TEST_F(StoreFolder, IsDamagedWithAnotherKey) {
+TEST_F(StoreFolder, IsReportedWithAnotherSecretKeyThanItsOwn) {
   write("other-key", std::string(64, 'b'));
   EXPECT_EQ(codes(folder.path() / "other-key"), Codes{"store.key"});
 }

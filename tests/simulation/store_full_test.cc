@@ -153,7 +153,7 @@ TEST_F(StoreFull, AllowsDeletionsAndCancels) {
   EXPECT_EQ(world.instance(started["id"])["status"], "cancelled");
 }
 
-TEST_F(StoreFull, AnswersWaitsForAnEnd) {
+TEST_F(StoreFull, AnswersCallsThatWaitForTheEndOfAnInstance) {
   world.apply(kWaits);
   world.apply(kPublishesWhenFull);
   const Json waits = world.start("waits");

@@ -88,7 +88,7 @@ states:
             (Json{{"code", "card.declined"}, {"msg", "no A"}}));
 }
 
-TEST(Subflow, RaisesAnErrorOfTheCallerWhenItDoesNotExist) {
+TEST(Subflow, RaisesAnErrorInTheCallerIfItsWorkflowDoesNotExist) {
   World world;
   world.apply(kOrderOfChild);
   const Json order = world.start("order", {{"order", "A"}});
@@ -96,7 +96,7 @@ TEST(Subflow, RaisesAnErrorOfTheCallerWhenItDoesNotExist) {
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.subflow.notExist");
 }
 
-TEST(Subflow, RaisesNoErrorWhenItIsDetachedAndDoesNotExist) {
+TEST(Subflow, RaisesNoErrorIfItIsDetachedAndItsWorkflowDoesNotExist) {
   World world;
   world.apply(R"(
 id: teller
@@ -200,7 +200,7 @@ states:
   EXPECT_EQ(world.instance(top["id"])["error"]["code"], "direktiv.limits.depth");
 }
 
-TEST(Subflow, EndsAnEndlessChainOfDetachedCalls) {
+TEST(Subflow, IsStartedAtMostAHundredTimesInAChainOfDetachedCalls) {
   World world;
   world.apply(R"(
 id: chain
@@ -217,7 +217,7 @@ states:
   }
 }
 
-TEST(Subflow, ContinuesAfterACrashAtAnyTurn) {
+TEST(Subflow, ContinuesAfterACrashDuringItsWaitAndACrashAtItsEvent) {
   World world;
   world.apply(kCharge);
   world.apply(kOrderOfChild);
@@ -259,7 +259,7 @@ states:
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.retries.exceeded");
 }
 
-TEST(Subflow, KeepsEventsForItsCaller) {
+TEST(Subflow, KeepsEventsThatItsCallerMayWaitForLater) {
   // The caller waits for `confirmed` after its subflow has ended. The event comes before.
   World world;
   world.apply(R"(
@@ -280,7 +280,7 @@ states:
   EXPECT_EQ(world.instance(order["id"])["output"]["confirmed"], "early");
 }
 
-TEST(Subflow, KeepsEventsForItsCallerBeforeTheNextAttempt) {
+TEST(Subflow, KeepsEventsForItsCallerBetweenTwoAttempts) {
   World world;
   world.apply(R"(
 id: order

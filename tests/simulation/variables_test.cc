@@ -52,7 +52,7 @@ std::vector<std::string> variable_rows(const World& world) {
   return keys;
 }
 
-TEST(Variables, AreSharedByTheInstancesOfAWorkflow) {
+TEST(Variables, OfScopeWorkflowAreSharedByTheInstancesOfTheWorkflow) {
   World world;
   define_counting(world);
   world.apply(counter("a", "workflow"));
@@ -70,7 +70,7 @@ TEST(Variables, AreSharedByTheInstancesOfAWorkflow) {
   EXPECT_THAT(seen["b"], ElementsAre(1, 2, 3, 4));
 }
 
-TEST(Variables, AreSharedByTheWorkflowsOfANamespace) {
+TEST(Variables, OfScopeNamespaceAreSharedByTheWorkflowsOfTheNamespace) {
   World world;
   define_counting(world);
   world.must(CreateNamespace{.name = "other"});
@@ -86,7 +86,7 @@ TEST(Variables, AreSharedByTheWorkflowsOfANamespace) {
   EXPECT_THAT(seen, ElementsAre(1, 2, 3));
 }
 
-TEST(Variables, BelongToOneInstance) {
+TEST(Variables, OfScopeInstanceBelongToOneInstance) {
   World world;
   define_counting(world);
   world.apply(counter("a", "instance"));
@@ -115,7 +115,7 @@ TEST(Variables, SurviveARestart) {
       << "the instance that crashed between its getter and its setter";
 }
 
-TEST(Variables, KeepTheLastWriteOfABatch) {
+TEST(Variables, ShowEachInstanceOfABatchTheValueThatItWroteItself) {
   World world;
   world.apply(R"(
 id: last

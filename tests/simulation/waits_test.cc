@@ -95,7 +95,7 @@ states:
   EXPECT_EQ(world.instances().at(0)["output"], (Json{{"a", 1}, {"b", 3}, {"c", 4}}));
 }
 
-TEST(WaitForEvent, KeepsTheEventsOfAnEventAndOverARestart) {
+TEST(WaitForEvent, KeepsTheReceivedEventsOfAnEventAndStateAcrossARestart) {
   World world;
   world.apply(R"(
 id: both
@@ -117,7 +117,7 @@ states:
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"a", 3}, {"b", 1}}));
 }
 
-/// Comes to two waits, each after an expression that a jq worker evaluates.
+/// A workflow with two waits, each of them after an expression that a jq worker evaluates.
 constexpr const char* kThinks = R"(
 id: thinks
 start: {type: event, event: {type: begin}}
@@ -237,7 +237,7 @@ TEST_F(EvaluatingInstance, KeepsNoEventThatItCannotWaitFor) {
   EXPECT_EQ(kept(), 0U);
 }
 
-TEST(WaitForEvent, MissesNoEventWhenAStepReachesItsLimit) {
+TEST(WaitForEvent, MissesNoEventIfAStepReachesItsLimitOfTransitions) {
   World world{{.processor = {.engine = {.limits = {.transitions_per_step = 2}}}}};
   world.apply(R"(
 id: long
@@ -271,7 +271,7 @@ TEST(Timeout, FiresAtItsDeadlineAndNotBefore) {
   EXPECT_EQ(world.metric("millrace_timers"), 0);
 }
 
-TEST(Timeout, WinsOverAnEventFromItsDeadlineOn) {
+TEST(Timeout, WinsOverAnEventStampedAtOrAfterItsDeadline) {
   const struct {
     int64_t stamped;  // milliseconds after the start; the deadline is at 10000
     int64_t applied;
@@ -304,7 +304,7 @@ TEST(Timeout, WinsOverAnEventFromItsDeadlineOn) {
   }
 }
 
-TEST(Timeout, WinsOverSeveralEventsAtItsDeadline) {
+TEST(Timeout, WinsOverSeveralEventsStampedAtItsDeadline) {
   // The events have one time, and each but the last shows that more follow.
   World world;
   world.apply(kPayment);
@@ -322,7 +322,7 @@ TEST(Timeout, WinsOverSeveralEventsAtItsDeadline) {
   EXPECT_EQ(state_of(world, started), "late");
 }
 
-TEST(Timeout, WaitsWhileTheStreamIsBehindOrNotRead) {
+TEST(Timeout, IsHeldWhileTheStreamHasUnreadEventsOrCannotBeRead) {
   World world;
   world.apply(kPayment);
   world.apply(kNap);
@@ -379,7 +379,7 @@ states:
   EXPECT_EQ(world.instance(started["id"])["error"]["code"], "direktiv.stateTimeout");
 }
 
-TEST(EngineTime, EndsADelayThatElapsedDuringARestart) {
+TEST(EngineTime, EndsADelayThatElapsedWhileMillraceWasDown) {
   World world;
   world.apply(kNap);
   const Json started = world.start("nap");

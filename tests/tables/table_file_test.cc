@@ -38,7 +38,7 @@ std::string error_of(std::string_view text) {
   return cases ? "" : cases.error().message;
 }
 
-TEST(TableFile, CopiesTheInputAndTheFirstRowIntoACaseAfterEnter) {
+TEST(TableFile, CopiesInputAndFirstRowOfTheCaseAboveIntoACaseAfterEnter) {
   const auto cases = parsed(kTable);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].input, Json({{"a", 1}}));
@@ -51,7 +51,7 @@ TEST(TableFile, CopiesTheInputAndTheFirstRowIntoACaseAfterEnter) {
       << "an inherited row is not written";
 }
 
-TEST(TableFile, RefusesACaseAfterEnterWithoutACaseThatEnters) {
+TEST(TableFile, RefusesACaseAfterEnterIfNoCaseAboveItEnters) {
   const std::string workflow = "workflow:\n  id: w\n";
   EXPECT_THAT(error_of(workflow + "case after enter: a\n"),
               HasSubstr("x.table:3: above it there is no"));

@@ -94,7 +94,7 @@ TEST(Repository, HasNoSourceOverFiveHundredLines) {
   EXPECT_THAT(sources, Gt(500U));
 }
 
-TEST(Repository, FindsEachPackageOnceInAFile) {
+TEST(Repository, LooksForEachCMakePackageOnceInAFile) {
   EXPECT_THAT(packages_twice("find_package(fmt REQUIRED)\npkg_check_modules(A b)\n"
                              "find_package( fmt CONFIG)\n"),
               ElementsAre("fmt"));

@@ -73,7 +73,7 @@ std::vector<std::string> stray_files(const std::vector<SourceFile>& files) {
   return stray;
 }
 
-TEST(StrayFiles, AreSourcesOfNoTargetAndLeftoversOfTools) {
+TEST(StrayFiles, AreSourcesOfNoTargetAndFilesThatToolsLeaveBehind) {
   EXPECT_THAT(stray_files({{"base/CMakeLists.txt", "millrace_library(b SOURCES a.cc part/b.cc)"},
                            {"base/a.cc", "#include \"base/a.h\"\n"},
                            {"base/a.h", ""},

@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(Attributes, KeepEveryValueOfAnEvent) {
+TEST(Attributes, KeepEveryContextAttributeOfAnEvent) {
   Event event{.id = "1", .source = "s", .type = "t", .subject = "", .time = "now"};
   event.extensions = {{"flag", true},
                       {"never", false},
