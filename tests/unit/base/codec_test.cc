@@ -36,7 +36,7 @@ TEST(Codec, WritesVarintsInTheFewestBytes) {
   }
 }
 
-TEST(Codec, RefusesVarintsThatAreCutOverlongOrTooLarge) {
+TEST(Codec, RefusesAVarintThatIsCutShortOrOverlongOrTooLarge) {
   for (const std::string& bytes : {
            ""s,
            "\x80"s,                                          // cut short
@@ -74,7 +74,7 @@ TEST(Codec, WritesSmallNumbersOfEitherSignInOneByte) {
   }
 }
 
-TEST(Codec, WritesFixedNumbersThatSortByTheirBytes) {
+TEST(Codec, WritesNumbersOfFixedWidthSoThatTheirBytesSortLikeTheNumbers) {
   const uint64_t values[] = {0, 1, 255, 256, 65535, 1U << 31, kMost};
   std::string previous;
   for (const uint64_t value : values) {
@@ -127,7 +127,7 @@ TEST(Codec, ReadsNothingMoreAfterAnError) {
   EXPECT_FALSE(reader.done());
 }
 
-TEST(Codec, RefusesLengthsAndCountsBeyondTheEnd) {
+TEST(Codec, RefusesALengthOrCountGreaterThanTheRestOfTheRecord) {
   Writer writer;
   writer.varint(kMost);
   writer.raw("abc");
@@ -206,7 +206,7 @@ std::vector<Field> random_fields(std::mt19937_64& random) {
 }
 
 // A damaged record is either refused, or it is the only encoding of the values that were read.
-TEST(Codec, RefusesADamagedRecordUnlessTheResultIsAValidRecord) {
+TEST(Codec, RefusesADamagedRecordUnlessTheDamageMadeAnotherValidRecord) {
   constexpr uint64_t kSeed = 20240607;
   std::mt19937_64 random(kSeed);
   int refused = 0;

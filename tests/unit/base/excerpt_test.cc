@@ -31,7 +31,7 @@ TEST(Excerpt, CutsALongTextAndMarksTheCut) {
   EXPECT_EQ(excerpt("abcdef", 5), "abcde...");
 }
 
-TEST(Excerpt, CutsBetweenTwoCharacters) {
+TEST(Excerpt, CutsATextBetweenCharactersOnly) {
   for (size_t most = 0; most < 12; ++most) {
     const std::string cut = excerpt("aß漢🙂z", most);
     EXPECT_TRUE(is_utf8(cut)) << most;
@@ -48,7 +48,7 @@ TEST(Excerpt, KeepsTheLineBreaksOfAShortenedText) {
   EXPECT_EQ(shorten("one\ntwo\nthree", 7), "one\ntwo...");
 }
 
-TEST(Excerpt, LimitsMessagesAboutMalformedJson) {
+TEST(Excerpt, LimitsTheLengthOfMessagesAboutMalformedJson) {
   const std::string digits(5'000, '9');
   const std::string word = '"' + std::string(5'000, 'a');
   const std::string mixed = digits + 'x';
@@ -64,7 +64,7 @@ TEST(Excerpt, LimitsMessagesAboutMalformedJson) {
                              EndsWith("...': a number is at most about 1.8e308")));
 }
 
-TEST(Excerpt, LimitsMessagesAboutMalformedIdsAndTimes) {
+TEST(Excerpt, LimitsTheLengthOfMessagesAboutMalformedIdsAndTimes) {
   const std::string text(5'000, '7');
   EXPECT_THAT(parse_instance_id(text).error().message, SizeIs(Le(200U)));
   EXPECT_THAT(parse_rfc3339(text).error().message, SizeIs(Le(200U)));

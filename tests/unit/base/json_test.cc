@@ -24,7 +24,7 @@ void expect_as_nlohmann(const std::string& text) {
   EXPECT_EQ(read->dump(), expected.dump()) << text;
 }
 
-TEST(Json, IsReadAsNlohmannReadsIt) {
+TEST(Json, IsReadAsTheLibraryNlohmannReadsIt) {
   for (const char* text : {"0",
 
                            "-0.0",
@@ -142,7 +142,7 @@ class JsonMaker {
   std::mt19937_64 random_;
 };
 
-TEST(Json, MatchesNlohmannOnRandomValues) {
+TEST(Json, IsReadAndWrittenAsByTheLibraryNlohmannForRandomValues) {
   JsonMaker make(7);
   for (int i = 0; i < 20'000; ++i) {
     const Json value = make.value();
@@ -158,7 +158,7 @@ TEST(Json, ReadsMinusZeroWithoutAFractionAsZero) {
   EXPECT_EQ(parse_own_json("-0")->dump(), Json::parse("-0").dump());
 }
 
-TEST(Json, WritesAnObjectOfStringsWithItsKeysInOrder) {
+TEST(Json, SortsTheKeysWhenAnObjectOfStringsIsWritten) {
   EXPECT_EQ(object_text({}), "{}");
   EXPECT_EQ(object_text({{"b", "1\n"}, {"a", "\""}}), R"({"a":"\"","b":"1\n"})");
 }
@@ -240,7 +240,7 @@ TEST(Json, KeepsTheLastOfTwoMembersWithTheSameName) {
             R"({"a":18446744073709551616,"b":0})");
 }
 
-TEST(Json, RefusesAByteOrderMarkAndANul) {
+TEST(Json, RefusesAByteOrderMarkAndANulByte) {
   using std::string_view_literals::operator""sv;
   for (const std::string_view text : {"\xef\xbb\xbf{}"sv, "1\0garbage"sv, "{}\0"sv}) {
     EXPECT_FALSE(parse_json(text));

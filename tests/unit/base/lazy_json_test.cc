@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(LazyJson, IsParsedAndWrittenOnlyWhenNeeded) {
+TEST(LazyJson, ReturnsItsTextUnchangedAndTheValueOfTheText) {
   const LazyJson lazy = LazyJson::of_text(R"({"b":1,"a":[2]})");
   EXPECT_EQ(lazy.text(), R"({"b":1,"a":[2]})") << "the text is unchanged";
   EXPECT_EQ(lazy.value(), Json({{"a", {2}}, {"b", 1}}));
@@ -19,7 +19,7 @@ TEST(LazyJson, LeavesItsCopiesUnchangedWhenItIsEdited) {
   EXPECT_EQ(other.text(), R"({"a":1})");
 }
 
-TEST(LazyJson, AcceptsTextNestedDeeperThanJsonFromOutsideMayBe) {
+TEST(LazyJson, AcceptsMoreLevelsOfNestingThanJsonFromOutsideMayHave) {
   const std::string deep = std::string(200, '[') + std::string(200, ']');
   EXPECT_TRUE(nests_deeper(LazyJson::of_text(deep).value(), 199));
   EXPECT_FALSE(nests_deeper(LazyJson::of_text(deep).value(), 200));

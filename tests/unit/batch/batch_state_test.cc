@@ -57,7 +57,7 @@ class BatchStateTest : public BatchPartTest {
     ASSERT_TRUE(done) << done.error().message;
     commit_batch();
   }
-  /// The undelivered webhooks as `url type`, in the order of their numbers.
+  /// The undelivered events of webhooks as `url type`, in the order of their numbers.
   std::vector<std::string> webhooks() {
     std::vector<std::string> found;
     EXPECT_TRUE(each_webhook(*tx, [&](uint64_t number, const WebhookRecord& record) {
@@ -187,7 +187,7 @@ TEST_F(BatchStateTest, SealsTheMessagesOfASealedInstance) {
   EXPECT_TRUE(actions_of<NumberedMessage>(outcome).at(0).record.sealed);
 }
 
-TEST_F(BatchStateTest, PutsTheNumberOfItsNamespaceIntoADeadLetter) {
+TEST_F(BatchStateTest, WritesTheNumberOfTheNamespaceIntoEachDeadLetter) {
   const NamespaceNumber shop = create_namespace("shop");
   const struct {
     DeadLetter letter;
@@ -229,7 +229,7 @@ TEST_F(BatchStateTest, PublishesTheLifecycleEventsThatTheSettingsSelect) {
       << "the id ends with the number of the history record";
 }
 
-TEST_F(BatchStateTest, UsesEachNumberOnceDespiteFailedReads) {
+TEST_F(BatchStateTest, AssignsEachNumberOfACounterOnceDespiteFailedReads) {
   set_settings(Json::parse(kWebhooks));
   stage(Publish{.ns = ns, .event = generated_event()});
   commit_batch();

@@ -164,7 +164,7 @@ TEST_F(BatchTest, StartsAnInstanceWithAMatchingEvent) {
   EXPECT_EQ(read_cursor(*tx)->sequence, 1U);
 }
 
-TEST_F(BatchTest, WakesAnInstanceOnceWhenAnEventIsDuplicated) {
+TEST_F(BatchTest, WakesTheWaitingInstancesAndStartsNoInstanceForADuplicate) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
   run(event("go", "3"));
@@ -177,7 +177,7 @@ TEST_F(BatchTest, WakesAnInstanceOnceWhenAnEventIsDuplicated) {
   EXPECT_EQ(live.count(catalog.find_workflow(ns, "waits")->number), 0U);
 }
 
-TEST_F(BatchTest, WritesNothingForUnmatchedEvents) {
+TEST_F(BatchTest, DoesNotWriteTheCursorForEachUnmatchedEvent) {
   run(event("begin", "1"));
   EXPECT_EQ(outcome.counts.events_unmatched, 1U);
   EXPECT_EQ(batch->cursor().sequence, 1U);
@@ -224,7 +224,7 @@ TEST_F(BatchTest, DeliversAFanOutInSeveralBatches) {
   EXPECT_THAT(stored_live(), IsEmpty());
 }
 
-TEST_F(BatchTest, AcceptsNoMoreInputsAfterWakingItsLimitOfInstances) {
+TEST_F(BatchTest, IsFullOnceItHasWokenAsManyInstancesAsOneBatchMayWake) {
   make_batch({.woken = 2});
   run_command(apply_workflow(kStartedWaitsAnHour));
   run({event("begin", "1"), event("begin", "2")});
@@ -334,7 +334,7 @@ TEST_F(BatchTest, ContinuesAfterARefusedCommand) {
   EXPECT_EQ(answers[first + 1], "ok");
 }
 
-TEST_F(BatchTest, ContinuesAnUnfinishedInstance) {
+TEST_F(BatchTest, TakesTheFirstStepOfAnInstanceThatAnEarlierBatchStarted) {
   run_command(apply_workflow(kTicks));
   now += hours(1);
   const auto timers = due(now);
@@ -362,7 +362,7 @@ TEST_F(BatchTest, FailsAPoisonedInstance) {
   EXPECT_EQ(instance->error->code, kPoison);
 }
 
-TEST_F(BatchTest, SendsAnAbandonedWebhookToTheDeadLetterQueue) {
+TEST_F(BatchTest, SendsTheEventOfAnAbandonedWebhookDeliveryToTheDeadLetterQueue) {
   WebhookRecord webhook{.ns = ns,
                         .url = "http://hook",
                         .at = now,

@@ -125,7 +125,7 @@ TEST_F(EventRouterTest, FindsADuplicateOfAKeptEvent) {
   EXPECT_EQ(route(event("shipped", "2")).kind, Kind::kTargets);
 }
 
-TEST_F(EventRouterTest, FansOutToMoreInstancesThanOneBatchMayWake) {
+TEST_F(EventRouterTest, FansOutAnEventThatMatchesMoreInstancesThanOneBatchMayWake) {
   wait_for_go(3);
   define(kGoes);
   EXPECT_FALSE(route(event("go"), "default", 3).fans_out) << "a start wakes no instance";

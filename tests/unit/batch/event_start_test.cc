@@ -20,7 +20,7 @@ Event event_of_type(const std::string& type, const std::string& id, const std::s
   return event;
 }
 
-TEST(EventStart, PutsThePayloadUnderTheTypeOfItsEvent) {
+TEST(EventStart, PutsThePayloadIntoTheDataUnderTheTypeOfTheEvent) {
   const Event event = event_of_type("placed", "1", R"({"order": 7})");
   const StartEvent entry = entry_of("placed");
   const StartSpec spec = start_by_events(3, {&entry, 1}, {&event, 1}, event);
@@ -39,7 +39,7 @@ TEST(EventStart, PutsThePayloadsOfEventsOfOneTypeIntoAnArray) {
       << "`event` is the event that completed the group";
 }
 
-TEST(EventStart, TakesTheTraceAndTheCorrelationOfTheLastEvent) {
+TEST(EventStart, TakesTheTraceAndTheCorrelationIdOfTheEventThatCompletesTheGroup) {
   const std::vector<StartEvent> entries{entry_of("a"), entry_of("b")};
   std::vector<Event> events{event_of_type("a", "1", "1"), event_of_type("b", "2", "2")};
   events[0].extensions["traceparent"] = "00-cc-dd-01";

@@ -55,7 +55,7 @@ TEST_F(FanOutsTest, ReachAtMostTheGivenNumberOfTargetsInABatch) {
   EXPECT_EQ(outcome.counts.instances_woken, 0U);
 }
 
-TEST_F(FanOutsTest, KeepLaterEventsUntilTheyHaveReachedAllTargets) {
+TEST_F(FanOutsTest, KeepLaterEventsUntilTheFanOutHasReachedAllTargets) {
   begin(2);
   EXPECT_TRUE(kept_events.wants(ns, "another"));
   go_on(2);
@@ -105,7 +105,7 @@ TEST_F(FanOutsTest, LoadCompletelyDespiteFailedReads) {
   EXPECT_EQ(fan_outs.left(), 3U);
 }
 
-TEST_F(FanOutsTest, AreDroppedWhenTheirEventIsNotKept) {
+TEST_F(FanOutsTest, AreDroppedIfTheirKeptEventIsMissing) {
   write_fan_out(*tx, 77);
   commit();
   ASSERT_TRUE(fan_outs.load());

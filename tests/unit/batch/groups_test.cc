@@ -138,7 +138,7 @@ TEST_F(GroupsTest, DropAnEventAtTheEndOfItsLifespan) {
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST_F(GroupsTest, CountTheirEventsAgainWhenTheStoredCountsAreDamaged) {
+TEST_F(GroupsTest, CountTheirEventsAgainIfTheStoredCountsAreDamaged) {
   const WorkflowEntry& entry = define(kOrders);
   offer(event("placed", "1", "a"));
   const auto key = correlation_key(Attributes(event("placed", "1", "a")), {"order"});
@@ -152,7 +152,7 @@ TEST_F(GroupsTest, CountTheirEventsAgainWhenTheStoredCountsAreDamaged) {
   EXPECT_THAT(stored_live(), SizeIs(1)) << "each entry has an event";
 }
 
-TEST_F(GroupsTest, BecomeDeadLettersWhenTheirWorkflowIsDeleted) {
+TEST_F(GroupsTest, SendTheirEventsToTheDeadLetterQueueWhenTheirWorkflowIsDeleted) {
   define(kOrders);
   for (int i = 1; i <= 5; ++i) offer(event("placed", std::to_string(i), "a"));
   close(2);
@@ -186,7 +186,7 @@ TEST_F(GroupsTest, AreUnchangedAfterAFailedRead) {
   EXPECT_EQ(rows_of(Table::kGroups), 0U);
 }
 
-TEST(Groups, AreKeptIfTheNewStartHasTheSameEventsAndCorrelation) {
+TEST(Groups, AreKeptIfTheStartOfTheNewRevisionHasTheSameEventsAndCorrelation) {
   const StartEvent placed{.filter = {.type = "placed", .predicates = {}}};
   const StartEvent paid{.filter = {.type = "paid", .predicates = {}}};
   const Start one{

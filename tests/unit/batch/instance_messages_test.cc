@@ -50,7 +50,7 @@ TEST_F(InstanceMessagesTest, StartAChildAndReturnItsResultToItsCaller) {
   EXPECT_EQ(rows_of(Table::kInbox), 0U);
 }
 
-TEST_F(InstanceMessagesTest, AreLeftToLaterBatchesBeyondTheLimitOfABatch) {
+TEST_F(InstanceMessagesTest, AreProcessedInALaterBatchIfTheyExceedTheLimitOfABatch) {
   define(kChild);
   const InstanceId parent = start(define(kParent));
   run(0);
@@ -78,14 +78,14 @@ TEST_F(InstanceMessagesTest, SurviveARestartOfTheProcess) {
   EXPECT_EQ(rows_of(Table::kInbox), 0U);
 }
 
-TEST_F(InstanceMessagesTest, FailTheCallWhenTheWorkflowDoesNotExist) {
+TEST_F(InstanceMessagesTest, FailTheCallIfTheWorkflowOfTheSubflowDoesNotExist) {
   const InstanceId parent = start(define(kParent));
   run();
   EXPECT_EQ(status_of(parent), "failed");
   EXPECT_EQ(read_instance(*tx, ns, parent).value()->error->code, "direktiv.subflow.notExist");
 }
 
-TEST_F(InstanceMessagesTest, AreDroppedWhenTheirCallerHasEnded) {
+TEST_F(InstanceMessagesTest, StartNoChildIfTheCallerHasEnded) {
   define(kChild);
   const InstanceId parent = start(define(kParent));
   run(0);

@@ -82,7 +82,7 @@ TEST_F(InstancesTest, AreNotFoundByAnUnknownIdOrInAnotherNamespace) {
   EXPECT_EQ(batch.outcome.counts.instances_damaged, 0U);
 }
 
-TEST_F(InstancesTest, AreSkippedWhenTheirRowsAreDamaged) {
+TEST_F(InstancesTest, AreSkippedIfTheirRowsAreDamaged) {
   const InstanceId id = start(define(kWaits));
   commit_batch();
   damage(Table::kLive);
@@ -94,7 +94,7 @@ TEST_F(InstancesTest, AreSkippedWhenTheirRowsAreDamaged) {
   EXPECT_EQ(undamaged.error().code, kDamagedRow);
 }
 
-TEST_F(InstancesTest, CanBeRemovedWhenTheirRowsAreDamaged) {
+TEST_F(InstancesTest, CanBeRemovedIfTheirRowsAreDamaged) {
   const InstanceId id = start(define(kWaits));
   commit_batch();
   damage(Table::kLive);
@@ -126,7 +126,7 @@ TEST_F(InstancesTest, RunOneAtATimeInASingularWorkflow) {
   EXPECT_TRUE(instances.refuse_singular(entry, *workflow)) << "the instance has ended";
 }
 
-TEST_F(InstancesTest, AreNotWrittenWhenAStimulusChangesNothing) {
+TEST_F(InstancesTest, AreNotWrittenIfAStimulusChangesNothing) {
   const InstanceId id = start(define(kWaits));
   commit_batch();
   const auto before = rows();
@@ -168,7 +168,7 @@ TEST_F(InstancesTest, GetKeptEventsWhenTheyBeginToListen) {
   EXPECT_EQ(status_of(*id), "complete");
 }
 
-TEST_F(InstancesTest, AreLiveAgainAfterARestart) {
+TEST_F(InstancesTest, AreLiveAgainAfterAnOperatorRestartsThem) {
   const WorkflowEntry& entry = define(kWaits);
   const InstanceId id = start(entry);
   ASSERT_TRUE(*instances.step(now, *load(id), Cancel{.error = {"stop", ""}}));
@@ -184,7 +184,7 @@ TEST_F(InstancesTest, AreLiveAgainAfterARestart) {
   EXPECT_EQ(live.count(entry.number), 1U);
 }
 
-TEST_F(InstancesTest, AreListedWithTheChangesOfTheBatch) {
+TEST_F(InstancesTest, AreListedWithTheChangesOfTheCurrentBatch) {
   const WorkflowEntry& entry = define(kWaits);
   const InstanceId first = start(entry);
   const InstanceId second = start(entry);

@@ -135,7 +135,7 @@ TEST_F(PurgesTest, AreUnchangedAfterALostBatch) {
   EXPECT_EQ(purge_rows(), 0U);
 }
 
-TEST_F(PurgesTest, AreForgottenWhenTheirFirstBatchIsLost) {
+TEST_F(PurgesTest, AreForgottenIfTheBatchThatStartedThemIsLost) {
   const NamespaceNumber shop = fill("shop");
   catalog.remove_namespace(*tx, shop);
   purges.begin(shop, "shop");
@@ -172,7 +172,7 @@ TEST_F(PurgesTest, DoNotEraseANamespaceThatExists) {
   EXPECT_TRUE(damages.ready());
 }
 
-TEST_F(PurgesTest, WaitWhileTheRowOfANamespaceIsMissing) {
+TEST_F(PurgesTest, EraseNoRowOfANamespaceWhoseOwnRowIsMissing) {
   fill("shop");
   erase_namespace(*tx, "shop");
   commit();

@@ -52,7 +52,7 @@ class SchedulesTest : public BatchPartTest {
   WorkflowNumber number{};
 };
 
-TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNext) {
+TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNextTick) {
   const TimePoint first = set(kTicks);
   EXPECT_GT(first, now);
   EXPECT_LE(first, now + hours(1));
@@ -64,7 +64,7 @@ TEST_F(SchedulesTest, StartOneInstanceAtEachTickAndArmTheNext) {
   EXPECT_EQ(read_schedule(*tx, number).value()->first, first);
 }
 
-TEST_F(SchedulesTest, IgnoreATickThatIsNotTheNextOne) {
+TEST_F(SchedulesTest, IgnoreATickThatIsNotTheNextTick) {
   const TimePoint first = set(kTicks);
   now = first;
   tick(first - minutes(1));
@@ -74,7 +74,7 @@ TEST_F(SchedulesTest, IgnoreATickThatIsNotTheNextOne) {
   EXPECT_EQ(outcome.counts.instances_started, 0U) << "the same tick has no second effect";
 }
 
-TEST_F(SchedulesTest, StartOnceForAllMissedTicks) {
+TEST_F(SchedulesTest, StartOneInstanceForAllMissedTicks) {
   const TimePoint first = set(kTicks);
   now = first + hours(5);
   tick(first);
@@ -83,7 +83,7 @@ TEST_F(SchedulesTest, StartOnceForAllMissedTicks) {
   EXPECT_LE(*next_tick(), now + hours(1));
 }
 
-TEST_F(SchedulesTest, AreUnchangedWhenTheCronIsTheSame) {
+TEST_F(SchedulesTest, AreUnchangedIfTheNewCronIsTheSame) {
   const TimePoint first = set(kTicks);
   now += minutes(1);
   const auto before = rows();
@@ -110,7 +110,7 @@ TEST_F(SchedulesTest, AreRemovedWithTheirCronOrTheirWorkflow) {
   EXPECT_EQ(waiting.timers(), 0U);
 }
 
-TEST_F(SchedulesTest, SkipATickWhileASingularInstanceIsLive) {
+TEST_F(SchedulesTest, SkipATickWhileAnInstanceOfASingularWorkflowIsLive) {
   const TimePoint first = set(kSingleTicks);
   now = first;
   tick(first);
@@ -136,7 +136,7 @@ TEST_F(SchedulesTest, TickOnceDespiteFailedReads) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(SchedulesTest, DoNotTickWhenTheirRowIsDamaged) {
+TEST_F(SchedulesTest, DoNotTickIfTheirRowIsDamaged) {
   const TimePoint first = set(kTicks);
   damage(Table::kSchedules);
   now = first;

@@ -52,7 +52,7 @@ TEST_F(StoreLookupTest, FindsThePoliciesOfTheSettings) {
   EXPECT_TRUE(lookup.is_held(ns, mail));
 }
 
-TEST_F(StoreLookupTest, ReportsAFailedReadOnceAndReturnsNothing) {
+TEST_F(StoreLookupTest, ReportsAFailedReadOnceAndReturnsNoValue) {
   write_variable(*tx, name("a"), {.bytes = "1"});
   commit();
   fail_reads_of(Table::kVariables);

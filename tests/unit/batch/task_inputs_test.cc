@@ -165,7 +165,7 @@ TEST_F(TaskInputsTest, ConfirmEachReportToItsSource) {
       << "this source asks for no confirmation";
 }
 
-TEST_F(TaskInputsTest, RecordTheStartOfATaskAtItsFirstReport) {
+TEST_F(TaskInputsTest, MeasureTheStartOfATaskOnceAtItsFirstReport) {
   call(kPaysInTime);
   clock.advance(seconds(3));
   take(report_of(TaskHeartbeat()));
@@ -197,7 +197,7 @@ TEST_F(TaskInputsTest, RejectAResultAfterADeadlineOfTheCaller) {
   EXPECT_THAT(actions_of<StopTask>(outcome), SizeIs(1));
 }
 
-TEST_F(TaskInputsTest, AcceptAResultThatComesDuringAStartCheck) {
+TEST_F(TaskInputsTest, AcceptAResultWhileTheRunnerChecksWhetherAWorkerHasTheTask) {
   call(kPaysInTime);
   now += seconds(11);
   const TimePoint deadline = now - seconds(1);
@@ -215,7 +215,7 @@ TEST_F(TaskInputsTest, AcceptAResultThatComesDuringAStartCheck) {
       << "no worker started the task in time";
 }
 
-TEST_F(TaskInputsTest, FireADueTimeoutWhenTheStartCheckFindsNoWorker) {
+TEST_F(TaskInputsTest, FireADueScheduleToStartTimeoutIfTheTaskIsReportedAsNotStarted) {
   call(kPaysInTime);
   now += seconds(9);
   take(report_of(TaskNotStarted()));
@@ -227,7 +227,7 @@ TEST_F(TaskInputsTest, FireADueTimeoutWhenTheStartCheckFindsNoWorker) {
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(TaskInputsTest, EndACallThatMissedItsHeartbeat) {
+TEST_F(TaskInputsTest, EndACallWhoseTaskMissedItsHeartbeat) {
   call(kPaysInTime);
   take(report_of(TaskStarted()));
   take(MissedHeartbeatInput{numbered_id(99)});
@@ -251,7 +251,7 @@ TEST_F(TaskInputsTest, StoreTheVariablesOfATaskWithoutAWaitingCaller) {
   }
 }
 
-TEST_F(TaskInputsTest, IgnoreATaskOfADeletedNamespace) {
+TEST_F(TaskInputsTest, IgnoreAReportOfATaskOfADeletedNamespace) {
   detach();
   catalog.remove_namespace(*tx, ns);
   take(report_of(paid()));

@@ -184,7 +184,7 @@ TEST_F(TimerInputsTest, DeliverKeptEventsWhenAnInstanceComesToWait) {
   EXPECT_EQ(outcome.counts.instances_woken, 1U);
 }
 
-TEST_F(TimerInputsTest, DeliverAFanOutBeforeTheTimeoutOfItsTarget) {
+TEST_F(TimerInputsTest, DeliverAFanOutToAnInstanceBeforeTheTimeoutOfTheInstanceFires) {
   const InstanceId id = start_committed(kWaitsAnHour);
   kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
   ASSERT_TRUE(fan_outs.begin(waiting.match("default", Attributes(event("go"))).instances));
@@ -224,7 +224,7 @@ TEST_F(TimerInputsTest, DropAnExpiredEventOfAGroupAndStartAnInstanceAtATick) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeout) {
+TEST_F(TimerInputsTest, AskTheRunnerOnceBeforeAScheduleToStartTimeoutFires) {
   const StartTask task = hand_out_call();
   const TimerInput overdue = timer(task.by, TimerKind::kCalls, seconds(10));
   for (int i = 0; i < 2; ++i) {
@@ -248,7 +248,7 @@ TEST_F(TimerInputsTest, FireAScheduleToStartTimeoutAtOnceIfTheRunnerCannotCheckT
   EXPECT_EQ(rows_of(Table::kTasks), 0U);
 }
 
-TEST_F(TimerInputsTest, MayBeOvertakenOnlyIfAnEarlierEventCouldChangeTheirEffect) {
+TEST_F(TimerInputsTest, MayBeOvertakenByAnEventOnlyIfTheEventCouldChangeTheirEffect) {
   const InstanceId waits = start_committed(kWaitsAnHour);
   const InstanceId pays = start_committed(kPays);
   const InstanceId evaluates = start_committed(kEvaluates);
@@ -299,7 +299,7 @@ TEST_F(TimerInputsTest, FireOnceDespiteFailedReads) {
   EXPECT_THAT(stored_live(), SizeIs(1)) << "the tick started one instance";
 }
 
-TEST_F(TimerInputsTest, ReportAFailedReadOfTheCheckWhetherAnEventMayOvertakeATimer) {
+TEST_F(TimerInputsTest, ReportAReadThatFailsDuringTheCheckWhetherAnEventMayOvertakeATimer) {
   const TimerInput kill = timer(start_committed(kEvaluates), TimerKind::kKill, hours(1));
   const auto ask = [&]() -> Status {
     const bool may = TRY(inputs.may_be_overtaken(now, kill));

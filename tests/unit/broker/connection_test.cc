@@ -45,7 +45,7 @@ TEST(Connection, KeepsPasswordsOutOfErrorMessages) {
   }
 }
 
-TEST(Connection, OpensBeforeTheServerRuns) {
+TEST(Connection, OpensBeforeTheBrokerRuns) {
   const Folder folder;
   Result<std::unique_ptr<DevServer>> server = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(server);
@@ -88,7 +88,7 @@ TEST(Connection, ReportsWhyARequestFails) {
   EXPECT_EQ(connection->request("silent", "", Duration(20)).error().code, "broker.timeout");
 }
 
-TEST(Connection, LogsInWithThePasswordTokenOrNkeyOfItsSettings) {
+TEST(Connection, LogsInWithAPasswordOrATokenOrAnNkey) {
   constexpr const char* kSeed = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
   const Folder folder;
   const fs::path seed_file = folder.path() / "seed";
@@ -156,7 +156,7 @@ TEST(Connection, ReportsWhyItIsNotConnected) {
                 "no NATS server can be reached at " + url + " (Connection refused): check --nats");
 }
 
-TEST(Connection, ForgetsTheReasonOnceItIsConnected) {
+TEST(Connection, ForgetsTheReasonOfARefusedLoginWhenALoginSucceeds) {
   NatsServer server("authorization { user: ann, password: other }");
   const Result<std::unique_ptr<Connection>> connection =
       Connection::open({.servers = {server.url()}, .user = "ann", .password = "secret"});

@@ -89,7 +89,7 @@ TEST_F(DeadLettersTest, OmitsDeadLettersOfADeletedNamespaceWithTheSameName) {
             std::vector<std::string>{"of this one"});
 }
 
-TEST_F(DeadLettersTest, ShowsOnlyTheStartOfTheDataOfALargeDeadLetter) {
+TEST_F(DeadLettersTest, ShowsOnlyTheFirstBytesOfTheDataOfALargeDeadLetter) {
   const std::string umlauts = [] {
     std::string text = "x";
     while (text.size() < 5000) text += "ä";
@@ -107,7 +107,7 @@ TEST_F(DeadLettersTest, ShowsOnlyTheStartOfTheDataOfALargeDeadLetter) {
   EXPECT_EQ(items[1]["size"], 2000000);
 }
 
-TEST_F(DeadLettersTest, RefusesAMalformedCursor) {
+TEST_F(DeadLettersTest, RefusesAMalformedCursorOfAPage) {
   for (const char* cursor : {"x", "1x", "-1", " 1"}) {
     const Result<Json> page =
         list_dead_letters(*connection_, kDefaultPrefix, "a", std::nullopt, 1, cursor);

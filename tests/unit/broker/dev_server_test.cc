@@ -23,7 +23,7 @@ TEST(DevServer, TakesThePreferredPortIfItIsFree) {
   EXPECT_NE((*second)->port(), port);
 }
 
-TEST(DevServer, StopsItsServerWhenItIsDestroyed) {
+TEST(DevServer, StopsItsNatsServerWhenItIsDestroyed) {
   const Folder folder;
   uint16_t port = 0;
   {
@@ -38,7 +38,7 @@ TEST(DevServer, StopsItsServerWhenItIsDestroyed) {
   EXPECT_EQ((*again)->port(), port);
 }
 
-TEST(DevServer, KeepsItsStreamsAfterACrash) {
+TEST(DevServer, KeepsItsStreamsAfterItsNatsServerIsKilled) {
   NatsServer server;
   {
     const std::unique_ptr<RawNatsClient> client = server.client();
@@ -52,7 +52,7 @@ TEST(DevServer, KeepsItsStreamsAfterACrash) {
   EXPECT_EQ(server.client()->api("STREAM.INFO.X")["state"]["last_seq"], 1);
 }
 
-TEST(DevServer, RefusesAFolderThatAnotherServerUses) {
+TEST(DevServer, RefusesAFolderThatAnotherNatsServerUses) {
   const Folder folder;
   Result<std::unique_ptr<DevServer>> first = DevServer::start({.folder = folder.path()});
   ASSERT_TRUE(first);
@@ -61,7 +61,7 @@ TEST(DevServer, RefusesAFolderThatAnotherServerUses) {
   EXPECT_EQ(second.error().code, "broker.folder_in_use");
 }
 
-TEST(DevServer, FailsToStartWithTooFewDescriptors) {
+TEST(DevServer, FailsToStartIfTooFewFileDescriptorsAreFree) {
   const Folder folder;
   bool started = false;
   for (rlim_t more = 0; !started && more < 64; ++more) {
@@ -74,7 +74,7 @@ TEST(DevServer, FailsToStartWithTooFewDescriptors) {
   EXPECT_TRUE(started);
 }
 
-TEST(DevServer, RunsTheProgramThatTheEnvironmentNames) {
+TEST(DevServer, RunsTheProgramThatAnEnvironmentVariableNames) {
   const Folder folder;
   const char* const before = std::getenv("MILLRACE_NATS_SERVER");
   const std::string kept = before == nullptr ? "" : before;

@@ -1,5 +1,5 @@
 // Unusual messages in the event stream: malformed events, messages that look like a status of the
-// server, large messages, and messages that no consumer can deliver.
+// broker, large messages, and messages that no consumer can deliver.
 #include <gtest/gtest.h>
 
 #include "broker/event_stream.h"
@@ -62,7 +62,7 @@ TEST_F(EventStreamTest, DeliversMalformedMessagesUnchanged) {
   }
 }
 
-/// Status lines of messages that the server sends; a client may send messages with the same lines.
+/// Status lines of messages that the broker sends; a client may send messages with the same lines.
 constexpr const char* kStatusLines[] = {
     "100 Idle Heartbeat",  "100 FlowControl Request",  "200 OK",
     "400 Bad Request",     "404 No Messages",          "408 Request Timeout",
@@ -71,7 +71,7 @@ constexpr const char* kStatusLines[] = {
     "503 No Responders",
 };
 
-TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
+TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheBroker) {
   ensure();
   for (const char* status : kStatusLines) {
     client_->publish_with_status(kEventSubject, status, "", "");
@@ -94,7 +94,7 @@ TEST_F(EventStreamTest, DeliversStoredMessagesThatLookLikeAStatusOfTheServer) {
   EXPECT_EQ(events_.counts().opened, 1u) << "one consumer reads all messages";
 }
 
-TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItFetched) {
+TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItReadIndividually) {
   ensure();
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
@@ -107,7 +107,8 @@ TEST_F(EventStreamTest, IsCaughtUpAgainAfterAMessageThatItFetched) {
       << "timeouts of waits for events are delayed until CaughtUp";
 }
 
-/// Answers the pull requests of consumers with statuses of a server, on their reply subjects.
+/// Answers the pull requests of consumers with statuses as the broker sends them, on the reply
+/// subjects of the requests.
 class EventStreamStatusTest : public EventStreamTest {
  protected:
   void SetUp() override {
@@ -185,7 +186,7 @@ TEST_F(EventStreamTest, ReadsAMessageThatNoConsumerCanDeliver) {
       << "other messages of the same pull request may be passed over too";
 }
 
-TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageUnderAnotherPrefix) {
+TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageIfTheStreamHasAnotherPrefix) {
   const StreamSettings stream = events_stream({.prefix = "orders"});
   ASSERT_TRUE(ensure_stream(*connection_, stream));
   TcpProxy proxy(server_.port());
@@ -200,7 +201,7 @@ TEST_F(EventStreamTest, ReadsTheNamespaceOfAnUndeliverableMessageUnderAnotherPre
   EXPECT_EQ(sink_.all_of<EventInput>()[0].ns, "shop");
 }
 
-TEST_F(EventStreamTest, ReadsHeadersThatNatsCMisreads) {
+TEST_F(EventStreamTest, ReadsHeadersThatTheLibraryNatsCMisreads) {
   ensure();
   client_->publish(kEventSubject,
                    "ce-specversion: 1.0\r\nx-empty: \r\nCe-Id:7\r\nce-source: /s\r\n"

@@ -53,7 +53,7 @@ TEST_F(EventStreamTest, StampsMessagesWithTheTimeOfTheBroker) {
             sink_.all_of<EventInput>()[0].stamped);
 }
 
-TEST_F(EventStreamTest, StartsAfterTheCursor) {
+TEST_F(EventStreamTest, StartsReadingAfterTheCursor) {
   ensure();
   publish(0, 10);
   events_.start({}, sink_);
@@ -112,7 +112,7 @@ TEST_F(EventStreamTest, ContinuesAfterTheBrokerWasKilled) {
   EXPECT_GE(opened[1].last_sequence, 1000u);
 }
 
-TEST_F(EventStreamTest, ContinuesWhenTheBrokerIsKilledDuringARead) {
+TEST_F(EventStreamTest, ContinuesIfTheBrokerIsKilledDuringReading) {
   ensure();
   publish(0, 20000);
   events_.start({}, sink_);
@@ -123,7 +123,7 @@ TEST_F(EventStreamTest, ContinuesWhenTheBrokerIsKilledDuringARead) {
   EXPECT_EQ(sink_.ids(), numbered(20000));
 }
 
-TEST_F(EventStreamTest, WaitsForAServerThatDoesNotRunYet) {
+TEST_F(EventStreamTest, WaitsForABrokerThatDoesNotRunYet) {
   server_.process().stop();
   Result<std::unique_ptr<Connection>> early = Connection::open({.servers = {server_.url()}});
   ASSERT_TRUE(early);
@@ -134,7 +134,7 @@ TEST_F(EventStreamTest, WaitsForAServerThatDoesNotRunYet) {
   EXPECT_EQ(sink_.words(), (Words{"opened", "caught-up"}));
 }
 
-TEST_F(EventStreamTest, StartsAtTheFirstMessageOfAStreamThatWasCreatedAgain) {
+TEST_F(EventStreamTest, StartsReadingAtTheFirstMessageOfAStreamThatWasCreatedAgain) {
   const StreamInfo before = ensure();
   events_.start({}, sink_);
   publish(0, 3);
@@ -159,7 +159,7 @@ TEST_F(EventStreamTest, CreatesADeletedStreamAgain) {
   ASSERT_TRUE(sink_.wait_for<EventInput>(1));
 }
 
-TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorWhenTheBrokerLostTheTail) {
+TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorIfTheBrokerLostTheNewestMessages) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   const auto stamp = [this](int sequence) {
@@ -194,7 +194,7 @@ TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorWhenTheBrokerLostTheTail) {
   EXPECT_EQ(losses().back(), (BrokerLoss{BrokerLoss::Kind::kTail, 1, 3}));
 }
 
-TEST_F(EventStreamTest, StepsBackToTheEndOfTheStreamOnceForALostTail) {
+TEST_F(EventStreamTest, StepsBackToTheEndOfTheStreamOnceIfTheNewestMessagesWereLost) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   events_.start({stream.created, 1000, from_millis(4'102'444'800'000)}, sink_);
@@ -223,7 +223,7 @@ TEST_F(EventStreamTest, ReportsMessagesThatWereDroppedBeforeItStarted) {
   EXPECT_EQ(losses(), (Losses{{BrokerLoss::Kind::kDropped, 3, 7}}));
 }
 
-TEST_F(EventStreamTest, ReportsMessagesThatWereDeletedWhileItRead) {
+TEST_F(EventStreamTest, ReportsMessagesThatWereDeletedDuringReading) {
   ensure();
   sink_.hold();
   events_.start({}, sink_);
@@ -237,7 +237,7 @@ TEST_F(EventStreamTest, ReportsMessagesThatWereDeletedWhileItRead) {
                               {BrokerLoss::Kind::kDropped, 3500, 3500}}));
 }
 
-TEST_F(EventStreamTest, ReportsNoLossInAStreamWithOtherSubjects) {
+TEST_F(EventStreamTest, ReportsNoLossIfTheStreamAlsoHasOtherSubjects) {
   client_->api("STREAM.CREATE.MILLRACE_EVENTS",
                {{"name", "MILLRACE_EVENTS"}, {"subjects", {"millrace.events.>", "other"}}});
   for (int i = 0; i < 3; ++i) {
@@ -269,7 +269,7 @@ TEST_F(EventStreamTest, RefusesAStreamWhoseSettingsWouldLoseEvents) {
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1)) << "reading starts without a restart";
 }
 
-TEST_F(EventStreamTest, CreatesAMissingStreamAgainWhenAPublishFindsNone) {
+TEST_F(EventStreamTest, CreatesADeletedStreamAgainWhenAMessageIsPublishedToIt) {
   JetStreamPublisher publisher(*connection_, kAckTimeout, [this] { events_.doubt_streams(); });
   events_.start({}, sink_);
   ASSERT_TRUE(sink_.wait_for<CaughtUp>(1));
@@ -287,7 +287,7 @@ TEST_F(EventStreamTest, CreatesAMissingStreamAgainWhenAPublishFindsNone) {
   sink_.release();
 }
 
-TEST_F(EventStreamTest, CatchesUpWhenPendingMessagesAreDeleted) {
+TEST_F(EventStreamTest, CatchesUpIfUnreadMessagesAreDeleted) {
   ensure();
   publish(0, 3000);
   sink_.hold();
@@ -312,7 +312,7 @@ TEST_F(EventStreamTest, StopsPullingWhileTheSinkIsFull) {
   EXPECT_EQ(sink_.ids(), numbered(10000));
 }
 
-TEST_F(EventStreamTest, StopsWhenItsSinkIsClosed) {
+TEST_F(EventStreamTest, DeliversNothingToAClosedSinkAndCanBeStopped) {
   ensure();
   sink_.close();
   events_.start({}, sink_);

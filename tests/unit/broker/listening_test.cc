@@ -46,7 +46,7 @@ TEST_F(ListeningTest, EndsSafelyWhileMessagesArrive) {
   EXPECT_EQ(rounds_with_messages, kRounds);
 }
 
-TEST_F(ListeningTest, MakesNoCallAfterItsEndIfNatsCDoesNotReportTheEnd) {
+TEST_F(ListeningTest, RunsNoCallbackAfterItsEndIfNatsCDoesNotReportTheEnd) {
   const std::unique_ptr<Connection> connection = server_.connect();
   std::atomic<bool> enough = false;
   std::thread flood([&, client = server_.client()] {
@@ -68,7 +68,7 @@ TEST_F(ListeningTest, MakesNoCallAfterItsEndIfNatsCDoesNotReportTheEnd) {
   flood.join();
 }
 
-TEST_F(ListeningTest, EndsWithoutAServer) {
+TEST_F(ListeningTest, EndsWhileTheBrokerDoesNotRun) {
   const std::unique_ptr<Connection> connection = server_.connect();
   auto listening = std::make_unique<Listening>(
       *connection, "x", [](NatsMsgHandle&) { ADD_FAILURE() << "no message is published yet"; });

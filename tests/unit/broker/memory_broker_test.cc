@@ -59,7 +59,7 @@ class MemoryBrokerTest : public testing::Test {
   size_t seen_ = 0;
 };
 
-TEST_F(MemoryBrokerTest, DeliversAndAcknowledgesOnlyWhenItIsPumped) {
+TEST_F(MemoryBrokerTest, DeliversAndAcknowledgesOnlyWhenPumpIsCalled) {
   broker_.start({}, sink_);
   publish("a");
   publish("b");
@@ -92,7 +92,7 @@ TEST_F(MemoryBrokerTest, DeliversInPartsAndReportsWhetherMoreMessagesWait) {
   EXPECT_FALSE(sink_.all_of<EventInput>()[2].more);
 }
 
-TEST_F(MemoryBrokerTest, DropsDuplicatesWithinItsWindow) {
+TEST_F(MemoryBrokerTest, DropsDuplicatesWithinItsDuplicateWindow) {
   publish("a");
   pump_all();
   clock_.advance(std::chrono::minutes(2) - Duration(1));
@@ -124,7 +124,7 @@ TEST_F(MemoryBrokerTest, DeliversMalformedMessagesAsUnreadable) {
   EXPECT_EQ(delivered(), (Words{"opened", "?event.malformed_json", "?event.subject", "caught-up"}));
 }
 
-TEST_F(MemoryBrokerTest, RefusesWhatARealBrokerRefuses) {
+TEST_F(MemoryBrokerTest, RefusesTheMessagesThatARealBrokerRefuses) {
   Words codes;
   const auto keep = [&](const Result<PublishAck>& ack) { codes.push_back(ack.error().code); };
   broker_.publish({"a b", {}, ""}, keep);
@@ -134,7 +134,7 @@ TEST_F(MemoryBrokerTest, RefusesWhatARealBrokerRefuses) {
   EXPECT_EQ(codes, (Words{"broker.refused", "broker.refused", "broker.too_large"}));
 }
 
-TEST_F(MemoryBrokerTest, LosesDelaysAndReordersMessagesAsTheTestDecides) {
+TEST_F(MemoryBrokerTest, LosesMessagesOrDelaysOrReordersThemAsTheTestDecides) {
   broker_.start({}, sink_);
   publish_next("late", {.delay = 2});
   publish_next("twice", {.twice = true});
@@ -177,7 +177,7 @@ TEST_F(MemoryBrokerTest, FailsPendingPublishesWhenItDisconnects) {
   EXPECT_EQ(delivered(), (Words{"opened", "caught-up"}));
 }
 
-TEST_F(MemoryBrokerTest, AssignsTheSequencesOfALostTailAgain) {
+TEST_F(MemoryBrokerTest, AssignsTheSequencesOfLostMessagesAgain) {
   broker_.start({}, sink_);
   for (const char* id : {"a", "b", "c"}) {
     clock_.advance(Duration(1000));

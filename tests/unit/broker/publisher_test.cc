@@ -51,7 +51,7 @@ TEST_F(PublisherTest, ReportsTheSequenceAndWhetherTheMessageIsADuplicate) {
   EXPECT_EQ(outcome(publish(publisher, {kEventSubject, {}, ""})), "acked 3");
 }
 
-TEST_F(PublisherTest, FailsOnlyTheMessageWhenNoInboxCanBeCreated) {
+TEST_F(PublisherTest, FailsOnlyTheMessageForWhichNoInboxCanBeCreated) {
   FailingLibrary::natsInbox_Create = 1;
   JetStreamPublisher publisher(*connection_);
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "broker.unreachable");
@@ -68,7 +68,7 @@ TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {
             "NATS/1.0\r\nX-One: 1\r\nX-One: ä\r\n\r\n");
 }
 
-TEST_F(PublisherTest, SendsMessagesInTheOrderOfTheCallsAndReportsEachOutcomeOnce) {
+TEST_F(PublisherTest, SendsMessagesInTheOrderOfPublishingAndReportsEachOutcomeOnce) {
   JetStreamPublisher publisher(*connection_);
   constexpr size_t kCount = 5000;
   std::vector<std::atomic<int>> answers(kCount);
@@ -97,7 +97,7 @@ TEST_F(PublisherTest, AllowsACallbackToPublish) {
   EXPECT_EQ(last.get_future().get(), "acked 2");
 }
 
-TEST_F(PublisherTest, RefusesMessagesThatMayNotBeSent) {
+TEST_F(PublisherTest, RefusesMalformedAndTooLargeMessages) {
   JetStreamPublisher publisher(*connection_);
   const NatsMessage refused[] = {
       {"a b", {}, ""},
@@ -181,7 +181,7 @@ TEST_F(PublisherTest, FailsPendingMessagesWhenItIsDestroyed) {
   EXPECT_EQ(result, "broker.unreachable");
 }
 
-TEST(Publisher, ReadsAcknowledgementsStrictly) {
+TEST(Publisher, ReadsWellFormedAcknowledgementsOnly) {
   EXPECT_EQ(outcome(read_publish_ack(R"({"stream":"S","seq":7})")), "acked 7");
   EXPECT_EQ(outcome(read_publish_ack(R"({"stream":"S","seq":7,"domain":"d","duplicate":true})")),
             "duplicate 7");

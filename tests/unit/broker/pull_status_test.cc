@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-/// Statuses that servers 2.9 to 2.15 send in answer to pull requests.
+/// Statuses that NATS servers 2.9 to 2.15 send in answer to pull requests.
 TEST(PullStatus, IsClassifiedByItsCodeAndDescription) {
   using enum PullStatus;
   const struct {

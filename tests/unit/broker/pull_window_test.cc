@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST(PullWindow, ReadsAckSubjectsWithAndWithoutADomain) {
+TEST(PullWindow, ReadsAckSubjectsWithAndWithoutAJetStreamDomain) {
   const DeliveryNumbers numbers{22, 21, 1700000000123456789, 5};
   EXPECT_EQ(parse_ack_subject("$JS.ACK.MILLRACE_EVENTS.uoC1.1.22.21.1700000000123456789.5"),
             numbers);
@@ -55,9 +55,9 @@ TEST(PullWindow, KeepsAFixedNumberOfPullRequestsOpen) {
   EXPECT_EQ(window.open(), 0u);
 }
 
-/// A server distributes messages over the open requests. It ends a request that is filled or has
-/// expired, and reports how many messages the request had left.
-TEST(PullWindow, CountsOpenRequestsLikeAServerThatDistributesMessagesOverThem) {
+/// The broker distributes messages over the open requests. The broker ends a request that is filled
+/// or has expired, and reports how many messages the request had left.
+TEST(PullWindow, CountsOpenRequestsLikeABrokerThatDistributesMessagesOverThem) {
   constexpr size_t kBatch = 8;
   PullWindow window(3, kBatch);
   std::deque<size_t> at_server;

@@ -69,7 +69,7 @@ TEST(ResumePoint, IsDerivedFromTheCursorAndTheStateOfTheStream) {
   }
 }
 
-TEST(ResumePoint, KeepsTheTimeOfTheCursor) {
+TEST(ResumePoint, KeepsTheTimeOfTheCursorUnlessTheStreamIsAnotherOne) {
   const TimePoint then = from_millis(5000);
   EXPECT_EQ(position_at({.sequence = 8}, {7, 5, then}, {7, 8, 9}), (Cursor{7, 7, then}));
   EXPECT_EQ(position_at({.sequence = 1}, {6, 5, then}, {7, 1, 9}), (Cursor{7, 0, {}}));

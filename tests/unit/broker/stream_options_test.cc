@@ -7,7 +7,7 @@
 namespace millrace {
 namespace {
 
-TEST(StreamOptions, AcceptsOnlyAPrefixThatIsAToken) {
+TEST(StreamOptions, AcceptsOnlyAPrefixOfLowerCaseLettersDigitsDashesAndUnderscores) {
   for (const char* const good : {"millrace", "orders", "a", "shop-2", "team_x"}) {
     EXPECT_TRUE(check_stream_options({.prefix = good})) << good;
   }
@@ -25,7 +25,7 @@ TEST(StreamOptions, AcceptsTheNumbersOfReplicasThatJetStreamAllows) {
   for (const int bad : {-1, 0, 6}) EXPECT_FALSE(check_stream_options({.replicas = bad})) << bad;
 }
 
-TEST(StreamOptions, NamesTheDefaultStreamsWithoutAPrefix) {
+TEST(StreamOptions, UsesTheDefaultNamesIfNoPrefixIsSet) {
   EXPECT_EQ(events_stream().name, kEventsStream);
   EXPECT_EQ(dead_letters_stream().name, kDeadLettersStream);
   EXPECT_EQ(lifecycle_stream().name, kLifecycleStream);
@@ -35,7 +35,7 @@ TEST(StreamOptions, NamesTheDefaultStreamsWithoutAPrefix) {
   EXPECT_EQ(broker_subject(kDefaultPrefix, "millrace.events.a.b"), "millrace.events.a.b");
 }
 
-TEST(StreamOptions, PutsStreamsAndSubjectsUnderThePrefix) {
+TEST(StreamOptions, BeginsTheNamesOfStreamsAndSubjectsWithThePrefix) {
   const StreamOptions options{.prefix = "orders"};
   EXPECT_EQ(events_stream(options).name, "ORDERS_EVENTS");
   EXPECT_EQ(events_stream(options).subjects, "orders.events.>");
@@ -47,7 +47,7 @@ TEST(StreamOptions, PutsStreamsAndSubjectsUnderThePrefix) {
   EXPECT_EQ(inside_subject("orders", "millrace.results.0.a.b"), std::nullopt);
 }
 
-TEST(StreamOptions, ReplacesDefaultLimits) {
+TEST(StreamOptions, ReplacesTheDefaultLimitsOfStreams) {
   EXPECT_EQ(events_stream().max_age, Duration(std::chrono::days(7)));
   EXPECT_EQ(events_stream().max_bytes, std::nullopt);
   const StreamOptions options{.replicas = 3,

@@ -125,7 +125,7 @@ TEST_F(StreamOwnerTest, OwnsTheStreamsAndAllowsItsConnectionsIfThereIsNoOtherOwn
   EXPECT_TRUE(one->guarded->connected());
 }
 
-TEST_F(StreamOwnerTest, IsRefusedWithTheNameOfAnOwnerThatAnswers) {
+TEST_F(StreamOwnerTest, IsRefusedWhileAnotherOwnerAnswersAndTheErrorNamesThatOwner) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   for (const OwnerRecord& self : {record('b', "0b", "2"), record('c')}) {
@@ -167,7 +167,7 @@ TEST_F(StreamOwnerTest, ReplacesAnEarlierProcessOfTheSameDataFolderWithoutWaitin
   EXPECT_TRUE(owns(*start(record('b'))));
 }
 
-TEST_F(StreamOwnerTest, LosesItsConnectionsWhenItIsReplaced) {
+TEST_F(StreamOwnerTest, ForbidsItsConnectionsWhenAnotherOwnerReplacesIt) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   publish_record(record('e', "0e", "5"));
@@ -176,7 +176,7 @@ TEST_F(StreamOwnerTest, LosesItsConnectionsWhenItIsReplaced) {
   EXPECT_FALSE(one->guarded->connected());
 }
 
-TEST_F(StreamOwnerTest, TakesTheStreamsFromAnOwnerThatAnswersIfTakeOverIsSet) {
+TEST_F(StreamOwnerTest, TakesTheStreamsEvenFromAnOwnerThatAnswersIfTakeOverIsSet) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   const auto two = start_impatient(record('b', "0b", "2"), true);
@@ -184,7 +184,7 @@ TEST_F(StreamOwnerTest, TakesTheStreamsFromAnOwnerThatAnswersIfTakeOverIsSet) {
   EXPECT_TRUE(is_refused(*one));
 }
 
-TEST_F(StreamOwnerTest, PublishesItsRecordAgainWhenTheBrokerHasLostIt) {
+TEST_F(StreamOwnerTest, PublishesItsOwnerRecordAgainIfTheBrokerHasLostTheRecord) {
   const auto one = start(record('a'));
   ASSERT_TRUE(owns(*one));
   client_->api("STREAM.DELETE.MILLRACE_OWNER");

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Streams, ComparesAStreamWithItsSettings) {
+TEST(Streams, ComparesAStreamWithTheSettingsThatMillraceExpects) {
   const auto answer = [](const char* changes) {
     Json json = *parse_json(R"({"created":"2026-11-21T08:20:54.102239813Z","config":{
       "name":"MILLRACE_EVENTS","subjects":["millrace.events.>"],"retention":"limits",

@@ -78,7 +78,7 @@ TEST_F(TaskBookTest, TakesAcknowledgementsOnlyFromTheConsumerOfTheTask) {
   EXPECT_EQ(reports_, (Words{"1 started"}));
 }
 
-TEST_F(TaskBookTest, IgnoresAnAnswerForAnotherNamespace) {
+TEST_F(TaskBookTest, IgnoresAnAnswerToATaskOfAnotherNamespace) {
   add(1);
   sent();
   stored(1, 7);
@@ -124,7 +124,7 @@ TEST_F(TaskBookTest, ReportsADeliveredTaskAsStartedEvenWithoutAHeartbeat) {
   EXPECT_FALSE(book_.waits_for_workers());
 }
 
-TEST_F(TaskBookTest, ReportsWhetherAWorkerHasATaskWhenItIsAsked) {
+TEST_F(TaskBookTest, ReportsOnRequestWhetherAWorkerHasATask) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   EXPECT_FALSE(book_.ask(task_id(1), now_)) << "the task has not been sent";
   EXPECT_FALSE(book_.ask(task_id(9), now_)) << "the task does not exist";
@@ -168,7 +168,7 @@ TEST_F(TaskBookTest, DeletesTheMessageOfAnAnsweredTaskThatItsWorkerDoesNotAcknow
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, SendsATaskAgainThatTheStreamDoesNotAcknowledgeInTime) {
+TEST_F(TaskBookTest, SendsATaskAgainIfTheStreamDoesNotAcknowledgeTheTaskInTime) {
   add(1);
   EXPECT_EQ(sent(), std::vector<int>{1});
   pass(kAckTimeout - Duration(1));
@@ -182,7 +182,7 @@ TEST_F(TaskBookTest, SendsATaskAgainThatTheStreamDoesNotAcknowledgeInTime) {
   EXPECT_EQ(book_.size(), 1u);
 }
 
-TEST_F(TaskBookTest, LimitsTheMessagesThatTheStreamHasNotAcknowledged) {
+TEST_F(TaskBookTest, LimitsTheNumberOfMessagesThatTheStreamHasNotAcknowledged) {
   for (const uint8_t number : {1, 2, 3, 4, 5}) add(number);
   EXPECT_EQ(sent(), (std::vector<int>{1, 2, 3}));
   EXPECT_FALSE(book_.has_mail(true));
@@ -190,7 +190,7 @@ TEST_F(TaskBookTest, LimitsTheMessagesThatTheStreamHasNotAcknowledged) {
   EXPECT_EQ(sent(), std::vector<int>{4});
 }
 
-TEST_F(TaskBookTest, SendsOnlyRequestsToServicesWithoutTheStream) {
+TEST_F(TaskBookTest, SendsOnlyRequestsToServicesUntilTheStreamIsReady) {
   add(1);
   add(2, false);
   EXPECT_EQ(sent(false), std::vector<int>{2});
@@ -198,7 +198,7 @@ TEST_F(TaskBookTest, SendsOnlyRequestsToServicesWithoutTheStream) {
   EXPECT_EQ(sent(true), std::vector<int>{1});
 }
 
-TEST_F(TaskBookTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
+TEST_F(TaskBookTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) {
   add(1, false);
   add(2, false);
   sent();
@@ -210,7 +210,7 @@ TEST_F(TaskBookTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
   EXPECT_FALSE(book_.delivered(task_id(1))) << "the second call has no effect";
 }
 
-TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrder) {
+TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrderAfterALostConnection) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   add(4, false);
   add(5, false);
@@ -221,7 +221,7 @@ TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrder) {
   EXPECT_EQ(sent(), (std::vector<int>{5, 1, 3}));
 }
 
-TEST_F(TaskBookTest, DeletesAStoppedTaskOnceItsSequenceIsKnown) {
+TEST_F(TaskBookTest, DeletesAStoppedTaskWhenItsSequenceIsKnown) {
   add(1);
   sent();
   book_.stop(task_id(1));
@@ -294,7 +294,7 @@ TEST_F(TaskBookTest, DoesNotDeleteAMessageThatTheBrokerHasLost) {
   EXPECT_EQ(reports_, Words());
 }
 
-TEST_F(TaskBookTest, SendsStopsAndDeletionsAgainThatCouldNotBeSent) {
+TEST_F(TaskBookTest, RepeatsStopsAndDeletionsThatCouldNotBeSent) {
   add(1);
   sent();
   stored(1, 7);

@@ -25,7 +25,7 @@ TEST(TaskMessage, PutsTheNamespaceIntoAValidReplySubject) {
             "millrace.results.0.a%2Eb%20c." + to_string(task_id(1)));
 }
 
-TEST(TaskMessage, OmitsAnUnknownDeadline) {
+TEST(TaskMessage, OmitsTheDeadlineHeaderIfTheTaskHasNoDeadline) {
   Task task = queue_task(1);
   task.deadline.reset();
   EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
@@ -54,7 +54,7 @@ TEST(TaskMessage, ReadsTheTaskAndTheNamespaceFromTheSubjectOfAnAnswer) {
   EXPECT_EQ(answered_task(reply_subject("a.b c", task_id(1))), (AnsweredTask{task_id(1), "a.b c"}));
 }
 
-TEST(TaskMessage, FindsNoTaskInAnyOtherSubject) {
+TEST(TaskMessage, FindsNoTaskInASubjectThatIsNotThatOfAnAnswer) {
   const std::string id = to_string(task_id(1));
   for (const std::string& subject :
        {std::string("x"), "millrace.results." + id, "millrace.results.1.shop." + id,
@@ -83,7 +83,7 @@ TEST(TaskMessage, ShortensAnErrorMessageAndReplacesInvalidUtf8) {
   EXPECT_EQ(message_of(fmt::format("{:x>4095}ü", "")), std::string(4095, 'x'));
 }
 
-TEST(TaskMessage, SeparatesHeadersThatNatsCHasReadAsOne) {
+TEST(TaskMessage, SeparatesHeadersThatTheLibraryNatsCHasReadAsOne) {
   const Headers read = apart({{"Nats-Service-Error", "card: unknown"},
                               {"Nats-Service-Error-Code", "X-Trace: 1"},
                               {"X-Empty", "Direktiv-ErrorCode:"}});

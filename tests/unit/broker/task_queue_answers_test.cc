@@ -38,7 +38,7 @@ TEST_F(TaskQueueTest, EndsATaskThatAWorkerGivesBack) {
   EXPECT_TRUE(empties(kTasksStream)) << "no other worker gets these tasks";
 }
 
-TEST_F(TaskQueueTest, TakesAnAnswerAfterItsTaskWasGivenBack) {
+TEST_F(TaskQueueTest, TakesAnAnswerAfterTheWorkerGaveTheTaskBack) {
   open({.grace = kLongEnough});
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -105,7 +105,7 @@ TEST_F(TaskQueueTest, CountsAndDropsAnswersWithoutTheIdOfATask) {
   EXPECT_EQ(strays, 4);
 }
 
-TEST_F(TaskQueueTest, TakesAnAnswerOnTheOldFormOfTheSubject) {
+TEST_F(TaskQueueTest, TakesAnAnswerWhoseSubjectHasTheFormOfEarlierReleases) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -117,7 +117,7 @@ TEST_F(TaskQueueTest, TakesAnAnswerOnTheOldFormOfTheSubject) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, KeepsATaskWhenAnotherNamespaceForgesItsAnswer) {
+TEST_F(TaskQueueTest, KeepsATaskIfAnotherNamespaceForgesItsAnswer) {
   open({.grace = Duration(1)});
   queue_->run(queue_task(1));
   Worker worker(server_);
@@ -135,7 +135,7 @@ TEST_F(TaskQueueTest, KeepsATaskWhenAnotherNamespaceForgesItsAnswer) {
   EXPECT_TRUE(empties(kTasksStream));
 }
 
-TEST_F(TaskQueueTest, TakesAnAnswerThatLooksLikeAStatusOfTheServer) {
+TEST_F(TaskQueueTest, TakesAnAnswerThatLooksLikeAStatusOfTheBroker) {
   open();
   Worker worker(server_);
   uint8_t number = 0;
@@ -173,7 +173,7 @@ TEST_F(TaskQueueTest, ReadsAnAnswerThatNoConsumerCanDeliver) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, ReadsAnUndeliverableAnswerUnderAnotherPrefix) {
+TEST_F(TaskQueueTest, ReadsAnUndeliverableAnswerIfTheStreamsHaveAnotherPrefix) {
   TcpProxy proxy(server_.port());
   connection_ = connect_to(proxy.nats_url());
   queue_ = std::make_unique<TaskQueue>(*connection_, sink_,
@@ -212,7 +212,7 @@ TEST_F(TaskQueueTest, ReportsNoMoreAnswersThanTheLimitOfUnstoredReports) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, ReportsAnUnstoredAnswerAgainAfterARestart) {
+TEST_F(TaskQueueTest, ReportsAnUnstoredAnswerAgainAfterARestartOfMillrace) {
   open();
   sink_.hold_back();
   queue_->run(queue_task(1));
@@ -225,7 +225,7 @@ TEST_F(TaskQueueTest, ReportsAnUnstoredAnswerAgainAfterARestart) {
   EXPECT_TRUE(empties(kResultsStream));
 }
 
-TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamThatIsStoredAfterTheQueueIsDestroyed) {
+TEST_F(TaskQueueTest, KeepsAnAnswerInTheStreamIfItsReportIsStoredAfterTheQueueIsDestroyed) {
   open();
   sink_.hold_back();
   queue_->run(queue_task(1));
@@ -253,7 +253,7 @@ TEST_F(TaskQueueTest, ReadsTheAnswersInTheStreamBeforeItSendsTasksAgain) {
   EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
 }
 
-TEST_F(TaskQueueTest, SendsATaskAgainUnderItsIdAfterARestart) {
+TEST_F(TaskQueueTest, SendsATaskAgainUnderTheSameIdAfterARestartOfMillrace) {
   open();
   queue_->run(queue_task(1));
   Worker worker(server_);

@@ -28,7 +28,7 @@ TEST_F(TaskQueueTest, SendsARequestToAServiceAndTakesTheFirstAnswer) {
   EXPECT_EQ(queue_->counts().tasks, 0u);
 }
 
-TEST_F(TaskQueueTest, ReportsTheStartOfARequestOnceTheBrokerHasIt) {
+TEST_F(TaskQueueTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) {
   client_->subscribe("svc.charge");
   open();
   queue_->run(service_task(1));
@@ -102,7 +102,7 @@ TEST_F(TaskQueueTest, TakesAnAnswerOfAServiceAfterARestartOfTheBroker) {
   ASSERT_TRUE(becomes_true([&] { return !connection_->connected(); }));
   ASSERT_TRUE(server_.process().start_again());
   ASSERT_TRUE(connection_->wait_until_connected(kLongEnough));
-  // nats.c sends the subscriptions again. After one request and its response, the server has the
+  // nats.c sends the subscriptions again. After one request and its response, the broker has the
   // subscriptions.
   ASSERT_TRUE(connection_->api("INFO", Json::object()));
   client_ = server_.client();

@@ -110,7 +110,7 @@ TEST_F(TaskQueueTest, DeliversATaskOnceIfItIsHandedOutTwice) {
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }
 
-TEST_F(TaskQueueTest, ReportsNothingWithoutAWorker) {
+TEST_F(TaskQueueTest, ReportsNothingIfNoWorkerTakesTheTask) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
@@ -156,7 +156,7 @@ TEST_F(TaskQueueTest, CreatesTheConsumerOfASubjectOnceAndFindsItAgain) {
   EXPECT_EQ(client_->api("CONSUMER.INFO.MILLRACE_TASKS.shop+charge")["created"], before["created"]);
 }
 
-TEST_F(TaskQueueTest, CreatesADeletedConsumerAgainWithTheNextConnection) {
+TEST_F(TaskQueueTest, CreatesADeletedConsumerAgainWhenItConnectsAgain) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
@@ -254,7 +254,7 @@ TEST_F(TaskQueueTest, LosesNoHeartbeatOrAnswerWhenTheBrokerRestarts) {
   }
 }
 
-TEST_F(TaskQueueTest, EndsTasksThatTheBrokerLosesWithItsStream) {
+TEST_F(TaskQueueTest, EndsTasksThatTheBrokerLostTogetherWithTheirStream) {
   open();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
@@ -266,7 +266,7 @@ TEST_F(TaskQueueTest, EndsTasksThatTheBrokerLosesWithItsStream) {
   EXPECT_EQ(worker.take().value().data, R"({"n":2})");
 }
 
-TEST_F(TaskQueueTest, NamesTheUnusableStreamInTheError) {
+TEST_F(TaskQueueTest, NamesTheUnusableSettingOfAStreamInTheError) {
   client_->api("STREAM.CREATE.MILLRACE_TASKS",
                {{"name", "MILLRACE_TASKS"}, {"subjects", {"millrace.tasks.>"}}});
   open();

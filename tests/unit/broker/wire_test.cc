@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Wire, AcceptsMessagesThatMayBeSent) {
+TEST(Wire, AcceptsWellFormedMessages) {
   for (const char* subject : {"a", "a.b", "millrace.events.default.%20", "$JS.API.INFO", "ä.b"}) {
     EXPECT_TRUE(check_message({.subject = subject}, 100)) << subject;
   }

@@ -34,7 +34,7 @@ class WorkerExamples : public NatsFixture, public testing::WithParamInterface<Ex
   TaskQueue queue_{*connection_, sink_};
 };
 
-TEST_P(WorkerExamples, AnswerSendHeartbeatsAndFailWithACode) {
+TEST_P(WorkerExamples, AnswerTasksSendHeartbeatsAndReportErrorCodes) {
   ASSERT_EQ(run_process({.command = {GetParam().program, "--version"}}).code, 0)
       << GetParam().program << " is not installed, and examples/workers needs it";
   const std::unique_ptr<RawNatsClient> acks = server_.client();

@@ -52,7 +52,7 @@ TEST_F(CheckCatalogTest, ReportsAFailedReadAsTheOnlyFinding) {
 
 // Namespaces.
 
-TEST_F(CheckCatalogTest, ChecksTheKeyTheNumberAndTheTimeOfANamespace) {
+TEST_F(CheckCatalogTest, ChecksTheKeyNumberAndCreationTimeOfANamespace) {
   expect_among("row.record namespaces/default",
                [](Transaction& in) { in.put(Table::kNamespaces, "default", "x"); });
   const auto put = [](std::string name, NamespaceRecord record) {

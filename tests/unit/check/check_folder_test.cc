@@ -48,7 +48,7 @@ TEST_F(CheckFolderTest, HasNoFindingInAnUndamagedStoreAndDoesNotChangeIt) {
   EXPECT_EQ(file_bytes(folder.path() / "data.mdb") == before, true);
 }
 
-TEST_F(CheckFolderTest, ReportsWhyAStoreCannotBeOpened) {
+TEST_F(CheckFolderTest, ReportsDamagedFilesAndDamagedPagesAsFindings) {
   const StoreReport files = damaged_files("what was found");
   EXPECT_THAT(lines_of(files), ElementsAre("store.damaged files/: what was found"));
   EXPECT_EQ(files.count(), 1U);
@@ -62,7 +62,7 @@ TEST_F(CheckFolderTest, ReportsWhyAStoreCannotBeOpened) {
   EXPECT_TRUE(report.rows.empty());
 }
 
-TEST_F(CheckFolderTest, FindsEachDamagedPage) {
+TEST_F(CheckFolderTest, FindsDamagedPagesAndReadsNoRow) {
   std::string bytes = file_bytes(folder.path() / "data.mdb");
   for (size_t page = 2; page * 4096 < bytes.size(); ++page) bytes[page * 4096] ^= 0x55;
   write("data.mdb", bytes);
@@ -103,7 +103,7 @@ TEST_F(CheckFolderTest, FailsOnACrashNoteThatCannotBeRead) {
   EXPECT_NE(report.error().code, "store.corrupt");
 }
 
-TEST_F(CheckFolderTest, CountsSealedRowsWhenTheKeyIsMissing) {
+TEST_F(CheckFolderTest, CountsSealedRowsIfTheSecretKeyIsMissing) {
   std::filesystem::remove(folder.path() / "secret-key");
   const auto report = check();
   ASSERT_TRUE(report) << report.error().message;
@@ -112,7 +112,7 @@ TEST_F(CheckFolderTest, CountsSealedRowsWhenTheKeyIsMissing) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "secret-key")) << "no key is created";
 }
 
-TEST_F(CheckFolderTest, FindsAWrongKey) {
+TEST_F(CheckFolderTest, FindsAWrongSecretKey) {
   const std::filesystem::path other = folder.path() / "other-key";
   std::ofstream(other) << std::string(64, 'a') << "\n";
   const auto report = check(other);
@@ -143,7 +143,7 @@ TEST_F(CheckFolderTest, FailsForAStoreOfALaterFormat) {
   EXPECT_EQ(report.error().code, "store.version");
 }
 
-TEST_F(CheckFolderTest, FindsATreeThatTheFileOfLmdbDoesNotHave) {
+TEST_F(CheckFolderTest, FindsATreeThatIsMissingFromTheLmdbFile) {
   std::string bytes = file_bytes(folder.path() / "data.mdb");
   for (size_t at = 0; (at = bytes.find("hooks", at)) != std::string::npos; ++at) {
     bytes.replace(at, 5, "hook#");

@@ -126,7 +126,7 @@ TEST_F(CheckHistoryTest, ChecksTheRecordsAgainstTheInstance) {
       [&](Transaction& in) { in.put(Table::kLive, part(live_id, Part::kData), R"({"other":1})"); });
 }
 
-TEST_F(CheckHistoryTest, ChecksTheOrderOfSealedRows) {
+TEST_F(CheckHistoryTest, ChecksThatTheRowsAfterASealedRowAreSealedToo) {
   const auto seal_row = [](uint64_t number) {
     return [=](Transaction& in) {
       const std::string key = rows::key_of(number);

@@ -293,7 +293,7 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
                call([&](Call& one) { one.first_at = now + Duration(1); }));
 }
 
-TEST_F(CheckInstancesTest, RequiresATaskForEachCallOutsideMillrace) {
+TEST_F(CheckInstancesTest, RequiresATaskForEachCallOfAFunctionOutsideMillrace) {
   const InstanceId task = read_live(*tx, ns, calls).value()->calls.at(0).id;
   expect_only("call.task " + at(calls, "call 0") + "task " + to_string(task) + " does not exist",
               [&](Transaction& in) { erase_task(in, task); });

@@ -154,7 +154,7 @@ TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
   expect_only("row.record delayed/1", put(Table::kDelayed, number(1), "rubbish"));
 }
 
-TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhook) {
+TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
   const WebhookRecord right{.ns = ns,
                             .url = "https://a.test/",
                             .at = now,
@@ -219,7 +219,7 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   expect_only("fanout.event fanout/2: there is no kept event with that number", fan_out(2, ""));
 }
 
-TEST_F(CheckMessagesTest, ChecksTheTimeTheSequenceAndTheFingerprintsOfDeduplication) {
+TEST_F(CheckMessagesTest, ChecksTimeSequenceAndFingerprintsInTheRowsOfDeduplication) {
   const std::string one(16, 'f');
   const auto seen = [&](TimePoint time, uint64_t sequence, const std::string& value) {
     return put(Table::kDedupe, number(static_cast<uint64_t>(to_millis(time))) + number(sequence),

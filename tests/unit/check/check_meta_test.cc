@@ -26,7 +26,7 @@ class CheckMetaTest : public CheckTest {
   }
 };
 
-TEST_F(CheckMetaTest, ChecksTheFormOfEachKey) {
+TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
   run_instance();
   expect_among("row.record meta/format: it has 3 bytes, expected a number of 8 bytes",
                put("format", "abc"));
@@ -60,7 +60,7 @@ TEST_F(CheckMetaTest, ChecksTheRangeOfACounter) {
   expect_only("counter.behind", put(counter(Counter::kHistory), rows::key_of(uint64_t{0})));
 }
 
-TEST_F(CheckMetaTest, RequiresTheRowsOfThisFormat) {
+TEST_F(CheckMetaTest, RequiresTheRowsOfTheCurrentStoreFormat) {
   run_instance();
   const auto erase = [](const char* key) {
     return [key](Transaction& in) { in.erase(Table::kMeta, key); };
@@ -70,7 +70,7 @@ TEST_F(CheckMetaTest, RequiresTheRowsOfThisFormat) {
   expect_only("meta.missing meta/time: the time of the last commit is missing", erase("time"));
 }
 
-TEST_F(CheckMetaTest, RequiresTheCursorOfAStoreWithEvents) {
+TEST_F(CheckMetaTest, RequiresACursorIfTheStoreHasAppliedEvents) {
   run_instance();
   const auto takes = [](Counter which) {
     return [which](Transaction& in) {

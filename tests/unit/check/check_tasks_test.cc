@@ -92,7 +92,7 @@ TEST_F(CheckTasksTest, ChecksATaskAgainstTheCallThatWaitsForIt) {
       << "no call waits for a detached task";
 }
 
-TEST_F(CheckTasksTest, DoesNotReportATaskOfACallThatCannotBeRead) {
+TEST_F(CheckTasksTest, DoesNotReportATaskIfTheRowsOfItsCallAreDamaged) {
   for (const Part which : {Part::kHead, Part::kCall}) {
     std::string key = part(pays, which);
     if (which == Part::kCall) key += std::string(4, '\0');
@@ -124,13 +124,13 @@ TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfAnInstanceMessage) {
   expect_only("row.value inbox/1: the name of the workflow is not UTF-8", message(broken));
 }
 
-TEST_F(CheckTasksTest, RefusesTheStartOfAChildThatExists) {
+TEST_F(CheckTasksTest, RefusesAnInstanceMessageThatStartsAnExistingChild) {
   expect_only(std::string("errand.twice") + " inbox/1: subflow " + to_string(pays) +
                   " exists, but the instance message starts it",
               message(StartChild{.ns = ns, .child = pays, .workflow = "pays"}));
 }
 
-TEST_F(CheckTasksTest, RequiresACallOrAnInstanceMessageForEachChild) {
+TEST_F(CheckTasksTest, RequiresAChildForEachCallOfASubflowAndACallForEachChild) {
   define(kWaitsForAll);
   define(kParent);
   const InstanceId parent = start("parent");

@@ -48,7 +48,7 @@ TEST_F(CheckWaitsTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhase) {
+TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhaseOfTheInstance) {
   const InstanceId id = wait_for_event();
   const Timer kill{TimerKind::kKill, now + hours(1)};
   expect_only(timers("it has two timers of one kind"), head(id, [&](Instance& one) {
@@ -70,7 +70,7 @@ TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhase) {
               head(id, [](Instance& one) { one.listeners.clear(); }));
 }
 
-TEST_F(CheckWaitsTest, ChecksTheStateTimeoutOfAState) {
+TEST_F(CheckWaitsTest, ChecksTheTimerOfAStateTimeout) {
   const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
   expect_only(timers("its state has a timeout of PT1H, but it has no timer for it"),
               head(id, [](Instance& one) { drop(one, TimerKind::kStateTimeout); }));
@@ -156,7 +156,7 @@ TEST_F(CheckWaitsTest, ChecksListenersAgainstTheState) {
                }));
 }
 
-TEST_F(CheckWaitsTest, ChecksSlotsAgainstListeners) {
+TEST_F(CheckWaitsTest, ChecksTheSlotsOfAnEventAndStateAgainstItsListeners) {
   const InstanceId id = wait_in("type: eventAnd, events: [{type: one}, {type: two}]");
   publish({.id = "1", .source = "/s", .type = "one"});
   expect_sound();

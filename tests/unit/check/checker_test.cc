@@ -82,7 +82,7 @@ TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {
       << "a store of an older format need not have the tree";
 }
 
-TEST_F(CheckerTest, CanBeStoppedByItsCaller) {
+TEST_F(CheckerTest, StopsIfTheProgressCallbackReturnsFalse) {
   for (int i = 0; i < 5'000; ++i) {
     tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::ns_prefix(ns), i),
             encode(Variable()));
@@ -110,7 +110,7 @@ TEST_F(CheckerTest, KeepsALimitedNumberOfFindingsAndCountsAllFindings) {
   EXPECT_EQ(report->codes, (std::map<std::string, uint64_t>{{"row.key", 3}}));
 }
 
-TEST_F(CheckerTest, DescribesTheKeyOfEachTable) {
+TEST_F(CheckerTest, DescribesTheKeysOfEachTable) {
   const InstanceId id = numbered_id(9);
   const std::string instance = rows::key_of(id);
   const std::string text = to_string(id);
@@ -169,7 +169,7 @@ TEST_F(CheckerTest, NamesTheNamespaceAndTheInstanceOfARow) {
   EXPECT_EQ(longer->findings[0].instance, std::nullopt);
 }
 
-TEST_F(CheckerTest, ReportsACounterBelowTheNumbersOfSeveralRowsOnce) {
+TEST_F(CheckerTest, ReportsACounterOnceThoughItIsBelowTheNumbersOfSeveralRows) {
   const auto row = [&](uint64_t number) { return rows::key_of(number); };
   EXPECT_THAT(
       found_after([&](Transaction& in) {

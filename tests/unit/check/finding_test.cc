@@ -35,7 +35,7 @@ TEST(FindingTest, PrintsThePlaceTheCodeAndTheExpectation) {
             ": not so [row.json]; expected: JSON");
 }
 
-TEST(FindingTest, IsAbsentInTheReportOfAnUndamagedStore) {
+TEST(FindingTest, MakesAReportUnsoundAndIsCountedEvenIfItIsOmitted) {
   StoreReport report;
   EXPECT_TRUE(report.sound());
   EXPECT_EQ(report.count(), 0U);

@@ -19,7 +19,7 @@ TEST(NumberSetTest, ReportsWhetherANumberIsNew) {
   EXPECT_TRUE(set.insert(8));
 }
 
-TEST(NumberSetTest, SeparatesNumbersAtTheEndsOfItsPages) {
+TEST(NumberSetTest, DistinguishesNumbersAtTheEdgesOfItsPages) {
   NumberSet set;
   for (const uint64_t number : {uint64_t{0}, uint64_t{4095}, uint64_t{4096}, uint64_t{8192},
                                 std::numeric_limits<uint64_t>::max()}) {
@@ -32,7 +32,7 @@ TEST(NumberSetTest, SeparatesNumbersAtTheEndsOfItsPages) {
   EXPECT_FALSE(set.contains(std::numeric_limits<uint64_t>::max() - 1));
 }
 
-TEST(NumberSetTest, BehavesLikeASet) {
+TEST(NumberSetTest, AnswersLikeStdSetForRandomNumbers) {
   std::mt19937_64 random(1);
   NumberSet set;
   std::set<uint64_t> expected;

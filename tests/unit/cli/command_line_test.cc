@@ -187,7 +187,7 @@ TEST_F(CommandLineTest, EndsWithTheExitCodeOfTheError) {
       << "a flag overrides an environment variable";
 }
 
-TEST_F(CommandLineTest, PassesTheScenariosToTheTestVerb) {
+TEST_F(CommandLineTest, PassesTheScenariosToTheVerbTest) {
   EXPECT_EQ(run({"test", "a", "b.test.yaml", "--only", "x", "-o", "junit"}).code, 9);
   EXPECT_EQ(tested_.paths, (std::vector<std::string>{"a", "b.test.yaml"}));
   EXPECT_EQ(tested_.only, "x");
@@ -196,7 +196,7 @@ TEST_F(CommandLineTest, PassesTheScenariosToTheTestVerb) {
   EXPECT_EQ(run({"test"}).code, 2);
 }
 
-TEST_F(CommandLineTest, PassesTheDataFolderAndTheKeyToTheVerifyVerb) {
+TEST_F(CommandLineTest, PassesTheDataFolderAndTheSecretKeyFileToTheVerbVerify) {
   const CommandOutput printed =
       run({"verify", "--data", "d", "--secret-key-file", "k", "-o", "json"});
   EXPECT_EQ(printed.code, 1);

@@ -6,7 +6,7 @@
 namespace millrace {
 namespace {
 
-TEST(DefinitionFiles, DetectsDefinitionsByTheirKeysOrBrokenYaml) {
+TEST(DefinitionFiles, TakesAFileForADefinitionByItsKeysOrIfItIsBrokenYaml) {
   for (const char* text : {"id: a\nstate: []\n", "id: a\nsates: []\n", "states: []\n",
                            "id: a\nstate: [\n", R"({"states": 1})", R"({"state": )"}) {
     for (const char* name : {"a.yaml", "a.yml", "a.json"}) {

@@ -29,7 +29,7 @@ TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {
   EXPECT_EQ(one.err, "");
 }
 
-TEST_F(InstanceVerbs, ShowsInstancesHistoriesAndOutcomes) {
+TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   expect_outputs({
       {{"instance", "get", kId},
        "id         0190b5a4-7c1e-7f2a-8000-0123456789ab\nrevision   1\n"

@@ -102,7 +102,7 @@ TEST_F(OutputTest, ReplacesControlCharacters) {
   EXPECT_EQ(out.str(), "B  A\n\xc3\xa4  x [31m\n1  y\n");
 }
 
-TEST_F(OutputTest, WritesYamlThatReadsBackAsTheValue) {
+TEST_F(OutputTest, WritesJsonAsYamlAndQuotesAmbiguousStrings) {
   struct Row {
     const char* json;
     const char* yaml;

@@ -28,7 +28,7 @@ TEST(Quantity, IsRefusedWithTheNameOfItsFlag) {
   }
 }
 
-TEST(Quantity, IsWrittenInTheLargestUnitWithoutAFraction) {
+TEST(Quantity, IsWrittenInTheLargestUnitThatNeedsNoFraction) {
   EXPECT_EQ(duration_text(std::chrono::hours(48)), "2d");
   EXPECT_EQ(duration_text(std::chrono::hours(36)), "36h");
   EXPECT_EQ(duration_text(std::chrono::minutes(10)), "10m");

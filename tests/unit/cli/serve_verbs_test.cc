@@ -95,7 +95,7 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenEnvironmentVariables
   EXPECT_NE(wrong.err.find("--dlq-max-bytes"), std::string::npos) << wrong.err;
 }
 
-TEST_F(ServeVerbs, TakesTheNatsPortOfTheVerbDev) {
+TEST_F(ServeVerbs, ReadsTheFlagNatsPortOfTheVerbDev) {
   run({"dev"});
   EXPECT_EQ(developed_.nats_port, 0);
   run({"dev", "--nats-port", "5222"});

@@ -47,7 +47,7 @@ TEST_F(SourceTest, ReadsTheDefinitionsOfAFolder) {
       << none.err;
 }
 
-TEST_F(SourceTest, ReportsAYamlFileOfAFolderThatDoesNotParse) {
+TEST_F(SourceTest, ReportsAMalformedYamlFileInAFolder) {
   file("a.yaml", "id: a\nstates: []\n");
   const std::string broken = file("broken.yaml", "# broken\nitems: [\n");
   for (const char* command : {"lint", "apply"}) {
@@ -60,7 +60,7 @@ TEST_F(SourceTest, ReportsAYamlFileOfAFolderThatDoesNotParse) {
   }
 }
 
-TEST_F(SourceTest, SkipsScenarioFilesThatAGlobMatches) {
+TEST_F(SourceTest, SkipsScenarioFilesAmongItsArguments) {
   const std::string order = file("order.yaml", "id: order\nstates: []\n");
   const std::string scenarios = file("order.test.yaml", "scenarios: []\n");
   const std::string skipped =

@@ -11,7 +11,7 @@ namespace {
 
 class TokenFileTest : public CliTest {};
 
-TEST_F(TokenFileTest, AcceptsOnlyTokensThatAreValidInAHeader) {
+TEST_F(TokenFileTest, AcceptsOnlyTokensOf16To4096VisibleAsciiCharacters) {
   struct Row {
     std::string text;
     std::string token;  ///< empty: the text is not a token

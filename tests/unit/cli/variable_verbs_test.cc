@@ -29,7 +29,7 @@ TEST_F(VariableVerbs, SetsAndGetsVariablesByteForByte) {
   EXPECT_EQ(run({"variable", "delete", "hits"}).code, 3);
 }
 
-TEST_F(VariableVerbs, RefusesAMissingOrInvalidKeyAScopeGivenTwiceAndAValueThatIsNotJson) {
+TEST_F(VariableVerbs, RefusesMissingOrInvalidKeysTwoScopesAndValuesThatAreNotJson) {
   EXPECT_EQ(run({"variable", "set", "a", "text"}).code, 2) << "a string needs quotes";
   EXPECT_EQ(run({"variable", "get"}).code, 2);
   EXPECT_EQ(run({"variable", "get", "a", "--workflow", "w", "--instance", kId}).code, 2);

@@ -83,7 +83,7 @@ TEST(EncodedEvent, ReadsPlainEventsWithoutTheDecoder) {
   }
 }
 
-TEST(EncodedEvent, LeavesEventsThatAreNotPlainToTheDecoder) {
+TEST(EncodedEvent, LetsTheDecoderReadEventsThatAreNotPlain) {
   for (const std::string& text : {
            structured(R"(, "data_base64": "aGVsbG8=")"),
            structured(R"(, "data": 123456789012345678901234567890)"),

@@ -31,7 +31,7 @@ TEST(EventErrors, HaveTheSameCodeOverHttp) {
   }
 }
 
-TEST(EventErrors, AreTestedWithUniquelyNamedRows) {
+TEST(EventErrors, HaveTestCasesWithUniqueNames) {
   std::set<std::string> names;
   for (const MalformedEvent& row : malformed_events()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -76,7 +76,7 @@ TEST(EventErrors, NameTheAttributeItsValueAndTheExpectedValue) {
       << "a long value is cut";
 }
 
-TEST(EventErrors, AreDistinctAndEachOccursInMalformedEvents) {
+TEST(EventErrors, HaveDistinctCodesAndATestCaseForEachCode) {
   std::set<std::string> codes;
   for (const EventError& error : kEventErrors) {
     EXPECT_TRUE(codes.insert(error.code).second) << error.code;

@@ -56,7 +56,7 @@ TEST(HttpBinding, AppliesTheGivenLimits) {
             "event.batch_too_large");
 }
 
-TEST(HttpBinding, ReadsTheDataContentTypeFromContentTypeOnly) {
+TEST(HttpBinding, ReadsDatacontenttypeFromTheHeaderContentTypeOnly) {
   const Result<std::vector<Event>> events =
       decode_http(binary({{"ce-datacontenttype", "text/plain"}}), "x");
   ASSERT_FALSE(events);
@@ -100,7 +100,7 @@ TEST(HttpBinding, DeclaresJsonDataWithoutAContentTypeAsJson) {
   EXPECT_EQ(content_type(), "(none)");
 }
 
-TEST(HttpBinding, ReadsBackBinaryModeExceptTheTypesOfExtensionAttributes) {
+TEST(HttpBinding, ReadsBackWhatItWroteInBinaryModeExceptTypesOfExtensionAttributes) {
   EventMaker maker(3);
   size_t refused = 0;
   for (int round = 0; round < 5000; ++round) {

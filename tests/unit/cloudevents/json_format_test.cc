@@ -69,7 +69,7 @@ TEST(JsonFormat, ReadsEscapesInNamesAndValues) {
   EXPECT_EQ(std::get<std::string>(event->extensions.at("ext")), "ä");
 }
 
-TEST(JsonFormat, ReadsEveryUnusualFormOfAnEvent) {
+TEST(JsonFormat, ReadsUnusualButValidFormsOfAnEvent) {
   for (const char* members :
        {"", R"(, "time": "2018-04-05t17:31:00z")", R"(, "time": "2016-12-31T23:59:60Z")",
         R"(, "datacontenttype": "a/b;c=\"d;e\"")", R"(, "dataschema": "urn:x:y")",
@@ -80,7 +80,7 @@ TEST(JsonFormat, ReadsEveryUnusualFormOfAnEvent) {
   EXPECT_TRUE(decode_json_event("\r\n\t " + structured("") + " \n"));
 }
 
-TEST(JsonFormat, KeepsTheTextOfJsonDataWithoutWhiteSpace) {
+TEST(JsonFormat, KeepsTheTextOfJsonDataExceptForWhiteSpace) {
   const struct {
     const char* members;
     const char* data;
@@ -101,7 +101,7 @@ TEST(JsonFormat, KeepsTheTextOfJsonDataWithoutWhiteSpace) {
   for (const auto& row : rows) EXPECT_EQ(data_of(row.members), row.data) << row.members;
 }
 
-TEST(JsonFormat, ReadsStringsUnderOtherContentTypesAsText) {
+TEST(JsonFormat, ReadsStringDataAsTextUnlessTheContentTypeIsJson) {
   const struct {
     const char* members;
     const char* data;
@@ -144,7 +144,7 @@ TEST(JsonFormat, RefusesDataNestedDeeperThan127Levels) {
   EXPECT_EQ(decode_json_event(std::string(100000, '[')).error().code, "event.depth");
 }
 
-TEST(JsonFormat, WritesOneLineInAFixedOrder) {
+TEST(JsonFormat, WritesOneLineWithMembersInAFixedOrder) {
   Event event = minimal();
   EXPECT_EQ(encode_json_event(event), R"({"specversion":"1.0","id":"1","source":"/s","type":"t"})");
   event.subject = "a \"b\" ä";
@@ -235,7 +235,7 @@ TEST(JsonFormat, NamesTheMalformedEventOfABatch) {
             "[2]: the event has 75 bytes; expected at most 62");
 }
 
-TEST(JsonFormat, RefusesABatchThatIsNotAnArrayWithinTheLimits) {
+TEST(JsonFormat, RefusesABatchThatIsNoArrayOrHasTooManyEvents) {
   EXPECT_EQ(decode_json_batch("{}").error().code, "event.not_array");
   EXPECT_EQ(decode_json_batch("").error().code, "event.malformed_json");
   EXPECT_EQ(decode_json_batch("[" + structured("") + ",]").error().code, "event.malformed_json");

@@ -20,7 +20,7 @@ TEST(NatsBinding, ReadsAMessageWithoutHeadersAsStructuredJson) {
   EXPECT_EQ(decode({}, structured("")), minimal_event());
 }
 
-TEST(NatsBinding, ReadsAMessageWithOnlyOtherHeadersAsStructuredJson) {
+TEST(NatsBinding, ReadsAMessageWithoutCloudEventsHeadersAsStructuredJson) {
   EXPECT_EQ(decode({{"Nats-Msg-Id", "7"}, {"Traceparent", "00"}, {"cex", "y"}}, structured("")),
             minimal_event());
 }
@@ -75,7 +75,7 @@ TEST(NatsBinding, ReadsTheDataOfBinaryModeUnchanged) {
   EXPECT_EQ(decode(binary({}), "x")->datacontenttype, std::nullopt);
 }
 
-TEST(NatsBinding, ReadsTheDataContentTypeFromEitherHeader) {
+TEST(NatsBinding, ReadsDatacontenttypeFromContentTypeOrCeDatacontenttype) {
   EXPECT_EQ(decode(binary({{"ce-datacontenttype", "text/plain"}}), "x")->datacontenttype,
             "text/plain");
   EXPECT_EQ(decode(binary({{"Content-Type", "text/plain"}}), "x")->datacontenttype, "text/plain");

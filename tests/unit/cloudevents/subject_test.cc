@@ -36,7 +36,7 @@ TEST(EventSubject, ConsistsOfNamespaceAndType) {
   }
 }
 
-TEST(EventSubject, IsCutBetweenCharacters) {
+TEST(EventSubject, IsCutBetweenCharactersIfTheTypeIsTooLong) {
   const std::string x199(199, 'x');
   EXPECT_EQ(event_subject("n", x199 + "xxx"), "millrace.events.n." + x199 + "x");
   EXPECT_EQ(event_subject("n", x199 + " y"), "millrace.events.n." + x199);
@@ -63,7 +63,7 @@ TEST(EventSubject, IsValidForAnyNamespaceAndType) {
   }
 }
 
-TEST(EventSubject, IsNotReadFromOtherSubjects) {
+TEST(EventSubject, YieldsNoNamespaceIfItIsNotTheSubjectOfAnEvent) {
   for (const char* subject :
        {"", "millrace.events", "millrace.events.", "millrace.events.n", "millrace.events.n.",
         "millrace.events..t", "millrace.dlq.n.t", "xmillrace.events.n.t", "millrace.events.%4.t"}) {

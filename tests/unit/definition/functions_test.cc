@@ -91,7 +91,7 @@ TEST_F(Functions, AreReadWithAllTheirKeys) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, AcceptEachTypeByTheNameOfMillraceAndByTheNameOfDirektiv) {
+TEST_F(Functions, AcceptEachTypeUnderMillracesNameAndUnderDirektivsName) {
   struct Row {
     const char* plain;
     const char* direktiv;
@@ -293,7 +293,7 @@ TEST_F(Functions, PassEachTimeoutToActionsThatDoNotSetThisTimeout) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, HaveTheDefaultRetryPolicyOfTemporalWithATemporalTimeout) {
+TEST_F(Functions, HaveTemporalsDefaultRetryPolicyIfTheyOrTheActionSetATemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, startToCloseTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w, startToCloseTimeout: 1m, retries: 'fixed(3, 1s)'}");
   function("{id: h, type: subflow, workflow: w}");
@@ -320,7 +320,7 @@ TEST_F(Functions, LimitEachAttemptByATemporalScheduleToCloseTimeout) {
   EXPECT_THAT(findings(), IsEmpty());
 }
 
-TEST_F(Functions, RequireAStartToCloseOrScheduleToCloseTimeoutBesideATemporalTimeout) {
+TEST_F(Functions, RequireAStartToCloseOrScheduleToCloseTimeoutBesideAnotherTemporalTimeout) {
   function("{id: f, type: subflow, workflow: w, heartbeatTimeout: 1m}");
   function("{id: g, type: subflow, workflow: w}");
   EXPECT_THAT(findings(), IsEmpty());

@@ -54,7 +54,7 @@ class LintCorpus : public PoolTest {
 
 /// Each file contains one mistake; bad.expected has its place and its message. UPDATE_GOLDEN=1
 /// rewrites bad.expected.
-TEST_F(LintCorpus, FindsTheOneMistakeOfEachFile) {
+TEST_F(LintCorpus, FindsTheOneMistakeOfEachBadFile) {
   std::string found;
   size_t files = 0;
   for (const auto& file : files_in("bad")) {
@@ -80,7 +80,7 @@ TEST_F(LintCorpus, FindsTheOneMistakeOfEachFile) {
   }
 }
 
-TEST_F(LintCorpus, FindsNothingInGoodFiles) {
+TEST_F(LintCorpus, FindsNoErrorOrWarningInGoodFiles) {
   size_t files = 0;
   for (const auto& file : files_in("good")) {
     ++files;
@@ -141,7 +141,7 @@ TEST_F(LintCorpus, FindsOnlyDocumentedCodes) {
   }
 }
 
-TEST_F(LintCorpus, FindsNothingInTheExamples) {
+TEST_F(LintCorpus, FindsNoErrorOrWarningInTheExamples) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator("examples")) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".yaml") || name.ends_with(".test.yaml")) continue;
@@ -153,7 +153,7 @@ TEST_F(LintCorpus, FindsNothingInTheExamples) {
 
 /// A definition of the maximum size: 2 000 states, each with a different program for the jq
 /// workers.
-TEST_F(LintCorpus, FindsTheInvalidProgramsAmongThousandsOfPrograms) {
+TEST_F(LintCorpus, FindsTheInvalidJqProgramsAmongThousandsOfJqPrograms) {
   std::string text = "id: big\nstates:\n";
   for (int i = 0; i < 2000; ++i) {
     const bool is_wrong = i == 0 || i == 777 || i == 1999;

@@ -46,7 +46,7 @@ TEST(LintErrors, KnowsWhetherOneGlobCoversAnother) {
   }
 }
 
-TEST(LintErrors, NamesTheErrorsThatAStateCanRaise) {
+TEST(LintErrors, WarnsOfACatchOfAnErrorThatItsStateCannotRaise) {
   EXPECT_THAT(
       warnings_of(R"(
 id: a
@@ -96,7 +96,7 @@ states:
                           "[lint.unknown_code]"));
 }
 
-TEST(LintErrors, AcceptsAPatternThatMatchesAnErrorThatAFunctionMayRaise) {
+TEST(LintErrors, AcceptsAPatternOfCodesThatMatchesACodeThatAFunctionMayRaise) {
   const auto warnings = [](const char* code) {
     return warnings_of(
         fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f, "
@@ -113,7 +113,7 @@ TEST(LintErrors, AcceptsAPatternThatMatchesAnErrorThatAFunctionMayRaise) {
   }
 }
 
-TEST(LintErrors, AppliesCatchBeforeRetriesInDirektivsVocabularyOnly) {
+TEST(LintErrors, WarnsOfRetriesThatACatchPreventsInDirektivsVocabularyOnly) {
   for (const auto& [policy, count] :
        {std::pair("{max_attempts: 1, codes: ['*']}", 1U), std::pair("'fixed(3, 1s)'", 0U)}) {
     std::vector<std::string> found = lint_of(
@@ -125,7 +125,7 @@ TEST(LintErrors, AppliesCatchBeforeRetriesInDirektivsVocabularyOnly) {
   }
 }
 
-TEST(LintErrors, WarnsOfARetryWhoseErrorACatchTakesFirst) {
+TEST(LintErrors, WarnsOfARetryIfACatchTakesTheErrorFirst) {
   const auto warnings = [](const char* codes, const char* caught) {
     std::vector<std::string> found =
         lint_of(fmt::format("id: a\nstates: [{{id: a, type: action, action: {{function: f}}, "
@@ -142,9 +142,9 @@ TEST(LintErrors, WarnsOfARetryWhoseErrorACatchTakesFirst) {
       << "a pattern may match a part of the code, a glob must match the whole code";
 }
 
-/// Excluding a timeout from retries that is never retried is a note. There is no note for a
-/// subflow, which may itself end with the code of the timeout.
-TEST(LintErrors, PointsOutNonRetryableTimeoutsThatAreNeverRetried) {
+/// A policy gets a note if it excludes a timeout from retries, and the timeout is never retried
+/// anyway. There is no note for a subflow, which may itself end with the code of the timeout.
+TEST(LintErrors, PointsOutATimeoutExcludedFromRetriesThatIsNeverRetriedAnyway) {
   const auto notes = [](const char* type) {
     std::vector<std::string> found =
         notes_of(fmt::format("id: a\nfunctions: [{{id: f, {}}}]\nstates: [{{id: a, type: action, "

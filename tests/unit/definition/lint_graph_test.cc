@@ -70,7 +70,7 @@ states:
   for (const StateNode& state : graph.states) EXPECT_FALSE(state.may_end) << state.id;
 }
 
-TEST(LintGraph, EndsAtAnExitWithoutATransition) {
+TEST(LintGraph, MarksAStateAsAPossibleEndIfAnExitHasNoTransition) {
   EXPECT_TRUE(only_state("type: noop").may_end);
   EXPECT_FALSE(only_state("type: noop, transition: a").may_end);
   EXPECT_TRUE(only_state("type: noop, transition: a, catch: [{error: '*'}]").may_end);
@@ -85,13 +85,13 @@ TEST(LintGraph, MarksAValidateStateAsAPossibleEnd) {
   EXPECT_TRUE(only_state("type: validate, schema: {}, transition: a").may_end);
 }
 
-TEST(LintGraph, EndsAtATransitionToAMissingState) {
+TEST(LintGraph, MarksAStateAsAPossibleEndIfATransitionNamesAMissingState) {
   const StateNode state = only_state("type: noop, transition: missing");
   EXPECT_TRUE(state.may_end);
   EXPECT_THAT(state.next, IsEmpty());
 }
 
-TEST(LintGraph, KnowsTheTypesOfStatesThatWaitInEverySpelling) {
+TEST(LintGraph, RecognizesStatesThatWaitByEverySpellingOfTheirType) {
   for (const char* const waiting :
        {"type: action, action: {function: f}", "type: consumeEvent, event: {type: t}",
         "type: delay, duration: PT1S", "type: eventAnd, events: [{type: t}]",
@@ -168,7 +168,7 @@ states:
               ElementsAre(true, false, true, true));
 }
 
-TEST(LintGraph, FindsTheStatesThatLeadToAnEndOrAWait) {
+TEST(LintGraph, FindsTheStatesThatLeadToAnEndOrToAWaitingState) {
   const StateGraph graph = graph_of(R"(id: w
 states:
 - {id: to_end, type: noop, transition: end}

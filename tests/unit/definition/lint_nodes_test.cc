@@ -98,7 +98,7 @@ TEST(LintNodes, FindTheFirstOfTwoFunctionsWithTheSameId) {
   EXPECT_EQ(actions_of(document).at(0).function_path, "functions[0]");
 }
 
-TEST(LintNodes, MarkTheCallsThatNothingWaitsFor) {
+TEST(LintNodes, MarkDetachedCallsAndCallsOfAParallelStateInModeOr) {
   const auto only = [](const std::string& state) {
     const Node document = tree_of("states: [{id: a, " + state + "}]");
     const std::vector<ActionSite> sites = actions_of(document);

@@ -123,7 +123,7 @@ TEST_F(CommandContextTest, ErasesTheHistoryOfTheGivenInstanceOnly) {
   EXPECT_EQ(history_rows(), 3U) << "the rows belong to another instance";
 }
 
-TEST_F(CommandContextTest, LeavesALongHistoryToAPurge) {
+TEST_F(CommandContextTest, LeavesTheRestOfALongHistoryToAPurge) {
   const size_t most_in_a_batch = PurgeBudget().rows;
   const uint64_t last = write_rows(id_of(1), most_in_a_batch + 200);
   ASSERT_TRUE(erase_history(rig.context(), last, id_of(1)));

@@ -47,7 +47,7 @@ TEST(Commands, AreRefusedInAnUnknownNamespace) {
   EXPECT_EQ(all_commands("nowhere").size() + 1, std::variant_size_v<Command>);
 }
 
-TEST(Commands, WriteNothingWhenTheyAreRefused) {
+TEST(Commands, WriteNothingIfTheyAreRefused) {
   CommandRig rig;
   for (const Command& command : all_commands("nowhere")) {
     rig.refusal(command);

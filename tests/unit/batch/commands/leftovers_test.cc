@@ -23,7 +23,7 @@ void lose_workflow(CommandRig& rig, std::string_view id) {
   ASSERT_TRUE(rig.batch().catalog.load(rig.batch().tx));
 }
 
-TEST(Leftovers, AreNotErasedUnderANumberThatWasNotAssigned) {
+TEST(Leftovers, AreNotErasedIfTheGivenNumberWasNeverAssigned) {
   CommandRig rig;
   for (const char* number : {"0", "2", "one", "1x", ""}) {
     const Error error = rig.refusal(delete_namespace(number));
@@ -56,7 +56,7 @@ TEST(Leftovers, AreErasedByAPurgeIfTheyBelongToANamespace) {
       << "the first purge continues, and no second purge starts";
 }
 
-TEST(Leftovers, AreErasedWhenNoInstanceNeedsTheWorkflow) {
+TEST(Leftovers, AreErasedIfNoInstanceNeedsTheWorkflow) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kEnds));
   lose_workflow(rig, "ends");
@@ -85,7 +85,7 @@ TEST(Leftovers, AreNotErasedWhileAnInstanceOfTheWorkflowIsLive) {
             "workflow is lost; restore a backup");
 }
 
-TEST(Leftovers, AreNotErasedWithTheNameOfAnotherNamespace) {
+TEST(Leftovers, AreNotErasedIfTheCommandNamesAnotherNamespace) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});
   rig.must(CommandRig::apply_workflow(kEnds));

@@ -73,7 +73,7 @@ TEST(NamespaceCommands, PauseIsRefusedForAnUnknownService) {
   EXPECT_EQ(rig.must(pause), (Json{{"name", "charge"}, {"paused", false}, {"changed", true}}));
 }
 
-TEST(NamespaceCommands, PauseChangesTheSettingsOfTheNamespace) {
+TEST(NamespaceCommands, PauseChangesNothingIfTheSettingsAlreadyPauseTheService) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "default", .settings = services(R"(["charge"])")});
   EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], false);

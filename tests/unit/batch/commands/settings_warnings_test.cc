@@ -66,7 +66,7 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
   }
 }
 
-TEST(SettingsWarnings, ListAllEventTypesWhenNoEventTypeIsSimilar) {
+TEST(SettingsWarnings, ListAllTypesOfLifecycleEventsIfNoneIsSimilarToTheGivenType) {
   const auto warnings = warnings_for(webhook(R"("types": ["order.paid"])"));
   ASSERT_THAT(warnings, SizeIs(1));
   EXPECT_THAT(warnings[0], testing::HasSubstr("; write one of millrace.instance.started, "));
@@ -86,7 +86,7 @@ TEST(SettingsWarnings, AreAbsentForSettingsWithTheExpectedEffect) {
   for (const Json& one : settings) EXPECT_THAT(warnings_for(one), IsEmpty()) << one;
 }
 
-TEST(SettingsWarnings, ReportUpToAHundredWarningsForAllServicesAndWebhooks) {
+TEST(SettingsWarnings, AreLimitedToAHundredForAllServicesAndWebhooksTogether) {
   Json settings = Json::object();
   const auto set_services = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) {

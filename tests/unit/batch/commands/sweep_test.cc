@@ -40,7 +40,7 @@ TEST_F(SweepTest, CountsTheLiveInstancesOfAWorkflowAndOfANamespace) {
   EXPECT_EQ(count_live(rig.context(), NamespaceNumber(2), std::nullopt), 0U);
 }
 
-TEST_F(SweepTest, RefusesACommandOnlyWhenInstancesAreLive) {
+TEST_F(SweepTest, RefusesACommandOnlyIfInstancesAreLive) {
   EXPECT_TRUE(refuse_live(0, {"a.code", "it has instances"}));
   const Status refused = refuse_live(2, {"a.code", "it has instances"});
   ASSERT_FALSE(refused);
@@ -88,7 +88,7 @@ TEST_F(SweepTest, StepsOnlyTheSelectedInstances) {
   for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(rig.instance(ids[i]).paused, i % 2 == 0) << i;
 }
 
-TEST_F(SweepTest, ResumesNoInstanceThatDoesNotCallTheServices) {
+TEST_F(SweepTest, LeavesInstancesUnchangedThatCallNoneOfTheResumedServices) {
   start(2);
   Sweep sweep;
   const ServiceNames services = {"charge"};

@@ -29,14 +29,14 @@ TEST(VariableOwner, IsTheNamespaceByDefault) {
   EXPECT_EQ(owner->ns, NamespaceNumber(7));
 }
 
-TEST(VariableOwner, IsTheWorkflowIfItIsNamed) {
+TEST(VariableOwner, IsTheWorkflowIfTheRequestNamesAWorkflow) {
   const auto owner = find_owner({.ns = "a", .workflow = "w"}, lookups());
   ASSERT_TRUE(owner);
   EXPECT_EQ(owner->scope, VariableScope::kWorkflow);
   EXPECT_EQ(owner->workflow, WorkflowNumber(9));
 }
 
-TEST(VariableOwner, IsTheInstanceEvenIfAWorkflowIsNamed) {
+TEST(VariableOwner, IsTheInstanceIfTheRequestNamesAnInstanceAndAWorkflow) {
   const auto owner =
       find_owner({.ns = "a", .workflow = "none", .instance = InstanceId{}}, lookups());
   ASSERT_TRUE(owner);

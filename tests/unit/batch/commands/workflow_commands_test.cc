@@ -28,7 +28,7 @@ TEST(WorkflowCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
       "workflow \"waits\" has live instances: 1; to cancel them too, use ?cancel=1 (--cancel)");
 }
 
-TEST(WorkflowCommands, DeleteCancelsTheInstancesAndErasesTheVariables) {
+TEST(WorkflowCommands, DeleteWithTheFlagCancelCancelsTheInstancesAndErasesTheVariables) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
@@ -43,7 +43,7 @@ TEST(WorkflowCommands, DeleteCancelsTheInstancesAndErasesTheVariables) {
   EXPECT_EQ(rig.refusal(DeleteVariable{.place = place, .key = "k"}).code, "variable.not_found");
 }
 
-TEST(WorkflowCommands, PauseAndResumeApplyToTheInstances) {
+TEST(WorkflowCommands, PauseAndResumeApplyToTheInstancesOfTheWorkflow) {
   CommandRig rig;
   rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
