@@ -22,7 +22,7 @@ TEST(StateTypes, AreAllInTheGrammar) {
   EXPECT_EQ(find_state_type("Noop"), nullptr);
 }
 
-TEST(StateTypes, HaveATableOfCasesAndARowInTheReference) {
+TEST(StateTypes, HaveATableOfTestCasesAndARowInTheLanguageReference) {
   const std::string common = read_text_file("tests/tables/common.table");
   const std::string reference = read_text_file("docs/language.md");
   for (const StateType* type : state_types()) {

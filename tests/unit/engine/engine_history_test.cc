@@ -91,7 +91,7 @@ states: [{id: rest, type: delay, duration: 5s}]
                           R"(2s ended rest {"status":"cancelled"})"));
 }
 
-TEST(Engine, RecordsNothingForAStaleStimulus) {
+TEST(Engine, RecordsNothingForAStimulusThatChangesNothing) {
   InstanceRun run(load_right_workflow(R"(
 id: stale
 states: [{id: rest, type: delay, duration: 5s}]

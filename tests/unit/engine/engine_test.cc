@@ -93,7 +93,7 @@ states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: 
   EXPECT_EQ(run.instance().transitions, 3u);
 }
 
-TEST(Engine, AppliesTheTransitionLimitToStepsOfEventsAndTimers) {
+TEST(Engine, AppliesTheTransitionLimitToStepsThatAnEventOrATimerStarts) {
   const auto workflow = load_right_workflow(R"(
 id: wake
 states:
@@ -116,7 +116,7 @@ states:
   EXPECT_EQ(timed_out.instance().transitions, 4u);
 }
 
-TEST(Engine, GivesTheSameResultHoweverOftenItStopsAtTheLimit) {
+TEST(Engine, GivesTheSameResultHoweverOftenStepsStopAtTheTransitionLimit) {
   int stops = 0;
   const std::string in_one_go = bytes_of(long_run({}, stops));
   EXPECT_EQ(stops, 0);
@@ -182,7 +182,7 @@ TEST(Engine, FailsAnInstanceBeyondItsTransitionLimit) {
                           "transitions"));
 }
 
-TEST(Engine, AllowsAsManyTransitionsAsTheLimit) {
+TEST(Engine, AllowsAnInstanceAsManyTransitionsAsItsLimit) {
   const auto chain = load_right_workflow(R"(
 id: chain
 states:
@@ -198,7 +198,7 @@ states:
   EXPECT_EQ(over.rows().back().status, "failed");
 }
 
-TEST(Engine, KeepsTheErrorOfAnErrorStateBeyondTheTransitionLimit) {
+TEST(Engine, FailsWithTheErrorOfAnEarlierErrorStateBeyondTheTransitionLimit) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states:
@@ -235,7 +235,7 @@ TEST(Engine, CountsAStepForEachChangeOfPhase) {
   EXPECT_EQ(run.instance().step, ended);
 }
 
-TEST(Engine, CountsNoStepUntilEachEventOfAnEventAndHasCome) {
+TEST(Engine, CountsNoStepOfAnEventAndStateUntilAllItsEventsHaveCome) {
   InstanceRun run(load_right_workflow(R"(
 id: both
 states:
@@ -249,7 +249,7 @@ states:
   EXPECT_GT(run.instance().step, waiting);
 }
 
-TEST(Engine, ListensForEventsAfterTheLastEventThatWokeTheInstance) {
+TEST(Engine, ListensOnlyForEventsLaterThanTheOneThatLastWokeTheInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: moves
 states:
@@ -277,7 +277,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 4u);
 }
 
-TEST(Engine, RecordsWhenAnInstanceEnded) {
+TEST(Engine, RecordsTheTimeAtWhichAnInstanceEnded) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
   run.set_time(run_start() + seconds(3));

@@ -189,7 +189,7 @@ class JqSchedulerRoundTripTest : public JqSchedulerTest {
   std::vector<Answers> answers_;
 };
 
-TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOtherEvaluations) {
+TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOthersOfTheRoundTrip) {
   evaluate_among_quick_ones("reduce range(100000) as $i (0; . + 1)", kForever);
   EXPECT_EQ(result_, Json(100'000));
   EXPECT_EQ(pool().stats().started, 1);
@@ -227,7 +227,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
-TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAWorkerIsKilled) {
+TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAJqWorkerIsKilledFromOutside) {
   start({.workers = 1});
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   wait_for_slow_work(1);

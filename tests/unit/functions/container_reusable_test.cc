@@ -113,7 +113,7 @@ TEST_F(ReusableContainerTest, FailsIfAFileCannotBecomeAVariable) {
   EXPECT_EQ(reports_.end_of(id(1)).result.error().code, kFunctionFiles);
 }
 
-TEST_F(ReusableContainerTest, CannotRedirectTheFilesOfACall) {
+TEST_F(ReusableContainerTest, CannotRedirectTheFilesOfACallByASymbolicLink) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -141,7 +141,7 @@ TEST_F(ReusableContainerTest, IsRemovedAfterItsIdleTime) {
   EXPECT_TRUE(calls_.have(2));
 }
 
-TEST_F(ReusableContainerTest, RunsInTheNumberThatScaleSets) {
+TEST_F(ReusableContainerTest, RunsAsManyContainersAsItsScale) {
   settings_.idle = Duration(0);
   settings_.calls_each = 10'000;
   runner().run(reusable(1, "serve", 3));
@@ -232,7 +232,7 @@ TEST_F(ReusableContainerTest, IsRemovedIfItNeverListens) {
   EXPECT_TRUE(are_gone());
 }
 
-TEST_F(ReusableContainerTest, ReceivesADeleteForAStoppedCallAndKeepsRunning) {
+TEST_F(ReusableContainerTest, ReceivesAnHttpDeleteForAStoppedCallAndKeepsRunning) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -248,7 +248,7 @@ TEST_F(ReusableContainerTest, ReceivesADeleteForAStoppedCallAndKeepsRunning) {
   EXPECT_EQ(runtime_.calls("run").size(), 1u);
 }
 
-TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallWhenTheSameTaskIsCalledAgain) {
+TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallIfTheSameTaskIsCalledAgain) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -260,7 +260,7 @@ TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallWhenTheSameTaskIsCal
   EXPECT_EQ(*reports_.end_of(id(1)).result, "right");
 }
 
-TEST_F(ReusableContainerTest, ReportsItsOutputAsThatOfItsCallIfItHasOneCall) {
+TEST_F(ReusableContainerTest, ReportsItsOutputForItsCallIfItHasOnlyOneCall) {
   runtime_.add_image("serve", R"(
     until [ -f $data/talk ]; do sleep 0.01; done
     echo 'to whom it concerns'
@@ -288,7 +288,7 @@ TEST_F(ReusableContainerTest, IsRemovedWhenItIsIdleAndOtherTasksWait) {
   EXPECT_TRUE(reports_.end_of(id(2)).result);
 }
 
-TEST_F(ReusableContainerTest, IsNotKeptBeyondTheMaximumNumberOfContainers) {
+TEST_F(ReusableContainerTest, RunsNoMoreContainersThanTheMaximumWhateverItsScale) {
   settings_.containers = 2;
   runner().run(reusable(1, "serve", 1'000'000));
   serve(0);

@@ -56,7 +56,7 @@ TEST(HttpServices, SendsOneRequestForAnAttemptEvenIfItsConnectionBreaks) {
   EXPECT_EQ(peer.requests(kIdle + 1).size(), kIdle + 1);
 }
 
-TEST(HttpServices, MeasuresTheTimeSinceTheLastByteOfTheAnswer) {
+TEST(HttpServices, CountsEachByteOfTheAnswerAsAHeartbeat) {
   constexpr Duration kQuiet{5};
   Gate byte;
   Gate end;
@@ -105,7 +105,7 @@ TEST(HttpServices, ReportsTheStartOfATaskAgainWhenItsStartIsChecked) {
   EXPECT_THAT(sink.words.wait_for(2), ElementsAre("started", "started"));
 }
 
-TEST(HttpServices, ReportsTheStartWhenTheRequestIsSent) {
+TEST(HttpServices, ReportsTheStartOfATaskWhenItsRequestIsSent) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return gate.pass() && connection.answer(200, "done");
@@ -140,7 +140,7 @@ TEST(HttpServices, SendsATaskOnceIfItIsHandedOutTwice) {
   EXPECT_EQ(peer.requests(2).size(), 2u);
 }
 
-TEST(HttpServices, EndsARequestAndSendsADeleteWhenATaskIsStopped) {
+TEST(HttpServices, EndsTheRequestOfAStoppedTaskAndSendsAnHttpDelete) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return request.method == "DELETE" ? connection.answer(204) : hangs(request, connection);
   });

@@ -218,7 +218,7 @@ TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoad) {
   EXPECT_THAT(memory_of(engine()), Contains(StartsWith("workflow ")).Times(Gt(4U)));
 }
 
-TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
+TEST_F(LostBatchTest, CanBeRepairedByAFreshLoadIfTheUndoFails) {
   run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
   for (const char* const type : {"begin", "one"}) publish(type);
@@ -241,7 +241,7 @@ TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
   EXPECT_EQ(memory_of(engine()), before);
 }
 
-TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
+TEST_F(LostBatchTest, UndoesNothingIfNoBatchFollowedTheLastCommit) {
   for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder})
     run(apply_workflow(text));
   for (const char* const workflow : {"reminds", "order"}) start(workflow);
@@ -257,7 +257,7 @@ TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
   EXPECT_EQ(rows(), rows_before);
 }
 
-TEST_F(LostBatchTest, AcceptsTheResultOfAnEvaluationAgain) {
+TEST_F(LostBatchTest, LetsTheNextBatchApplyTheSameEvaluationResult) {
   run(apply_workflow(kComputesThenWaits));
   run(StartInstance{.ns = "default", .workflow = "computes", .input = Json::object()});
   const InstanceId id = numbered_id(last_id);
@@ -270,7 +270,7 @@ TEST_F(LostBatchTest, AcceptsTheResultOfAnEvaluationAgain) {
   EXPECT_TRUE(engine().waiting.listens(id));
 }
 
-TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
+TEST_F(LostBatchTest, LetsTheNextBatchApplyTheSameAcknowledgementsAndWebhookResults) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
   open_stream();
@@ -297,7 +297,7 @@ TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
+TEST_F(LostBatchTest, CountsTheBytesOfAnAckedMessageInTheOutboxOnce) {
   open_stream();
   run(apply_workflow(kGeneratesEvents));
   run(start_instance("tells"));
@@ -319,7 +319,7 @@ TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, HoldsOnceATimerThatAnEventMayOvertake) {
+TEST_F(LostBatchTest, HoldsOneCopyOfATimerThatAnEventMayOvertake) {
   run(apply_workflow(kWaits));
   publish("begin");
   deliver({StreamLost{}});
@@ -332,7 +332,7 @@ TEST_F(LostBatchTest, HoldsOnceATimerThatAnEventMayOvertake) {
   EXPECT_THAT(engine().timers.take(now, {.held = true}), SizeIs(1));
 }
 
-TEST_F(LostBatchTest, PutsBackAWaitingTickOnce) {
+TEST_F(LostBatchTest, StartsOneInstanceForATickThatHadToWait) {
   run(apply_workflow(kTicks));
   const WorkflowNumber ticks = engine().catalog.workflows().rbegin()->first;
   clock.advance(minutes(20));
@@ -348,7 +348,7 @@ TEST_F(LostBatchTest, PutsBackAWaitingTickOnce) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
+TEST_F(LostBatchTest, DropsTheTimersWhoseRowsAreDamaged) {
   run(apply_workflow(kReminds));
   run(apply_workflow(kGroups));
   start("reminds");
@@ -367,7 +367,7 @@ TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
   EXPECT_EQ(outcome.counts.timers_fired, 0U);
 }
 
-TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoadAfterMakeRoom) {
+TEST_F(LostBatchTest, LeavesCachesEqualToAFreshLoadIfTheBatchOnlyFreedSpace) {
   for (const char* const text : {kWaits, kOrder}) run(apply_workflow(text));
   publish("begin");
   start("order");

@@ -52,7 +52,7 @@ TEST(Metrics, CountEventsThatTheBrokerDropped) {
   EXPECT_TRUE(has_line(metrics, "millrace_events_dropped_total 6"));
 }
 
-TEST(Metrics, ShowTheLastValuesOfGauges) {
+TEST(Metrics, ShowTheLatestValueOfEachGauge) {
   Metrics metrics;
   metrics.set(Levels{.listeners = 5, .timers = 7, .tasks = 2, .refuses = true});
   EXPECT_TRUE(has_line(metrics, "millrace_listeners 5"));

@@ -58,7 +58,7 @@ TEST(Damages, ReturnNothingForADamagedRow) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, KeepTheServerUnreadyWhileADamagedRowIsHeld) {
+TEST(Damages, MakeMillraceUnreadyIfHoldRecordsADamagedRow) {
   Damages damages;
   damages.hold(damage("row 1"));
   damages.hold(damage("row 2"));

@@ -42,7 +42,7 @@ TEST(ReadAhead, UsesTheValuesBeforeAFailureAndReturnsTheFailure) {
   EXPECT_EQ(read(600, status).error().code, "store.io");
 }
 
-TEST(ReadAhead, UsesTheValuesOnTheCallingThread) {
+TEST(ReadAhead, UsesTheValuesOfAnotherThreadOnTheCallingThread) {
   const auto caller = std::this_thread::get_id();
   bool makes_here = false;
   bool uses_here = true;
