@@ -119,7 +119,7 @@ TEST(NamespaceSettings, AreRefusedUnlessTheyAreJson) { EXPECT_NE(refusal_of("{")
 TEST(NamespaceSettings, HaveADefaultQueueForAServiceWithoutATarget) {
   EXPECT_EQ(default_queue("shop", "mail").subject, "millrace.tasks.shop.mail");
   EXPECT_NE(default_queue("shop", "a.b").subject, "millrace.tasks.shop.a.b")
-      << "the dot in the name of the service is not a dot of the subject";
+      << "a dot in the name of a service must not separate two parts of the subject";
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// StateTypes: each state type is in the grammar, in the reference and in the tables of cases.
+// StateTypes: each state type is in the grammar, in docs/language.md and in the tables of test
+// cases.
 #include <filesystem>
 #include <string>
 

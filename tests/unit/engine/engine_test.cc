@@ -23,7 +23,8 @@ std::shared_ptr<const Workflow> loop() {
   return load_right_workflow("{id: loop, states: [{id: loop, type: noop, transition: loop}]}");
 }
 
-/// Nine states that send, wait, fail and catch. An event `t` and 5 s complete the instance.
+/// Nine states that send, wait, fail and catch. The event `t`, and then a delay of 5 s, complete
+/// the instance.
 std::shared_ptr<const Workflow> long_way() {
   return load_right_workflow(R"(
 id: long-way
@@ -107,8 +108,8 @@ states:
   EXPECT_TRUE(woken.last().unfinished);
   EXPECT_EQ(woken.instance().transitions, 3u);
 
-  // The limit does not count the transition of the catch, which belongs to the timer; it counts the
-  // transitions after it.
+  // The transition of the catch belongs to the timer, so the limit does not count this transition;
+  // the limit counts the three transitions that follow.
   InstanceRun timed_out(workflow, Json::object(), {.transitions_per_step = 3});
   timed_out.proceed();
   timed_out.at(seconds(10));

@@ -1,4 +1,4 @@
-// Timeouts: when timers fire and how they end an instance. Their effects on calls are in
+// Timeouts: when timers fire and how they end an instance. The effects of timeouts on calls are in
 // tests/tables and in tests/model.
 #include "orchestrator/engine/timeouts.h"
 

@@ -1,5 +1,5 @@
 // Isolated functions on the fake runtime: what a container finds, how its files become the answer,
-// and that everything is removed afterwards.
+// and that the container and its folder are removed afterwards.
 #include <fstream>
 
 #include <gmock/gmock.h>

@@ -279,7 +279,8 @@ TEST_F(LostBatchTest, LetsTheNextBatchApplyTheSameAcknowledgementsAndWebhookResu
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
   ASSERT_TRUE(engine().webhook_outbox.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().publisher.sent, SizeIs(1));
-  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "one delivery for the start, one for the end";
+  ASSERT_THAT(rig().sender.sent, SizeIs(2))
+      << "one delivery for the start of the instance, one for its end";
   Work work;
   work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
   work.webhook_results.push_back({1, std::nullopt});

@@ -1,4 +1,4 @@
-// Metrics: counters add up, gauges have the last value.
+// Metrics: counters add up, gauges have the latest value.
 #include "orchestrator/loop/metrics.h"
 
 #include <gmock/gmock.h>

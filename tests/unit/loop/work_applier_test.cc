@@ -107,7 +107,7 @@ class WorkApplierTest : public EngineTest {
     if (asked.empty()) return {};
     return {asked[0].ns, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}};
   }
-  /// Publishes an event of an instance; the acknowledgement is outstanding.
+  /// Publishes an event of an instance; the broker has not acknowledged it.
   void publish_one() {
     run(start_instance("tells"));
     rig().perform(std::move(outcome.actions), true);
@@ -415,7 +415,7 @@ TEST_F(WorkApplierTest, AppliesOnlyInputsThatFreeSpaceWhenItMakesRoom) {
   outcome = *std::move(made_room);
   ASSERT_TRUE(commit_batch());
   EXPECT_THAT(actions_of<Answer>(outcome), SizeIs(1));
-  EXPECT_EQ(status_of(sleeps), "cancelled") << "the command came before the timer";
+  EXPECT_EQ(status_of(sleeps), "cancelled") << "the command was applied, the due timer was not";
   EXPECT_EQ(status_of(waits), "waiting");
   EXPECT_EQ(rows_of(Table::kOutbox), 0U) << "a full store keeps no acked message";
   EXPECT_EQ(rows_of(Table::kSent), 0U);

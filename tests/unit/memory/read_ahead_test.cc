@@ -24,7 +24,7 @@ Result<int> read(int count, const Status& made = {}) {
 }
 
 TEST(ReadAhead, UsesAllValuesInTheirOrder) {
-  // The counts are around the size of a chunk, and above the number that may wait.
+  // The counts are around the size of a chunk, and above the number of values that may wait.
   for (const int count : {0, 1, 511, 512, 513, 1'024, 100'000}) EXPECT_EQ(read(count), count);
 }
 
