@@ -127,7 +127,7 @@ TEST(Timeouts, FireInsteadOfAcceptingAResultThatComesAtTheDeadline) {
   }
 }
 
-TEST(Timeouts, FireAtTheStimulusOverdueForAnInstanceThatWaitsForCalls) {
+TEST(Timeouts, FireAtTheStimulusOverdueIfAnInstanceWaitsForCalls) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());

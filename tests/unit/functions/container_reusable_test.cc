@@ -92,7 +92,7 @@ TEST_F(ReusableContainerTest, TakesALimitedNumberOfCallsAtOnce) {
   EXPECT_EQ(calls_.at(2).task, to_string(id(3)));
 }
 
-TEST_F(ReusableContainerTest, FailsWithTheErrorOfTheFunctionAndSetsItsVariables) {
+TEST_F(ReusableContainerTest, FailsACallWithTheErrorOfTheFunctionAndSetsItsVariables) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -104,7 +104,7 @@ TEST_F(ReusableContainerTest, FailsWithTheErrorOfTheFunctionAndSetsItsVariables)
   EXPECT_EQ(ended.variables.size(), 1u);
 }
 
-TEST_F(ReusableContainerTest, FailsIfAFileCannotBecomeAVariable) {
+TEST_F(ReusableContainerTest, FailsACallWhoseFileCannotBecomeAVariable) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));

@@ -164,7 +164,7 @@ TEST(HttpServices, EndsTheRequestOfAStoppedTaskAndSendsAnHttpDelete) {
   EXPECT_THAT(sink.words.all(), ElementsAre("started"));
 }
 
-TEST(HttpServices, SendsAndReportsNothingWhenItIsDestroyed) {
+TEST(HttpServices, SendsAndReportsNothingMoreWhenItIsDestroyed) {
   HttpPeer peer(hangs);
   HttpClient client;
   RecordingSink sink;
@@ -188,7 +188,7 @@ TEST(HttpServices, RefusesATaskWithFiles) {
   EXPECT_THAT(sink.words.wait_for(1), ElementsAre(StartsWith("millrace.function.files: ")));
 }
 
-TEST(HttpServices, EndsEachTaskOnceWhenManyThreadsRunAndStopTasks) {
+TEST(HttpServices, EndsEachTaskAtMostOnceWhenManyThreadsRunAndStopTasks) {
   HttpPeer peer(answers(200, "done"));
   HttpClient client;
   RecordingSink sink;

@@ -106,7 +106,7 @@ TEST_F(PodmanTest, RunsAnIsolatedFunctionThatAnswersThroughItsStandardStreams) {
   EXPECT_EQ(*ended.result, R"({"a":1})");
 }
 
-TEST_F(PodmanTest, RestrictsTheContainer) {
+TEST_F(PodmanTest, GivesAContainerNoCapabilitiesAndAReadOnlyRoot) {
   const TaskEnded ended = run(task(1, R"(
     echo x > /file 2> /dev/null && echo "the root can be written"
     echo x > /tmp/file || echo "/tmp can not be written"

@@ -56,7 +56,7 @@ TEST(HttpServer, ListensOnLoopbackIfNoHostIsGiven) {
   EXPECT_EQ(taken.error().code, "gateway.listen");
 }
 
-TEST(HttpServer, BindsItsAddressBeforeItListens) {
+TEST(HttpServer, CanBindItsAddressBeforeItStarts) {
   FakeService service;
   const auto first = start(service);
   const auto taken = HttpServer::bind(fmt::format("localhost:{}", first->port()), false);
@@ -281,7 +281,7 @@ class HttpServerWaitTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(HttpServerWaitTest, AnswersAWaitingRequestWhenTheServerStops) {
+TEST_F(HttpServerWaitTest, AnswersAWaitingRequestWhenTheHttpServerStops) {
   RawClient client(server_->port());
   begin(client);
   auto stopped = std::async(std::launch::async, [&] { server_->stop(); });

@@ -14,7 +14,7 @@ Router two_routes() {
   return router;
 }
 
-TEST(Router, DecodesThePartsOfThePathAndTheParameters) {
+TEST(Router, DecodesThePartsOfThePathAndTheParametersOfARequest) {
   struct Row {
     const char* target;
     const char* path;

@@ -257,7 +257,7 @@ TEST(HttpClient, UsesOnlyTheProxyOfItsSettings) {
   ::unsetenv("http_proxy");
 }
 
-TEST(HttpClient, ReadsRetryAfter) {
+TEST(HttpClient, ReadsTheRetryAfterHeader) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(503, "", {{"Retry-After", request.body}});
   });

@@ -132,7 +132,7 @@ states:
             "");
 }
 
-TEST_F(EditorSchema, PointsOutPatternsThatNeverMatchAndCodesThatAreNeverRaised) {
+TEST_F(EditorSchema, PointsOutPatternsThatNeverMatchAndErrorCodesThatAreNeverRaised) {
   const std::string head =
       "id: a\nstates:\n- {id: a, type: consumeEvent, timeout: 1h, event: {type: t";
   EXPECT_NE(complaint(head + ", context: {orderid: .order}}}"), "");
