@@ -167,7 +167,7 @@ TEST_F(JqPoolTest, RoundsAComputedNumberToADouble) {
             *parse_json("[9007199254740993,9007199254740992,9007199254740993]"));
 }
 
-TEST_F(JqPoolTest, ReturnsTheResultsBeforeACrashOfTheJqWorkerAndTheErrorOfTheCrash) {
+TEST_F(JqPoolTest, ReturnsTheEarlierResultsAndTheErrorIfAProgramCrashesItsJqWorker) {
   const auto input = shared_text("1e18");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{". + 0", input}, {"todate", input}, {"1", input}}});

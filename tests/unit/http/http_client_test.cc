@@ -111,7 +111,7 @@ TEST(HttpClient, SendsARequestAgainIfThePeerClosedTheConnectionThatItReuses) {
   EXPECT_EQ(peer.connections(), 2u);
 }
 
-TEST(HttpClient, NeverSendsARequestTwiceIfItHasTheOptionOnce) {
+TEST(HttpClient, NeverRepeatsARequestThatIsMarkedAsSendOnce) {
   constexpr size_t kIdle = 6;
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -142,7 +142,7 @@ TEST(HttpClient, NeverSendsARequestTwiceIfItHasTheOptionOnce) {
   EXPECT_EQ(peer.requests(kIdle + 4).back().body, "x");
 }
 
-TEST(HttpClient, SendsARequestThatHasTheOptionOnceAfterAnEarlierConnectionClosed) {
+TEST(HttpClient, SendsARequestMarkedAsSendOnceEvenIfAnEarlierConnectionClosed) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, request.body) && request.connection != 1;
   });

@@ -58,7 +58,7 @@ TEST(Damages, ReturnNothingForADamagedRow) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, MakeMillraceUnreadyIfHoldRecordsADamagedRow) {
+TEST(Damages, MakeMillraceUnreadyOnlyForADamagedRowThatIsHeld) {
   Damages damages;
   damages.hold(damage("row 1"));
   damages.hold(damage("row 2"));

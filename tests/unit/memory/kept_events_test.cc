@@ -132,7 +132,7 @@ TEST_F(KeptEventsTest, FindsTheFirstEventAfterThePositionFromWhichTheInstanceLis
   EXPECT_EQ(find(elsewhere), "none");
 }
 
-TEST_F(KeptEventsTest, FindsAnEventWithAllListenersThatMatchIt) {
+TEST_F(KeptEventsTest, FindsTheKeptEventAndEveryListenerThatMatchesIt) {
   keep("go", 1);
   keep("go", 2);
   Instance instance = listening(1, 0, {"go", "go", "go"});
