@@ -14,7 +14,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LintQueries, PointsOutUnanchoredPatternsAndBareQueries) {
+TEST(LintQueries, PointsOutUnanchoredPatternsAndJqProgramsWrittenAsBareText) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -30,7 +30,7 @@ states:
                   "only; write jq(.t) [lint.bare_jq]"));
 }
 
-TEST(LintQueries, ExplainsHowAProgramReadsAKeyWithDots) {
+TEST(LintQueries, ExplainsThatAJqPathWithDotsReadsNestedKeys) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -45,7 +45,7 @@ states:
                           "[lint.split_key]"));
 }
 
-TEST(LintQueries, NamesEveryKeyWithDotsThatAProgramReadsAsNestedKeys) {
+TEST(LintQueries, NamesEveryKeyWithDotsThatAJqPathReadsAsNestedKeys) {
   const auto split = [](const char* query) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -87,7 +87,7 @@ std::vector<std::string> warnings_behind_events(const std::string& states) {
   return found;
 }
 
-TEST(LintQueries, AcceptsAPathWhoseFirstKeyTheDefinitionSets) {
+TEST(LintQueries, AcceptsAJqPathWhoseFirstKeyTheDefinitionSets) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: {new: .["order.new"]}})', transition: t}
 - {id: t, type: noop, log: jq(.order.new.id)}
@@ -121,7 +121,7 @@ TEST(LintQueries, AcceptsAPathWhoseFirstKeyTheDefinitionSets) {
   }
 }
 
-TEST(LintQueries, PointsOutASplitEventKeyWhoseFirstPartNoOtherPlaceSets) {
+TEST(LintQueries, PointsOutAJqPathIfNothingBeforeTheReadSetsItsFirstKey) {
   for (const char* states : {R"(
 - {id: s, type: noop, transform: 'jq({order: .order.new})'}
 )",
@@ -139,7 +139,7 @@ TEST(LintQueries, PointsOutASplitEventKeyWhoseFirstPartNoOtherPlaceSets) {
   }
 }
 
-TEST(LintQueries, PointsOutAConditionThatYieldsAnAssignment) {
+TEST(LintQueries, PointsOutAConditionWhoseResultIsThatOfAnAssignment) {
   const auto warnings = [](const char* condition) {
     return warnings_of(
         fmt::format("id: a\nstates: [{{id: a, type: switch, conditions: "
@@ -155,7 +155,7 @@ TEST(LintQueries, PointsOutAConditionThatYieldsAnAssignment) {
   }
 }
 
-TEST(LintQueries, PointsOutAQueryInTheMessageOfAnError) {
+TEST(LintQueries, PointsOutAQueryInTheMessageOfAnErrorState) {
   const auto warnings = [](const char* message) {
     return warnings_of(fmt::format(
         "id: a\nstates: [{{id: a, type: error, error: late, message: '{}'}}]", message));
@@ -187,7 +187,7 @@ std::string warning_of_pattern(const char* state, const std::string& value) {
   return "";
 }
 
-TEST(LintQueries, SuggestsJqForAQueryOfAnotherLanguage) {
+TEST(LintQueries, SuggestsJqForTextThatLooksLikeAQuery) {
   constexpr const char* kConsume =
       "id: a\nstates: [{{id: a, type: consumeEvent, event: {{type: t, context: {{a: '{}'}}}}}}]";
   constexpr const char* kData =

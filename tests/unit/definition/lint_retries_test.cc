@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-TEST(LintRetries, PointsOutKeysWithoutEffect) {
+TEST(LintRetries, PointsOutKeysOfARetryPolicyThatHaveNoEffect) {
   const auto keys = [](const char* policy) {
     std::vector<std::string> found;
     for (const std::string& one : lint_of(

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(Lint, WarnsOfUnusedFunctionsAndSchemas) {
+TEST(Lint, PointsOutUnusedFunctionsUnusedSchemasUselessScaleAndMissingCron) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -38,7 +38,7 @@ states:
           "`cron`, such as cron: '@hourly' [lint.never_starts]"));
 }
 
-TEST(Lint, TreatsTheOnFailureStateAsReachable) {
+TEST(Lint, TreatsAnOnFailureStateThatRunsAfterATimeoutAsReachable) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -67,7 +67,7 @@ states:
                   "`transition` [lint.unreachable]"));
 }
 
-TEST(Lint, TreatsTheOnFailureStateAfterAnyFailureAsReachable) {
+TEST(Lint, TreatsAnOnFailureStateThatRunsAfterAnyFailureAsReachable) {
   EXPECT_THAT(lint_of(R"(
 id: a
 on_failure: {state: refund, when: any}
@@ -78,9 +78,9 @@ states:
               IsEmpty());
 }
 
-TEST(Lint, FindsNothingInThousandsOfDifferentEntries) {
-  // All entries are in one state, so a comparison of each entry with all entries before it would
-  // take quadratic time.
+TEST(Lint, ReportsNothingAboutThousandsOfDifferentEntriesOrStates) {
+  // All entries of each list are in one state, so a comparison of each entry with all entries
+  // before it would take quadratic time.
   std::string text = "id: a\nstates:\n- id: a\n  type: eventXor\n  events:\n";
   for (int i = 0; i < 15'000; ++i) {
     text += fmt::format("  - {{type: t, context: {{n: '^{}$'}}{}}}\n", i,
@@ -93,10 +93,11 @@ TEST(Lint, FindsNothingInThousandsOfDifferentEntries) {
   for (int i = 0; i < 20'000; ++i) {
     chain += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
   }
-  EXPECT_THAT(lint_of(chain), IsEmpty()) << "the loader checks the target of the last transition";
+  EXPECT_THAT(lint_of(chain), IsEmpty())
+      << "the loader, not lint, reports that state s20000 is missing";
 }
 
-TEST(Lint, PointsOutANumberWithoutAUnit) {
+TEST(Lint, PointsOutANumberWithoutAUnitInADuration) {
   EXPECT_THAT(lint_of(R"(
 id: a
 states:
@@ -109,7 +110,7 @@ states:
                           "1h 30ms, or 1h 30s for seconds [lint.unit]"));
 }
 
-TEST(Lint, SpellsOutTheAttemptsOfAPolicy) {
+TEST(Lint, SpellsOutTheAttemptsOfTheRetryPolicyOfAnAction) {
   struct Row {
     const char* policy;
     const char* message;
@@ -146,7 +147,7 @@ TEST(Lint, SpellsOutTheAttemptsOfAPolicy) {
   }
 }
 
-TEST(Lint, SpellsOutTheAttemptsOfFunctionsAndWorkflows) {
+TEST(Lint, SpellsOutTheAttemptsOfTheRetryPoliciesOfFunctionsAndWorkflows) {
   EXPECT_THAT(
       lint_of(R"(
 id: a
@@ -183,7 +184,7 @@ std::vector<std::string> all_findings_in(const std::string& text) {
   return found;
 }
 
-TEST(Lint, WarnsInADefinitionWithErrorsOfPlacesWithoutErrors) {
+TEST(Lint, WarnsAboutThePartsWithoutErrorsOfADefinitionThatHasErrors) {
   EXPECT_THAT(
       all_findings_in(R"(id: a
 timeouts: {kill: PT1H, interupt: PT1H}

@@ -94,7 +94,7 @@ states:
 }
 
 /// A key of a function is reported only if no call uses it.
-TEST(LintTimeouts, ChecksEveryCallOfAFunction) {
+TEST(LintTimeouts, ReportsATimeoutOrRetriesOfAFunctionOnlyIfNoCallUsesThem) {
   const auto places = [](const char* second) {
     std::vector<std::string> found;
     for (const std::string& one : warnings_of(fmt::format(
@@ -113,7 +113,7 @@ TEST(LintTimeouts, ChecksEveryCallOfAFunction) {
   EXPECT_THAT(places(", retries: 'fixed(3, 1s)'"), ElementsAre("warning functions[0].retries"));
 }
 
-TEST(LintTimeouts, WarnsOfRetriesThatNoActionUses) {
+TEST(LintTimeouts, WarnsOfTheRetriesOfAStateIfEachActionSetsItsOwnRetries) {
   const auto warnings = [](const char* state) {
     std::vector<std::string> found = lint_of(fmt::format("id: a\nstates: [{{id: a, {}}}]", state));
     std::erase_if(found, [](const std::string& one) { return one.starts_with("note"); });

@@ -73,7 +73,7 @@ class Damage {
   std::mt19937 random_{20210901};  ///< a fixed seed
 };
 
-TEST(Loader, LoadsOrRefusesADamagedDefinitionTheSameEachTime) {
+TEST(Loader, GivesTheSameResultEachTimeItLoadsADamagedDefinition) {
   std::vector<std::string> texts;
   for (const std::string& file : corpus_files("good")) texts.push_back(read_text_file(file));
   Damage damage(std::move(texts));

@@ -45,7 +45,7 @@ std::vector<std::string> findings_in(std::string_view text) {
   return out;
 }
 
-TEST(Loader, FindsNothingInGoodDefinitions) {
+TEST(Loader, ReportsNoFindingsForGoodDefinitions) {
   for (const std::string& file : corpus_files("good")) {
     const Loaded loaded = load(read_text_file(file));
     EXPECT_EQ(render_text(loaded.findings, file), "");
@@ -58,7 +58,7 @@ std::string workflow_of(const std::string& file) {
   return file.substr(0, file.find('.', file.rfind('/')));
 }
 
-TEST(Loader, LoadsEqualWorkflowsFromDifferentSpellings) {
+TEST(Loader, LoadsEqualWorkflowsFromDifferentSpellingsOfADefinition) {
   std::map<std::string, std::pair<std::string, Json>> first;
   size_t compared = 0;
   for (const std::string& file : corpus_files("good")) {
@@ -172,7 +172,7 @@ TEST(Loader, ReadsWorkflowTimeoutsInEachVocabulary) {
   EXPECT_FALSE(any.fails || any.execution);
 }
 
-TEST(Loader, ReadsTheRetryPolicyOfRuns) {
+TEST(Loader, ReadsTheRetryPolicyForTheRunsOfAWorkflow) {
   const auto retries = [](std::string_view keys) {
     const Loaded loaded = load(with_states(keys));
     EXPECT_EQ(render_text(loaded.findings, "f"), "") << keys;
@@ -186,7 +186,7 @@ TEST(Loader, ReadsTheRetryPolicyOfRuns) {
   EXPECT_FALSE(retries("defaults: temporal"));
 }
 
-TEST(Loader, RefusesWrongTimeoutsAndPoliciesOfAWorkflow) {
+TEST(Loader, RefusesWrongTimeoutsAndRetryPoliciesOfAWorkflow) {
   struct Row {
     const char* keys;
     const char* finding;
@@ -244,7 +244,7 @@ TEST(Loader, RefusesWrongTimeoutsAndPoliciesOfAWorkflow) {
   }
 }
 
-TEST(Loader, FindsTheMarkedMistakesOfBadDefinitions) {
+TEST(Loader, FindsExactlyTheMistakesThatAreMarkedInBadDefinitions) {
   const bool update = std::getenv("UPDATE_GOLDEN") != nullptr;
   for (const std::string& file : corpus_files("bad")) {
     const std::string annotated = read_text_file(file);
@@ -261,7 +261,7 @@ TEST(Loader, FindsTheMarkedMistakesOfBadDefinitions) {
   }
 }
 
-TEST(Loader, HasABadDefinitionForEachFindingCode) {
+TEST(Loader, ReportsExactlyTheListedCodesForTheBadDefinitionsOfTheCorpus) {
   std::set<std::string> codes;
   for (const std::string& file : corpus_files("bad")) {
     for (const Finding& finding : load(without_marks(read_text_file(file))).findings.sorted()) {
@@ -323,7 +323,7 @@ TEST(Loader, HasABadDefinitionForEachFindingCode) {
                    }));
 }
 
-TEST(Loader, RefusesTextsThatTheCorpusCannotHold) {
+TEST(Loader, RefusesTextsThatAreEmptyTooLargeTooDeepOrHaveInvalidBytes) {
   struct Row {
     const char* what;
     std::string text;
@@ -350,7 +350,7 @@ TEST(Loader, RefusesTextsThatTheCorpusCannotHold) {
   }
 }
 
-TEST(Loader, SuggestsStatesForALimitedNumberOfTransitions) {
+TEST(Loader, SuggestsSimilarStatesForALimitedNumberOfWrongTransitions) {
   std::string text = "id: a\nstates:\n";
   for (int i = 0; i < 1000; ++i) {
     text += fmt::format("- {{id: state-{}, type: noop, transition: stat-{}}}\n", i, i);
@@ -386,7 +386,7 @@ states:
   transform: {x: jq(keys), y: ["jq(keys)", jq(nojq | keys)], z: jq(nojq | keys)}
 )yaml";
 
-TEST(Loader, ChecksAllProgramsTogetherAndEqualProgramsOnce) {
+TEST(Loader, ChecksAllJqProgramsInOneCallAndEachOnlyOnce) {
   RecordingCheck recording;
   const Loaded loaded = load_workflow(kSlowPrograms, recording.check());
   EXPECT_THAT(recording.calls(), ElementsAre(Programs{"keys", "nojq | keys"}));
@@ -395,7 +395,7 @@ TEST(Loader, ChecksAllProgramsTogetherAndEqualProgramsOnce) {
             "f:6:65: error: states[0].transform.z: nojq | keys is no jq [jq.syntax]\n");
 }
 
-TEST(Loader, ChecksNoProgramAfterTooManyInvalidPrograms) {
+TEST(Loader, ChecksNoFurtherJqProgramAfterTooManyInvalidOnes) {
   struct Row {
     size_t wrong;
     size_t calls;
@@ -425,7 +425,7 @@ TEST(Loader, ChecksNoProgramAfterTooManyInvalidPrograms) {
   }
 }
 
-TEST(Loader, ChecksNoProgramThatTheFastLaneRuns) {
+TEST(Loader, ChecksNoJqProgramThatTheFastLaneRuns) {
   RecordingCheck recording;
   const Loaded loaded = load_workflow(
       "id: a\nstates: [{id: a, type: noop, transform: '{a: .b.c}'}]", recording.check());
@@ -433,13 +433,13 @@ TEST(Loader, ChecksNoProgramThatTheFastLaneRuns) {
   EXPECT_THAT(recording.calls(), IsEmpty());
 }
 
-TEST(Loader, LoadsProgramsWithoutACheck) {
+TEST(Loader, LoadsADefinitionWithoutACheckOfItsJqPrograms) {
   EXPECT_NE(load_workflow(kSlowPrograms, nullptr).workflow, nullptr);
 }
 
 class LoaderWithWorkersTest : public PoolTest {};
 
-TEST_F(LoaderWithWorkersTest, ReportsTheErrorsOfLibjq) {
+TEST_F(LoaderWithWorkersTest, ReportsTheErrorsThatLibjqFinds) {
   const ProgramCheck check = [&](std::span<const std::string> programs) {
     return pool().check(programs);
   };
@@ -467,7 +467,7 @@ states:
             "$x | …` before it [jq.syntax]\n");
 }
 
-TEST_F(LoaderWithWorkersTest, FindsNothingInGoodDefinitions) {
+TEST_F(LoaderWithWorkersTest, ReportsNoFindingsForGoodDefinitions) {
   for (const std::string& file : corpus_files("good")) {
     const Loaded loaded = load_workflow(
         read_text_file(file),

@@ -52,7 +52,7 @@ TEST(NamespaceSettings, NameThePausedServices) {
               ElementsAre("charge", "mail"));
 }
 
-TEST(NamespaceSettings, NameTheVocabularyOfTheDefaultPolicy) {
+TEST(NamespaceSettings, NameTheVocabularyOfTheDefaultRetryPolicy) {
   for (const auto& [name, vocabulary] : {std::pair{"temporal", Vocabulary::kTemporal},
                                          {"steep", Vocabulary::kSteep},
                                          {"zart", Vocabulary::kZart}}) {
@@ -78,7 +78,7 @@ TEST(NamespaceSettings, EnableLifecycleEventsOnNatsOrByWebhooks) {
   EXPECT_THAT(settings.webhooks[1].types, ElementsAre("*.failed"));
 }
 
-TEST(NamespaceSettings, AreRefusedWithThePlaceAndTheCorrection) {
+TEST(NamespaceSettings, AreRefusedWithThePlaceOfTheMistakeAndTheCorrection) {
   constexpr std::string_view kPlaces =
       R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
       R"(and optionally "retries" and the timeouts of its calls)";
@@ -119,7 +119,7 @@ TEST(NamespaceSettings, AreRefusedUnlessTheyAreJson) { EXPECT_NE(refusal_of("{")
 TEST(NamespaceSettings, HaveADefaultQueueForAServiceWithoutATarget) {
   EXPECT_EQ(default_queue("shop", "mail").subject, "millrace.tasks.shop.mail");
   EXPECT_NE(default_queue("shop", "a.b").subject, "millrace.tasks.shop.a.b")
-      << "the dot in the name of the service is not a dot of the subject";
+      << "a dot in the name of a service must not separate two parts of the subject";
 }
 
 }  // namespace

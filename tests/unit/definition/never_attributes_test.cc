@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(NeverAttributes, ExplainWhyNoEventHasTheValueInThatAttribute) {
+TEST(NeverAttributes, ExplainWhyAContextAttributeNeverEqualsTheGivenValue) {
   EXPECT_EQ(why_never_equal("specversion", "1.0"), "");
   EXPECT_EQ(why_never_equal("specversion", "1"), "the specversion of every event is 1.0");
   EXPECT_EQ(why_never_equal("source", "shop"), "");

@@ -1,4 +1,5 @@
-// StateTypes: each state type is in the grammar, in the reference and in the tables of cases.
+// StateTypes: each state type is in the grammar, in docs/language.md and in the tables of test
+// cases.
 #include <filesystem>
 #include <string>
 
@@ -22,7 +23,7 @@ TEST(StateTypes, AreAllInTheGrammar) {
   EXPECT_EQ(find_state_type("Noop"), nullptr);
 }
 
-TEST(StateTypes, HaveATableOfCasesAndARowInTheReference) {
+TEST(StateTypes, HaveATableOfTestCasesAndARowInTheLanguageReference) {
   const std::string common = read_text_file("tests/tables/common.table");
   const std::string reference = read_text_file("docs/language.md");
   for (const StateType* type : state_types()) {

@@ -45,7 +45,7 @@ size_t stopped_tasks(const StepResult& result) {
                     [](const Effect& effect) { return std::holds_alternative<StopTask>(effect); }));
 }
 
-TEST(Control, CancelsAtOnceAndStopsTheTasks) {
+TEST(Control, CancelsAnInstanceAtOnceAndStopsItsTasks) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = started(*workflow);
   const StepResult result =
@@ -55,7 +55,7 @@ TEST(Control, CancelsAtOnceAndStopsTheTasks) {
   EXPECT_EQ(stopped_tasks(result), 1u);
 }
 
-TEST(Control, LetsTasksFinishBeforeItCancels) {
+TEST(Control, WaitsForTheEndOfTheTasksIfACancelIsNotAtOnce) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = started(*workflow);
   const Caller call = call_of(instance);
@@ -79,7 +79,7 @@ TEST(Control, LetsTasksFinishBeforeItCancels) {
   EXPECT_EQ(instance.data.text(), "{}") << "the result is recorded in the history only";
 }
 
-TEST(Control, StopsATaskThatMissedItsHeartbeatWhileACancelWaitsForIt) {
+TEST(Control, StopsATaskThatMissedItsHeartbeatWhileACancelWaitsForThatTask) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = started(*workflow);
   const Caller call = call_of(instance);
@@ -91,7 +91,7 @@ TEST(Control, StopsATaskThatMissedItsHeartbeatWhileACancelWaitsForIt) {
   EXPECT_EQ(stopped_tasks(silent), 1u);
 }
 
-TEST(Control, HoldsTheStepTimersOfAPausedInstanceAndRestartsThemAtItsResume) {
+TEST(Control, HoldsTheStateTimeoutOfAPausedInstanceAndStartsItAgainAtTheResume) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 timeouts: {kill: 10h}
@@ -174,7 +174,7 @@ states:
   EXPECT_EQ(instance.state, 0u);
 }
 
-TEST(Control, StartsNeitherARunNorTheOnFailureStateOfAnAbandonedInstance) {
+TEST(Control, StartsNeitherAnotherRunNorTheOnFailureStateOfAnAbandonedInstance) {
   const auto workflow = load_right_workflow(R"(
 id: w
 retries: fixed(9, 1h)

@@ -72,13 +72,13 @@ TEST(Engine, PutsACaughtErrorIntoTheDataOfTheNextState) {
   EXPECT_EQ(run.instance().data.text(), R"({"at":"direktiv.jq.badCommand"})");
 }
 
-TEST(Engine, RemovesACaughtErrorFromTheInstance) {
+TEST(Engine, LeavesNoErrorOrFailedStateInAnInstanceThatCaughtTheError) {
   const InstanceRun run = run_with("[{error: '*'}]");
   EXPECT_FALSE(run.instance().error.has_value());
   EXPECT_EQ(run.instance().failed_state, "");
 }
 
-TEST(Engine, FailsWithAnUncaughtErrorAndTheStateThatRaisedIt) {
+TEST(Engine, RecordsTheUncaughtErrorAndTheStateThatRaisedItInAFailedInstance) {
   const InstanceRun run = run_with("[{error: other}]");
   EXPECT_EQ(run.instance().error,
             (Error{"direktiv.jq.badCommand", R"(Cannot index number with string "b")"}));

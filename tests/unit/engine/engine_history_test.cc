@@ -91,7 +91,7 @@ states: [{id: rest, type: delay, duration: 5s}]
                           R"(2s ended rest {"status":"cancelled"})"));
 }
 
-TEST(Engine, RecordsNothingForAStaleStimulus) {
+TEST(Engine, RecordsNothingForAStimulusThatChangesNothing) {
   InstanceRun run(load_right_workflow(R"(
 id: stale
 states: [{id: rest, type: delay, duration: 5s}]
@@ -105,7 +105,8 @@ states: [{id: rest, type: delay, duration: 5s}]
   EXPECT_EQ(run.history().size(), records);
 }
 
-// A state that logs in the fast lane and then needs a jq worker is entered twice and recorded once.
+// The fast lane evaluates the log of the state; the rest of the state needs a jq worker. The state
+// is executed again from its beginning for each result, but its log is recorded once.
 TEST(Engine, RecordsALogOnceHoweverOftenItsStateWaitsForAJqWorker) {
   InstanceRun run(load_right_workflow(R"(
 id: log

@@ -253,7 +253,7 @@ TEST(Engine, KeepsItsInvariantsUnderRandomStimuli) {
   EXPECT_GT(evaluates, 1'000u);
 }
 
-TEST(Engine, GivesTheSameBytesForTheSameSeed) {
+TEST(Engine, GivesTheSameBytesForTheSameRandomStimuli) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     const InstanceRun first = random_run(seed);
     const InstanceRun second = random_run(seed);

@@ -139,7 +139,7 @@ TEST(Engine, TakesARepeatedEvaluationResultOnce) {
   EXPECT_FALSE(run.last().changed);
 }
 
-TEST(Engine, EvaluatesAgainAfterARestart) {
+TEST(Engine, RequestsTheEvaluationAgainAfterARestartOfMillrace) {
   InstanceRun run = parked_run();
   run.evaluated({Json(2)});
   const uint64_t step = run.instance().step;
@@ -184,7 +184,7 @@ TEST(Engine, TakesNoEventWhileAnInstanceWaitsForAJqWorker) {
   EXPECT_FALSE(run.last().changed);
 }
 
-TEST(Engine, RequestsAnEvaluationWhenAnInstanceLeavesAState) {
+TEST(Engine, RequestsTheEvaluationOfATransformWhenAnInstanceLeavesAState) {
   InstanceRun run(load_right_workflow(R"(
 id: out
 states:
@@ -205,7 +205,7 @@ states:
   EXPECT_EQ(run.instance().data.text(), "2");
 }
 
-TEST(Engine, DropsTheEvaluationResultsOfAStateBeforeItEntersTheNextState) {
+TEST(Engine, DropsTheEvaluationResultsOfAStateBeforeAnInstanceEntersTheNextState) {
   InstanceRun run(load_right_workflow(R"(
 id: chain
 states:
@@ -224,7 +224,7 @@ states:
   EXPECT_EQ(run.instance().data.text(), R"({"n":3})");
 }
 
-TEST(Engine, ContinuesWithTheConditionsAfterThoseThatAJqWorkerEvaluated) {
+TEST(Engine, ContinuesASwitchAfterTheConditionsThatAJqWorkerEvaluated) {
   InstanceRun run(load_right_workflow(R"(
 id: conditions
 states:
@@ -256,7 +256,7 @@ states:
   EXPECT_EQ(run.rows().back().state, "choose > right");
 }
 
-TEST(Engine, RaisesTheErrorOfTheFirstProgramThatFailed) {
+TEST(Engine, RaisesTheErrorOfTheFailedProgramThatComesFirstInTheState) {
   const auto workflow = load_right_workflow(R"(
 id: errors
 states:

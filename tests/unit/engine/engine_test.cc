@@ -23,7 +23,8 @@ std::shared_ptr<const Workflow> loop() {
   return load_right_workflow("{id: loop, states: [{id: loop, type: noop, transition: loop}]}");
 }
 
-/// Nine states that send, wait, fail and catch. An event `t` and 5 s complete the instance.
+/// Nine states that send, wait, fail and catch. The event `t`, and then a delay of 5 s, complete
+/// the instance.
 std::shared_ptr<const Workflow> long_way() {
   return load_right_workflow(R"(
 id: long-way
@@ -93,7 +94,7 @@ states: [{id: loop, type: noop, log: jq(.a.b), catch: [{error: "*", transition: 
   EXPECT_EQ(run.instance().transitions, 3u);
 }
 
-TEST(Engine, AppliesTheTransitionLimitToStepsOfEventsAndTimers) {
+TEST(Engine, AppliesTheTransitionLimitToStepsThatAnEventOrATimerStarts) {
   const auto workflow = load_right_workflow(R"(
 id: wake
 states:
@@ -107,8 +108,8 @@ states:
   EXPECT_TRUE(woken.last().unfinished);
   EXPECT_EQ(woken.instance().transitions, 3u);
 
-  // The limit does not count the transition of the catch, which belongs to the timer; it counts the
-  // transitions after it.
+  // The transition of the catch belongs to the timer, so the limit does not count this transition;
+  // the limit counts the three transitions that follow.
   InstanceRun timed_out(workflow, Json::object(), {.transitions_per_step = 3});
   timed_out.proceed();
   timed_out.at(seconds(10));
@@ -116,7 +117,7 @@ states:
   EXPECT_EQ(timed_out.instance().transitions, 4u);
 }
 
-TEST(Engine, GivesTheSameResultHoweverOftenItStopsAtTheLimit) {
+TEST(Engine, GivesTheSameResultHoweverOftenStepsStopAtTheTransitionLimit) {
   int stops = 0;
   const std::string in_one_go = bytes_of(long_run({}, stops));
   EXPECT_EQ(stops, 0);
@@ -182,7 +183,7 @@ TEST(Engine, FailsAnInstanceBeyondItsTransitionLimit) {
                           "transitions"));
 }
 
-TEST(Engine, AllowsAsManyTransitionsAsTheLimit) {
+TEST(Engine, AllowsAnInstanceAsManyTransitionsAsItsLimit) {
   const auto chain = load_right_workflow(R"(
 id: chain
 states:
@@ -198,7 +199,7 @@ states:
   EXPECT_EQ(over.rows().back().status, "failed");
 }
 
-TEST(Engine, KeepsTheErrorOfAnErrorStateBeyondTheTransitionLimit) {
+TEST(Engine, FailsWithTheErrorOfAnEarlierErrorStateBeyondTheTransitionLimit) {
   InstanceRun run(load_right_workflow(R"(
 id: loop
 states:
@@ -235,7 +236,7 @@ TEST(Engine, CountsAStepForEachChangeOfPhase) {
   EXPECT_EQ(run.instance().step, ended);
 }
 
-TEST(Engine, CountsNoStepUntilEachEventOfAnEventAndHasCome) {
+TEST(Engine, CountsNoStepUntilAStateOfTypeEventAndHasAllItsEvents) {
   InstanceRun run(load_right_workflow(R"(
 id: both
 states:
@@ -249,7 +250,7 @@ states:
   EXPECT_GT(run.instance().step, waiting);
 }
 
-TEST(Engine, ListensForEventsAfterTheLastEventThatWokeTheInstance) {
+TEST(Engine, ListensOnlyForEventsLaterThanTheOneThatLastWokeTheInstance) {
   InstanceRun run(load_right_workflow(R"(
 id: moves
 states:
@@ -277,7 +278,7 @@ states:
   EXPECT_EQ(run.instance().listen_from, 4u);
 }
 
-TEST(Engine, RecordsWhenAnInstanceEnded) {
+TEST(Engine, RecordsTheTimeAtWhichAnInstanceEnded) {
   InstanceRun run(long_way(), {{"a", 1}});
   run.proceed();
   run.set_time(run_start() + seconds(3));

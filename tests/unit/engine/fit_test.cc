@@ -49,7 +49,7 @@ Waiter consuming() { return Waiter("type: consumeEvent, event: {type: a}"); }
 Waiter delaying() { return Waiter("type: delay, duration: PT1H"); }
 Waiter calling() { return Waiter("type: action, action: {function: f}"); }
 
-TEST(Fit, AcceptsAnInstanceThatWaitsInEachStateType) {
+TEST(Fit, AcceptsAnInstanceThatWaitsInAStateOfAnyTypeThatCanWait) {
   for (const char* const state : {
            "type: consumeEvent, event: {type: a}, timeout: PT1H",
            "type: eventAnd, events: [{type: a}, {type: b}]",
@@ -112,7 +112,7 @@ TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
             "it listens for event 2 (counted from 0), and state \"wait\" of type eventXor has 2");
 }
 
-TEST(Fit, RefusesSlotsThatDoNotFitTheEntries) {
+TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
   Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
   ASSERT_EQ(waiter.instance.slots.size(), 2U);
   waiter.instance.slots.pop_back();
@@ -129,7 +129,7 @@ TEST(Fit, RefusesAListenerForAnEventThatHasCome) {
   EXPECT_EQ(waiter.unfit(), "");
 }
 
-TEST(Fit, RefusesTimersBeforeTheStartAndMoreThan200YearsAhead) {
+TEST(Fit, RefusesTimersBeforeTheStartOfTheInstanceOrMoreThan200YearsAhead) {
   const TimePoint farthest = run_start() + std::chrono::duration_cast<Duration>(years(200));
   const struct {
     TimePoint deadline;
@@ -152,7 +152,7 @@ TEST(Fit, RefusesTimersBeforeTheStartAndMoreThan200YearsAhead) {
   }
 }
 
-TEST(Fit, RefusesADelayTimerInAnotherState) {
+TEST(Fit, RefusesADelayTimerInAnInstanceThatDoesNotWaitInADelayState) {
   const Timer timer{TimerKind::kDelay, run_start() + hours(1)};
   Waiter consumer = consuming();
   consumer.instance.timers = {timer};
@@ -163,7 +163,7 @@ TEST(Fit, RefusesADelayTimerInAnotherState) {
   EXPECT_THAT(delay.unfit(), HasSubstr("it has the timer of a delay"));
 }
 
-TEST(Fit, RefusesARetryTimerInAStateThatDoesNotWaitForARetry) {
+TEST(Fit, RefusesARetryTimerInAnInstanceThatDoesNotWaitForARetry) {
   Waiter waiter = consuming();
   waiter.instance.timers = {{TimerKind::kRetry, run_start() + hours(1)}};
   EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");

@@ -198,13 +198,13 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   }
 }
 
-TEST(Runs, RestartTheExecutionTimeoutIfTheRetryExtendsIt) {
+TEST(Runs, StartTheExecutionTimeoutAgainIfTheRetryCommandExtendsIt) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance = after(*workflow, ended(*workflow), Retry{.extend = true});
   EXPECT_EQ(instance.execution_from, kNow);
 }
 
-TEST(Runs, StartWhenTheInstanceIsResumedIfTheWorkflowIsPaused) {
+TEST(Runs, WaitForTheResumeOfTheInstanceIfTheWorkflowIsPaused) {
   const auto workflow = load_right_workflow(kWorkflow);
   for (const Stimulus& stimulus : std::vector<Stimulus>{
            Retry{.paused = true}, Restart{.paused = true}, Rerun{.state = 1, .paused = true}}) {
@@ -217,7 +217,7 @@ TEST(Runs, StartWhenTheInstanceIsResumedIfTheWorkflowIsPaused) {
   }
 }
 
-TEST(Runs, ContinueInTheLastStateAfterARetryWithoutARecordedFailedState) {
+TEST(Runs, ContinueInTheStateWhereTheInstanceEndedIfNoFailedStateIsRecorded) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance old = ended(*workflow);
   old.failed_state.clear();
@@ -227,7 +227,7 @@ TEST(Runs, ContinueInTheLastStateAfterARetryWithoutARecordedFailedState) {
   EXPECT_EQ(retried.data.text(), R"({"of":"history"})");
 }
 
-TEST(Runs, StartPendingWithTheInputAsTheirData) {
+TEST(Runs, BeginWithTheStatusPendingAndTheInputAsTheirData) {
   struct Row {
     Json input;
     const char* data;
@@ -317,7 +317,7 @@ class WithoutInput final : public Lookup {
   TestLookup other_;
 };
 
-TEST(Runs, FailWithoutARetryWhenTheInputCannotBeRead) {
+TEST(Runs, FailWithoutAnotherRetryIfTheInputOfTheInstanceCannotBeRead) {
   const auto workflow = load_right_workflow(kWorkflow);
   Instance instance = between_runs(*workflow);
   step(*workflow, instance, Fired{TimerKind::kRetry, kNow}, kNow, WithoutInput());
@@ -325,7 +325,7 @@ TEST(Runs, FailWithoutARetryWhenTheInputCannotBeRead) {
   EXPECT_EQ(instance.error, (Error{"millrace.store.damaged", "its input"}));
 }
 
-TEST(Runs, HaveTheTimersOfTheWorkflowAndOfThePolicyOfTheInstance) {
+TEST(Runs, HaveTheTimersOfTheWorkflowAndOfTheOwnPolicyOfTheInstance) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow, Json{{"n", 1}},
@@ -335,7 +335,7 @@ TEST(Runs, HaveTheTimersOfTheWorkflowAndOfThePolicyOfTheInstance) {
   EXPECT_EQ(execution_deadline(*workflow, instance), run_start() + hours(90));
 }
 
-TEST(Runs, EnterTheOnFailureStateOnce) {
+TEST(Runs, EnterTheOnFailureStateOnlyOnce) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 on_failure: {state: clean, when: any}

@@ -1,4 +1,4 @@
-// Timeouts: when timers fire and how they end an instance. Their effects on calls are in
+// Timeouts: when timers fire and how they end an instance. The effects of timeouts on calls are in
 // tests/tables and in tests/model.
 #include "orchestrator/engine/timeouts.h"
 
@@ -75,7 +75,7 @@ TEST(Timeouts, EndAnInstanceWithTheirStatusAndErrorCode) {
   }
 }
 
-TEST(Timeouts, FireTheExecutionTimeoutFirstWhenSeveralAreDue) {
+TEST(Timeouts, FireWithTheExecutionTimeoutFirstIfSeveralAreDue) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 workflowExecutionTimeout: 1h
@@ -89,7 +89,7 @@ states:
   EXPECT_EQ(run.instance().error->code, "millrace.timeout.execution");
 }
 
-TEST(Timeouts, FireBeforeAnAttemptThatIsDue) {
+TEST(Timeouts, FireInsteadOfAnAttemptThatIsDueIfTheDeadlineHasPassed) {
   InstanceRun run(load_right_workflow(R"(
 id: w
 workflowExecutionTimeout: 90m
@@ -113,7 +113,7 @@ states:
 - {id: call, type: action, action: {function: f}, timeout: 1h}
 )";
 
-TEST(Timeouts, FireBeforeALateResult) {
+TEST(Timeouts, FireInsteadOfAcceptingAResultThatComesAtTheDeadline) {
   const auto workflow = load_right_workflow(kTask);
   for (const TimePoint at : {run_start() + minutes(59), run_start() + hours(1)}) {
     Instance instance = new_instance(*workflow);
@@ -127,7 +127,7 @@ TEST(Timeouts, FireBeforeALateResult) {
   }
 }
 
-TEST(Timeouts, FireAtTheStimulusOverdueForAnInstanceThatWaitsForCalls) {
+TEST(Timeouts, FireAtTheStimulusOverdueIfAnInstanceWaitsForCalls) {
   const auto workflow = load_right_workflow(kTask);
   Instance instance = new_instance(*workflow);
   step(*workflow, instance, Proceed{}, run_start(), TestLookup());

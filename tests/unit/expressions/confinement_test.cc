@@ -36,7 +36,7 @@ int attempted_inside(long (*attempt)()) {
   return WEXITSTATUS(status);
 }
 
-TEST(Confinement, RefusesFilesNetworkAndProcesses) {
+TEST(Confinement, KeepsAJqWorkerFromFilesTheNetworkAndOtherProcesses) {
   struct Row {
     const char* what;
     long (*attempt)();
@@ -100,7 +100,7 @@ TEST(Confinement, LetsAnAbortEndTheProcessBySigabrt) {
   EXPECT_EQ(WTERMSIG(status), SIGABRT);
 }
 
-TEST(Confinement, LimitsMemory) {
+TEST(Confinement, LimitsTheMemoryOfAJqWorker) {
   EXPECT_EQ(attempted_inside([] {
               const void* const all = mmap(nullptr, size_t{1} << 30, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -113,7 +113,7 @@ TEST_F(FastLaneTest, AgreesWithLibjqOnEveryFormOfTheFastLaneSyntax) {
   compare({std::begin(kPrograms), std::end(kPrograms)}, {std::begin(kInputs), std::end(kInputs)});
 }
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnNumbersBeyondJson) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnNumbersThatJsonCannotExpress) {
   std::vector<std::string> programs;
   for (const std::string value : {"(.m + .m)", "(-.m - .m)", "((.m + .m) - (.m + .m))", "(-.z)"}) {
     for (const char* const use :
@@ -130,7 +130,7 @@ TEST_F(FastLaneTest, AgreesWithLibjqOnNumbersBeyondJson) {
   compare(programs, {R"({"m":1.7976931348623157e308,"z":0})"});
 }
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnTheTextOfAnyNumber) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnHowAnyNumberIsWrittenAsText) {
   std::mt19937_64 random(1);
   std::vector<std::string> inputs;
   while (inputs.size() < 200) {
@@ -150,7 +150,7 @@ TEST_F(FastLaneTest, AgreesWithLibjqOnTheTextOfAnyNumber) {
   compare({R"x("\(.)")x", ".[0] + {}", ".[1] + {}", ".[2] + {}", ".[3] + {}"}, inputs);
 }
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnKeysOfAnyLength) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnTheErrorForAKeyOfAnyLength) {
   std::vector<std::string> programs;
   for (const size_t length : {0, 20, 26, 27, 28, 29, 30, 31, 1000}) {
     for (const char* const end : {"", "x", "é", "é€😀"}) {
@@ -376,7 +376,7 @@ TEST_F(FastLaneTest, AgreesWithLibjqOnGeneratedProgramsAndInputs) {
   }
 }
 
-TEST_F(FastLaneTest, AgreesWithLibjqOnAnyTextThatTheFastLaneAccepts) {
+TEST_F(FastLaneTest, AgreesWithLibjqOnRandomTextsThatTheFastLaneAccepts) {
   Generator generator(from_environment("MILLRACE_SEED", 20210902));
   std::set<std::string> taken;
   while (taken.size() < 1000) {

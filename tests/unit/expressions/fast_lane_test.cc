@@ -78,7 +78,7 @@ TEST(FastLane, EvaluatesTheProgramsOfMostWorkflows) {
   }
 }
 
-TEST(FastLane, FailsWithTheMessagesOfLibjq) {
+TEST(FastLane, GivesTheErrorMessagesOfLibjq) {
   EXPECT_EQ(run(".a.b", R"({"a":1})").error(),
             (Error{"direktiv.jq.badCommand", "Cannot index number with string \"b\""}));
   EXPECT_EQ(run(".[0]", R"({"a":1})").error(),
@@ -163,7 +163,7 @@ TEST(FastLane, LeavesProgramsThatItDoesNotSupportToTheJqWorkers) {
   }
 }
 
-TEST(FastLane, RefusesProgramsNestedDeeperThan64Levels) {
+TEST(FastLane, LeavesProgramsNestedDeeperThan64LevelsToTheJqWorkers) {
   const auto nested = [](char open, char close, size_t depth) {
     std::string text(2 * depth + 1, open);
     text[depth] = '1';
@@ -210,7 +210,7 @@ TEST(FastLane, SelectsValuesOfTheInputWithoutACopy) {
   EXPECT_EQ(made, input["a"]);
 }
 
-TEST(FastLane, TreatsOnlyEmptyValuesAsFalseInASwitch) {
+TEST(FastLane, TreatsOnlyNullFalseZeroAndEmptyValuesAsFalseInASwitch) {
   for (const char* text : {"null", "false", "\"\"", "0", "0.0", "-0.0", "[]", "{}"}) {
     EXPECT_FALSE(is_true(*parse_json(text))) << text;
   }

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class JqPoolTest : public PoolTest {};
 
-TEST_F(JqPoolTest, EvaluatesProgramsInOrder) {
+TEST_F(JqPoolTest, ReturnsTheResultsInTheOrderOfThePrograms) {
   const auto input = shared_text(R"({"a":[1,2,3],"b":"x"})");
   const std::vector<QueryResult> results = evaluate(Evaluation{
       .queries = {{".a | add", input}, {"{b, a: .a[0]}", input}, {". + 1", shared_text("4")}}});
@@ -25,7 +25,7 @@ TEST_F(JqPoolTest, EvaluatesProgramsInOrder) {
   EXPECT_EQ(results[2], Json(5));
 }
 
-TEST_F(JqPoolTest, ReturnsEveryKindOfValue) {
+TEST_F(JqPoolTest, ReturnsEveryKindOfJsonValue) {
   struct Row {
     const char* program;
     const char* result;
@@ -42,7 +42,7 @@ TEST_F(JqPoolTest, ReturnsEveryKindOfValue) {
   }
 }
 
-TEST_F(JqPoolTest, ReportsEveryErrorOfAProgramAsBadCommand) {
+TEST_F(JqPoolTest, ReportsTheErrorsOfAProgramWithTheCodeDirektivJqBadCommand) {
   struct Row {
     std::string program;
     std::string message;
@@ -167,7 +167,7 @@ TEST_F(JqPoolTest, RoundsAComputedNumberToADouble) {
             *parse_json("[9007199254740993,9007199254740992,9007199254740993]"));
 }
 
-TEST_F(JqPoolTest, FailsOnlyTheProgramThatCrashesItsWorker) {
+TEST_F(JqPoolTest, ReturnsTheEarlierResultsAndTheErrorIfAProgramCrashesItsJqWorker) {
   const auto input = shared_text("1e18");
   const std::vector<QueryResult> results =
       evaluate(Evaluation{.queries = {{". + 0", input}, {"todate", input}, {"1", input}}});
@@ -309,7 +309,7 @@ class ProgramMaker {
   std::mt19937 random_{20210901};
 };
 
-TEST_F(JqPoolTest, AgreesWithLibjqOnWhetherPlainNamesExist) {
+TEST_F(JqPoolTest, AgreesWithLibjqOnWhetherTheNamesInAProgramExist) {
   ProgramMaker maker;
   size_t good = 0;
   for (int i = 0; i < 150; ++i) {
@@ -340,7 +340,7 @@ TEST_F(JqPoolTest, StopsACheckAtTheFirstProgramsThatDoNotCompileInTime) {
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
-TEST_F(JqPoolTest, ChecksEachProgramSeparately) {
+TEST_F(JqPoolTest, ChecksEachProgramWithoutTheDefinitionsOfTheOthers) {
   const std::vector<std::string> programs{"def f: 1; f", "f", "$__now_"};
   const std::vector<std::optional<Error>> verdicts = pool().check(programs);
   EXPECT_EQ(verdicts[0], std::nullopt);
@@ -350,7 +350,7 @@ TEST_F(JqPoolTest, ChecksEachProgramSeparately) {
              "there is no function `f` at column 1; write `.f` for a key, or \"f\" for a text"}));
 }
 
-TEST_F(JqPoolTest, ReportsThatNoWorkerStarts) {
+TEST_F(JqPoolTest, ReportsThatNoJqWorkerCanBeStarted) {
   EXPECT_EQ(JqLauncher::start("/nonexistent").error().code, "jq.start");
 
   auto launcher = JqLauncher::start("/bin/false");

@@ -161,7 +161,7 @@ class JqSchedulerRoundTripTest : public JqSchedulerTest {
     for (uint64_t lane = 1; lane <= 6; ++lane) {
       for (int i = 0; i < 4; ++i) evaluate(on_lane(lane, "length", kForever));
     }
-    // While the worker is stopped, all evaluations are queued.
+    // While SIGSTOP holds the worker, all evaluations are queued.
     const std::vector<pid_t> workers = children_of(launcher());
     ASSERT_THAT(workers, SizeIs(1));
     kill(workers[0], SIGSTOP);
@@ -189,7 +189,7 @@ class JqSchedulerRoundTripTest : public JqSchedulerTest {
   std::vector<Answers> answers_;
 };
 
-TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOtherEvaluations) {
+TEST_F(JqSchedulerRoundTripTest, FinishesALongEvaluationAndTheOthersOfTheRoundTrip) {
   evaluate_among_quick_ones("reduce range(100000) as $i (0; . + 1)", kForever);
   EXPECT_EQ(result_, Json(100'000));
   EXPECT_EQ(pool().stats().started, 1);
@@ -215,7 +215,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   EXPECT_THAT(slow_workers(), SizeIs(0));
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, Duration(300)));
   wait_for_slow_work(1);
-  // Lower than the priority of this process, once the launcher has set it.
+  // A slow worker has a lower priority than this process, once the launcher has set it.
   constexpr int kNicest = 19;
   const int niceness = std::min(getpriority(PRIO_PROCESS, 0) + 15, kNicest);
   EXPECT_TRUE(eventually([&] {
@@ -227,7 +227,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
-TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAWorkerIsKilled) {
+TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAJqWorkerIsKilledFromOutside) {
   start({.workers = 1});
   const Answers looping = evaluate_later(pool(), on_lane(1, kLoop, kForever));
   wait_for_slow_work(1);

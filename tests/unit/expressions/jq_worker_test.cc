@@ -182,7 +182,7 @@ TEST_F(JqWorkerTest, EvaluatesUnusualProgramsAsJqDoes) {
   });
 }
 
-TEST_F(JqWorkerTest, RefusesProgramsLongerThanFourKilobytes) {
+TEST_F(JqWorkerTest, RefusesProgramsLongerThan4096Bytes) {
   const std::string long_one = "." + std::string(4096, ' ');
   EXPECT_EQ(pool().check({&long_one, 1}).at(0)->code, "jq.too_long");
   EXPECT_EQ(evaluate(long_one).error().code, kBad);

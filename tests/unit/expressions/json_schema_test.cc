@@ -156,7 +156,7 @@ TEST_F(JsonSchemaTest, FollowsReferencesWithinTheSchema) {
   });
 }
 
-TEST_F(JsonSchemaTest, NamesAFewOfManyViolations) {
+TEST_F(JsonSchemaTest, NamesTheFirstFiveViolationsAndCountsTheOthers) {
   const QueryResult result = validate(R"({"items":{"type":"string"}})", "[1,2,3,4,5,6,7,8]");
   EXPECT_EQ(result.error().message,
             "the subject does not match the schema: .[0]: Value type not permitted by 'type' "
@@ -188,7 +188,7 @@ TEST_F(JsonSchemaTest, MayBeOneOfSeveralQueriesInAnEvaluation) {
   EXPECT_EQ(results[3], Json(2));
 }
 
-TEST_F(JsonSchemaTest, IsCheckedBeforeItIsUsed) {
+TEST_F(JsonSchemaTest, IsRefusedByTheCheckIfItIsMalformed) {
   EXPECT_EQ(check(R"({"type":"object","pattern":"^a{2}(?=b)$"})"), std::nullopt);
   EXPECT_EQ(check("true"), std::nullopt);
   const std::vector<std::pair<const char*, const char*>> bad = {
@@ -298,7 +298,7 @@ TEST_F(JsonSchemaTest, MayBeDeepOrLarge) {
   EXPECT_FALSE(validate(large, R"({"p3999":7})"));
 }
 
-TEST_F(JsonSchemaTest, IsCachedByItsWorkerUpToALimit) {
+TEST_F(JsonSchemaTest, IsStillAppliedAfterMoreSchemasThanAJqWorkerCaches) {
   for (int i = 0; i < 100; ++i) {
     const std::string schema = R"({"const":)" + std::to_string(i) + "}";
     EXPECT_EQ(validate(schema, std::to_string(i)), Json(true));

@@ -39,7 +39,7 @@ TEST(ProgramFacts, IncludeTheErrorOfAProgramThatAlwaysFails) {
   }
 }
 
-TEST(ProgramFacts, IncludeTheTypeOfEveryResult) {
+TEST(ProgramFacts, IncludeTheTypeThatAllResultsHaveIfItIsKnown) {
   for (const auto& [program, type] : std::vector<std::pair<const char*, const char*>>{
            {"3", "number"},
            {".a | length", "number"},

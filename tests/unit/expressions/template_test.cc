@@ -141,7 +141,7 @@ TEST(Template, ReturnsItsProgramIfTheWholeTemplateIsOneProgram) {
   EXPECT_EQ(read(Field::kLiteral, "x")->whole(), nullptr);
 }
 
-TEST(Template, SplitsAStringIntoItsParts) {
+TEST(Template, SplitsAStringIntoTextsAndPrograms) {
   using Part = Template::Part;
   EXPECT_THAT(
       read(Field::kLiteral, "^a jq(.a)jq(.b)$")->parts(),

@@ -51,7 +51,7 @@ TEST(Wire, MayBeginAnEvaluationAtALaterQuery) {
   EXPECT_FALSE(decode_request(body(message))) << "there is no third query";
 }
 
-TEST(Wire, RefusesMessagesThatAreTooShortOrTooLong) {
+TEST(Wire, RefusesMessagesThatAreTruncatedTooLongOrOfAnUnknownKind) {
   const std::vector<std::string> programs{".a", ".b"};
   for (const std::string& whole :
        {encode(Evaluation{.queries = {{".a", std::make_shared<const std::string>("1")}}}),
@@ -70,7 +70,7 @@ TEST(Wire, RefusesMessagesThatAreTooShortOrTooLong) {
   EXPECT_FALSE(decode_reply(of_no_kind));
 }
 
-TEST(Wire, ReadsMessagesFromAStreamInPiecesOfAnySize) {
+TEST(Wire, ReadsMessagesThatArriveByteByByteAndNoticesABrokenStream) {
   std::string stream = encode(Reply{Reply::Kind::kValue, false, "1"});
   const size_t first = stream.size();
   append(Reply{Reply::Kind::kValue, true, "22"}, stream);

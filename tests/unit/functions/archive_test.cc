@@ -194,7 +194,7 @@ TEST_F(ArchiveTest, RefusesDecompressionBombs) {
   }
 }
 
-TEST_F(ArchiveTest, RefusesAnArchiveOfAnotherType) {
+TEST_F(ArchiveTest, RefusesAnArchiveOfAnotherTypeThanStated) {
   const std::string tar = TarMaker().file("a", "x").finish();
   EXPECT_THAT(refused(FileType::kTarGz, tar), HasSubstr("not compressed with gzip"));
   EXPECT_THAT(refused(FileType::kTar, gzip(tar)), HasSubstr("corrupt"));
@@ -214,7 +214,7 @@ TEST_F(ArchiveTest, RefusesATruncatedCompressedArchive) {
   }
 }
 
-TEST_F(ArchiveTest, WritesNothingOutsideItsFolderWhenItIsChangedAtRandom) {
+TEST_F(ArchiveTest, WritesNothingOutsideItsFolderIfItsBytesAreChangedAtRandom) {
   const std::string whole = TarMaker()
                                 .folder("d/")
                                 .pax("path", "d/long name")

@@ -37,7 +37,7 @@ TEST(ContainerCommand, GivesAContainerMinimalRights) {
                   "run", "with this"));
 }
 
-TEST(ContainerCommand, SetsCpuAndMemoryBySize) {
+TEST(ContainerCommand, SetsCpuAndMemoryByTheSizeOfTheFunction) {
   const Words medium = command({.image = "image", .size = ContainerSize::kMedium});
   EXPECT_THAT(medium, Contains("--cpus=1"));
   EXPECT_THAT(medium, Contains("--memory=512m"));
@@ -60,7 +60,7 @@ TEST(ContainerCommand, PublishesPortsOnLoopbackAndUsesTheNetworkOfTheSettings) {
   EXPECT_THAT(command({.image = "image"}), Not(Contains(HasSubstr("--publish"))));
 }
 
-TEST(ContainerCommand, SplitsACommandLikeAShell) {
+TEST(ContainerCommand, SplitsACommandIntoWordsAsAShellDoes) {
   const std::vector<std::pair<std::string, Words>> lines = {
       {"", {}},
       {"  \t\n ", {}},

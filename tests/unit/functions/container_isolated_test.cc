@@ -1,5 +1,5 @@
 // Isolated functions on the fake runtime: what a container finds, how its files become the answer,
-// and that everything is removed afterwards.
+// and that the container and its folder are removed afterwards.
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -148,7 +148,7 @@ TEST_F(IsolatedContainerTest, ReportsALimitedNumberOfOutputLines) {
   EXPECT_EQ(output.back(), "(further output is left out)");
 }
 
-TEST_F(IsolatedContainerTest, FailsIfItCannotBeRun) {
+TEST_F(IsolatedContainerTest, FailsWithTheReasonIfItCannotBeRun) {
   expect_error(run(isolated(1, "missing")), kFunctionUnavailable, "missing: image not known");
   expect_error(run(isolated(2, "--privileged")), kFunctionUnavailable, "not a valid image name");
   runtime_.add_image("true", "true");
@@ -160,7 +160,7 @@ TEST_F(IsolatedContainerTest, FailsIfItCannotBeRun) {
   EXPECT_TRUE(eventually([&] { return folders() == 0; }));
 }
 
-TEST_F(IsolatedContainerTest, WaitsInOrderWhileTheMaximumNumberRuns) {
+TEST_F(IsolatedContainerTest, WaitsItsTurnWhileTheMaximumNumberOfContainersRuns) {
   settings_.containers = 2;
   runtime_.add_image("wait", "until [ -f $data/vars/out/go ]; do sleep 0.01; done; echo 1");
   for (uint32_t number = 1; number <= 5; ++number) runner().run(isolated(number, "wait"));
@@ -178,7 +178,7 @@ TEST_F(IsolatedContainerTest, WaitsInOrderWhileTheMaximumNumberRuns) {
   }
 }
 
-TEST_F(IsolatedContainerTest, IsKilledAndNotReportedWhenItIsStopped) {
+TEST_F(IsolatedContainerTest, IsKilledWithoutAReportWhenItsTaskIsStopped) {
   runtime_.add_image("hang", "trap '' TERM INT HUP; sleep 1000 & wait; sleep 1000");
   runtime_.add_image("true", "echo 1");
   runner().run(isolated(1, "hang"));
@@ -190,7 +190,7 @@ TEST_F(IsolatedContainerTest, IsKilledAndNotReportedWhenItIsStopped) {
   EXPECT_EQ(reports_.count<TaskEnded>(id(1)), 0u);
 }
 
-TEST_F(IsolatedContainerTest, IsNotStartedIfItIsStoppedWhileItWaits) {
+TEST_F(IsolatedContainerTest, IsNotStartedIfItsTaskIsStoppedBeforeTheStart) {
   settings_.containers = 1;
   runtime_.add_image("hang", "sleep 1000");
   runtime_.add_image("true", "echo 1");
@@ -206,7 +206,7 @@ TEST_F(IsolatedContainerTest, IsNotStartedIfItIsStoppedWhileItWaits) {
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
 
-TEST_F(IsolatedContainerTest, IsNotStartedAgainWhileItRuns) {
+TEST_F(IsolatedContainerTest, IsNotStartedAgainIfItsTaskIsHandedOutAgainWhileItRuns) {
   runtime_.add_image("wait", "until [ -f $data/vars/out/go ]; do sleep 0.01; done; echo 1");
   runner().run(isolated(1, "wait"));
   ASSERT_TRUE(are_running(1));
@@ -216,7 +216,7 @@ TEST_F(IsolatedContainerTest, IsNotStartedAgainWhileItRuns) {
   EXPECT_EQ(runtime_.calls("run").size(), 2u);
 }
 
-TEST_F(IsolatedContainerTest, IsRemovedAtItsDeadline) {
+TEST_F(IsolatedContainerTest, IsRemovedAtTheDeadlineOfItsTask) {
   runtime_.add_image("hang", "sleep 1000");
   Task task = isolated(1, "hang");
   task.deadline = clock_.now() + Duration(300);
@@ -227,7 +227,7 @@ TEST_F(IsolatedContainerTest, IsRemovedAtItsDeadline) {
   EXPECT_EQ(reports_.count<TaskEnded>(id(1)), 0u);
 }
 
-TEST_F(IsolatedContainerTest, IsEndedWhenItFillsTheDisk) {
+TEST_F(IsolatedContainerTest, IsEndedIfItWritesMoreThan64MiB) {
   runtime_.add_image("fill", R"(
     for i in 1 2 3; do truncate -s 60M "$data/vars/fill$i"; done
     sleep 1000)");
@@ -247,7 +247,7 @@ TEST_F(IsolatedContainerTest, SendsAHeartbeatWheneverItPrints) {
   }));
 }
 
-TEST_F(IsolatedContainerTest, StartsAfterContainersOfAnEarlierProcessAreRemoved) {
+TEST_F(IsolatedContainerTest, StartsAfterTheContainersOfAnEarlierMillraceAreRemoved) {
   runtime_.add_container("left", "millrace.data=data-1");
   runtime_.add_container("others", "millrace.data=data-2");
   std::filesystem::create_directories(settings_.folder / "old" / "files");
@@ -258,7 +258,7 @@ TEST_F(IsolatedContainerTest, StartsAfterContainersOfAnEarlierProcessAreRemoved)
   EXPECT_FALSE(std::filesystem::exists(settings_.folder / "old"));
 }
 
-TEST_F(IsolatedContainerTest, FailsWhileContainersOfAnEarlierProcessCannotBeRemoved) {
+TEST_F(IsolatedContainerTest, FailsWhileTheContainersOfAnEarlierMillraceCannotBeRemoved) {
   runtime_.fail("ps", "Cannot connect to the daemon\nIs it running?\n");
   runtime_.add_image("true", "echo 1");
   expect_error(run(isolated(1, "true")), kFunctionUnavailable,
@@ -268,7 +268,7 @@ TEST_F(IsolatedContainerTest, FailsWhileContainersOfAnEarlierProcessCannotBeRemo
   EXPECT_TRUE(run(isolated(2, "true")).result);
 }
 
-TEST_F(IsolatedContainerTest, FailsWithoutARuntime) {
+TEST_F(IsolatedContainerTest, FailsIfThereIsNoContainerRuntime) {
   settings_.runtime = folder_.path() / "nothing-here";
   expect_error(run(isolated(1, "true")), kFunctionUnavailable, "need podman or docker");
 }

@@ -92,7 +92,7 @@ TEST_F(ReusableContainerTest, TakesALimitedNumberOfCallsAtOnce) {
   EXPECT_EQ(calls_.at(2).task, to_string(id(3)));
 }
 
-TEST_F(ReusableContainerTest, FailsWithTheErrorOfTheFunctionAndSetsItsVariables) {
+TEST_F(ReusableContainerTest, FailsACallWithTheErrorOfTheFunctionAndSetsItsVariables) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -104,7 +104,7 @@ TEST_F(ReusableContainerTest, FailsWithTheErrorOfTheFunctionAndSetsItsVariables)
   EXPECT_EQ(ended.variables.size(), 1u);
 }
 
-TEST_F(ReusableContainerTest, FailsIfAFileCannotBecomeAVariable) {
+TEST_F(ReusableContainerTest, FailsACallWhoseFileCannotBecomeAVariable) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -113,7 +113,7 @@ TEST_F(ReusableContainerTest, FailsIfAFileCannotBecomeAVariable) {
   EXPECT_EQ(reports_.end_of(id(1)).result.error().code, kFunctionFiles);
 }
 
-TEST_F(ReusableContainerTest, CannotRedirectTheFilesOfACall) {
+TEST_F(ReusableContainerTest, CannotRedirectTheFilesOfACallByASymbolicLink) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -232,7 +232,7 @@ TEST_F(ReusableContainerTest, IsRemovedIfItNeverListens) {
   EXPECT_TRUE(are_gone());
 }
 
-TEST_F(ReusableContainerTest, ReceivesADeleteForAStoppedCallAndKeepsRunning) {
+TEST_F(ReusableContainerTest, ReceivesAnHttpDeleteForAStoppedCallAndKeepsRunning) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -248,7 +248,7 @@ TEST_F(ReusableContainerTest, ReceivesADeleteForAStoppedCallAndKeepsRunning) {
   EXPECT_EQ(runtime_.calls("run").size(), 1u);
 }
 
-TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallWhenTheSameTaskIsCalledAgain) {
+TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallIfTheSameTaskIsCalledAgain) {
   runner().run(reusable(1, "serve"));
   serve(0);
   ASSERT_TRUE(calls_.have(1));
@@ -260,7 +260,7 @@ TEST_F(ReusableContainerTest, IgnoresTheAnswerToAStoppedCallWhenTheSameTaskIsCal
   EXPECT_EQ(*reports_.end_of(id(1)).result, "right");
 }
 
-TEST_F(ReusableContainerTest, ReportsItsOutputAsThatOfItsCallIfItHasOneCall) {
+TEST_F(ReusableContainerTest, ReportsItsOutputForItsCallIfItHasOnlyOneCall) {
   runtime_.add_image("serve", R"(
     until [ -f $data/talk ]; do sleep 0.01; done
     echo 'to whom it concerns'
@@ -288,7 +288,7 @@ TEST_F(ReusableContainerTest, IsRemovedWhenItIsIdleAndOtherTasksWait) {
   EXPECT_TRUE(reports_.end_of(id(2)).result);
 }
 
-TEST_F(ReusableContainerTest, IsNotKeptBeyondTheMaximumNumberOfContainers) {
+TEST_F(ReusableContainerTest, RunsNoMoreContainersThanTheMaximumWhateverItsScale) {
   settings_.containers = 2;
   runner().run(reusable(1, "serve", 1'000'000));
   serve(0);

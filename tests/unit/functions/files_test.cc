@@ -115,7 +115,7 @@ TEST_F(FilesTest, NamesTheFileWithMalformedBase64) {
   }
 }
 
-TEST_F(FilesTest, AcceptsValidNames) {
+TEST_F(FilesTest, AcceptsValidFileNames) {
   const std::vector<std::string> names = {"a",      "a.b",     "...", "..a",
                                           "a..",    ".hidden", "a b", "-rf",
                                           "*",      "$HOME",   "~",   "a:b",
@@ -191,7 +191,7 @@ std::vector<std::string> hostile_names() {
   return names;
 }
 
-TEST_F(FilesTest, RefusesNamesThatLeaveTheFolder) {
+TEST_F(FilesTest, RefusesFileNamesThatLeaveTheFolderOrAreMisleading) {
   const std::vector<std::string> names = hostile_names();
   ASSERT_GE(names.size(), 40u);
   write(folder_.path() / "x", "outside");

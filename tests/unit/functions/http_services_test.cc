@@ -105,7 +105,7 @@ TEST(HttpServices, ReportsTheStartOfATaskAgainWhenItsStartIsChecked) {
   EXPECT_THAT(sink.words.wait_for(2), ElementsAre("started", "started"));
 }
 
-TEST(HttpServices, ReportsTheStartWhenTheRequestIsSent) {
+TEST(HttpServices, ReportsTheStartOfATaskWhenItsRequestIsSent) {
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     return gate.pass() && connection.answer(200, "done");
@@ -140,7 +140,7 @@ TEST(HttpServices, SendsATaskOnceIfItIsHandedOutTwice) {
   EXPECT_EQ(peer.requests(2).size(), 2u);
 }
 
-TEST(HttpServices, EndsARequestAndSendsADeleteWhenATaskIsStopped) {
+TEST(HttpServices, EndsTheRequestOfAStoppedTaskAndSendsAnHttpDelete) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return request.method == "DELETE" ? connection.answer(204) : hangs(request, connection);
   });
@@ -164,7 +164,7 @@ TEST(HttpServices, EndsARequestAndSendsADeleteWhenATaskIsStopped) {
   EXPECT_THAT(sink.words.all(), ElementsAre("started"));
 }
 
-TEST(HttpServices, SendsAndReportsNothingWhenItIsDestroyed) {
+TEST(HttpServices, SendsAndReportsNothingMoreWhenItIsDestroyed) {
   HttpPeer peer(hangs);
   HttpClient client;
   RecordingSink sink;
@@ -188,7 +188,7 @@ TEST(HttpServices, RefusesATaskWithFiles) {
   EXPECT_THAT(sink.words.wait_for(1), ElementsAre(StartsWith("millrace.function.files: ")));
 }
 
-TEST(HttpServices, EndsEachTaskOnceWhenManyThreadsRunAndStopTasks) {
+TEST(HttpServices, EndsEachTaskAtMostOnceWhenManyThreadsRunAndStopTasks) {
   HttpPeer peer(answers(200, "done"));
   HttpClient client;
   RecordingSink sink;

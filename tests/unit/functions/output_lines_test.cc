@@ -47,7 +47,7 @@ TEST(OutputLines, LimitsTheNumberOfLinesAndReportsThatThereWereMore) {
   EXPECT_THAT(first.add("y\n", left), IsEmpty());
 }
 
-TEST(OutputLines, LimitsTheNumberOfBytes) {
+TEST(OutputLines, LimitsTheNumberOfBytesOfOutput) {
   OutputAllowance left;
   OutputLines lines;
   std::string full(kMaxOutputLine, 'x');

@@ -106,7 +106,7 @@ TEST_F(PodmanTest, RunsAnIsolatedFunctionThatAnswersThroughItsStandardStreams) {
   EXPECT_EQ(*ended.result, R"({"a":1})");
 }
 
-TEST_F(PodmanTest, RestrictsTheContainer) {
+TEST_F(PodmanTest, GivesAContainerNoCapabilitiesAndAReadOnlyRoot) {
   const TaskEnded ended = run(task(1, R"(
     echo x > /file 2> /dev/null && echo "the root can be written"
     echo x > /tmp/file || echo "/tmp can not be written"
@@ -120,7 +120,7 @@ TEST_F(PodmanTest, RestrictsTheContainer) {
   EXPECT_EQ(*ended.result, "CapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n");
 }
 
-TEST_F(PodmanTest, LimitsTheMemoryBySize) {
+TEST_F(PodmanTest, LimitsTheMemoryOfAContainerByItsSize) {
   const TaskEnded ended = run(task(1, R"(perl -e "my @x; push @x, q(x) x 1000000 while 1")"));
   ASSERT_FALSE(ended.result);
   EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);

@@ -20,7 +20,7 @@ TEST(ReadyProbe, IsNotReadyWhileNoProcessListens) {
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(probe.poll(i * kMoment));
 }
 
-TEST(ReadyProbe, HasNoPortWithoutADescriptor) {
+TEST(ReadyProbe, HasNoPortIfNoFileDescriptorIsFree) {
   const FewDescriptors none(0);
   ReadyProbe probe;
   EXPECT_EQ(probe.port(), 0);

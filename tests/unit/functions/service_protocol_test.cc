@@ -79,7 +79,7 @@ TEST(ServiceProtocol, RefusesAMalformedErrorCode) {
               StartsWith("millrace.function.status: "));
 }
 
-TEST(ServiceProtocol, FailsOnAnErrorStatusAndShowsTheStartOfTheAnswer) {
+TEST(ServiceProtocol, FailsOnAnHttpErrorStatusAndShowsTheFirstBytesOfTheAnswer) {
   EXPECT_EQ(end_of(answers(500, "out of paper")),
             "millrace.function.status: the function answered with HTTP 500: out of paper");
   EXPECT_THAT(end_of(answers(404)), StartsWith("millrace.function.status: "));
@@ -144,7 +144,7 @@ TEST(ServiceProtocol, SendsTheDeadlineOfTheAttempt) {
   EXPECT_EQ(*deadline(task), *task.deadline);
 }
 
-TEST(ServiceProtocol, SendsADeleteToStopATask) {
+TEST(ServiceProtocol, SendsAnHttpDeleteToStopATask) {
   HttpPeer peer(answers(204));
   HttpClient client;
   stop_service(client, peer.url("/pay"), task_for("").id);

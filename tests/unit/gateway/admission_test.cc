@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Admission, AcceptsRequestsThatNameThisMachine) {
+TEST(Admission, AcceptsRequestsWhoseHostHeaderNamesThisMachine) {
   const Headers rows[] = {
       {},  // HTTP/1.0
       {{"Host", "127.0.0.1:8780"}},

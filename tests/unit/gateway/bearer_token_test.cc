@@ -126,7 +126,7 @@ TEST_F(BearerTokenTest, AllowsEveryHostButNoForeignOrigin) {
   EXPECT_EQ(client.read_reply()->code(), "request.origin");
 }
 
-TEST_F(BearerTokenTest, CanBeReplacedWhileTheServerRuns) {
+TEST_F(BearerTokenTest, CanBeReplacedWhileMillraceRuns) {
   RawClient client(server_->port());
   const std::string request =
       fmt::format("GET /v1/ns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", kToken);

@@ -8,7 +8,7 @@ namespace {
 
 class EventRoutes : public ApiTest {};
 
-TEST_F(EventRoutes, AcceptsEventsInAllModesAndRefusesMalformedEvents) {
+TEST_F(EventRoutes, AcceptsEventsInAllContentModesAndRefusesMalformedEvents) {
   const std::string events = "/v1/ns/default/events";
   const Headers structured = {{"Content-Type", kStructured}};
   const Headers batch = {{"Content-Type", kBatch}};

@@ -56,7 +56,7 @@ TEST(HttpServer, ListensOnLoopbackIfNoHostIsGiven) {
   EXPECT_EQ(taken.error().code, "gateway.listen");
 }
 
-TEST(HttpServer, BindsItsAddressBeforeItListens) {
+TEST(HttpServer, CanBindItsAddressBeforeItStarts) {
   FakeService service;
   const auto first = start(service);
   const auto taken = HttpServer::bind(fmt::format("localhost:{}", first->port()), false);
@@ -116,7 +116,7 @@ TEST(HttpServer, AnswersMalformedHttpAndClosesTheConnection) {
   EXPECT_TRUE(service.published().empty());
 }
 
-TEST(HttpServer, LimitsHeadersAndBodies) {
+TEST(HttpServer, LimitsTheSizeOfHeadersAndBodies) {
   FakeService service;
   const auto server = start(service);
   struct Row {
@@ -281,7 +281,7 @@ class HttpServerWaitTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(HttpServerWaitTest, IsAnsweredWhenTheServerStops) {
+TEST_F(HttpServerWaitTest, AnswersAWaitingRequestWhenTheHttpServerStops) {
   RawClient client(server_->port());
   begin(client);
   auto stopped = std::async(std::launch::async, [&] { server_->stop(); });
@@ -297,7 +297,7 @@ TEST_F(HttpServerWaitTest, IsAnsweredWhenTheServerStops) {
   server_.reset();
 }
 
-TEST_F(HttpServerWaitTest, EndsWhenTheClientDisconnects) {
+TEST_F(HttpServerWaitTest, EndsAWaitingRequestWhenItsClientDisconnects) {
   auto client = std::make_unique<RawClient>(server_->port());
   begin(*client);
   RawClient other(server_->port());
@@ -309,7 +309,7 @@ TEST_F(HttpServerWaitTest, EndsWhenTheClientDisconnects) {
   EXPECT_EQ(reply.status, 200);
 }
 
-TEST_F(HttpServerWaitTest, IsNotEndedByAPipelinedRequest) {
+TEST_F(HttpServerWaitTest, DoesNotEndAWaitingRequestAtAPipelinedRequest) {
   RawClient client(server_->port());
   begin(client);
   client.send(get("/livez"));

@@ -64,7 +64,7 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
 }
 
-TEST_F(InstanceRoutes, PassesTheFilterToTheService) {
+TEST_F(InstanceRoutes, ReadsTheFilterOfAListFromTheParameters) {
   EXPECT_EQ(call("GET",
                  "/v1/ns/default/instances?workflow=order&status=waiting&limit=7&cursor=c%2B1&"
                  "since=2021-09-01T12:00:00%2B00:00")

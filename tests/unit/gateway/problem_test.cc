@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-TEST(Problem, HasAnHttpStatusForEveryErrorCodeOfTheService) {
+TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
   struct Row {
     const char* code;
     unsigned status;

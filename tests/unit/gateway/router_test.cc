@@ -14,7 +14,7 @@ Router two_routes() {
   return router;
 }
 
-TEST(Router, DecodesThePartsOfThePathAndTheParameters) {
+TEST(Router, DecodesThePartsOfThePathAndTheParametersOfARequest) {
   struct Row {
     const char* target;
     const char* path;
@@ -87,7 +87,7 @@ TEST(Router, NamesUnknownParametersAndListsTheKnownOnes) {
             "unknown parameters: \"limits\", \"Q\"; GET /v1/ns/a/workflows accepts limit, q");
 }
 
-TEST(Router, ListsTheMethodsOfAPath) {
+TEST(Router, ListsTheMethodsOfAPathInTheAllowHeader) {
   const auto outcome = two_routes().find("DELETE", "/v1/ns/a/workflows/b");
   const std::string* allow = find_header(std::get<Response>(outcome).headers, "Allow");
   ASSERT_NE(allow, nullptr);
@@ -100,7 +100,7 @@ TEST(Router, AcceptsHeadWhereItAcceptsGet) {
   EXPECT_EQ(std::get<Router::Found>(outcome).request.method, "GET");
 }
 
-TEST(Router, ShortensALongTargetInItsAnswer) {
+TEST(Router, ShortensALongRequestTargetInItsAnswer) {
   std::string target = "/v1/ns/" + std::string(4'000, 'a') + "/workflows?x=1";
   for (int i = 0; i < 500; ++i) target += fmt::format("&unknown{}=1", i);
   const auto outcome = two_routes().find("GET", target);

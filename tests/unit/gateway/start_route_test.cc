@@ -8,7 +8,7 @@ namespace {
 
 class StartRoute : public ApiTest {};
 
-TEST_F(StartRoute, TakesAnyBodyAsInput) {
+TEST_F(StartRoute, TakesABodyOfAnyTypeAsInputAndRefusesMalformedJson) {
   put_order();
   struct Input {
     std::string body;
@@ -61,7 +61,7 @@ TEST_F(StartRoute, StartsOneInstanceForAnIdempotencyKey) {
   EXPECT_EQ(service_.starts().size(), 1);
 }
 
-TEST_F(StartRoute, RefusesInvalidStarts) {
+TEST_F(StartRoute, RefusesInvalidRequestsForAStart) {
   put_order();
   const std::string start = "/v1/ns/default/workflows/order/start";
   const Row rows[] = {
@@ -95,7 +95,7 @@ TEST_F(StartRoute, AnswersAWaitWithTheEndedInstance) {
   }
 }
 
-TEST_F(StartRoute, ReportsATimeoutOfAWaitWithTheInstance) {
+TEST_F(StartRoute, AnswersATimedOutWaitWithTheIdOfTheInstance) {
   put_order();
   service_.wait_outcome = fail("wait.timeout", "it has not ended");
   const HttpReply reply = call("POST", "/v1/ns/default/workflows/order/start?wait=PT0S");
@@ -106,7 +106,7 @@ TEST_F(StartRoute, ReportsATimeoutOfAWaitWithTheInstance) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(StartRoute, AnswersOtherRequestsWhileOneRequestWaitsForAnEnd) {
+TEST_F(StartRoute, AnswersOtherRequestsWhileOneWaitsForTheEndOfAnInstance) {
   put_order();
   RawClient waiting(server_->port());
   waiting.send(

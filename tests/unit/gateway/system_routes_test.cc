@@ -8,7 +8,7 @@ namespace {
 
 class SystemRoutes : public ApiTest {};
 
-TEST_F(SystemRoutes, ChecksTheStore) {
+TEST_F(SystemRoutes, ReturnsTheReportOfTheStoreCheck) {
   service_.store_report["codes"] = {{"row.key", 1}};
   const HttpReply reply = call("GET", "/v1/verify");
   EXPECT_EQ(reply.status, 200);
@@ -39,7 +39,7 @@ TEST_F(SystemRoutes, ShowsAndTriggersSchedules) {
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
 }
 
-TEST_F(SystemRoutes, ShowsTheStateOfTheServer) {
+TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsDeadLettersAndMetrics) {
   const Row rows[] = {
       {"GET", "/livez", {}, "", 200, R"({"status":"alive"})"},
       {"GET", "/readyz", {}, "", 200, R"({"status":"ready"})"},

@@ -68,7 +68,7 @@ TEST(HttpClient, SendsTheWholeRequestAndReturnsTheWholeResponse) {
   EXPECT_EQ(find_header(request.headers, "Expect"), nullptr);
 }
 
-TEST(HttpClient, SendsALargeBodyWithoutExpectAndAnEmptyBodyWithItsLength) {
+TEST(HttpClient, SendsALargeBodyWithoutAnExpectHeaderAndAnEmptyBodyWithItsLength) {
   HttpPeer peer(answers_with("HTTP/1.1 204 Fine\r\n\r\n", true));
   HttpClient client;
   const std::string large(size_t{3} << 20, 'x');
@@ -100,7 +100,7 @@ TEST(HttpClient, ClosesAnIdleConnectionToReachAnotherHost) {
   }
 }
 
-TEST(HttpClient, SendsARequestAgainIfTheConnectionClosedAfterThePreviousOne) {
+TEST(HttpClient, SendsARequestAgainIfThePeerClosedTheConnectionThatItReuses) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, "ok") &&
            request.connection != 1;  // closes the first connection after the response
@@ -111,7 +111,7 @@ TEST(HttpClient, SendsARequestAgainIfTheConnectionClosedAfterThePreviousOne) {
   EXPECT_EQ(peer.connections(), 2u);
 }
 
-TEST(HttpClient, NeverRepeatsARequestWithTheOptionOnce) {
+TEST(HttpClient, NeverRepeatsARequestThatIsMarkedAsSendOnce) {
   constexpr size_t kIdle = 6;
   Gate gate;
   HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
@@ -142,7 +142,7 @@ TEST(HttpClient, NeverRepeatsARequestWithTheOptionOnce) {
   EXPECT_EQ(peer.requests(kIdle + 4).back().body, "x");
 }
 
-TEST(HttpClient, SendsARequestWithTheOptionOnceAfterAConnectionClosed) {
+TEST(HttpClient, SendsARequestMarkedAsSendOnceEvenIfAnEarlierConnectionClosed) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(200, request.body) && request.connection != 1;
   });
@@ -153,7 +153,7 @@ TEST(HttpClient, SendsARequestWithTheOptionOnceAfterAConnectionClosed) {
   EXPECT_EQ(ask(client, {.url = peer.url(), .body = "3", .once = true})->body, "3");
 }
 
-TEST(HttpClient, ReportsACodeForEachKindOfFailure) {
+TEST(HttpClient, ReportsAnErrorCodeForEachKindOfBadResponse) {
   const auto code = [](std::string bytes) {
     HttpPeer peer(answers_with(std::move(bytes)));
     HttpClient client;
@@ -257,7 +257,7 @@ TEST(HttpClient, UsesOnlyTheProxyOfItsSettings) {
   ::unsetenv("http_proxy");
 }
 
-TEST(HttpClient, ReadsRetryAfter) {
+TEST(HttpClient, ReadsTheRetryAfterHeader) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     return connection.answer(503, "", {{"Retry-After", request.body}});
   });
@@ -271,7 +271,7 @@ TEST(HttpClient, ReadsRetryAfter) {
   EXPECT_EQ(retry_after("Fri, 31 Dec 1999 23:59:59 GMT"), Duration(0));
 }
 
-TEST(HttpClient, VerifiesTheCertificateAndTheNameOfAServer) {
+TEST(HttpClient, VerifiesTheTlsCertificateAndTheHostNameOfAServer) {
   const Folder folder;
   const std::string certificate = folder.path() / "cert.pem";
   const std::string key = folder.path() / "key.pem";

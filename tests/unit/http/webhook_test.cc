@@ -89,7 +89,7 @@ TEST_F(WebhooksTest, AskTheTargetForPermissionOnceBeforeTheyDeliver) {
   }
 }
 
-TEST_F(WebhooksTest, DeliverEventsThatTheHttpBindingReadsUnchanged) {
+TEST_F(WebhooksTest, DeliverAnEventSoThatTheHttpBindingDecodesTheSameEvent) {
   HttpPeer peer(target(204));
   EXPECT_EQ(code_of(deliver(peer.url())), "");
   Event bare = order_event();
@@ -152,14 +152,14 @@ TEST_F(WebhooksTest, AskForPermissionOnceForConcurrentDeliveries) {
             1);
 }
 
-TEST_F(WebhooksTest, FailFinallyOnlyIfTheTargetIsGone) {
+TEST_F(WebhooksTest, FailFinallyOnlyIfTheTargetAnswers410Gone) {
   for (const int status : {410, 415, 429, 500}) {
     HttpPeer peer(target(status));
     EXPECT_EQ(deliver(peer.url())->is_final, status == 410) << status;
   }
 }
 
-TEST_F(WebhooksTest, ReportAnErrorCodeForEachKindOfResponse) {
+TEST_F(WebhooksTest, ReportAnErrorCodeForEachKindOfFailedDelivery) {
   for (const int status : {200, 201, 202, 204}) EXPECT_EQ(code(target(status)), "") << status;
   EXPECT_EQ(code(target(410)), kWebhookGone);
   EXPECT_EQ(code(target(415)), kWebhookMediaType);
@@ -172,7 +172,7 @@ TEST_F(WebhooksTest, ReportAnErrorCodeForEachKindOfResponse) {
   EXPECT_EQ(code_of(deliver("no url")), kHttpRequest);
 }
 
-TEST_F(WebhooksTest, ReportTheRetryAfterOfAFailure) {
+TEST_F(WebhooksTest, ReportTheRetryAfterHeaderOfAFailedDelivery) {
   HttpPeer busy(target(429, {{"Retry-After", "90"}}));
   EXPECT_EQ(deliver(busy.url())->retry_after, std::chrono::seconds(90));
   HttpPeer down(target(200, {}, {{"Retry-After", "5"}}, 503));
@@ -198,7 +198,7 @@ TEST_F(WebhooksTest, CancelAllDeliveriesInTheirDestructor) {
   EXPECT_THAT(codes, ElementsAre(kHttpCancelled, kHttpCancelled, kHttpCancelled));
 }
 
-TEST_F(WebhooksTest, GiveUpATargetThatHangsAfterTheTimeout) {
+TEST_F(WebhooksTest, FailADeliveryAfterTheTimeoutIfTheTargetHangs) {
   HttpPeer peer([](const HttpPeer::Request&, HttpPeer::Connection& connection) {
     connection.hang();
     return false;

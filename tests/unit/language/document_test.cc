@@ -231,7 +231,7 @@ TEST(Document, ReplacesAnAliasByTheValueOfItsAnchor) {
   EXPECT_EQ(value("[&a 1, *a, &a 2, *a]"), Json({1, 1, 2, 2}));
 }
 
-TEST(Document, ReportsAnAliasWithoutAnAnchorAndACycle) {
+TEST(Document, ReportsAliasesWithoutAnAnchorAndAliasCycles) {
   EXPECT_EQ(problems("a: *x\nb: &x 1\nc: {*y : 1}\nd: &z {? {*z : 1} : 2, ? *z : 3}"),
             (std::vector<std::string>{"1:4 a definition.alias", "3:5 c definition.alias",
                                       "4:10 d definition.key", "4:26 d definition.alias_cycle"}));

@@ -56,7 +56,7 @@ class EditorSchema : public testing::Test {
   valijson::Schema schema_;
 };
 
-TEST_F(EditorSchema, AcceptsEveryExampleAndEveryGoodDefinition) {
+TEST_F(EditorSchema, AcceptsExamplesAndGoodDefinitionsUnlessLintWarnsOfThem) {
   size_t files = 0;
   for (const char* folder : {"examples", "docs/samples", "tests/corpus/definitions/good",
                              "tests/corpus/direktiv", "tests/corpus/lint/good"}) {
@@ -80,7 +80,7 @@ TEST_F(EditorSchema, AcceptsEveryExampleAndEveryGoodDefinition) {
   EXPECT_GE(files, 100U);
 }
 
-TEST_F(EditorSchema, AcceptsEveryMappingOfTheLanguage) {
+TEST_F(EditorSchema, AcceptsADefinitionWithEachKindOfFunctionAndRetryPolicy) {
   EXPECT_EQ(complaint(R"(
 id: all
 singular: true
@@ -132,7 +132,7 @@ states:
             "");
 }
 
-TEST_F(EditorSchema, PointsOutPatternsThatNeverMatchAndCodesThatAreNeverRaised) {
+TEST_F(EditorSchema, PointsOutPatternsThatNeverMatchAndErrorCodesThatAreNeverRaised) {
   const std::string head =
       "id: a\nstates:\n- {id: a, type: consumeEvent, timeout: 1h, event: {type: t";
   EXPECT_NE(complaint(head + ", context: {orderid: .order}}}"), "");
@@ -267,7 +267,7 @@ TEST_F(EditorSchema, PointsOutDurationsWithoutAUnit) {
   }
 }
 
-TEST_F(EditorSchema, ExplainsInTheDescriptionWhatToWrite) {
+TEST_F(EditorSchema, ExplainsInTheDescriptionsOfKeysWhatToWrite) {
   const Json definitions = editor_schema()["definitions"];
   const auto description = [&](const char* mapping, const char* key) {
     return definitions.at(mapping).at("properties").at(key).at("description").get<std::string>();
@@ -328,7 +328,7 @@ TEST_F(EditorSchema, HasAnErrorMessageForEachPatternThatRefusesText) {
   EXPECT_TRUE(has_message(property("ErrorDefinition", "error"), "does not raise an error with"));
 }
 
-TEST_F(EditorSchema, PointsOutValuesThatNoInstanceCanUse) {
+TEST_F(EditorSchema, PointsOutErrorCodesAndArraysThatNoInstanceCanUse) {
   const std::string head = "id: a\nstates:\n- {id: a, type: ";
   const auto retries = [&](const char* code) {
     return head + "action, action: {function: f, retries: {nonRetryableErrors: [" + code + "]}}}";

@@ -64,7 +64,7 @@ TEST(ErrorCodes, AreDocumentedInTheReference) {
   }
 }
 
-TEST(ErrorCodes, AreReservedInUpperAndLowerCase) {
+TEST(ErrorCodes, AreReservedIfTheyBeginWithDirektivOrMillraceInAnyCase) {
   EXPECT_TRUE(is_reserved_code("direktiv.x"));
   EXPECT_TRUE(is_reserved_code("Millrace.x"));
   EXPECT_FALSE(is_reserved_code("direktivx"));

@@ -123,7 +123,7 @@ TEST(Fields, ReadNothingForAnAbsentKey) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-TEST(Fields, ReportWhatTheyFoundAndWhatIsExpected) {
+TEST(Fields, ReportTheValueFoundAndTheValueExpected) {
   struct Row {
     const char* text;
     std::function<void(Fields&)> read;

@@ -44,7 +44,7 @@ TEST(Grammar, NamesEachMappingOnceAndEachOfItsKeysOnce) {
   EXPECT_GE(mappings.size(), 40U);
 }
 
-TEST(Grammar, HasAMeaningForEachMappingKeyAndWord) {
+TEST(Grammar, HasAMeaningForEachMappingEachKeyAndEachWord) {
   for (const Mapping* one : all_mappings()) {
     EXPECT_THAT(one->meaning, EndsWith(".")) << one->name;
     EXPECT_NE(one->section, "") << one->name;

@@ -143,7 +143,7 @@ TEST(PolicyFields, ReportAnUnknownKeyBesideAnAmbiguousVocabulary) {
                   "you mean \"backoffMs\"? [definition.unknown_key]"));
 }
 
-TEST(PolicyFields, AcceptRetriesAsAMappingOrAString) {
+TEST(PolicyFields, RefuseRetriesThatAreNeitherAMappingNorAValidString) {
   EXPECT_EQ(
       finding_on("3"),
       "2:10 action.retries: retries is a number; write a mapping, or a string such as \"fixed(3, "
@@ -290,7 +290,7 @@ TEST(PolicyFields, FillInTheDefaultsOfTheVocabulary) {
   EXPECT_EQ(stevora.jitter, 0.25);
 }
 
-TEST(PolicyFields, ReadTheExamplesOfEachVocabulary) {
+TEST(PolicyFields, ReadTheExamplePoliciesOfSteepStevoraAndZart) {
   const RetryPolicy steep =
       policy_of("{maxAttempts: 5, delay: 1s, exponentialBackoff: 2, maxDelay: 10s}");
   EXPECT_EQ(steep.attempts, 5U);

@@ -132,7 +132,7 @@ TEST(PolicyFields, PreferTheTimeoutsOfAnActionToThoseOfItsFunction) {
   EXPECT_EQ(both.key_of(Vocabulary::kZart), nullptr);
 }
 
-TEST(PolicyFields, ReplaceZartsTimeoutOfAFunctionEvenByOneOfAnotherScope) {
+TEST(PolicyFields, ReplaceZartsTimeoutOfAFunctionByThatOfTheActionInAnyScope) {
   const WrittenTimeouts function = read_action("timeout: 5m").timeouts;
   const WrittenTimeouts both =
       read_action("timeout: 30s\ntimeout_scope: per_attempt").timeouts.over(function);
@@ -140,7 +140,7 @@ TEST(PolicyFields, ReplaceZartsTimeoutOfAFunctionEvenByOneOfAnotherScope) {
   EXPECT_EQ(both.policy[TimeoutKind::kScheduleToClose], std::nullopt);
 }
 
-TEST(PolicyFields, ReadTheDurationsOfEachVocabulary) {
+TEST(PolicyFields, ReadDurationsInTheNotationsOfSteepDirektivAndZart) {
   // Durations as the documentation of Steep, Direktiv and Zart writes them.
   for (const char* text :
        {"1000ms", "3 secs", "5m", "20mins", "10h 30 minutes", "1 hour 10minutes 5s", "1d 5h",

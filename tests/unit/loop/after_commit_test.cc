@@ -112,7 +112,7 @@ TEST_F(AfterCommitTest, HandsOutATaskWithFilesInALaterTurn) {
   EXPECT_TRUE(engine().tasks.has_due());
 }
 
-TEST_F(AfterCommitTest, ReturnsEvaluationResultsInOrder) {
+TEST_F(AfterCommitTest, PassesAnEvaluationResultToTheIntakeTogetherWithEarlierResults) {
   const EvaluationResult before = {QueryResult(Json("before"))};
   const FollowingTurns next = rig().perform({Evaluate{.ns = default_ns(),
                                                       .instance = numbered_id(1),
@@ -152,7 +152,7 @@ TEST_F(AfterCommitTest, AnswersTheWaitersForTheEndOfAnInstance) {
   EXPECT_THAT(log, ElementsAre("ended"));
 }
 
-TEST_F(AfterCommitTest, ReturnsTheInputsForLaterTurns) {
+TEST_F(AfterCommitTest, ReturnsTheInputsForLaterTurnsAndAppliesNone) {
   const FollowingTurns next = rig().perform({ContinueInput{default_ns(), numbered_id(1)},
                                              CommandInput{5, CreateNamespace{.name = "shop"}},
                                              ContinueInput{default_ns(), numbered_id(2)},

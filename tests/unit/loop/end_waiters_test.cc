@@ -57,7 +57,7 @@ TEST_F(EndWaitersTest, AreAnsweredWhenTheirInstanceEnds) {
   EXPECT_EQ(waiters.next_deadline(), Duration(10)) << "one waiter is left";
 }
 
-TEST_F(EndWaitersTest, AreAnsweredAtOnceWhenTheInstanceIsNotLive) {
+TEST_F(EndWaitersTest, AreAnsweredAtOnceIfTheInstanceIsNotLive) {
   waiters.add({waiter("a", 9, Duration(10)), waiter("b", 1, Duration(10), "nowhere")}, Duration(0));
   EXPECT_THAT(take_answered(), ElementsAre("a: ok", "b: ok"));
   EXPECT_EQ(waiters.next_deadline(), std::nullopt);
@@ -79,7 +79,7 @@ TEST_F(EndWaitersTest, AreAnsweredAtTheirTimeout) {
   EXPECT_EQ(waiters.next_deadline(), std::nullopt);
 }
 
-TEST_F(EndWaitersTest, AreRefusedWhenTheServerStops) {
+TEST_F(EndWaitersTest, AreRefusedWhenMillraceStops) {
   waiters.add({waiter("a", 1, Duration(10)), waiter("b", 2, Duration(10))}, Duration(0));
   for (const Refuse& refuse : waiters.abandoned()) refuse({"stopping", ""});
   EXPECT_THAT(take_answered(), ElementsAre("a: stopping", "b: stopping"));

@@ -63,7 +63,7 @@ TEST_F(IntakeTest, HandsEventsToTheEngineInOrderUpToTheLimitOfABatch) {
   EXPECT_TRUE(gather().empty());
 }
 
-TEST_F(IntakeTest, HandsAllOtherInputsToTheEngineAtOnce) {
+TEST_F(IntakeTest, HandsAllInputsThatAreNotEventsToTheEngineTogether) {
   intake.command(CreateNamespace{.name = "one"}, record("one"));
   intake.put(EvaluatedInput{.step = 7});
   intake.report({.what = TaskStarted()}, nullptr);
@@ -94,7 +94,7 @@ TEST_F(IntakeTest, AnswersEachCommandOnce) {
   EXPECT_THAT(answered, ElementsAre("two: 2", "one: no"));
 }
 
-TEST_F(IntakeTest, RefusesCommandsBeyondTheLimit) {
+TEST_F(IntakeTest, RefusesCommandsWhileTooManyWait) {
   intake.command(CreateNamespace{.name = "one"}, record("one"));
   intake.command(CreateNamespace{.name = "two"}, record("two"));
   intake.command(DeleteNamespace{.name = "one"}, record("three"));
@@ -106,7 +106,7 @@ TEST_F(IntakeTest, RefusesCommandsBeyondTheLimit) {
   EXPECT_THAT(answered, ElementsAre("three: busy", "one: 1"));
 }
 
-TEST_F(IntakeTest, RefusesCommandsThatDoNotMakeRoomUnderBackpressure) {
+TEST_F(IntakeTest, RefusesUnderBackpressureTheCommandsThatFreeNoSpace) {
   deliver({1});
   intake.set_refusal(Error{"store.full", "the disk is full"});
   EXPECT_EQ(intake.takes_new_work().error().code, "store.full");
@@ -137,7 +137,7 @@ TEST_F(IntakeTest, BlocksADeliveryUntilThereIsRoom) {
   EXPECT_THAT(sequences(gather()), ElementsAre(4, 5));
 }
 
-TEST_F(IntakeTest, ReleasesABlockedDeliveryWhenItRefusesDeliveries) {
+TEST_F(IntakeTest, ReleasesABlockedDeliveryOnceTheIntakeRefusesDeliveries) {
   deliver({1, 2, 3, 4});
   auto waiting = std::async(std::launch::async, [&] { return intake.deliver({event(5)}); });
   intake.refuse_deliveries();
@@ -146,7 +146,7 @@ TEST_F(IntakeTest, ReleasesABlockedDeliveryWhenItRefusesDeliveries) {
   EXPECT_THAT(sequences(gather()), ElementsAre(1, 2, 3)) << "accepted events are processed";
 }
 
-TEST_F(IntakeTest, PassesStreamChangesAheadOfEvents) {
+TEST_F(IntakeTest, PassesStreamChangesEvenWhileEventsHaveToWait) {
   intake.opening();
   intake.acknowledge(1, PublishAck{.sequence = 1});
   EXPECT_TRUE(intake.deliver({StreamOpened{.intact_to = 8}}));
@@ -206,7 +206,7 @@ TEST_F(IntakeTest, AcceptsNothingAfterItIsClosed) {
   EXPECT_THAT(intake.abandoned(), IsEmpty());
 }
 
-TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatMakeRoom) {
+TEST(Intake, RegardsDeletionsAndCancellationsAsCommandsThatFreeSpace) {
   EXPECT_TRUE(makes_room(CancelInstance{}));
   EXPECT_TRUE(makes_room(DeleteInstance{}));
   EXPECT_TRUE(makes_room(DeleteWorkflow{}));

@@ -218,7 +218,7 @@ TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoad) {
   EXPECT_THAT(memory_of(engine()), Contains(StartsWith("workflow ")).Times(Gt(4U)));
 }
 
-TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
+TEST_F(LostBatchTest, CanBeRepairedByAFreshLoadIfTheUndoFails) {
   run_all_inputs();
   ASSERT_FALSE(HasFatalFailure());
   for (const char* const type : {"begin", "one"}) publish(type);
@@ -241,7 +241,7 @@ TEST_F(LostBatchTest, IsFollowedByAFreshLoadWhenUndoFails) {
   EXPECT_EQ(memory_of(engine()), before);
 }
 
-TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
+TEST_F(LostBatchTest, UndoesNothingIfNoBatchFollowedTheLastCommit) {
   for (const char* const text : {kWaits, kGroups, kTicks, kReminds, kOrder})
     run(apply_workflow(text));
   for (const char* const workflow : {"reminds", "order"}) start(workflow);
@@ -257,7 +257,7 @@ TEST_F(LostBatchTest, KeepsTheChangesOfTheLastCommit) {
   EXPECT_EQ(rows(), rows_before);
 }
 
-TEST_F(LostBatchTest, AcceptsTheResultOfAnEvaluationAgain) {
+TEST_F(LostBatchTest, LetsTheNextBatchApplyTheSameEvaluationResult) {
   run(apply_workflow(kComputesThenWaits));
   run(StartInstance{.ns = "default", .workflow = "computes", .input = Json::object()});
   const InstanceId id = numbered_id(last_id);
@@ -270,7 +270,7 @@ TEST_F(LostBatchTest, AcceptsTheResultOfAnEvaluationAgain) {
   EXPECT_TRUE(engine().waiting.listens(id));
 }
 
-TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
+TEST_F(LostBatchTest, LetsTheNextBatchApplyTheSameAcknowledgementsAndWebhookResults) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
   open_stream();
@@ -279,7 +279,8 @@ TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
   ASSERT_TRUE(engine().outbox.pump(engine().tx, clock.elapsed()));
   ASSERT_TRUE(engine().webhook_outbox.pump(engine().tx, clock.now()));
   ASSERT_THAT(rig().publisher.sent, SizeIs(1));
-  ASSERT_THAT(rig().sender.sent, SizeIs(2)) << "one delivery for the start, one for the end";
+  ASSERT_THAT(rig().sender.sent, SizeIs(2))
+      << "one delivery for the start of the instance, one for its end";
   Work work;
   work.acks.push_back({.number = 1, .ack = PublishAck{.sequence = 9}});
   work.webhook_results.push_back({1, std::nullopt});
@@ -297,7 +298,7 @@ TEST_F(LostBatchTest, AcceptsAcknowledgementsAndWebhookResultsAgain) {
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
+TEST_F(LostBatchTest, CountsTheBytesOfAnAckedMessageInTheOutboxOnce) {
   open_stream();
   run(apply_workflow(kGeneratesEvents));
   run(start_instance("tells"));
@@ -319,7 +320,7 @@ TEST_F(LostBatchTest, CountsAnAcknowledgedMessageOnce) {
   EXPECT_EQ(memory_of(engine()), fresh_memory());
 }
 
-TEST_F(LostBatchTest, HoldsOnceATimerThatAnEventMayOvertake) {
+TEST_F(LostBatchTest, HoldsOneCopyOfATimerThatAnEventMayOvertake) {
   run(apply_workflow(kWaits));
   publish("begin");
   deliver({StreamLost{}});
@@ -332,7 +333,7 @@ TEST_F(LostBatchTest, HoldsOnceATimerThatAnEventMayOvertake) {
   EXPECT_THAT(engine().timers.take(now, {.held = true}), SizeIs(1));
 }
 
-TEST_F(LostBatchTest, PutsBackAWaitingTickOnce) {
+TEST_F(LostBatchTest, StartsOneInstanceForATickThatHadToWait) {
   run(apply_workflow(kTicks));
   const WorkflowNumber ticks = engine().catalog.workflows().rbegin()->first;
   clock.advance(minutes(20));
@@ -348,7 +349,7 @@ TEST_F(LostBatchTest, PutsBackAWaitingTickOnce) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
+TEST_F(LostBatchTest, DropsTheTimersWhoseRowsAreDamaged) {
   run(apply_workflow(kReminds));
   run(apply_workflow(kGroups));
   start("reminds");
@@ -367,7 +368,7 @@ TEST_F(LostBatchTest, DoesNotFireATimerWithADamagedRowAgain) {
   EXPECT_EQ(outcome.counts.timers_fired, 0U);
 }
 
-TEST_F(LostBatchTest, LeavesCachesThatAreEqualToAFreshLoadAfterMakeRoom) {
+TEST_F(LostBatchTest, LeavesCachesEqualToAFreshLoadIfTheBatchOnlyFreedSpace) {
   for (const char* const text : {kWaits, kOrder}) run(apply_workflow(text));
   publish("begin");
   start("order");

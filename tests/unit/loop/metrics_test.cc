@@ -1,4 +1,4 @@
-// Metrics: counters add up, gauges have the last value.
+// Metrics: counters add up, gauges have the latest value.
 #include "orchestrator/loop/metrics.h"
 
 #include <gmock/gmock.h>
@@ -52,7 +52,7 @@ TEST(Metrics, CountEventsThatTheBrokerDropped) {
   EXPECT_TRUE(has_line(metrics, "millrace_events_dropped_total 6"));
 }
 
-TEST(Metrics, ShowTheLastValuesOfGauges) {
+TEST(Metrics, ShowTheLatestValueOfEachGauge) {
   Metrics metrics;
   metrics.set(Levels{.listeners = 5, .timers = 7, .tasks = 2, .refuses = true});
   EXPECT_TRUE(has_line(metrics, "millrace_listeners 5"));

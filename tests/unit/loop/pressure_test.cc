@@ -33,7 +33,7 @@ class PressureTest : public testing::Test {
   std::optional<Pressure> pressure;
 };
 
-TEST_F(PressureTest, IsOnWhileALimitIsReached) {
+TEST_F(PressureTest, IsOnWhileTooManyMessagesOrEvaluationsWait) {
   open(std::numeric_limits<uint64_t>::max());
   EXPECT_EQ(measure(Duration(0)), "none");
   EXPECT_EQ(measure(Duration(0), 99, 9), "none");

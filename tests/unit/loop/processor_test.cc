@@ -51,7 +51,7 @@ TEST(Processor, AcceptsDeliveriesAgainWhenThereIsRoom) {
   EXPECT_EQ(full.world.processor().cursor().sequence, 3U);
 }
 
-TEST(Processor, ReleasesABlockedDeliveryWhenItRefusesDeliveries) {
+TEST(Processor, ReleasesABlockedDeliveryOnceTheIntakeRefusesDeliveries) {
   FullQueue full;
   auto delivered =
       std::async(std::launch::async, [&] { return full.world.intake().deliver({other_event(3)}); });
@@ -110,7 +110,7 @@ TEST(Processor, RunsOnItsOwnThreadUntilItIsStopped) {
   world.processor().stop();
 }
 
-TEST(Processor, IsReadyWhileItReadsTheStream) {
+TEST(Processor, IsReadyWhileItReadsTheEventStream) {
   World world;
   EXPECT_EQ(world.processor().ready().error().code, "broker.unreachable");
   world.run_until_idle();

@@ -136,7 +136,7 @@ TEST_F(RecoveryTest, RefusesAStoreOfAnotherFormatOrWithImpossibleRows) {
   }
 }
 
-TEST_F(RecoveryTest, ReportsAFailedReadOfTheStoreCheck) {
+TEST_F(RecoveryTest, ReportsAFailedReadDuringTheCheckOfTheStore) {
   fill();
   EXPECT_GE(fail_each_read([&] { return check_store(engine()); }, [&] { engine().tx.drop(); }), 5U);
 }
@@ -156,7 +156,7 @@ TEST_F(RecoveryTest, CreatesTheDefaultNamespaceOnlyInANewStore) {
   EXPECT_EQ(loaded.error().code, kDamagedRow);
 }
 
-TEST_F(RecoveryTest, LoadsTheMemoryOfTheLastProcess) {
+TEST_F(RecoveryTest, RebuildsTheCachesThatThePreviousProcessHad) {
   fill();
   const std::vector<std::string> before = facts();
   restart();
@@ -171,7 +171,7 @@ TEST_F(RecoveryTest, LoadsTheMemoryOfTheLastProcess) {
   EXPECT_EQ(rig().read.load(), 3U);
 }
 
-TEST_F(RecoveryTest, ReturnsTheInstancesToContinue) {
+TEST_F(RecoveryTest, ReturnsTheInstancesThatHaveToContinue) {
   fill();
   clock.advance(minutes(20));
   run(Work());
@@ -187,7 +187,7 @@ TEST_F(RecoveryTest, ReturnsTheInstancesToContinue) {
   EXPECT_EQ(status_of(ticked), "complete");
 }
 
-TEST_F(RecoveryTest, DropsTheStateOfAnOpenBatch) {
+TEST_F(RecoveryTest, DropsWhatOnlyMemoryHasWhenItLoadsTheStoreAgain) {
   fill();
   clock.advance(hours(2));
   engine().timers.hold({clock.now(), TimerInput::OfSchedule{number_of("ticks")}});
@@ -223,7 +223,7 @@ TEST_F(RecoveryTest, SkipsDamagedRowsAndLoadsAllOthers) {
   }
 }
 
-TEST_F(RecoveryTest, FailsWithoutNamespacesWorkflowsOrCursor) {
+TEST_F(RecoveryTest, FailsIfTheRowsOfNamespacesWorkflowsOrTheCursorAreDamaged) {
   fill();
   for (const Table table : {Table::kNamespaces, Table::kWorkflows, Table::kMeta}) {
     const auto undamaged = damage(table);
@@ -262,7 +262,7 @@ TEST_F(RecoveryTest, SkipsInstancesOfUnknownNamespaces) {
   EXPECT_FALSE(engine().live.any(number));
 }
 
-TEST_F(RecoveryTest, LoadsCompletelyDespiteFailedReads) {
+TEST_F(RecoveryTest, LoadsCompletelyOnceAllReadsSucceed) {
   fill();
   const std::vector<std::string> before = facts();
   const uint64_t failed = fail_each_read([&] { return rig().load(); }, [&] { engine().tx.drop(); });
@@ -275,7 +275,7 @@ TEST_F(RecoveryTest, LoadsCompletelyDespiteFailedReads) {
 
 // restore_workflow, restore_instance.
 
-TEST_F(RecoveryTest, RestoresTheMemoryOfAWorkflow) {
+TEST_F(RecoveryTest, RestoresWhatTheCachesHaveOfAWorkflow) {
   fill();
   const std::vector<std::string> before = facts();
   ASSERT_TRUE(engine().waiting.set_start("default", number_of("waits"), {}));
@@ -297,7 +297,7 @@ TEST_F(RecoveryTest, RestoresTheMemoryOfAWorkflow) {
       << "the schedule of a deleted workflow has no timer";
 }
 
-TEST_F(RecoveryTest, DoesNotArmAScheduleWithAWaitingTick) {
+TEST_F(RecoveryTest, DoesNotArmTheTimerOfAScheduleWhoseTickWaits) {
   fill();
   const WorkflowNumber ticks = number_of("ticks");
   clock.advance(minutes(20));
@@ -313,7 +313,7 @@ TEST_F(RecoveryTest, DoesNotArmAScheduleWithAWaitingTick) {
   EXPECT_EQ(outcome.counts.instances_started, 1U);
 }
 
-TEST_F(RecoveryTest, RestoresTheMemoryOfAnInstance) {
+TEST_F(RecoveryTest, RestoresWhatTheCachesHaveOfAnInstance) {
   fill();
   const std::vector<std::string> before = facts();
   for (const InstanceId& id : {waits, orders, computes}) {
@@ -324,7 +324,7 @@ TEST_F(RecoveryTest, RestoresTheMemoryOfAnInstance) {
   }
 }
 
-TEST_F(RecoveryTest, ForgetsAMissingOrDamagedInstance) {
+TEST_F(RecoveryTest, RemovesAMissingOrDamagedInstanceFromTheCaches) {
   fill();
   ASSERT_TRUE(restore_instance(engine(), NamespaceNumber(77), waits));
   EXPECT_FALSE(engine().waiting.listens(waits)) << "the namespace does not exist";
@@ -340,7 +340,7 @@ TEST_F(RecoveryTest, ForgetsAMissingOrDamagedInstance) {
   EXPECT_FALSE(engine().kept_events.wants(default_ns(), "computed"));
 }
 
-TEST_F(RecoveryTest, RestoresMemoryDespiteFailedReads) {
+TEST_F(RecoveryTest, RestoresTheCachesOnceAllReadsSucceed) {
   fill();
   const std::vector<std::string> before = facts();
   engine().waiting.disarm_schedule(number_of("ticks"));

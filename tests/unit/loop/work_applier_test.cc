@@ -107,7 +107,7 @@ class WorkApplierTest : public EngineTest {
     if (asked.empty()) return {};
     return {asked[0].ns, id, asked[0].step, {{QueryResult(Json{{"a", 1}})}}};
   }
-  /// Publishes an event of an instance; the acknowledgement is outstanding.
+  /// Publishes an event of an instance; the broker has not acknowledged it.
   void publish_one() {
     run(start_instance("tells"));
     rig().perform(std::move(outcome.actions), true);
@@ -120,7 +120,7 @@ class WorkApplierTest : public EngineTest {
   }
 };
 
-TEST_F(WorkApplierTest, AppliesTheKindsOfInputInTheirOrder) {
+TEST_F(WorkApplierTest, AppliesTheKindsOfInputInTheirFixedOrder) {
   restart({.batch = {.messages = 1}});
   for (const char* const text :
        {kWaitsTenSeconds, kSleeps, kEnds, kParent, kPays, kComputes, kTicksHourly}) {
@@ -175,7 +175,7 @@ TEST_F(WorkApplierTest, LeavesEventsBeyondTheLimitToTheNextBatch) {
       << "the events are in order, before the event that was already left";
 }
 
-TEST_F(WorkApplierTest, LeavesInstanceMessagesAndTicksUnderBackpressure) {
+TEST_F(WorkApplierTest, LeavesInstanceMessagesAndTicksToLaterBatchesUnderBackpressure) {
   restart({.batch = {.messages = 1}});
   for (const char* const text : {kEnds, kParent, kTicksHourly}) run(apply_workflow(text));
   catch_up();
@@ -195,7 +195,7 @@ TEST_F(WorkApplierTest, LeavesInstanceMessagesAndTicksUnderBackpressure) {
   EXPECT_EQ(outcome.counts.instances_started, 0U);
 }
 
-TEST_F(WorkApplierTest, ContinuesAPurge) {
+TEST_F(WorkApplierTest, ContinuesThePurgeOfADeletedNamespace) {
   run(CreateNamespace{.name = "shop"});
   run(PutVariable{.place = {.ns = "shop"}, .key = "k", .value = {.bytes = "1"}});
   run(DeleteNamespace{.name = "shop"});
@@ -208,7 +208,7 @@ TEST_F(WorkApplierTest, ContinuesAPurge) {
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
-TEST_F(WorkApplierTest, AppliesAnEventBeforeALaterTimeout) {
+TEST_F(WorkApplierTest, AppliesAnEventBeforeATimeoutWhoseDeadlineIsLater) {
   run(apply_workflow(kWaitsTenSeconds));
   const struct {
     seconds stamped;
@@ -224,7 +224,7 @@ TEST_F(WorkApplierTest, AppliesAnEventBeforeALaterTimeout) {
   }
 }
 
-TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheStreamMayHaveAnEarlierEvent) {
+TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheStreamMayHaveAnEarlierEvent) {
   run(apply_workflow(kWaitsTenSeconds));
   run(apply_workflow(kSleeps));
   const struct {
@@ -257,7 +257,7 @@ TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheStreamMayHaveAnEarlierEvent) {
   }
 }
 
-TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileEventsAreLeftToTheNextBatch) {
+TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileEventsAreLeftToTheNextBatch) {
   restart({.batch = {.woken = 1}});
   run(apply_workflow(kWaitsTenSeconds));
   run(apply_workflow(kWaitsOn));
@@ -275,7 +275,7 @@ TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileEventsAreLeftToTheNextBatch) {
   EXPECT_EQ(status_of(due), "complete") << "the event came before the timeout";
 }
 
-TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheIntakeHasEvents) {
+TEST_F(WorkApplierTest, HoldsTheTimeoutOfAWaitWhileTheIntakeHasEvents) {
   run(apply_workflow(kWaitsTenSeconds));
   catch_up();
   const InstanceId id = start("waits");
@@ -289,7 +289,7 @@ TEST_F(WorkApplierTest, HoldsAWaitTimeoutWhileTheIntakeHasEvents) {
   EXPECT_EQ(status_of(id), "failed");
 }
 
-TEST_F(WorkApplierTest, ReadsEventsWhileTheStreamIsOpen) {
+TEST_F(WorkApplierTest, ReportsThatEventsAreReadWhileTheStreamIsOpen) {
   const auto reads_after = [&](Delivery delivery) {
     deliver({std::move(delivery)});
     return rig().applier.reads_events();
@@ -361,7 +361,7 @@ TEST_F(WorkApplierTest, AppliesAcknowledgementsBeforeStreamChanges) {
   EXPECT_EQ(rows_of(Table::kOutbox), 1U);
 }
 
-TEST_F(WorkApplierTest, SendsAnAbandonedWebhookToTheDeadLetterQueue) {
+TEST_F(WorkApplierTest, SendsAnAbandonedWebhookDeliveryToTheDeadLetterQueue) {
   const Json settings{{"webhooks", {{{"url", "http://hook"}}}}};
   run(CreateNamespace{.name = "default", .settings = settings});
   run(apply_workflow(kWaitsTenSeconds));
@@ -393,7 +393,7 @@ TEST_F(WorkApplierTest, EndsATaskThatMissedItsHeartbeat) {
   EXPECT_EQ(status_of(id), "failed");
 }
 
-TEST_F(WorkApplierTest, MakesRoomOnlyWithInputsThatFreeSpace) {
+TEST_F(WorkApplierTest, AppliesOnlyInputsThatFreeSpaceWhenItMakesRoom) {
   for (const char* const text : {kWaitsTenSeconds, kSleeps, kGeneratesEvents})
     run(apply_workflow(text));
   catch_up();
@@ -415,7 +415,7 @@ TEST_F(WorkApplierTest, MakesRoomOnlyWithInputsThatFreeSpace) {
   outcome = *std::move(made_room);
   ASSERT_TRUE(commit_batch());
   EXPECT_THAT(actions_of<Answer>(outcome), SizeIs(1));
-  EXPECT_EQ(status_of(sleeps), "cancelled") << "the command came before the timer";
+  EXPECT_EQ(status_of(sleeps), "cancelled") << "the command was applied, the due timer was not";
   EXPECT_EQ(status_of(waits), "waiting");
   EXPECT_EQ(rows_of(Table::kOutbox), 0U) << "a full store keeps no acked message";
   EXPECT_EQ(rows_of(Table::kSent), 0U);
@@ -450,7 +450,7 @@ TEST_F(WorkApplierTest, AppliesEachInputOnceDespiteFailedReads) {
   EXPECT_TRUE(actions_of<Answer>(outcome).at(0).result);
 }
 
-TEST_F(WorkApplierTest, MakesRoomOnceDespiteFailedReads) {
+TEST_F(WorkApplierTest, AppliesInputsThatFreeSpaceOnceDespiteFailedReads) {
   run(apply_workflow(kWaitsTenSeconds));
   run(apply_workflow(kGeneratesEvents));
   catch_up();

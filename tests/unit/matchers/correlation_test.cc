@@ -54,7 +54,7 @@ TEST(Correlation, PutsAnEventIntoTheMatchingEntryWithTheFewestEvents) {
   }
 }
 
-TEST(Correlation, IsCompleteIfEveryEntryHasAnEvent) {
+TEST(Correlation, RegardsAGroupAsCompleteIfEveryEntryHasAnEvent) {
   EXPECT_TRUE(is_complete(std::vector<uint32_t>{1, 2}));
   EXPECT_FALSE(is_complete(std::vector<uint32_t>{1, 0}));
   EXPECT_FALSE(is_complete(std::vector<uint32_t>{0}));

@@ -37,7 +37,7 @@ TEST(ListenerIndex, SharesEqualPatternsAndRunsThemOncePerEvent) {
   EXPECT_EQ(index.size(), 0u);
 }
 
-TEST(ListenerIndex, StoresNoPatternForAnEquality) {
+TEST(ListenerIndex, StoresAnEqualityForAPatternThatOnlyComparesText) {
   ListenerIndex index;
   const Matcher::Handle handle =
       *index.add("default", {"order.paid", {pattern("subject", "^order-(?:42)$")}}, 1);

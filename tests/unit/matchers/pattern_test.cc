@@ -104,7 +104,7 @@ TEST(Pattern, IsATextComparisonIfItIsPlainText) {
 }
 
 // "[]|" adds no match, but makes the pattern a regular expression instead of a text comparison.
-TEST(Pattern, MatchesEquallyAsATextComparisonAndAsAnExpression) {
+TEST(Pattern, MatchesEquallyAsATextComparisonAndAsARegularExpression) {
   std::mt19937 random(1);
   const auto made_of = [&](const std::vector<std::string>& pieces, size_t most) {
     std::string text;
@@ -259,7 +259,7 @@ TEST(Pattern, StopsCatastrophicBacktrackingAtTheLimit) {
   }
 }
 
-TEST(Pattern, HasOneLimitForAllPositionsOfAValue) {
+TEST(Pattern, HasOneBacktrackingLimitForAllPositionsOfAValue) {
   const std::shared_ptr<const Pattern> it = compiled("a(?=.{0,200}b)");
   ASSERT_NE(it, nullptr);
   EXPECT_EQ(it->match(std::string(20, 'a')), Pattern::Answer::kNo);

@@ -142,7 +142,7 @@ TEST_F(CatalogTest, RefusesADefinitionOfAnotherWorkflow) {
   }
 }
 
-TEST_F(CatalogTest, KnowsTheEventsThatAnInstanceMayStillWaitFor) {
+TEST_F(CatalogTest, KnowsTheEventTypesThatAnInstanceMayStillWaitFor) {
   const WorkflowNumber orders = apply(text_of("orders"));
   EXPECT_THAT(awaited(orders, 1, 0), ElementsAre("first", "second"));
   EXPECT_THAT(awaited(orders, 1, 1), ElementsAre("second"));
@@ -163,7 +163,7 @@ TEST_F(CatalogTest, FindsTheServiceThatAFunctionNames) {
   EXPECT_EQ(catalog.ns_of(shop, global), ns);
 }
 
-TEST_F(CatalogTest, HoldsServicesThatArePausedOrHaveUnreadableSettings) {
+TEST_F(CatalogTest, ReportsServicesAsHeldIfTheyArePausedOrHaveUnreadableSettings) {
   const NamespaceNumber shop = create_namespace("shop");
   const NamedService mail{.name = "mail"};
   const NamedService global{.name = "mail", .global = true};

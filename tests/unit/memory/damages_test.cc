@@ -22,7 +22,7 @@ TEST(Damages, CountEqualErrorMessagesOnce) {
   damages.note(damage("row 1"));
   EXPECT_EQ(damages.count(), 2U);
   EXPECT_EQ(damages.list(), Json::parse(R"(["row 1", "row 2"])"));
-  EXPECT_TRUE(damages.ready()) << "the server stays ready";
+  EXPECT_TRUE(damages.ready()) << "millrace stays ready";
 }
 
 TEST(Damages, ListTheFirstDamagedRowsAndCountAll) {
@@ -58,7 +58,7 @@ TEST(Damages, ReturnNothingForADamagedRow) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
-TEST(Damages, KeepTheServerUnreadyWhileADamagedRowIsHeld) {
+TEST(Damages, MakeMillraceUnreadyOnlyForADamagedRowThatIsHeld) {
   Damages damages;
   damages.hold(damage("row 1"));
   damages.hold(damage("row 2"));

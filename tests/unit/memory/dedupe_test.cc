@@ -110,8 +110,8 @@ TEST_F(DedupeTest, EqualsTheStoreAfterALostBatch) {
 }
 
 TEST_F(DedupeTest, KeepsBothBatchesThatEndAtTheSameSequence) {
-  // A stream that lost its tail is read again from the millisecond of the cursor, so two batches
-  // may end at the same sequence.
+  // An event stream that lost its newest messages is read again from the millisecond of the cursor,
+  // so two batches may end at the same sequence.
   Dedupe dedupe({}, batches);
   batch(dedupe, 1000, {1});
   --sequence;

@@ -67,7 +67,7 @@ TEST_F(DefinitionCacheTest, DoesNotReadAnAddedDefinition) {
   EXPECT_EQ(loaded, 0);
 }
 
-TEST_F(DefinitionCacheTest, ForgetsTheDefinitionsOfALostBatch) {
+TEST_F(DefinitionCacheTest, ForgetsTheRevisionsThatALostBatchAdded) {
   DefinitionCache cache(loader());
   for (uint32_t number : {1U, 2U, 3U}) {
     cache.add(revision(number), std::make_shared<const Workflow>(Workflow{.id = "added"}), "text");
@@ -80,7 +80,7 @@ TEST_F(DefinitionCacheTest, ForgetsTheDefinitionsOfALostBatch) {
   EXPECT_EQ(id_of(cache, 2), "two") << "the number was used again";
 }
 
-TEST_F(DefinitionCacheTest, StaysWithinItsLimit) {
+TEST_F(DefinitionCacheTest, StaysWithinItsLimitOfBytes) {
   DefinitionCache cache(loader(), 100);
   for (uint32_t number = 1; number <= 50; ++number) {
     store(number, fmt::format("{:010}", number));

@@ -132,7 +132,7 @@ TEST_F(KeptEventsTest, FindsTheFirstEventAfterThePositionFromWhichTheInstanceLis
   EXPECT_EQ(find(elsewhere), "none");
 }
 
-TEST_F(KeptEventsTest, FindsAnEventThatOneOfTheListenersMatches) {
+TEST_F(KeptEventsTest, FindsTheKeptEventAndEveryListenerThatMatchesIt) {
   keep("go", 1);
   keep("go", 2);
   Instance instance = listening(1, 0, {"go", "go", "go"});
@@ -193,7 +193,7 @@ TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
   EXPECT_THAT(rows(), IsEmpty());
 }
 
-TEST_F(KeptEventsTest, HoldsNoEventThatIsNotKept) {
+TEST_F(KeptEventsTest, RefusesToHoldAnEventThatIsNotKept) {
   keep("go", 1);
   const auto held = kept_events->hold(*tx, 2);
   ASSERT_FALSE(held);
@@ -242,7 +242,7 @@ TEST_F(KeptEventsTest, ForgetsAnEventThatALostBatchKeptAndErased) {
   EXPECT_EQ(find(listening(1, 0, {"go"})), "none");
 }
 
-TEST_F(KeptEventsTest, FindsTheKeptEventsAfterARestart) {
+TEST_F(KeptEventsTest, FindsTheKeptEventsAfterARestartOfMillrace) {
   keep("go", 1);
   keep("stop", 2);
   commit_kept_events();
@@ -268,7 +268,7 @@ TEST_F(KeptEventsTest, SkipsAndRecordsADamagedEvent) {
   EXPECT_FALSE(kept_events->wants(kSpace, "go"));
 }
 
-TEST_F(KeptEventsTest, IsUnchangedWhenAReadFails) {
+TEST_F(KeptEventsTest, IsUnchangedIfAReadFails) {
   keep("go", 1);
   keep("stop", 2);
   commit_kept_events();

@@ -24,7 +24,7 @@ Result<int> read(int count, const Status& made = {}) {
 }
 
 TEST(ReadAhead, UsesAllValuesInTheirOrder) {
-  // The counts are around the size of a chunk, and above the number that may wait.
+  // The counts are around the size of a chunk, and above the number of values that may wait.
   for (const int count : {0, 1, 511, 512, 513, 1'024, 100'000}) EXPECT_EQ(read(count), count);
 }
 
@@ -42,7 +42,7 @@ TEST(ReadAhead, UsesTheValuesBeforeAFailureAndReturnsTheFailure) {
   EXPECT_EQ(read(600, status).error().code, "store.io");
 }
 
-TEST(ReadAhead, UsesTheValuesOnTheCallingThread) {
+TEST(ReadAhead, UsesTheValuesOfAnotherThreadOnTheCallingThread) {
   const auto caller = std::this_thread::get_id();
   bool makes_here = false;
   bool uses_here = true;
