@@ -1,6 +1,7 @@
 // The broker for tests and the simulation: an event stream and a publisher in memory, on one thread
-// and deterministic. State changes in pump() only, and only the test causes failures. The code that
-// decodes, checks and resumes is the same as for JetStream.
+// and deterministic. Published messages are stored, and messages are delivered, in pump() only.
+// Only the test causes failures. The code that decodes, checks and resumes is the same as for
+// JetStream.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // PatternSet: regular expressions that are matched with the same values and run together: RE2 reads
-// a value once for all of them, which costs little more than running one of them. One thread at a
-// time.
+// a value once for all of them, which costs little more than running one of them. Only one thread
+// at a time may use a set.
 #pragma once
 
 #include <cstddef>
