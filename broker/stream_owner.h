@@ -106,9 +106,9 @@ class StreamOwner {
 
   void start();
 
-  /// Waits until this process owns the streams. Also ok if the owner cannot be known yet, because
-  /// there was no broker for `without_broker`, or the broker did not answer. Error `broker.owner`
-  /// names the owner.
+  /// Waits until this process owns the streams. The result is also ok if the owner cannot be known
+  /// yet, because there was no broker for `without_broker`, or the broker did not answer. Error
+  /// `broker.owner` names the owner.
   Status wait_until_decided(Duration without_broker) const;
 
   /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (the

@@ -38,7 +38,7 @@ class PatternSet {
   void part();
 
   // Compiling patterns into one set costs as much as running each of them a hundred times. So
-  // patterns are joined only after they have run alone that often.
+  // patterns are joined only after each has run alone a hundred times on average.
   Patterns alone_;
   size_t runs_alone_ = 0;
   Patterns joined_;
