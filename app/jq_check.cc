@@ -18,8 +18,8 @@ namespace {
 
 using Texts = std::span<const std::string>;
 
-/// Starts the workers. All of them may run checks at the same time, because the program has no
-/// other evaluations.
+/// Starts the jq workers. All of them may run checks at the same time, because the commands that
+/// use them evaluate nothing meanwhile.
 Result<std::unique_ptr<JqPool>> start_workers() {
   JqLauncher launcher = TRY(JqLauncher::start());
   const size_t workers = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);

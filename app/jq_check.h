@@ -1,6 +1,6 @@
-// The jq workers of commands that run no server: `lint` uses them to check programs, `test` to
-// check and evaluate. The first call of own_jq_workers() starts the workers and must come before
-// the process starts any thread.
+// The jq workers of commands that run no server: `lint` checks jq programs with them, `test` also
+// evaluates. The first call of own_jq_workers() starts the jq workers and must come before the
+// process starts any thread.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@ struct Loaded;
 Result<JqPool*> own_jq_workers();
 
 /// Loads a definition as the server does and checks its jq programs and schemas with
-/// own_jq_workers(). If the workers cannot be started, a finding reports that.
+/// own_jq_workers(). If the jq workers cannot be started, a finding reports that.
 Loaded lint_definition(std::string_view text);
 
 }  // namespace millrace

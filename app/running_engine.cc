@@ -20,12 +20,13 @@ namespace {
 
 constexpr Duration kDrainTime{2000};
 
-/// How long a start waits for the broker before it continues without the broker. If the broker is
-/// reachable, the start must find out whether this process owns the streams.
+/// How long start() waits for the broker before it continues without the broker. If the broker is
+/// reachable, start() must find out whether this process owns the streams.
 constexpr Duration kBrokerPatience{500};
 
-/// Makes ids that increase even within a millisecond, so that instances are listed in the order of
-/// their starts, and one event wakes several instances in that order. Engine thread only.
+/// Makes ids that increase even within a millisecond, so that instances are listed in the order in
+/// which they were started, and one event wakes several instances in that order. Engine thread
+/// only.
 class InstanceIds {
  public:
   InstanceId operator()(TimePoint now) {
@@ -138,7 +139,8 @@ RunningEngine::~RunningEngine() {
   }
   processor_.stop();
   process_.end_callbacks();
-  // Must come before the streams are released: the TaskQueue would take that for a lost connection.
+  // Must come before owner_ releases the streams: the TaskQueue would take the release for a lost
+  // connection.
   workers_.reset();
 }
 
@@ -220,8 +222,8 @@ Status RunningEngine::reads_events() const {
   return events_->health();
 }
 
-/// Not ok while evaluations wait and no jq worker can be started. The pool tries forever to start a
-/// worker, and the evaluations wait until it succeeds.
+/// Not ok while evaluations wait and no jq worker can be started. The JqPool tries forever to start
+/// a jq worker, and the evaluations wait until it succeeds.
 Status RunningEngine::evaluates() const {
   const JqPool::Stats jq = process_.jq->stats();
   if (jq.ready_workers > 0 || jq.waiting == 0 || jq.start_failures == 0) return {};

@@ -42,7 +42,8 @@ class RunningEngine {
   /// and `broker.owner`: another process owns the streams.
   Status start();
 
-  /// The service for the gateway. It answers `starting` until start() has loaded the store.
+  /// The Service that the gateway calls. Its ready() fails with `starting` until start() has loaded
+  /// the store.
   Service& service() { return service_; }
 
  private:

@@ -26,7 +26,8 @@ Result<std::unique_ptr<Server>> Server::start(ServerSettings settings, Descripto
   auto engine = TRY(RunningEngine::make(*process, std::move(store)));
   std::unique_ptr<Server> server(new Server(std::move(process), std::move(engine)));
   CrashNote::note_crashes();
-  // The gateway starts first, so that /readyz shows the progress; other requests wait.
+  // The gateway starts first, so that /readyz shows the progress; commands wait in the intake until
+  // the engine thread runs.
   TRY(server->process_->start_gateway(std::move(address), token, server->service()));
   TRY(server->engine_->start());
   return server;

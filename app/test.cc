@@ -20,7 +20,7 @@ namespace {
 /// evaluation.
 constexpr std::chrono::seconds kEvaluationTime(60);
 
-/// An evaluator that waits for the result within the call, so that the scenario's clock does not
+/// An Evaluator that returns only when it has the result, so that the scenario's clock does not
 /// advance meanwhile and a scenario always has the same result.
 Evaluator waiting_for(JqPool& worker) {
   return [&worker](const Evaluation& evaluation, const auto& done) {

@@ -1,6 +1,7 @@
-// Attributes: the context attributes of one event, packed into one string. Of an event that matches
-// nothing, only the attributes are read, so an Attributes object takes only one allocation, and a
-// move copies no text. base/event.h has the attributes as separate fields.
+// Attributes: the context attributes of one event, packed into one string. Most events match
+// nothing, and millrace reads only the attributes of such an event. To make this cheap, an
+// Attributes object takes one allocation, and a move copies no text. base/event.h has the
+// attributes as separate fields.
 #pragma once
 
 #include <cstdint>

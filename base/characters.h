@@ -1,4 +1,4 @@
-// Classes of ASCII characters, independent of the locale. Pure, any thread.
+// Classes of ASCII characters, independent of the locale. Pure; for any thread.
 #pragma once
 
 #include <string_view>

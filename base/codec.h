@@ -90,7 +90,7 @@ class Reader {
   bool ok() const { return ok_; }
 
   /// The place of the first failure, for messages: `at byte 3 of 9: 0 or 1 expected`. Without a
-  /// failure it names the first unread byte and says that the end was expected there.
+  /// failure the text names the first unread byte and says that the end was expected there.
   std::string failure() const;
 
   /// Whether all bytes were read without a failure.

@@ -22,9 +22,9 @@ inline constexpr size_t kMaxJsonDepth = 128;
 /// Reads one JSON text (RFC 8259): valid UTF-8, no lone surrogates, numbers within a double's
 /// range, nesting at most kMaxJsonDepth. Integers keep their digits; those beyond 64 bits are
 /// stored as base/big_integer.h describes. Other numbers become the nearest double. If two members
-/// have the same name, the last one counts. Errors: `json.malformed` (with the byte at which
-/// reading stopped), `json.number` (a number beyond a double's range), `json.depth` (nested too
-/// deep).
+/// of an object have the same name, the later one counts. Errors: `json.malformed` (with the byte
+/// at which reading stopped), `json.number` (a number beyond a double's range), `json.depth`
+/// (nested too deep).
 Result<Json> parse_json(std::string_view text);
 
 /// Reads JSON that this program wrote, as parse_json does, but nested up to 1 024 deep.

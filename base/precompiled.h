@@ -36,9 +36,9 @@
 #undef _json
 #undef _json_pointer
 
-// fmt::format_to and every log line use this function; precompiled.cc instantiates it. fmt 9 has no
-// such declaration; without it every unit would compile all of the formatting code, including that
-// of floating-point numbers.
+// fmt::format_to and every log line use this function; precompiled.cc instantiates it. fmt 9 does
+// not declare the function as extern; without this declaration every unit would compile all of the
+// formatting code, including that of floating-point numbers.
 extern template void fmt::detail::vformat_to<char>(
     fmt::detail::buffer<char>&, fmt::basic_string_view<char>,
     fmt::basic_format_args<fmt::buffer_context<fmt::type_identity_t<char>>>,

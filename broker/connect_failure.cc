@@ -68,7 +68,7 @@ std::string_view without_place(std::string_view detail) {
   return detail.substr(end + 3);
 }
 
-/// Tries to reach one server, and describes in one sentence why that fails.
+/// Tries to reach one NATS server, and describes in one sentence why that fails.
 std::string explain_unreachable(const std::string& server) {
   const Address address = address_of(server);
   addrinfo hints{};

@@ -52,12 +52,12 @@ struct Connection::Impl {
 
   mutable std::mutex mutex;
   mutable std::condition_variable changed;
-  bool connected = false;  ///< to the server, whether or not its use is allowed
+  bool connected = false;  ///< to a NATS server, whether or not its use is allowed
   std::atomic<SteadyTime> allowed_until;
   bool closed = false;  ///< nats.c has closed `handle` and makes no more callbacks
   bool stopping = false;
   std::string complaint;
-  std::string reason;  ///< why no server is connected, as a sentence; empty: not known yet
+  std::string reason;  ///< why no NATS server is connected, as a sentence; empty: not known yet
   size_t violations_logged = 0;
   std::shared_ptr<natsConnection> handle;
   /// Ended subscriptions, which are freed once nats.c can no longer use them.
@@ -173,8 +173,8 @@ void Connection::Impl::find_reason() {
   if (!connected) reason = std::move(found);
 }
 
-/// Stores the last error that the server reported. Missing permissions are logged, because their
-/// only other effect may be that a message gets no answer.
+/// Stores the newest error that the NATS server reported. Missing permissions are logged, because
+/// their only other effect may be that a message gets no answer.
 void Connection::Impl::complain(std::string text) {
   const std::lock_guard lock(mutex);
   const bool is_new = complaint != text;
@@ -398,9 +398,9 @@ std::shared_ptr<natsConnection> Connection::handle() const {
 
 /// Before 3.6, nats.c finds the subscription of a message under one lock, and takes the
 /// subscription's own lock later without a reference to it (nats.c, issue 637). So a subscription
-/// may be freed only after a round trip: the read loop reads the answer behind any such message.
+/// may be freed only after a round trip: the read loop reads the answer after any such message.
 void Connection::retire(natsSubscription* subscription) const {
-  // A failure is ignored: a server that cannot be reached sends no more messages either.
+  // A failure is ignored: a NATS server that cannot be reached sends no more messages either.
   std::ignore = natsSubscription_Unsubscribe(subscription);
   std::vector<NatsSubscriptionHandle> leaving;
   std::unique_lock lock(impl_->mutex);

@@ -17,7 +17,7 @@
 #include "base/time.h"
 #include "cloudevents/nats_binding.h"
 
-// Types of nats.h under their names there. Only sources of broker/ include nats.h.
+// Types of nats.h, under the names that nats.h gives them. Only sources of broker/ include nats.h.
 // NOLINTBEGIN(bugprone-reserved-identifier)
 struct __natsConnection;
 struct __natsSubscription;
@@ -28,7 +28,7 @@ namespace millrace {
 /// The addresses of the broker and the credentials for it. An empty field is not used.
 struct ConnectionSettings {
   std::vector<std::string> servers = {defaults::nats_url()};
-  std::string name = "millrace";  ///< the name of this connection in the server's monitoring
+  std::string name = "millrace";  ///< the name of this connection in the broker's monitoring
   std::string user;
   std::string password;
   std::string token;
@@ -39,11 +39,11 @@ struct ConnectionSettings {
   std::string tls_key_file;
   /// If true, the connection counts as connected only as long as allow_until() permits.
   bool guarded = false;
-  /// The domain whose JetStream API is used; empty: the domain of the server.
+  /// The domain whose JetStream API is used; empty: the domain of the NATS server.
   std::string js_domain;
   /// If true, each message is written to the socket separately. If false, many messages share one
-  /// write and the sender must flush: for each message, that saves a system call in this process
-  /// and a read in the server.
+  /// write and the sender must flush: for each message, this saves a system call in this process
+  /// and a read in the NATS server.
   bool send_at_once = true;
 };
 
@@ -53,7 +53,7 @@ std::vector<std::string> without_logins(std::vector<std::string> servers);
 enum class LinkChange {
   kConnected,
   kDisconnected,
-  kLameDuck,  ///< the server will soon close its connections; nats.c then connects elsewhere
+  kLameDuck,  ///< the NATS server will soon close its connections; nats.c then connects elsewhere
 };
 
 /// How long a request waits for the broker's answer.
@@ -61,9 +61,9 @@ inline constexpr Duration kRequestTimeout{5000};
 
 class Connection {
  public:
-  /// Returns a connection even if no server is reachable. The connection then retries for ever,
-  /// every 100 ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not valid),
-  /// `broker.nkey`.
+  /// Returns a connection even if no NATS server is reachable. The connection then retries for
+  /// ever, every 100 ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not
+  /// valid), `broker.nkey`.
   static Result<std::unique_ptr<Connection>> open(ConnectionSettings settings);
 
   /// Closes the connection at once. Afterwards no watcher and no handler of a subscription is
@@ -72,17 +72,17 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Whether this connection can be used: a server is connected and, if the connection is
-  /// `guarded`, allow_until() permits its use.
+  /// Whether this connection can be used: it is connected to a NATS server and, if the connection
+  /// is `guarded`, allow_until() permits its use.
   bool connected() const;
 
   /// Allows the use of a guarded connection until this time of the steady clock. Each call replaces
-  /// the time of the last call. If the connection was not allowed before, watchers get kConnected.
+  /// the time of the previous call. If the use was not allowed before, watchers get kConnected.
   void allow_until(std::chrono::steady_clock::time_point until);
   /// Ends the permission of allow_until(). Watchers get kDisconnected.
   void forbid();
 
-  /// Waits until a server is connected, whether or not allow_until() permits the use of the
+  /// Waits until a NATS server is connected, whether or not allow_until() permits the use of the
   /// connection. Returns false if that took longer than `at_most`.
   bool wait_until_connected(Duration at_most) const;
 
@@ -110,14 +110,15 @@ class Connection {
   Result<Json> api(std::string_view subject, const Json& body,
                    Duration at_most = kRequestTimeout) const;
 
-  /// The largest message that the server accepts, in bytes, headers included.
+  /// The largest message that the NATS server accepts, in bytes, headers included.
   size_t max_payload() const;
 
-  /// Why no server is connected, and what an operator can do, as far as is known. The reason comes
-  /// from separate attempts beside those of nats.c, 100 ms to 10 s apart.
+  /// Why no NATS server is connected, and what an operator can do, as far as is known. The reason
+  /// comes from separate attempts beside those of nats.c, 100 ms to 10 s apart.
   std::string why_disconnected() const;
 
-  /// The last error that the server reported since it was connected, for messages; empty: none.
+  /// The newest error that the NATS server reported since it was connected, for messages; empty: it
+  /// reported none.
   std::string last_complaint() const;
 
   /// The handle of nats.c, for the other parts of broker/. The handle changes when nats.c gives up
@@ -126,9 +127,9 @@ class Connection {
   std::shared_ptr<__natsConnection> handle() const;
 
   /// Ends a subscription that was made with handle(), for the other parts of broker/. Frees the
-  /// subscription when nats.c can no longer put a message into it: after a round trip to the
-  /// server, which may take one second. If the server does not answer, a later call of retire() or
-  /// the destructor frees the subscription.
+  /// subscription when nats.c can no longer put a message into it: after a round trip to the NATS
+  /// server, which may take one second. If the NATS server does not answer, a later call of
+  /// retire() or the destructor frees the subscription.
   void retire(__natsSubscription* subscription) const;
 
  private:

@@ -65,7 +65,7 @@ Result<std::unique_ptr<DevServer>> DevServer::start(DevServerSettings settings) 
   server->hold_port(server->settings_.preferred_port);
   const Status launched = server->launch();
   if (launched) return server;
-  // Two servers that start at once may both have found the port free; one of them now listens
+  // Two DevServers that start at once may both have found the port free; one of them now listens
   // there.
   const bool may_be_taken =
       server->settings_.port == 0 && server->port_ == server->settings_.preferred_port;
@@ -205,7 +205,7 @@ void DevServer::end(int signal) {
 }
 
 void DevServer::has_ended() {
-  std::error_code ignored;  // a killed server leaves the ports file behind
+  std::error_code ignored;  // a killed nats-server leaves the ports file behind
   fs::remove(ports_file(), ignored);
   process_.reset();
 }

@@ -17,24 +17,24 @@
 namespace millrace {
 
 struct DevServerSettings {
-  /// The folder for the server's store, configuration and log; created if missing.
+  /// The folder for the streams, configuration and log of the nats-server; created if missing.
   std::filesystem::path folder;
-  /// The server's program: searched in PATH, unless it is a path. Empty: the value of the
+  /// The program nats-server: its path, or a name that is searched in PATH. Empty: the value of the
   /// environment variable MILLRACE_NATS_SERVER, or else `nats-server`.
   std::string program;
   uint16_t port = 0;            ///< 0: preferred_port, or any free port
   uint16_t preferred_port = 0;  ///< used if it is free; 0: any free port
-  std::string configuration;    ///< lines that are added to the server's configuration file
+  std::string configuration;    ///< lines that are added to the nats-server's configuration file
 };
 
 class DevServer {
  public:
-  /// Returns once the server accepts connections and JetStream is ready. Errors: `broker.no_server`
-  /// (the program is missing), `broker.folder_in_use` (another server uses the folder),
-  /// `broker.server_failed` (the message has the end of the server's log).
+  /// Returns once the nats-server accepts connections and JetStream is ready. Errors:
+  /// `broker.no_server` (the program is missing), `broker.folder_in_use` (another nats-server uses
+  /// the folder), `broker.server_failed` (the message has the end of the nats-server's log).
   static Result<std::unique_ptr<DevServer>> start(DevServerSettings settings);
 
-  /// Stops the server, as stop() does.
+  /// Stops the nats-server, as stop() does.
   ~DevServer();
   DevServer(const DevServer&) = delete;
   DevServer& operator=(const DevServer&) = delete;
@@ -42,18 +42,19 @@ class DevServer {
   /// `nats://127.0.0.1:<port>`; start_again() does not change it.
   std::string url() const;
   uint16_t port() const { return port_; }
-  /// The process id of the server, for signals; start_again() changes it. -1: the server is down.
+  /// The process id of the nats-server, for signals; start_again() changes it. -1: the nats-server
+  /// is down.
   int pid() const { return process_ ? process_->pid : -1; }
 
-  /// Sends SIGKILL, as in a crash. Returns when the process has ended.
+  /// Kills the nats-server with SIGKILL, as if it crashed. Returns when its process has ended.
   void kill();
 
-  /// Sends SIGTERM; sends SIGKILL if the process has not ended after 5 seconds. Returns when the
-  /// process has ended.
+  /// Sends SIGTERM to the nats-server; sends SIGKILL if its process has not ended after 5 seconds.
+  /// Returns when its process has ended.
   void stop();
 
-  /// Starts the server on the same folder and port, after kill() or stop(). `configuration`
-  /// replaces DevServerSettings::configuration.
+  /// Starts the nats-server again on the same folder and port, after kill() or stop().
+  /// `configuration` replaces DevServerSettings::configuration.
   Status start_again();
   Status start_again(std::string configuration);
 
@@ -71,9 +72,9 @@ class DevServer {
 
   DevServerSettings settings_;
   uint16_t port_ = 0;
-  Descriptor port_hold_;  ///< bound, not listening: reserves the port while the server is down
+  Descriptor port_hold_;  ///< bound, not listening: reserves the port while the nats-server is down
   Descriptor lock_;  ///< inherited by the child, so the folder is locked until the child has ended
-  std::optional<LaunchedProcess> process_;  ///< nullopt: the server is down
+  std::optional<LaunchedProcess> process_;  ///< nullopt: the nats-server is down
 };
 
 }  // namespace millrace

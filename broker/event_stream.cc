@@ -29,8 +29,9 @@ constexpr Duration kFirstRetry{100};
 constexpr Duration kLastRetry{2'000};
 constexpr size_t kChunkBytes = size_t{8} << 20;
 
-/// The server or the network explains most ends of a consumer. After this many unexplained ends in
-/// a row without a message, the reader fetches the message behind position_ without a consumer.
+/// Most consumers end because of the broker or the network. If this many consumers in a row have
+/// ended for no known reason and without a message, the reader fetches the message after position_
+/// without a consumer.
 constexpr int kMostReadBreaks = 5;
 
 std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
@@ -125,8 +126,8 @@ class JetStreamEvents::Reader {
   const std::string prefix_;  ///< the common start of the stream's subjects
   Cursor position_;           ///< the last message that was handed over or is in chunk_
   bool caught_up_ = false;
-  std::string logged_;  ///< why events are not read, as logged last; empty: they are read
-  int breaks_ = 0;      ///< unexplained ends of consumers in a row, without a message
+  std::string logged_;  ///< the newest logged reason why events are not read; empty: they are read
+  int breaks_ = 0;      ///< consumers in a row that ended for no known reason and without a message
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
@@ -246,12 +247,12 @@ JetStreamEvents::Reader::End JetStreamEvents::Reader::read() {
       if (got == Got::kMessage) {
         if (!logged_.empty()) log_recovery();
         breaks_ = 0;
-        // This message was fetched before, in place of a destroyed message that the stream does not
-        // have any more.
+        // nats.c destroyed an earlier message that the stream does not have any more. This message
+        // was fetched in its place, so it must not be delivered again.
         if (numbers.stream_sequence <= position_.sequence) continue;
         add_message(std::move(message), numbers);
       } else if (got == Got::kIdle) {
-        // The server may have counted as pending a message that was then deleted.
+        // The broker may have counted a message as pending that was deleted afterwards.
         note_pending(false);
         log_recovery();
         breaks_ = 0;
@@ -328,7 +329,7 @@ bool JetStreamEvents::Reader::close() {
   return consumer->delivered() > 0;
 }
 
-/// Reads the message behind position_ without a consumer, because every consumer ended when it came
+/// Reads the message after position_ without a consumer, because every consumer ended when it came
 /// to that message. Hands the message over as an event or as unreadable input. Returns false if the
 /// sink is closed.
 bool JetStreamEvents::Reader::pass_over() {
@@ -347,8 +348,8 @@ bool JetStreamEvents::Reader::pass_over() {
   return hand_over();
 }
 
-/// Handles Got::kDestroyed: nats.c destroyed either the message behind position_, or a status 503
-/// of the server. Fetching that message shows which of the two it was.
+/// Handles Got::kDestroyed: nats.c destroyed either the message after position_, or a status 503 of
+/// the broker. Fetching the message after position_ shows which of the two it was.
 PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   Result<StoredMessage> stored = fetch_next();
   if (!stored) return consumer_->end();
@@ -357,7 +358,7 @@ PullConsumer::Got JetStreamEvents::Reader::fetch_destroyed() {
   return PullConsumer::Got::kBusy;
 }
 
-/// Fetches the message behind position_ without a consumer.
+/// Fetches the message after position_ without a consumer.
 Result<StoredMessage> JetStreamEvents::Reader::fetch_next() {
   return fetch_stored(
       connection_, settings_.stream.name,

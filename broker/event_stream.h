@@ -40,7 +40,7 @@ class JetStreamEvents {
   explicit JetStreamEvents(Connection& connection, EventStreamSettings settings = {});
   ~JetStreamEvents();
 
-  /// Delivers every message behind `cursor`, in stream order, from the reader thread, through
+  /// Delivers every message after `cursor`, in stream order, from the reader thread, through
   /// reconnects, until stop(). Each message is delivered once during the lifetime of this object. A
   /// stream whose creation time differs from the cursor's is read from its first message.
   void start(const Cursor& cursor, DeliverySink& sink);
@@ -59,7 +59,7 @@ class JetStreamEvents {
   /// Ok while events are read; otherwise the reason why they are not. Changes are logged.
   Status health() const;
 
-  /// Call it when no stream accepted a message: all streams are checked, and missing ones created.
+  /// For when no stream accepted a message: all streams are checked, and missing ones are created.
   /// Any thread; never blocks.
   void doubt_streams() { keeper_.doubt(); }
 

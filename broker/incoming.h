@@ -16,7 +16,7 @@ namespace millrace {
 struct DeliveredAs {
   uint64_t sequence = 0;
   TimePoint stamped;
-  bool more = false;  ///< the stream has more messages behind this one
+  bool more = false;  ///< the stream has more messages after this one
   /// The common start of all subjects of the stream.
   std::string_view prefix = kEventSubjectPrefix;
 };

@@ -46,7 +46,7 @@ class Listening {
   const std::shared_ptr<natsConnection> handle_;
   std::unique_ptr<Calls> calls_;
   natsStatus status_ = NATS_OK;
-  bool reports_end_ = false;  ///< whether nats.c reports its last call
+  bool reports_end_ = false;  ///< whether nats.c will report its last call, which sets `over`
   natsSubscription* subscription_ = nullptr;
 };
 

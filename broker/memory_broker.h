@@ -1,6 +1,7 @@
 // The broker for tests and the simulation: an event stream and a publisher in memory, on one thread
-// and deterministic. State changes in pump() only, and only the test causes failures. The code that
-// decodes, checks and resumes is the same as for JetStream.
+// and deterministic. Published messages are stored, and messages are delivered, in pump() only.
+// Only the test causes failures. The code that decodes, checks and resumes is the same as for
+// JetStream.
 #pragma once
 
 #include <cstddef>
@@ -74,18 +75,19 @@ class MemoryBroker : public Publisher {
   void disconnect();
   void reconnect();
 
-  /// The stream loses its newest messages, as after a power cut; the next messages get the
-  /// sequences of the lost ones. The connection is lost as well: call reconnect() afterwards.
+  /// Makes the stream lose its newest messages, as after a power cut; the next messages get the
+  /// sequences of the lost ones. Ends the connection as well: call reconnect() afterwards.
   void lose_tail(size_t messages);
 
-  /// The stream is replaced by a new, empty one. The connection is lost as well: call reconnect()
+  /// Replaces the stream by a new, empty one. Ends the connection as well: call reconnect()
   /// afterwards.
   void recreate_stream();
 
-  /// The stream drops its oldest messages, as it does at one of its limits.
+  /// Makes the stream drop its oldest messages, as it does at one of its limits.
   void drop_oldest(size_t messages);
 
-  /// The consumer is lost and created again without a report: no message is missed or repeated.
+  /// Makes the broker lose the consumer, which the next pump() creates again without a StreamLost:
+  /// no message is missed or repeated.
   void lose_consumer();
 
   /// The present messages of the event stream, in order.

@@ -1,5 +1,5 @@
-// One RAII type for each handle of nats.c. Private to broker/: the headers that other folders
-// include only name the connection's struct.
+// One RAII type for each handle of nats.c. Private to broker/: the only type of nats.h in a header
+// for other folders is the struct of a connection.
 #pragma once
 
 #include <cstdlib>

@@ -25,8 +25,8 @@ natsStatus make_message(const NatsMessage& message, const std::string& subject, 
                         NatsMsgHandle& made);
 
 /// Copies a message. Returns false if nats.c could not read its headers, or may have misread them.
-/// Call it before any other access to the headers: nats.c reports only once that it could not read
-/// all headers, and leaves out the unread headers from then on.
+/// Call read_message() before any other access to the headers: nats.c reports only once that it
+/// could not read all headers, and leaves out the unread headers from then on.
 bool read_message(natsMsg* from, NatsMessage& to);
 
 }  // namespace millrace

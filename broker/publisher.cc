@@ -32,7 +32,7 @@ constexpr int64_t kMessageExceedsMaximum = 10054;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// How long a flush waits for the server. After that the sender continues, and only the deadlines
+/// How long a flush waits for the broker. After that the sender continues, and only the deadlines
 /// limit how long messages wait for an acknowledgement.
 constexpr Duration kMostFlush{1000};
 
@@ -223,7 +223,7 @@ void JetStreamPublisher::Impl::send(const Queued& queued) {
   if (status != NATS_OK) answer(queued.number, tl::unexpected(nats_error(status, doing())));
 }
 
-/// Sends all buffered messages and waits until the server has read them. Messages that are queued
+/// Sends all buffered messages and waits until the broker has read them. Messages that are queued
 /// meanwhile are sent together afterwards. A failed flush is ignored: missing acknowledgements show
 /// it.
 void JetStreamPublisher::Impl::flush() {

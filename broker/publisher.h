@@ -29,8 +29,8 @@ class JetStreamPublisher : public Publisher {
       Connection& connection, Duration ack_timeout = kAckTimeout,
       std::function<void()> no_stream = [] {}, std::string prefix = std::string(kDefaultPrefix));
 
-  /// Messages without an answer end with `broker.unreachable`; afterwards no `done` is called. Do
-  /// not destroy this object within a `done`.
+  /// Messages that the broker has not answered end with `broker.unreachable`; afterwards no `done`
+  /// is called. Do not destroy this object within a `done`.
   ~JetStreamPublisher() override;
 
   void publish(NatsMessage message, Done done) override;
@@ -39,11 +39,11 @@ class JetStreamPublisher : public Publisher {
   /// that error.
   Status health() const;
 
-  /// Waits until all published messages are answered. Returns false if that took longer than
-  /// `at_most`.
+  /// Waits until the broker has answered all published messages. Returns false if that took longer
+  /// than `at_most`.
   bool flush(Duration at_most);
 
-  /// The number of messages without an answer.
+  /// The number of published messages that the broker has not answered.
   size_t waiting() const;
 
  private:

@@ -18,8 +18,8 @@ namespace millrace {
 namespace {
 
 /// The size limit of one request, in bytes. All open requests together stay below the 64 MiB that a
-/// server buffers for a client before it disconnects the client. The limit is never less than two
-/// of the largest messages, or such a message could never be delivered.
+/// NATS server buffers for a client before it disconnects the client. The limit is never less than
+/// two of the largest messages, because otherwise such a message could never be delivered.
 constexpr size_t kRequestBytes = size_t{8} << 20;
 
 /// How many heartbeats and ends of requests may arrive in addition to the requested messages.
@@ -112,7 +112,7 @@ Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const C
 Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
                           const Cursor& cursor) {
   stream_name_ = wanted.name;
-  // No acknowledgements: the cursor replaces them, and they would cost the server work.
+  // No acknowledgements: the cursor replaces them, and they would cost the broker work.
   Json config = {{"ack_policy", "none"},
                  {"max_ack_pending", -1},
                  {"max_waiting", 64},
@@ -120,7 +120,7 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
                  {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
                  {"mem_storage", true},
                  {"num_replicas", 1}};
-  // With a filter the server checks each subject, so the filter is left out if the stream has no
+  // With a filter the broker checks each subject, so the filter is left out if the stream has no
   // other subjects.
   if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
     config["filter_subject"] = wanted.subjects;
@@ -217,7 +217,7 @@ void PullConsumer::skip() {
 
 PullConsumer::Got PullConsumer::end() { return broken("the broker sent status 503", true); }
 
-/// Handles a message that the server itself sent. A stored message never gets here, whatever status
+/// Handles a message that the broker itself sent. A stored message never gets here, whatever status
 /// header it has, because it comes under its own subject.
 PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
   const auto header = [&](const char* name) -> std::string_view {

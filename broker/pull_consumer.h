@@ -1,6 +1,6 @@
 // One pull consumer of JetStream. The consumer starts at a cursor, or at the oldest message of a
-// work queue. This class keeps requests for messages open at the server, and reports when it is not
-// reliable any more. Private to broker/. For one thread, except interrupt().
+// work queue. This class keeps requests for messages open at the broker, and reports when the
+// consumer is not reliable any more. Private to broker/. For one thread, except interrupt().
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace millrace {
 
 class PullConsumer {
  public:
-  /// Creates a consumer for the messages of the stream behind `cursor` (resume_point). `stream` is
+  /// Creates a consumer for the messages of the stream after `cursor` (resume_point). `stream` is
   /// the present description of the stream. Errors: those of Connection::api, and `broker.stream`
   /// if the stream was deleted and created again meanwhile.
   static Result<std::unique_ptr<PullConsumer>> open(Connection& connection,
@@ -42,44 +42,45 @@ class PullConsumer {
                                                           size_t unacknowledged,
                                                           const PullSettings& settings);
 
-  /// Asks the server to delete the consumer, without a wait for the answer.
+  /// Asks the broker to delete the consumer, and does not wait for the answer.
   ~PullConsumer();
   PullConsumer(const PullConsumer&) = delete;
   PullConsumer& operator=(const PullConsumer&) = delete;
 
   /// The stream as it was when the consumer was created.
   const StreamInfo& stream() const { return stream_; }
-  /// The position behind which the consumer started.
+  /// The position after which the consumer started.
   const Cursor& start() const { return start_; }
   /// The loss that was found when the consumer was created.
   const std::optional<BrokerLoss>& loss() const { return loss_; }
-  /// Whether the stream has other subjects too, so that some sequences belong to other messages.
+  /// Whether the stream has other subjects too, so that some sequences belong to messages that this
+  /// consumer does not deliver.
   bool is_filtered() const { return filtered_; }
   bool started_at_the_end() const { return started_at_the_end_; }
 
   enum class Got {
     kMessage,
     kNothing,    ///< there is no message, and `wait` was false
-    kIdle,       ///< the server has no more messages to send
-    kBusy,       ///< the server sent a status that concerns only the requests
+    kIdle,       ///< the broker has no more messages to send
+    kBusy,       ///< the broker sent a status that concerns only the requests
     kDestroyed,  ///< the next message came and was destroyed (poll_inbox); call skip() or end()
-    kGap,        ///< messages between the server and this process were lost
+    kGap,        ///< messages between the broker and this process were lost
     kBroken,     ///< heartbeat missed, connection lost, or consumer gone
   };
 
-  /// Returns the next message. With `wait`, next() waits as long as heartbeats of the server come.
+  /// Returns the next message. With `wait`, next() waits as long as heartbeats of the broker come.
   /// After kGap or kBroken, next() returns no more messages.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
   /// Call after kDestroyed, if the next message was read in another way.
   void skip();
   /// Call after kDestroyed, if there is no next message: then the destroyed message was a status of
-  /// the server.
+  /// the broker.
   Got end();
 
   /// After kGap and kBroken: the reason, for messages.
   const std::string& why() const { return why_; }
-  /// After kGap and kBroken: true if the reason was a lost connection or a status of the server;
+  /// After kGap and kBroken: true if the reason was a lost connection or a status of the broker;
   /// false if the next message itself may be the reason.
   bool ended_by_server() const { return ended_by_server_; }
 
@@ -110,13 +111,13 @@ class PullConsumer {
   bool started_at_the_end_ = false;
 
   std::shared_ptr<natsConnection> handle_;
-  std::string inbox_;  ///< random for each consumer: only the broker can send to it
+  std::string inbox_;  ///< each consumer has a new inbox, to which only the broker itself sends
   std::string stream_name_;
   std::string name_;
   std::string next_subject_;  ///< the subject for requests
   PullWindow window_;
   size_t request_bytes_ = 0;
-  uint64_t last_ = 0;  ///< the consumer sequence of the last message
+  uint64_t last_ = 0;  ///< the consumer sequence of the message that was delivered last
   std::string why_;
   bool ended_by_server_ = false;
   std::unique_ptr<PullInbox> messages_;

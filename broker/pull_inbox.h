@@ -1,6 +1,6 @@
-// The inbox to which a server sends the messages and statuses for a pull consumer. poll_inbox() and
-// listen_to_inbox() create the two kinds of subscription for an inbox. Private to broker/. take()
-// is called on one thread, interrupt() on any.
+// The inbox to which the broker sends the messages and statuses for a pull consumer. poll_inbox()
+// and listen_to_inbox() create the two kinds of subscription for an inbox. Private to broker/.
+// take() is called on one thread, interrupt() on any.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ class PullInbox {
 };
 
 /// A synchronous subscription: one thread switch for each message. natsSubscription_NextMsg (nats.c
-/// 3.4.1), which take() calls, destroys every message that has the status 503 and no data. Servers
-/// send such a message if no consumer answers, but any client may store one as well.
+/// 3.4.1), which take() calls, destroys every message that has the status 503 and no data. A NATS
+/// server sends such a message if no consumer answers, but any client may store one as well.
 Result<std::unique_ptr<PullInbox>> poll_inbox(Connection& connection, const std::string& subject);
 
 /// An asynchronous subscription. It destroys no message, and costs one more thread switch for each

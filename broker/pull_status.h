@@ -1,6 +1,6 @@
-// Interprets the status line that a server sends to our inbox when it has no message for a request.
-// Releases of nats-server word these lines differently: only this file knows the wordings, and its
-// test lists them. Pure.
+// Interprets the status line that the broker sends to our inbox when it has no message for a
+// request. Releases of nats-server word these lines differently: only this file knows the wordings,
+// and its test lists them. Pure.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace millrace {
 enum class PullStatus {
   kAlive,         ///< a heartbeat
   kRequestEnded,  ///< the request has ended; the consumer and its other requests continue
-  kConsumerLost,  ///< the consumer was deleted or has moved, or its server stops
+  kConsumerLost,  ///< the consumer was deleted or has moved, or its NATS server stops
   kRefused,       ///< the request was not accepted, or the status is unknown
 };
 

@@ -19,7 +19,7 @@ enum : size_t { kConsumer = 1, kStreamSequence = 3, kConsumerSequence, kStamped,
 
 std::optional<AckTokens> split_ack_subject(std::string_view subject) {
   constexpr size_t kShort = 9;
-  constexpr size_t kLong = 11;  // there may be one more token behind, which is not used
+  constexpr size_t kLong = 11;  // one more token may follow, which is not used
   if (!subject.starts_with("$JS.ACK.")) return std::nullopt;
   std::array<std::string_view, kLong + 1> tokens;
   size_t count = 0;

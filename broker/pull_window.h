@@ -14,15 +14,15 @@ namespace millrace {
 struct PullSettings {
   size_t requests = 3;       ///< how many requests are open at the same time
   size_t batch = 512;        ///< messages in each request
-  Duration heartbeat{1000};  ///< interval of the server's heartbeats while it has no messages
+  Duration heartbeat{1000};  ///< interval of the broker's heartbeats while it has no messages
   Duration expires{30'000};  ///< lifetime of a request
-  Duration inactive_threshold{60'000};  ///< how long the server keeps a consumer without requests
+  Duration inactive_threshold{60'000};  ///< how long the broker keeps a consumer without requests
 };
 
 /// The numbers in the reply subject of a delivered message.
 struct DeliveryNumbers {
   uint64_t stream_sequence = 0;
-  uint64_t consumer_sequence = 0;  ///< 1, 2, 3 …: a gap is a lost message
+  uint64_t consumer_sequence = 0;  ///< 1, 2, 3 …: a gap means a lost message
   int64_t stamped = 0;             ///< when the broker stored the message, nanoseconds
   uint64_t pending = 0;            ///< how many messages follow this one
 
@@ -38,7 +38,7 @@ std::optional<DeliveryNumbers> parse_ack_subject(std::string_view subject);
 /// valid.
 std::string_view consumer_of_ack(std::string_view subject);
 
-/// How many requested messages are still to come. Servers distribute messages over all open
+/// How many requested messages are still to come. The broker distributes messages over all open
 /// requests, so there is one count for all requests.
 class PullWindow {
  public:
@@ -49,10 +49,10 @@ class PullWindow {
 
   size_t batch() const { return batch_; }
 
-  /// Call it for each message that came.
+  /// Counts one message that came.
   void count();
 
-  /// The server ended a request that had `left` messages left.
+  /// The broker ended a request that had `left` messages left.
   void ended(size_t left);
 
   /// The number of messages that are still to come.

@@ -32,7 +32,7 @@ struct ResumePoint {
 
 /// Decides where to continue. `stamped` is the time at which the broker stored its present message
 /// at the cursor's sequence; nullopt if the broker has no message there, or was not asked. Usually
-/// reading continues behind the cursor. If the stream is a different one or has dropped the next
+/// reading continues after the cursor. If the stream is a different one or has dropped the next
 /// messages, reading continues at its first message. If the broker lost the tail of the stream (its
 /// last sequence is too small, or another message has the cursor's sequence), reading continues at
 /// the cursor's time: messages stored since then are new, and those of the same millisecond may
@@ -41,8 +41,8 @@ struct ResumePoint {
 ResumePoint resume_point(const Cursor& cursor, const StreamState& stream,
                          std::optional<TimePoint> stamped);
 
-/// The cursor from which reading continues at `point`: no message behind this cursor was applied.
-/// If the stream is the same, the result has the time of `cursor`, because all messages that the
+/// The cursor from which reading continues at `point`: no message after this cursor was applied. If
+/// the stream is the same, the result has the time of `cursor`, because all messages that the
 /// broker stored before that time are processed.
 Cursor position_at(const ResumePoint& point, const Cursor& cursor, const StreamState& stream);
 

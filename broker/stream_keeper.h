@@ -33,7 +33,7 @@ class StreamKeeper {
   Result<StreamInfo> find(const StreamSettings& stream);
   Result<StreamInfo> ensure(const StreamSettings& stream);
 
-  /// Call it when no stream accepted a message: soon all streams are checked, at most once per
+  /// For when no stream accepted a message: soon all streams are checked, at most once per
   /// kLeaveAlone. Any thread; never blocks.
   void doubt();
 

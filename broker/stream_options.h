@@ -28,8 +28,8 @@ struct StreamLimits {
 struct StreamOptions {
   std::string prefix = std::string(kDefaultPrefix);
   int replicas = 1;
-  std::string cluster;            ///< the cluster in which servers place the streams; empty: any
-  std::vector<std::string> tags;  ///< a server needs these tags to store the streams
+  std::string cluster;  ///< the cluster in which NATS servers place the streams; empty: any
+  std::vector<std::string> tags;  ///< a NATS server needs these tags to store the streams
   StreamLimits events;
   StreamLimits dead_letters;
   StreamLimits lifecycle;

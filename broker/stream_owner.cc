@@ -28,7 +28,7 @@ constexpr Duration kOwnerLookEach{500};
 constexpr Duration kAskEach{200};
 
 /// A process with no subscriber on its subject is replaced after this many times the normal wait:
-/// the process may be about to reconnect to another server of a cluster.
+/// the process may be about to reconnect to another NATS server of a cluster.
 constexpr int kAbsence = 3;
 
 /// The time limit for the answer to one question.
@@ -207,8 +207,8 @@ Result<std::optional<StoredOwner>> StreamOwner::newest() const {
   return StoredOwner{*std::move(record), stored->sequence};
 }
 
-/// Publishes our message behind that sequence. Whatever the answer is, the next check shows whether
-/// the message is stored.
+/// Publishes our owner message if the stream has no message after the sequence `behind`. Whatever
+/// the answer is, the next check shows whether the message is stored.
 Status StreamOwner::claim(uint64_t behind) {
   const NatsMessage message{.subject = subject_,
                             .headers = {{"Nats-Expected-Last-Sequence", std::to_string(behind)}},
@@ -220,9 +220,9 @@ Status StreamOwner::claim(uint64_t behind) {
   return {};
 }
 
-/// Publishes our message when the previous owner may still be running. The previous owner sees at
-/// its next check that it was replaced, and its earlier permission to send has expired when this
-/// function returns.
+/// Publishes our owner message although the previous owner may still be running. The previous owner
+/// sees at its next check that it was replaced, and its earlier permission to send has expired when
+/// this function returns.
 Status StreamOwner::replace(uint64_t behind) {
   TRY(claim(behind));
   pause(settings_.patience);
@@ -275,8 +275,8 @@ Status StreamOwner::check_round_trip() const {
                           natsStatus_GetText(status)));
 }
 
-/// Sends one question. The answer comes to the subject on which this process is asked itself, so no
-/// further permission is needed.
+/// Sends one question. The answer comes to the subject on which other processes ask this process,
+/// so no further permission is needed.
 StreamOwner::Heard StreamOwner::ask(const OwnerRecord& owner) {
   {
     const std::lock_guard lock(mutex_);

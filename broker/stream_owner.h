@@ -1,8 +1,8 @@
 // The owner of the streams. Of all processes with the same prefix on a NATS account, only one at a
-// time may use the streams, or they would take each other's answers. A message in the stream
-// `<PREFIX>_OWNER` names the owner. Processes write that message by compare-and-set on the sequence
-// of the previous message. A new process asks the named owner; an owner that answers keeps the
-// streams. The clocks of two processes are never compared.
+// time may use the streams, because otherwise they would take the results of each other's tasks. A
+// message in the stream `<PREFIX>_OWNER` names the owner. Processes write that message by
+// compare-and-set on the sequence of the previous message. A new process asks the named owner; an
+// owner that answers keeps the streams. The clocks of two processes are never compared.
 #pragma once
 
 #include <chrono>
@@ -106,9 +106,9 @@ class StreamOwner {
 
   void start();
 
-  /// Waits until this process owns the streams. Also ok if the owner cannot be known yet, because
-  /// there was no broker for `without_broker`, or the broker did not answer. Error `broker.owner`
-  /// names the owner.
+  /// Waits until this process owns the streams. The result is also ok if the owner cannot be known
+  /// yet, because there was no broker for `without_broker`, or the broker did not answer. Error
+  /// `broker.owner` names the owner.
   Status wait_until_decided(Duration without_broker) const;
 
   /// Ok while this process owns the streams. Errors: `broker.owner`, `broker.unreachable` (the

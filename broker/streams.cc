@@ -17,7 +17,7 @@ const char* name_of(Retention retention) {
   return retention == Retention::kLimits ? "limits" : "workqueue";
 }
 
-/// Where servers may place the stream; null: anywhere.
+/// Where NATS servers may place the stream; null: anywhere.
 Json placement(const StreamSettings& settings) {
   Json placement;
   if (!settings.cluster.empty()) placement["cluster"] = settings.cluster;

@@ -1,4 +1,4 @@
-// The known state of the tasks that are under way over NATS. Calls change this state, and
+// The known state of the tasks that are under way over NATS. The functions change this state, and
 // return what has to be sent, deleted and reported. No I/O: the time is an argument, and nothing is
 // sent. Each task takes about 200 bytes once the broker has it. Private to broker/; for one thread
 // at a time.
@@ -64,8 +64,8 @@ class TaskBook {
   TaskMail take_mail(bool with_stream, size_t most, Time now);
   bool has_mail(bool with_stream) const;
 
-  /// It is not certain that any part of `mail` was sent: its deletes and stops are queued again.
-  /// link_lost() queues its messages again.
+  /// It is not certain that any part of `mail` was sent: the deletes and stops of `mail` are queued
+  /// again. link_lost() queues its messages again.
   void not_sent(TaskMail mail);
   /// The broker has accepted the request to a service, so the service has started the task.
   std::optional<TaskReport> delivered(const InstanceId& task);
@@ -87,8 +87,8 @@ class TaskBook {
   /// worker. The word is ignored if `consumer` is not the consumer of the message's subject.
   std::optional<TaskReport> heard(std::string_view consumer, uint64_t sequence, AckWord word,
                                   Time now);
-  /// Workers have got all messages of that subject up to this sequence. So those tasks have
-  /// started, even if the worker has sent no acknowledgement.
+  /// Workers have got all messages of that subject up to this sequence. So the tasks of these
+  /// messages have started, even if no acknowledgement of a worker has come.
   std::vector<TaskReport> given_out(const std::string& subject, uint64_t sequence);
   /// Subjects with tasks that no worker has started, as far as is known.
   std::vector<std::string> waiting_subjects() const;
@@ -106,8 +106,8 @@ class TaskBook {
   /// result yet.
   std::vector<TaskReport> not_started(const std::vector<InstanceId>& tasks);
 
-  /// The answer has come; its namespace is `ns`, if known. Returns false if the task did not wait
-  /// for an answer, or belongs to another namespace.
+  /// The answer to the task has come, under the namespace `ns`, if that is known. Returns false if
+  /// the task did not wait for an answer, or belongs to another namespace.
   bool answered(const InstanceId& task, const std::optional<std::string>& ns, Time now);
   /// No worker or service has got the task, and none will. Returns false if the task did not wait
   /// for an answer.

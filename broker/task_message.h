@@ -23,7 +23,7 @@ tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 
 /// The subject for the answer to a task of the work queue: `millrace.results.0.<namespace>.<action
-/// id>`. The 0 is the partition of the namespace; so far the only partition.
+/// id>`. The 0 is the partition of the namespace; no other partition exists yet.
 std::string reply_subject(std::string_view ns, const InstanceId& task,
                           std::string_view prefix = kDefaultPrefix);
 

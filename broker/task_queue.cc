@@ -30,14 +30,14 @@ using std::chrono::steady_clock;
 /// processed before more messages are sent.
 constexpr size_t kMostAtOnce = 512;
 
-/// The time limit for the server to read the sent messages.
+/// The time limit for the broker to read the sent messages.
 constexpr Duration kMostTaskFlush{1'000};
 
 /// The interval at which the consumers are asked which tasks workers have got. A worker need not
 /// report that it got a task.
 constexpr Duration kServiceLookEach{500};
 
-/// The time limit for the server's answer to the question which tasks workers have got.
+/// The time limit for the broker's answer to the question which tasks workers have got.
 constexpr Duration kMostLook{1'000};
 
 /// The wait before failed messages are sent again, unless the connection comes back earlier.
@@ -154,7 +154,7 @@ void TaskQueue::Impl::work() {
     }
     const bool may_try = connection_.connected() && now >= try_at_;
     if (may_try && !open_) {
-      open_ = true;  // set before, so that a failure meanwhile resets it
+      open_ = true;  // set before open_streams(), so that a failure meanwhile resets it
       lock.unlock();
       const Status opened = open_streams();
       lock.lock();
@@ -239,7 +239,8 @@ void TaskQueue::Impl::look_for(const TaskBook::Asked& asked) {
   }
 }
 
-/// Call it under the lock. The streams and consumers are checked again after the time `later`.
+/// Call this function under the lock. The streams and consumers are checked again after the time
+/// `later`.
 void TaskQueue::Impl::try_again(Duration later, const Error& why) {
   open_ = false;
   try_at_ = steady_clock::now() + later;

@@ -35,7 +35,7 @@ struct TaskQueueSettings {
 /// The stream does not redeliver: a worker keeps its task until the task is stopped.
 class TaskQueue : public TaskRunner {
  public:
-  /// `connection` and `sink` must outlive this object. Use a separate connection for it. The
+  /// `connection` and `sink` must outlive this object. Use a connection that nothing else uses. The
   /// sink is called on threads of this object and of nats.c, and within run() for a task that
   /// cannot be sent at all.
   TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings = {});
@@ -51,7 +51,7 @@ class TaskQueue : public TaskRunner {
   struct Counts {
     size_t tasks = 0;      ///< known tasks
     size_t unsent = 0;     ///< known tasks that the broker has not accepted yet
-    uint64_t answers = 0;  ///< answers read from the stream, with repeated and late ones
+    uint64_t answers = 0;  ///< answers read from the stream, repeated and late ones included
     uint64_t strays = 0;   ///< answers that name no task, and were dropped
   };
   Counts counts() const;

@@ -71,7 +71,7 @@ class TaskQueue::Impl {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  bool lost_ = false;       ///< the connection, or messages on it, may be lost
+  bool lost_ = false;       ///< the connection, or messages that were sent over it, may be lost
   bool open_ = false;       ///< the streams exist
   bool caught_up_ = false;  ///< answers that waited in the stream have been processed
   std::chrono::steady_clock::time_point try_at_{};

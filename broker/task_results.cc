@@ -16,8 +16,9 @@ namespace millrace {
 
 namespace {
 
-/// The server or the network explains most ends of the consumer. After this many unexplained ends
-/// in a row without an answer, the oldest answer is fetched without a consumer.
+/// Most consumers end because of the broker or the network. If this many consumers in a row have
+/// ended for no known reason and without an answer, the oldest answer is fetched without a
+/// consumer.
 constexpr int kMostAnswerBreaks = 5;
 
 }  // namespace
@@ -121,7 +122,7 @@ void TaskResults::read() {
     if (got == Got::kGap || got == Got::kBroken) break;
     if (got == Got::kMessage) hand_out(message.get(), numbers);
     if (got == Got::kMessage || got == Got::kIdle) breaks_ = 0;
-    // The server may have counted as pending a message that was then deleted.
+    // The broker may have counted a message as pending that was deleted afterwards.
     if (got == Got::kIdle || (got == Got::kMessage && numbers.pending == 0)) note_caught_up();
   }
   if (!consumer_->ended_by_server()) ++breaks_;

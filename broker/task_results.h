@@ -39,8 +39,8 @@ class TaskResults {
     /// Call `stored` once, when the answer is stored: `stored` deletes the answer from the stream.
     /// Any thread may call `stored`, even after this object is destroyed.
     std::function<void(NatsMessage answer, std::function<void()> stored)> answer;
-    /// All answers that waited when reading started have been handed out. Called once; if the
-    /// connection is lost before, after a later reconnect.
+    /// Called once: when all answers that waited when reading started have been handed out. If the
+    /// connection is lost before that, the call comes after a later reconnect.
     std::function<void()> caught_up;
   };
 
@@ -79,7 +79,7 @@ class TaskResults {
 
   // Only for the reading thread.
   bool caught_up_ = false;
-  int breaks_ = 0;  ///< unexplained ends of consumers in a row, without an answer
+  int breaks_ = 0;  ///< consumers in a row that ended for no known reason and without an answer
 
   uint64_t watch_ = 0;
   std::thread thread_;

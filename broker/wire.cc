@@ -78,7 +78,8 @@ Headers parse_header_block(std::string_view block) {
     const std::string_view line = block.substr(0, end);
     block = end == std::string_view::npos ? std::string_view() : block.substr(end + 2);
     if (first) {
-      // The first line is the version; in messages of the server itself it also has a status.
+      // The first line is the version; in messages that the broker itself sends, the line also has
+      // a status.
       first = false;
       continue;
     }

@@ -24,8 +24,8 @@ bool is_sendable_header(std::string_view name, std::string_view value);
 /// The bytes of headers in a message, including the version line; 0 if there are no headers.
 size_t encoded_size(const Headers& headers);
 
-/// Reads `NATS/1.0…CRLF name: value CRLF … CRLF` byte for byte. Headers keep their order, names
-/// their spelling, and values NUL bytes; empty values stay. Blanks around values are removed. A
+/// Reads `NATS/1.0…CRLF name: value CRLF … CRLF` byte for byte. Headers keep their order; names
+/// keep their spelling; values keep NUL bytes and may be empty. Blanks around values are removed. A
 /// line without `:` is a name without a value.
 Headers parse_header_block(std::string_view block);
 

@@ -1,4 +1,4 @@
-// Client: calls the HTTP API of a millrace server. Calls block. One thread.
+// Client: calls the HTTP API of a millrace server. Its functions block. For one thread only.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // CommandLine: the commands of millrace. Each file of verbs adds its noun: the grammar and the
-// function of each verb. add_all_verbs adds them in the order in which `--help` lists them. One
-// thread.
+// function of each verb. add_all_verbs adds them in the order in which `--help` lists them. For one
+// thread only.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // CommandParser: the grammar of the command line (nouns, verbs, options). It parses the arguments
 // and calls the function of the verb that they name; the verbs themselves are defined elsewhere.
-// Its source file is the only one that includes CLI11. One thread.
+// Its source file is the only one that includes CLI11. For one thread only.
 #pragma once
 
 #include <functional>

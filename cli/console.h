@@ -1,5 +1,5 @@
 // Console: the streams, environment variables and clock of the command line, which a test can
-// replace; and the results of verbs. One thread.
+// replace; and the results of verbs. For one thread only.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // The flags that the deletions of workflows and namespaces share: cancel the instances that have
-// not ended, and remove the leftovers of an earlier release. One thread.
+// not ended, and remove the leftovers of an earlier release. For one thread only.
 #pragma once
 
 #include <string>

@@ -159,7 +159,7 @@ Found below(const std::vector<const Mapping*>& mappings, std::string_view name) 
   return found;
 }
 
-/// The mappings that were found, and those that are values of the keys that were found.
+/// The mappings in `found`, and the mappings that are values of the keys in `found`.
 std::vector<const Mapping*> behind(const Found& found) {
   std::vector<const Mapping*> mappings = found.mappings;
   for (const Use& use : found.keys) {

@@ -1,4 +1,4 @@
-// Paginated lists, for the verbs that print one. One thread.
+// Paginated lists, for the verbs that print one. For one thread only.
 #pragma once
 
 #include <string>

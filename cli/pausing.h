@@ -1,4 +1,4 @@
-// Adds the verbs `pause` and `resume` to a noun. One thread.
+// Adds the verbs `pause` and `resume` to a noun. For one thread only.
 #pragma once
 
 #include <string>

@@ -27,7 +27,8 @@ struct RunOptions {
 };
 
 constexpr Duration kOneWait = std::chrono::minutes(1);
-// How much longer than the server waits the HTTP client waits for the response.
+// The HTTP client waits this much longer for the response than the server waits for the end of the
+// instance.
 constexpr Duration kPatience = std::chrono::seconds(30);
 
 /// The limit of --wait; nullopt: no limit.

@@ -25,7 +25,7 @@ struct ServeOptions {
   std::string listen = defaults::listen_address();  ///< address of the gateway
   std::string nats = defaults::nats_url();          ///< URLs, separated by commas
   // Credentials for the broker, from the variables of the nats command line; empty: not used.
-  std::string user;  ///< the user; without a password, a token
+  std::string user;  ///< the name of the user; if there is no password, a token
   std::string password;
   std::string creds;  ///< creds, nkey, ca, cert and key are names of files
   std::string nkey;

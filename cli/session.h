@@ -1,4 +1,5 @@
-// Session: the client, the namespace and the output of a verb that calls a server. One thread.
+// Session: the client, the namespace and the output of a verb that calls a server. For one thread
+// only.
 #pragma once
 
 #include <initializer_list>

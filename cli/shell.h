@@ -1,5 +1,5 @@
 // Shell: the global flags, and the settings that follow from them and the environment. It does not
-// depend on the verbs. One thread.
+// depend on the verbs. For one thread only.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
-// Reads the bytes that a verb sends, from files, standard input or literals; and makes new ids. One
-// thread.
+// Reads the bytes that a verb sends, from files, standard input or literals; and makes new ids. For
+// one thread only.
 #pragma once
 
 #include <string>

@@ -35,8 +35,8 @@ class ArchiveReader {
   /// nor folder, or is too large uncompressed.
   Result<std::optional<ArchiveEntry>> next();
 
-  /// The next bytes of the entry, valid until the next call; empty: the entry has no more bytes.
-  /// Error kFunctionFiles.
+  /// The next bytes of the entry, valid until read() or next() is called again; empty: the entry
+  /// has no more bytes. Error kFunctionFiles.
   Result<std::string_view> read();
 
  private:

@@ -1,5 +1,5 @@
 // ContainerRunner: runs functions in containers with the command line of podman or docker. An
-// isolated function gets a container for each call; the container of a reusable function keeps
+// isolated function gets a container for each task; the container of a reusable function keeps
 // running and is called over HTTP (docs/containers.md describes the interface of an image).
 // Containers of a process that has died are found by their label, and removed before any other
 // container is started.
@@ -48,8 +48,8 @@ class ContainerRunner final : public TaskRunner {
   /// without an answer or does not listen), kFunctionTooLarge, kFunctionFiles.
   void run(Task task) override;
   void stop(const InstanceId& task) override;
-  /// The time since the latest of these: the container was started, it was called, it sent
-  /// something. Heartbeats are not reported.
+  /// The time since the container was started, was called or sent something, whichever was last.
+  /// Heartbeats are not reported.
   std::optional<Duration> since_heartbeat(const InstanceId& task) const override;
 
  private:

@@ -1,5 +1,6 @@
 // The folders of containers on this machine. Folders of an earlier process are removed. The size of
-// a container's files is measured, because nothing else limits that size. Calls block on the disk.
+// a container's files is measured, because nothing else limits that size. The functions block on
+// the disk.
 #pragma once
 
 #include <filesystem>

@@ -10,8 +10,8 @@
 
 namespace millrace {
 
-/// A task, and which call of ContainerRunner::run() brought it: a task may be run again. A message
-/// for a task that was stopped and run again has an old number and is ignored.
+/// A task, and the number of the ContainerRunner::run() that brought it. If a task was stopped and
+/// then brought again, messages for the earlier run() have an old number and are ignored.
 struct Ticket {
   InstanceId task;
   uint64_t number = 0;

@@ -43,7 +43,8 @@ bool ContainerRunner::Impl::is_over(Service& service) {
                       [&](const auto& box) { return box->service == &service; });
 }
 
-/// Each waiting task goes to the container with the fewest calls.
+/// Gives each waiting task to the ready container with the fewest calls, up to `calls_each` in a
+/// container.
 void ContainerRunner::Impl::call_ready(Service& service) {
   while (Job* const job = jobs_.front(service.waiting)) {
     Box* least = nullptr;

@@ -1,7 +1,8 @@
 // Variables as files, and files as variables (Direktiv's FunctionFileDefinition): the files that a
 // function finds in its folder when it starts, and the files that it has left in `out/<scope>/`
 // when it ends. Names and archives are untrusted input: nothing outside of the folder is read or
-// written, links are not followed, and everything has a limit. Any thread; calls block on the disk.
+// written, links are not followed, and everything has a limit. Any thread; the functions block on
+// the disk.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 namespace millrace {
 
 /// The limits for all files that one task is given, and again for all files that are collected from
-/// it; archives count unpacked.
+/// it; an archive counts with its unpacked size.
 inline constexpr uint64_t kMaxFilesBytes = uint64_t{64} << 20;
 inline constexpr size_t kMaxFilesEntries = 10'000;
 /// The number of variables that one task may set with files.
@@ -35,11 +36,12 @@ inline constexpr size_t kMaxFileDepth = 32;
 Status check_file_name(std::string_view name);
 
 /// Creates `folder`, which must not exist, the files in it, and `out/<scope>/` of each scope for
-/// the variables that the function sets. `tar` and `tar.gz` become a folder of that name, or an
-/// empty folder if the variable is empty. An archive may have regular files and folders, each file
-/// once; of their modes only the right to execute is used. All users with access to the folder can
-/// read and write all files, because a container may run as any user; the folder above limits the
-/// access. Error kFunctionFiles names the file and the reason; `folder` does not exist then.
+/// the variables that the function sets. A file of type `tar` or `tar.gz` becomes a folder with the
+/// name of the file; the folder is empty if the variable is empty. An archive may have regular
+/// files and folders, each file once; of their modes only the right to execute is used. All users
+/// with access to the folder can read and write all files, because a container may run as any user;
+/// the folder above limits the access. Error kFunctionFiles names the file and the reason; `folder`
+/// does not exist then.
 Status lay_out_files(const std::vector<TaskFile>& files, const std::filesystem::path& folder);
 
 /// The files in `out/<scope>/`, by scope and name. A file becomes a variable with the file's name

@@ -28,7 +28,7 @@ std::string as_text(std::string_view bytes);
 
 class OutputLines {
  public:
-  /// Adds bytes of a stream. Returns the lines that they complete, except empty lines.
+  /// Adds bytes of a stream. Returns the lines that these bytes complete, except empty lines.
   std::vector<std::string> add(std::string_view bytes, OutputAllowance& left);
   /// The last line, if the stream ended without a line break.
   std::vector<std::string> finish(OutputAllowance& left);

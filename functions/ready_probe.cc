@@ -55,7 +55,7 @@ bool ReadyProbe::poll(Duration now) {
   }
   if (!connected_) connected_ = now;
   if (now - *connected_ < kStays) return false;
-  attempt_.reset();  // it would block a server that accepts one connection at a time
+  attempt_.reset();  // an open connection blocks a service that accepts one at a time
   return true;
 }
 

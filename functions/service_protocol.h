@@ -21,8 +21,8 @@ struct ServiceWatch {
   std::function<void(TaskEnded)> done;
 };
 
-/// Sends a task to the service at `url`: a POST with the input and `Direktiv-` headers, which is
-/// not repeated. `folder` is the folder with the task's files, as the service sees it; empty if
+/// Sends a task to the service at `url`: one POST with the input and `Direktiv-` headers. The POST
+/// is not repeated. `folder` is the folder with the task's files, as the service sees it; empty if
 /// the task has no folder. Any thread; never blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch);

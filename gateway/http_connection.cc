@@ -91,8 +91,8 @@ void HttpConnection::on_header(ErrorCode error) {
   const auto& message = parser_->get();
   const bool complete = parser_->is_done();
   head_ = message.method() == http::verb::head;
-  // If the response is sent before the body was read, the connection ends with it, because the rest
-  // of the body is not read.
+  // If the response is sent before the body was read, the connection ends with the response,
+  // because the rest of the body is not read.
   keep_alive_ = complete && parser_->keep_alive();
 
   const bool encoded = message.find(http::field::transfer_encoding) != message.end();

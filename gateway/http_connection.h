@@ -25,7 +25,7 @@
 
 namespace millrace {
 
-/// The interface of the server that its connections use.
+/// The functions of the HttpServer that its connections use.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;

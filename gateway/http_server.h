@@ -25,7 +25,7 @@ struct TransportLimits {
   size_t connections = 1024;       ///< a further connection gets 503 and is closed
   size_t waiting_requests = 1024;  ///< waiting for a thread; a further request gets 503
   size_t worker_threads = 2;
-  Duration idle = std::chrono::seconds(75);    ///< of a connection, between two requests
+  Duration idle = std::chrono::seconds(75);    ///< of a connection between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
   Duration write = std::chrono::seconds(60);   ///< for a complete response

@@ -1,5 +1,5 @@
 // Converts errors to responses in application/problem+json (RFC 7807), with the only table that
-// maps error codes to HTTP statuses. Pure, any thread.
+// maps error codes to HTTP statuses. Pure; for any thread.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Router: finds the handler for a method and a path. A Route contains everything that is checked
 // before the body of a request is read, so that a wrong request is refused before it costs
-// anything. Filled once, then read by any thread.
+// anything. The router is filled once; from then on any thread may read it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace millrace {
 /// Answers the exchange now or later. If the handler fails, its error is the answer.
 using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
 
-/// Where a handler runs.
+/// The thread on which a handler runs.
 enum class Lane {
   kInPlace,  ///< on the gateway's thread; must never block
   kWorker,   ///< on a worker thread; may parse, load definitions and read the store

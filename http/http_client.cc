@@ -29,9 +29,9 @@ Result<HttpAnswer> cancelled(std::string_view why) {
 
 }  // namespace
 
-/// The thread and its requests. libcurl has its own queue for connections, but in that queue
-/// requests to a host with free connections wait behind requests to a host without any. So libcurl
-/// is given only requests for which a connection is certainly free.
+/// The thread and its requests. libcurl has its own queue for connections, but in that queue a
+/// request to a host with a free connection waits for earlier requests to hosts without one. So
+/// libcurl is given only requests for which a connection is certainly free.
 class HttpClient::Impl {
  public:
   explicit Impl(HttpSettings settings) : settings_(std::move(settings)), multi_(make_multi()) {
@@ -60,7 +60,8 @@ class HttpClient::Impl {
   struct Stop {};
   /// An order to the thread: send a request, cancel a ticket, or stop.
   using Order = std::variant<std::unique_ptr<HttpTransfer>, Ticket, Stop>;
-  /// The requests to one origin. The host is in `ready_` while it may start another request.
+  /// The requests to one origin. A Host is in `ready_` while one of its waiting requests may be
+  /// started.
   struct Host {
     std::deque<Ticket> waiting;  ///< may contain cancelled requests
     size_t running = 0;

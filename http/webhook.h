@@ -25,11 +25,11 @@ namespace millrace {
 
 /// The target did not allow events from the origin of this installation.
 inline constexpr std::string_view kWebhookNotAllowed = "webhook.not_allowed";
-/// 410: the target accepts no more events, and must not be asked again.
+/// Status 410: the target accepts no more events, and must not be asked again.
 inline constexpr std::string_view kWebhookGone = "webhook.gone";
-/// 415: the target does not accept events in this format.
+/// Status 415: the target does not accept events in this format.
 inline constexpr std::string_view kWebhookMediaType = "webhook.media_type";
-/// 429: the target receives too many requests.
+/// Status 429: the target receives too many requests.
 inline constexpr std::string_view kWebhookBusy = "webhook.busy";
 /// Any other status outside 2xx, redirects included.
 inline constexpr std::string_view kWebhookStatus = "webhook.status";

@@ -32,7 +32,8 @@ class HashIndex {
     --size_;
   }
 
-  /// Calls `visit` with each id of this hash until `visit` returns true. Returns whether it did.
+  /// Calls `visit` with each id of this hash until `visit` returns true. Returns whether `visit`
+  /// returned true.
   template <class Visit>
   bool find(uint32_t hash, Visit visit) const {
     if (entries_.empty()) return false;

@@ -41,8 +41,7 @@ class InternTable {
     return id;
   }
 
-  /// Counts one use less. Removes the text and its value if no use is left; returns whether that is
-  /// so.
+  /// Counts one use less. If no use is left, removes the text and its value and returns true.
   bool release(uint32_t id) {
     if (--slots_[id].uses > 0) return false;
     ids_.erase(ids_.find(*slots_[id].text));

@@ -163,8 +163,8 @@ void ListenerIndex::match(std::string_view ns, const Attributes& event,
   std::sort(targets.begin(), targets.end());
 }
 
-/// Finds the groups whose key is a text that `value` begins with, ends with or contains, and
-/// matches the listeners of these groups.
+/// Finds the groups whose key is a text that the value begins with, ends with or contains, and adds
+/// their matching members.
 void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::string_view value) {
   for (size_t size = 1; size <= kGram; ++size) {
     if (column.grams[size] == 0) continue;
@@ -184,7 +184,7 @@ void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::stri
   }
 }
 
-/// Matches the groups whose key is a pattern that matches the value.
+/// Finds the groups whose key is a pattern that matches the value, and adds their matching members.
 void ListenerIndex::match_patterns(Column& column, std::string_view value) {
   hits_.clear();
   column.regexes.match(value, hits_);
@@ -194,7 +194,8 @@ void ListenerIndex::match_patterns(Column& column, std::string_view value) {
   for (const uint32_t group : hits_) match_group(group);
 }
 
-/// Adds the matching members of a group. Precondition: the group's key holds for the event.
+/// Adds the targets of the members of a group that match the event. Precondition: the group's key
+/// holds for the event.
 void ListenerIndex::match_group(uint32_t group) {
   if (group == kNone) return;
   const bool has_key = groups_[group].key != Group::Key::kNone;
@@ -287,11 +288,12 @@ uint32_t ListenerIndex::attribute_of(const PackedPredicate& predicate) const {
                                           : predicate.attribute;
 }
 
-/// Moves the predicate that becomes the key to the front. If there are equalities, that is the one
-/// with the smallest group so far; of several without a group, the one with the longest value,
-/// which is more likely to be an id. Else it is the longest text, if there is a text. Else it is
-/// the pattern that most listeners share, since that pattern runs anyway; a pattern that matches
-/// everything is chosen only if there is no other.
+/// Moves the predicate that becomes the key to the front. If there are equalities, the key is the
+/// equality with the smallest group so far; of several equalities whose groups are equally small,
+/// the key is the one with the longest value, which is more likely to be an id. Without an
+/// equality, the key is the longest text. Without a text either, the key is the pattern that most
+/// listeners share, since that pattern runs anyway; a pattern that matches everything becomes the
+/// key only if there is no other pattern.
 void ListenerIndex::put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const {
   if (predicates.size() < 2) return;
   const auto rank = [&](const PackedPredicate& predicate) {
@@ -331,8 +333,8 @@ ListenerIndex::Place ListenerIndex::find_equality(uint32_t bucket,
   return place;
 }
 
-/// Finds the group of a text key. If no group has this key, the returned place has the rarest gram
-/// of the text.
+/// Finds the group of a text key. If no group has this key, the returned place has the rarest of
+/// the first 257 grams of the text.
 ListenerIndex::Place ListenerIndex::find_text(uint32_t bucket, const PackedPredicate& key) const {
   constexpr size_t kMostTried = 256;
   const size_t size = gram_size(key);

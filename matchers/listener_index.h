@@ -4,8 +4,9 @@
 // All listeners of one (namespace, type) form a bucket. A bucket is divided into groups by one
 // predicate, the key, which all members of a group have:
 //  - an equality, if the filter has one: found by the hash of its value;
-//  - otherwise plain text that the value begins with, ends with or contains: found by a gram, a run
-//    of up to eight bytes of that text; the gram under which the fewest other groups are filed;
+//  - otherwise plain text that the value begins with, ends with or contains: found by a gram, which
+//    is a run of up to eight bytes of that text. Of the grams of the text, the group is filed under
+//    the one under which the fewest other groups are filed;
 //  - otherwise a regular expression, run once per event, together with others (pattern_set.h).
 // match() looks up the values of the event's attributes, and also each gram of a value if a group
 // has a text key for that attribute. The other predicates of the members are checked one by one;
@@ -61,7 +62,7 @@ class ListenerIndex final : public Matcher {
     bool holds = false;
   };
 
-  /// The groups of one bucket whose keys test the same attribute.
+  /// The groups of one bucket whose keys are predicates on the same attribute.
   struct Column {
     uint32_t attribute = 0;
     uint32_t groups = 0;
@@ -123,7 +124,8 @@ class ListenerIndex final : public Matcher {
   uint32_t attribute_of(const PackedPredicate& predicate) const;
   void put_key_first(uint32_t bucket, std::vector<PackedPredicate>& predicates) const;
 
-  /// The group of a key, existing or to be made: `id` is kNone if the key has no group yet.
+  /// The group of a key. If the key has no group yet, `id` is kNone and `group` is the group to
+  /// make.
   struct Place {
     uint32_t id = kNone;
     Group group;

@@ -1,6 +1,6 @@
 // Matcher: the interface of this folder: which listeners does an event match? NaiveMatcher defines
 // the meaning, ListenerIndex is the fast implementation; tests check that both give the same
-// results. One thread at a time.
+// results. Only one thread at a time may use a matcher.
 #pragma once
 
 #include <cstdint>

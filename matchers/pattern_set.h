@@ -1,6 +1,6 @@
 // PatternSet: regular expressions that are matched with the same values and run together: RE2 reads
-// a value once for all of them, which costs little more than running one of them. One thread at a
-// time.
+// a value once for all of them, which costs little more than running one of them. Only one thread
+// at a time may use a set.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class PatternSet {
   void part();
 
   // Compiling patterns into one set costs as much as running each of them a hundred times. So
-  // patterns are joined only after they have run alone that often.
+  // patterns are joined only after each has run alone a hundred times on average.
   Patterns alone_;
   size_t runs_alone_ = 0;
   Patterns joined_;

@@ -101,7 +101,7 @@ struct WorkflowTimeouts {
   /// ends, the instance goes to the state `on_failure`, if that is set.
   bool fails = false;
   std::optional<StateIndex> on_failure;
-  /// millrace: after any other failure, too, the instance goes to `on_failure`.
+  /// A key of millrace itself: the instance goes to `on_failure` after every other failure, too.
   bool on_any_failure = false;
 };
 

@@ -43,9 +43,9 @@ struct Evaluate {
   Evaluation evaluation;
 };
 
-/// Start an instance of a workflow: as the subflow of a call, which waits for its result, or
-/// detached, so that no call waits. If the workflow cannot be started, the call gets the error as
-/// its result.
+/// Start an instance of a workflow: as the subflow of a call that waits for the result, or
+/// detached: then no call waits. If the workflow cannot be started, the call gets the error as its
+/// result.
 struct StartChild {
   NamespaceNumber ns{};
   InstanceId child;

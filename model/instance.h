@@ -101,7 +101,7 @@ struct Listener {
 /// The result of a call: a value, or an error that is raised in the caller.
 using CallResult = tl::expected<LazyJson, Error>;
 
-/// Why and when the last failed attempt of a call failed.
+/// Why and when the latest failed attempt of a call failed.
 struct CallFailure {
   Error error;  ///< its message is cut to kMostCallFailureBytes
   TimePoint at;
@@ -136,7 +136,8 @@ struct Call {
   LazyJson input;       ///< null once no further attempt can need the input
   LazyJson result;      ///< set only if kDone
   bool sealed = false;  ///< the input may contain data of a secret
-  /// The failure of the previous attempt, until the call succeeds; nullopt: no attempt has failed.
+  /// The failure of the latest failed attempt; nullopt: no attempt has failed, or the call has
+  /// succeeded.
   std::optional<CallFailure> last_error;
 };
 
@@ -177,7 +178,7 @@ struct Instance {
   bool cancelling = false;  ///< the instance ends as cancelled once its running tasks have ended
   bool retried = false;     ///< an operator retried the current state: each attempt of a call has a
                             ///< schedule_to_close timeout of its own
-  uint32_t transitions = 0;  ///< number of transitions of this run, which is limited
+  uint32_t transitions = 0;  ///< number of transitions of this run; that number is limited
   bool parked = false;       ///< an evaluation for this `step` is running
 
   TimePoint started_at;
@@ -192,7 +193,8 @@ struct Instance {
   /// after this position are offered to the instance.
   uint64_t listen_from = 0;
   uint64_t history_count = 0;  ///< number of records so far, and number of the next record
-  /// Number of the newest history row, which names the row before it; 0: there is no row.
+  /// Number of the newest history row; each history row names the row before it. 0: there is no
+  /// row.
   uint64_t last_history = 0;
 
   std::vector<Listener> listeners;

@@ -42,7 +42,7 @@ class Lookup {
   /// The key of the hash that makes the ids of calls, so that only this store can compute them;
   /// empty: the hash has no key.
   virtual std::string_view id_key() const { return {}; }
-  /// The time of the last step of a live instance; nullopt if no live instance has that id.
+  /// The time of the latest step of a live instance; nullopt if no live instance has that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                               const InstanceId& instance) const = 0;
 };

@@ -40,8 +40,8 @@ struct LaunchedProcess {
 Result<LaunchedProcess> launch(LaunchOptions options);
 
 /// Waits at most `at_most` for the process to end. A process that has ended is reaped, so the
-/// function must not be called for this process again. Returns the exit code as a shell reports it
-/// (128 plus the number of the signal that ended it); nullopt if the process still runs.
+/// function must not be called again for the same process. Returns the exit code as a shell reports
+/// it (128 plus the number of the signal that ended it); nullopt if the process still runs.
 std::optional<int> wait_for_end(const LaunchedProcess& process, Duration at_most);
 
 /// Sends SIGKILL, waits for the end of the process and reaps it.

@@ -18,8 +18,8 @@ namespace millrace {
 template <class T>
 class Mailbox {
  public:
-  /// `wake` ends the sleep of the reader thread, or its next sleep if it is awake. It is called on
-  /// any thread, without a lock held.
+  /// `wake` ends the sleep of the reader thread, or its next sleep if it is awake. `wake` is called
+  /// on any thread, without a lock held.
   explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;

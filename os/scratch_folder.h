@@ -1,5 +1,5 @@
-// ScratchFolder: a temporary folder that the destructor removes with all its content: for tests and
-// for a store that is not retained. For one thread only.
+// ScratchFolder: a temporary folder that the destructor removes with all its content. For tests,
+// scenarios and `millrace dev`, whose stores are not kept. For one thread only.
 #pragma once
 
 #include <filesystem>
