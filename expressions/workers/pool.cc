@@ -95,7 +95,7 @@ JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once)
 JqPool::~JqPool() = default;
 
 void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
-  CHECK(!evaluation.queries.empty(), "an evaluation without queries");
+  CHECK(!evaluation.queries.empty(), "an evaluation has no queries; expected at least one");
   Job job;
   job.request = wire::encode(evaluation);
   job.lane = evaluation.lane;

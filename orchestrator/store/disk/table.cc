@@ -8,12 +8,14 @@ const char* table_name(Table table) {
   for (const TableName& entry : kTables) {
     if (entry.table == table) return entry.name;
   }
-  CHECK(false, "no table '{}'", static_cast<char>(table));
+  CHECK(false, "there is no table with the letter '{}'; expected a letter of the enum Table",
+        static_cast<char>(table));
 }
 
 void AbsoluteKey::check_size(Table table, std::string_view key) {
-  CHECK(!key.empty() && key.size() <= kMaxKeySize, "a key of {} bytes in {}", key.size(),
-        table_name(table));
+  CHECK(!key.empty() && key.size() <= kMaxKeySize,
+        "a key of the table {} has {} bytes, expected 1 to {}", table_name(table), key.size(),
+        kMaxKeySize);
 }
 
 }  // namespace millrace

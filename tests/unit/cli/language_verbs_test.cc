@@ -30,7 +30,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  The factor between one wait and the next; more than zero.\n"
        "  default: 1\n"
        "  in: SteepRetryPolicy\n"
-       "  millrace's own: Direktiv does not have it\n"},
+       "  an addition of millrace: Direktiv does not have this key\n"},
       {"stevora",
        "StevoraRetryPolicy (vocabulary: stevora)\n"
        "  Stevora's: every error is retried; `catch` applies when no attempt is left.\n"
@@ -49,7 +49,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "    event              the complete CloudEvent in JSON format\n"
        "  default: payload\n"
        "  in: ConsumeEventDefinition\n"
-       "  millrace's own: Direktiv does not have it\n"},
+       "  an addition of millrace: Direktiv does not have this key\n"},
       {"max_attempts",
        "max_attempts: a whole number from 0 to 1000000\n"
        "  How many attempts are made after the first one.\n"

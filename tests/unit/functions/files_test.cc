@@ -235,7 +235,8 @@ TEST_F(FilesTest, LimitsTheTotalSizeOfAllFiles) {
   }
   const Status done = lay_out_files(files, task());
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("\"f16\": more than 64 MiB in all"));
+  EXPECT_THAT(done.error().message,
+              HasSubstr("\"f16\": the files of the task have more than 64 MiB in all"));
   EXPECT_FALSE(fs::exists(task()));
   files.pop_back();
   EXPECT_EQ(error_message(lay_out_files(files, task())), "");
@@ -417,7 +418,7 @@ std::vector<BadOutput> bad_outputs() {
            write(o / fmt::format("instance/f{}", i), std::string(kMaxVariableBytes, 'x'));
          }
        },
-       "\"f9\": more than 64 MiB in all"},
+       "\"f9\": the files of the task have more than 64 MiB in all"},
   };
 }
 
