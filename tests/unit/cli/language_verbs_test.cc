@@ -44,7 +44,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  defined by: Stevora, \"The RetryPolicy Interface\"\n"},
       {"consumeEvent.event.capture",
        "capture: one of\n"
-       "  The part of the event that is stored in the data, under its type.\n"
+       "  The part of the event that is stored in the data, under the type of the event.\n"
        "    payload            the event's data\n"
        "    event              the complete CloudEvent in JSON format\n"
        "  default: payload\n"
@@ -57,7 +57,8 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  in: RetryDefinition\n"},
       {"errordefinition",
        "ErrorDefinition\n"
-       "  What happens after an error; the first entry that matches its code applies.\n"
+       "  What happens after an error; the first entry that matches the code of the error "
+       "applies.\n"
        "    error              The error codes that this entry catches. Required.\n"
        "    transition         The state that follows the error; without one the instance ends "
        "as complete.\n"
