@@ -135,8 +135,8 @@ RunningEngine::~RunningEngine() {
   const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
   if (drains && !intake_.wait_until_quiet(kDrainTime)) {
     spdlog::warn(
-        "some messages to the broker were not sent before the stop; millrace sends them after its "
-        "next start");
+        "some messages to the broker were not sent and acknowledged before the stop; millrace "
+        "sends them after its next start");
   }
   processor_.stop();
   process_.end_callbacks();

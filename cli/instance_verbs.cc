@@ -221,8 +221,7 @@ void add_controls(CommandLine& instance) {
   add_control(instance, "pause", "Pauses instances: a paused instance starts nothing new");
   add_control(instance, "resume", "Resumes paused instances");
   auto [retry, retried] = add_control(instance, "retry", "Retries the failed state of instances");
-  retry.flag("--extend", retried.extend,
-             "Restart the execution timeout of the instances of the instances");
+  retry.flag("--extend", retried.extend, "Restart the execution timeout of the instances");
   add_control(instance, "restart", "Runs ended instances again from their first state");
   auto [rerun, from] =
       add_control(instance, "rerun", "Runs ended instances again from a given state");

@@ -73,9 +73,8 @@ class Allowance {
 
   Status take_bytes(uint64_t count) {
     if (count > bytes_)
-      return bad(fmt::format(
-          "the files of the task have all files of the task together have more than {} MiB",
-          kMaxFilesBytes >> 20));
+      return bad(
+          fmt::format("the files of the task have more than {} MiB in all", kMaxFilesBytes >> 20));
     bytes_ -= count;
     return {};
   }
@@ -380,9 +379,7 @@ Result<std::optional<Descriptor>> open_if_there(int parent, std::string_view nam
   if (folder) return folder;
   if (errno == ENOENT) return std::nullopt;
   return bad(
-      fmt::format("{} is not a folder any more: the function replaced that folder: the function "
-                  "replaced that folder",
-                  shown(name)));
+      fmt::format("{} is not a folder any more: the function replaced that folder", shown(name)));
 }
 
 }  // namespace

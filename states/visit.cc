@@ -417,8 +417,8 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
   }
   if (instance_.hops >= kMaxHops) {
     return Raise{{std::string(kTooDeep),
-                  fmt::format("this would be number {} of a chain of detached subflows, none of "
-                              "which waited for a second; the limit is {}",
+                  fmt::format("this subflow would be number {} in a chain of detached subflows of "
+                              "which none waited for at least one second; the limit is {}",
                               kMaxHops + 1, kMaxHops)}};
   }
   detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});

@@ -58,7 +58,7 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
                            fmt::format("{} was stopped after {} ms", what, timeout.count())));
   } else if (end == Job::End::kOutOfMemory) {
     results.push_back(fail(std::string(kJqMemory),
-                           fmt::format("{} needs more memory than a worker may use", what)));
+                           fmt::format("{} needs more memory than a jq worker may use", what)));
   } else {
     results.push_back(fail(std::string(is_schema ? kSchemaFailed : kJqBadCommand),
                            fmt::format("{} cannot be evaluated: {}", what, problem)));

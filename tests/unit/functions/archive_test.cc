@@ -139,8 +139,8 @@ std::vector<HostileArchive> bombs() {
            .file("a", std::string(40 << 20, '\0'))
            .file("b", std::string(40 << 20, '\0'))
            .finish(),
-       "entry \"b\": more than 64 MiB"},
-      {"too many entries", many_files(kMaxFilesEntries), "10000 entries"},
+       "entry \"b\": the files of the task have more than 64 MiB"},
+      {"too many entries", many_files(kMaxFilesEntries), "10000 files and folders"},
       {"a very large number of special headers", many_special_headers(), "no name"},
       {"a special header of 80 MiB",
        TarMaker().pax("comment", std::string(80 << 20, 'x')).file("a", "x").finish(), "corrupt"},

@@ -411,7 +411,7 @@ std::vector<BadOutput> bad_outputs() {
          for (size_t i = 0; i <= kMaxFilesEntries; ++i)
            write(o / fmt::format("instance/d/{}", i), "");
        },
-       "more than 10000 entries"},
+       "more than 10000 files and folders"},
       {"files that are too large together",
        [](const fs::path& o) {
          for (int i = 0; i < 17; ++i) {
