@@ -60,7 +60,7 @@ void ProcessParts::read_token_again() {
   auto token = read_gateway_token(settings.token_file);
   if (!token) return spdlog::error("{}; the previous token stays valid", token.error().message);
   gateway->replace_token(**std::move(token));
-  spdlog::info("reloaded the token");
+  spdlog::info("the token was read again from its file");
 }
 
 void ProcessParts::end_callbacks() {

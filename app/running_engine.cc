@@ -135,7 +135,9 @@ RunningEngine::~RunningEngine() {
   const Status owner = owner_.health();
   const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
   if (drains && !intake_.wait_until_quiet(kDrainTime)) {
-    spdlog::warn("some messages are still to be sent; they will be sent after the next start");
+    spdlog::warn(
+        "some messages to the broker were not sent and acknowledged before the stop; millrace "
+        "sends them after its next start");
   }
   processor_.stop();
   process_.end_callbacks();

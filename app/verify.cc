@@ -61,24 +61,26 @@ constexpr std::chrono::seconds kFirstAnswer(5);
 /// process which uses the folder. Exit kUnreachable: the server did not answer; kConflict: the
 /// server uses another folder.
 Fallible<Json> ask_owner(Session& session, const std::string& data, const Error& locked) {
-  session.console.err << fmt::format("{} is in use: asking its server for the check\n", data)
+  session.console.err << fmt::format(
+                             "{} is in use: the server that uses it is asked for the check\n", data)
                       << std::flush;
   const auto info = session.client.send({.path = "/v1/info", .timeout = kFirstAnswer});
   if (!info && info.error().code == ExitCode::kUnreachable) {
-    return give_up(ExitCode::kUnreachable, "store.locked",
-                   fmt::format("{}. The server at --url did not answer within {} s: {}. If it has "
-                               "another address, pass that with --url. If it is suspended, resume "
-                               "it (kill -CONT); if it hangs, stop it. Then check again",
-                               locked.message, kFirstAnswer.count(), info.error().error.message));
+    return give_up(
+        ExitCode::kUnreachable, "store.locked",
+        fmt::format("{}. The server at --url did not answer within {} s: {}. If the server has "
+                    "another address, pass that address with --url. If the server is suspended, "
+                    "resume it (kill -CONT); if it hangs, stop it. Then check again",
+                    locked.message, kFirstAnswer.count(), info.error().error.message));
   }
   if (!info) return tl::unexpected(info.error());
   const std::string of_server = info->body.value("data", "");
   std::error_code ignored;
   if (!std::filesystem::equivalent(of_server, data, ignored)) {
     return give_up(ExitCode::kConflict, "store.locked",
-                   fmt::format("{} is in use, but not by the server at --url, which uses {}; pass "
-                               "the URL of the server that uses it with --url",
-                               data, of_server));
+                   fmt::format("{} is in use, but the server at --url uses another folder, {}; "
+                               "pass with --url the URL of the server that uses {}",
+                               data, of_server, data));
   }
   return TRY(session.client.send({.path = "/v1/verify", .timeout = kWholeCheck})).body;
 }

@@ -226,8 +226,8 @@ Result<Json> parse_own_json(std::string_view text) {
     Json::sax_parse(text.begin(), text.end(), &builder);
     return json;
   } catch (const Json::out_of_range& e) {
-    return fail("json.number",
-                with_excerpt(without_id(e.what())) + ": a number is at most about 1.8e308");
+    return fail("json.number", with_excerpt(without_id(e.what())) +
+                                   "; expected a number of at most about 1.8e308");
   } catch (const Json::exception& e) {
     return fail("json.malformed", with_excerpt(without_id(e.what())));
   }

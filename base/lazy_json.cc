@@ -43,7 +43,7 @@ void LazyJson::parse() const {
     return;
   }
   Result<Json> parsed = parse_own_json(*text_);
-  CHECK(parsed.has_value(), "stored text is not JSON: {}", parsed.error().message);
+  CHECK(parsed.has_value(), "the stored text of a value is not JSON: {}", parsed.error().message);
   value_ = std::make_shared<Json>(std::move(*parsed));
 }
 

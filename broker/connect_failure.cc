@@ -104,28 +104,27 @@ std::string explain_connect_failure(natsStatus status, std::string_view detail,
           all, why);
     case NATS_SSL_ERROR:
       return fmt::format(
-          "TLS with NATS at {} failed ({}): check that NATS_CA is the authority that signed its "
-          "certificate, that the certificate names the host, and that NATS_CERT and NATS_KEY are "
-          "set "
-          "if the server requires them",
+          "TLS with NATS at {} failed ({}): check that NATS_CA is the authority that signed the "
+          "certificate of the NATS server, that this certificate names the host, and that "
+          "NATS_CERT and NATS_KEY are set if the NATS server requires them",
           all, why);
     case NATS_SECURE_CONNECTION_WANTED:
       return fmt::format(
-          "NATS at {} offers no TLS, which NATS_CA or NATS_CERT require: unset them, "
-          "or enable TLS in the server",
+          "NATS at {} offers no TLS, which NATS_CA or NATS_CERT require: unset them, or enable TLS "
+          "in the NATS server",
           all);
     case NATS_SECURE_CONNECTION_REQUIRED:
       return fmt::format("NATS at {} requires TLS: set NATS_CA", all);
     case NATS_TIMEOUT:
       return fmt::format(
-          "NATS at {} did not answer in time: check --nats, the network, and whether "
-          "it is a NATS server",
+          "NATS at {} did not answer in time: check --nats, the network, and whether a NATS server "
+          "listens there",
           all);
     case NATS_NO_SERVER: {
       std::vector<std::string> reasons;
       reasons.reserve(shown.size());
       for (const std::string& server : shown) reasons.push_back(explain_unreachable(server));
-      return fmt::format("{}: check --nats, and whether the server is running",
+      return fmt::format("{}: check --nats, and whether the NATS server is running",
                          fmt::join(reasons, "; "));
     }
     default:

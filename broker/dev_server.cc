@@ -85,7 +85,8 @@ void DevServer::kill() { end(SIGKILL); }
 void DevServer::stop() { end(SIGTERM); }
 
 Status DevServer::start_again() {
-  CHECK(!process_, "the server of {} is running", settings_.folder.string());
+  CHECK(!process_, "the NATS server of {} is running; expected it to be stopped",
+        settings_.folder.string());
   return launch();
 }
 

@@ -120,7 +120,7 @@ class JetStreamEvents::Reader {
   bool awake_ = false;        ///< the connection changed, or stop() was called: do not wait
   std::unique_ptr<PullConsumer> consumer_;  ///< changed by the reader thread only, under the lock
   Counts counts_;
-  Status health_ = fail("broker.unreachable", "not connected yet");
+  Status health_ = fail("broker.unreachable", "there is no connection to NATS yet");
 
   // Only for the reader thread.
   const std::string prefix_;  ///< the common start of the stream's subjects
@@ -224,7 +224,8 @@ Status JetStreamEvents::Reader::take(Result<std::unique_ptr<PullConsumer>> made)
   if (!made) {
     health_ = tl::unexpected(std::move(made).error());
   } else if (interrupted_) {
-    health_ = fail("broker.unreachable", "the connection was lost while opening");
+    health_ = fail("broker.unreachable",
+                   "the connection to NATS was lost while the event stream was opened");
   } else {
     consumer_ = *std::move(made);
     ++counts_.opened;
@@ -384,7 +385,7 @@ void JetStreamEvents::Reader::log_failure(const Error& error) {
 void JetStreamEvents::Reader::log_recovery() {
   if (logged_.empty()) return;
   logged_.clear();
-  spdlog::info("event consumer resumed");
+  spdlog::info("events are read again");
 }
 
 void JetStreamEvents::Reader::interrupt() {

@@ -55,7 +55,7 @@ Result<std::string> make_inbox() {
   natsInbox* raw = nullptr;
   const natsStatus status = natsInbox_Create(&raw);
   const NatsInboxHandle inbox(raw);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, "making an inbox"));
+  if (status != NATS_OK) return tl::unexpected(nats_error(status, "creating an inbox"));
   return std::string(raw);
 }
 

@@ -175,7 +175,7 @@ void JetStreamPublisher::Impl::run() {
     if (lost_) {
       lost_ = false;
       lock.unlock();
-      fail_all("the connection was lost");
+      fail_all("the connection to NATS was lost");
       lock.lock();
       continue;
     }
@@ -206,7 +206,7 @@ void JetStreamPublisher::Impl::send(const Queued& queued) {
   const NatsMessage& message = queued.message;
   const auto doing = [&] { return fmt::format("publishing to {}", message.subject); };
   if (!connection_.connected()) {
-    answer(queued.number, fail("broker.unreachable", doing() + ": not connected"));
+    answer(queued.number, fail("broker.unreachable", doing() + ": there is no connection to NATS"));
     return;
   }
   if (const Status listens = listen(); !listens) {

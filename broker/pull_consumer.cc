@@ -178,7 +178,7 @@ Status PullConsumer::make_queue(std::string_view name, size_t unacknowledged) {
 }
 
 PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers) {
-  if (!send_requests()) return broken("the connection was lost", true);
+  if (!send_requests()) return broken("the connection to NATS was lost", true);
   // Two and a half heartbeats, so that one late heartbeat does not count as a failure.
   const Duration patience = wait ? settings_.heartbeat * 5 / 2 : Duration(0);
   switch (messages_->take(patience, message)) {
@@ -192,16 +192,16 @@ PullConsumer::Got PullConsumer::next(bool wait, NatsMsgHandle& message, Delivery
     case PullInbox::Took::kDestroyed:
       return Got::kDestroyed;
     case PullInbox::Took::kTooMany:
-      return broken("the server sent more messages than requested", false);
+      return broken("the broker sent more messages than requested", false);
     case PullInbox::Took::kInterrupted:
-      return broken("the connection was lost", true);
+      return broken("the connection to NATS was lost", true);
   }
 
   if (natsMsg_GetSubject(message.get()) == inbox_) return note_status(message.get());
   const char* const reply = natsMsg_GetReply(message.get());
   const std::optional<DeliveryNumbers> read = parse_ack_subject(reply == nullptr ? "" : reply);
   if (!read || read->consumer_sequence != last_ + 1) {
-    why_ = fmt::format("message {} of the consumer is missing", last_ + 1);
+    why_ = fmt::format("message {} of the consumer did not arrive", last_ + 1);
     return Got::kGap;
   }
   numbers = *read;
@@ -234,7 +234,8 @@ PullConsumer::Got PullConsumer::note_status(natsMsg* message) {
       std::from_chars(text.data(), text.data() + text.size(), sent);
       if (sent == last_) return Got::kIdle;
       // The newest messages may get lost too, and no later message would show that gap.
-      why_ = fmt::format("the consumer sent {} messages, but {} arrived", sent, last_);
+      why_ =
+          fmt::format("the broker sent {} messages of the consumer, but {} arrived", sent, last_);
       return Got::kGap;
     }
     case PullStatus::kRequestEnded:

@@ -134,7 +134,7 @@ void StreamOwner::run() {
       health_ = looked;
       failed_ = connection_.connected();
       if (std::exchange(logged, looked.error().message) != looked.error().message) {
-        spdlog::warn("the streams are not used: {}", looked.error().message);
+        spdlog::warn("this process does not use the streams: {}", looked.error().message);
       }
       changed_.notify_all();
     }
@@ -165,8 +165,8 @@ Status StreamOwner::check_owner() {
       return {};
     case OwnerStep::kLost:
       lose(fmt::format(
-          "the streams under \"{}\" were taken over by {}, because this process did not "
-          "answer or because of --take-over; this process stops",
+          "the streams under \"{}\" were taken over by {}, because this process did not answer, or "
+          "because that process was started with --take-over; this process stops",
           settings_.streams.prefix, describe(found->record)));
       return {};
     case OwnerStep::kClaim:
@@ -175,11 +175,11 @@ Status StreamOwner::check_owner() {
       if (settings_.take_over && claimed_ == 0) return replace(last);
       const Found owner = TRY(find_out(found->record));
       if (owner == Found::kAlive) {
-        lose(fmt::format(
-            "the streams under \"{}\" belong to {}; it answers, so this process does not start: "
-            "stop the other process, or give one of them its own --stream-prefix, or start this "
-            "process with --take-over",
-            settings_.streams.prefix, describe(found->record)));
+        lose(
+            fmt::format("the streams under \"{}\" belong to {}; that process answers, so this "
+                        "process does not start: stop that process, or give one of them its own "
+                        "--stream-prefix, or start this process with --take-over",
+                        settings_.streams.prefix, describe(found->record)));
         return {};
       }
       if (owner == Found::kSilent && claimed_ == 0) return replace(last);
@@ -248,8 +248,8 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
     {
       const std::lock_guard lock(mutex_);
       health_ = fail("broker.unreachable",
-                     fmt::format("the streams belong to {}; it does not answer and is replaced "
-                                 "after {} s without an answer",
+                     fmt::format("the streams belong to {}; that process does not answer, and this "
+                                 "process replaces it after {} s without an answer",
                                  describe(owner), needed.count() / 1000));
     }
     const bool goes_on = pause(heard == Heard::kNoSubscriber ? kAskEach : Duration(0));
@@ -259,7 +259,7 @@ Result<StreamOwner::Found> StreamOwner::find_out(const OwnerRecord& owner) {
     silent += std::min(std::chrono::duration_cast<Duration>(steady_clock::now() - begin),
                        heard == Heard::kNoSubscriber ? kAskEach : kAnswerTime);
     if (silent < needed) continue;
-    spdlog::warn("{} owned the streams and has not answered for {} s: it is replaced",
+    spdlog::warn("{} owned the streams and has not answered for {} s: this process replaces it",
                  describe(owner), needed.count() / 1000);
     return Found::kSilent;
   }

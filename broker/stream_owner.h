@@ -150,7 +150,7 @@ class StreamOwner {
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool stopping_ = false;
-  Status health_ = fail("broker.unreachable", "not connected yet");
+  Status health_ = fail("broker.unreachable", "there is no connection to NATS yet");
   bool lost_ = false;  ///< the streams belong to another process, for good
   Heard heard_ = Heard::kNothing;
   std::string asked_;    ///< the process that was asked

@@ -58,19 +58,22 @@ struct Setting {
 };
 
 constexpr auto kSettings = std::to_array<Setting>({
-    {"discard", "a full stream refuses new messages, which wait in millrace until there is space"},
+    {"discard",
+     "with \"old\" a full stream removes its oldest messages; with \"new\" it refuses new "
+     "messages, which wait in millrace until there is space"},
     {"storage", "a stream in memory is lost when the broker restarts"},
-    {"max_msgs", "above this limit the oldest messages are removed, read or not"},
-    {"max_bytes", "above this limit the oldest messages are removed, read or not"},
-    {"max_age", "older messages are removed, read or not (nanoseconds; 0: no limit)"},
+    {"max_msgs", "above this limit the broker removes the oldest messages, read or not"},
+    {"max_bytes", "above this limit the broker removes the oldest messages, read or not"},
+    {"max_age", "the broker removes older messages, read or not (nanoseconds; 0: no limit)"},
     {"max_msg_size",
-     "larger messages are refused; millrace publishes a dead letter in place of its own"},
+     "the broker refuses larger messages; instead of its own message that is larger, millrace "
+     "publishes a dead letter"},
     {"max_consumers", "millrace needs one consumer, and a second one while it replaces the first"},
     {"duplicate_window",
-     "a message that is sent again later than that is stored twice (nanoseconds); an event still "
-     "takes effect once"},
-    {"num_replicas", "it determines how many servers may fail"},
-    {"placement", "the servers placed the stream elsewhere than requested"},
+     "the broker stores a message twice if it is sent again after a longer time (nanoseconds); an "
+     "event still takes effect once"},
+    {"num_replicas", "the number of replicas determines how many NATS servers may fail"},
+    {"placement", "the broker placed the stream on other NATS servers than requested"},
 });
 
 /// Refuses settings with which millrace cannot work. The error names the stream, the setting, the
@@ -87,15 +90,16 @@ Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings)
       text_field(config, "retention") != wanted) {
     return refused("retention", fmt::format("\"{}\"", wanted),
                    settings.retention == Retention::kLimits
-                       ? "messages would be removed before they are applied"
-                       : "processed messages would not be removed");
+                       ? "the broker would remove messages before millrace has applied them"
+                       : "the broker would not remove processed messages");
   }
   if (integer_field(config, "max_msgs_per_subject") > 0) {
-    return refused("max_msgs_per_subject", "-1",
-                   "a message would replace an older one that is not applied yet");
+    return refused(
+        "max_msgs_per_subject", "-1",
+        "a new message would replace an older message that millrace has not applied yet");
   }
   if (field(config, "no_ack") == true) {
-    return refused("no_ack", "false", "published messages would never be acknowledged");
+    return refused("no_ack", "false", "the broker would never acknowledge published messages");
   }
   if (field(config, "sealed") == true) {
     return refused("sealed", "false", "nothing could be published");
@@ -189,8 +193,8 @@ Result<StreamInfo> check_stream(const Json& answer, const StreamSettings& settin
         return subject_covers(subject, settings.subjects);
       })) {
     return fail("broker.stream",
-                fmt::format("stream {} has the subjects {} and not {}: add it with `nats stream "
-                            "edit {}`, or delete the stream if it is not needed",
+                fmt::format("stream {} has the subjects {} and not {}: add the missing subject "
+                            "with `nats stream edit {}`, or delete the stream if it is not needed",
                             settings.name, fmt::join(info.subjects, ", "), settings.subjects,
                             settings.name));
   }

@@ -65,7 +65,8 @@ tl::unexpected<Error> named_error(std::string_view code, std::string_view messag
 tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view prefix) {
   const auto* queue = std::get_if<WorkQueue>(&task.target);
   const auto* service = std::get_if<NatsService>(&task.target);
-  CHECK(queue != nullptr || service != nullptr, "a task for another runner");
+  CHECK(queue != nullptr || service != nullptr,
+        "the target of a task is neither a work queue nor a NATS service; expected one of these");
   NatsMessage message{.subject = queue != nullptr ? queue->subject : service->subject};
   if (queue != nullptr && !message.subject.starts_with(kTaskSubjectPrefix)) {
     return workflow_error(

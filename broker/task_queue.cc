@@ -143,7 +143,7 @@ void TaskQueue::Impl::work() {
   while (!stopping_) {
     const auto now = steady_clock::now();
     if (std::exchange(lost_, false)) {
-      try_again(kRetry, {"broker.unreachable", "the connection was lost"});
+      try_again(kRetry, {"broker.unreachable", "the connection to NATS was lost"});
       book_.link_lost();
     }
     if (std::vector<TaskReport> reports = book_.elapse(now); !reports.empty()) {
@@ -160,7 +160,7 @@ void TaskQueue::Impl::work() {
       lock.lock();
       if (!opened) try_again(StreamKeeper::kLeaveAlone, opened.error());
       if (opened && open_ && !health_) {
-        spdlog::info("task publisher connected");
+        spdlog::info("tasks are sent");
         health_ = {};
       }
       continue;

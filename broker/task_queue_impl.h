@@ -76,7 +76,7 @@ class TaskQueue::Impl {
   bool caught_up_ = false;  ///< answers that waited in the stream have been processed
   std::chrono::steady_clock::time_point try_at_{};
   std::chrono::steady_clock::time_point look_at_{};
-  Status health_ = fail("broker.unreachable", "not connected yet");
+  Status health_ = fail("broker.unreachable", "there is no connection to NATS yet");
   TaskBook book_;
   Counts counts_;
 

@@ -89,7 +89,9 @@ Status TaskResults::open() {
   std::unique_ptr<PullConsumer> consumer = TRY(PullConsumer::open_queue(
       connection_, settings_.stream, name, settings_.most_unstored, settings_.pull));
   const std::lock_guard lock(mutex_);
-  if (interrupted_) return fail("broker.unreachable", "the connection was lost while opening");
+  if (interrupted_)
+    return fail("broker.unreachable",
+                "the connection to NATS was lost while the consumer of answers was opened");
   consumer_ = std::move(consumer);
   return {};
 }
@@ -184,7 +186,7 @@ void TaskResults::set_health(Status health) {
   health_ = std::move(health);
   if (before == code || stopping_) return;
   if (health_) {
-    spdlog::info("result consumer started");
+    spdlog::info("answers to tasks are read");
   } else {
     spdlog::warn("answers to tasks are not read: {}", health_.error().message);
   }

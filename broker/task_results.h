@@ -75,7 +75,7 @@ class TaskResults {
   bool stopping_ = false;
   bool interrupted_ = false;                ///< the open consumer is unusable
   std::unique_ptr<PullConsumer> consumer_;  ///< changed by the reading thread only, under the lock
-  Status health_ = fail("broker.unreachable", "not connected yet");
+  Status health_ = fail("broker.unreachable", "there is no connection to NATS yet");
 
   // Only for the reading thread.
   bool caught_up_ = false;

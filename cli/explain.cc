@@ -33,14 +33,15 @@ std::string_view one_of(Kind kind) {
     case Kind::kType:
       return "one of";
     case Kind::kQuery:
-      return "jq: a string that is itself a jq program (.a), or any value with jq(…) in its "
+      return "one of three: a bare jq program, jq(…) around a program, any value with jq(…) in its "
              "strings";
     case Kind::kCommand:
-      return "any value; jq(…) in its strings is evaluated; the string \".\" alone is all the data";
+      return "any value; each jq(…) in its strings is evaluated; the string \".\" stands for all "
+             "the data";
     case Kind::kTemplate:
       return "a string; jq(…) in it is evaluated";
     case Kind::kMessage:
-      return "a string with %s, %v, %d, %i, %f, %g, %x, %q, %t or %%";
+      return "a string, which may contain %s, %v, %d, %i, %f, %g, %x, %q, %t and %%";
     case Kind::kState:
       return "the id of a state";
     case Kind::kEventType:
@@ -48,9 +49,9 @@ std::string_view one_of(Kind kind) {
     case Kind::kAttribute:
       return "the name of a context attribute";
     case Kind::kPatterns:
-      return "a mapping: attribute to ECMAScript pattern, number or boolean";
+      return "a mapping: for each attribute an ECMAScript pattern, a number or a boolean";
     case Kind::kAttributes:
-      return "a mapping: attribute to string with jq(…)";
+      return "a mapping: for each attribute a string, which may contain jq(…)";
     case Kind::kCron:
       return "five cron fields, or a macro such as @hourly; CRON_TZ=Area/City may precede them";
     case Kind::kGlob:
@@ -224,9 +225,9 @@ void explain(const Use& use, std::ostream& out) {
   for (const std::string_view name : key.names()) {
     if (name != key.name) out << "  also written: " << name << "\n";
   }
-  if (key.inlined) out << "  the keys of this mapping may be written in place of the key\n";
+  if (key.inlined) out << "  instead of this key, the keys of its mapping may be written\n";
   out << "  in: " << names_of(use.mappings) << "\n";
-  if (key.own) out << "  millrace's own: Direktiv does not have it\n";
+  if (key.own) out << "  an addition of millrace: Direktiv does not have this key\n";
 }
 
 void explain(const Mapping& mapping, std::ostream& out) {

@@ -218,10 +218,10 @@ void add_reading(CommandLine& instance) {
 void add_controls(CommandLine& instance) {
   auto [cancel, cancelled] = add_control(instance, "cancel", "Cancels instances");
   cancel.flag("--now", cancelled.now, "Do not wait for running tasks to end");
-  add_control(instance, "pause", "Pauses instances: they start nothing new");
+  add_control(instance, "pause", "Pauses instances: a paused instance starts nothing new");
   add_control(instance, "resume", "Resumes paused instances");
   auto [retry, retried] = add_control(instance, "retry", "Retries the failed state of instances");
-  retry.flag("--extend", retried.extend, "Restart the execution timeout");
+  retry.flag("--extend", retried.extend, "Restart the execution timeout of the instances");
   add_control(instance, "restart", "Runs ended instances again from their first state");
   auto [rerun, from] =
       add_control(instance, "rerun", "Runs ended instances again from a given state");

@@ -13,7 +13,7 @@ constexpr const char* kPage = "250";
 void add_page(Verb& verb, PageOptions& page) {
   verb.option("--limit", page.limit,
               "Maximum number of results (default: 50 in a table, all in other formats)", "N");
-  verb.option("--cursor", page.cursor, "Continue after the results of an earlier list");
+  verb.option("--cursor", page.cursor, "Continue an earlier list, from the cursor that it printed");
 }
 
 Ended show_pages(Session& session, ApiCall call, const PageOptions& page,

@@ -35,7 +35,7 @@ Ended trigger_schedule(Session& session, const std::string& workflow) {
 
 void add_schedule_verbs(CommandLine& commands) {
   CommandLine schedule = commands.noun("schedule", "Workflows that are started by cron");
-  schedule.asking("list", "Lists the schedules with their next and last ticks",
+  schedule.asking("list", "Lists the schedules, each with its next and its latest tick",
                   "millrace schedule list", list_schedules);
   auto [next, shown] =
       schedule.asking<std::string>("next", "Shows the next five ticks of a schedule",

@@ -221,7 +221,7 @@ void add_streams(Verb& serve, ServeFlags& to) {
                "(MILLRACE_STREAM_TAGS)",
                "TAGS");
   serve.flag("--take-over", to.take_over,
-             "Take the streams from their owner, even if it is running");
+             "Take the streams from the server that owns them, even if that server is running");
   serve.option("--js-domain", to.js_domain, "JetStream domain (MILLRACE_JS_DOMAIN)", "NAME");
   for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
     const LimitedStream& stream = kLimitedStreams[i];

@@ -23,9 +23,10 @@ const std::optional<std::string>& EventBuilder::datacontenttype() const {
 
 Status EventBuilder::add(std::string_view name, std::optional<AttributeValue> value) {
   if (!is_attribute_name(name)) {
-    return fail(kEventAttributeName.code,
-                fmt::format("attribute name {}; expected lower-case letters and digits only{}",
-                            shown(name), name == "data" ? "; \"data\" is reserved" : ""));
+    return fail(
+        kEventAttributeName.code,
+        fmt::format("attribute name {} is not valid; expected lower-case letters and digits only{}",
+                    shown(name), name == "data" ? "; \"data\" is reserved" : ""));
   }
   bool added_before = false;
   if (const size_t index = core_index(name); index < core_.size()) {

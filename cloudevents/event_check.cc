@@ -113,8 +113,8 @@ Status check_event(const Event& event) {
       const std::string lower = to_lower(name);
       const bool is_case = lower != name && is_attribute_name(lower) && !is_core_attribute(lower);
       return fail(kEventAttributeName.code,
-                  fmt::format("attribute name {}; expected lower-case letters and digits only, and "
-                              "no reserved name{}",
+                  fmt::format("attribute name {} is not valid; expected lower-case letters and "
+                              "digits only, and no reserved name{}",
                               shown(name), is_case ? fmt::format(": write {}", lower) : ""));
     }
     if (const auto* text = std::get_if<std::string>(&value)) {

@@ -99,7 +99,8 @@ class Run {
       case Node::Kind::kLength:
         return length(input, scratch);
     }
-    CHECK(false, "a node of an unknown kind");
+    CHECK(false,
+          "a node of a program has an unknown kind; expected a kind that the fast lane evaluates");
   }
 
   /// The reason why there is no value. Its code is empty if the result is empty, without an error.

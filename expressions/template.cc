@@ -186,8 +186,8 @@ std::span<const Template::Part> Template::parts() const { return tree_->parts; }
 
 Json Template::assemble(std::span<const Json> results) const {
   CHECK(results.size() == tree_->programs.size(),
-        "got {} results for the {} jq programs of a template", results.size(),
-        tree_->programs.size());
+        "a template got {} results for its {} programs; expected one result for each program",
+        results.size(), tree_->programs.size());
   return assembled(tree_->root, results);
 }
 

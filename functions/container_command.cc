@@ -74,7 +74,7 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     const char byte = line[i];
-    if (byte == '\0') return bad("cmd: it contains a zero byte");
+    if (byte == '\0') return bad("cmd: the command contains a zero byte");
     if (byte == '\\' && quote != '\'') {
       if (++i == line.size()) return bad("cmd: no character follows the last backslash");
       const bool is_escape =

@@ -186,7 +186,8 @@ void ContainerRunner::Impl::start_service(Service& service) {
   if (error) {
     done = fail(std::string(kFunctionFiles), "its folder can't be created: " + error.message());
   } else if (plan.port == 0) {
-    done = fail(std::string(kFunctionUnavailable), "this machine has no free port for it");
+    done =
+        fail(std::string(kFunctionUnavailable), "this machine has no free port for its container");
   } else {
     done = start_box(std::move(box), plan, service.container, "");
   }

@@ -72,12 +72,16 @@ class Allowance {
   uint64_t bytes() const { return bytes_; }
 
   Status take_bytes(uint64_t count) {
-    if (count > bytes_) return bad(fmt::format("more than {} MiB in all", kMaxFilesBytes >> 20));
+    if (count > bytes_)
+      return bad(
+          fmt::format("the files of the task have more than {} MiB in all", kMaxFilesBytes >> 20));
     bytes_ -= count;
     return {};
   }
   Status take_entry() {
-    if (entries_ == 0) return bad(fmt::format("more than {} entries in all", kMaxFilesEntries));
+    if (entries_ == 0)
+      return bad(
+          fmt::format("the task has more than {} files and folders in all", kMaxFilesEntries));
     --entries_;
     return {};
   }
@@ -98,7 +102,8 @@ Result<Descriptor> open_folder(int parent, std::string_view name) {
     return bad(fmt::format("the folder can't be created: {}", reason()));
   Descriptor folder(
       ::openat(parent, text.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder) return bad(fmt::format("{} is a file and a folder at once", shown(name)));
+  if (!folder)
+    return bad(fmt::format("{} is the name of a file and of a folder at once", shown(name)));
   if (is_new) ::fchmod(folder.fd(), kFolderMode);
   return folder;
 }
@@ -129,7 +134,7 @@ Result<Descriptor> make_file(int root, std::string_view name, bool executable) {
   const Descriptor folder = TRY(open_folders(root, parts));
   Descriptor file(::openat(folder.fd(), last.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
-  if (!file) return bad(errno == EEXIST ? "that name is used twice" : reason());
+  if (!file) return bad(errno == EEXIST ? "another file or folder has this name" : reason());
   ::fchmod(file.fd(), executable ? kFileMode | kExecutable : kFileMode);
   return file;
 }
@@ -226,7 +231,7 @@ Status check_names(const std::vector<TaskFile>& files) {
                       shown(file.name)));
     }
     if (!names.insert(file.name).second) {
-      return bad(fmt::format("file {}: that name is used twice", shown(file.name)));
+      return bad(fmt::format("file {}: another file has this name", shown(file.name)));
     }
   }
   for (const std::string_view name : names) {
@@ -373,7 +378,8 @@ Result<std::optional<Descriptor>> open_if_there(int parent, std::string_view nam
       ::openat(parent, std::string(name).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder) return folder;
   if (errno == ENOENT) return std::nullopt;
-  return bad(fmt::format("{} is not a folder any more", shown(name)));
+  return bad(
+      fmt::format("{} is not a folder any more: the function replaced that folder", shown(name)));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ Error error_of(std::string_view text) {
   const Result<Json> parsed = parse_json(text);
   if (!parsed || !parsed->is_object() || !parsed->contains("code") ||
       !(*parsed)["code"].is_string() || (*parsed)["code"].get_ref<const std::string&>().empty()) {
-    return {std::string(kFunctionUnavailable), R"(its error.json is not {"code","msg"})"};
+    return {std::string(kFunctionUnavailable), R"(its file error.json is not {"code","msg"})"};
   }
   const Json& message = parsed->value("msg", Json());
   return {(*parsed)["code"].get<std::string>(),

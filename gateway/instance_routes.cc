@@ -57,7 +57,8 @@ Status read_more(RetryInstance& command, const Request& request) {
 Status read_more(RerunInstance& command, const Request& request) {
   command.state = text_parameter(request, "from");
   if (!command.state.empty()) return {};
-  return fail("request.parameter", "from is missing; name the state to run from: ?from=STATE");
+  return fail("request.parameter",
+              "the parameter `from` is missing; name the state to run from: ?from=STATE");
 }
 
 // statuses_for() returns the statuses in which a command is possible; in any other status the

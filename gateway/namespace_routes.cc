@@ -40,9 +40,9 @@ Handler pausing_service(Service& service, bool paused) {
     command.ns = TRY(namespace_of(exchange->request()));
     command.name = exchange->request().parts.at("service");
     if (!is_identifier(command.name)) {
-      return fail(
-          "request.identifier",
-          "the service has no valid name; expected 1 to 128 letters, digits, `.`, `-` and `_`");
+      return fail("request.identifier",
+                  "the name of the service is not valid; expected 1 to 128 letters, digits, `.`, "
+                  "`-` and `_`");
     }
     service.command(std::move(command),
                     exchange->back<Result<Json>>(

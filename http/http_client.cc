@@ -211,12 +211,13 @@ void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
 /// Cancels all requests, including those that callbacks send meanwhile.
 void HttpClient::Impl::end_all() {
   while (true) {
-    while (!transfers_.empty()) end(transfers_.begin()->first, cancelled("the client stopped"));
+    while (!transfers_.empty())
+      end(transfers_.begin()->first, cancelled("the HTTP client of millrace stopped"));
     const auto orders = orders_.take();
     if (orders->empty()) return;
     for (const Order& order : *orders) {
       const auto* const sent = std::get_if<std::unique_ptr<HttpTransfer>>(&order);
-      if (sent != nullptr) (*sent)->end(cancelled("the client stopped"));
+      if (sent != nullptr) (*sent)->end(cancelled("the HTTP client of millrace stopped"));
     }
   }
 }

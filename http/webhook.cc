@@ -98,7 +98,7 @@ void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer
   std::vector<Delivery> refused;
   {
     const std::lock_guard lock(mutex_);
-    if (closing_) answer = fail(std::string(kHttpCancelled), "the webhook sender stopped");
+    if (closing_) answer = fail(std::string(kHttpCancelled), "the sender of webhooks stopped");
     Permission& permission = permissions_[url];
     if (answer) permission.is_granted = allows(*answer, settings_.origin);
     if (permission.is_granted) {

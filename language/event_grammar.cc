@@ -17,7 +17,7 @@ constexpr KeyRule kEventType = {
 constexpr KeyRule kCapture = {
     .name = "capture",
     .kind = Kind::kWord,
-    .meaning = "The part of the event that is stored in the data, under its type.",
+    .meaning = "The part of the event that is stored in the data, under the type of the event.",
     .otherwise = "payload",
     .words = kCaptures,
     .own = true,
@@ -27,7 +27,8 @@ constexpr KeyRule kConsumedKeys[] = {
     kEventType,
     {.name = "context",
      .kind = Kind::kPatterns,
-     .meaning = "Patterns for the event's context attributes; results of jq(…) are plain text.",
+     .meaning = "Patterns for the event's context attributes; the result of a jq(…) is compared as "
+                "plain text.",
      .spellings = {"filters"}},
     kCapture,
 };
@@ -55,7 +56,7 @@ constexpr Mapping kEventAndEntry = {
 constexpr Mapping kEventConditionDefinition = {
     .name = "EventConditionDefinition",
     .section = "EventConditionDefinition",
-    .meaning = "One of the events of which one must arrive, and the state that follows it.",
+    .meaning = "One of the events of which one must arrive, and the state that follows this event.",
     .groups = {kConsumedEventKeys, kExitKeys},
 };
 
@@ -101,7 +102,8 @@ constexpr KeyRule kGeneratedKeys[] = {
     {.name = "data", .kind = Kind::kCommand, .meaning = "The payload.", .otherwise = "."},
     {.name = "datacontenttype",
      .kind = Kind::kMediaType,
-     .meaning = "The media type of the payload; unless it is JSON, a Base64 text is decoded.",
+     .meaning = "The media type of the payload; unless this type is JSON, a string that is Base64 "
+                "is decoded.",
      .otherwise = "application/json"},
     {.name = "context",
      .kind = Kind::kAttributes,

@@ -43,7 +43,7 @@ constexpr KeyRule kFileKeys[] = {
     kVariableScope,
     {.name = "as",
      .kind = Kind::kText,
-     .meaning = "The name of the file; by default that of the variable."},
+     .meaning = "The name of the file; by default the name of the variable."},
     {.name = "type",
      .kind = Kind::kWord,
      .meaning = "How the variable becomes a file.",
@@ -64,7 +64,7 @@ constexpr KeyRule kFunctionKeys[] = {
      .required = true},
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "How the function is executed; it determines which other keys are valid.",
+     .meaning = "How the function is executed; the type determines which other keys are valid.",
      .required = true},
     retries("When a failed call is retried, if its action and state have no policy.", true),
 };
@@ -86,8 +86,8 @@ constexpr KeyRule kServiceAndGlobalKeys[] = {
     kServiceName,
     {.name = "global",
      .kind = Kind::kBoolean,
-     .meaning = "Whether the service is one of the settings of the namespace `default`, which all "
-                "namespaces share.",
+     .meaning = "Whether the service is looked up in the settings of the namespace `default`, "
+                "whose services all namespaces share.",
      .otherwise = "false",
      .own = true},
 };
@@ -100,7 +100,7 @@ constexpr KeyRule kImageKeys[] = {
     {.name = "image", .kind = Kind::kText, .meaning = "The container image.", .required = true},
     {.name = "cmd",
      .kind = Kind::kText,
-     .meaning = "The command to run in the container instead of the image's default."},
+     .meaning = "The command to run in the container instead of the image's default command."},
     {.name = "size",
      .kind = Kind::kWord,
      .meaning = "The CPU and memory of a container; every size has 64 MB of storage.",
@@ -125,14 +125,17 @@ constexpr Mapping kServiceFunction = {
 constexpr Mapping kGlobalFunction = {
     .name = "GlobalFunctionDefinition",
     .section = "GlobalFunctionDefinition",
-    .meaning = "A service that all namespaces share: Direktiv's word for a global service.",
+    .meaning =
+        "A service that all namespaces share; `knative-global` is Direktiv's name of this type.",
     .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-global"},
 };
 constexpr Mapping kNamespacedFunction = {
     .name = "NamespacedFunctionDefinition",
     .section = "NamespacedFunctionDefinition",
-    .meaning = "A service of the workflow's namespace: Direktiv's word for a namespaced service.",
+    .meaning =
+        "A service of the workflow's namespace; `knative-namespace` is Direktiv's name of this "
+        "type.",
     .groups = {kFunctionKeys, kServiceKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"knative-namespace"},
 };
@@ -146,7 +149,8 @@ constexpr Mapping kReusableFunction = {
 constexpr KeyRule kSubflowKeys[] = {
     {.name = "workflow",
      .kind = Kind::kIdentifier,
-     .meaning = "The workflow of this namespace to start; it may be applied later.",
+     .meaning = "The id of the workflow to start, in this namespace; that workflow may be applied "
+                "after this one.",
      .required = true},
 };
 constexpr Mapping kSubflowFunction = {

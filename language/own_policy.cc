@@ -32,7 +32,8 @@ Result<OwnPolicy> parse_own_policy(std::string_view text) {
     if (!json.is_object()) return fail("policy.invalid", "a stored policy is not an object");
     if (!json.contains(key)) return std::optional<std::string>();
     if (!json[key].is_string()) {
-      return fail("policy.invalid", fmt::format("{} of a stored policy is not a string", key));
+      return fail("policy.invalid",
+                  fmt::format("the value of `{}` in a stored policy is not a string", key));
     }
     return std::optional(json[key].get<std::string>());
   };

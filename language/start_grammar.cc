@@ -5,11 +5,11 @@ namespace millrace::grammar {
 constexpr KeyRule kStartKeys[] = {
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "The type of the start; it determines which other keys are valid.",
+     .meaning = "The type of the start, which determines which other keys are valid.",
      .required = true},
     {.name = "state",
      .kind = Kind::kState,
-     .meaning = "The state that an instance begins with; by default the first one."},
+     .meaning = "The state that an instance begins with; by default the first in `states`."},
 };
 constexpr Mapping kDefaultStart = {
     .name = "DefaultStartDefinition",

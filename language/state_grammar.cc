@@ -17,7 +17,8 @@ constexpr KeyRule kCatchKeys[] = {
 constexpr Mapping kErrorDefinition = {
     .name = "ErrorDefinition",
     .section = "ErrorDefinition",
-    .meaning = "What happens after an error; the first entry that matches its code applies.",
+    .meaning =
+        "What happens after an error; the first entry that matches the code of the error applies.",
     .groups = {kCatchKeys},
 };
 
@@ -30,17 +31,19 @@ constexpr KeyRule kStateKeys[] = {
      .required = true},
     {.name = "type",
      .kind = Kind::kType,
-     .meaning = "The type of the state; it determines which other keys are valid.",
+     .meaning = "The type of the state, which determines which other keys are valid.",
      .required = true},
     {.name = "log",
      .kind = Kind::kCommand,
-     .meaning = "A value that is written to the instance's history when it enters the state."},
+     .meaning = "A value that is written to the history of the instance when the instance enters "
+                "the state."},
     {.name = "catch",
      .kind = Kind::kObject,
      .meaning = "Where the instance continues after an error in this state.",
      .list = true,
      .object = &kErrorDefinition},
-    retries("When the state is retried, or, if it calls functions, each action without a policy."),
+    retries("When the state is retried; if the state calls functions: when each action without its "
+            "own policy is retried."),
 };
 constexpr KeyRule kExitKeys[] = {
     {.name = "transform",
@@ -128,7 +131,9 @@ constexpr KeyRule kErrorKeys[] = {
 constexpr Mapping kErrorState = {
     .name = "ErrorState",
     .section = "ErrorState",
-    .meaning = "Sets the error that the instance ends with, and continues; only the first counts.",
+    .meaning =
+        "Sets the error that the instance ends with, and continues; only the first error that is "
+        "set counts.",
     .groups = {kStateKeys, kErrorKeys, kExitKeys},
     .types = {"error"},
 };
@@ -160,7 +165,9 @@ constexpr KeyRule kEventXorKeys[] = {
 constexpr Mapping kEventXorState = {
     .name = "EventXorState",
     .section = "EventXorState",
-    .meaning = "Waits for any one of several events; its entry determines the next state.",
+    .meaning =
+        "Waits for any one of several events; the entry that the event matches determines the next "
+        "state.",
     .groups = {kStateKeys, kEventXorKeys, kTimeoutKeys},
     .types = {"eventXor", "eventsXor"},
 };
@@ -193,7 +200,7 @@ constexpr KeyRule kGenerateEventKeys[] = {
      .object = &kGenerateEventDefinition},
     {.name = "delay",
      .kind = Kind::kDuration,
-     .meaning = "How much later the event is published; the instance does not wait for it.",
+     .meaning = "How long after this state the event is published; the instance continues at once.",
      .otherwise = "PT0S",
      .zero = true},
 };
@@ -229,7 +236,7 @@ constexpr KeyRule kGetterKeys[] = {
 constexpr Mapping kGetterState = {
     .name = "GetterState",
     .section = "GetterState",
-    .meaning = "Reads variables into .var; one that does not exist is null.",
+    .meaning = "Reads variables into .var; the value of a variable that does not exist is null.",
     .groups = {kStateKeys, kGetterKeys, kExitKeys},
     .types = {"getter"},
 };
@@ -276,7 +283,8 @@ constexpr KeyRule kVariableSetterKeys[] = {
      .required = true},
     {.name = "mimeType",
      .kind = Kind::kMediaType,
-     .meaning = "The media type; unless it is JSON, a string is stored as text or decoded Base64.",
+     .meaning = "The media type of the value; unless this type is JSON or text/*, a string that is "
+                "Base64 is stored decoded.",
      .otherwise = "application/json",
      .own = true},
 };
@@ -305,13 +313,14 @@ constexpr Mapping kSetterState = {
 constexpr KeyRule kSwitchConditionKeys[] = {
     {.name = "condition",
      .kind = Kind::kQuery,
-     .meaning = "A query; it is true unless it yields null, false, {}, [], \"\", 0 or nothing.",
+     .meaning = "A query; the condition is true unless the query yields null, false, {}, [], \"\", "
+                "0 or nothing.",
      .required = true},
 };
 constexpr Mapping kSwitchConditionDefinition = {
     .name = "SwitchConditionDefinition",
     .section = "SwitchConditionDefinition",
-    .meaning = "A condition, and the next state if it is the first that is true.",
+    .meaning = "A condition, and the next state if this condition is the first that is true.",
     .groups = {kSwitchConditionKeys, kExitKeys},
 };
 constexpr KeyRule kSwitchKeys[] = {

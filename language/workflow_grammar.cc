@@ -24,10 +24,11 @@ constexpr KeyRule kTimeoutsKeys[] = {
     {.name = "interrupt",
      .kind = Kind::kDuration,
      .meaning = "How long an instance may run before its state fails with "
-                "direktiv.cancels.timeout, which can be caught."},
+                "direktiv.cancels.timeout, an error that `catch` can catch."},
     {.name = "kill",
      .kind = Kind::kDuration,
-     .meaning = "How long an instance may run before it is ended; this cannot be caught."},
+     .meaning =
+         "How long an instance may run before millrace ends it; `catch` cannot prevent this end."},
 };
 constexpr Mapping kTimeoutDefinition = {
     .name = "TimeoutDefinition",
@@ -45,7 +46,7 @@ constexpr std::array kDefaults = {
 };
 constexpr Word kOnFailureWhen[] = {
     {"timeout", "when the workflow's `timeout` expires"},
-    {"any", "before the instance fails, with any error"},
+    {"any", "before the instance fails, whatever the error is"},
 };
 constexpr KeyRule kOnFailureKeys[] = {
     {.name = "state",

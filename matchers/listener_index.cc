@@ -121,8 +121,8 @@ Result<Matcher::Handle> ListenerIndex::add(std::string_view ns, const EventFilte
 }
 
 void ListenerIndex::remove(Handle handle) {
-  CHECK(handle.slot < listeners_.end() && listeners_[handle.slot].group != kNone, "no listener {}",
-        handle.slot);
+  CHECK(handle.slot < listeners_.end() && listeners_[handle.slot].group != kNone,
+        "there is no listener in slot {}; expected one that was added", handle.slot);
   const Listener& listener = listeners_[handle.slot];
   Group& group = groups_[listener.group];
   const uint32_t bucket = group.bucket;

@@ -24,7 +24,8 @@ Result<Matcher::Handle> NaiveMatcher::add(std::string_view ns, const EventFilter
 }
 
 void NaiveMatcher::remove(Handle handle) {
-  CHECK(listeners_.erase(handle.slot) == 1, "no listener {}", handle.slot);
+  CHECK(listeners_.erase(handle.slot) == 1, "there is no listener {}; expected one that was added",
+        handle.slot);
 }
 
 void NaiveMatcher::match(std::string_view ns, const Attributes& event,

@@ -262,7 +262,7 @@ Pattern::Answer Pattern::match(std::string_view value) const {
     case Kind::kBacktracking:
       return backtracking_->match(value);
   }
-  CHECK(false, "pattern kind {}", static_cast<int>(kind_));
+  CHECK(false, "a pattern has the unknown kind {}", static_cast<int>(kind_));
 }
 
 std::string quote_pattern(std::string_view literal) {

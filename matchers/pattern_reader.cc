@@ -140,7 +140,7 @@ Result<char32_t> PatternReader::unicode_escape(size_t at) {
     }
   }
   return malformed_pattern(at,
-                           "this is half of a surrogate pair, and patterns consist of whole "
+                           "this escape is half of a surrogate pair, and patterns consist of whole "
                            "characters: write both halves, or the character itself");
 }
 

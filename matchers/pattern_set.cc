@@ -70,7 +70,8 @@ void PatternSet::add(uint32_t id, std::shared_ptr<const Pattern> pattern) {
 
 void PatternSet::remove(uint32_t id) {
   if (alone_.erase(id) == 1) return;
-  CHECK(joined_.erase(id) == 1, "no pattern {}", id);
+  CHECK(joined_.erase(id) == 1, "there is no pattern with the id {}; expected one that was added",
+        id);
   if (joined_.size() < together_->size() / 2) part();
 }
 

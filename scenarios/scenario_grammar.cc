@@ -19,7 +19,7 @@ constexpr Word kStatuses[] = {
     {"failed", "The instance has ended with an error."},
     {"cancelled", "The instance was cancelled."},
     {"timedout", "A timeout has ended the instance."},
-    {"waiting", "The instance waits for an event when nothing is due any more."},
+    {"waiting", "The instance still waits for an event when no timer is due any more."},
 };
 
 constexpr KeyRule kExpectationKeys[] = {
@@ -45,7 +45,8 @@ constexpr KeyRule kExpectationKeys[] = {
      .object = &kPublished},
     {.name = "attempts",
      .kind = Kind::kText,
-     .meaning = "The times of the calls, counted from the start of the instance, in order.",
+     .meaning = "The times of the attempts of all calls, counted from the start of the instance, "
+                "in order.",
      .list = true},
     {.name = "took",
      .kind = Kind::kDuration,
@@ -113,7 +114,7 @@ constexpr KeyRule kPerformanceKeys[] = {
     {.name = "heartbeat", .kind = Kind::kDuration, .meaning = "The interval of heartbeats."},
     {.name = "never",
      .kind = Kind::kWord,
-     .meaning = "The report that never comes.",
+     .meaning = "The report that the worker never sends.",
      .words = kNever},
     {.name = "return",
      .kind = Kind::kCommand,

@@ -55,7 +55,8 @@ bool Stage::step(size_t most) {
 Status Stage::run_until_idle() {
   int quiet = 0;
   for (int rounds = 0; quiet < (parts_.broker.next_deadline() ? kQuietRounds : 1); ++rounds) {
-    if (rounds == kMostRounds) return fail("stage.restless", "the server does not become idle");
+    if (rounds == kMostRounds)
+      return fail("stage.restless", "the millrace of the scenario does not become idle");
     if (parts_.give_up && parts_.give_up()) return fail("stage.given_up", "the test took too long");
     quiet = step() ? 0 : quiet + 1;
   }

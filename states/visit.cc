@@ -70,7 +70,8 @@ Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult
     : instance_(instance), now_(now), results_(results), lookup_(lookup), earlier_(earlier) {}
 
 Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
-  CHECK(!acted_, "a state has requested an evaluation after it acted");
+  CHECK(!acted_,
+        "a state requested an evaluation after it had acted; expected the evaluation first");
   if (results_used_ < results_.size()) return &results_[results_used_++];
   evaluation.now = now_;
   evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
@@ -416,8 +417,8 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
   }
   if (instance_.hops >= kMaxHops) {
     return Raise{{std::string(kTooDeep),
-                  fmt::format("this would be number {} of a chain of detached subflows, none of "
-                              "which waited for a second; the limit is {}",
+                  fmt::format("this subflow would be number {} in a chain of detached subflows of "
+                              "which none waited for at least one second; the limit is {}",
                               kMaxHops + 1, kMaxHops)}};
   }
   detail.update({{"workflow", subflow->workflow}, {"instance", to_string(call.id)}});
@@ -456,8 +457,9 @@ Evaluated<std::optional<std::string>> Visit::secret(std::string_view name) const
 void Visit::set_variable(VariableScope scope, const std::string& key,
                          std::optional<Variable> value) {
   acted_ = true;
-  CHECK(!value || value->bytes.size() <= kMaxVariableBytes, "a variable of {} bytes",
-        value->bytes.size());
+  CHECK(!value || value->bytes.size() <= kMaxVariableBytes,
+        "a variable to set has {} bytes, expected at most {}", value->bytes.size(),
+        kMaxVariableBytes);
   if (value) value->sealed = instance_.sealed;
   effects_.emplace_back(
       SetVariable{.name = {owner_of(instance_, scope), key}, .value = std::move(value)});

@@ -58,7 +58,7 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
                            fmt::format("{} was stopped after {} ms", what, timeout.count())));
   } else if (end == Job::End::kOutOfMemory) {
     results.push_back(fail(std::string(kJqMemory),
-                           fmt::format("{} needs more memory than a worker may use", what)));
+                           fmt::format("{} needs more memory than a jq worker may use", what)));
   } else {
     results.push_back(fail(std::string(is_schema ? kSchemaFailed : kJqBadCommand),
                            fmt::format("{} cannot be evaluated: {}", what, problem)));
@@ -95,7 +95,7 @@ JqPool::JqPool(std::unique_ptr<Scheduler> scheduler, size_t checks_at_once)
 JqPool::~JqPool() = default;
 
 void JqPool::submit(uint64_t ticket, const Evaluation& evaluation, Done done) {
-  CHECK(!evaluation.queries.empty(), "an evaluation without queries");
+  CHECK(!evaluation.queries.empty(), "an evaluation has no queries; expected at least one");
   Job job;
   job.request = wire::encode(evaluation);
   job.lane = evaluation.lane;

@@ -72,9 +72,11 @@ struct Stage {
     const std::string& ns = batch.catalog.name_of(asked.ns);
     return batch.dead_letter(
         {.ns = ns,
-         .reason = {std::string(kHopsError),
-                    fmt::format("event {} would be the {}th in a chain of generated events",
-                                asked.event.id, kMaxHops + 1)},
+         .reason =
+             {std::string(kHopsError),
+              fmt::format(
+                  "event {} would be number {} in a chain of generated events; the limit is {}",
+                  asked.event.id, kMaxHops + 1, kMaxHops)},
          .message = event_message(ns, asked.event)},
         instance.sealed);
   }

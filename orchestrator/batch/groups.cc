@@ -144,10 +144,9 @@ Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
     if (record.ns.empty()) return true;
     TRY(batch_.dead_letter(
         {.ns = record.ns,
-         .reason = {"start.group_closed",
-                    fmt::format("the event waited for a start of workflow \"{}\" that was changed "
-                                "or removed",
-                                record.workflow)},
+         .reason = {"start.group_closed", fmt::format("the event waited in a group of workflow "
+                                                      "\"{}\", whose start was changed or removed",
+                                                      record.workflow)},
          .sequence = grouped.record.position,
          .message = event_message(record.ns, event),
          .number = ns}));

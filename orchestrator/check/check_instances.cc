@@ -272,8 +272,8 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
   const size_t exits =
       leaves ? workflow.states[head.state]->common().exits.size() : std::max<size_t>(most_exits, 1);
   if (head.exit >= exits) {
-    wrong(fmt::format("it {} by exit {}, counted from 0, of {}", leaves ? "leaves" : "came",
-                      head.exit, exits));
+    wrong(fmt::format("it {} by exit {} (counted from 0), but the number of exits is {}",
+                      leaves ? "leaves" : "came", head.exit, exits));
   }
   if (!has_failed_state) {
     wrong(fmt::format("the failed state is \"{}\", but its revision has no state of that name",

@@ -47,8 +47,8 @@ void Checker::check_delayed() {
       ++looked_elsewhere_;
       if (!exists(ns, record->instance)) continue;
       add(StoreFault::kRowValue, place,
-          fmt::format("it belongs to namespace {}, but its instance {} to {}", name_of(record->ns),
-                      by, name));
+          fmt::format("it belongs to namespace {}, but its instance {} belongs to {}",
+                      name_of(record->ns), by, name));
       return;
     }
   });

@@ -106,8 +106,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     if (cursor->stream_created < 0 || to_millis(cursor->stamped) < 0 ||
         (cursor->stream_created == 0 && cursor->sequence > 0)) {
       add(StoreFault::kRowValue, place,
-          fmt::format("stream created {}, sequence {}, stamped {}", cursor->stream_created,
-                      cursor->sequence, to_millis(cursor->stamped)));
+          fmt::format("its stream was created at {}, its sequence is {}, its time is {} ms",
+                      cursor->stream_created, cursor->sequence, to_millis(cursor->stamped)));
     }
     cursor_ = *cursor;
   } else if (key == "seal") {
@@ -135,7 +135,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_retired(place, value);
   } else {
     add(StoreFault::kMetaUnknown, place,
-        fmt::format("{} bytes under an unknown key", value.size()));
+        fmt::format("the key is unknown; its value has {} bytes", value.size()));
   }
 }
 

@@ -196,7 +196,7 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   } else if (head.awaits_run && !has(TimerKind::kRetry)) {
     wrong("it waits for its next run, but has no timer for it");
   } else if (!head.paused && !head.held_timers.empty()) {
-    wrong("it has timers that a pause holds, but is not paused");
+    wrong("it has timers that only a paused instance has, but is not paused");
   } else if (one.due && !head.paused) {
     // In format 4 the timer of calls was the timer of retries.
     const bool is_in_time =
@@ -238,11 +238,14 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   if (!timeout || !may_have) {
     if (at) wrong("it has a timer for a state timeout, but no state timeout applies");
   } else if (!at) {
-    wrong(fmt::format("its state has a timeout of {}, but it has no timer for it", timeout->text));
+    wrong(
+        fmt::format("its state has a timeout of {}, but the instance has no timer for this timeout",
+                    timeout->text));
   } else if (*at < timeout->after(head.state_from) || *at > timeout->after(*time_)) {
-    wrong(fmt::format(
-        "its state timeout is at {} ms, which does not match the entry of the state from {} ms on",
-        to_millis(*at), to_millis(head.state_from)));
+    wrong(
+        fmt::format("its state timeout is at {} ms, which does not match the entry into its state "
+                    "at {} ms or later",
+                    to_millis(*at), to_millis(head.state_from)));
   }
 }
 
@@ -317,7 +320,8 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     for (const Listener& listener : head.listeners) {
       if (std::find(types.begin(), types.end(), listener.filter.type) != types.end()) continue;
       add(StoreFault::kInstanceListeners, place,
-          fmt::format("it listens for {}, but its state does not", listener.filter.type));
+          fmt::format("it listens for {}, but its state does not listen for this type",
+                      listener.filter.type));
       break;
     }
     return false;
@@ -355,10 +359,11 @@ bool Checker::check_opened(const Walked& one, const State& state) {
       const std::string found = text_of(head.listeners);
       const std::string wanted = text_of(expected);
       add(StoreFault::kInstanceListeners, place,
-          found == wanted ? fmt::format("it listens for {}, but the text of an attribute is not "
-                                        "the one that its state computes from its data",
-                                        found)
-                          : fmt::format("it listens for {}, but its state for {}", found, wanted));
+          found == wanted
+              ? fmt::format("it listens for {}, but the text of an attribute is not "
+                            "the one that its state computes from its data",
+                            found)
+              : fmt::format("it listens for {}, but its state listens for {}", found, wanted));
     }
   }
 

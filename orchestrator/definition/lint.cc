@@ -113,9 +113,9 @@ class Linter {
   void run() {
     if (context_.loads) {
       check_ways();
-      check_unused("functions", Kind::kFunction, "no action calls it",
+      check_unused("functions", Kind::kFunction, "no action calls this function",
                    "remove it, or name it in the `function` of an action");
-      check_unused("schemas", Kind::kSchemaOrId, "no state refers to it",
+      check_unused("schemas", Kind::kSchemaOrId, "no state refers to this schema",
                    "remove it, or name it in the `schema` of a validate state");
     }
     check_start();
@@ -189,7 +189,8 @@ class Linter {
       now = cron->next(now);
       ticks += (i == 0 ? "" : ", ") + format_rfc3339(now);
     }
-    findings_.fact("lint.ticks", "start.cron", text->at, "its next ticks are " + ticks);
+    findings_.fact("lint.ticks", "start.cron", text->at,
+                   "the next ticks of this schedule are " + ticks);
   }
 
   /// Warns about entries of the list `list` whose id no key of the kind `kind` names.
@@ -257,14 +258,14 @@ class Linter {
       if (always) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
-            fmt::format("this is never evaluated: condition {} is always true", *always),
-            fmt::format("move it before condition {}, or remove it", *always));
+            fmt::format("this condition is never evaluated: condition {} is always true", *always),
+            fmt::format("move this condition before condition {}, or remove it", *always));
         continue;
       }
       if (!is_new) {
         findings_.warning(
             "lint.condition_hidden", place, condition->at,
-            fmt::format("this is never the first true condition: condition {} is the same",
+            fmt::format("this condition is never the first that is true: condition {} is the same",
                         first->second),
             "remove it, or write another condition");
         continue;
@@ -276,9 +277,9 @@ class Linter {
       const Node* const node = value_of(state, key);
       if (node == nullptr) continue;
       findings_.warning("lint.condition_hidden", path_of(path, key), node->at,
-                        fmt::format("this is never used: condition {} is always true", *always),
-                        fmt::format("remove it, or write a condition {} that reads the data, such "
-                                    "as jq(.amount > 3)",
+                        fmt::format("this key is never used: condition {} is always true", *always),
+                        fmt::format("remove this key, or write a condition {} that reads the data, "
+                                    "such as jq(.amount > 3)",
                                     *always));
     }
   }
@@ -290,11 +291,11 @@ class Linter {
     if (!value) return std::nullopt;
     const ProgramFacts facts = facts_of(*value);
     if (facts.value && !is_true(*facts.value)) {
-      findings_.warning(
-          "lint.condition_never", path, condition.at,
-          fmt::format("this is never true: it yields {}, for any data", dump_json(*facts.value)),
-          "write a condition that reads the data, such as jq(.amount > 3), or remove "
-          "this entry");
+      findings_.warning("lint.condition_never", path, condition.at,
+                        fmt::format("this condition is never true: it yields {}, for any data",
+                                    dump_json(*facts.value)),
+                        "write a condition that reads the data, such as jq(.amount > 3), or remove "
+                        "this entry");
       return false;
     }
     if (facts.value) return true;
@@ -304,10 +305,10 @@ class Linter {
                             return !part.literal.empty();
                           });
     if (!has_text) return std::nullopt;
-    findings_.warning(
-        "lint.condition_always", path, condition.at,
-        "this is always true: it is a string that contains the results of jq(…) and is not empty",
-        "write one jq(…) around the whole condition");
+    findings_.warning("lint.condition_always", path, condition.at,
+                      "this condition is always true: it is a string that contains the results of "
+                      "jq(…) and is not empty",
+                      "write one jq(…) around the whole condition");
     return true;
   }
 

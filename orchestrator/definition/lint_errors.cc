@@ -196,12 +196,14 @@ class ErrorLinter {
         return covers(one, error->text);
       });
       if (wider != before.end()) {
-        findings_.warning("lint.catch_hidden", place, error->at,
-                          fmt::format("this entry catches nothing: {} before it catches the same",
-                                      in_quotes(*wider)),
-                          *wider == error->text
-                              ? "remove it"
-                              : fmt::format("move it before the entry of {}", in_quotes(*wider)));
+        findings_.warning(
+            "lint.catch_hidden", place, error->at,
+            fmt::format(
+                "this entry catches nothing: the entry {} before this one catches the same errors",
+                in_quotes(*wider)),
+            *wider == error->text
+                ? "remove it"
+                : fmt::format("move it before the entry of {}", in_quotes(*wider)));
       } else if (!report_code(*error, place, advice_on_code_glob(error->text))) {
         check_caught(state, *error, place, raised);
       }
@@ -349,7 +351,7 @@ class ErrorLinter {
     if (!asked.raised.any && asked.raised.codes.empty()) {
       findings_.warning(
           "lint.retry_never", path, member.at,
-          "this never causes a retry: the state cannot raise an error that can be retried",
+          "this policy never causes a retry: the state cannot raise an error that can be retried",
           "remove the policy");
       return;
     }
@@ -374,7 +376,7 @@ class ErrorLinter {
     if (node.text != "*" && !pattern) return;
     if (pattern && node.text != "*" && !has_characters_of_codes((*pattern)->literal())) {
       findings_.warning("lint.retry_never", path, node.at,
-                        "this never causes a retry: an error code has letters, digits, `.`, "
+                        "this entry never causes a retry: an error code has letters, digits, `.`, "
                         "`-` and `_` only",
                         "write a pattern of these characters, or remove this entry");
       return;
@@ -384,9 +386,10 @@ class ErrorLinter {
     };
     const auto& raised = asked.raised.codes;
     if (!asked.raised.any && std::none_of(raised.begin(), raised.end(), matches)) {
-      findings_.warning("lint.retry_never", path, node.at,
-                        fmt::format("this never causes a retry: {}", triable_of(asked.raised)),
-                        "write one of these, or remove this entry");
+      findings_.warning(
+          "lint.retry_never", path, node.at,
+          fmt::format("this entry never causes a retry: {}", triable_of(asked.raised)),
+          "write one of these, or remove this entry");
       return;
     }
     check_caught_before(node, path, asked);
@@ -418,7 +421,8 @@ class ErrorLinter {
     }
     findings_.warning(
         "lint.retry_hidden", path, node.at,
-        fmt::format("this is never retried: {} in `catch` matches it first", in_quotes(first)),
+        fmt::format("errors of this entry are never retried: {} in `catch` catches them first",
+                    in_quotes(first)),
         "remove this entry, write narrower codes in `catch`, or catch direktiv.retries.exceeded, "
         "which is raised when no attempt is left");
   }
@@ -451,7 +455,7 @@ class ErrorLinter {
     if (report_code(node, path, advice_on_whole_code(code))) return;
     if (!asked.raised.any && asked.raised.codes.count(code) == 0) {
       findings_.warning("lint.retry_never", path, node.at,
-                        fmt::format("this has no effect: {}", triable_of(asked.raised)),
+                        fmt::format("this entry has no effect: {}", triable_of(asked.raised)),
                         "write one of these, or remove this entry");
       return;
     }

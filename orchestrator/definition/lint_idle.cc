@@ -49,7 +49,7 @@ class IdleLinter {
     const Node* const lifespan = value_of(*start, "lifespan");
     if (lifespan != nullptr && items_of(*start, "events").size() == 1) {
       findings_.warning("lint.timeout_never", "start.lifespan", lifespan->at,
-                        "this has no effect: with one entry no event waits for others",
+                        "`lifespan` has no effect: with one entry no event waits for others",
                         "remove `lifespan`, or write another entry in `events`");
     }
     std::set<std::string> named;
@@ -78,8 +78,8 @@ class IdleLinter {
     if (facts.type.empty() || facts.type == "string" || deletes) return;
     findings_.warning(
         "lint.content_type", path_of(path, type_key), type->at,
-        fmt::format("this has no effect: `{}` yields a value of the type {}, which is always sent "
-                    "or stored as JSON",
+        fmt::format("this key has no effect: `{}` yields a value of the type {}, which is always "
+                    "sent or stored as JSON",
                     value_key, facts.type),
         fmt::format("remove this key, or write a query in `{}` that yields a string", value_key));
   }
@@ -96,11 +96,11 @@ class IdleLinter {
       if (scope.empty()) scope = "instance";
       const auto [later, is_last] = last.emplace(std::pair(std::move(scope), key->text), i);
       if (is_last) continue;
-      findings_.warning("lint.variable_hidden", path_of(entry, "key"), key->at,
-                        fmt::format("this value is never read: entry {} sets the same variable in "
-                                    "the same step",
-                                    later->second),
-                        "remove this entry, or write another `key`");
+      findings_.warning(
+          "lint.variable_hidden", path_of(entry, "key"), key->at,
+          fmt::format("this value is never read: entry {} sets the same variable, in the same step",
+                      later->second),
+          "remove this entry, or write another `key`");
     }
   }
 
@@ -116,8 +116,8 @@ class IdleLinter {
       if (!site.is_async && !has_policy) return;
     }
     findings_.note("lint.unused", "defaults", defaults->at,
-                   "no action uses this: each action that is not `async` has its own policy, or "
-                   "that of its state or function",
+                   "no action uses `defaults`: each action that is not `async` has its own policy, "
+                   "or that of its state or function",
                    "remove `defaults`");
   }
 

@@ -162,8 +162,8 @@ class QueryLinter {
     const ProgramFacts facts = facts_of(*query);
     if (!facts.type.empty() && facts.type != "array") {
       findings_.warning("lint.wrong_type", place.path, value.at,
-                        fmt::format("this is never an array: it yields a value of the type {}, and "
-                                    "the state fails with direktiv.foreachInput",
+                        fmt::format("this query never yields an array: it yields a value of the "
+                                    "type {}, and the state fails with direktiv.foreachInput",
                                     facts.type),
                         "write a query that yields an array, such as jq(.items)");
     } else if (facts.value && facts.value->empty()) {
@@ -332,7 +332,7 @@ class QueryLinter {
                                     : why_never_equal(name, dump_json(to_json(value)));
     if (!why.empty()) {
       findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
-                        "write a pattern that the attribute can match, or remove it");
+                        "write a pattern that the attribute can match, or remove the attribute");
       return;
     }
     if (!is_text) return;
@@ -356,8 +356,9 @@ class QueryLinter {
             : why_never_equal(
                   name, constant.is_string() ? constant.get<std::string>() : dump_json(constant));
     if (!why.empty()) {
-      findings_.warning("lint.event_never", path, value.at, "no event matches: " + why,
-                        "write a query that yields a value of the attribute, or remove it");
+      findings_.warning(
+          "lint.event_never", path, value.at, "no event matches: " + why,
+          "write a query that yields a value of the attribute, or remove the attribute");
     }
   }
 

@@ -29,21 +29,21 @@ IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary voca
                             (key.part == Part::kFactor && policy.factor == 1);
   if (says_nothing) return {};
   if (!policy.allows_after(1)) {
-    return {.why = "this has no effect: the policy allows no second attempt",
+    return {.why = "this key has no effect: the policy allows no second attempt",
             .mend = "allow more attempts, or remove this key"};
   }
   if (key.part != Part::kFactor && key.part != Part::kMaxDelay) return {};
   if (policy.delay.is_zero()) {
-    return {.why = "this has no effect: the first wait is zero, and so are all others",
+    return {.why = "this key has no effect: the first wait is zero, and so are all others",
             .mend = "write a first wait above zero, or remove this key"};
   }
   if (key.part == Part::kFactor) {
     if (policy.allows_after(2)) return {};
-    return {.why = "this has no effect: there is one wait only, before the second attempt",
+    return {.why = "this key has no effect: there is one wait only, before the second attempt",
             .mend = "allow more attempts, or remove this key"};
   }
   if (retry_vocabulary(vocabulary).max_delay_needs_growth && policy.factor <= 1) {
-    return {.why = "this has no effect: the waits do not grow",
+    return {.why = "this key has no effect: the waits do not grow",
             .mend = "write `exponentialBackoff` above 1, or remove this key"};
   }
   return {};
@@ -76,7 +76,7 @@ void check_keys(const Member& member, const std::string& path, Findings& finding
                        idle.mend);
     } else if (key.part == RetryKey::Part::kMaxDelay && is_never_reached(policy)) {
       findings.note(kRetryNever, path_of(path, found->key), found->value.at,
-                    "this has no effect: no wait of this policy is longer",
+                    "this key has no effect: no wait of this policy is longer",
                     "remove this key, or write a shorter time");
     }
   }

@@ -60,9 +60,9 @@ struct Doubt {
 constexpr const char* kShorterOrLonger = "write a shorter time here or a longer one there";
 
 Doubt expires_first(const Bound& bound) {
-  return {
-      .why = fmt::format("this has no effect: {} ({}) expires first", bound.name, bound.span.text),
-      .mend = kShorterOrLonger};
+  return {.why = fmt::format("this timeout has no effect: {} ({}) expires first", bound.name,
+                             bound.span.text),
+          .mend = kShorterOrLonger};
 }
 
 const Mapping& mapping_of(const Mapping& parent, std::string_view key) {
@@ -289,10 +289,12 @@ class TimeoutLinter {
 
   static Doubt why_hidden(const ActionSite& site) {
     if (site.is_async) {
-      return {.why = "this has no effect: an `async` call is made once, and nothing waits for it",
-              .mend = "remove it, or remove `async`"};
+      return {
+          .why =
+              "this timeout has no effect: an `async` call is made once, and nothing waits for it",
+          .mend = "remove it, or remove `async`"};
     }
-    return {.why = "this has no effect: every action that calls the function has its own",
+    return {.why = "this timeout has no effect: every action that calls the function has its own",
             .mend = "remove it here, or from an action"};
   }
 
@@ -329,7 +331,7 @@ class TimeoutLinter {
     if (span.is_zero()) return;  // its text could not be read
     Doubt doubt;
     if (kind == TimeoutKind::kScheduleToStart && site.is_subflow()) {
-      doubt = {.why = "this has no effect: a subflow starts at once", .mend = "remove it"};
+      doubt = {.why = "this timeout has no effect: a subflow starts at once", .mend = "remove it"};
     } else if (const auto bound = first_of(site, all, kind, span)) {
       doubt = expires_first(*bound);
     }
@@ -384,11 +386,11 @@ class TimeoutLinter {
       one.hidden_code = kRetryHidden;
       if (site.is_async) {
         one.hidden = {.why =
-                          "this never causes a retry: an `async` call is made once, and "
+                          "this policy never causes a retry: an `async` call is made once, and "
                           "nothing waits for it",
                       .mend = "remove it, or remove `async`"};
       } else if (!is_used) {
-        one.hidden = {.why = "this never causes a retry: every action has its own policy",
+        one.hidden = {.why = "this policy never causes a retry: every action has its own policy",
                       .mend = "remove it here, or from an action"};
       } else {
         ++one.used;
@@ -417,8 +419,9 @@ class TimeoutLinter {
     const Bound* const bound = shorter(wait, bounds);
     if (bound == nullptr) return;
     Doubt doubt = {
-        .why = fmt::format("this never causes a retry: {} ({}) expires before the first wait ends",
-                           bound->name, bound->span.text),
+        .why = fmt::format(
+            "this policy never causes a retry: {} ({}) expires before the first wait ends",
+            bound->name, bound->span.text),
         .mend = "write a shorter wait here or a longer time there"};
     if (shared == nullptr) {
       warn(kWaitNever, path, member.at, doubt);

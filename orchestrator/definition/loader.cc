@@ -70,11 +70,12 @@ class Loader {
     for (const PlacedProgram& program : context_.programs) {
       const size_t number = numbers.at(program.text);
       if (number >= errors.size()) {
-        context_.findings.warning("jq.unchecked", program.path, program.at,
-                                  fmt::format("{} programs from here on were not checked, because "
-                                              "too many programs before them have errors",
-                                              texts.size() - number),
-                                  "correct the programs with errors first");
+        context_.findings.warning(
+            "jq.unchecked", program.path, program.at,
+            fmt::format("{} jq programs from here on were not checked, because too many jq "
+                        "programs before them have errors",
+                        texts.size() - number),
+            "correct the jq programs with errors first");
         return;
       }
       if (const std::optional<Error>& error = errors[number]) {

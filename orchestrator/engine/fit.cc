@@ -26,7 +26,9 @@ class Fit {
   Status check() const {
     const size_t exits = state_.common().exits.size();
     if (instance_.phase == Phase::kLeaving && instance_.exit >= exits) {
-      return unfit(fmt::format("it leaves {} by exit {} of {}", name(), instance_.exit, exits));
+      return unfit(
+          fmt::format("it leaves {} by exit {} (counted from 0), and the state has {} exits",
+                      name(), instance_.exit, exits));
     }
     TRY(check_listeners());
     for (const auto* const timers : {&instance_.timers, &instance_.held_timers}) {
@@ -47,16 +49,17 @@ class Fit {
     if (!is_waiting()) return unfit("it listens for events and does not wait");
     const auto& slots = instance_.slots;
     if (waits_.keeps_events && slots.size() != waits_.events) {
-      return unfit(fmt::format("it has slots for {} events, and {} has {}", slots.size(), name(),
-                               waits_.events));
+      return unfit(fmt::format("it has slots for {} events, and {} waits for {}", slots.size(),
+                               name(), waits_.events));
     }
     for (const Listener& listener : listeners) {
       if (listener.entry >= waits_.events) {
-        return unfit(fmt::format("it listens for event {} (counted from 0), and {} has {}",
+        return unfit(fmt::format("it listens for event {} (counted from 0), and {} waits for {}",
                                  listener.entry, name(), waits_.events));
       }
       if (waits_.keeps_events && slots[listener.entry]) {
-        return unfit(fmt::format("it listens for event {}, which has come", listener.entry));
+        return unfit(fmt::format("it listens for event {} (counted from 0), which has arrived",
+                                 listener.entry));
       }
     }
     return {};
@@ -71,7 +74,8 @@ class Fit {
   Status check(const Timer& timer) const {
     TRY(check_time(timer.deadline, "a timer"));
     if (timer.kind == TimerKind::kDelay && !(is_waiting() && waits_.delay)) {
-      return unfit(fmt::format("it has the timer of a delay in {}", name()));
+      return unfit(
+          fmt::format("it has the timer of a delay, and does not wait for a delay in {}", name()));
     }
     if (timer.kind == TimerKind::kRetry && !(is_waiting() && instance_.listeners.empty())) {
       return unfit("it has the timer of a retry and does not wait for one");
@@ -124,8 +128,8 @@ class Fit {
 
 Status check_fit(const Workflow& workflow, const Instance& instance, TimePoint now) {
   if (instance.state >= workflow.states.size()) {
-    return unfit(fmt::format("it is in state {} (counted from 0) of {}", instance.state,
-                             workflow.states.size()));
+    return unfit(fmt::format("it is in state {} (counted from 0), and its workflow has {} states",
+                             instance.state, workflow.states.size()));
   }
   return Fit(workflow, instance, now).check();
 }

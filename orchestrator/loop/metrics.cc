@@ -44,7 +44,8 @@ struct Metrics::Series {
   }
 
   prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
-  prometheus::Counter& events = counter("millrace_events_total", "Events read from the stream.");
+  prometheus::Counter& events =
+      counter("millrace_events_total", "Events read from the event stream.");
   prometheus::Counter& unmatched =
       counter("millrace_events_unmatched_total", "Events that no listener matched.");
   prometheus::Counter& duplicate =
@@ -53,17 +54,17 @@ struct Metrics::Series {
   prometheus::Counter& unreadable =
       counter("millrace_events_unreadable_total", "Messages that are not a valid event.");
   prometheus::Counter& started = counter("millrace_instances_started_total", "Instances started.");
-  prometheus::Counter& skipped = counter(
-      "millrace_starts_skipped_total",
-      "Starts by events and ticks skipped because their singular workflow has a live instance.");
+  prometheus::Counter& skipped = counter("millrace_starts_skipped_total",
+                                         "Starts, by an event or a tick, that were skipped because "
+                                         "the singular workflow has a live instance.");
   prometheus::Counter& woken =
-      counter("millrace_instances_woken_total", "Times that an event woke an instance.");
+      counter("millrace_instances_woken_total", "How often an event woke an instance.");
   std::array<prometheus::Counter*, 8> ended = [this] {
     std::array<prometheus::Counter*, 8> all{};
     for (size_t i = 0; i < all.size(); ++i) {
       const auto status = static_cast<InstanceStatus>(i);
       if (!has_ended(status)) continue;
-      all[i] = &counter("millrace_instances_ended_total", "Instances ended, by status.",
+      all[i] = &counter("millrace_instances_ended_total", "Instances that ended, by their status.",
                         {{"status", std::string(to_string(status))}});
     }
     return all;
@@ -75,12 +76,13 @@ struct Metrics::Series {
       counter("millrace_dead_letters_total", "Messages sent to the dead-letter queue.");
   prometheus::Counter& damaged =
       counter("millrace_instances_damaged_total",
-              "Times that an instance was skipped because its rows are damaged.");
+              "How often an instance was skipped because rows of the instance are damaged.");
   prometheus::Counter& rows_purged =
-      counter("millrace_rows_purged_total", "Rows of deleted namespaces erased.");
+      counter("millrace_rows_purged_total", "Erased rows of deleted namespaces.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
-              "Reports of workers dropped: the subject names no known task, or another namespace.");
+              "Dropped reports of workers: the subject of the report names no known task, or "
+              "another namespace than that of the task.");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -94,10 +96,10 @@ struct Metrics::Series {
   std::array<prometheus::Counter*, 3> losses = [this] {
     std::array<prometheus::Counter*, 3> all{};
     for (size_t i = 0; i < all.size(); ++i) {
-      all[i] =
-          &counter("millrace_broker_losses_total",
-                   "Times that the broker was found to have lost messages of the event stream.",
-                   {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
+      all[i] = &counter(
+          "millrace_broker_losses_total",
+          "How often millrace found that the broker had lost messages of the event stream.",
+          {{"kind", std::string(to_string(static_cast<BrokerLoss::Kind>(i)))}});
     }
     return all;
   }();
@@ -108,16 +110,17 @@ struct Metrics::Series {
   prometheus::Histogram& schedule_to_start =
       prometheus::BuildHistogram()
           .Name("millrace_function_schedule_to_start_seconds")
-          .Help("Time from the hand-out of a task to its start by a worker.")
+          .Help("Time from the hand-out of a task to the start of the task by a worker.")
           .Register(registry)
           .Add({}, prometheus::Histogram::BucketBoundaries{0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600});
 
-  prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks of functions that have not ended.");
+  prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks that have not ended.");
   prometheus::Gauge& listeners =
       gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
   prometheus::Gauge& outbox =
-      gauge("millrace_outbox_in_flight", "Messages sent and not yet acknowledged.");
+      gauge("millrace_outbox_in_flight",
+            "Messages that were sent and that the broker has not acknowledged.");
   prometheus::Gauge& outbox_bytes =
       gauge("millrace_outbox_bytes", "Bytes of messages that the broker has not acknowledged.");
   prometheus::Gauge& refuses =
@@ -126,9 +129,9 @@ struct Metrics::Series {
       gauge("millrace_fan_out_pending", "Instances that fan-outs have not reached yet.");
   prometheus::Gauge& damaged_rows =
       gauge("millrace_damaged_rows", "Damaged rows of the store found since startup.");
-  Followed patterns_over_limit{
-      counter("millrace_patterns_over_limit_total",
-              "Times that a pattern on a context attribute reached its limit and did not match.")};
+  Followed patterns_over_limit{counter("millrace_patterns_over_limit_total",
+                                       "How often a pattern on a context attribute reached its "
+                                       "limit of steps or memory and therefore did not match.")};
 
   std::mutex parts_lock;  // guards all members below
   prometheus::Gauge& reads_events =
@@ -136,19 +139,20 @@ struct Metrics::Series {
   prometheus::Gauge& sends_events =
       gauge("millrace_sends_events", "1 while events can be sent to the broker.");
   prometheus::Gauge& runs_tasks =
-      gauge("millrace_runs_tasks", "1 while tasks are sent to the broker and reports are read.");
+      gauge("millrace_runs_tasks",
+            "1 while tasks are sent to the broker and reports of workers are read.");
   Followed consumers{
       counter("millrace_event_consumers_total",
               "Consumers created to read the event stream: one for each connection.")};
-  Followed consumer_gaps{
-      counter("millrace_event_consumer_gaps_total",
-              "Consumers replaced because messages from the broker to the server were lost.")};
-  Followed read_directly{
-      counter("millrace_events_read_directly_total",
-              "Messages that no consumer could deliver and that were read without one.")};
+  Followed consumer_gaps{counter("millrace_event_consumer_gaps_total",
+                                 "Consumers of the event stream that were replaced because "
+                                 "messages from the broker to millrace were lost.")};
+  Followed read_directly{counter("millrace_events_read_directly_total",
+                                 "Messages of the event stream that no consumer could deliver and "
+                                 "that were read without a consumer.")};
   prometheus::Gauge& tasks_unsent =
       gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
-  Followed answers{counter("millrace_task_answers_total", "Reports of workers read.")};
+  Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
   prometheus::Gauge& evaluations_waiting =
       gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
   prometheus::Gauge& evaluations_running =
@@ -162,9 +166,9 @@ struct Metrics::Series {
   Followed jq_worker_start_failures{
       counter("millrace_jq_worker_start_failures_total",
               "jq worker processes that could not be started or died before any work.")};
-  Followed evaluations_overran{
-      counter("millrace_evaluations_overran_total",
-              "Evaluations that exceeded their time slice and continued on a slow worker.")};
+  Followed evaluations_overran{counter("millrace_evaluations_overran_total",
+                                       "Evaluations that exceeded their time slice and continued "
+                                       "on a jq worker for slow evaluations.")};
   Followed evaluations_timed_out{
       counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
 };

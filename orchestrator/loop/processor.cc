@@ -72,7 +72,8 @@ Status Processor::learn_from_death() {
   if (!left) return {};
   careful_ = 2 * left->inputs + unfinished_.size() + kCarefulTurns;
   spdlog::warn(
-      "the last process died while it applied {} inputs; the next {} inputs are applied one by one",
+      "the previous process died while it applied {} inputs; this process applies the next {} "
+      "inputs one by one",
       left->inputs, careful_);
   if (!CrashNote::is_poison(*left)) return {};
   if (left->instance) {
@@ -332,7 +333,10 @@ void Processor::lose_batch(Work work, const Error& error) {
     engine_.crash_note.end();  // the process ends by a fault of the disk, not of an input
     std::abort();
   }
-  spdlog::error("a batch could not be written and is tried again: {}", error.message);
+  spdlog::error(
+      "a batch could not be written, so its commands are refused and its other inputs are applied "
+      "again: {}",
+      error.message);
   note_lost(error);
   forget_batch(work);
   if (error.code == "store.full") make_room(work);
@@ -357,7 +361,7 @@ void Processor::forget_batch(Work& work) {
     work.continues.clear();
     return;
   }
-  spdlog::error("a lost batch could not be undone, the store is read again: {}",
+  spdlog::error("a lost batch could not be undone, so the store is read again: {}",
                 undone.error().message);
   engine_.tx.drop();
   work.continues.clear();  // load_state() finds them again

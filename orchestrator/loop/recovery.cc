@@ -62,7 +62,8 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
   size_t orphans = 0;
   const auto heads = [&](const auto& put) { return each_live(engine.tx, put, damaged); };
   TRY(read_ahead<Instance>(heads, [&](Instance head) {
-    if (++read % kLogEach == 0) spdlog::info("{} live instances are read", read.load());
+    if (++read % kLogEach == 0)
+      spdlog::info("{} live instances have been read so far", read.load());
     if (!engine.catalog.has_namespace(head.ns)) {
       ++orphans;
       return;

@@ -95,11 +95,15 @@ Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& err
   if (!record) return uint64_t{0};
   NatsMessage& message = record->message;
   if (message.subject.starts_with(kEventSubjectPrefix)) {
-    spdlog::error("an event that is too large becomes a dead letter: {}", error.message);
+    spdlog::error("an event is too large for the broker, so a dead letter replaces it: {}",
+                  error.message);
     message = too_large_letter(std::move(message), error);
     record->instance.reset();
   } else if (!shorten_letter(message)) {
-    spdlog::error("a dead letter is dropped, even without data it is too large: {}", error.message);
+    spdlog::error(
+        "a dead letter is dropped, because even without its data it is too large for the broker: "
+        "{}",
+        error.message);
     erase_outbox(tx, number);
     return uint64_t{0};
   }
@@ -136,7 +140,8 @@ void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t int
   const std::vector<AckedMessages::Message> lost =
       kept_.take_behind(tx, stream_created, intact_to, openings);
   if (lost.empty()) return;
-  spdlog::warn("{} messages that the broker had acknowledged and lost are sent again", lost.size());
+  spdlog::warn("{} messages that the broker had acknowledged and then lost are sent again",
+               lost.size());
   if (!again_) again_ = Again{.from = lost.front().number};
   for (const AckedMessages::Message& message : lost) {
     again_->from = std::min(again_->from, message.number);

@@ -157,9 +157,11 @@ void Snapshot::scan(Table table, std::string_view prefix, std::string_view from,
 
 Transaction::Transaction(Environment& environment)
     : environment_(environment), committed_(environment) {
-  CHECK(!environment.has_writer_.exchange(true), "a second Transaction on {}",
+  CHECK(!environment.has_writer_.exchange(true),
+        "a second Transaction was opened on {}; expected one at a time",
         environment.folder().string());
-  CHECK(!environment.options().read_only, "{} is open read-only", environment.folder().string());
+  CHECK(!environment.options().read_only, "a Transaction was opened on {}, which is open read-only",
+        environment.folder().string());
 }
 
 Transaction::~Transaction() { environment_.has_writer_ = false; }

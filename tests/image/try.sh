@@ -133,7 +133,7 @@ stopped() {
   podman stop --time 20 "$name"
   podman logs "$name" 2>&1 | tee "$folder/log"
   [ "$(podman inspect --format '{{.State.ExitCode}}' "$name")" = 0 ] || return 1
-  grep -q ' stopping$' "$folder/log" && ! grep -q 'still to be sent' "$folder/log"
+  grep -q ' stopping$' "$folder/log" && ! grep -q 'were not sent and acknowledged' "$folder/log"
 }
 
 lists_workflows() { podman exec "$name" millrace workflow list -o name | grep -qx greeter; }

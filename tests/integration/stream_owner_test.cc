@@ -67,7 +67,7 @@ TEST_F(StreamOwnership, PassesFromAnUnresponsiveOwnerWhichThenStops) {
   first_.start_ready();
   first_.process().signal(SIGSTOP);
   second_.start_ready();
-  EXPECT_TRUE(second_.process().error_line("it is replaced"));
+  EXPECT_TRUE(second_.process().error_line("this process replaces it"));
   const int successor = second_.process().pid();
   first_.process().signal(SIGCONT);
   const ProcessEnd end = first_.end();
@@ -82,7 +82,8 @@ TEST_F(StreamOwnership, StaysWithTheDataFolderAfterACrash) {
   first_.start_ready();
   first_.kill();
   first_.start_ready();
-  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("it is replaced"))) << "the server waited";
+  EXPECT_THAT(first_.process().errors(), Not(HasSubstr("this process replaces it")))
+      << "the server waited";
   expect_work(first_);
 }
 
@@ -90,7 +91,7 @@ TEST_F(StreamOwnership, PassesToAnotherDataFolderAfterAStop) {
   first_.start_ready();
   first_.stop();
   second_.start_ready();
-  EXPECT_THAT(second_.process().errors(), Not(HasSubstr("it is replaced")));
+  EXPECT_THAT(second_.process().errors(), Not(HasSubstr("this process replaces it")));
   expect_work(second_);
 }
 

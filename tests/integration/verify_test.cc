@@ -237,7 +237,7 @@ TEST_F(Verify, ReportsAServerThatDoesNotAnswer) {
   const ProcessEnd end = verify();
   millrace_.process().signal(SIGCONT);
   EXPECT_EQ(end.code, 5) << end.errors;
-  EXPECT_THAT(end.errors, HasSubstr("asking its server for the check"));
+  EXPECT_THAT(end.errors, HasSubstr("the server that uses it is asked for the check"));
   EXPECT_THAT(end.errors, HasSubstr("did not answer within 5 s"));
   EXPECT_THAT(end.errors, HasSubstr("kill -CONT"));
   millrace_.stop();

@@ -193,10 +193,10 @@ TEST(Cancel, EndsAWaitingAndAnEvaluatingInstance) {
     const Answered again = world.command(CancelInstance{.ns = "default", .instance = id});
     world.run_until_idle();
     EXPECT_EQ(answer_code(again), "instance.ended");
-    EXPECT_THAT((**again).error().message,
-                testing::HasSubstr("has ended already, its status is cancelled: it cannot be "
-                                   "cancelled; `restart` runs it again from its start, `delete` "
-                                   "removes it"));
+    EXPECT_THAT(
+        (**again).error().message,
+        testing::HasSubstr("has ended already, its status is cancelled: it cannot be cancelled; "
+                           "`restart` runs it again from its first state, `delete` removes it"));
   }
   world.evaluator.release();
   world.publish("go", "1");

@@ -115,9 +115,9 @@ TEST(RetryCommand, IsProposedIfAnOperatorResumesAFailedInstance) {
   const Answered refused = world.command(ResumeInstance{"default", key(id)});
   world.run_until_idle();
   EXPECT_THAT((**refused).error().message,
-              testing::HasSubstr("its status is failed: it cannot be resumed; `retry` tries the "
-                                 "failed state again, `restart` runs it again from its start, "
-                                 "`delete` removes it"));
+              testing::HasSubstr(
+                  "its status is failed: it cannot be resumed; `retry` tries the failed state "
+                  "again, `restart` runs it again from its first state, `delete` removes it"));
 }
 
 TEST(RetryCommand, IsRefusedForAnInstanceThatHasNotFailed) {

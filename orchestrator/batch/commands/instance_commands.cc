@@ -37,7 +37,7 @@ Result<Json> step_one(const CommandContext& context, std::string_view ns, const 
     return fail(
         "instance.ended",
         fmt::format("instance {} has ended already, its status is {}: it cannot be {}; {}`restart` "
-                    "runs it again from its start, `delete` removes it",
+                    "runs it again from its first state, `delete` removes it",
                     to_string(id), to_string(status), done,
                     may_be_retried(status) ? "`retry` tries the failed state again, " : ""));
   }
@@ -143,9 +143,10 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
   if (!key.empty()) {
     if (const auto known = TRY(read_idempotency(batch.tx, entry->number, key))) {
       if (known->input != input) {
-        return fail("start.conflict",
-                    fmt::format("instance {} was started under this key with another input",
-                                to_string(known->instance)));
+        return fail(
+            "start.conflict",
+            fmt::format("instance {} was started under this idempotency key with another input",
+                        to_string(known->instance)));
       }
       return Json{{"id", to_string(known->instance)}, {"created", false}};
     }
@@ -183,18 +184,17 @@ Result<Json> run_command(const CommandContext& context, const RetryInstance& com
   EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const InstanceStatus status = ended.instance.status;
   if (!may_be_retried(status)) {
-    return fail(
-        "instance.not_failed",
-        fmt::format("instance {} is {}: only an instance that has failed or timed out can be "
-                    "retried; `restart` runs it again from its start",
-                    to_string(command.instance), to_string(status)));
+    return fail("instance.not_failed",
+                fmt::format("instance {} is {}: only an instance that has failed or timed out can "
+                            "be retried; `restart` runs it again from its first state",
+                            to_string(command.instance), to_string(status)));
   }
   const auto deadline = execution_deadline(*ended.workflow, ended.instance);
   if (deadline && *deadline <= context.now && !command.extend) {
     return fail(
         "instance.deadline_passed",
-        fmt::format("the execution's deadline was {}; `retry` with ?extend=1 (--extend) "
-                    "restarts the timeout, `restart` runs the instance again from its start",
+        fmt::format("the execution's deadline was {}; `retry` with ?extend=1 (--extend) restarts "
+                    "the timeout, `restart` runs the instance again from its first state",
                     format_rfc3339(*deadline)));
   }
   const StateIndex state = failed_state_of(*ended.workflow, ended.instance);

@@ -49,10 +49,16 @@ Environment::Environment(std::filesystem::path folder, const EnvironmentOptions&
     : folder_(std::move(folder)), options_(options) {}
 
 Environment::~Environment() {
-  CHECK(!has_writer_, "a Transaction outlives {}", folder_.string());
+  CHECK(
+      !has_writer_,
+      "a Transaction of {} still exists; expected it to end before the environment of this folder",
+      folder_.string());
   if (overlay_ != nullptr && options_.checkpoints_at_close && !options_.read_only) {
     const Status done = overlay_->checkpoint();
-    if (!done) spdlog::warn("the next start will read the journal: {}", done.error().message);
+    if (!done)
+      spdlog::warn(
+          "the last checkpoint failed, so the next start on this folder reads the journal: {}",
+          done.error().message);
   }
   overlay_.reset();
   file_.reset();

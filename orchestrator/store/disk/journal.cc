@@ -111,9 +111,10 @@ tl::unexpected<Error> emptied(const std::filesystem::path& folder, uint64_t comm
 }
 
 tl::unexpected<Error> damaged(const std::filesystem::path& path, uint64_t at, uint64_t commit) {
-  return fail("store.corrupt",
-              fmt::format("{} is damaged at byte {}: commit {} cannot be read, later ones can{}",
-                          path.string(), at, commit, advice_for("store.corrupt")));
+  return fail(
+      "store.corrupt",
+      fmt::format("{} is damaged at byte {}: commit {} cannot be read, but later commits can{}",
+                  path.string(), at, commit, advice_for("store.corrupt")));
 }
 
 }  // namespace

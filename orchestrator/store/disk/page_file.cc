@@ -76,12 +76,13 @@ Status PageFile::read_metas(const std::filesystem::path& path) {
   const uint64_t apart = std::max(first.transaction, second.transaction) -
                          std::min(first.transaction, second.transaction);
   if (apart > 1 || first.free.page_bytes != second.free.page_bytes) {
-    damage = {.tree = "main",
-              .page = 1,
-              .found = fmt::format("the meta pages are of transactions {} and {} with pages of {} "
-                                   "and {} bytes, expected transactions that follow each other",
-                                   first.transaction, second.transaction, first.free.page_bytes,
-                                   second.free.page_bytes)};
+    damage = {
+        .tree = "main",
+        .page = 1,
+        .found = fmt::format("the meta pages are of transactions {} and {} with pages of {} and {} "
+                             "bytes, expected transactions at most 1 apart and pages of one size",
+                             first.transaction, second.transaction, first.free.page_bytes,
+                             second.free.page_bytes)};
   }
   return {};
 }

@@ -8,7 +8,8 @@ const char* table_name(Table table) {
   for (const TableName& entry : kTables) {
     if (entry.table == table) return entry.name;
   }
-  CHECK(false, "no table '{}'", static_cast<char>(table));
+  CHECK(false, "there is no table with the letter '{}'; expected a letter of the enum Table",
+        static_cast<char>(table));
 }
 
 void AbsoluteKey::check_size(Table table, std::string_view key) {

@@ -61,7 +61,7 @@ TEST(Excerpt, LimitsTheLengthOfMessagesAboutMalformedJson) {
   }
   EXPECT_THAT(parse_json(digits).error().message,
               testing::AllOf(StartsWith("number overflow parsing '9999"),
-                             EndsWith("...': a number is at most about 1.8e308")));
+                             EndsWith("...'; expected a number of at most about 1.8e308")));
 }
 
 TEST(Excerpt, LimitsTheLengthOfMessagesAboutMalformedIdsAndTimes) {

@@ -27,8 +27,8 @@ TEST(Streams, ComparesAStreamWithTheSettingsThatMillraceExpects) {
   ASSERT_TRUE(wider);
   EXPECT_EQ(wider->notes,
             std::vector<std::string>{"stream MILLRACE_EVENTS has max_age 0 instead of "
-                                     "604800000000000: older messages are removed, read or not "
-                                     "(nanoseconds; 0: no limit)"});
+                                     "604800000000000: the broker removes older messages, read or "
+                                     "not (nanoseconds; 0: no limit)"});
 
   for (const char* changes :
        {R"({"config":{"discard":"new"}})", R"({"config":{"storage":"memory"}})",

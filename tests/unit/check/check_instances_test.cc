@@ -228,9 +228,10 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
 TEST_F(CheckInstancesTest, ChecksTheStateAndTheExitAgainstTheRevision) {
   expect_among("instance.state " + at(waits) + "it is in state 1, but its revision has 1 states",
                head(waits, [](Instance& one) { one.state = 1; }));
-  expect_among("it came by exit 3, counted from 0, of 1",
+  expect_among("it came by exit 3 (counted from 0), but the number of exits is 1",
                head(waits, [](Instance& one) { one.exit = 3; }));
-  expect_among("it leaves by exit 3, counted from 0, of 1", head(waits, [](Instance& one) {
+  expect_among("it leaves by exit 3 (counted from 0), but the number of exits is 1",
+               head(waits, [](Instance& one) {
                  one.exit = 3;
                  one.phase = Phase::kLeaving;
                }));

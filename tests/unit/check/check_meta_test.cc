@@ -39,7 +39,8 @@ TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
   expect_among("row.record meta/cursor", put("cursor", "rubbish"));
   expect_only("row.record meta/seal: the row is not sealed", put("seal", "plain"));
   expect_only("row.record meta/store", put("store", "rubbish"));
-  expect_only("meta.unknown meta/other: 5 bytes under an unknown key", put("other", "value"));
+  expect_only("meta.unknown meta/other: the key is unknown; its value has 5 bytes",
+              put("other", "value"));
   expect_only("meta.unknown meta/counter/j", put("counter/j", rows::key_of(uint64_t{1})));
   expect_only("meta.unknown meta/counter/aa", put("counter/aa", rows::key_of(uint64_t{1})));
   expect_only("row.record meta/counter/d: it has 2 bytes", put(counter(Counter::kOutbox), "ab"));
@@ -95,9 +96,9 @@ TEST_F(CheckMetaTest, ChecksTheCursorAgainstTheTimeOfTheStore) {
     return [position](Transaction& in) { write_cursor(in, position); };
   };
   EXPECT_THAT(found_after(cursor({.stream_created = 1, .sequence = 9, .stamped = now})), IsEmpty());
-  expect_only("row.value meta/cursor: stream created -1, sequence 0",
+  expect_only("row.value meta/cursor: its stream was created at -1, its sequence is 0",
               cursor({.stream_created = -1, .sequence = 0, .stamped = now}));
-  expect_only("row.value meta/cursor: stream created 0, sequence 9",
+  expect_only("row.value meta/cursor: its stream was created at 0, its sequence is 9",
               cursor({.stream_created = 0, .sequence = 9, .stamped = now}));
   EXPECT_THAT(found_after(cursor(
                   {.stream_created = 1, .sequence = 9, .stamped = now + std::chrono::days(366)})),

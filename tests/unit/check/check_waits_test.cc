@@ -64,7 +64,7 @@ TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhaseOfTheInstance) {
               }));
   expect_among(timers("it waits for its next run, but has no timer for it"),
                head(id, [](Instance& one) { one.awaits_run = true; }));
-  expect_only(timers("it has timers that a pause holds, but is not paused"),
+  expect_only(timers("it has timers that only a paused instance has, but is not paused"),
               head(id, [&](Instance& one) { one.held_timers = {kill}; }));
   expect_only("instance.stuck " + where_ + "it waits for no event, no timer and no call",
               head(id, [](Instance& one) { one.listeners.clear(); }));
@@ -72,8 +72,9 @@ TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhaseOfTheInstance) {
 
 TEST_F(CheckWaitsTest, ChecksTheTimerOfAStateTimeout) {
   const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
-  expect_only(timers("its state has a timeout of PT1H, but it has no timer for it"),
-              head(id, [](Instance& one) { drop(one, TimerKind::kStateTimeout); }));
+  expect_only(
+      timers("its state has a timeout of PT1H, but the instance has no timer for this timeout"),
+      head(id, [](Instance& one) { drop(one, TimerKind::kStateTimeout); }));
   for (const Duration by : {Duration(1), Duration(-1)}) {
     expect_only(timers("its state timeout is at"),
                 head(id, [=](Instance& one) { move(one, TimerKind::kStateTimeout, by); }));
@@ -165,7 +166,8 @@ TEST_F(CheckWaitsTest, ChecksTheSlotsOfAnEventAndStateAgainstItsListeners) {
            encode_slots({LazyJson(1), std::nullopt, std::nullopt}));
   });
   expect_only(
-      listeners("it listens for entry 1 two, but its state for entry 0 one"), [&](Transaction& in) {
+      listeners("it listens for entry 1 two, but its state listens for entry 0 one"),
+      [&](Transaction& in) {
         in.put(Table::kLive, part(id, Part::kSlots), encode_slots({std::nullopt, LazyJson(1)}));
       });
 }

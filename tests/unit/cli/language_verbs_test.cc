@@ -30,7 +30,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  The factor between one wait and the next; more than zero.\n"
        "  default: 1\n"
        "  in: SteepRetryPolicy\n"
-       "  millrace's own: Direktiv does not have it\n"},
+       "  an addition of millrace: Direktiv does not have this key\n"},
       {"stevora",
        "StevoraRetryPolicy (vocabulary: stevora)\n"
        "  Stevora's: every error is retried; `catch` applies when no attempt is left.\n"
@@ -44,12 +44,12 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  defined by: Stevora, \"The RetryPolicy Interface\"\n"},
       {"consumeEvent.event.capture",
        "capture: one of\n"
-       "  The part of the event that is stored in the data, under its type.\n"
+       "  The part of the event that is stored in the data, under the type of the event.\n"
        "    payload            the event's data\n"
        "    event              the complete CloudEvent in JSON format\n"
        "  default: payload\n"
        "  in: ConsumeEventDefinition\n"
-       "  millrace's own: Direktiv does not have it\n"},
+       "  an addition of millrace: Direktiv does not have this key\n"},
       {"max_attempts",
        "max_attempts: a whole number from 0 to 1000000\n"
        "  How many attempts are made after the first one.\n"
@@ -57,7 +57,8 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "  in: RetryDefinition\n"},
       {"errordefinition",
        "ErrorDefinition\n"
-       "  What happens after an error; the first entry that matches its code applies.\n"
+       "  What happens after an error; the first entry that matches the code of the error "
+       "applies.\n"
        "    error              The error codes that this entry catches. Required.\n"
        "    transition         The state that follows the error; without one the instance ends "
        "as complete.\n"

@@ -76,8 +76,8 @@ TEST(EventCheck, ProposesTheLowerCaseNameOfAnAttribute) {
   Event event{.id = "1", .source = "/s", .type = "t"};
   event.extensions["orderId"] = 1;
   EXPECT_EQ(check_event(event).error().message,
-            "attribute name \"orderId\"; expected lower-case letters and digits only, and no "
-            "reserved name: write orderid");
+            "attribute name \"orderId\" is not valid; expected lower-case letters and digits only, "
+            "and no reserved name: write orderid");
   event.extensions = {{"Type", 1}};
   EXPECT_THAT(check_event(event).error().message, testing::EndsWith("no reserved name"));
 }

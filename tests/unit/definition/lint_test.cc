@@ -30,9 +30,9 @@ states:
       ElementsAre(
           "note functions[0].scale: `scale` has no effect: this type starts a new container "
           "for each call; remove `scale`, or write `type: container-pool` [lint.scale]",
-          "warning functions[1].id: no action calls it; remove it, or name it in the "
+          "warning functions[1].id: no action calls this function; remove it, or name it in the "
           "`function` of an action [lint.unused]",
-          "warning schemas[1].id: no state refers to it; remove it, or name it in the "
+          "warning schemas[1].id: no state refers to this schema; remove it, or name it in the "
           "`schema` of a validate state [lint.unused]",
           "warning start: without `cron` the schedule never starts an instance; write "
           "`cron`, such as cron: '@hourly' [lint.never_starts]"));
@@ -170,9 +170,10 @@ TEST(Lint, ShowsTheNextFiveTicksOfASchedule) {
   const std::vector<Finding> findings = loaded.findings.sorted();
   ASSERT_EQ(findings.size(), 1U);
   EXPECT_EQ(findings[0].severity, Severity::kNote);
-  EXPECT_EQ(findings[0].message,
-            "its next ticks are 2024-03-29T01:30:00.000Z, 2024-03-30T01:30:00.000Z, "
-            "2024-03-31T01:00:00.000Z, 2024-04-01T00:30:00.000Z, 2024-04-02T00:30:00.000Z");
+  EXPECT_EQ(
+      findings[0].message,
+      "the next ticks of this schedule are 2024-03-29T01:30:00.000Z, 2024-03-30T01:30:00.000Z, "
+      "2024-03-31T01:00:00.000Z, 2024-04-01T00:30:00.000Z, 2024-04-02T00:30:00.000Z");
 }
 
 /// The findings of the loader and lint: `line:column code`.

@@ -25,20 +25,21 @@ TEST(LintTimeouts, WarnsOfTimeoutsThatNeverExpire) {
   };
   for (const Row& row : std::vector<Row>{
            {"timeouts: {interrupt: PT2H, kill: PT1H}",
-            "warning timeouts.interrupt: this has no effect: `timeouts.kill` (PT1H) expires first; "
-            "write a shorter time here or a longer one there [lint.timeout_never]"},
-           {"workflowExecutionTimeout: 1h\nworkflowRunTimeout: PT60M",
-            "warning workflowRunTimeout: this has no effect: `workflowExecutionTimeout` (1h) "
+            "warning timeouts.interrupt: this timeout has no effect: `timeouts.kill` (PT1H) "
             "expires first; write a shorter time here or a longer one there [lint.timeout_never]"},
+           {"workflowExecutionTimeout: 1h\nworkflowRunTimeout: PT60M",
+            "warning workflowRunTimeout: this timeout has no effect: `workflowExecutionTimeout` "
+            "(1h) expires first; write a shorter time here or a longer one there "
+            "[lint.timeout_never]"},
            {"timeout: 1h\nworkflowRunTimeout: 2h",
-            "warning workflowRunTimeout: this has no effect: `timeout` (1h) expires first; write a "
-            "shorter time here or a longer one there [lint.timeout_never]"},
-           {"workflowRunTimeout: 2h\ntimeouts: {kill: PT1H}",
-            "warning workflowRunTimeout: this has no effect: `timeouts.kill` (PT1H) expires first; "
+            "warning workflowRunTimeout: this timeout has no effect: `timeout` (1h) expires first; "
             "write a shorter time here or a longer one there [lint.timeout_never]"},
+           {"workflowRunTimeout: 2h\ntimeouts: {kill: PT1H}",
+            "warning workflowRunTimeout: this timeout has no effect: `timeouts.kill` (PT1H) "
+            "expires first; write a shorter time here or a longer one there [lint.timeout_never]"},
            {"timeout: 2h\non_failure: a\ntimeouts: {kill: PT1H}",
-            "warning timeout: this has no effect: `timeouts.kill` (PT1H) expires first; write a "
-            "shorter time here or a longer one there [lint.timeout_never]"},
+            "warning timeout: this timeout has no effect: `timeouts.kill` (PT1H) expires first; "
+            "write a shorter time here or a longer one there [lint.timeout_never]"},
        }) {
     EXPECT_THAT(warnings(row.keys), ElementsAre(row.warning)) << row.keys;
   }
@@ -63,12 +64,11 @@ TEST(LintTimeouts, NamesTheTimeoutThatExpiresFirstAndTheCorrection) {
   constexpr const char* kMend = "expires first; write a shorter time here or a longer one there ";
   for (const Row& row : std::vector<Row>{
            {"", ", timeout: PT5M", ", timeout: 6m",
-            "action.timeout: this has no effect: the "
-            "state's `timeout` (PT5M) "},
+            "action.timeout: this timeout has no effect: the state's `timeout` (PT5M) "},
            {", deadline: 1h", "", ", timeout: 2h, timeout_scope: per_attempt",
-            "action.timeout: this has no effect: `deadline` (1h) "},
+            "action.timeout: this timeout has no effect: `deadline` (1h) "},
            {"", "", ", maxInactivity: 2h, maxRuntime: {timeout: 1h}",
-            "action.maxInactivity: this has no effect: `maxRuntime` (1h) "},
+            "action.maxInactivity: this timeout has no effect: `maxRuntime` (1h) "},
        }) {
     EXPECT_THAT(
         warnings_of(
@@ -86,11 +86,11 @@ states:
 - {id: a, type: action, async: true, action: {function: f}}
 )"),
       ElementsAre(
-          "warning functions[0].startToCloseTimeout: this has no effect: an `async` call is "
-          "made once, and nothing waits for it; remove it, or remove `async` [lint.timeout_never]",
-          "warning functions[0].retries: this never causes a retry: an `async` call is "
-          "made once, and nothing waits for it; remove it, or remove `async` "
-          "[lint.retry_hidden]"));
+          "warning functions[0].startToCloseTimeout: this timeout has no effect: an `async` call "
+          "is made once, and nothing waits for it; remove it, or remove `async` "
+          "[lint.timeout_never]",
+          "warning functions[0].retries: this policy never causes a retry: an `async` call is made "
+          "once, and nothing waits for it; remove it, or remove `async` [lint.retry_hidden]"));
 }
 
 /// A key of a function is reported only if no call uses it.
@@ -120,8 +120,8 @@ TEST(LintTimeouts, WarnsOfTheRetriesOfAStateIfEachActionSetsItsOwnRetries) {
     return found;
   };
   const std::vector<std::string> hidden = {
-      "warning states[0].retries: this never causes a retry: every action has its own policy; "
-      "remove it here, or from an action [lint.retry_hidden]"};
+      "warning states[0].retries: this policy never causes a retry: every action has its own "
+      "policy; remove it here, or from an action [lint.retry_hidden]"};
   EXPECT_EQ(warnings("type: action, retries: 'fixed(3, 1s)', action: {function: f, retry: {}}"),
             hidden);
   EXPECT_EQ(warnings("type: parallel, retries: 'fixed(3, 1s)', actions: [{function: f, retry: {}}, "

@@ -419,9 +419,9 @@ TEST(Loader, ChecksNoFurtherJqProgramAfterTooManyInvalidOnes) {
                  .path = "states[0].transform[200]",
                  .at = {206, 5},
                  .message =
-                     "250 programs from here on were not checked, because too many "
-                     "programs before them have errors; correct the programs with errors first",
-                 .mend = "correct the programs with errors first"}));
+                     "250 jq programs from here on were not checked, because too many jq programs "
+                     "before them have errors; correct the jq programs with errors first",
+                 .mend = "correct the jq programs with errors first"}));
   }
 }
 

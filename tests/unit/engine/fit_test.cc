@@ -76,7 +76,7 @@ TEST(Fit, AcceptsANewAndAnEndedInstance) {
 TEST(Fit, RefusesAStateThatTheWorkflowDoesNotHave) {
   Waiter waiter = consuming();
   waiter.instance.state = 1;
-  EXPECT_EQ(waiter.unfit(), "it is in state 1 (counted from 0) of 1");
+  EXPECT_EQ(waiter.unfit(), "it is in state 1 (counted from 0), and its workflow has 1 states");
 }
 
 TEST(Fit, RefusesAnExitThatTheStateDoesNotHave) {
@@ -96,8 +96,9 @@ TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
   const Listener listener = consuming().instance.listeners.at(0);
   Waiter delay = delaying();
   delay.instance.listeners = {listener};
-  EXPECT_EQ(delay.unfit(),
-            "it listens for event 0 (counted from 0), and state \"wait\" of type delay has 0");
+  EXPECT_EQ(
+      delay.unfit(),
+      "it listens for event 0 (counted from 0), and state \"wait\" of type delay waits for 0");
   for (const Phase phase : {Phase::kEntering, Phase::kLeaving, Phase::kEnded}) {
     Waiter consumer = consuming();
     consumer.instance.phase = phase;
@@ -108,15 +109,17 @@ TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
 TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
   Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
   waiter.instance.listeners.back().entry = 2;
-  EXPECT_EQ(waiter.unfit(),
-            "it listens for event 2 (counted from 0), and state \"wait\" of type eventXor has 2");
+  EXPECT_EQ(
+      waiter.unfit(),
+      "it listens for event 2 (counted from 0), and state \"wait\" of type eventXor waits for 2");
 }
 
 TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
   Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
   ASSERT_EQ(waiter.instance.slots.size(), 2U);
   waiter.instance.slots.pop_back();
-  EXPECT_EQ(waiter.unfit(), "it has slots for 1 events, and state \"wait\" of type eventAnd has 2");
+  EXPECT_EQ(waiter.unfit(),
+            "it has slots for 1 events, and state \"wait\" of type eventAnd waits for 2");
   waiter.instance.slots.resize(3);
   EXPECT_THAT(waiter.unfit(), HasSubstr("it has slots for 3 events"));
 }
@@ -124,7 +127,7 @@ TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
 TEST(Fit, RefusesAListenerForAnEventThatHasCome) {
   Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
   waiter.instance.slots[1] = LazyJson(1);
-  EXPECT_EQ(waiter.unfit(), "it listens for event 1, which has come");
+  EXPECT_EQ(waiter.unfit(), "it listens for event 1 (counted from 0), which has arrived");
   std::erase_if(waiter.instance.listeners, [](const Listener& one) { return one.entry == 1; });
   EXPECT_EQ(waiter.unfit(), "");
 }
@@ -156,7 +159,9 @@ TEST(Fit, RefusesADelayTimerInAnInstanceThatDoesNotWaitInADelayState) {
   const Timer timer{TimerKind::kDelay, run_start() + hours(1)};
   Waiter consumer = consuming();
   consumer.instance.timers = {timer};
-  EXPECT_EQ(consumer.unfit(), "it has the timer of a delay in state \"wait\" of type consumeEvent");
+  EXPECT_EQ(consumer.unfit(),
+            "it has the timer of a delay, and does not wait for a delay in state \"wait\" of type "
+            "consumeEvent");
   Waiter delay = delaying();
   EXPECT_THAT(delay.instance.timers, testing::ElementsAre(timer));
   delay.instance.phase = Phase::kEntering;

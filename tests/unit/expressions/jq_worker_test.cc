@@ -128,7 +128,7 @@ TEST_F(JqWorkerTest, StopsProgramsThatNeverEnd) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // sanitizers: no memory limit
 TEST_F(JqWorkerTest, StopsProgramsThatNeedTooMuchMemory) {
   expect(std::initializer_list<HostileRow>{
-      {".[1e9] = 1", kMemory, "needs more memory than a worker may use"},
+      {".[1e9] = 1", kMemory, "needs more memory than a jq worker may use"},
       {"setpath([1e9]; 1)", kMemory},
       {"reduce range(30) as $i (\"x\"; . + .) | length", kMemory},
   });

@@ -235,7 +235,8 @@ TEST_F(FilesTest, LimitsTheTotalSizeOfAllFiles) {
   }
   const Status done = lay_out_files(files, task());
   ASSERT_FALSE(done);
-  EXPECT_THAT(done.error().message, HasSubstr("\"f16\": more than 64 MiB in all"));
+  EXPECT_THAT(done.error().message,
+              HasSubstr("\"f16\": the files of the task have more than 64 MiB in all"));
   EXPECT_FALSE(fs::exists(task()));
   files.pop_back();
   EXPECT_EQ(error_message(lay_out_files(files, task())), "");
@@ -410,14 +411,14 @@ std::vector<BadOutput> bad_outputs() {
          for (size_t i = 0; i <= kMaxFilesEntries; ++i)
            write(o / fmt::format("instance/d/{}", i), "");
        },
-       "more than 10000 entries"},
+       "more than 10000 files and folders"},
       {"files that are too large together",
        [](const fs::path& o) {
          for (int i = 0; i < 17; ++i) {
            write(o / fmt::format("instance/f{}", i), std::string(kMaxVariableBytes, 'x'));
          }
        },
-       "\"f9\": more than 64 MiB in all"},
+       "\"f9\": the files of the task have more than 64 MiB in all"},
   };
 }
 

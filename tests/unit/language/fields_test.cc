@@ -197,7 +197,8 @@ TEST(Fields, ReportTheValueFoundAndTheValueExpected) {
       {"colour: x", [](Fields&) {},
        "1:1 colour: \"colour\" is not a known key here [definition.unknown_key]"},
       {"name: x", [](Fields&) {},
-       "1:7 name: this version does not support `name` here [definition.unsupported]"},
+       "1:7 name: this release of millrace does not support the key `name` here "
+       "[definition.unsupported]"},
       {"filters: {}\ncontext: {}", [](Fields& f) { f.node("context"); },
        "2:1 context: \"filters\" and \"context\" are the same field; write one of them "
        "[definition.both_keys]"},

@@ -368,7 +368,8 @@ using TransactionDeathTest = TransactionTest;
 TEST_F(TransactionDeathTest, DiesOnAKeyOfWrongSize) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(transaction->put(Table::kLive, "", ""), "a key of the table live has 0 bytes");
-  EXPECT_DEATH(transaction->put(Table::kLive, std::string(512, 'k'), ""), "512 bytes in live");
+  EXPECT_DEATH(transaction->put(Table::kLive, std::string(512, 'k'), ""),
+               "a key of the table live has 512 bytes");
   EXPECT_DEATH(transaction->get(Table::kLive, ""), "a key of the table live has 0 bytes");
 }
 
