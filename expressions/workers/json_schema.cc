@@ -83,7 +83,8 @@ class MultipleOfBuilder final : public valijson::ConstraintBuilder {
   }
 };
 
-/// Throws if the pattern is not valid. valijson would compile it only when it first needs it.
+/// Throws if the pattern is not valid. valijson would compile a pattern only when it first needs
+/// that pattern.
 void compile_pattern(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);

@@ -1,5 +1,5 @@
 // JsonSchema: JSON Schema, draft 7. json_schema.cc is the only file that includes valijson. It runs
-// in worker processes only, because its patterns are std::regex, which has no limit on time and
+// in jq worker processes only, because its patterns are std::regex, which has no limit on time and
 // overflows the stack on long strings. One thread.
 #pragma once
 
