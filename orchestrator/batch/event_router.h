@@ -35,7 +35,7 @@ struct EventRoute {
     kTargets,      ///< to `targets`, to the kept events, or to both
   };
   Kind kind = Kind::kUnmatched;
-  bool matched = false;  ///< targets match, even if the event is a duplicate
+  bool matched = false;  ///< some listener matches the event, which may still be a duplicate
   NamespaceNumber ns{};
   Event event;             ///< set for kTargets only
   Fingerprint known_as;    ///< for deduplication; set for kTargets only

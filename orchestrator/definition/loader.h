@@ -1,7 +1,7 @@
 // The loader: turns the text of a definition (YAML or JSON) into a Workflow, or reports all its
-// errors in one pass. It is strict: a key that the grammar does not have is an error. The keys of a
-// state type are read by the file of that type in states/. Pure; the caller's ProgramCheck checks
-// jq programs that the fast lane does not accept.
+// errors in one pass. The loader is strict: a key that the grammar does not have is an error. The
+// keys of a state type are read by the file of that type in states/. Pure; the caller's
+// ProgramCheck checks jq programs that the fast lane does not accept.
 #pragma once
 
 #include <functional>

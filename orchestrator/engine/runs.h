@@ -61,8 +61,8 @@ bool awaits_next_run(StepContext& step);
 void go_through_on_failure(StepContext& step, const Error& error);
 
 /// Starts a new run of an ended instance in the state `at`. `how` is written into the history. The
-/// instance's caller got a result at the first end and gets no other; the workflow's `retries` are
-/// counted from this run.
+/// instance's caller got a result when the instance first ended, and gets no further result; the
+/// workflow's `retries` are counted from this run.
 void revive(StepContext& step, std::string_view how, StateIndex at);
 
 /// Records where a manual retry would start: the state that failed, and the data with which it was

@@ -35,7 +35,8 @@ class WorkApplier {
   /// commands. Errors: those of the store; then the batch is lost.
   Result<BatchOutcome> make_room(const Work& work, TimePoint now);
 
-  /// Makes the event with that sequence a dead letter when it comes: the process died of it.
+  /// Makes the event with that sequence a dead letter when the event comes, because processes died
+  /// of it.
   void set_poison(uint64_t sequence) { poison_ = sequence; }
 
   /// Whether the event stream is open. Any thread.

@@ -14,8 +14,9 @@ namespace millrace {
 /// headers.
 inline constexpr size_t kMaxMessageBytes = size_t{1024 - 16} * 1024;
 
-/// An event for the event stream, structured, on `millrace.events.<space>.<type>`. Its Nats-Msg-Id
-/// depends only on (space, source, id), not on the sender.
+/// The message for an event of the event stream, in CloudEvents' structured mode, on
+/// `millrace.events.<space>.<type>`. Its Nats-Msg-Id depends only on (space, source, id), not on
+/// the sender.
 NatsMessage event_message(std::string_view ns, const Event& event);
 
 /// A dead letter on `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with

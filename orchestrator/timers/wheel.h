@@ -1,4 +1,4 @@
-// Wheel: all timers of the server in memory, in a hierarchical timing wheel with a resolution of 1
+// Wheel: all timers of millrace in memory, in a hierarchical timing wheel with a resolution of 1
 // ms. The cost of arming and cancelling does not depend on the number of timers; a timer takes 32
 // bytes. Pure: its time is the latest time given to advance(), and never goes back. To be used by
 // one thread only.
