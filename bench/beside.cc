@@ -66,7 +66,7 @@ std::string summary(const std::vector<double>& samples) {
 }
 
 void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) {
-  ours.run(in_flight, count);  // not counted: the first load on a server is slower
+  ours.run(in_flight, count);  // not counted: the first load is slower
   other.run(in_flight, count);
   std::vector<double> rates;
   std::vector<double> costs;

@@ -64,7 +64,7 @@ class Findings {
   /// schedule.
   void fact(std::string code, std::string path, Position at, std::string message);
 
-  /// Adds a finding of another Findings.
+  /// Adds a finding that another Findings object has.
   void add(Finding finding);
 
   /// Whether any error was added, stored or only counted. If so, no part of the definition may be
@@ -107,7 +107,7 @@ std::string in_quotes(std::string_view text);
 std::optional<std::string> likely(std::string_view given,
                                   const std::vector<std::string_view>& candidates);
 
-/// The end of a message: `; did you mean "transition"?`, or empty if no candidate is near.
+/// A text to append to a message: `; did you mean "transition"?`, or empty if no candidate is near.
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates);
 
 /// The correction for an unknown name: `did you mean "transition"? If not, remove this key`, or
