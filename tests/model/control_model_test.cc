@@ -153,7 +153,7 @@ TEST(ControlModel, RefusesARetryOfALiveOrCompleteInstance) {
   World running(workflow({action("a")}));
   EXPECT_EQ(running.retry(), Reply::kConflict);
   running.ok();
-  EXPECT_EQ(running.retry(), Reply::kConflict);  // complete
+  EXPECT_EQ(running.retry(), Reply::kConflict);  // the instance is complete
   EXPECT_EQ(running.command(Verb::kPause), Reply::kConflict);
 }
 TEST(ControlModel, NeedsExtendForARetryAfterTheExecutionTimeout) {

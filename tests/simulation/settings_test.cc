@@ -1,5 +1,5 @@
-// Settings of a namespace that a later release or damage has made unreadable: nothing is sent to a
-// wrong place, and nothing is lost. Warnings about settings without an effect.
+// Settings of a namespace that a later release or damage has made unreadable: millrace sends
+// nothing to a wrong place, and loses nothing. Warnings about settings without an effect.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
