@@ -30,7 +30,7 @@ size_t pairs() {
   return pairs;
 }
 
-/// One of the two servers, with its broker and its folder.
+/// One of the two running millrace programs, with its broker and its data folder.
 struct Contender {
   explicit Contender(const std::filesystem::path& program)
       : process(site.folder() / "data", site.broker->url(), {}, program) {

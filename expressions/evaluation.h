@@ -47,7 +47,7 @@ inline tl::unexpected<Error> result_too_large() {
 /// The one result of a jq program, or the error.
 using QueryResult = Result<Json>;
 
-/// One jq program that a jq worker runs, or one JSON Schema that it applies.
+/// One jq program that a jq worker runs, or one JSON Schema that a jq worker applies.
 struct Query {
   enum class Mode : uint8_t {
     kOne,        ///< exactly one result is expected; none or several is direktiv.jq.badCommand

@@ -1,8 +1,8 @@
 // The fast lane evaluates in the process the part of jq that most workflows use: paths, literals,
 // interpolated strings, object and array construction, `|`, `+`, `-`, comparisons, `and`, `or`,
-// `not`, `//`, `length`. Its results are those of libjq 1.6, including errors and their messages,
-// except for the spelling of numbers. A jq program that may give a different result is refused.
-// Pure; a FastProgram is immutable, so any thread may run it.
+// `not`, `//`, `length`. The fast lane has the results of libjq 1.6, including errors and their
+// messages, except for the spelling of numbers. A jq program that may give a different result is
+// refused. Pure; a FastProgram is immutable, so any thread may run it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace fast {
 struct Program;
 }
 
-/// A jq program that the fast lane can run. It has exactly one result, or an error.
+/// A jq program that the fast lane can run. Such a program has exactly one result, or an error.
 class FastProgram {
  public:
   explicit FastProgram(std::unique_ptr<const fast::Program> program);

@@ -281,7 +281,8 @@ class Parser {
     return node;
   }
 
-  /// Reads a value inside an object. Its only operators are `|` and the minus before a term.
+  /// Reads a value inside an object. The only operators in such a value are `|` and the minus
+  /// before a term.
   std::optional<Node> member() {
     std::optional<Node> left = operand();
     if (!left || !take_operator("|")) return left;

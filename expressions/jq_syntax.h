@@ -1,6 +1,6 @@
 // The part of jq's lexical syntax that is needed to find the end of a jq program. jq's own grammar
-// pairs all brackets. So a text whose brackets pair here can be put between parentheses, and no
-// part of it can end outside of them.
+// pairs all brackets. So a text whose brackets pair by this check can be put between parentheses,
+// and no part of the text can end outside of these parentheses.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +59,7 @@ std::vector<std::string> keys_constructed(std::string_view program);
 std::vector<std::string> keys_assigned(std::string_view program);
 
 /// Returns the byte at which the jq program reads `key`, which has dots in it, as a path of several
-/// steps from the input (`.payment.received`); npos if it does not.
+/// steps from the input (`.payment.received`); npos if the program does not read `key` in this way.
 size_t find_split_key(std::string_view program, std::string_view key);
 
 /// The formats that libjq 1.6 has. libjq looks up a format when it runs a jq program, not when it

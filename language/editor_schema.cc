@@ -41,8 +41,8 @@ constexpr const char* kReservedCode =
     "^(?:[Dd][Ii][Rr][Ee][Kk][Tt][Ii][Vv]|[Mm][Ii][Ll][Ll][Rr][Aa][Cc][Ee])\\.";
 constexpr const char* kWildcard = "[*?]";
 
-/// Corrections. They are part of the key's description, and are the error message in editors that
-/// support `errorMessage`.
+/// Corrections. A correction is part of its key's description; editors that support `errorMessage`
+/// show it as the error message.
 constexpr const char* kWriteJq = "Write jq(…) around a query.";
 constexpr const char* kWritePattern = "Write a pattern.";
 constexpr const char* kWritePatternInStart =
@@ -83,8 +83,8 @@ Json number(const char* type, const KeyRule& key) {
 }
 
 /// The schema of any value except a text that `refused` matches; a text that both `refused` and
-/// `allowed` match is valid. Both are combined in one pattern, because the language servers of
-/// editors do not show `errorMessage` for a `not`.
+/// `allowed` match is valid. `refused` and `allowed` are combined into one pattern, because the
+/// language servers of editors do not show `errorMessage` for a `not`.
 Json anything_without(const std::string& refused, const char* message,
                       const std::string& allowed = "") {
   return {{"pattern", "^(?![\\s\\S]*(?:" + refused + "))" + (allowed.empty() ? "" : "|" + allowed)},

@@ -1,7 +1,7 @@
 // Fields: reads one mapping of a definition key by key, using its table in language/grammar.h.
 // Asking for a key that the table does not have is a bug. Every mistake becomes a finding at its
 // position; the reader gets nullopt (or an empty value) and continues. Keys that were never asked
-// for are reported by the destructor. The node must outlive the Fields. One thread.
+// for are reported by the destructor. The node must outlive the Fields. For use by one thread.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,10 @@ class Fields {
   /// nothing.
   void pass_over() { finished_ = true; }
 
-  // Presence. A key may be asked for by any of its spellings, and is found under any of them. A key
-  // that was asked for is not reported as unknown. It is allowed to ask for a key that only other
-  // kinds of the same mapping have, in order to report that it is not valid here.
+  // Presence. A caller may ask for a key by any spelling of the key; the key is found under any of
+  // its spellings. A key that was asked for is not reported as unknown. It is allowed to ask for a
+  // key that only other kinds of the same mapping have, in order to report that it is not valid
+  // here.
 
   /// Whether the mapping's own table has the key; the mapping itself need not contain it.
   bool takes(std::string_view key) const;

@@ -1,6 +1,6 @@
 // Findings: all mistakes of a definition with their positions, collected in one pass. Code that
 // finds a mistake adds it here and continues reading; the caller checks has_errors() at the end.
-// One thread.
+// For use by one thread.
 #pragma once
 
 #include <compare>
@@ -52,8 +52,8 @@ class Findings {
 
   void error(std::string code, std::string path, Position at, std::string message);
 
-  /// Adds a warning about a definition that can be used. Its message is `doubt` and `mend`, with a
-  /// semicolon between them. `mend` must not be empty.
+  /// Adds a warning about a definition that can be used. The message of the warning is `doubt` and
+  /// `mend`, with a semicolon between them. `mend` must not be empty.
   void warning(std::string code, std::string path, Position at, std::string_view doubt,
                std::string mend);
   /// Adds a note with a correction. `doubt` and `mend` form the message as in warning().

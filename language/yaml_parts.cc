@@ -255,7 +255,8 @@ std::string plain_message(std::string_view context, std::string_view problem,
   return "";
 }
 
-/// The usual cause of a message of libyaml, to be appended to it; empty if it is not known.
+/// The usual cause of a message of libyaml, as a text to append to the message; empty if the cause
+/// is not known.
 std::string_view hint(std::string_view problem, char byte) {
   if (problem == "found character that cannot start any token") {
     if (byte == '\t') return "; YAML does not allow tabs as indentation, use spaces";

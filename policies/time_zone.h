@@ -24,7 +24,7 @@ using LocalTime = std::chrono::local_time<Duration>;
 
 class TimeZone {
  public:
-  /// UTC, which needs no database.
+  /// Makes the zone UTC, which needs no database.
   TimeZone() = default;
 
   /// Finds a zone by its name in the database, such as `Europe/Vienna`. Errors: `zone.unknown`;

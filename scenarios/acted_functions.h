@@ -2,7 +2,7 @@
 // heartbeats, returns a result or fails, on the virtual clock. A task of a function without a
 // definition waits until answer() or report() is called. An ActedFunctions outlives the simulated
 // process of millrace: after a crash, the next process receives the reports that became due
-// meanwhile. One thread.
+// meanwhile. For use by one thread.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class ActedFunctions final : public TaskRunner {
   explicit ActedFunctions(const Clock& clock) : clock_(clock) {}
 
   /// Sets the behaviour of the function for each of its attempts, in order. The last element of
-  /// `parts` also applies to all later attempts.
+  /// `parts` also applies to all further attempts.
   void act(std::string function, std::vector<Performance> parts) {
     parts_[std::move(function)] = std::move(parts);
   }

@@ -1,5 +1,5 @@
 // Plays a scenario on a stage of its own, from 0 s until nothing is due any more, as fast as
-// possible: the virtual clock jumps from each deadline to the next. One thread.
+// possible: the virtual clock jumps from each deadline to the next. For use by one thread.
 #pragma once
 
 #include <chrono>

@@ -23,7 +23,7 @@
 
 namespace millrace {
 
-/// A value of the file with its position, for later messages about it.
+/// A value of the file with its position, for later error messages about the value.
 struct Placed {
   std::string path;  ///< `scenarios[0].expect.output`
   Node value;

@@ -74,8 +74,8 @@ class State {
   /// one).
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The current attempt of the call with that index has ended. If it failed, the next attempt is
-  /// not due before `retry_from`.
+  /// The current attempt of the call with that index has ended. If the attempt failed, the next
+  /// attempt is not due before `retry_from`.
   virtual Outcome returned(Visit& visit, size_t index, CallResult result,
                            TimePoint retry_from) const;
 

@@ -53,7 +53,7 @@ bool has_program_out_of_place(const Template& value) {
   return false;
 }
 
-/// The event of a start. It has no jq, so all its values are constants.
+/// The event of a start. A start has no jq, so all values of the event are constants.
 StartEvent start_event(EventPattern pattern) {
   StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
   for (const EventPattern::Attribute& attribute : pattern.attributes) {

@@ -1,6 +1,6 @@
-// StateFields: the interface through which a state type reads its fields. It extends Fields
-// (language/fields.h) with the values of workflows: jq templates, transitions to other states,
-// event patterns. Mistakes become findings, and the reader continues with an empty value. A
+// StateFields: the interface through which a state type reads its fields. StateFields extends
+// Fields (language/fields.h) with the values of workflows: jq templates, transitions to other
+// states, event patterns. Mistakes become findings, and the reader continues with an empty value. A
 // definition with errors is never used.
 #pragma once
 

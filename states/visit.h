@@ -1,5 +1,6 @@
-// Visit: the interface of a state to its instance. It provides the data and the time, evaluates
-// expressions, and collects the effects that the state requests; the engine performs them.
+// Visit: the interface of a state to its instance. A Visit provides the data and the time,
+// evaluates expressions, and collects the effects that the state requests; the engine performs
+// these effects.
 #pragma once
 
 #include <optional>
@@ -54,7 +55,8 @@ class Visit {
   Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
   Evaluated<Json> evaluate(const Template& one);
 
-  /// A template and the input over which it is evaluated. Both must outlive the call.
+  /// A template and the input over which it is evaluated. The template and the input must outlive
+  /// the call of evaluate().
   struct Over {
     const Template* value = nullptr;
     const LazyJson* input = nullptr;
@@ -91,7 +93,7 @@ class Visit {
   /// Publishes `event` at once, or at the time `at`. Sets the event's id and time. The id is made
   /// from the instance id, the step and the event's index in the step, so it is the same for every
   /// redelivery. An event with more than kMaxHops hops becomes a dead letter (model/hops.h). Raise
-  /// millrace.event.invalid or millrace.event.tooLarge if it cannot be published.
+  /// millrace.event.invalid or millrace.event.tooLarge if the event cannot be published.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 
   /// The calls of the state, by index. When the instance leaves the state they are cleared, and the

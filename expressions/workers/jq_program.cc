@@ -24,9 +24,9 @@ extern "C" {
 namespace millrace {
 namespace {
 
-/// The code before each jq program; the wrapped program runs on [now, input]. It redefines every
-/// builtin that would reach outside the closed world. A builtin that is written in jq and uses such
-/// a builtin is redefined, too.
+/// The code before each jq program; the wrapped program runs on [now, input]. The prelude redefines
+/// every builtin of jq that would reach outside the closed world. A builtin that is written in jq
+/// and uses such a builtin is redefined, too.
 constexpr std::string_view kPrelude =
     ".[0] as $__now | {} as $ENV | .[1] | def now: $__now; def env: {}; "
     "def input: error(\"`input` is not available\"); def inputs: empty; "

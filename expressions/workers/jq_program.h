@@ -1,6 +1,6 @@
-// JqProgram: a C++ interface to libjq 1.6. jq_program.cc is the only file that includes jq.h. It
-// runs in jq worker processes only, since libjq aborts, crashes or loops on some jq programs. One
-// thread.
+// JqProgram: a C++ interface to libjq 1.6. jq_program.cc is the only file that includes jq.h. This
+// code runs in jq worker processes only, since libjq aborts, crashes or loops on some jq programs.
+// For use by one thread.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,8 @@ constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
-/// Converts a jq worker's reply to a result. Its JSON is checked like any other JSON from outside.
+/// Converts a jq worker's reply to a result. The JSON of the reply is checked like any other JSON
+/// from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),

@@ -38,8 +38,8 @@ class JqPool {
     /// jq worker.
     Duration probation{10'000};
     Duration idle{5'000};  ///< a slow jq worker without work is ended after this time
-    /// How many compiles of one check may run at the same time, each on a fast jq worker. If it is
-    /// the number of fast jq workers, none is left for evaluations.
+    /// How many compiles of one check may run at the same time, each on a fast jq worker. With as
+    /// many compiles as fast jq workers, no fast jq worker is left for evaluations.
     size_t checks_at_once = 1;
   };
 
@@ -69,9 +69,9 @@ class JqPool {
   JqPool& operator=(const JqPool&) = delete;
 
   /// Submits an evaluation with at least one query. `done` is called once, on the jq-pool thread,
-  /// and must be quick. It gets the results of the queries, in order. The last result may be the
-  /// error of the query that ended the evaluation; the queries after that one have no result. The
-  /// error is millrace.timeout.task if the query was running when the evaluation reached its
+  /// and must be quick. `done` gets the results of the queries, in order. The last result may be
+  /// the error of the query that ended the evaluation; the queries after that one have no result.
+  /// The error is millrace.timeout.task if the query was running when the evaluation reached its
   /// timeout for the second time (on a new jq worker), and millrace.jq.memory or
   /// direktiv.jq.badCommand if the query ended two jq workers.
   void submit(uint64_t ticket, const Evaluation& evaluation, Done done);

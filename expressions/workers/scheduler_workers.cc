@@ -108,8 +108,8 @@ void JqPool::Scheduler::take_notice(JqLauncher::Notice notice) {
   }
 }
 
-/// Handles the end of the launcher. Its jq workers end with it; this does not count as a failure of
-/// their jobs.
+/// Handles the end of the launcher. The jq workers end with their launcher; their end does not
+/// count as a failure of their jobs.
 void JqPool::Scheduler::launcher_ended(std::string problem) {
   launcher_.reset();
   for (Slot& slot : slots_) forget_worker(slot);

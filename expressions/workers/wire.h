@@ -1,6 +1,6 @@
 // The messages between the pool and a jq worker: each has its length before it, and they are sent
-// over a stream socket. They have native byte order, since both ends are the same binary. Decoding
-// checks everything, because a jq worker runs jq programs of users.
+// over a stream socket. The messages have native byte order, since both ends are the same binary.
+// Decoding checks everything, because a jq worker runs jq programs of users.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct EvaluateRequest {
   bool stop_at_true = false;
   TimePoint now;
 };
-/// Asks whether all jq programs compile. They are compiled together, so a failure does not show
-/// which one is invalid.
+/// Asks whether all jq programs compile. The jq programs are compiled together, so a failure does
+/// not show which one is invalid.
 struct CheckRequest {
   std::vector<std::string> programs;
 };

@@ -161,8 +161,8 @@ Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarge
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
   if (loaded == nullptr) return false;
   // While a fan-out is not finished, later events of its namespace are kept events.
-  // `target.instance` may have to get the event of the fan-out first: it is offered all its kept
-  // events in their order, and `event` is one of them.
+  // `target.instance` may have to get the event of the fan-out first: so the instance is offered
+  // all its kept events in their order, and `event` is one of these.
   if (kept && !fan_outs_.empty()) return instances_.offer_kept_events(now, *loaded);
   const bool woken = TRY(instances_.step(
       now, *loaded,

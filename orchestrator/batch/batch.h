@@ -132,7 +132,7 @@ class Batch {
   Purges purges_{batch_, groups_};
   size_t woken_ = 0;           ///< instances woken by events of the current batch
   bool cursor_moved_ = false;  ///< whether the cursor moved since it was last written
-  /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the one on
+  /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the cursor on
   /// disk.
   struct CursorBefore {
     Cursor cursor;

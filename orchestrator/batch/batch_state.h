@@ -38,7 +38,8 @@ namespace millrace {
 /// Makes the id of an instance that starts at the given time.
 using IdMaker = std::function<InstanceId(TimePoint)>;
 
-/// The store, its caches, and the other objects that a batch needs. All of them outlive the batch.
+/// The store, its caches, and the other objects that a batch needs. All these objects outlive the
+/// batch.
 struct BatchParts {
   Transaction& tx;
   Catalog& catalog;

@@ -82,16 +82,16 @@ struct DeleteInstance {
   InstanceId instance;
   bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
-/// Pauses or resumes a workflow. While it is paused its instances, including those that start
-/// later, begin no new work.
+/// Pauses or resumes a workflow. While the workflow is paused, its instances begin no new work, and
+/// neither do instances that start later.
 struct PauseWorkflow {
   std::string ns;
   std::string id;
   bool paused = true;  ///< false: resume
   Sweep sweep;
 };
-/// Pauses or resumes a service. Its calls wait until it is resumed; then some of its tasks are
-/// handed out after each batch.
+/// Pauses or resumes a service. The calls of a paused service wait until the service is resumed;
+/// then some of the waiting tasks are handed out after each batch.
 struct PauseService {
   std::string ns;
   std::string name;

@@ -1,6 +1,6 @@
 // route_event: finds the targets of an event, which are the starts that it matches and the
-// instances that wait for it, or the reason why it has none. Reads the engine's caches and changes
-// nothing. Engine thread only.
+// instances that wait for it, or the reason why the event has no target. Reads the engine's caches
+// and changes nothing. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct EventRoute {
   Event event;             ///< set for kTargets only
   Fingerprint known_as;    ///< for deduplication; set for kTargets only
   bool is_wanted = false;  ///< to be stored: an instance may come to wait for the event
-  bool fans_out = false;   ///< more instances wait for it than one batch may wake
+  bool fans_out = false;   ///< more instances wait for the event than one batch may wake
   Targets targets;
 };
 

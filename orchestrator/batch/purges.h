@@ -1,7 +1,7 @@
 // Purges: erases the rows of deleted namespaces, some in each batch, until none are left; also the
 // history of removed instances, and the events of closed groups. A namespace no longer exists after
 // the commit that deletes its name. From then on nothing refers to its rows, and its number is not
-// assigned again, so a new namespace of the same name is independent of them. Engine thread only.
+// assigned again, so a new namespace of the same name has none of these rows. Engine thread only.
 #pragma once
 
 #include <cstdint>

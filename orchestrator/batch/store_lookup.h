@@ -1,5 +1,5 @@
-// StoreLookup: the Lookup of the current batch. It reads the batch's transaction, so a step sees
-// the values that earlier steps of the batch have set. Engine thread only.
+// StoreLookup: the Lookup of the current batch. StoreLookup reads the batch's transaction, so a
+// step sees the values that earlier steps of the batch have set. Engine thread only.
 #pragma once
 
 #include <string>

@@ -121,7 +121,7 @@ class Checker {
     std::optional<Instance> head;  ///< nullopt: the head is missing or cannot be read
   };
   Known find(Table table, NamespaceNumber ns, const InstanceId& id) const;
-  /// The live instance with that id. The last result is cached.
+  /// The live instance with that id. The result of the latest call is cached.
   const Known& find_live(NamespaceNumber ns, const InstanceId& id);
   bool exists(NamespaceNumber ns, const InstanceId& id) const;
 
@@ -264,7 +264,7 @@ class Checker {
   std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted workflows whose definitions stay
   std::set<NamespaceNumber> purged_;           ///< deleted namespaces whose rows a purge erases
   std::set<WorkflowNumber> purged_workflows_;  ///< workflows of purged namespaces
-  /// By workflow: the number of the last event in closed groups.
+  /// By workflow: the highest number of an event in closed groups.
   std::map<WorkflowNumber, uint64_t> closing_;
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions

@@ -32,9 +32,10 @@ struct Loaded {
   Findings findings;
 };
 
-/// Loads a definition. `check` receives up to 200 programs at a time. After 20 programs with errors
-/// the others are not checked, and a warning `jq.unchecked` reports that. Both checks may be null
-/// for a text from the store, because its programs and schemas were checked before it was stored.
+/// Loads a definition. `check` receives up to 200 programs at a time. After 20 jq programs with
+/// errors, all further jq programs stay unchecked, and the warning `jq.unchecked` says so. `check`
+/// and `check_schemas` may be null for a text from the store, because the jq programs and schemas
+/// of such a text were checked before it was stored.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 

@@ -24,9 +24,9 @@ struct Origin {
   std::optional<TimePoint> execution_from = std::nullopt;
 };
 
-/// Makes an instance that has not yet entered its first state; Proceed starts it. `input` is an
-/// object (the data); other JSON becomes {"input": …}. `position` is the number of a kept event:
-/// the instance listens to the events after it.
+/// Makes an instance that has not yet entered its first state; the stimulus Proceed starts the
+/// instance. `input` is an object (the data); other JSON becomes {"input": …}. `position` is the
+/// number of a kept event: the instance listens to the events after it.
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});

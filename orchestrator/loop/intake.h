@@ -88,8 +88,8 @@ class Intake final : public DeliverySink, public TaskSink {
   void set_refusal(const std::optional<Error>& refusal);
   /// Sets the operation that fails and is retried; nullopt: no operation fails.
   void set_failure(const std::optional<Error>& failure);
-  /// Takes all waiting inputs. It takes only as many events as still fit into `work`, and no event
-  /// while new work must wait.
+  /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
+  /// and none while new work must wait.
   void gather(Work& work);
   bool has_deliveries() const;
   /// Answers a command.

@@ -254,7 +254,7 @@ void Processor::note_work(Work& work) {
   crash_point(CrashPoint::kGathered);
 }
 
-/// Keeps the first input and leaves the others for the next turns.
+/// Keeps the first input of `work`, and leaves all further inputs for the next turns.
 void Processor::keep_first(Work& work) {
   bool taken = false;
   const auto keep = [&taken](auto& inputs, auto& rest) {
@@ -271,7 +271,7 @@ void Processor::keep_first(Work& work) {
   keep(work.tasks, left_.tasks);
 }
 
-/// Commits the batch if all of it was applied.
+/// Commits the batch if all inputs of the batch were applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
   if (pressure_.store_is_full()) {

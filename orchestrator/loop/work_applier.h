@@ -1,6 +1,6 @@
-// WorkApplier: makes one batch of a turn's work. It determines the order in which inputs are
-// applied, and which timers an event may still overtake, depending on how far the event stream was
-// read. Engine thread only, except reads_events().
+// WorkApplier: makes one batch of a turn's work. WorkApplier determines the order in which inputs
+// are applied. By how far the event stream was read, it also determines which timers an event may
+// still overtake. Engine thread only, except reads_events().
 #pragma once
 
 #include <atomic>

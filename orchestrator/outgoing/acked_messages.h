@@ -1,7 +1,7 @@
-// AckedMessages: messages that the broker has acknowledged and may still lose, because it syncs
-// later than it acknowledges. Their rows stay in the outbox for a while. The table `sent`, one row
-// for each batch, lists the acked messages with their stream sequences; this class is a
-// write-through cache of that table. Engine thread only.
+// AckedMessages: messages that the broker has acknowledged and may still lose, because the broker
+// syncs later than it acknowledges. The rows of acked messages stay in the outbox for a while. The
+// table `sent`, one row for each batch, lists the acked messages with their stream sequences; this
+// class is a write-through cache of that table. Engine thread only.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,8 @@ struct NumberedMessage {
 
 class Outbox {
  public:
-  /// How many messages may be taken from the store at a time: those in flight, and those that wait
-  /// for one in flight.
+  /// How many messages may be taken from the store at a time: the messages in flight, and the
+  /// messages that wait for a message in flight.
   static constexpr size_t kWindow = 4096;
   /// The delay before a failed message is sent again.
   static constexpr Duration kRetryDelay{250};
@@ -63,10 +63,11 @@ class Outbox {
     kept_.write(tx, stream_created, now);
   }
 
-  /// The event stream was opened. Its messages after sequence `intact_to` are lost: acked messages
-  /// among them are sent again once the batch is on disk. Messages acknowledged since the start of
-  /// attempt `openings` to open the stream are not lost: millrace requested the state of the stream
-  /// before, so that state need not include them. To be called again if the batch is lost.
+  /// To be called when the event stream was opened. The messages of the stream after sequence
+  /// `intact_to` are lost: acked messages among them are sent again when the batch is on disk.
+  /// Messages acknowledged since the start of attempt `openings` to open the stream are not lost:
+  /// millrace requested the state of the stream before, so that state need not include them. To be
+  /// called again if the batch is lost.
   void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
                      uint64_t openings);
 

@@ -68,8 +68,8 @@ class TaskDispatch {
   /// Returns null if there is no task with that id, or if it has ended.
   const OpenTask* find(const InstanceId& task) const;
 
-  /// Notes a heartbeat or another report of the task. If it is the first report, returns the time
-  /// since the hand-out.
+  /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
+  /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
   /// runners need not report each heartbeat.

@@ -47,7 +47,8 @@ struct BrokerLoss {
   bool operator==(const BrokerLoss&) const = default;
 };
 
-/// The event stream was opened or reopened; the deliveries that follow come from it.
+/// The event stream was opened or reopened; the deliveries that follow come from the stream as it
+/// is since then.
 struct StreamOpened {
   /// The next delivery comes after this position, which may be before the latest one.
   Cursor position;

@@ -18,7 +18,7 @@ class BrokerLosses {
  public:
   static constexpr size_t kShown = 16;
 
-  /// Both arguments outlive the object.
+  /// Both arguments outlive the BrokerLosses.
   BrokerLosses(const Clock& clock, Metrics& metrics) : clock_(clock), metrics_(metrics) {}
 
   void add(const BrokerLoss& loss);

@@ -29,9 +29,9 @@ struct Due {
 
 class Wheel {
  public:
-  /// Identifies an armed timer. It becomes stale when the timer fires or is cancelled, and then
-  /// refers to nothing, even if another timer uses the same place. A default handle refers to
-  /// nothing.
+  /// Identifies an armed timer. A handle becomes stale when its timer fires or is cancelled. A
+  /// stale handle refers to nothing, even if another timer uses the same place. A default handle
+  /// refers to nothing.
   struct Handle {
     uint32_t index = 0;
     uint32_t generation = 0;

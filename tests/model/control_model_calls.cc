@@ -19,7 +19,7 @@ void Model::offer(Call& c) {
     if (limit == Limit::kScheduleToStart) c.deadlines[limit] = now_ + bound.time;
     if (limit != Limit::kScheduleToClose) continue;
     if (per_attempt_)
-      // It counts for each attempt, from the time at which a worker takes the task.
+      // The timeout counts for each attempt, from the time at which a worker takes the task.
       c.doubt = now_ + bound.time;
     else if (first || has(Fault::kDeadlineIsRenewed))
       c.deadlines[limit] = now_ + bound.time;

@@ -210,7 +210,8 @@ TEST(ControlModel, NamesAFailedHandlerAsTheFailedState) {
   EXPECT_EQ(w.code(), "gone");
   EXPECT_EQ(*w.observe().failed_state, "c");
   w.retry();
-  EXPECT_EQ(w.data()["error"]["code"], "busy");  // the data at the entry of the state
+  // The data with which the instance had entered the state.
+  EXPECT_EQ(w.data()["error"]["code"], "busy");
 }
 TEST(ControlModel, HoldsOnlyWaitsWhileTheBrokerIsUnreachable) {
   Definition d = workflow({wait("a", 10 * s)});

@@ -1,6 +1,6 @@
 // EngineSubject: the engine as a Subject: a processor on a real store, with replacements of the
 // broker and the workers, on a virtual clock (tests/simulation/world.h). EngineSubject reads the
-// workflow as YAML and does not use the model. One thread.
+// workflow as YAML and does not use the model. For use by one thread.
 #pragma once
 
 #include <set>

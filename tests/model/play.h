@@ -48,7 +48,8 @@ class Player {
   Played played() const;
 
  private:
-  // Whether the subject runs the step, too. It does not if the documents leave the result open.
+  // Whether the subject runs the step, too. The subject does not run it if the documents leave the
+  // result open.
   bool both_know() const { return subject_ && model_.undecided().empty(); }
   bool compare(const std::string& after);
   void count(const std::string& what) { played_.counts[what]++; }

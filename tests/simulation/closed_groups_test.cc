@@ -1,4 +1,5 @@
-// Groups of an eventsAnd start that a new revision closes. Their events become dead letters.
+// Groups of an eventsAnd start that a new revision closes. The events of closed groups become dead
+// letters.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

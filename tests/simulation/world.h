@@ -1,7 +1,7 @@
 // World: an engine that can crash and restart. Each process is a stage (scenarios/stage.h), and all
 // use one store in a folder of the world. The test decides when evaluations are answered. Ids come
 // from a seed. Nothing happens outside the calls of the test, so the same calls leave the same
-// bytes. One thread.
+// bytes. For use by one thread.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@
 
 namespace millrace {
 
-/// The clock of the broker. It does not jump when the clock of the world does.
+/// The clock of the broker. This clock does not jump when the clock of the world does.
 class BrokersClock final : public Clock {
  public:
   explicit BrokersClock(const VirtualClock& clock) : clock_(clock), start_(clock.now()) {}

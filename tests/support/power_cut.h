@@ -22,7 +22,7 @@ class PowerCuts {
     void write_to(const std::filesystem::path& folder) const;
   };
 
-  /// Watches the store in that folder. Its current files count as synced.
+  /// Watches the store in that folder. The files that the store has now count as synced.
   PowerCuts(const std::filesystem::path& folder, uint64_t seed);
   ~PowerCuts();
   PowerCuts(const PowerCuts&) = delete;

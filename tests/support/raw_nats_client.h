@@ -1,6 +1,6 @@
 // A NATS client on a plain socket, for tests. The client can send valid and invalid bytes, and does
-// not use the code under test. One thread. A lost connection or a missing answer ends the test
-// program.
+// not use the code under test. For use by one thread. A lost connection or a missing answer ends
+// the test program.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Citations: files, pages and tests that comments and documents name. Each of them must exist in
-// the tree. The functions scan words; they do not parse C++ or Markdown.
+// Citations: files, pages and tests that comments and documents name. Each cited file, page and
+// test must exist in the tree. The functions scan words; they do not parse C++ or Markdown.
 #pragma once
 
 #include <functional>

@@ -24,8 +24,8 @@ size_t count_live(const CommandContext& context, NamespaceNumber ns,
 Status refuse_live(size_t live, const Error& refusal);
 
 /// Cancels as many live instances of the workflow, or of the whole namespace if `workflow` is
-/// nullopt, as one batch should. Returns whether no instance of it is live any more. Errors: those
-/// of the store.
+/// nullopt, as one batch should. Returns whether none of these instances is live any more. Errors:
+/// those of the store.
 Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
                          std::optional<WorkflowNumber> workflow, Sweep& sweep);
 
