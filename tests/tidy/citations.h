@@ -30,8 +30,8 @@ std::set<std::string> headings_of(const std::string& page);
 /// - a word that ends like a source file or a page (`.h`, `.cc`, `.md`, `.table`, `.sh`, `.cmake`):
 ///   a path from the root, from the folder of the file, or the end of a path in the tree;
 /// - in comments, the name of a page in capitals and one of its headings in quotes:
-///   `GLOSSARY "Words"`. A page in capitals that does not exist is reported, too, even if no
-///   heading follows its name.
+///   `GLOSSARY "Words"`. The name of an existing page in capitals is reported, too, if no
+///   heading in quotes follows it.
 std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
                                            const std::string& text);
 
