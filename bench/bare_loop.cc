@@ -31,7 +31,7 @@ constexpr size_t kStartedBytes = 140;
 constexpr size_t kEndedBytes = 220;
 constexpr size_t kFrameBytes = 120;
 
-/// The size of an event's data, from the size of the event.
+/// The approximate size of an event's data, computed from the size of the event.
 constexpr size_t data_bytes(size_t event) { return event * 3 / 4; }
 
 void must(int failed) { CHECK(failed == 0, "{}", mdb_strerror(failed)); }

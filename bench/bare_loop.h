@@ -27,8 +27,8 @@ class BareLoop {
   LaunchedProcess process_;
 };
 
-/// If the arguments are those of BareLoop's process, runs the loop and does not return. Otherwise
-/// returns at once.
+/// Runs the loop and does not return if the arguments are those with which a BareLoop starts its
+/// process. Otherwise returns at once.
 void run_if_bare_loop(int argc, char** argv);
 
 }  // namespace millrace

@@ -30,7 +30,7 @@ size_t pairs() {
   return pairs;
 }
 
-/// One of the two servers, with its broker and its folder.
+/// One of the two running millrace programs, with its broker and its data folder.
 struct Contender {
   explicit Contender(const std::filesystem::path& program)
       : process(site.folder() / "data", site.broker->url(), {}, program) {
@@ -66,7 +66,7 @@ std::string summary(const std::vector<double>& samples) {
 }
 
 void compare(Contender& ours, Contender& other, size_t in_flight, size_t count) {
-  ours.run(in_flight, count);  // not counted: the first load on a server is slower
+  ours.run(in_flight, count);  // not counted: the first load is slower
   other.run(in_flight, count);
   std::vector<double> rates;
   std::vector<double> costs;

@@ -1,7 +1,7 @@
-// EngineRig: the server's Processor on a real store, in this process. The benchmark calls each turn
-// of the Processor, and a fake broker accepts every message at once. The rig measures the work of
-// the engine thread alone, in processor time, which includes neither waits for the disk nor other
-// threads.
+// EngineRig: millrace's Processor on a real store, in the process of the benchmark. The benchmark
+// calls each turn of the Processor, and a fake broker accepts every message at once. The rig
+// measures the work of the engine thread alone, in processor time, which includes neither waits for
+// the disk nor other threads.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class EngineRig {
 
   /// The number of messages that the engine has published and add_echoes() has not yet appended.
   size_t published() const { return echo_.messages.size(); }
-  /// The number of messages that the engine has published since its start.
+  /// How many messages the engine has published since it started.
   uint64_t timeouts_reported() const { return echo_.count; }
   Environment& store() { return *environment_; }
 

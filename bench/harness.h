@@ -39,7 +39,7 @@ double processor_seconds(int pid);
 /// The memory that this process has allocated and not freed, in bytes.
 size_t heap_bytes();
 
-/// The value below which a fraction of the samples lies; `part` is the fraction, from 0 to 1.
+/// The value below which the fraction `part` (0 to 1) of the samples lies.
 double percentile(std::vector<double> samples, double part);
 
 /// Runs `millrace serve` as a child process on a data folder.
@@ -53,8 +53,7 @@ class MillraceProcess {
   MillraceProcess(const MillraceProcess&) = delete;
   MillraceProcess& operator=(const MillraceProcess&) = delete;
 
-  /// Starts the process, waits until the server is ready, and returns the time until then, in
-  /// seconds.
+  /// Starts the process, waits until millrace is ready, and returns how long that took, in seconds.
   double start();
   /// Ends the process with SIGKILL.
   void kill();
@@ -124,7 +123,8 @@ struct Site {
   std::unique_ptr<DevServer> broker;
 };
 
-/// Prints one line of the table of results: what was measured, the figure, and the comparison.
+/// Prints one row of the table of results: what was measured, the figure, and the figure to compare
+/// it with.
 void row(std::string_view what, std::string_view figure, std::string_view beside = "");
 
 }  // namespace millrace

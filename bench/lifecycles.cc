@@ -98,8 +98,9 @@ class Load {
   const LifecyclePlan plan_;
   std::mutex lock_;
   std::condition_variable finished_;
-  std::vector<Stopwatch> began_;  ///< by number: time of the event that wakes the instance
-  std::vector<size_t> waiting_;   ///< numbers of instances that were started and not woken
+  /// By number: runs since the event that wakes the instance was sent.
+  std::vector<Stopwatch> began_;
+  std::vector<size_t> waiting_;  ///< numbers of instances that were started and not woken
   std::vector<double> took_;
   size_t started_ = 0;
   size_t woken_ = 0;

@@ -29,7 +29,7 @@ struct Lifecycles {
 
 struct LifecyclePlan {
   std::string workflow = "life";
-  std::string run = "k";  ///< begins each key, so that two measurements use different keys
+  std::string run = "k";  ///< each key begins with it, so that two measurements use different keys
   size_t in_flight = 1;
   size_t count = 0;
   /// The number of instances that are started before the measurement and wait. During the

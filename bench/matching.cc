@@ -37,9 +37,9 @@ EventFilter waits_for_order(uint64_t number) {
   return waits_for(Predicate::Kind::kEquals, order_id(number));
 }
 
-/// Messages of one size, each with a random order out of `orders`. Each message is made in the
-/// memory of the message before it, like messages from a socket, so that the bytes of the message
-/// are in the processor's cache.
+/// Messages of one size, each with the id of a random order, out of `orders` orders. Each message
+/// is made in the memory of the message before it, like messages from a socket, so that the bytes
+/// of the message are in the processor's cache.
 class Messages {
  public:
   Messages(size_t bytes, uint64_t orders) : orders_(orders) {

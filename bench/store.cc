@@ -127,7 +127,8 @@ void run_all(uint64_t rows, uint64_t batches) {
         return set;
       },
       *environment, *lmdb);
-  // Like an outbox: each batch deletes the rows that the batch before it wrote.
+  // The rows are written like those of an outbox: each batch deletes the rows that the batch before
+  // it wrote.
   compare(
       "that live for one batch", batches,
       [&](uint64_t n) {

@@ -72,7 +72,8 @@ class Worker {
                              natsMsg_GetDataLength(message));
       natsConnection_PublishString(connection, natsMsg_GetReply(message), "+ACK");
     }
-    // A message without the header `Millrace-Reply` is not a task: it ends all open requests.
+    // A message without the header `Millrace-Reply` is not a task: by such a message the broker
+    // ends all open requests.
     taken_ = answer == nullptr ? kAskedAhead : taken_ + 1;
     if (taken_ < kAskedAhead / 2) return;
     ask(taken_);

@@ -59,7 +59,7 @@ void print(std::string_view what, double rate, double raw) {
 void backlog() {
   Site site;
   MillraceProcess process(site.folder() / "data", site.broker->url());
-  process.start();  // creates the stream
+  process.start();  // millrace creates the stream
   process.apply(kLifecycle, "life");
   process.kill();
   publish_all(site.broker->url());

@@ -1,5 +1,5 @@
 // Measures many waiting instances: the cost of waking one of them, their memory and disk space, and
-// the time until the server is ready again after a kill.
+// the time until millrace is ready again after a kill.
 #include <fmt/format.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 // Requests to jq and their results, as plain values that are passed between the engine, the fast
-// lane and the workers. A failed evaluation is an error in the workflow, which `catch` may match:
-// its Error has the error code that workflows see.
+// lane and the jq workers. A failed evaluation is an error in the workflow, which `catch` may
+// match: its Error has the error code that workflows see.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@
 
 namespace millrace {
 
-/// The code of any jq error, and of a program with no result, or with several, where one is
+/// The error code of any jq error, and of a jq program that has no result, or several, where one is
 /// expected.
 inline constexpr std::string_view kJqBadCommand = "direktiv.jq.badCommand";
-/// The program ran longer than its timeout.
+/// The jq program ran longer than its timeout.
 inline constexpr std::string_view kTaskTimeout = "millrace.timeout.task";
-/// The program needed more memory than a worker has.
+/// The jq program needed more memory than a jq worker has.
 inline constexpr std::string_view kJqMemory = "millrace.jq.memory";
 
 /// The error code if the subject of a validation does not match the schema, or cannot be validated.
 inline constexpr std::string_view kSchemaFailed = "direktiv.schema.failed";
 
-/// The largest JSON text of a program's result, in bytes.
+/// The largest JSON text of a jq program's result, in bytes.
 inline constexpr size_t kMaxResultBytes = size_t{4} << 20;
 
 /// The error of a result that nests deeper than kMaxJsonDepth.
@@ -44,15 +44,15 @@ inline tl::unexpected<Error> result_too_large() {
               fmt::format("the result is larger than {} bytes of JSON", kMaxResultBytes));
 }
 
-/// The one result of a program, or the error.
+/// The one result of a jq program, or the error.
 using QueryResult = Result<Json>;
 
-/// One jq program that a worker runs, or one JSON Schema that it applies.
+/// One jq program that a jq worker runs, or one JSON Schema that a jq worker applies.
 struct Query {
   enum class Mode : uint8_t {
     kOne,        ///< exactly one result is expected; none or several is direktiv.jq.badCommand
     kCondition,  ///< a switch condition: true if is_true holds for any result, otherwise false
-    kSchema,     ///< the program is a JSON Schema: true if the input matches, otherwise an error
+    kSchema,     ///< the jq program is a JSON Schema: true if the input matches, otherwise an error
   };
 
   std::string program;
@@ -60,7 +60,7 @@ struct Query {
   Mode mode = Mode::kOne;
 };
 
-/// The queries that one worker evaluates in one round trip, in order.
+/// The queries that one jq worker evaluates in one round trip, in order.
 struct Evaluation {
   std::vector<Query> queries;
   bool stop_at_true = false;  ///< end after the first result that is true, or the first error
@@ -73,7 +73,7 @@ struct Evaluation {
 };
 
 /// The results of one Evaluation: entry i is the outcome of query i. There are fewer entries than
-/// queries if the evaluation stopped early: at a true result, or after an error that ended its
+/// queries if the evaluation stopped early: at a true result, or after an error that ended its jq
 /// worker.
 using EvaluationResult = std::vector<QueryResult>;
 

@@ -31,20 +31,20 @@ using fast::number_of;
 using fast::Step;
 using fast::text_of;
 
-/// The most bytes that a program may copy while it makes its result. libjq shares values that this
-/// code copies, so the limit is far above the size of a result.
+/// The most bytes that a jq program may copy while it makes its result. libjq shares values that
+/// this code copies, so the limit is far above the size of a result.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
 bool is_equality(Node::Kind kind) {
   return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
 }
 
-/// Evaluates one program once; J, the type of the values, is Json or OrderedJson.
+/// Evaluates one jq program once; J, the type of the values, is Json or OrderedJson.
 template <class J>
 class Run {
  public:
   /// The value of a node. The result points to `scratch` if the value had to be made, otherwise
-  /// into the input or the program. Null if there is no value: see error().
+  /// into the input or the jq program. Null if there is no value: see error().
   const J* evaluate(const Node& node, const J& input, J& scratch) {
     switch (node.kind) {
       case Node::Kind::kConstant:
@@ -103,11 +103,13 @@ class Run {
           "a node of a program has an unknown kind; expected a kind that the fast lane evaluates");
   }
 
-  /// The reason why there is no value. Its code is empty if the result is empty, without an error.
+  /// The reason why evaluate() has returned no value. The error's code is empty if the jq program
+  /// has no result and no error.
   const Error& error() const { return error_; }
   /// Whether the error's message contains an object, and so shows the order of its keys.
   bool shows_order() const { return shows_order_; }
-  /// Whether the program computed numbers that a result cannot contain; make_plain replaces them.
+  /// Whether the jq program computed numbers that a result cannot contain; make_plain replaces
+  /// them.
   bool left_json() const { return left_json_; }
 
  private:
@@ -193,8 +195,8 @@ class Run {
     return &scratch;
   }
 
-  /// Copies the value to `place`, unless it is already there. False if the program then copies more
-  /// than kMaxCopiedBytes.
+  /// Copies the value to `place`, unless it is already there. False if the jq program then copies
+  /// more than kMaxCopiedBytes.
   bool keep(const J* value, J& place) {
     if (value == &place) return true;
     if (!spend(extent(*value).bytes)) return false;
@@ -381,7 +383,7 @@ Result<const Json*> checked(const Json& made) {
   return &made;
 }
 
-/// Runs a program with OrderedJson. Json does not keep the order in which the keys of an object
+/// Runs a jq program with OrderedJson. Json does not keep the order in which the keys of an object
 /// were set, but jq's texts and messages show that order.
 Result<const Json*> run_in_order(const Node& root, const Json& input, Json& made) {
   const OrderedJson ordered(input);

@@ -1,8 +1,8 @@
 // The fast lane evaluates in the process the part of jq that most workflows use: paths, literals,
 // interpolated strings, object and array construction, `|`, `+`, `-`, comparisons, `and`, `or`,
-// `not`, `//`, `length`. Its results are those of libjq 1.6, including errors and their messages,
-// except for the spelling of numbers. A program that may give a different result is refused. Pure;
-// a FastProgram is immutable, so any thread may run it.
+// `not`, `//`, `length`. The fast lane has the results of libjq 1.6, including errors and their
+// messages, except for the spelling of numbers. A jq program that may give a different result is
+// refused. Pure; a FastProgram is immutable, so any thread may run it.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace fast {
 struct Program;
 }
 
-/// A program that the fast lane can run. It has exactly one result, or an error.
+/// A jq program that the fast lane can run. Such a program has exactly one result, or an error.
 class FastProgram {
  public:
   explicit FastProgram(std::unique_ptr<const fast::Program> program);
@@ -25,20 +25,20 @@ class FastProgram {
   FastProgram(const FastProgram&) = delete;
   FastProgram& operator=(const FastProgram&) = delete;
 
-  /// Runs the program. Errors: direktiv.jq.badCommand; millrace.jq.memory if the program builds a
-  /// value that is far too large.
+  /// Runs the jq program. Errors: direktiv.jq.badCommand; millrace.jq.memory if the jq program
+  /// builds a value that is far too large.
   QueryResult run(const Json& input) const;
 
-  /// Runs the program like run(), but copies no existing value: the result points into the input,
-  /// into the program, or to `made`, which holds a value that had to be made.
+  /// Runs the jq program like run(), but copies no existing value: the result points into the
+  /// input, into the program, or to `made`, which holds a value that had to be made.
   Result<const Json*> select(const Json& input, Json& made) const;
 
  private:
   std::unique_ptr<const fast::Program> program_;
 };
 
-/// Compiles a program for the fast lane. Null if the fast lane cannot run it: then a worker has to
-/// run it, or to report its errors.
+/// Compiles a jq program for the fast lane. Null if the fast lane cannot run it: then a jq worker
+/// has to run it, or to report its errors.
 std::shared_ptr<const FastProgram> compile_fast(std::string_view program);
 
 }  // namespace millrace

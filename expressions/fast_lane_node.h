@@ -16,7 +16,7 @@ namespace millrace::fast {
 /// One step of a path: `.name` or `[index]`.
 struct Step {
   std::variant<std::string, int64_t> to;
-  bool optional = false;  ///< `?`: has no result instead of an error
+  bool optional = false;  ///< with `?`, which turns an error into no result
 };
 
 struct Node {
@@ -52,12 +52,12 @@ struct Node {
 
 struct Program {
   Node root;
-  /// Whether the program may write, as text, an object whose keys are not sorted. jq writes keys in
-  /// the order in which they were set.
+  /// Whether the jq program may write, as text, an object whose keys are not sorted. jq writes keys
+  /// in the order in which they were set.
   bool shows_order = false;
 };
 
-/// Parses a program. Null if the fast lane cannot run it.
+/// Parses a jq program. Null if the fast lane cannot run it.
 std::unique_ptr<const Program> parse(std::string_view text);
 
 }  // namespace millrace::fast

@@ -12,7 +12,7 @@ namespace millrace::fast {
 namespace {
 
 constexpr int kMaxNesting = 64;
-/// The most levels of nesting that a program may add to its input. jq does not write values that
+/// The most levels of nesting that a jq program may add to its input. jq does not write values that
 /// are nested more than 256 deep.
 constexpr int kMaxConstructions = 100;
 constexpr size_t kMaxDigits = 15;  // a double represents every integer with this many digits
@@ -52,12 +52,12 @@ bool may_be_empty(const Node& node) {
   }
 }
 
-/// Checks whether a program may write, as text, an object whose keys are not sorted.
+/// Checks whether a jq program may write, as text, an object whose keys are not sorted.
 class OrderCheck {
  public:
   explicit OrderCheck(const Node& root) { walk(root, true); }
 
-  /// Whether all objects that the program writes as text surely have sorted keys.
+  /// Whether all objects that the jq program writes as text surely have sorted keys.
   bool holds() const { return holds_; }
 
  private:
@@ -100,7 +100,7 @@ Node constant(Json value) {
 }
 
 /// A recursive descent parser for jq 1.6's grammar. A rule returns nullopt for code that the fast
-/// lane does not run. That ends the parse, so no rule has to restore the position.
+/// lane does not run. The nullopt ends the parse, so no rule has to restore the position.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -164,7 +164,8 @@ class Parser {
       if (!take_operator(text)) continue;
       std::optional<Node> right = sum();
       if (!right) return std::nullopt;
-      return join(kind, *std::move(left), *std::move(right));  // a second one is a syntax error
+      // A second such operator is a syntax error.
+      return join(kind, *std::move(left), *std::move(right));
     }
     return left;
   }
@@ -280,7 +281,8 @@ class Parser {
     return node;
   }
 
-  /// Reads a value inside an object. Its only operators are `|` and the minus before a term.
+  /// Reads a value inside an object. The only operators in such a value are `|` and the minus
+  /// before a term.
   std::optional<Node> member() {
     std::optional<Node> left = operand();
     if (!left || !take_operator("|")) return left;
@@ -472,7 +474,7 @@ class Parser {
     while (peek() == ' ' || peek() == '\t' || peek() == '\n') ++at_;
   }
 
-  /// The next byte; NUL at the end (no program contains NUL, see check_program_text).
+  /// The next byte; NUL at the end (no jq program contains NUL, see check_program_text).
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
 
   std::string_view text_;

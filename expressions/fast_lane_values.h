@@ -36,7 +36,7 @@ const J& boolean(bool value) {
   return jsons[value ? 1 : 0];
 }
 
-/// jq's order of types. It also decides the order of two values of different types.
+/// jq's order of types. The rank also decides the order of two values of different types.
 enum class Rank { kNull, kFalse, kTrue, kNumber, kString, kArray, kObject };
 
 template <class J>

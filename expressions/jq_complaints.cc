@@ -131,8 +131,8 @@ class Explainer {
                        expected.empty() ? "" : "; expected ", expected, advice(complaint.at));
   }
 
-  /// Explains `. name`, for which libjq reports an error only after the name; empty if the program
-  /// has another error.
+  /// Explains `. name`, for which libjq reports an error only after the name; empty if the jq
+  /// program has another error.
   std::string detached_name(size_t at) const {
     const JqComplaint* const dot = find("try .[\"field\"]");
     if (dot == nullptr || dot->at >= at) return "";
@@ -467,7 +467,7 @@ class Explainer {
 
   std::vector<JqComplaint> complaints_;
   std::string_view program_;
-  const std::string code_;  ///< the program without comments and literal texts, byte for byte
+  const std::string code_;  ///< the jq program without comments and literal texts, byte for byte
   const JqFunctions& functions_;
 };
 

@@ -15,12 +15,12 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// A part of the program with its own scope of variables: a pair of brackets, or a branch of an
+/// A part of the jq program with its own scope of variables: a pair of brackets, or a branch of an
 /// `if`.
 struct Scope {
   char opener;                              ///< the bracket; `i` for an `if`
   std::vector<std::string_view> variables;  ///< variables bound in the scope so far
-  std::string_view called;  ///< for a `(` with arguments: the function that is called
+  std::string_view called;  ///< if the bracket is the `(` of a call: the called function
   size_t arguments = 1;
 };
 

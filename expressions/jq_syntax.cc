@@ -33,7 +33,8 @@ size_t end_of_name(std::string_view text, size_t begin) {
   return begin;
 }
 
-/// The last character of the text that is not in `blanks`; a blank if there is none.
+/// The last character of the text that is not in `blanks`; a blank if all characters are in
+/// `blanks`.
 char last_sign(std::string_view text, std::string_view blanks) {
   const size_t at = text.find_last_not_of(blanks);
   return at == std::string_view::npos ? ' ' : text[at];
@@ -86,7 +87,8 @@ std::string_view without_parentheses(std::string_view text) {
   return is_pair ? text.substr(1, text.size() - 2) : text;
 }
 
-/// The operators that decide the result of a program: those outside of brackets and of `if … end`.
+/// The operators that decide the result of a jq program: those outside of brackets and of `if …
+/// end`.
 struct Outermost {
   size_t begin = 0;                  ///< the place after the last `|` or `;`
   std::optional<size_t> assignment;  ///< the place of the last assignment after `begin`
@@ -144,8 +146,8 @@ bool is_assignment_in(std::string_view text) {
   return false;
 }
 
-/// The placeholder of another language that the program begins with, such as `${ … }`; empty if it
-/// has none.
+/// The placeholder of another language that the jq program begins with, such as `${ … }`; empty if
+/// it has none.
 std::string_view foreign_placeholder(std::string_view program) {
   const size_t first = program.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";

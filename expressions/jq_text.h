@@ -1,6 +1,6 @@
-// Writes values as text in the way of libjq 1.6, as it does in interpolated strings and in error
-// messages. Results are written differently: they keep integers that a double cannot represent, and
-// their keys are sorted.
+// Writes JSON values as text in the way of libjq 1.6, as libjq does in interpolated strings and in
+// error messages. The results of jq programs are written differently: they keep integers that a
+// double cannot represent, and their keys are sorted.
 #pragma once
 
 #include <string>

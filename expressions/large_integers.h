@@ -1,6 +1,6 @@
 // Finds integers that jq would round. jq 1.6 uses doubles, so an integer above 2^53 would be
-// rounded even if a program only passes it on. The worker marks the values of such integers when it
-// reads the input.
+// rounded even if a jq program only passes it on. The jq worker marks the values of such integers
+// when it reads the input.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // Facts about a fast lane program that hold for every input: a constant result, the type of all
-// results, the keys that it reads. They are used by checks of definitions. Nothing is known about a
-// program that a worker has to run. Pure.
+// results, the keys that it reads. Lint uses these facts to check definitions. Nothing is known
+// about a jq program that a jq worker has to run. Pure.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace millrace {
 
 struct ProgramFacts {
   std::optional<Json> value;   ///< the result, if it is the same for every input
-  std::optional<Error> error;  ///< the error, if the program fails for every input
+  std::optional<Error> error;  ///< the error, if the jq program fails for every input
   /// jq's name of the type of every result: `array`, `boolean`, `null`, `number`, `object`,
   /// `string`. Empty: unknown.
   std::string_view type;
@@ -24,11 +24,11 @@ struct ProgramFacts {
 
 ProgramFacts facts_of(std::string_view program);
 
-/// The facts about a template's value: the result of its one program, a text with several results
-/// in it, or a constant.
+/// The facts about a template's value: the result of its one jq program, a text with several
+/// results in it, or a constant.
 ProgramFacts facts_of(const Template& value);
 
-/// The paths of keys that the program reads from the input, each up to its first index: for
+/// The paths of keys that the jq program reads from the input, each up to its first index: for
 /// `.a["b"] | .c` they are `a`, `b` and `a`, `b`, `c`.
 std::vector<std::vector<std::string>> key_paths_of(std::string_view program);
 

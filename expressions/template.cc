@@ -75,7 +75,7 @@ struct Template::Tree {
   std::vector<Program> programs;
 };
 
-/// Reads a value into a tree and collects its programs.
+/// Reads a value into a tree and collects its jq programs.
 class Template::Reader {
  public:
   Result<Node> read(const Json& value) {

@@ -1,7 +1,7 @@
-// Template: a field of a workflow that may contain jq: text with `jq(…)` in it, or a program of its
-// own. A Template is parsed once, when the workflow is loaded. The caller runs its programs (fast
-// lane or workers), and `assemble` puts the results into the value. Pure; immutable and cheap to
-// copy, so any thread may use it.
+// Template: a field of a workflow that may contain jq: text with `jq(…)` in it, or a jq program of
+// its own. A Template is parsed once, when the workflow is loaded. The caller runs its jq programs
+// (fast lane or jq workers), and `assemble` puts the results into the value. Pure; immutable and
+// cheap to copy, so any thread may use it.
 #pragma once
 
 #include <memory>
@@ -19,20 +19,20 @@ namespace millrace {
 /// One jq program of a template.
 struct Program {
   std::string text;
-  std::shared_ptr<const FastProgram> fast;  ///< null: a worker has to run it
+  std::shared_ptr<const FastProgram> fast;  ///< null: a jq worker has to run it
 };
 
-/// Makes a program. Errors: those of check_program_text. Only a worker can check whether it is
-/// valid jq.
+/// Makes a jq program. Errors: those of check_program_text. Only a jq worker can check whether it
+/// is valid jq.
 Result<Program> make_program(std::string_view text);
 
 class Template {
  public:
-  /// The meaning of the bare string `"."`: text like any other, or, in fields that the language
-  /// calls a jq command, the whole input.
+  /// The meaning of a string that is only `"."`: text like any other, or, in fields that the
+  /// language calls a jq command, the whole input.
   enum class Dot { kLiteral, kIdentity };
 
-  /// A part of a string: literal text, or the place of a program's result.
+  /// A part of a string: literal text, or the place of a jq program's result.
   struct Part {
     std::string literal;
     std::optional<size_t> program;  ///< index into programs()
@@ -54,20 +54,20 @@ class Template {
   /// of literal_or_jq.
   static Result<Template> query(const Json& value);
 
-  /// The programs, in the order in which they are evaluated; assemble() expects the results in this
-  /// order.
+  /// The jq programs, in the order in which they are evaluated; assemble() expects the results in
+  /// this order.
   std::span<const Program> programs() const;
 
   bool is_constant() const { return programs().empty(); }
 
-  /// The program if the template's value is the result of one program; otherwise null.
+  /// The jq program if the template's value is the result of one program; otherwise null.
   const Program* whole() const;
 
-  /// The parts of a template that is one string, in order; a template with a whole() program has
+  /// The parts of a template that is one string, in order; a template with a whole() jq program has
   /// one part. Empty for any other value.
   std::span<const Part> parts() const;
 
-  /// The value with the results inserted. Precondition: one result for each program. In a longer
+  /// The value with the results inserted. Precondition: one result for each jq program. In a longer
   /// string, a string result is inserted as it is, any other result as compact JSON.
   Json assemble(std::span<const Json> results) const;
 

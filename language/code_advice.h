@@ -11,7 +11,7 @@
 namespace millrace {
 
 struct CodeAdvice {
-  std::string doubt;  ///< the problem with the entry
+  std::string doubt;  ///< the problem with the entry, as a clause
   std::string mend;   ///< the correction, as an instruction
 };
 
@@ -28,8 +28,8 @@ std::optional<CodeAdvice> advice_on_whole_code(const std::string& code);
 /// (`direktiv.x|foo`), because functions choose their own codes.
 std::optional<CodeAdvice> advice_on_code_pattern(const std::string& pattern);
 
-/// The codes of the closed set that the pattern matches. Empty unless every alternative of the
-/// pattern spells a code with a prefix of that set (`direktiv.stateTimeout`, anchored or not).
+/// The codes of the closed set that the pattern matches. Empty if some alternative of the pattern
+/// does not spell a code with a prefix of that set (`direktiv.stateTimeout`, anchored or not).
 std::vector<std::string_view> codes_spelt_by(const std::string& pattern);
 
 }  // namespace millrace

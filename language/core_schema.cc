@@ -30,13 +30,13 @@ size_t count_digits(std::string_view text) {
   return count;
 }
 
-/// [-+]? [0-9]+
+/// Whether the text has the form [-+]? [0-9]+
 bool is_integer(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   return !text.empty() && count_digits(text) == text.size();
 }
 
-/// [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
+/// Whether the text has the form [-+]? ( \. [0-9]+ | [0-9]+ ( \. [0-9]* )? ) ( [eE] [-+]? [0-9]+ )?
 bool is_float(std::string_view text) {
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
   const size_t before = count_digits(text);

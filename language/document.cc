@@ -49,7 +49,8 @@ class Builder {
 
   static Node broken(const YamlPart& part) { return {.kind = Kind::kBroken, .at = part.at}; }
 
-  /// Within an alias: adds `size` to the expanded size. Returns false once the budget is exceeded.
+  /// Within an alias, adds `size` to the size to which all aliases have expanded so far. Returns
+  /// false if that size exceeds its limit.
   bool pay(size_t size) {
     if (expanding_ == nullptr) return true;
     if (expanded_ > kMaxAliasSize) return false;
@@ -196,7 +197,7 @@ class Builder {
   std::string path_;
   const YamlPart* expanding_ = nullptr;  ///< the outermost alias that is being expanded
   size_t expanding_path_ = 0;            ///< the length of path_ at that alias
-  const YamlPart* too_deep_ = nullptr;   ///< the last outermost alias that was nested too deep
+  const YamlPart* too_deep_ = nullptr;   ///< the latest outermost alias that was nested too deep
   size_t expanded_ = 0;
 };
 

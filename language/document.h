@@ -29,9 +29,9 @@ struct Node {  // NOLINT(bugprone-exception-escape)
   enum class Kind { kBroken, kNull, kBool, kInt, kFloat, kString, kSequence, kMapping };
 
   Kind kind = Kind::kNull;
-  Position at;                  ///< the node's start; for an alias's value, the start at the anchor
-  std::string text;             ///< scalars: the string, or the number, bool or null as written
-  Json scalar;                  ///< scalars: the value; integers within 64 bits keep their digits
+  Position at;       ///< where the node begins; for an alias, where the anchor's value begins
+  std::string text;  ///< scalars: the string, or the number, bool or null as written
+  Json scalar;       ///< scalars: the value; integers within 64 bits keep their digits
   std::vector<Node> items;      ///< kSequence
   std::vector<Member> members;  ///< kMapping, in the order of the text, keys unique
 

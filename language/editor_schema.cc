@@ -41,8 +41,8 @@ constexpr const char* kReservedCode =
     "^(?:[Dd][Ii][Rr][Ee][Kk][Tt][Ii][Vv]|[Mm][Ii][Ll][Ll][Rr][Aa][Cc][Ee])\\.";
 constexpr const char* kWildcard = "[*?]";
 
-/// Corrections. They are part of the key's description, and are the error message in editors that
-/// support `errorMessage`.
+/// Corrections. A correction is part of its key's description; editors that support `errorMessage`
+/// show it as the error message.
 constexpr const char* kWriteJq = "Write jq(…) around a query.";
 constexpr const char* kWritePattern = "Write a pattern.";
 constexpr const char* kWritePatternInStart =
@@ -67,7 +67,8 @@ Json reference(const Mapping& mapping) {
   return {{"$ref", "#/definitions/" + std::string(mapping.name)}};
 }
 
-/// A text. With `min_length` 0 it may be empty, which is the same as an absent key.
+/// The schema of a text. With `min_length` 0 the text may be empty, which is the same as an absent
+/// key.
 Json text(size_t min_length = 0) {
   Json schema = {{"type", "string"}};
   if (min_length > 0) schema["minLength"] = min_length;
@@ -81,21 +82,23 @@ Json number(const char* type, const KeyRule& key) {
   return schema;
 }
 
-/// Any value except a text that `refused` matches; a text that `allowed` also matches is valid.
-/// Both are combined in one pattern, because the language servers of editors do not show
-/// `errorMessage` for a `not`.
+/// The schema of any value except a text that `refused` matches; a text that both `refused` and
+/// `allowed` match is valid. `refused` and `allowed` are combined into one pattern, because the
+/// language servers of editors do not show `errorMessage` for a `not`.
 Json anything_without(const std::string& refused, const char* message,
                       const std::string& allowed = "") {
   return {{"pattern", "^(?![\\s\\S]*(?:" + refused + "))" + (allowed.empty() ? "" : "|" + allowed)},
           {"errorMessage", message}};
 }
 
-/// Any value except a text with a query outside jq(…), which `pattern` matches.
+/// The schema of any value except a text that has a query outside jq(…). `pattern` matches such a
+/// text.
 Json anything_without_query(const char* pattern) {
   return anything_without(pattern, kWriteJq, kJq);
 }
 
-/// The definition of values whose texts, at any depth, are literals with jq(…) in them.
+/// The name, in the schema's `definitions`, of values whose texts, at any depth, are literals with
+/// jq(…) in them.
 constexpr const char* kValueDefinition = "Value";
 
 Json value_reference() { return {{"$ref", std::string("#/definitions/") + kValueDefinition}}; }
@@ -107,7 +110,7 @@ Json value_definition() {
   return schema;
 }
 
-/// A jq program as plain text, or a value with jq(…) in its texts.
+/// The schema of a query: a text that is itself a jq program, or a value whose texts contain jq(…).
 Json query(const KeyRule& key) {
   Json schema = {{"allOf", Json::array({anything_without_query(kPlaceholder)})},
                  {"items", value_reference()},
@@ -122,7 +125,7 @@ Json query(const KeyRule& key) {
 
 bool is_in_start(const Mapping& mapping) { return mapping.name == "StartEventDefinition"; }
 
-/// The pattern that a context attribute of an event must match.
+/// The schema of a pattern that a context attribute of an event must match.
 Json attribute_pattern(const Mapping& mapping) {
   Json texts = is_in_start(mapping) ? anything_without(std::string(kQueryAsPattern) + "|" + kJq,
                                                        kWritePatternInStart)
@@ -130,7 +133,7 @@ Json attribute_pattern(const Mapping& mapping) {
   return {{"type", {"string", "number", "boolean"}}, {"allOf", Json::array({std::move(texts)})}};
 }
 
-/// A duration. Only the loader checks its units.
+/// The schema of a duration. Only the loader checks the units of the duration.
 Json duration(bool milliseconds) {
   Json schema = anything_without(kNumberWithoutUnit, kWriteUnit);
   schema.update(text(1));
@@ -151,8 +154,8 @@ std::string_view mend_of(const KeyRule& key, const Mapping& mapping) {
   return "";
 }
 
-/// A text that names an error code and matches the pattern `form`. A code with a prefix of the
-/// closed set must be one of that set, unless `allowed` matches the text.
+/// The schema of a text that names an error code and matches the pattern `form`. A code with a
+/// prefix of the closed set must be one of that set, unless `allowed` matches the text.
 Json error_code(const char* form, const char* message, const std::string& allowed = "") {
   Json codes = Json::array();
   for (const ErrorCode& one : error_codes()) codes.push_back(one.code);
@@ -181,7 +184,8 @@ Json type_words(const Mapping& mapping) {
 Json value_schema(const KeyRule& key, Kind kind, const Mapping& mapping) {
   switch (kind) {
     case Kind::kText:
-      // Entries are compared with whole codes, so a pattern would never be equal to one.
+      // Entries of `nonRetryableErrors` are compared with whole codes, so a pattern would equal no
+      // code.
       if (key.is("nonRetryableErrors")) return error_code(kIdentifier, kWriteWholeCode);
       return text();
     case Kind::kMessage:

@@ -1,7 +1,7 @@
 // Fields: reads one mapping of a definition key by key, using its table in language/grammar.h.
 // Asking for a key that the table does not have is a bug. Every mistake becomes a finding at its
 // position; the reader gets nullopt (or an empty value) and continues. Keys that were never asked
-// for are reported by the destructor. The node must outlive the Fields. One thread.
+// for are reported by the destructor. The node must outlive the Fields. For use by one thread.
 #pragma once
 
 #include <cstdint>
@@ -46,15 +46,16 @@ class Fields {
   /// nothing.
   void pass_over() { finished_ = true; }
 
-  // Presence. A key may be asked for by any of its spellings, and is found under any of them. A key
-  // that was asked for is not reported as unknown. It is allowed to ask for a key that only other
-  // kinds of the same mapping have, in order to report that it is not valid here.
+  // Presence. A caller may ask for a key by any spelling of the key; the key is found under any of
+  // its spellings. A key that was asked for is not reported as unknown. It is allowed to ask for a
+  // key that only other kinds of the same mapping have, in order to report that it is not valid
+  // here.
 
-  /// Whether the mapping's own table has the key, whether or not the mapping contains it.
+  /// Whether the mapping's own table has the key; the mapping itself need not contain it.
   bool takes(std::string_view key) const;
   /// Whether the key is present, with any value.
   bool has(std::string_view key);
-  /// has() for a key that the grammar requires; any other key is a bug.
+  /// Like has(), but only for a key that the grammar requires; to ask for any other key is a bug.
   bool require(std::string_view key);
 
   // Values. nullopt if the key is absent, or if its value cannot be used, which is reported: a
@@ -65,12 +66,13 @@ class Fields {
   /// An integer within the bounds of the table.
   std::optional<int64_t> integer(std::string_view key);
   std::optional<double> number(std::string_view key);
-  /// Findings have the codes of Span::parse, or `duration.zero` if the table does not allow zero.
+  /// A duration. Findings have the codes of Span::parse, or `duration.zero` if the table does not
+  /// allow zero.
   std::optional<Span> duration(std::string_view key);
   /// A string that is_identifier (base/ids.h) accepts; else `definition.identifier`.
   std::optional<std::string> identifier(std::string_view key);
-  /// One of the given words of the table, as the value that is paired with it:
-  /// `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
+  /// The value that `choices` pairs with the written word. The words in `choices` must be words of
+  /// the table: `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
   template <class T>
   std::optional<T> one_of(std::string_view key,
                           std::initializer_list<std::pair<std::string_view, T>> choices);
@@ -109,7 +111,7 @@ class Fields {
   /// that of the key.
   void report(std::string_view key, std::string code, std::string message);
 
-  /// False if the node is not a mapping.
+  /// Whether the node is a mapping.
   bool ok() const { return mapping_ != nullptr; }
   const std::string& path() const { return path_; }
   std::string path(std::string_view key) const { return path_of(path_, spelling(key)); }
@@ -117,8 +119,8 @@ class Fields {
   Position at(std::string_view key) const;
   Findings& findings() { return findings_; }
 
-  /// The key's row in the table. CHECKs that its kind is one of `kinds` and that it is a list if
-  /// and only if `list` is true; empty `kinds`: neither is checked.
+  /// The key's row in the table. CHECKs that the row's kind is one of `kinds` and that the row is
+  /// for a list if and only if `list` is true; with empty `kinds` it checks neither.
   const KeyRule& rule(std::string_view key, std::initializer_list<KeyRule::Kind> kinds = {},
                       bool list = false) const;
 

@@ -1,6 +1,6 @@
 // Findings: all mistakes of a definition with their positions, collected in one pass. Code that
 // finds a mistake adds it here and continues reading; the caller checks has_errors() at the end.
-// One thread.
+// For use by one thread.
 #pragma once
 
 #include <compare>
@@ -52,8 +52,8 @@ class Findings {
 
   void error(std::string code, std::string path, Position at, std::string message);
 
-  /// Adds a warning about a definition that can be used. Its message is `doubt` and `mend`, with a
-  /// semicolon between them. `mend` must not be empty.
+  /// Adds a warning about a definition that can be used. The message of the warning is `doubt` and
+  /// `mend`, with a semicolon between them. `mend` must not be empty.
   void warning(std::string code, std::string path, Position at, std::string_view doubt,
                std::string mend);
   /// Adds a note with a correction. `doubt` and `mend` form the message as in warning().
@@ -64,7 +64,7 @@ class Findings {
   /// schedule.
   void fact(std::string code, std::string path, Position at, std::string message);
 
-  /// Adds a finding of another Findings.
+  /// Adds a finding that another Findings object has.
   void add(Finding finding);
 
   /// Whether any error was added, stored or only counted. If so, no part of the definition may be
@@ -107,7 +107,7 @@ std::string in_quotes(std::string_view text);
 std::optional<std::string> likely(std::string_view given,
                                   const std::vector<std::string_view>& candidates);
 
-/// The end of a message: `; did you mean "transition"?`, or empty if no candidate is near.
+/// A text to append to a message: `; did you mean "transition"?`, or empty if no candidate is near.
 std::string did_you_mean(std::string_view given, const std::vector<std::string_view>& candidates);
 
 /// The correction for an unknown name: `did you mean "transition"? If not, remove this key`, or

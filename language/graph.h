@@ -1,5 +1,5 @@
-// A definition as a Mermaid flowchart. It is drawn from the parsed text with the grammar's tables,
-// so it has every state type and every transition.
+// A definition as a Mermaid flowchart. The flowchart is made from the parsed text by the grammar's
+// tables, so it shows states of every type and every transition.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // OwnPolicy: the retries and timeouts that a call which starts an instance sets instead of those of
-// the workflow. It is stored as a JSON text. Pure.
+// the workflow. An OwnPolicy is stored as a JSON text. Pure.
 #pragma once
 
 #include <optional>

@@ -256,7 +256,7 @@ WrittenTimeouts read_timeouts(Fields& fields) {
 
 namespace {
 
-/// The first finding, as an error for a caller that returns only one.
+/// The first finding, as an error for a function that can return only one.
 Error first_error(const Findings& findings) {
   const Finding first = findings.sorted().front();
   return {first.code,

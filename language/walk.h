@@ -12,7 +12,8 @@
 
 namespace millrace {
 
-/// The kind of the mapping that the node is; `grammar` itself if the node does not determine it.
+/// The kind of mapping that the node is, by its `type` or its keys; `grammar` itself if these do
+/// not determine a kind.
 const Mapping& kind_of(const Node& node, const Mapping& grammar);
 
 /// The mappings in `kinds` that have the key; all of `kinds` if no kind of `grammar` has it.
@@ -30,8 +31,8 @@ struct Place {
   std::string path;
 };
 
-/// Calls `visit` for each key of the node that its table has, in the order of the text; after a key
-/// whose value is a mapping or a list of mappings, also for the keys in it.
+/// Calls `visit` for each key of the node that the node's table has, in the order of the text.
+/// After a key whose value is a mapping or a list of mappings, the keys in that value follow.
 void walk(const Node& node, const Mapping& grammar, const std::string& path,
           const std::function<void(const Place&)>& visit);
 

@@ -64,7 +64,8 @@ std::string disguise(std::string_view text) {
       i += 12;
       continue;
     }
-    if (text.substr(i, 2) == "\\\\") {  // the second backslash is escaped: it begins no escape
+    // The first backslash escapes the second, which begins no escape.
+    if (text.substr(i, 2) == "\\\\") {
       out.append(2, '\\');
       i += 2;
       continue;
@@ -122,8 +123,8 @@ size_t find_noncharacter(std::string_view text) {
   return at;
 }
 
-/// Whether the text has more than 64 %TAG lines. libyaml compares each one with all before it, so
-/// thousands would take seconds.
+/// Whether the text has more than 64 %TAG lines. libyaml compares each %TAG line with all %TAG
+/// lines before it, so thousands of them would take seconds.
 bool has_too_many_tag_lines(std::string_view text) {
   constexpr size_t kMost = 64;
   size_t lines = 0;
@@ -254,7 +255,8 @@ std::string plain_message(std::string_view context, std::string_view problem,
   return "";
 }
 
-/// The usual cause of a message of libyaml, to be appended to it; empty if it is not known.
+/// The usual cause of a message of libyaml, as a text to append to the message; empty if the cause
+/// is not known.
 std::string_view hint(std::string_view problem, char byte) {
   if (problem == "found character that cannot start any token") {
     if (byte == '\t') return "; YAML does not allow tabs as indentation, use spaces";

@@ -1,5 +1,5 @@
-// The parse events of a YAML text as one flat list, from which document.cc builds the tree. The
-// only unit that includes yaml.h (libyaml, a C library). Pure.
+// The parse events of a YAML text as one flat list, from which document.cc builds the tree.
+// yaml_parts.cc is the only source that includes yaml.h (libyaml, a C library). Pure.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct YamlPart {
   std::string text;        ///< the text of a scalar; the name of an alias
   std::string tag;         ///< empty without a tag
   size_t past = kNone;     ///< the index after this part and its children
-  size_t target = kNone;   ///< kAlias: the part with its anchor; kNone if it does not exist
+  size_t target = kNone;   ///< kAlias: the part with the alias's anchor; kNone if no part has it
   bool in_itself = false;  ///< kAlias: the alias is within its target
 };
 

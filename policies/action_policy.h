@@ -1,5 +1,5 @@
 // The retry and timeout policies of an action. The policy that is written nearest to the action
-// wins; parts that this policy does not set come from the policies that are written farther away
+// wins. What the nearest policy does not set comes from the policies that are written farther away
 // (for example at the function, the service or the namespace). Immutable values, any thread.
 #pragma once
 
@@ -21,7 +21,8 @@ struct WrittenTimeouts {
   const TimeoutKey* key_of(Vocabulary vocabulary) const;
 
   /// These timeouts, completed by those of `farther` for each kind that is not set here. A key that
-  /// is set in both counts only in this object, even if it sets another kind here.
+  /// is set in both objects counts only in this object, even if it sets another kind of timeout
+  /// here.
   WrittenTimeouts over(const WrittenTimeouts& farther) const;
 
   /// These timeouts with the one default that a vocabulary defines: in Temporal's vocabulary, if
@@ -43,7 +44,7 @@ struct ServicePolicy {
 struct ActionPolicy {
   std::optional<RetryPolicy> retries;
   TimeoutPolicy timeouts;
-  /// The workflow has `defaults`, so the retry policy of a service is ignored.
+  /// Whether the retry policy of a service is ignored, because the workflow has `defaults`.
   bool is_settled = false;
   WrittenTimeouts written = {};  ///< the timeouts that the action and its function set
 

@@ -292,8 +292,8 @@ TimePoint Cron::next_of_some_hours(TimePoint after) const {
   return kLast;
 }
 
-/// The first local time at or after the minute `from` that the fields name, however far ahead;
-/// nullopt if there is none before the year 10000.
+/// The first local time, at the minute `from` or later, that matches the fields; nullopt if there
+/// is none before the year 10000.
 std::optional<LocalTime> Cron::match(LocalTime from) const {
   local_days day = floor<days>(from);
   auto since_midnight = from - day;

@@ -4,10 +4,11 @@
 // or `@every 90s`. `CRON_TZ=Europe/Vienna` (or `TZ=`) before the fields names the time zone;
 // without a name, the zone is UTC. Pure values, any thread.
 //
-// When clocks are set forward or back, a schedule that names certain hours ticks once for each time
-// that it names. If the clocks skip such a time, the schedule ticks when they skip it; if such a
-// time comes twice, the schedule ticks the first time only. A schedule for every hour, for example
-// `30 * * * *`, ticks at regular intervals, by the current local time.
+// When clocks are set forward or back, a schedule that names certain hours ticks once for each
+// local time that it names. If the clocks skip such a local time, the schedule ticks at the moment
+// of the skip. If such a local time comes twice, the schedule ticks only when it comes first. A
+// schedule for every hour, for example `30 * * * *`, ticks at regular intervals, by the current
+// local time.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ class Cron {
   /// `zone.unknown`, `zone.database`, and the errors of Span::parse for the time of an `@every`.
   static Result<Cron> parse(std::string_view text);
 
-  /// The name of the zone before the fields; empty if there is none. The text need not be a valid
-  /// cron expression.
+  /// The name of the time zone that the text has before its fields; empty if it has none. The text
+  /// need not be a valid cron expression.
   static std::string_view zone_in(std::string_view text);
 
   /// The first tick later than `after`. `@every` counts from `after`. The result is limited to the
@@ -37,8 +38,8 @@ class Cron {
   TimePoint next(TimePoint after) const;
 
   /// The time from which next() computes the next tick, after `tick` was carried out at `now`,
-  /// perhaps much later. The one tick replaces all ticks that were missed up to `now`, and `@every`
-  /// keeps its phase.
+  /// perhaps much later than at its time. This one tick replaces all ticks that were missed up to
+  /// `now`, and `@every` keeps its phase.
   TimePoint caught_up(TimePoint tick, TimePoint now) const;
 
   const std::string& text() const { return text_; }
@@ -65,7 +66,7 @@ class Cron {
   uint64_t months_ = 0;
   uint64_t weekdays_ = 0;  ///< Sunday is 0
   /// Whether the day-of-month field or the day-of-week field is `*`. If either is, a day must match
-  /// both fields; otherwise one match is enough.
+  /// both fields; otherwise a day needs to match only one of them.
   bool any_day_ = false;
   bool any_weekday_ = false;
 };

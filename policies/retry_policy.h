@@ -1,4 +1,4 @@
-// RetryPolicy: whether a failed attempt is repeated, and how long to wait before. The caller counts
+// RetryPolicy: whether an attempt follows a failed attempt, and after which wait. The caller counts
 // the attempts and stores the count. Immutable, any thread.
 #pragma once
 
@@ -39,11 +39,12 @@ struct RetryPolicy {
   /// Attempts in all, including the first. 0: no attempt is made, the action is skipped. nullopt:
   /// no limit.
   std::optional<uint32_t> attempts = 1;
-  Span delay;                     ///< the wait after the first attempt
-  double factor = 1;              ///< each wait is this many times the wait before; above 0
+  Span delay;         ///< the wait after the first attempt
+  double factor = 1;  ///< each wait is this many times as long as the previous wait; above 0
   std::optional<Span> max_delay;  ///< the longest wait; nullopt: no limit but 100 years
   double jitter = 0;              ///< 0 to 1: a wait is drawn from [(1 - jitter) · wait, wait]
-  /// How long after the first attempt was scheduled another attempt may start; nullopt: no limit.
+  /// The span in which attempts may start, counted from the time of the first attempt; nullopt: no
+  /// limit.
   std::optional<Span> window;
 
   /// Patterns of the error codes that are retried; empty: all codes are retried.
@@ -51,13 +52,13 @@ struct RetryPolicy {
   /// Error codes that are never retried, compared for equality.
   std::vector<std::string> never;
 
-  /// Whether the policy applies before `catch`, or only if no `catch` matches the error.
+  /// When the policy applies: before `catch`, or only if no `catch` matches the error.
   enum class Asked : uint8_t { kBeforeCatch, kAfterCatch };
   Asked asked = Asked::kBeforeCatch;
 
   /// The error that is raised when the last attempt has failed.
   enum class UsedUp : uint8_t {
-    kExceeded,    ///< direktiv.retries.exceeded, with the last code and message in its message
+    kExceeded,    ///< direktiv.retries.exceeded; its message has the last error's code and message
     kLast,        ///< the last error
     kStepFailed,  ///< the code of the last error, with "Step '<state>' failed after <n> attempts:
                   ///< <its message>"

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::string_view kUtc = "UTC";
 
-/// The database lists this name like a zone, but it means the zone that the machine is set to.
+/// The time zone database lists this name like a zone, but the name means the zone that the machine
+/// is set to.
 constexpr std::string_view kOfTheMachine = "localtime";
 
 date::sys_seconds seconds_of(TimePoint at) { return std::chrono::floor<std::chrono::seconds>(at); }
 
-/// Whether zones have summer time in future years. A zone file may describe future years only by a
-/// rule that the library date does not read: then New York has no summer time in 2030.
+/// Whether zones have summer time in future years. Zone files may describe future years only by a
+/// rule that the library `date` does not read: then New York has no summer time in 2030.
 bool has_rules() {
   const date::sys_seconds summer = date::sys_days(date::year(2030) / date::July / 1);
   const date::sys_info info = date::locate_zone("America/New_York")->get_info(summer);

@@ -1,8 +1,8 @@
-// TimeZone: a zone of the system's database (Debian's tzdata). The list of zones is read once, the
-// rules of a zone when find() first finds that zone. The offset of a zone at a given time never
-// changes while the process runs, so values that hold a TimeZone are pure. The rules of a zone are
-// known to the end of 2037; after that, the zone's last offset applies. time_zone.cc is the only
-// file that includes date/tz.h. Any thread.
+// TimeZone: a zone of the system's database (Debian's tzdata). The list of zones is read once; the
+// rules of a zone are read when find() first finds that zone. The offset of a zone at a given time
+// never changes while the process runs, so values that hold a TimeZone are pure. The rules of a
+// zone are known to the end of 2037; after that, the zone's last offset applies. time_zone.cc is
+// the only file that includes date/tz.h. Any thread.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ using LocalTime = std::chrono::local_time<Duration>;
 
 class TimeZone {
  public:
-  /// UTC, which needs no database.
+  /// Makes the zone UTC, which needs no database.
   TimeZone() = default;
 
   /// Finds a zone by its name in the database, such as `Europe/Vienna`. Errors: `zone.unknown`;
@@ -48,8 +48,7 @@ class TimeZone {
   Stretch around(TimePoint at) const;
 
   /// The time at which clocks show `local`. If the clocks show `local` twice, the result is the
-  /// first of the two times; if the clocks skip `local`, the result is the time at which they skip
-  /// it.
+  /// first of the two times; if the clocks skip `local`, the result is the moment of the skip.
   TimePoint first(LocalTime local) const;
 
  private:

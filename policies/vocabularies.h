@@ -192,8 +192,8 @@ inline constexpr std::array kZartRetry = std::to_array<RetryKey>({
 struct RetryVocabulary {
   std::string_view name;
   std::span<const RetryKey> keys;
-  uint32_t uncounted = 0;  ///< 1 if the attempts key does not count the first attempt, else 0
-  std::optional<int64_t> endless;  ///< the value of the attempts key that means no limit
+  uint32_t uncounted = 0;  ///< 1 if the key for attempts does not count the first attempt, else 0
+  std::optional<int64_t> endless;  ///< the value of the key for attempts that means no limit
   int endless_years = 0;    ///< years in which attempts may start if there is no limit; 0: forever
   int max_delay_times = 0;  ///< an absent max_delay is this many times the delay; 0: no limit
   bool max_delay_needs_growth = false;  ///< max_delay is ignored unless the factor is above 1

@@ -1,7 +1,8 @@
 // ActedFunctions: simulated external functions. A scenario defines when each task starts, sends
 // heartbeats, returns a result or fails, on the virtual clock. A task of a function without a
-// definition waits until answer() or report() is called. The object outlives the simulated process:
-// after a crash, the next process receives the reports that became due meanwhile. One thread.
+// definition waits until answer() or report() is called. An ActedFunctions outlives the simulated
+// process of millrace: after a crash, the next process receives the reports that became due
+// meanwhile. For use by one thread.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,9 @@ struct Performance {
   std::optional<Duration> begins = Duration(0);  ///< delay from hand-out to start; nullopt: never
   std::optional<Duration> heartbeat;             ///< interval of heartbeats from start to end
   std::optional<Duration> takes = Duration(0);   ///< time from start to end; nullopt: no end
-  bool answers = true;                           ///< false: no result comes, and heartbeats stop
-  /// Start and heartbeats are not reported: only check_started() and since_heartbeat() show them.
+  bool answers = true;  ///< false: the task sends no result, and stops its heartbeats
+  /// Whether start and heartbeats are not reported: then only check_started() and since_heartbeat()
+  /// show them.
   bool is_mute = false;
   tl::expected<Json, Error> result = Json();
 };
@@ -34,7 +36,7 @@ class ActedFunctions final : public TaskRunner {
   explicit ActedFunctions(const Clock& clock) : clock_(clock) {}
 
   /// Sets the behaviour of the function for each of its attempts, in order. The last element of
-  /// `parts` also applies to all later attempts.
+  /// `parts` also applies to all further attempts.
   void act(std::string function, std::vector<Performance> parts) {
     parts_[std::move(function)] = std::move(parts);
   }
@@ -62,8 +64,8 @@ class ActedFunctions final : public TaskRunner {
   void report(TaskReport report);
   /// Adds a report that the task has ended with that result.
   void answer(const InstanceId& task, Json result);
-  /// Simulates new workers that do not know the tasks of the old ones: forgets all tasks and all
-  /// planned reports.
+  /// Simulates the replacement of all workers by workers that have none of the tasks: forgets all
+  /// tasks and all planned reports.
   void be_replaced() {
     tasks_.clear();
     mute_.clear();

@@ -80,7 +80,7 @@ Status Judge::look_at(const Expected& expected, const std::string& id) {
       compare_with(expected, TRY(attempts_of(id)));
       break;
     case Aspect::kInstances:
-      break;  // a property of the workflow, compared by the caller
+      break;  // the caller compares the number of instances of the workflow
   }
   return {};
 }

@@ -1,5 +1,5 @@
 // Judge: compares the final state of a scenario with its expectations, and collects the failed ones
-// together with the histories of their instances. One thread.
+// together with the histories of their instances. For use by one thread.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Plays a scenario on a stage of its own, from 0 s until nothing is due any more, as fast as
-// possible: the virtual time jumps to the next deadline. One thread.
+// possible: the virtual clock jumps from each deadline to the next. For use by one thread.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,7 @@ struct PlayLimits {
   std::function<bool()> interrupted;  ///< returns true to abandon the scenario; may be empty
 };
 
-/// Plays the scenario with these workflows. `evaluate` must return the results before its call
-/// ends.
+/// Plays the scenario with these workflows. `evaluate` must deliver its results before it returns.
 PlayOutcome play(const Scenario& scenario, const std::vector<ApplyWorkflow>& workflows,
                  const Evaluator& evaluate, const PlayLimits& limits = {});
 

@@ -16,7 +16,8 @@ struct Played {
   PlayOutcome outcome;
 };
 
-/// The results of one scenario file. If `wrong` is not empty, no scenario of the file was played.
+/// The results of one scenario file. If the file or a workflow has errors (`wrong` is not empty),
+/// no scenario of the file was played.
 struct SuiteReport {
   std::string file;
   std::vector<Played> played;

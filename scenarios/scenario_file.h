@@ -23,7 +23,7 @@
 
 namespace millrace {
 
-/// A value of the file with its position, for later messages about it.
+/// A value of the file with its position, for later error messages about the value.
 struct Placed {
   std::string path;  ///< `scenarios[0].expect.output`
   Node value;
@@ -44,7 +44,7 @@ struct Control {
   bool extend = false;  ///< kRetry: restart the execution timeout
 };
 
-/// An external event or a command at a time of the scenario.
+/// An item of `given`: an external event or a command, at a time of the scenario.
 struct Given {
   Span at;
   std::variant<Event, Control> what;
@@ -58,9 +58,9 @@ enum class Aspect {
   kOutput,          ///< the complete output
   kOutputContains,  ///< a part of the output
   kError,           ///< a part of the error: code or msg
-  kPublished,       ///< a part of each event that it published, for all events in order
+  kPublished,       ///< for each event that it published, in order: a part of the event
   kTook,            ///< the time from its start to its end
-  kAttempts,        ///< the time of each attempt of a call, for all functions in order
+  kAttempts,        ///< the times of all attempts of calls of all functions, in order
   kInstances,       ///< the number of instances of its workflow
 };
 
@@ -95,8 +95,8 @@ struct ScenarioFile {
 };
 
 /// Opens a workflow: from a file, with the name that the scenario file has, or from a definition in
-/// the scenario file itself. An error becomes a finding at the name. A null `workflow` means that
-/// the definition has errors, which were reported separately.
+/// the scenario file itself. An error becomes a finding at that name. If the `workflow` of the
+/// result is null, the definition has errors, which were reported separately.
 using OpenWorkflow = std::function<Result<ApplyWorkflow>(const Node& name_or_definition)>;
 
 /// Reads the text of a scenario file. The result may be used only if `findings` has no errors and

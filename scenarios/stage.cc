@@ -13,8 +13,8 @@ namespace {
 /// The maximum number of rounds until idle; more than any correct execution needs.
 constexpr int kMostRounds = 100'000;
 
-/// The number of rounds without work after which the stage is idle although messages are still in
-/// transit: the longest delay of a PublishFate.
+/// How many rounds without work must follow each other, while messages are in transit, until the
+/// stage counts as idle. A PublishFate delays a message by that many rounds at most.
 constexpr int kQuietRounds = 16;
 
 }  // namespace
@@ -66,7 +66,8 @@ Status Stage::run_until_idle() {
 std::optional<Duration> Stage::next_due() const {
   std::optional<Duration> next;
   const auto sooner = [&](Duration wait) {
-    // A deadline that has passed without any effect waits for more than time, so it is ignored.
+    // A deadline that has passed without an effect waits for something other than time, so
+    // next_due() ignores that deadline.
     if (wait > Duration(0)) next = std::min(next.value_or(wait), wait);
   };
   if (const auto wake = processor_->next_wake()) sooner(*wake);

@@ -1,7 +1,7 @@
 // Stage: one simulated process of millrace on a virtual clock: the real processor on a real store,
-// with MemoryBroker in place of NATS. It does nothing outside the calls of its functions. `millrace
-// test` plays scenarios on it; the simulation destroys it and creates another one on the same
-// folder. One thread.
+// with MemoryBroker in place of NATS. A stage does nothing outside the calls of its functions.
+// `millrace test` plays scenarios on a stage; the simulation destroys a stage and creates another
+// one on the same folder. For use by one thread.
 #pragma once
 
 #include <cstddef>
@@ -23,20 +23,20 @@
 
 namespace millrace {
 
-/// The parts of a stage. All references must outlive it.
+/// The parts of a stage. All references must outlive the stage.
 struct StageParts {
   std::filesystem::path folder;  ///< the folder of the store
   VirtualClock& clock;
   MemoryBroker& broker;
   const Clock& brokers_clock;  ///< the clock of `broker`
-  Publisher& publisher;        ///< `broker`, or a wrapper around it
+  Publisher& publisher;        ///< `broker`, or a wrapper around `broker`
   ActedFunctions& functions;
   WebhookSender& webhooks;
-  /// Evaluates jq programs. It may deliver the results before it returns, or later, between two
-  /// calls of the stage's functions.
+  /// Evaluates jq programs. `evaluate` may deliver the results before it returns, or later, between
+  /// two calls of the stage's functions.
   Evaluator evaluate;
   IdMaker make_id;
-  std::string id_key = {};  ///< Lookup::id_key
+  std::string id_key = {};  ///< see Lookup::id_key
   EnvironmentOptions store;
   IntakeLimits intake;
   ProcessorOptions processor;
@@ -65,8 +65,8 @@ class Stage {
   /// after 100 000 rounds), `stage.given_up` (`give_up` returned true).
   Status run_until_idle();
 
-  /// When the stage is idle: the time until the next deadline, never zero; nullopt if there is
-  /// none.
+  /// For an idle stage: the time until the next deadline, never zero; nullopt if there is no
+  /// deadline.
   std::optional<Duration> next_due() const;
 
   /// Applies the command, runs until idle, and returns the command's result.

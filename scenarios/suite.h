@@ -13,8 +13,9 @@
 
 namespace millrace {
 
-/// The scenario files below a folder, sorted by name. For a file, the file itself, whatever its
-/// name. Error `scenario.not_found`: the file or folder does not exist.
+/// If `where` is a folder: the scenario files in it and in its subfolders, sorted by name. If
+/// `where` is a file: this file, whatever its name. Error `scenario.not_found`: the file or folder
+/// does not exist.
 Result<std::vector<std::filesystem::path>> find_scenario_files(const std::filesystem::path& where);
 
 /// A file with errors, and its findings.

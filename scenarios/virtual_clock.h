@@ -1,4 +1,5 @@
-// VirtualClock: a clock whose time changes only by calls of advance() and jump(). One thread.
+// VirtualClock: a clock whose time changes only by calls of advance() and jump(). For use by one
+// thread.
 #pragma once
 
 #include "base/time.h"

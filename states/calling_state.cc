@@ -31,7 +31,7 @@ void finish(Call& call, LazyJson result) {
   call.result = std::move(result);
 }
 
-/// What an attempt failed to do in time, as a verb.
+/// What the attempt failed to do before the timeout, as a verb.
 std::string_view missed_action(TimeoutKind kind) {
   switch (kind) {
     case TimeoutKind::kScheduleToStart:
@@ -219,8 +219,8 @@ Outcome CallingState::heartbeat_missed(Visit& visit, size_t index) const {
 
 Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) const {
   const Call& call = visit.calls()[index];
-  // If the settings no longer have the timeout, an expired deadline is still an error, and it is
-  // not retried.
+  // If the settings no longer have the timeout, the expired deadline is still an error, and that
+  // error is not retried.
   const auto found = timeouts(visit, index)[kind];
   const Timeout timeout = found.value_or(Timeout{.span = {.text = "its timeout"}});
   visit.record(HistoryKind::kTimedOut,
@@ -322,7 +322,8 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
       continue;
     }
     if (kind == TimeoutKind::kHeartbeat) {
-      // The heartbeat timeout of a child counts from its last step, so the deadline may be later.
+      // The heartbeat timeout of a child counts from the child's latest step, so the deadline may
+      // be later.
       const auto timeout = timeouts(visit, index)[kind];
       const auto moved = visit.last_moved(call);
       if (timeout && moved && timeout->span.after(*moved) > visit.now()) {
@@ -335,8 +336,8 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
   return Wait{};
 }
 
-/// Leaves the state if enough calls have ended, raises if none can succeed, or else starts the
-/// queued calls that may run now.
+/// Leaves the state if enough calls have ended, raises an error if no call can succeed any more, or
+/// else starts the queued calls that may run now.
 Outcome CallingState::go_on(Visit& visit) const {
   auto& calls = visit.calls();
   const size_t done = count(calls, Call::Status::kDone);

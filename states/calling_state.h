@@ -1,6 +1,6 @@
-// CallingState: the base class of action, foreach and parallel. It starts the calls when the state
-// is entered, retries them by their policies, and stores their results in `.return` when they have
-// ended. Each derived type defines its calls and how their results become `.return`.
+// CallingState: the base class of action, foreach and parallel. A calling state starts its calls
+// when it is entered, retries them by their policies, and stores their results in `.return` when
+// they have ended. Each derived type defines its calls and how their results become `.return`.
 #pragma once
 
 #include <limits>
@@ -26,8 +26,8 @@ struct Action {
   /// nullopt: the function gets the data over which the template would be evaluated.
   std::optional<Template> input;
   std::vector<std::string> secrets;
-  /// The retries and timeouts: those of the action itself; for a value that the action does not
-  /// set, that of the state, the function or the workflow.
+  /// The retries and timeouts: those of the action itself. A value that the action does not set
+  /// comes from the state, the function or the workflow.
   ActionPolicy policy;
 
   /// Reads an action. `retries` is the retry policy of the state, for actions that set none.
@@ -68,7 +68,7 @@ class CallingState : public State {
   /// Makes a call for each action, with its input, without starting any.
   static Evaluated<std::vector<Call>> prepare(Visit& visit, std::span<const Wanted> wanted);
 
-  /// Starts the calls. Without calls, the state is left at once.
+  /// Starts the calls. If there are no calls, the instance leaves the state at once.
   Outcome call(Visit& visit, std::vector<Call> calls) const;
 
  private:

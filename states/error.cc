@@ -18,7 +18,7 @@ class ErrorState final : public State {
         args_(std::move(args)) {}
 
   Outcome enter(Visit& visit) const override {
-    if (visit.instance().error) return Leave{};  // without evaluating args, which could fail
+    if (visit.instance().error) return Leave{};  // does not evaluate args, which could fail
     std::vector<const Template*> templates;
     for (const Template& arg : args_) templates.push_back(&arg);
     auto values = visit.evaluate(templates);

@@ -24,8 +24,8 @@ class EventAnd final : public State {
   }
 
   Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const override {
-    // A filled entry no longer listens, so all entries that matched are empty. The event fills the
-    // first of them.
+    // A filled entry no longer listens, so no entry that matches this event has an event yet. The
+    // event fills the first of these entries.
     const size_t entry = entries.front();
     auto& slots = visit.slots();
     slots[entry] = captured(event, patterns_[entry].capture);

@@ -1,6 +1,6 @@
 // EventPattern: the events that an event state listens for, as written in its definition: a type,
-// and patterns for context attributes that may contain `jq(…)`. It is resolved to an EventFilter
-// once, when an instance starts to wait.
+// and patterns for context attributes that may contain `jq(…)`. An EventPattern is resolved to an
+// EventFilter once, when an instance starts to wait.
 #pragma once
 
 #include <span>
@@ -29,7 +29,7 @@ std::vector<std::string> types_of(std::span<const EventPattern> patterns);
 
 /// The filters of all patterns, in order, evaluated together over the instance's data. A value that
 /// consists of one jq(…) is data and is compared for equality. Within a longer string the result of
-/// jq(…) is escaped, so that data cannot make a pattern match more. Raises direktiv.event.jq.
+/// jq(…) is escaped, so that data cannot change what the pattern matches. Raises direktiv.event.jq.
 Evaluated<std::vector<EventFilter>> resolve(Visit& visit, std::span<const EventPattern> patterns);
 
 /// The part of an event that is stored: its payload, or with `capture: event` the complete event in

@@ -44,7 +44,7 @@ struct Keyword {
 
 constexpr auto kKeywords = std::to_array<Keyword>({
     {"$comment", Shape::kText},
-    {"$defs", Shape::kSchemaMap},  // a keyword of later drafts, accepted as a target of references
+    {"$defs", Shape::kSchemaMap},  // later drafts have this keyword; references may point into it
     {"$id", Shape::kText},
     {"$ref", Shape::kReference},
     {"$schema", Shape::kText},

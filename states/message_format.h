@@ -15,9 +15,9 @@ namespace millrace {
 
 class MessageFormat {
  public:
-  /// Parses a format. It may contain `%s %v %d %i %f %g %x %q %t %%`, each with the flags `- + 0 #`
-  /// and space, a width and a precision of at most 99. Error `definition.message_format` names the
-  /// position.
+  /// Parses a format. A format may contain `%s %v %d %i %f %g %x %q %t %%`, each with the flags `-
+  /// + 0 #` and space, a width and a precision of at most 99. Error `definition.message_format`
+  /// names the position.
   static Result<MessageFormat> parse(std::string_view text);
 
   /// The number of arguments that format() needs.

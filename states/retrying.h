@@ -17,7 +17,7 @@ struct FailedAttempt {
   std::string_view state;
   size_t branch = 0;     ///< the index of the call, in a state with several calls
   uint32_t attempt = 1;  ///< counted from 1
-  TimePoint first_at;    ///< when the first attempt was scheduled
+  TimePoint first_at;    ///< the time of the first attempt
   TimePoint now;
   TimePoint retry_from;  ///< the earliest time of the next attempt, independent of the policy
   const Error& error;

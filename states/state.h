@@ -1,6 +1,6 @@
 // State: the contract of every state type. A type is one file in this folder: its fields, its
 // checks and its behaviour; registry.cc lists all types. Behaviour is pure: a state reads its
-// inputs from its Visit (visit.h) and requests its effects through it.
+// inputs from its Visit (visit.h) and requests its effects through its Visit.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,8 @@ struct Raise {
 struct GiveUp {
   Error error;
 };
-/// Wait for an evaluation. The engine calls the same function again when its result has arrived.
+/// Wait for an evaluation. The engine calls the same function of the state again when the result of
+/// the evaluation has arrived.
 struct Park {};
 
 using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
@@ -51,7 +52,7 @@ struct Waits {
   size_t events = 0;          ///< the number of entries that the instance's listeners may have
   bool keeps_events = false;  ///< the instance has one slot for each entry
   bool delay = false;
-  size_t least_calls = 0;  ///< the minimum number of calls of an instance that has any
+  size_t least_calls = 0;  ///< how many calls an instance has at least, if it has calls at all
   size_t most_calls = 0;
 };
 
@@ -73,19 +74,19 @@ class State {
   /// one).
   virtual Outcome take(Visit& visit, const Event& event, std::span<const size_t> entries) const;
 
-  /// The current attempt of the call with that index has ended. If it failed, the next attempt is
-  /// not due before `retry_from`.
+  /// The current attempt of the call with that index has ended. If the attempt failed, the next
+  /// attempt is not due before `retry_from`.
   virtual Outcome returned(Visit& visit, size_t index, CallResult result,
                            TimePoint retry_from) const;
 
-  /// A worker has started the call. Returns whether this changed the instance.
+  /// A worker has started the call. Returns whether started() changed the instance.
   virtual bool started(Visit& visit, size_t index) const;
 
   /// The worker of the call has missed its heartbeat.
   virtual Outcome heartbeat_missed(Visit& visit, size_t index) const;
 
-  /// Timeouts of some calls have expired. Handles those with a deadline up to `until`, which is not
-  /// after now.
+  /// Timeouts of some calls have expired. overdue() handles those timeouts whose deadline is at or
+  /// before `until`; `until` is not after now.
   virtual Outcome overdue(Visit& visit, TimePoint until) const;
 
   /// The next attempt of some calls is due, and none of their timeouts has expired.
@@ -104,8 +105,8 @@ class State {
   virtual Outcome resumed(Visit& visit) const;
 
   /// Paused services resume: those with these names, or all if `names` is null. For their calls
-  /// that no worker has started, the suspended timeouts restart. Returns whether there was such a
-  /// call.
+  /// that no worker has started, the suspended timeouts restart. Returns whether there was a call
+  /// that no worker had started.
   virtual bool services_resumed(Visit& visit, const ServiceNames* names) const;
 
   /// The delay that the state set with Visit::wait_until is over.

@@ -25,14 +25,14 @@ bool is_blank(const Node& node) {
 
 bool has_jq(std::string_view text) { return text.find("jq(") != std::string_view::npos; }
 
-/// A sample of the resolved pattern, with "x" in the place of each program.
+/// A sample of the resolved pattern, with "x" in the place of each jq program.
 std::string sample_pattern(const Template& value) {
   std::string pattern;
   for (const Template::Part& part : value.parts()) pattern += part.program ? "x" : part.literal;
   return pattern;
 }
 
-/// Whether a program is at a position where its result would not be plain text: within […] each
+/// Whether a jq program is at a position where its result would not be plain text: within […] each
 /// character of the result would be a separate alternative, and a backslash before it would escape
 /// its first character.
 bool has_program_out_of_place(const Template& value) {
@@ -53,7 +53,7 @@ bool has_program_out_of_place(const Template& value) {
   return false;
 }
 
-/// The event of a start. It has no jq, so all its values are constants.
+/// The event of a start. A start has no jq, so all values of the event are constants.
 StartEvent start_event(EventPattern pattern) {
   StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
   for (const EventPattern::Attribute& attribute : pattern.attributes) {

@@ -1,6 +1,6 @@
-// StateFields: the interface through which a state type reads its fields. It extends Fields
-// (language/fields.h) with the values of workflows: jq templates, transitions to other states,
-// event patterns. Mistakes become findings, and the reader continues with an empty value. A
+// StateFields: the interface through which a state type reads its fields. StateFields extends
+// Fields (language/fields.h) with the values of workflows: jq templates, transitions to other
+// states, event patterns. Mistakes become findings, and the reader continues with an empty value. A
 // definition with errors is never used.
 #pragma once
 
@@ -24,7 +24,8 @@
 
 namespace millrace {
 
-/// A jq program that the fast lane cannot run, with its position. A jq worker checks it.
+/// A jq program that the fast lane cannot run, with its position. A jq worker checks such a
+/// program.
 struct PlacedProgram {
   std::string text;
   std::string path;
@@ -49,8 +50,8 @@ struct LoadContext {
   std::vector<PlacedProgram> programs;
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
-  /// How many ids may still be compared for "did you mean". Without a limit, a text of 1 MiB with
-  /// thousands of states and as many wrong transitions would need minutes of comparing.
+  /// How many comparisons of ids for "did you mean" are still allowed. Without a limit, a text of 1
+  /// MiB with thousands of states and as many wrong transitions would need minutes of comparing.
   size_t ids_to_compare = 50'000;
 };
 
@@ -140,8 +141,8 @@ class StateFields {
 
   std::optional<Template> read(const Node& node, const std::string& path, Reader reader);
   std::optional<Template> read(std::string_view key, Reader reader);
-  /// Reads the strings in a value one by one. Mistakes and programs are recorded with the position
-  /// of the string that contains them.
+  /// Reads the strings in a value one by one. A mistake or a jq program is recorded with the
+  /// position of the string that contains it.
   void place(const Node& node, const std::string& path, Reader reader);
   void report_empty(std::string_view key);
   void check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all);

@@ -25,7 +25,7 @@ constexpr size_t kWorstGrowth = 6;
 /// An upper bound for the id, the time, and the names and punctuation of the core attributes.
 constexpr size_t kEnvelopeBytes = 512;
 
-/// The maximum number of programs that are sent to a jq worker in one round trip.
+/// The maximum number of jq programs that are sent to a jq worker in one round trip.
 constexpr size_t kQueriesAtOnce = 1'000;
 
 Outcome raise(const Error& error) { return Raise{{error.code, error.message}}; }
@@ -54,7 +54,7 @@ bool is_too_large(const Event& event) {
 /// The outcome of reading a damaged row.
 Outcome damaged(const Error& error) { return Raise{{std::string(kStoreDamaged), error.message}}; }
 
-/// The last effect that sets the variable with that name; null if none does.
+/// The latest effect that sets the variable with that name; null if none does.
 const SetVariable* newest(const std::vector<Effect>& effects, const VariableName& name) {
   for (auto effect = effects.rbegin(); effect != effects.rend(); ++effect) {
     const auto* const set = std::get_if<SetVariable>(&*effect);
@@ -165,8 +165,8 @@ Evaluated<std::optional<size_t>> Visit::first_true(std::span<const Template> con
       ++i;
       continue;
     }
-    // One round trip for this condition and the following ones; the worker stops at the first that
-    // is true.
+    // One round trip for this condition and the following ones; the jq worker stops at the first
+    // condition that is true.
     Evaluation evaluation{.stop_at_true = true};
     for (size_t j = i; j < conditions.size() && conditions[j].whole() != nullptr; ++j) {
       evaluation.queries.push_back({.program = conditions[j].whole()->text,

@@ -1,5 +1,6 @@
-// Visit: the interface of a state to its instance. It provides the data and the time, evaluates
-// expressions, and collects the effects that the state requests; the engine performs them.
+// Visit: the interface of a state to its instance. A Visit provides the data and the time,
+// evaluates expressions, and collects the effects that the state requests; the engine performs
+// these effects.
 #pragma once
 
 #include <optional>
@@ -26,11 +27,11 @@ namespace millrace {
 template <class T>
 using Evaluated = tl::expected<T, Outcome>;
 
-/// The error code of a workflow that needs a damaged row.
+/// The error code that a workflow gets if a state reads a damaged row.
 inline constexpr std::string_view kStoreDamaged = "millrace.store.damaged";
 
-/// The effect that stops a running call of `instance`. For a child, `at_once` selects whether its
-/// tasks are stopped with it or may finish first.
+/// The effect that stops a running call of `instance`. For the call of a subflow: `at_once` says
+/// whether the subflow's tasks are stopped too, or may finish first.
 Effect stopping(const Instance& instance, const Call& call, bool at_once = true);
 
 class Visit {
@@ -45,16 +46,17 @@ class Visit {
   const Instance& instance() const { return instance_; }
   const Json& data() const { return instance_.data.value(); }
 
-  /// The results of the programs over the data, in order. Programs of the fast lane are evaluated
-  /// here. For the others an Evaluate effect is recorded and Park is returned. An error of a
-  /// program is returned as Raise.
+  /// The results of the jq programs over the data, in order. run() evaluates jq programs that the
+  /// fast lane can run. For all others it records an Evaluate effect and returns Park. An error of
+  /// a jq program is returned as Raise.
   Evaluated<std::vector<Json>> run(std::span<const Program* const> programs);
 
   /// The values of the templates over the data, evaluated together.
   Evaluated<std::vector<Json>> evaluate(std::span<const Template* const> templates);
   Evaluated<Json> evaluate(const Template& one);
 
-  /// A template and the input over which it is evaluated. Both must outlive the call.
+  /// A template and the input over which it is evaluated. The template and the input must outlive
+  /// the call of evaluate().
   struct Over {
     const Template* value = nullptr;
     const LazyJson* input = nullptr;
@@ -77,21 +79,21 @@ class Visit {
   /// millrace.limits.data if it would be nested deeper than kMaxJsonDepth.
   std::optional<Raise> put(const std::string& key, Json value);
 
-  /// Adds a listener. A matching event is passed to State::take with this `entry`.
+  /// Adds a listener. An event that matches `filter` is passed to State::take with this `entry`.
   void listen(size_t entry, EventFilter filter);
   /// Removes the listeners with this entry; the others remain.
   void stop_listening(size_t entry);
   /// Sets a timer that calls State::elapsed at `deadline`.
   void wait_until(TimePoint deadline);
 
-  /// The events that the state has received so far; the state numbers them. Cleared when the
-  /// instance leaves the state.
+  /// The events that the state has received so far; the state chooses the index of each event.
+  /// Cleared when the instance leaves the state.
   std::vector<std::optional<LazyJson>>& slots() { return instance_.slots; }
 
   /// Publishes `event` at once, or at the time `at`. Sets the event's id and time. The id is made
   /// from the instance id, the step and the event's index in the step, so it is the same for every
   /// redelivery. An event with more than kMaxHops hops becomes a dead letter (model/hops.h). Raise
-  /// millrace.event.invalid or millrace.event.tooLarge if it cannot be published.
+  /// millrace.event.invalid or millrace.event.tooLarge if the event cannot be published.
   std::optional<Raise> publish(Event event, std::optional<TimePoint> at);
 
   /// The calls of the state, by index. When the instance leaves the state they are cleared, and the
@@ -116,14 +118,15 @@ class Visit {
   /// Sets the timer that calls State::overdue or State::attempts_due at the earliest deadline or
   /// retry time of all calls. A paused instance gets no timer.
   void arm_calls();
-  /// The namespace's retry policy for actions whose workflow gives them none; null if it has none.
+  /// The namespace's retry policy for actions to which their workflow gives no policy; null if the
+  /// namespace has none.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.ns); }
   /// The policies in the settings of the service that the function calls; null if there are none.
   const ServicePolicy* service_policy(const Function& function) const;
   /// Whether calls of the function are held: its service is paused, or the settings cannot be read
   /// (Lookup::is_held).
   bool is_held(const Function& function) const;
-  /// The time of the last step of the call's child; nullopt if it has no live child.
+  /// The time of the latest step of the call's child; nullopt if the call has no live child.
   std::optional<TimePoint> last_moved(const Call& call) const;
   /// Starts a task or subflow whose result is not awaited. Raise direktiv.limits.depth if a chain
   /// of detached subflows has reached kMaxHops (model/hops.h).
@@ -139,8 +142,8 @@ class Visit {
   /// row is damaged.
   Evaluated<std::optional<std::string>> secret(std::string_view name) const;
 
-  /// Sets the error that the instance ends with (Error states). Later calls have no effect. The
-  /// error replaces an existing `.error` in the data.
+  /// Sets the error that the instance ends with (Error states). Further calls of fail_at_end() have
+  /// no effect. The error replaces an existing `.error` in the data.
   void fail_at_end(Error error);
 
   /// Adds a record to the instance's history.
@@ -153,7 +156,7 @@ class Visit {
   std::vector<HistoryRecord> take_history() { return std::move(history_); }
 
  private:
-  /// The fields of the task that attached and detached calls have in common.
+  /// The fields of a task that are the same for attached and detached calls.
   StartTask task(const Function& function, const Call& call) const;
 
   std::optional<Variable> note_sealed(std::optional<Variable> found);

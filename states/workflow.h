@@ -1,6 +1,6 @@
 // Workflow: a definition that was loaded without errors. Immutable; shared by all instances of its
 // revision. orchestrator/definition/loader creates it, orchestrator/engine executes instances of
-// it. It is in this folder and not in model/ because it owns the states.
+// it. Workflow is in this folder and not in model/ because it owns the states.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Workflow {
   bool singular = false;  ///< no instance starts while another one has not ended
   Start start;
   WorkflowTimeouts timeouts;
-  std::optional<RetryPolicy> retries;  ///< when a failed run is followed by another run
+  std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run
   std::vector<std::shared_ptr<const State>> states;  ///< at least one, in the order of the text
 };
 

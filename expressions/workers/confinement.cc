@@ -71,31 +71,32 @@ void limit_worker() {
 Status refuse_system_calls() {
   if (kSanitized) return {};
   Filter filter;
-  // For the socket, and for the message that libc writes to /dev/null before it aborts.
+  // Allowed for the socket, and for the message that libc writes to /dev/null before it aborts.
   for (const int call : {SCMP_SYS(recvfrom), SCMP_SYS(sendto), SCMP_SYS(write)}) {
     filter.allow(call);
   }
-  // For memory, but not for executable memory.
+  // Allowed for memory, but not for executable memory.
   for (const int call : {SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise)}) {
     filter.allow(call);
   }
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     filter.allow(call, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
   }
-  // For reading the time on machines where the kernel does not provide it in memory (vDSO).
+  // Allowed for reading the time on machines where the kernel does not provide the time in memory
+  // (vDSO).
   for (const int call : {SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(time)}) {
     filter.allow(call);
   }
   filter.allow(SCMP_SYS(getrandom));  // libjq seeds its hashes
-  filter.allow(SCMP_SYS(futex));      // libjq does that with pthread_once
-  // For the end of the process, also by abort().
+  filter.allow(SCMP_SYS(futex));      // libjq seeds them with pthread_once
+  // Allowed for the end of the process, also by abort().
   for (const int call : {SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigprocmask),
                          SCMP_SYS(getpid), SCMP_SYS(gettid)}) {
     filter.allow(call);
   }
   filter.allow(SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(getpid())),
                SCMP_A2(SCMP_CMP_EQ, SIGABRT));
-  // For resuming after a stop signal.
+  // Allowed for resuming after a stop signal.
   for (const int call : {SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn)}) filter.allow(call);
   return filter.load();
 }

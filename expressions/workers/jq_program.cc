@@ -24,9 +24,9 @@ extern "C" {
 namespace millrace {
 namespace {
 
-/// The code before each program; the wrapped program runs on [now, input]. It redefines every
-/// builtin that would reach outside the closed world. A builtin that is written in jq and uses such
-/// a builtin is redefined, too.
+/// The code before each jq program; the wrapped program runs on [now, input]. The prelude redefines
+/// every builtin of jq that would reach outside the closed world. A builtin that is written in jq
+/// and uses such a builtin is redefined, too.
 constexpr std::string_view kPrelude =
     ".[0] as $__now | {} as $ENV | .[1] | def now: $__now; def env: {}; "
     "def input: error(\"`input` is not available\"); def inputs: empty; "
@@ -40,7 +40,7 @@ constexpr std::string_view kPrelude =
 constexpr size_t kMaxMessageBytes = 1000;
 
 /// One reference to a jq value. libjq's functions take ownership of their arguments: `copy` makes a
-/// reference to pass to them.
+/// further reference, to be passed to such a function.
 class Jv {
  public:
   explicit Jv(jv value) : value_(value) {}
@@ -62,10 +62,10 @@ class Jv {
   jv value_;
 };
 
-/// The digits of the input's large integers. libjq rounds them to doubles. It copies a number like
-/// any `jv`, field by field, but makes a new one when it computes a number. So a mark in a field
-/// that libjq 1.6 leaves at zero in all its numbers distinguishes a number that passed through
-/// unchanged from a computed one that happens to be equal.
+/// The digits of the input's large integers. libjq rounds them to doubles. libjq copies a number
+/// like any `jv`, field by field, but makes a new `jv` when it computes a number. So a mark in a
+/// field that libjq 1.6 leaves at zero in all its numbers distinguishes a number that passed
+/// through unchanged from a computed one that happens to be equal.
 class Literals {
  public:
   /// Makes a marked number with these digits.
@@ -265,7 +265,7 @@ bool is_true(const Jv& value) {
   return false;
 }
 
-/// Makes a message of any text: cut to kMaxMessageBytes, and always valid UTF-8.
+/// Makes an error message from any text: cut to kMaxMessageBytes, and always valid UTF-8.
 std::string message_text(std::string_view text) {
   std::string message(text.substr(0, kMaxMessageBytes));
   while (!message.empty() && !is_utf8(message) && text.size() > kMaxMessageBytes &&
@@ -277,8 +277,8 @@ std::string message_text(std::string_view text) {
   return message;
 }
 
-/// The message of a jq error: the value passed to jq's `error`; a string as it is, any other value
-/// as JSON.
+/// The text of a jq error, which is the value passed to jq's `error`: a string as it is, any other
+/// value as JSON.
 std::string error_text(const Jv& message) {
   if (message.kind() == JV_KIND_STRING) return message_text(message.text());
   const Literals none;
@@ -341,7 +341,7 @@ void exit_when_out_of_memory() { jv_nomem_handler(leave_out_of_memory, nullptr);
 
 struct JqInput::Value {
   Literals literals;
-  Jv json{jv_null()};  // an invalid value if jq does not accept the input
+  Jv json{jv_null()};  // holds an invalid value if jq does not accept the input
 };
 
 JqInput::JqInput(std::string_view json) : value_(std::make_unique<Value>()) {
@@ -387,8 +387,8 @@ Result<JqProgram> JqProgram::compile(std::string_view program) {
   if (const Status status = check_program_text(program); !status) {
     return tl::unexpected(status.error());
   }
-  // The line break ends a comment at the end of the program. jq counts lines from the first, so the
-  // program begins on the first line.
+  // The line break ends a comment at the end of the jq program. jq counts lines from the first, so
+  // the program begins on the first line.
   auto compiled = compile_wrapped(fmt::format("{}({}\n)", kPrelude, program));
   if (compiled) return *std::move(compiled);
   for (JqComplaint& one : compiled.error()) {
@@ -414,7 +414,7 @@ const JqFunctions& JqProgram::functions() {
 
 bool JqProgram::all_parse(std::span<const std::string> programs) {
   // libjq parses a text to its end before it resolves the names in it, which takes most of the
-  // time. So the text ends with a deliberate syntax error, and all programs parse if that is the
+  // time. So the text ends with a deliberate syntax error, and all jq programs parse if that is the
   // only error.
   std::string text;
   for (const std::string& program : programs) {
@@ -430,8 +430,8 @@ bool JqProgram::all_parse(std::span<const std::string> programs) {
 Status JqProgram::check(std::span<const std::string> programs) {
   for (const std::string& program : programs) TRY(check_program_text(program));
   const bool all_are_jq = all_parse(programs);
-  // The programs are joined by commas, and are not one function each: libjq searches all code after
-  // a function for uses of it.
+  // The jq programs are joined by commas, and are not one function each: libjq searches all code
+  // after a function for uses of it.
   std::string text = fmt::format("{}null", kPrelude);
   bool all_names_exist = true;
   for (const std::string& program : programs) {
@@ -444,7 +444,7 @@ Status JqProgram::check(std::span<const std::string> programs) {
   if (programs.size() > 1) return fail("jq.syntax", "one of the jq programs does not compile");
   TRY(compile(programs.front()));
   return {};
-  // The compiled program is owned by the Result; clang-tidy does not recognise that.
+  // The compiled jq program is owned by the Result; clang-tidy does not recognise that.
 }  // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
 
 Result<std::string> JqProgram::run(const JqInput& input, TimePoint now, Query::Mode mode) {

@@ -1,5 +1,6 @@
-// JqProgram: a C++ interface to libjq 1.6. jq_program.cc is the only file that includes jq.h. It
-// runs in worker processes only, since libjq aborts, crashes or loops on some programs. One thread.
+// JqProgram: a C++ interface to libjq 1.6. jq_program.cc is the only file that includes jq.h. This
+// code runs in jq worker processes only, since libjq aborts, crashes or loops on some jq programs.
+// For use by one thread.
 #pragma once
 
 #include <memory>
@@ -24,11 +25,11 @@ inline constexpr int kOutOfMemoryExit = 42;
 /// aborting. Applies to the calling thread.
 void exit_when_out_of_memory();
 
-/// A JSON input, parsed once for all programs that run on it.
+/// A JSON input, parsed once for all jq programs that run on it.
 class JqInput {
  public:
-  /// Precondition: parse_json accepted the text `json`. If jq does not accept it, each program that
-  /// runs on it fails.
+  /// Precondition: parse_json accepted the text `json`. If jq does not accept it, each jq program
+  /// that runs on it fails.
   explicit JqInput(std::string_view json);
   ~JqInput();
   JqInput(const JqInput&) = delete;
@@ -40,16 +41,16 @@ class JqInput {
   std::unique_ptr<Value> value_;
 };
 
-/// A compiled program in a closed world: it cannot reach the environment, files, modules, other
+/// A compiled jq program in a closed world: it cannot reach the environment, files, modules, other
 /// inputs or the clock.
 class JqProgram {
  public:
-  /// Compiles a program. Errors: those of check_program_text; `jq.syntax`, whose message says what
-  /// is wrong and where.
+  /// Compiles a jq program. Errors: those of check_program_text; `jq.syntax`, whose message says
+  /// what is wrong and where.
   static Result<JqProgram> compile(std::string_view program);
 
-  /// Checks in one compile whether all programs compile. Errors: those of check_program_text;
-  /// `jq.syntax`, whose message is that of compile() for a single program, and does not name the
+  /// Checks in one compile whether all jq programs compile. Errors: those of check_program_text;
+  /// `jq.syntax`, whose message is that of compile() for a single jq program, and does not name the
   /// program if there are several.
   static Status check(std::span<const std::string> programs);
 
@@ -57,9 +58,9 @@ class JqProgram {
   JqProgram(JqProgram&&) noexcept;
   JqProgram& operator=(JqProgram&&) noexcept;
 
-  /// Runs the program. Returns the JSON text of the result; in mode kCondition `true` or `false`.
-  /// `now` is the result of jq's `now`. Integers above 2^53 that passed through unchanged keep the
-  /// digits that they have in the input. Error: direktiv.jq.badCommand.
+  /// Runs the jq program. Returns the JSON text of the result; in mode kCondition `true` or
+  /// `false`. `now` is the result of jq's `now`. Integers above 2^53 that passed through unchanged
+  /// keep the digits that they have in the input. Error: direktiv.jq.badCommand.
   Result<std::string> run(const JqInput& input, TimePoint now, Query::Mode mode);
 
  private:
@@ -68,9 +69,9 @@ class JqProgram {
   /// Compiles a text without a wrapper. On failure returns libjq's messages; their places are bytes
   /// of that text.
   static tl::expected<JqProgram, std::vector<JqComplaint>> compile_wrapped(const std::string& text);
-  /// All functions of libjq, including those that programs may not use.
+  /// All functions of libjq, including those that jq programs may not use.
   static const JqFunctions& functions();
-  /// Whether all programs are valid by jq's grammar, even if names in them do not exist.
+  /// Whether all jq programs are valid by jq's grammar, even if names in them do not exist.
   static bool all_parse(std::span<const std::string> programs);
 
   std::unique_ptr<State> state_;

@@ -28,8 +28,8 @@ using Adapter = valijson::adapters::NlohmannJsonAdapter;
 constexpr size_t kMaxListed = 5;         ///< the most errors in one message
 constexpr size_t kMaxBytesListed = 300;  ///< the most bytes of one error in a message
 
-/// Converts floats with an integer value to integers: in JSON Schema 1.0 is an integer, but
-/// valijson uses the type that the JSON library has for it.
+/// Converts floats with an integer value to integers: for JSON Schema, 1.0 is an integer, but
+/// valijson uses the type that the JSON library gives to the number.
 void make_integers(Json& value) {
   constexpr double kExact = 9007199254740992;  // 2^53
   if (value.is_structured()) {
@@ -83,7 +83,8 @@ class MultipleOfBuilder final : public valijson::ConstraintBuilder {
   }
 };
 
-/// Throws if the pattern is not valid. valijson would compile it only when it first needs it.
+/// Throws if the pattern is not valid. valijson would compile a pattern only when it first needs
+/// that pattern.
 void compile_pattern(const std::string& pattern) {
   try {
     const std::regex compiled(pattern);

@@ -1,6 +1,6 @@
-// JsonSchema: JSON Schema, draft 7. json_schema.cc is the only file that includes valijson. It runs
-// in worker processes only, because its patterns are std::regex, which has no limit on time and
-// overflows the stack on long strings. One thread.
+// JsonSchema: JSON Schema, draft 7. json_schema.cc is the only file that includes valijson. This
+// code runs in jq worker processes only, because valijson's patterns are std::regex, which has no
+// limit on time and overflows the stack on long strings. For use by one thread.
 #pragma once
 
 #include <memory>

@@ -19,8 +19,8 @@
 namespace millrace {
 namespace {
 
-/// The niceness that is added for background workers: next to a busy thread of the program, such a
-/// worker gets about 3 % of a processor.
+/// The niceness that is added for background jq workers: beside a busy thread of millrace, such a
+/// jq worker gets about 3 % of a processor.
 constexpr int kBackgroundNice = 15;
 
 // The messages: one per packet, in native byte order, since both ends are the same binary.
@@ -86,7 +86,7 @@ class LauncherProcess {
     worker_ended_ = Descriptor(signalfd(-1, &ended, SFD_CLOEXEC));
   }
 
-  /// Serves until the program closes its end of the socket.
+  /// Serves until millrace closes its end of the socket.
   void serve() {
     while (true) {
       pollfd fds[] = {{program_.fd(), POLLIN, 0}, {worker_ended_.fd(), POLLIN, 0}};
@@ -114,7 +114,7 @@ class LauncherProcess {
     if (!child) {
       return report({JqLauncher::Notice::Kind::kNotStarted, order.worker, errno}, {});
     }
-    // The niceness is added to that of the millrace process, so that background workers have a
+    // The niceness is added to that of the millrace process, so that background jq workers have a
     // lower priority than millrace even if it runs under `nice`.
     if (is_background) {
       setpriority(PRIO_PROCESS, static_cast<id_t>(child->pid),
@@ -158,7 +158,7 @@ class LauncherProcess {
 
   Descriptor program_;
   Descriptor worker_ended_;
-  std::map<uint32_t, pid_t> pids_;  // by the worker's number
+  std::map<uint32_t, pid_t> pids_;  // by the jq worker's number
 };
 
 tl::unexpected<Error> launcher_gone() {

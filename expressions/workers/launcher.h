@@ -1,7 +1,7 @@
-// The launcher: a small child process that starts the workers. It is started before the program has
-// any thread, data or connection, so that a worker cannot inherit any of them. JqLauncher is the
-// program's handle of it, for one thread at a time. When the program ends, the launcher ends; when
-// the launcher ends, the workers end.
+// The launcher: a small child process that starts the jq workers. The launcher is started before
+// millrace has any thread, data or connection, so that a jq worker cannot inherit any of them.
+// JqLauncher is the handle that millrace has for its launcher; one thread at a time may use it.
+// When millrace ends, the launcher ends; when the launcher ends, the jq workers end.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace millrace {
 
 class JqLauncher {
  public:
-  /// A message of the launcher about one worker.
+  /// A message of the launcher about one jq worker.
   struct Notice {
     enum class Kind : uint8_t {
-      kStarted,     ///< `number` is its pid, `socket` the program's end of its socket
+      kStarted,     ///< `number` is the jq worker's pid, `socket` millrace's end of its socket
       kNotStarted,  ///< `number` is the errno
-      kEnded,       ///< `number` is its status from waitpid
+      kEnded,       ///< `number` is the jq worker's status from waitpid
     };
     Kind kind = Kind::kEnded;
     uint32_t worker = 0;
@@ -30,24 +30,24 @@ class JqLauncher {
     Descriptor socket;
   };
 
-  /// Starts a launcher from the executable `program`: this one, or another that calls
-  /// run_as_jq_process. Call it first in main. Error: `jq.start`.
+  /// Starts a launcher from the executable `program`: that of this process, or another executable
+  /// that calls run_as_jq_process. Call it first in main. Error: `jq.start`.
   static Result<JqLauncher> start(std::string program = "/proc/self/exe");
 
-  /// Ends the launcher and all its workers, and waits until they have ended.
+  /// Ends the launcher and all its jq workers, and waits until they have ended.
   ~JqLauncher();
   JqLauncher(JqLauncher&& other) noexcept;
   JqLauncher& operator=(JqLauncher&&) = delete;
 
   const std::string& program() const { return program_; }
 
-  /// Requests a worker with a number that the caller chooses; a `background` worker has a low
-  /// priority for the processor. The result comes as a notice: kStarted or kNotStarted. Error:
-  /// `jq.launcher` if the launcher has ended.
+  /// Requests a jq worker with a number that the caller chooses; a `background` jq worker has a low
+  /// priority for the processor. The launcher answers with a notice: kStarted or kNotStarted.
+  /// Error: `jq.launcher` if the launcher has ended.
   Status start_worker(uint32_t worker, bool background);
 
-  /// Requests the end of a worker; the notice kEnded follows. Does nothing if the worker has ended
-  /// already. Error: `jq.launcher`.
+  /// Requests the end of a jq worker; the notice kEnded follows. Does nothing if the jq worker has
+  /// ended already. Error: `jq.launcher`.
   Status kill_worker(uint32_t worker);
 
   /// A descriptor that is readable when there is a notice.

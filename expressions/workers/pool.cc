@@ -19,17 +19,19 @@
 namespace millrace {
 namespace {
 
-/// The most programs, and the most bytes of them, that are checked in one compile. Most programs
-/// are only parsed, in 15 µs each. Programs whose names jq_names.h cannot check are compiled: that
-/// takes 18 ms for libjq's own definitions, and 0.35 ms for each usual program, because libjq
-/// searches it for each definition. With more than some hundreds of programs the searched data no
-/// longer fits into the processor's cache, and takes several times as long. The time also grows
-/// with the square of a program's length (the worst 4 KB take 130 ms, eight of these 5 s).
+/// The most jq programs, and the most bytes of them, that are checked in one compile. Most jq
+/// programs are only parsed, in 15 µs each. jq programs whose names jq_names.h cannot check are
+/// compiled: that takes 18 ms for libjq's own definitions, and 0.35 ms for each usual program,
+/// because libjq searches it for each definition. With more than some hundreds of jq programs the
+/// searched data no longer fits into the processor's cache, and takes several times as long. The
+/// time also grows with the square of a jq program's length (the worst 4 KB take 130 ms, eight of
+/// these 5 s).
 constexpr size_t kProgramsPerCompile = 100;
 constexpr size_t kBytesPerCompile = size_t{8} << 10;
 constexpr std::chrono::seconds kCheckTime(20);
 
-/// Converts a worker's reply to a result. Its JSON is checked like any other JSON from outside.
+/// Converts a jq worker's reply to a result. The JSON of the reply is checked like any other JSON
+/// from outside.
 QueryResult to_result(const wire::Reply& reply, Query::Mode mode) {
   if (reply.kind != wire::Reply::Kind::kValue) {
     return fail(std::string(mode == Query::Mode::kSchema ? kSchemaFailed : kJqBadCommand),
@@ -68,8 +70,8 @@ std::vector<QueryResult> to_results(Job::End end, const std::vector<wire::Reply>
 
 }  // namespace
 
-/// How a check ended. `complaint` is the message of the worker or the pool; it is empty if all
-/// programs are valid.
+/// How a check ended. `complaint` is the message of the jq worker or the pool; it is empty if all
+/// jq programs are valid.
 struct JqPool::Verdict {
   Job::End end;
   std::string complaint;
@@ -133,7 +135,7 @@ JqPool::Verdict JqPool::await(std::future<Verdict>& answer,
 }
 
 std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> programs) {
-  using Members = std::vector<size_t>;  // indexes of the programs that are compiled together
+  using Members = std::vector<size_t>;  // indexes of the jq programs that are compiled together
   struct Compile {
     Members members;
     std::future<Verdict> answer;

@@ -1,9 +1,10 @@
 // JqPool: the interface to the jq workers. Evaluations go in and results come back, even if a jq
 // program crashes the process that runs it. submit() may be called by any thread and never waits.
 //
-// A few fast workers serve all workflows. An evaluation that computes longer than a slice is moved
-// to the one slow worker of its lane (a workflow), in a queue with the lane's other slow
-// evaluations. So a program that never ends delays only its own workflow.
+// A few fast jq workers serve all workflows. An evaluation that computes longer than a slice is
+// moved to the one slow jq worker of its lane (a lane is a workflow), where it waits in a queue
+// behind the lane's other slow evaluations. So a jq program that never ends delays only its own
+// workflow.
 #pragma once
 
 #include <chrono>
@@ -26,62 +27,64 @@ namespace millrace {
 class JqPool {
  public:
   struct Settings {
-    size_t workers = 2;         ///< fast workers, which are started at once
-    size_t slow_workers = 16;   ///< the most slow workers, which are started as needed; if more
-                                ///< lanes need one, they take turns
-    Duration slice{100};        ///< the most processor time of an evaluation on a fast worker
-    Duration compiling{2'000};  ///< the most processor time to compile the programs of one request
+    size_t workers = 2;  ///< fast jq workers, which are started at once
+    /// The most slow jq workers, which are started as needed; if more lanes need one, they take
+    /// turns.
+    size_t slow_workers = 16;
+    Duration slice{100};  ///< the most processor time of an evaluation on a fast jq worker
+    /// The most processor time to compile the jq programs of one request.
+    Duration compiling{2'000};
     /// For this long after a lane's last slow evaluation, its evaluations go directly to its slow
-    /// worker.
+    /// jq worker.
     Duration probation{10'000};
-    Duration idle{5'000};  ///< a slow worker without work is ended after this time
-    /// How many compiles of one check may run at the same time, each on a fast worker. If it is the
-    /// number of fast workers, none is left for evaluations.
+    Duration idle{5'000};  ///< a slow jq worker without work is ended after this time
+    /// How many compiles of one check may run at the same time, each on a fast jq worker. With as
+    /// many compiles as fast jq workers, no fast jq worker is left for evaluations.
     size_t checks_at_once = 1;
   };
 
   struct Stats {
-    size_t waiting = 0;           ///< evaluations and checks that are not with a worker yet
-    size_t running = 0;           ///< evaluations and checks that are with a worker
-    size_t ready_workers = 0;     ///< workers that have started, idle or not
-    uint64_t started = 0;         ///< worker processes started since the pool started
+    size_t waiting = 0;           ///< evaluations and checks that are not with a jq worker yet
+    size_t running = 0;           ///< evaluations and checks that are with a jq worker
+    size_t ready_workers = 0;     ///< jq workers that have started, idle or not
+    uint64_t started = 0;         ///< jq worker processes started since the pool started
     uint64_t overran = 0;         ///< evaluations that exceeded their slice
     uint64_t timed_out = 0;       ///< how often an evaluation or a check reached its timeout
-    uint64_t crashed = 0;         ///< workers that a program crashed
-    uint64_t start_failures = 0;  ///< workers that could not be started or died before any work
-    std::string last_problem;     ///< the message of the last start failure or crash
+    uint64_t crashed = 0;         ///< jq workers that a jq program crashed
+    uint64_t start_failures = 0;  ///< jq workers that could not be started or died before any work
+    std::string last_problem;     ///< the message of the latest start failure or crash
   };
 
   using Done = std::function<void(uint64_t ticket, std::vector<QueryResult>)>;
 
-  /// Starts the pool. Error `jq.pool`: the system has no descriptor or thread left. A worker that
-  /// does not start is not an error here: the start is repeated after growing pauses (≤ 5 s), and
-  /// `stats` counts it. A launcher that ends is started again.
+  /// Starts the pool. Error `jq.pool`: the system has no descriptor or thread left. A jq worker
+  /// that does not start is not an error here: the start is repeated after growing pauses (≤ 5 s),
+  /// and `stats` counts it. A launcher that ends is started again.
   static Result<std::unique_ptr<JqPool>> start(JqLauncher launcher, Settings settings);
 
-  /// Kills the workers. Unfinished evaluations are dropped without a call of `done`. Precondition:
-  /// no call of check() or check_schemas() is running.
+  /// Kills the jq workers. Unfinished evaluations are dropped without a call of `done`.
+  /// Precondition: no call of check() or check_schemas() is running.
   ~JqPool();
   JqPool(const JqPool&) = delete;
   JqPool& operator=(const JqPool&) = delete;
 
   /// Submits an evaluation with at least one query. `done` is called once, on the jq-pool thread,
-  /// and must be quick. It gets the results of the queries, in order. The last result may be the
-  /// error of the query that ended the evaluation; the queries after that one have no result. The
-  /// error is millrace.timeout.task if the query was running when the evaluation reached its
-  /// timeout for the second time (on a new worker), and millrace.jq.memory or
-  /// direktiv.jq.badCommand if the query ended two workers.
+  /// and must be quick. `done` gets the results of the queries, in order. The last result may be
+  /// the error of the query that ended the evaluation; the queries after that one have no result.
+  /// The error is millrace.timeout.task if the query was running when the evaluation reached its
+  /// timeout for the second time (on a new jq worker), and millrace.jq.memory or
+  /// direktiv.jq.badCommand if the query ended two jq workers.
   void submit(uint64_t ticket, const Evaluation& evaluation, Done done);
 
-  /// Checks programs. Returns one entry for each: nullopt if it is valid, otherwise its error.
+  /// Checks jq programs. Returns for each jq program nullopt if it is valid, otherwise its error.
   /// Waits for the results, 20 s at most; must not be called from `done`. Errors: those of
-  /// check_program_text; `jq.syntax`; `jq.check_failed` for a program that a worker cannot compile,
-  /// for programs that are compiled together but not in time, and for all programs after those,
-  /// which are then not checked; `jq.unavailable` while no worker can be started.
+  /// check_program_text; `jq.syntax`; `jq.check_failed` for a jq program that a jq worker cannot
+  /// compile, for jq programs whose common compile takes too long, and for all jq programs after
+  /// these, which are then not checked; `jq.unavailable` while no jq worker can be started.
   std::vector<std::optional<Error>> check(std::span<const std::string> programs);
 
-  /// Checks JSON Schemas. Returns one entry for each: nullopt if it is valid, otherwise its error.
-  /// Waits like check(). Errors: `schema.malformed`; `schema.check_failed` for a schema that a
+  /// Checks JSON Schemas. Returns for each schema nullopt if it is valid, otherwise its error.
+  /// Waits like check(). Errors: `schema.malformed`; `schema.check_failed` for a schema that a jq
   /// worker cannot compile, or not in time; `jq.unavailable`.
   std::vector<std::optional<Error>> check_schemas(std::span<const std::string> schemas);
 

@@ -14,11 +14,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How often a job is started before its timeout is final.
+/// How many timeouts on slow jq workers fail a job: after the first timeout the job is started once
+/// more, on a new jq worker.
 constexpr int kMaxTimeouts = 2;
 
-/// A job is sent to a worker together with others only if the last kQuickInARow evaluations of its
-/// lane were quick.
+/// A job is sent to a jq worker together with others only if the last kQuickInARow evaluations of
+/// its lane were quick.
 constexpr int kQuickInARow = 4;
 constexpr std::chrono::microseconds kQuick(1'000);
 constexpr size_t kMostTogether = 16;
@@ -28,12 +29,12 @@ constexpr size_t kMostKeptBytes = size_t{1} << 20;     // larger send buffers ar
 constexpr int kUnavailableAfter = 3;  // after so many failed starts in a row, checks fail
 
 constexpr Duration kLongestTimeout = 24h;
-/// Allowances are processor time, so that a program does not count as slow because the machine is
-/// busy. In wall-clock time, an allowance ends after kMostWaiting times its length.
+/// Allowances are processor time, so that a jq program does not count as slow because the machine
+/// is busy. In wall-clock time, an allowance ends after kMostWaiting times its length.
 constexpr int kMostWaiting = 10;
 
-/// The processor time that a process has used. For a process that has ended it is unknown: then the
-/// longest possible time is returned.
+/// The processor time that a process has used. For a process that has ended that time is unknown;
+/// then the longest possible time is returned.
 std::chrono::steady_clock::duration computed_by(clockid_t cpu) {
   timespec time{};
   if (clock_gettime(cpu, &time) != 0) return std::chrono::steady_clock::duration::max();
@@ -155,7 +156,7 @@ bool JqPool::Scheduler::may_share(const Job& job) const {
   return known != quick_.end() && known->second >= kQuickInARow;
 }
 
-/// A free slow slot, if possible one whose worker has started; null if none is free.
+/// A free slow slot, if possible one whose jq worker has started; null if none is free.
 JqPool::Scheduler::Slot* JqPool::Scheduler::slot_for_slow_work() {
   Slot* free = nullptr;
   for (Slot& slot : slots_) {
@@ -166,7 +167,7 @@ JqPool::Scheduler::Slot* JqPool::Scheduler::slot_for_slow_work() {
   return free;
 }
 
-// Requests to workers and their replies.
+// Requests to jq workers and their replies.
 
 void JqPool::Scheduler::begin(Slot& slot) {
   slot.outgoing.clear();
@@ -188,7 +189,7 @@ JqPool::Scheduler::Clock::duration JqPool::Scheduler::time_to_run(const Slot& sl
   return slot.slow ? job.timeout : settings_.slice;
 }
 
-/// Sets the computing time that the slot's worker may use from now on.
+/// Sets the computing time that the slot's jq worker may use from now on.
 void JqPool::Scheduler::allow(Slot& slot, Clock::duration allowance) {
   slot.allowance = std::min<Clock::duration>(allowance, kLongestTimeout);
   slot.computed = computed_by(slot.cpu);
@@ -216,14 +217,14 @@ void JqPool::Scheduler::wait() {
   }
   int timeout = -1;
   if (next != Clock::time_point::max()) {
-    // Rounded up: after waking before the deadline, the thread would only wait again.
+    // The wait is rounded up: after waking before the deadline, the thread would only wait again.
     const auto left = std::chrono::ceil<Duration>(next - Clock::now());
     timeout = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
   }
   if (poll(fds.data(), fds.size(), timeout) <= 0) return;
   for (size_t i = 0; i < polled.size(); ++i) {
     const pollfd& happened = fds[i + 2];
-    if (polled[i]->socket.fd() != happened.fd) continue;  // the worker was ended in the meantime
+    if (polled[i]->socket.fd() != happened.fd) continue;  // the jq worker was ended in the meantime
     if ((happened.revents & POLLOUT) != 0) send(*polled[i]);
     if ((happened.revents & (POLLIN | POLLHUP | POLLERR)) != 0) receive(*polled[i]);
   }
@@ -235,7 +236,7 @@ void JqPool::Scheduler::send(Slot& slot) {
     const ssize_t sent = ::send(slot.socket.fd(), slot.outgoing.data() + slot.sent,
                                 slot.outgoing.size() - slot.sent, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) return;  // the socket is full, or the worker has ended: poll() reports which
+    if (sent < 0) return;  // the socket is full, or the jq worker has ended: poll() reports which
     slot.sent += static_cast<size_t>(sent);
   }
   if (slot.outgoing.capacity() > kMostKeptBytes) slot.outgoing = {};
@@ -248,8 +249,8 @@ void JqPool::Scheduler::receive(Slot& slot) {
     if (received < 0 && errno == EINTR) continue;
     if (received < 0 && errno == EAGAIN) return;
     if (received <= 0) {
-      // The launcher's notice says how the worker ended. The kill makes sure that a worker which
-      // closed its socket does end.
+      // The launcher's notice says how the jq worker ended. The kill makes sure that a jq worker
+      // which closed its socket does end.
       slot.socket.reset();
       if (const Status asked = launcher_->kill_worker(slot.worker); !asked) {
         launcher_ended(asked.error().message);
@@ -270,7 +271,7 @@ void JqPool::Scheduler::receive(Slot& slot) {
   }
 }
 
-/// Applies a reply of a worker. False if the reply is not valid at this stage.
+/// Applies a reply of a jq worker. False if the reply is not valid at this stage.
 bool JqPool::Scheduler::take_reply(Slot& slot, wire::Reply reply) {
   switch (reply.kind) {
     case wire::Reply::Kind::kReady:
@@ -303,7 +304,7 @@ bool JqPool::Scheduler::take_reply(Slot& slot, wire::Reply reply) {
   return false;
 }
 
-/// Whether the slot's deadline applies: its worker is starting, or is working and has not closed
+/// Whether the slot's deadline applies: its jq worker is starting, or is working and has not closed
 /// its socket.
 bool JqPool::Scheduler::is_timed(const Slot& slot) {
   return slot.worker != 0 && (!slot.ready || (slot.socket && slot.stage != Stage::kNone));
@@ -347,7 +348,7 @@ void JqPool::Scheduler::overran(Slot& slot) {
   quick_.erase(lane);
   enqueue_slow(std::move(job));
   slot.jobs.clear();
-  // The lane's other waiting jobs stay behind this one: they move to the lane's queue, too.
+  // The lane's other waiting jobs stay behind this job: they move to the lane's queue, too.
   const auto others = std::stable_partition(queue_.begin(), queue_.end(), [lane](const Job& other) {
     return other.kind == Job::Kind::kCheck || other.lane != lane;
   });

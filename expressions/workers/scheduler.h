@@ -1,12 +1,13 @@
-// The scheduler of JqPool: the thread that assigns jobs to workers. A job is one request and its
-// replies, for an evaluation or a check. Only the pool interprets their contents.
+// The scheduler of JqPool: the thread that assigns jobs to jq workers. A job is one request and its
+// replies, for an evaluation or a check. Only the pool interprets the contents of requests and
+// replies.
 //
-// A job goes to a fast worker, in the order of submission. If it computes longer than a slice, that
-// worker is killed, and the job goes to the queue of its lane, which has one slow worker at a time.
-// Replies that have arrived are stored: the next worker continues after them.
+// A job goes to a fast jq worker, in the order of submission. If the job computes longer than a
+// slice, that jq worker is killed, and the job goes to the queue of its lane, which has one slow jq
+// worker at a time. Replies that have arrived are stored: the next jq worker continues after them.
 //
 // Jobs of lanes whose last evaluations were quick are sent several at a time, because the round
-// trip is most of their cost. If the worker has to be killed, or dies, it is unknown which job
+// trip is most of their cost. If the jq worker has to be killed, or dies, it is unknown which job
 // caused that: then no job is counted as the cause, and all of them are sent again, each alone.
 #pragma once
 
@@ -32,20 +33,21 @@ namespace millrace {
 struct Job {
   enum class Kind {
     kEvaluation,
-    kCheck,  ///< runs on fast workers only, with its own time limit; fails if no worker starts
+    /// Runs on fast jq workers only, with its own time limit; fails if no jq worker starts.
+    kCheck,
   };
   enum class End {
     kAnswered,     ///< `replies` are complete
     kTimedOut,     ///< `replies` are those before the deadline
-    kOutOfMemory,  ///< two workers ran out of memory on the job
-    kCrashed,      ///< two workers crashed on the job
-    kUnavailable,  ///< no worker can be started (checks only)
+    kOutOfMemory,  ///< two jq workers ran out of memory on the job
+    kCrashed,      ///< two jq workers crashed on the job
+    kUnavailable,  ///< no jq worker can be started (checks only)
   };
 
   Kind kind = Kind::kEvaluation;
   std::string request;  ///< the complete message
   uint64_t lane = 0;
-  Duration timeout{};  ///< the limit on computing time (evaluations only)
+  Duration timeout{};  ///< the job's limit on computing time (evaluations only)
   size_t max_replies = 1;
   std::function<void(End, std::vector<wire::Reply> replies, const std::string& problem)> done;
 
@@ -71,17 +73,17 @@ class JqPool::Scheduler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// The stage of a worker's current job.
+  /// The stage of a jq worker's current job.
   enum class Stage { kNone, kStarted, kCompiling, kRunning };
 
-  /// A slot for one worker process and its jobs, which it does one after the other. If the worker
-  /// ends, the jobs stay in the slot, and the next worker starts them again.
+  /// A slot for one jq worker process and its jobs, which it does one after the other. If the jq
+  /// worker ends, the jobs stay in the slot, and the next jq worker starts them again.
   struct Slot {
     bool slow = false;
 
-    uint32_t worker = 0;  ///< the number of the worker at the launcher; 0 if there is none
-    clockid_t cpu{};      ///< the clock of the worker's processor time
-    Descriptor socket;    ///< none before the worker has started, and after it has closed its end
+    uint32_t worker = 0;  ///< the number of the jq worker at the launcher; 0 if there is none
+    clockid_t cpu{};      ///< the clock of the jq worker's processor time
+    Descriptor socket;  ///< none before the jq worker has started, and after it has closed its end
     bool ready = false;
     wire::MessageReader reader;
     Clock::time_point idle_since;
@@ -91,8 +93,8 @@ class JqPool::Scheduler {
     std::string outgoing;         ///< requests to send
     size_t sent = 0;              ///< bytes of `outgoing` that have been sent
     Clock::duration allowance{};  ///< computing time that may be used from `computed` on
-    Clock::duration computed{};   ///< computing time of the worker when the allowance was set
-    /// When to check whether the allowance is used up; of a starting worker, its start deadline.
+    Clock::duration computed{};   ///< computing time of the jq worker when the allowance was set
+    /// When to check whether the allowance is used up; of a starting jq worker, its start deadline.
     Clock::time_point deadline;
     Clock::time_point latest;  ///< the wall-clock limit, even if the allowance is not used up
   };
@@ -101,7 +103,7 @@ class JqPool::Scheduler {
   struct Lane {
     std::deque<Job> queue;  ///< ordered by the jobs' numbers
     bool running = false;
-    Clock::time_point probation_end;  ///< until then its evaluations go directly to `queue`
+    Clock::time_point probation_end;  ///< until then the lane's evaluations go directly to `queue`
   };
 
   void run();
@@ -143,16 +145,17 @@ class JqPool::Scheduler {
   const Settings settings_;
   const std::unique_ptr<PolledMailbox<Job>> submitted_;
 
-  // used by the jq-pool thread only
-  std::optional<JqLauncher> launcher_;  // nullopt: it has ended and has to be started again
+  // used by the jq-pool thread only The launcher; nullopt: it has ended and has to be started
+  // again.
+  std::optional<JqLauncher> launcher_;
   uint32_t last_worker_ = 0;
   uint64_t last_job_ = 0;
   std::vector<Slot> slots_;  // the fast slots first
   std::deque<Job> queue_;    // jobs for the fast slots
   std::unordered_map<uint64_t, Lane> lanes_;
   std::deque<uint64_t> turns_;               // lanes that wait for a slot
-  std::unordered_map<uint64_t, int> quick_;  // for each lane (workflow): its latest evaluations
-                                             // that took no longer than a slice, in a row
+  std::unordered_map<uint64_t, int> quick_;  // by lane (workflow): how many of its evaluations in
+                                             // a row, up to the latest one, took at most kQuick
   int failed_starts_ = 0;                    // the number of failed starts in a row
   Clock::time_point next_start_;
   Stats own_stats_;

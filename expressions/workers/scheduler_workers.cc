@@ -1,4 +1,4 @@
-// The life of the workers: how they are started, how their ends are handled, and what happens to
+// The life of the jq workers: how they are started, how their ends are handled, and what happens to
 // the jobs that they were working on.
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How many workers may die on a job before the job fails.
+/// How many jq workers may die on a job before the job fails.
 constexpr int kMaxDeaths = 2;
 
 constexpr auto kStartTimeout = 10s;
@@ -29,8 +29,8 @@ std::string describe(int status) {
   return fmt::format("the jq worker ended with exit code {}", WEXITSTATUS(status));
 }
 
-/// Whether the worker was killed from outside the pool. A jq program cannot cause SIGKILL in its
-/// worker, and notices about workers that the pool killed are ignored.
+/// Whether the jq worker was killed from outside the pool. A jq program cannot cause SIGKILL in its
+/// jq worker, and notices about jq workers that the pool killed are ignored.
 bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
 }  // namespace
@@ -91,7 +91,7 @@ void JqPool::Scheduler::take_notices() {
 void JqPool::Scheduler::take_notice(JqLauncher::Notice notice) {
   const auto slot = std::find_if(slots_.begin(), slots_.end(),
                                  [&](const Slot& one) { return one.worker == notice.worker; });
-  if (slot == slots_.end()) return;  // the pool killed this worker
+  if (slot == slots_.end()) return;  // the pool killed this jq worker
   switch (notice.kind) {
     case JqLauncher::Notice::Kind::kStarted:
       slot->socket = std::move(notice.socket);
@@ -102,14 +102,14 @@ void JqPool::Scheduler::take_notice(JqLauncher::Notice notice) {
       return start_failed(
           fmt::format("cannot start a jq worker: {}", std::strerror(notice.number)));
     case JqLauncher::Notice::Kind::kEnded:
-      receive(*slot);  // replies that it sent before it ended
+      receive(*slot);  // replies that the jq worker sent before it ended
       if (slot->worker == notice.worker) worker_ended(*slot, notice.number);
       return;
   }
 }
 
-/// Handles the end of the launcher. Its workers end with it; this does not count as a failure of
-/// their jobs.
+/// Handles the end of the launcher. The jq workers end with their launcher; their end does not
+/// count as a failure of their jobs.
 void JqPool::Scheduler::launcher_ended(std::string problem) {
   launcher_.reset();
   for (Slot& slot : slots_) forget_worker(slot);
@@ -120,7 +120,7 @@ void JqPool::Scheduler::worker_ended(Slot& slot, int status) {
   const bool at_work = slot.stage != Stage::kNone;
   forget_worker(slot);
   if (!at_work) return start_failed(describe(status));
-  if (was_killed(status)) return;  // the job is started again
+  if (was_killed(status)) return;  // not caused by the job, which is started again
   const bool out_of_memory = WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryExit;
   died_of_its_job(slot, out_of_memory ? Job::End::kOutOfMemory : Job::End::kCrashed,
                   describe(status));
@@ -141,8 +141,8 @@ void JqPool::Scheduler::died_of_its_job(Slot& slot, Job::End end, std::string pr
   if (++slot.jobs.front().deaths == kMaxDeaths) finish(slot, end, own_stats_.last_problem);
 }
 
-/// Sends each job of the slot alone: one of them ended the worker, and if it does so again, it is
-/// known which.
+/// Sends each job of the slot alone: one of these jobs ended the jq worker, and if it does so
+/// again, the scheduler knows which job it was.
 void JqPool::Scheduler::ask_each_alone(Slot& slot) {
   for (; !slot.jobs.empty(); slot.jobs.pop_back()) {
     quick_.erase(slot.jobs.back().lane);

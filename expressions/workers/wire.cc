@@ -114,7 +114,7 @@ std::optional<Request> decode_check_schema(Decoder& in) {
 std::string encode(const Evaluation& evaluation) {
   Encoder out;
   out.put(Tag::kEvaluate);
-  out.put(uint32_t{0});  // see begin_at
+  out.put(uint32_t{0});  // the first query to evaluate; see begin_at
   out.put(static_cast<uint8_t>(evaluation.stop_at_true));
   out.put(to_millis(evaluation.now));
   // Most queries share one input: it is sent, and parsed, only once.

@@ -1,6 +1,6 @@
-// The messages between the pool and a worker: each has its length before it, and they are sent over
-// a stream socket. They have native byte order, since both ends are the same binary. Decoding
-// checks everything, because a worker runs programs of users.
+// The messages between the pool and a jq worker: each has its length before it, and they are sent
+// over a stream socket. The messages have native byte order, since both ends are the same binary.
+// Decoding checks everything, because a jq worker runs jq programs of users.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ namespace millrace::wire {
 inline constexpr size_t kMaxMessage = size_t{256} << 20;
 
 struct EvaluateRequest {
-  uint32_t first = 0;  ///< the first query to evaluate: those before it have results already
+  uint32_t first = 0;  ///< the first query to evaluate: the queries before it have results already
   std::vector<Query> queries;
   bool stop_at_true = false;
   TimePoint now;
 };
-/// Asks whether all programs compile. They are compiled together, so a failure does not show which
-/// one is invalid.
+/// Asks whether all jq programs compile. The jq programs are compiled together, so a failure does
+/// not show which one is invalid.
 struct CheckRequest {
   std::vector<std::string> programs;
 };
@@ -35,17 +35,17 @@ struct CheckSchemaRequest {
 };
 using Request = std::variant<EvaluateRequest, CheckRequest, CheckSchemaRequest>;
 
-/// A worker sends one kReady when it has started, then one reply for each evaluated query, or one
-/// for a check. If it has to compile for an evaluation, it sends kCompiling before and kCompiled
-/// after that, both before the first result. Replies to a request are sent at once if no other
-/// request has arrived; otherwise they may wait briefly for the next replies.
+/// A jq worker sends one kReady when it has started, then one reply for each evaluated query, or
+/// one for a check. If the jq worker has to compile for an evaluation, it sends kCompiling before
+/// the compile and kCompiled after it, both before the first result. Replies to a request are sent
+/// at once if no other request has arrived; otherwise they may wait briefly for the next replies.
 struct Reply {
   enum class Kind : uint8_t {
     kReady,
     kValue,  ///< `text` is the result's JSON
     kError,  ///< the result is a direktiv.jq.badCommand or direktiv.schema.failed error; `text` is
              ///< its message
-    kGood,   ///< the programs of a check compile, or its schema is valid
+    kGood,   ///< the jq programs of a check compile, or its schema is valid
     kCompiling,
     kCompiled,
   };
@@ -66,8 +66,8 @@ void append(const Reply& reply, std::string& messages);
 /// Changes the complete message of an evaluation so that it begins with query `first`.
 void begin_at(std::string& evaluation, uint32_t first);
 
-/// Decode a body, which is a message without its length. nullopt for a body that no encode function
-/// can have made.
+/// These functions decode a body, which is a message without its length. nullopt for a body that no
+/// encode function can have made.
 std::optional<Request> decode_request(std::string_view body);
 std::optional<Reply> decode_reply(std::string_view body);
 

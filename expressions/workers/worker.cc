@@ -25,12 +25,12 @@ namespace {
 constexpr size_t kMaxPrograms = 1024;  // 30 KB each
 constexpr size_t kMaxSchemas = 32;     // each of at most 256 KiB of text
 
-/// How long replies may wait for other replies, and how many bytes of them.
+/// How long replies may wait for further replies, and how many bytes of replies may wait.
 constexpr std::chrono::milliseconds kLongestWait(1);
 constexpr size_t kMostWaitingBytes = size_t{64} << 10;
 
-/// A cache of compiled programs or schemas; if it is full, the least recently used entry is
-/// dropped. It also has entries for texts that do not compile.
+/// A cache of compiled jq programs or schemas. If the cache is full, the least recently used one is
+/// dropped. Texts that do not compile are cached, too.
 template <class Compiled>
 class Cache {
  public:
@@ -100,8 +100,8 @@ class Worker {
     }
   }
 
-  /// Compiles the programs of a request. The pool gets a message before and after that, so that it
-  /// does not count the compile time as a slow program.
+  /// Compiles the jq programs of a request. The pool gets a message before and after the compile,
+  /// so that it does not count the compile time as that of a slow jq program.
   void compile(const wire::EvaluateRequest& request) {
     bool compiled = false;
     for (size_t i = request.first; i < request.queries.size(); ++i) {
@@ -155,8 +155,8 @@ class Worker {
     return {wire::Reply::Kind::kValue, true, *std::move(result)};
   }
 
-  /// The parsed input. The last one is stored, because most programs run on the same input as the
-  /// program before.
+  /// The parsed input. The latest input stays parsed, because most jq programs run on the same
+  /// input as the jq program before.
   const JqInput& parsed(const std::string& text) {
     if (!input_ || input_text_ != text) {
       input_.reset();
@@ -166,9 +166,9 @@ class Worker {
     return *input_;
   }
 
-  /// Sends a reply at once, so that the pool knows which program was running if the next program
+  /// Sends a reply at once, so that the pool knows which jq program was running if the next program
   /// kills this process. But while more requests wait, replies may be sent together: the pool sends
-  /// several requests only if it expects them to be quick.
+  /// several requests at a time only if it expects all of them to be quick.
   void send(wire::Reply reply) {
     const Clock::time_point now = Clock::now();
     reply.took = static_cast<uint32_t>(

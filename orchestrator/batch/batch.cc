@@ -15,8 +15,8 @@
 namespace millrace {
 namespace {
 
-/// How many batches may move the cursor without writing it, since they change nothing else. A
-/// restart reads the events of at most that many batches again.
+/// How many batches may move the cursor without writing it, if they change nothing else. After a
+/// restart, the events of at most that many batches are read again.
 constexpr uint32_t kMostWithoutEffect = 64;
 
 }  // namespace
@@ -90,7 +90,7 @@ void Batch::stream_opened(const Cursor& position) {
   cursor_moved_ = true;
 }
 
-/// To be called before the current batch changes the cursor: keeps the value for undo().
+/// To be called before the current batch changes the cursor: keeps the old cursor for undo().
 void Batch::note_cursor() {
   auto* const before = before_.now();
   if (before != nullptr && !*before) *before = {batch_.cursor, cursor_moved_};
@@ -161,8 +161,8 @@ Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarge
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
   if (loaded == nullptr) return false;
   // While a fan-out is not finished, later events of its namespace are kept events.
-  // `target.instance` may have to get the event of the fan-out first: it is offered all its kept
-  // events in their order, and `event` is one of them.
+  // `target.instance` may have to get the event of the fan-out first: so the instance is offered
+  // all its kept events in their order, and `event` is one of these.
   if (kept && !fan_outs_.empty()) return instances_.offer_kept_events(now, *loaded);
   const bool woken = TRY(instances_.step(
       now, *loaded,
@@ -232,8 +232,8 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
                                                 .purges = purges_},
                                                input.command);
   if (!progress) {
-    // To repeat the batch would not help against a damaged row: the command is refused, and the
-    // batch continues.
+    // A repetition of the batch would find the same damaged row, so only the command is refused,
+    // and the batch continues.
     const bool is_lost =
         progress.error().code.starts_with("store.") && !is_damaged_row(progress.error());
     if (is_lost) return tl::unexpected(progress.error());
@@ -253,7 +253,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.kept_events.trim(batch_.tx);
   for (const auto& [counter, number] : batch_.counters) write_counter(batch_.tx, counter, number);
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
-  // Events without effect may be read again, so moving the cursor alone does not justify a sync.
+  // Events without effect may be read again, so a batch that only moves the cursor is not worth a
+  // sync.
   const bool nothing_else = batch_.tx.write_set().empty();
   if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {
     if (nothing_else) crash_point(CrashPoint::kCursorAlone);

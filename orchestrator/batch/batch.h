@@ -25,13 +25,15 @@ namespace millrace {
 /// Limits on the work in one batch, so that no batch delays the inputs after it for long
 /// (ARCHITECTURE "Work beyond one step").
 struct BatchLimits {
-  size_t woken = 1'000;      ///< instances woken by one event; an event with more is a fan-out
+  /// One event wakes at most this many at once; an event that matches more is a fan-out.
+  size_t woken = 1'000;
   size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
-  size_t messages = 250;     ///< instance messages; any further ones wait for the next batch
+  /// Instance messages that one batch processes; further ones wait for the next batch.
+  size_t messages = 250;
 };
 
-/// The error code of an instance, and the reason of a dead letter, for an input of which the
-/// process died repeatedly.
+/// If the process died repeatedly of one input: the error code of the instance that is failed, or
+/// the reason of the event's dead letter.
 inline constexpr std::string_view kPoison = "millrace.poison";
 
 class Batch {
@@ -68,14 +70,15 @@ class Batch {
     return batch_.messages.empty() ? Status() : messages_.run(now);
   }
 
-  /// Fails an instance of which the process died repeatedly. Returns false if no live instance with
-  /// undamaged rows has that id.
+  /// Fails an instance whose steps made the process die repeatedly. Returns false if no live
+  /// instance with undamaged rows has that id.
   Result<bool> abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id);
 
   /// Publishes a webhook's CloudEvent as a dead letter after the receiver's URL did not accept it.
   Status give_up_webhook(const WebhookRecord& webhook, const Error& reason);
 
-  /// The event stream continues after this position, which may be before the current cursor.
+  /// Sets the cursor to `position`, after which the opened event stream continues. The position may
+  /// be before the current cursor.
   void stream_opened(const Cursor& position);
 
   /// Writes the collected changes into the transaction; the caller commits the transaction.
@@ -128,8 +131,8 @@ class Batch {
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
   Purges purges_{batch_, groups_};
   size_t woken_ = 0;           ///< instances woken by events of the current batch
-  bool cursor_moved_ = false;  ///< whether it moved since it was last written
-  /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the one on
+  bool cursor_moved_ = false;  ///< whether the cursor moved since it was last written
+  /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the cursor on
   /// disk.
   struct CursorBefore {
     Cursor cursor;

@@ -27,7 +27,7 @@ struct BatchCounts {
   uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
   uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
   std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
-  std::vector<Duration> started_after;  ///< from hand-out to start, of tasks that were started
+  std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 
 }  // namespace millrace

@@ -43,7 +43,7 @@ using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask
 /// Work that this batch and earlier ones leave for later batches.
 struct Backlog {
   bool has_steps = false;   ///< instance messages, or targets of fan-outs
-  bool has_purges = false;  ///< rows of deleted namespaces and other purges
+  bool has_purges = false;  ///< rows that purges must still erase
   size_t fan_out = 0;       ///< number of fan-out targets that are left
 };
 

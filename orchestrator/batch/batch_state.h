@@ -38,7 +38,8 @@ namespace millrace {
 /// Makes the id of an instance that starts at the given time.
 using IdMaker = std::function<InstanceId(TimePoint)>;
 
-/// The store, its caches, and the other objects that a batch needs. All of them outlive the batch.
+/// The store, its caches, and the other objects that a batch needs. All these objects outlive the
+/// batch.
 struct BatchParts {
   Transaction& tx;
   Catalog& catalog;
@@ -52,7 +53,7 @@ struct BatchParts {
   Damages& damages;
   const BatchCount& batches;
   IdMaker make_id;
-  std::string id_key;  ///< Lookup::id_key
+  std::string id_key;  ///< see Lookup::id_key
   EngineLimits limits;
 };
 
@@ -73,7 +74,7 @@ struct BatchState : BatchParts {
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);
-  /// Returns the counter's last assigned number.
+  /// Returns the number that the counter assigned most recently.
   Result<uint64_t> last(Counter counter);
 
   /// Turns an effect of a step of `instance` into a row of the batch, an instance message, or an

@@ -28,8 +28,9 @@ struct Sweep {
 struct DeleteWorkflow {
   std::string ns;
   std::string id;
-  bool cancel = false;  ///< cancel its live instances instead of refusing the command
-  /// The workflow was deleted by a release that did not record the deletion; `id` is its number.
+  bool cancel = false;  ///< cancel the workflow's live instances instead of refusing the command
+  /// Whether an earlier release deleted the workflow without recording the deletion; then `id` is
+  /// the workflow's number.
   bool leftovers = false;
   Sweep sweep;
   std::string at;  ///< for leftovers: the key of the row to continue from
@@ -38,7 +39,7 @@ struct DeleteWorkflow {
 struct StartInstance {  // NOLINT(bugprone-exception-escape)
   std::string ns;
   std::string workflow;
-  Json input;                   ///< must be an object: the initial data
+  Json input;                   ///< the initial data; must be an object
   std::string idempotency_key;  ///< empty: no key
   std::string own_policy = {};  ///< as encoded by write_own_policy; empty: not set
 };
@@ -81,16 +82,16 @@ struct DeleteInstance {
   InstanceId instance;
   bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
-/// Pauses or resumes a workflow. While it is paused its instances, including those that start
-/// later, begin no new work.
+/// Pauses or resumes a workflow. While the workflow is paused, its instances begin no new work, and
+/// neither do instances that start later.
 struct PauseWorkflow {
   std::string ns;
   std::string id;
   bool paused = true;  ///< false: resume
   Sweep sweep;
 };
-/// Pauses or resumes a service. Its calls wait until it is resumed; then some of its tasks are
-/// handed out after each batch.
+/// Pauses or resumes a service. The calls of a paused service wait until the service is resumed;
+/// then some of the waiting tasks are handed out after each batch.
 struct PauseService {
   std::string ns;
   std::string name;
@@ -109,7 +110,8 @@ struct CreateNamespace {
 struct DeleteNamespace {
   std::string name;
   bool cancel = false;  ///< as in DeleteWorkflow
-  /// The namespace was deleted by a release that left its rows; `name` is its number.
+  /// Whether an earlier release deleted the namespace and left its rows; then `name` is the
+  /// namespace's number.
   bool leftovers = false;
   Sweep sweep;
 };
@@ -121,7 +123,7 @@ struct VariablePlace {
 };
 struct PutVariable {
   VariablePlace place;
-  std::string key;  ///< is_variable_key
+  std::string key;  ///< a text that is_variable_key accepts
   Variable value;   ///< kMaxVariableBytes at most
 };
 struct DeleteVariable {
@@ -133,7 +135,7 @@ inline constexpr size_t kMaxSecretBytes = size_t{64} << 10;
 /// Sets a secret of a namespace. Only the actions of states can read the value.
 struct PutSecret {
   std::string ns;
-  std::string name;   ///< is_identifier
+  std::string name;   ///< a text that is_identifier accepts
   std::string value;  ///< UTF-8, kMaxSecretBytes at most
 };
 struct DeleteSecret {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kNothing = "nothing";
 
 constexpr size_t kLine =
-    128;  // the length of the line; fixed, so that each note overwrites the previous note
+    128;  // the length of the line; always the same, so that each note overwrites the previous one
 
 /// Written over the end of the line by on_crash(), and removed by the next note.
 constexpr std::string_view kCrashed = "crashed\n";
@@ -181,7 +181,7 @@ void CrashNote::write_line(std::string_view line) {
   std::string padded(line);
   padded.resize(kLine - 1, ' ');
   padded += '\n';
-  // A failed write (a full disk) loses the note, and has no other effect.
+  // If the write fails because the disk is full, only the note is lost.
   if (file_ && ::pwrite(file_.fd(), padded.data(), padded.size(), 0) < 0 && errno != ENOSPC) {
     spdlog::warn("the crash note could not be written: {}", std::strerror(errno));
   }

@@ -1,7 +1,8 @@
 // CrashNote: a file beside the store that records which inputs the engine is applying, so that
-// after a crash the next process knows which input the last one died of. The file has one line. The
-// line is written before a batch is applied and reset when the batch is on disk. The note survives
-// the end of the process but not a power cut, which no input can cause. Engine thread only.
+// after a crash the next process knows of which input the previous process died. The file has one
+// line. The line is written before a batch is applied and reset when the batch is on disk. The note
+// survives the end of the process but not a power cut, which no input can cause. Engine thread
+// only.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +49,7 @@ class CrashNote {
     /// instance that was being stepped. If `sequence` is 0, the input was for that instance and not
     /// an event.
     uint32_t deaths = 0;
-    bool crashed = false;  ///< the process ended by its own fault, see note_crashes()
+    bool crashed = false;  ///< the process ended by a fault of its own, see note_crashes()
     uint64_t sequence = 0;
     std::optional<OneInstance> instance;
   };
@@ -58,19 +59,19 @@ class CrashNote {
   CrashNote(const CrashNote&) = delete;
   CrashNote& operator=(const CrashNote&) = delete;
 
-  /// Reads the note of the last process without changing the file; nullopt: that process was not
-  /// applying a batch, or the file does not exist. Errors: `store.io`; `store.corrupt`: the file
-  /// holds text that no process writes.
+  /// Reads the note of the previous process without changing the file; nullopt: that process was
+  /// not applying a batch, or the file does not exist. Errors: `store.io`; `store.corrupt`: the
+  /// file holds text that no process writes.
   static Result<std::optional<Left>> read(const std::filesystem::path& folder);
 
-  /// Reads the note of the last process and opens the file for writing. Error `store.io`.
+  /// Reads the note of the previous process and opens the file for writing. Error `store.io`.
   Status open(const std::filesystem::path& folder);
 
   const std::optional<Left>& left() const { return left_; }
 
-  /// Whether processes died of this one input, and not by chance while they applied the input: two
-  /// processes ended by their own fault, or so many ended that kill -9 from outside or a single
-  /// shortage of memory cannot be the reason.
+  /// Whether processes died of the input in `left`, and not by chance while they applied that
+  /// input: two processes ended by their own fault, or so many ended that kill -9 from outside or a
+  /// single shortage of memory cannot be the reason.
   static bool is_poison(const Left& left);
 
   /// Installs signal handlers that add a fault of this process (a signal such as SIGSEGV or

@@ -1,6 +1,6 @@
 // route_event: finds the targets of an event, which are the starts that it matches and the
-// instances that wait for it, or the reason why it has none. Reads the engine's caches and changes
-// nothing. Engine thread only.
+// instances that wait for it, or the reason why the event has no target. Reads the engine's caches
+// and changes nothing. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +35,12 @@ struct EventRoute {
     kTargets,      ///< to `targets`, to the kept events, or to both
   };
   Kind kind = Kind::kUnmatched;
-  bool matched = false;  ///< targets match, even if the event is a duplicate
+  bool matched = false;  ///< some listener matches the event, which may still be a duplicate
   NamespaceNumber ns{};
   Event event;             ///< set for kTargets only
   Fingerprint known_as;    ///< for deduplication; set for kTargets only
   bool is_wanted = false;  ///< to be stored: an instance may come to wait for the event
-  bool fans_out = false;   ///< more instances wait for it than one batch may wake
+  bool fans_out = false;   ///< more instances wait for the event than one batch may wake
   Targets targets;
 };
 

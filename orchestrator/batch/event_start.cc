@@ -33,8 +33,8 @@ Json input_of(std::span<const StartEvent> entries, std::span<const Event> events
 
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
                           std::span<const Event> events, const Event& last) {
-  // The text is built directly: to build a JSON tree first would cost as much as the step that
-  // follows.
+  // The text of the input is built directly: to build a JSON tree first would take as long as the
+  // step that follows.
   const std::string event_json =
       object_text({{"type", last.type}, {"source", last.source}, {"id", last.id}});
   StartSpec spec{.data = input_of(entries, events),

@@ -13,8 +13,8 @@ namespace millrace {
 
 /// `events` are the events that start the instance, one for each of `entries`; `last` is the event
 /// that completed them. The input has each event's payload under the event's type; if several
-/// entries have the same type, it has an array of their payloads, in the order of the entries.
-/// `traceparent` and `correlationid` are taken from `last`.
+/// entries have the same type, the input has an array of the payloads of their events, in the order
+/// of the entries. `traceparent` and `correlationid` are taken from `last`.
 StartSpec start_by_events(uint32_t revision, std::span<const StartEvent> entries,
                           std::span<const Event> events, const Event& last);
 

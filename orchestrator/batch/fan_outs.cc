@@ -18,7 +18,8 @@ Status FanOuts::load() {
     }
     const KeptEvents::Held held = TRY(kept);
     FanOut& one = under_way_.emplace_back(FanOut{.number = number, .ns = held.ns});
-    if (!batch_.catalog.has_namespace(held.ns)) continue;  // deleted: no targets are left
+    // The namespace was deleted, so no targets are left.
+    if (!batch_.catalog.has_namespace(held.ns)) continue;
     const Targets targets =
         batch_.waiting.match(batch_.catalog.name_of(held.ns), Attributes(*held.event));
     for (const InstanceTarget& target : targets.instances) one.targets.push_back(target.instance);

@@ -12,8 +12,8 @@ namespace millrace {
 
 namespace {
 
-/// The name of the group in the store. Groups of an earlier start of the workflow, which exist
-/// until they are closed, have other names.
+/// The fingerprint by which the store identifies the group. Groups of an earlier start of the
+/// workflow, which exist until they are closed, have other fingerprints.
 Fingerprint group_of(const std::string& key, const WorkflowEntry& entry) {
   if (entry.groups_from == 0) return fingerprint({key});
   return fingerprint({key, std::to_string(entry.groups_from)});
@@ -107,7 +107,7 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
 
 Status Groups::expire(uint64_t number) {
   const auto event = TRY(batch_.damages.pass_over(read_grouped(batch_.tx, number)));
-  if (!event) return {};  // the event has started an instance, or its group was closed
+  if (!event) return {};  // the event is gone: it has started an instance, or its group was closed
   const GroupQueue& queue = event->queue;
   // Damaged counts are recomputed when the next event comes.
   auto waiting = TRY(batch_.damages.pass_over(read_counts(batch_.tx, queue.workflow, queue.group)));

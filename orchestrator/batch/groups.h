@@ -14,7 +14,8 @@
 
 namespace millrace {
 
-/// Whether the events in groups of the start `a` may stay for the start `b`.
+/// Whether events that wait in groups of the start `a` may stay there after the start `b` has
+/// replaced `a`.
 bool same_groups(const Start& a, const Start& b);
 
 class Groups {

@@ -29,10 +29,10 @@ struct EvaluatedInput {
   std::vector<EvaluationResult> results;
 };
 
-/// A report of a task. It may come late, or more than once.
+/// A report of a task. A report may come late, or more than once.
 struct TaskInput {
   TaskReport report;
-  /// Called once the report is on disk or was ignored (TaskSink); may be empty.
+  /// Called when the report is on disk or was ignored (TaskSink); may be empty.
   std::function<void()> stored = {};
 };
 /// No heartbeat of a task came within its heartbeat timeout.
@@ -40,8 +40,8 @@ struct MissedHeartbeatInput {
   InstanceId task;
 };
 
-/// Continues an instance that stopped in a transient phase: at the limit of one step, or at a
-/// restart of the server.
+/// Continues an instance that stopped in a transient phase: at the limit of one step, or at the end
+/// of the process.
 struct ContinueInput {
   NamespaceNumber ns{};
   InstanceId instance;
@@ -51,14 +51,14 @@ struct ContinueInput {
 struct AckInput {
   uint64_t number = 0;
   Result<PublishAck> ack;
-  uint64_t openings = 0;  ///< opening attempts of the event stream when the answer came
+  uint64_t openings = 0;  ///< attempts to open the event stream before the answer came
 };
 
 /// The event stream was opened or lost. The outbox gets a stream change even if many events are
 /// queued before it.
 struct StreamChange {
   std::optional<StreamOpened> opened;  ///< nullopt: the stream was lost
-  uint64_t openings = 0;               ///< opening attempts so far, including this one
+  uint64_t openings = 0;               ///< attempts to open the event stream so far
 };
 
 struct CommandInput {

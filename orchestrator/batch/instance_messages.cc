@@ -16,13 +16,13 @@ bool is_sealed(const InstanceMessage& message) {
   return result != nullptr && result->sealed;
 }
 
-/// Sets whether a message that is read from the store is sealed; the row has that flag.
+/// Sets whether an instance message that was read from the store is sealed, as its row was.
 void set_sealed(InstanceMessage& message, bool sealed) {
   if (auto* start = std::get_if<StartChild>(&message)) start->sealed = sealed;
   if (auto* result = std::get_if<ReturnResult>(&message)) result->sealed = sealed;
 }
 
-/// A subflow that has not started yet, as the Instance that KeptEvents::update() reads.
+/// A subflow that has not started yet, in the form of an Instance, for KeptEvents::update().
 Instance waiting_to_start(const StartChild& message, uint64_t listen_from) {
   return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
 }
@@ -152,8 +152,8 @@ Status InstanceMessages::run(TimePoint now, const CancelChild& message,
                              const QueuedMessage& queued) {
   LoadedInstance* const loaded = TRY(instances_.load(now, message.ns, message.child));
   if (loaded == nullptr) return {};
-  // A caller cancels a subflow only when the caller no longer waits for it, and no message cancels
-  // an instance without a caller. So a message that does not fit is damaged.
+  // A caller cancels a subflow only if the caller no longer waits for it, and no instance message
+  // cancels an instance that has no caller. So a cancel that contradicts this is a damaged row.
   const std::optional<Caller> caller = loaded->instance.caller;
   if (!caller || TRY(is_wanted(now, message.ns, *caller, message.child))) {
     batch_.damages.note(damaged_instance_message(

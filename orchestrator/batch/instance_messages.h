@@ -27,7 +27,7 @@ class InstanceMessages {
   /// Processes messages in their order, including messages that they create.
   Status run(TimePoint now);
 
-  /// Writes the messages that run() has left into the table `inbox`.
+  /// Writes the messages that run() has not processed into the table `inbox`.
   Status write();
 
  private:

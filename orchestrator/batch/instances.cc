@@ -25,7 +25,7 @@ namespace {
 /// milliseconds.
 constexpr size_t kLookedAtOnce = 10'000;
 
-/// The indices of the records whose data is `data`.
+/// The indexes of the records whose data is `data`.
 std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
   std::vector<size_t> places;
   for (size_t i = 0; i < history.size(); ++i) {
@@ -108,8 +108,8 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   return loaded;
 }
 
-/// A damaged instance is skipped: an input that concerns it must not keep other inputs from being
-/// applied.
+/// A damaged instance is skipped, so that other inputs can still be applied after an input that
+/// concerns this instance.
 Result<LoadedInstance*> Instances::load(TimePoint now, NamespaceNumber ns, const InstanceId& id) {
   Result<LoadedInstance*> loaded = load_undamaged(now, ns, id);
   if (loaded || !is_damaged_row(loaded.error())) return loaded;
@@ -140,8 +140,8 @@ Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber
 Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const InstanceId& id) {
   const auto read = read_head_anywhere(batch_.tx, ns, id);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
-  // If the workflow belongs to another namespace, the head may be a copy: the caller, key and
-  // history that it names may belong to another instance.
+  // If the workflow belongs to another namespace, the head may be a copy: the caller, idempotency
+  // key and history that this head names may belong to another instance.
   const bool is_own = read && *read && batch_.catalog.check_owner(**read);
   std::optional<Instance> doubtful;
   if (!is_own) doubtful = TRY(read_doubtful_head(batch_.tx, ns, id));
@@ -261,7 +261,7 @@ Status Instances::publish_lifecycle(const LoadedInstance& loaded,
   return batch_.publish_lifecycle(loaded.instance, all, 1);
 }
 
-/// Updates the caches with the instance's new state.
+/// Updates the caches after a change of the instance.
 Status Instances::note(const Instance& instance) {
   TRY(batch_.waiting.update(batch_.catalog.name_of(instance.ns), instance));
   batch_.kept_events.update(
@@ -285,8 +285,8 @@ Result<Instances::Page> Instances::live(
       },
       batch_.damages.noting()));
   if (!is_enough()) some.last.reset();
-  // First the instances that this batch has loaded or started, whose changed rows are not written
-  // yet.
+  // Looks first at the instances that this batch has loaded or started, whose changed rows are not
+  // written yet.
   auto next = behind ? loaded_.upper_bound(*behind) : loaded_.begin();
   const auto end = some.last ? loaded_.upper_bound(*some.last) : loaded_.end();
   for (; next != end; ++next) {
@@ -303,8 +303,8 @@ Status Instances::write() {
     Instance& instance = loaded.instance;
     const bool ends_history = ends_with(loaded.history, instance.data);
     if (!loaded.history.empty()) {
-      std::vector<size_t>
-          with_input;  // the records whose data equals the input; a loaded instance has no input
+      std::vector<size_t> with_input;  // the records whose data equals the input; a loaded instance
+                                       // does not have its input
       if (loaded.is_new) with_input = those_with(loaded.history, instance.input);
       const uint64_t number = TRY(batch_.next(Counter::kHistory));
       instance.history_count += loaded.history.size();

@@ -16,16 +16,17 @@
 
 namespace millrace {
 
-/// An instance of the current batch, with the state of its rows when it was read.
+/// An instance of the current batch, with the values that its rows had when it was read.
 struct LoadedInstance {
   Instance instance;
   bool is_new = false;
   bool changed = false;
-  std::shared_ptr<const std::string> data;  ///< data as read, as text
+  std::shared_ptr<const std::string> data;  ///< the data as it was read, as text
   bool had_slots = false;
   bool had_found_data = false;
-  std::shared_ptr<const std::string> failed_data;  ///< data of the failed state as read, as text
-  std::vector<Call> calls;                         ///< calls as read
+  /// The failed state's data as it was read, as text.
+  std::shared_ptr<const std::string> failed_data;
+  std::vector<Call> calls;  ///< the calls as they were read
   std::vector<HistoryRecord> history;
 };
 
@@ -35,8 +36,9 @@ struct StartSpec {
   LazyJson how;       ///< detail of the first history record
   uint32_t hops = 0;  ///< highest hops of the events that start the instance
   std::string idempotency_key;
-  std::optional<InstanceId> id;         ///< nullopt: a new id
-  std::optional<uint64_t> listen_from;  ///< after this kept event; nullopt: from now on
+  std::optional<InstanceId> id;  ///< nullopt: a new id
+  /// The instance listens for events after the kept event with this number; nullopt: from now on.
+  std::optional<uint64_t> listen_from;
   std::optional<Caller> caller;
   uint32_t depth = 0;
   bool sealed = false;

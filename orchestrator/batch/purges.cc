@@ -87,8 +87,8 @@ Status Purges::check_namespace(const Purge& purge) const {
         if (workflows.contains(head.revision.workflow)) live = head.id;
         return !live;
       },
-      [](const Error&) {
-      }));  // damaged heads do not count: a deletion leaves them, and the purge erases them
+      [](const Error&) {}));  // heads that are damaged do not count: a deletion leaves them, and
+                              // the purge erases them
   if (!live) return {};
   return damaged(
       fmt::format("instance {} of namespace number {} is live, so the namespace was not "
@@ -96,7 +96,7 @@ Status Purges::check_namespace(const Purge& purge) const {
                   to_string(*live), number));
 }
 
-/// Makes the server not ready if the row of a namespace is lost. All rows of a namespace came from
+/// Makes millrace not ready if the row of a namespace is lost. All rows of a namespace came from
 /// one of its workflows, so the workflows and definitions show whether a namespace that neither
 /// exists nor is being erased still has rows. The rows of such a namespace stay as they are.
 Status Purges::hold_lost() const {
@@ -139,7 +139,8 @@ Status Purges::hold_lost() const {
   return note_leftovers();
 }
 
-/// Notes definitions as damage if no row names the workflow that they belong to.
+/// Notes definitions as damage if neither a row of `workflows` nor a row `retired/` names their
+/// workflow.
 Status Purges::note_leftovers() const {
   const std::set<WorkflowNumber> known = TRY(known_workflows());
   for (auto next = TRY(next_defined(batch_.tx, WorkflowNumber(0))); next;
@@ -176,7 +177,7 @@ bool Purges::is_erasing(NamespaceNumber ns) const {
   });
 }
 
-/// To be called before the current batch changes the list of purges: keeps the list for undo().
+/// To be called before the current batch changes the list of purges: keeps the old list for undo().
 void Purges::note_change() {
   auto* const before = before_.now();
   if (before != nullptr && !*before) *before = jobs_;

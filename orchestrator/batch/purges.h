@@ -1,7 +1,7 @@
 // Purges: erases the rows of deleted namespaces, some in each batch, until none are left; also the
 // history of removed instances, and the events of closed groups. A namespace no longer exists after
 // the commit that deletes its name. From then on nothing refers to its rows, and its number is not
-// assigned again, so a new namespace of the same name is independent of them. Engine thread only.
+// assigned again, so a new namespace of the same name has none of these rows. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class Purges {
 
  private:
   /// The steps of a namespace's purge, in order: first tasks and webhooks end, because they act
-  /// outside of the server.
+  /// outside of millrace.
   enum class Step : uint8_t {
     kTasks,
     kWebhooks,
@@ -78,10 +78,11 @@ class Purges {
   Status note_leftovers() const;
   Result<bool> run(Job& job, PurgeBudget& budget);
   Result<bool> run_step(Job& job, PurgeBudget& budget);
-  /// The workflows that a row names, including deleted workflows and those of deleted namespaces.
-  /// By that row their definitions will be erased, or are kept.
+  /// The workflows of which a row of `workflows` or a row `retired/` exists, including workflows of
+  /// deleted namespaces. A purge finds their definitions by that row.
   Result<std::set<WorkflowNumber>> known_workflows() const;
-  /// The namespace of a workflow, which may be deleted; nullopt: no row names the workflow.
+  /// The namespace of a workflow, even if the workflow is deleted; nullopt: no row names the
+  /// workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);

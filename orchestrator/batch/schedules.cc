@@ -26,7 +26,8 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, {number, entry.latest}));
   if (!workflow->start.cron) return {};
   const Cron& cron = *workflow->start.cron;
-  if (cron.next(row->from) != tick) return {};  // the schedule was changed
+  // The schedule was changed, so this tick is none of its ticks.
+  if (cron.next(row->from) != tick) return {};
   const TimePoint from = cron.caught_up(tick, now);
   const TimePoint first = row->first.value_or(tick);
   write_schedule(batch_.tx, number, {.from = from, .last = tick, .first = first});

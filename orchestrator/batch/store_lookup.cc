@@ -43,7 +43,7 @@ const ServicePolicy* StoreLookup::service_policy(NamespaceNumber ns,
 
 std::optional<TimePoint> StoreLookup::last_moved(NamespaceNumber ns,
                                                  const InstanceId& instance) const {
-  // The time of a damaged subflow is not known.
+  // If the subflow is damaged, the time is not known.
   return noted(read_last_moved(view_, ns, instance)).value_or(std::nullopt);
 }
 

@@ -1,5 +1,5 @@
-// StoreLookup: the Lookup of the current batch. It reads the batch's transaction, so a step sees
-// the values that earlier steps of the batch have set. Engine thread only.
+// StoreLookup: the Lookup of the current batch. StoreLookup reads the batch's transaction, so a
+// step sees the values that earlier steps of the batch have set. Engine thread only.
 #pragma once
 
 #include <string>
@@ -29,8 +29,8 @@ class StoreLookup final : public Lookup {
   std::optional<TimePoint> last_moved(NamespaceNumber ns,
                                       const InstanceId& instance) const override;
 
-  /// Returns and clears the first read error since the last call. If there was an error, the values
-  /// that the Lookup returned since the last call are not valid.
+  /// Returns and clears the first read error since the previous call of take_status(). If there was
+  /// an error, the values that the Lookup returned since that call are not valid.
   Status take_status();
 
  private:

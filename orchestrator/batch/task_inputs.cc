@@ -48,7 +48,7 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   return {};
 }
 
-/// Whether a namespace with that number exists and has that name.
+/// Whether the namespace with that number exists and has that name.
 bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
   return batch_.catalog.has_namespace(ns) && batch_.catalog.name_of(ns) == name;
 }
@@ -56,8 +56,8 @@ bool TaskInputs::is_space(NamespaceNumber ns, std::string_view name) const {
 Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTask& known,
                              const TaskEnded& ended) {
   if (known.caller) {
-    // The runner was asked whether a worker has the task; a result that comes before the answer is
-    // from a worker that has the task, so the call has started.
+    // millrace has asked the runner whether a worker has the task. If a result of the task comes
+    // before the runner's answer, a worker had the task, so the call has started.
     if (known.looked_for && !known.is_not_started)
       TRY(step_caller(now, known, CallStarted{*known.caller}));
     // A result that comes after a deadline must not set variables, so passed deadlines are fired
@@ -100,8 +100,8 @@ Status TaskInputs::step_caller(TimePoint now, const OpenTask& task, const Stimul
   return {};
 }
 
-/// Fires the timer for the calls of the instance that waits for the task, if that timer is due: it
-/// may have waited for the runner's answer.
+/// Fires the timer for the calls of the instance that waits for the task, if that timer is due: the
+/// timer may have waited for the runner's answer.
 Status TaskInputs::fire_calls(TimePoint now, const OpenTask& task) {
   const InstanceId caller = task.caller->instance;
   LoadedInstance* const loaded = TRY(instances_.load(now, task.ns, caller));

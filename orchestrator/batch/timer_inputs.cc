@@ -41,15 +41,15 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   Instance& instance = loaded->instance;
   if (owner.kind == TimerKind::kCalls && awaits_start_check(now, instance)) return {};
   // Events since its last step are kept only for an instance that is evaluating or has calls under
-  // way. Any other instance listens only to events from now on.
+  // way. Any other instance listens only to events that come from now on.
   if (!may_come_to_listen(instance)) instance.listen_from = batch_.kept_events.last();
   TRY(instances_.step(now, *loaded, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
 }
 
 /// Before a schedule-to-start deadline counts, asks the runner whether a worker has the task, since
-/// workers need not report the start. Until the answer comes, the timer of the calls does not fire:
-/// the answer fires it, or it is armed again.
+/// workers need not report the start. Until the runner answers, the timer of the calls does not
+/// fire: the answer fires the timer, or the timer is armed again.
 bool TimerInputs::awaits_start_check(TimePoint now, const Instance& instance) {
   bool awaits = false;
   for (const Call& call : instance.calls) {

@@ -24,7 +24,8 @@ void Checker::check_namespaces() {
       add(StoreFault::kNumberTwice, place,
           fmt::format("its number is {}, like the number of {}", number, known->second));
     }
-    // The first start of the server creates `default` before the store has a time.
+    // When millrace starts for the first time, it creates `default` before the store has an engine
+    // time.
     if (key != "default") check_time(record->created_at, place, "its creation");
     if (record->settings.empty()) return;
     if (!check_json(record->settings, place, "the text of the settings")) return;
@@ -77,7 +78,7 @@ void Checker::check_workflows() {
 
 void Checker::check_definitions() {
   WorkflowNumber of{};  // the workflow of the current revisions
-  uint32_t last = 0;    // the last revision of that workflow so far
+  uint32_t last = 0;    // the latest revision of that workflow so far
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {

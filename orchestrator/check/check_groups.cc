@@ -69,7 +69,8 @@ void Checker::check_group_counts(const Place& place, std::string_view value) {
       return;
     }
   }
-  // A complete group starts an instance, and the row of an empty group is erased.
+  // In a sound store no group is complete, since it would have started an instance, and no group is
+  // empty, since its row would be erased.
   const bool is_empty =
       std::all_of(counts->begin(), counts->end(), [](uint32_t count) { return count == 0; });
   if (is_empty || is_complete(*counts)) {

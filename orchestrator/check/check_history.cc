@@ -37,7 +37,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   if (head.last_history == 0) {
     add(StoreFault::kHistoryCount, head_place, "the instance has no history");
   } else if (!is_whole) {
-    unsound_.insert(one.id);  // the rows after the break are not findings of their own
+    unsound_.insert(one.id);  // the rows of the chain after the break get no findings of their own
     one.story.reset();
   } else if (chain.records != head.history_count) {
     add(StoreFault::kHistoryCount, head_place,
@@ -46,8 +46,8 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   if (one.story) check_story(one, workflow);
 }
 
-/// Row `number` of an instance's chain, which the row at `by` names. nullopt: the chain breaks
-/// here, and read_chained() has added a finding.
+/// Reads row `number` of an instance's chain, which the row at `by` names. nullopt: the chain
+/// breaks at this row, and read_chained() has added a finding.
 std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t number, const Place& by,
                                                 std::optional<std::string_view> value) {
   note_given(Counter::kHistory, number, by);

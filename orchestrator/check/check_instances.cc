@@ -307,7 +307,7 @@ void Checker::check_place(const Walked& one) {
   const bool has_ns = check_namespace(one.ns, place);
   const auto workflow = workflows_.find(revision.workflow);
   if (workflow == workflows_.end()) {
-    // An ended instance may remain from a deleted workflow.
+    // An ended instance may still exist after its workflow was deleted.
     if (one.table == Table::kLive && has_ns) {
       add(StoreFault::kWorkflowMissing, place,
           fmt::format("no workflow has the number {}", number));

@@ -41,7 +41,8 @@ void Checker::check_delayed() {
       return;
     }
     if (exists(record->ns, record->instance)) return;
-    // The instance may be deleted by now, but must not exist in another namespace.
+    // The instance of the message may have been deleted since, but must not exist in another
+    // namespace.
     for (const auto& [ns, name] : spaces_) {
       if (looked_elsewhere_ >= kMostLooksElsewhere) return;
       ++looked_elsewhere_;
@@ -306,7 +307,7 @@ void Checker::check_idempotency() {
   });
 }
 
-/// Checks the fingerprint of the input: it was computed from the input as the caller sent it.
+/// Checks the fingerprint of the input, which was computed from the input as the caller sent it.
 void Checker::check_idempotent_input(const Place& place, const IdempotencyRecord& record,
                                      const Instance& head) {
   const Table table = has_ended(head.status) ? Table::kEnded : Table::kLive;
@@ -377,7 +378,7 @@ void Checker::check_secrets() {
 }
 
 /// Checks that the tree of dead letters is empty. Dead letters are in a stream of the broker; the
-/// tree remains from an older format.
+/// tree is left from an older store format.
 void Checker::check_dead_letters() {
   each_row(Table::kDeadLetters, [&](std::string_view key, std::string_view) {
     add(StoreFault::kRowKey, {Table::kDeadLetters, key}, "no release writes rows into this tree");

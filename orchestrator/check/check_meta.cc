@@ -139,7 +139,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   }
 }
 
-/// Checks a row `purge/`. The counters were read before, because their keys come first.
+/// Checks a row `purge/`. The counters have been read already, because their keys come before the
+/// keys `purge/`.
 void Checker::check_purge(const Place& place, std::string_view value) {
   Reader reader(place.key.substr(kPurgeKey.size()));
   const auto kind = Purge::Kind(reader.u8());
@@ -186,7 +187,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
       return;
     }
     const auto row = rows::decode(view_, Table::kHistory, key, *bytes, decode_history);
-    if (!row || row->previous >= next) return;  // the check of all history rows reports that
+    if (!row || row->previous >= next) return;  // the check of the history rows reports this
     next = row->previous;
   }
 }

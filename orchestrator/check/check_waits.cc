@@ -38,8 +38,8 @@ bool waits_for_nothing(const Instance& head) {
          !deadline_of(head, TimerKind::kRetry);
 }
 
-/// The values that a state reads when it is entered again: placeholders for values that may have
-/// changed since.
+/// Placeholders for the values that a state reads when the check enters it again: the real values
+/// may have changed since.
 class Placeholders final : public Lookup {
  public:
   explicit Placeholders(const LazyJson& input) : input_(input) {}
@@ -70,7 +70,8 @@ struct Opened {
   std::optional<TimePoint> delay;
   std::vector<Call> calls;             ///< all calls; those that start at once have deadlines
   std::map<uint32_t, Effect> started;  ///< the effects of the calls that start at once
-  /// Whether all expressions were evaluated. Texts that need a jq worker are unknown.
+  /// Whether all expressions were evaluated. If not, texts that a jq worker would evaluate are
+  /// unknown.
   bool is_exact = true;
 };
 
@@ -293,7 +294,7 @@ void Checker::check_patterns(const Walked& one) {
       if (predicate.kind != Predicate::Kind::kPattern) continue;
       const auto compiled = Pattern::compile(predicate.text);
       if (compiled) continue;
-      // The pattern is left out: it may contain a secret.
+      // The finding does not show the pattern, which may contain a secret.
       add(StoreFault::kInstanceListeners, {one.table, one.key(Part::kHead)},
           fmt::format("entry {} compares attribute {} with a pattern that is not a regular "
                       "expression",

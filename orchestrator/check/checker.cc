@@ -263,7 +263,8 @@ void Checker::check_time(TimePoint time, const Place& place, std::string_view wh
 
 bool Checker::check_json(std::string_view text, const Place& place, std::string_view what) {
   if (is_json(text) || parse_own_json(text)) return true;  // parse_own_json() has no limit of depth
-  // The parser's message is left out: it quotes the text, which may come from a sealed row.
+  // The finding does not have the parser's message, which quotes the text: the text may come from a
+  // sealed row.
   add(StoreFault::kRowJson, place, fmt::format("{} is not JSON", what));
   return false;
 }

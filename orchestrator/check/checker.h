@@ -121,7 +121,7 @@ class Checker {
     std::optional<Instance> head;  ///< nullopt: the head is missing or cannot be read
   };
   Known find(Table table, NamespaceNumber ns, const InstanceId& id) const;
-  /// The live instance with that id. The last result is cached.
+  /// The live instance with that id. The result of the latest call is cached.
   const Known& find_live(NamespaceNumber ns, const InstanceId& id);
   bool exists(NamespaceNumber ns, const InstanceId& id) const;
 
@@ -168,10 +168,11 @@ class Checker {
 
   // History (check_history.cc).
 
-  /// The progress along the chain of an instance, from its newest row to its first.
+  /// The progress of the check along the history rows of an instance, from the newest row to the
+  /// first.
   struct HistoryChain {
     uint64_t records = 0;
-    bool was_plain = false;          ///< a row so far was not sealed
+    bool was_plain = false;          ///< at least one row so far was not sealed
     std::optional<TimePoint> later;  ///< the time of the record that was checked last
   };
   void check_history(Walked& one, const Workflow* workflow);
@@ -192,8 +193,8 @@ class Checker {
 
   void check_inbox();
   void check_tasks();
-  /// The running call that `caller` names; nullopt: that call does not run, or the rows of its
-  /// instance cannot be read (then `known` is false).
+  /// The running call that `caller` names; nullopt: that call does not run, or is not known.
+  /// `known` is false if the rows of the call or its instance cannot be read.
   std::optional<Call> waiting_call(NamespaceNumber ns, const Caller& caller, bool& known);
 
   // Listeners, timers, calls and slots of instances that wait (check_waits.cc).
@@ -261,9 +262,10 @@ class Checker {
   /// The namespaces of workflows, including deleted workflows that have instances.
   std::map<WorkflowNumber, NamespaceNumber> homes_;
   std::map<WorkflowNumber, NamespaceNumber> retired_;  ///< deleted workflows whose definitions stay
-  std::set<NamespaceNumber> purged_;            ///< deleted namespaces whose rows a purge erases
-  std::set<WorkflowNumber> purged_workflows_;   ///< workflows of purged namespaces
-  std::map<WorkflowNumber, uint64_t> closing_;  ///< by workflow: the last event of closed groups
+  std::set<NamespaceNumber> purged_;           ///< deleted namespaces whose rows a purge erases
+  std::set<WorkflowNumber> purged_workflows_;  ///< workflows of purged namespaces
+  /// By workflow: the highest number of an event in closed groups.
+  std::map<WorkflowNumber, uint64_t> closing_;
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 

@@ -106,7 +106,7 @@ struct StoreReport {
   std::vector<StoreFinding> findings;     ///< the first StoreCheckOptions::most_findings findings
   std::map<std::string, uint64_t> codes;  ///< the number of all findings, by code
   std::map<std::string, uint64_t> rows;   ///< the number of checked rows, by tree
-  uint64_t unreadable = 0;                ///< sealed rows that cannot be opened without their key
+  uint64_t unreadable = 0;  ///< sealed rows that were not decrypted, because the key is missing
 
   bool sound() const { return codes.empty(); }
   uint64_t count() const;

@@ -1,5 +1,5 @@
 // NumberSet: a set of row numbers, one bit for each. Row numbers are dense, so ten million of them
-// need little more than a megabyte. One thread.
+// need little more than a megabyte. For use by one thread.
 #pragma once
 
 #include <bitset>

@@ -1,8 +1,8 @@
 // The store check: checks every row, reference and index of a store and reports each inconsistency
 // (docs/store-check.md). The check reads one tree after the other and decodes each row with the
-// server's decoders. The check needs little memory: for the names of namespaces and workflows, the
-// instance messages in `inbox`, and one bit for each number of a history row, a kept event and a
-// sent message.
+// decoders that millrace itself uses. The check needs little memory: for the names of namespaces
+// and workflows, the instance messages in `inbox`, and one bit for each number of a history row, a
+// kept event and a sent message.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct StoreCheckOptions {
   /// Loads a workflow from a stored definition; empty: definitions are not loaded, and the checks
   /// that need them are skipped.
   std::function<Result<std::shared_ptr<const Workflow>>(std::string_view text)> load;
-  /// Returns an error if the server cannot read `settings`, the JSON text of a namespace's
-  /// settings. If this function is empty, settings are not checked.
+  /// Returns an error if millrace cannot read `settings`, the JSON text of a namespace's settings.
+  /// If this function is empty, settings are not checked.
   std::function<Status(std::string_view settings)> check_settings;
   /// Whether the view has the store's key. Without the key, sealed rows are only counted.
   bool has_key = true;

@@ -15,7 +15,7 @@ namespace millrace {
 struct HistoryFacts {
   /// The record that began the current run: kStarted, kRun or kRevived.
   std::optional<HistoryRecord> began;
-  /// The last record kEntered, and whether its data is the instance's input.
+  /// The latest record kEntered, and whether the data of this record is the instance's input.
   std::optional<HistoryRecord> entered;
   bool entered_with_input = false;
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run

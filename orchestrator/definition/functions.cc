@@ -10,8 +10,8 @@
 namespace millrace {
 namespace {
 
-/// The types of a function. The last two are Direktiv's types, for services of the namespace and
-/// for global services.
+/// The types of a function. The last two types are Direktiv's own: for services of the namespace
+/// and for global services.
 enum class Type {
   kService,
   kContainer,
@@ -72,7 +72,8 @@ FunctionFile read_file(StateFields& entry) {
   return file;
 }
 
-/// The paths of a function's files. They must be unique, and no file may be inside another one.
+/// The paths of a function's files. The paths must be unique, and no path may lead into another
+/// one.
 class FileNames {
  public:
   /// Adds a path. Returns an earlier path that conflicts with `name`: the same path, a folder of
@@ -159,7 +160,7 @@ void read_function(Fields& entry, LoadContext& context) {
   }
   WrittenTimeouts timeouts;
   if (!type) {
-    entry.pass_over();  // the other keys depend on the type
+    entry.pass_over();  // the reader cannot know the other keys, which depend on the type
   } else {
     switch (*type) {
       case Type::kSubflow:

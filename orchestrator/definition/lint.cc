@@ -208,7 +208,7 @@ class Linter {
     }
   }
 
-  // One state.
+  // Checks of one state.
 
   void check_state(const Node& state, const std::string& path) {
     const Mapping& type = kind_of(state, state_grammar());
@@ -218,8 +218,8 @@ class Linter {
     if (type.types[0] == "switch") check_conditions(state, path);
   }
 
-  /// Finds entries that are hidden by an earlier entry: of the entries that match an event, the
-  /// first is chosen.
+  /// Finds entries that can never be chosen because of an earlier entry: of the entries that match
+  /// an event, the first is chosen.
   void check_alternatives(const std::vector<Node>& entries, const std::string& path) {
     std::vector<Listening> before;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -312,7 +312,7 @@ class Linter {
     return true;
   }
 
-  // One key, at any place.
+  // Checks of one key, at any place.
 
   void note_attempts(const Place& place) {
     Findings none;  // the loader has reported these findings
@@ -387,8 +387,8 @@ Node without_scalars(const Node& node, const std::set<std::string>& paths,
 }
 
 /// Adds the lint findings of a definition with errors, at places that have no finding yet. A value
-/// with an error must not cause a finding, neither by its text nor by its absence. So a finding is
-/// added only if lint finds it both with these values and without them.
+/// with an error must not cause a lint finding, neither by its text nor because it is left out. So
+/// a finding is added only if lint finds it both with these values and without them.
 void lint_beside_errors(const Node& document, Findings& findings, LintContext context) {
   context.loads = false;
   std::set<std::string> reported;

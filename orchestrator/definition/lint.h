@@ -1,6 +1,6 @@
-// Lint: warnings and notes about a definition that loads. It walks the document by the grammar, so
-// it covers new state types and keys without changes here. A warning is for text that probably does
-// not do what its author meant, a note for a useful fact. The loader reports errors. To add a
+// Lint: warnings and notes about a definition that loads. Lint walks the document by the grammar,
+// so lint covers new state types and keys without changes here. A warning is for text that probably
+// does not do what its author meant, a note for a useful fact. The loader reports errors. To add a
 // check, add a line to Linter::run. Pure.
 #pragma once
 

@@ -47,7 +47,7 @@ bool covers(std::string_view wide, std::string_view narrow) {
   return row.back();
 }
 
-/// Whether all characters are valid in an error code or are in `more`.
+/// Whether each character of the text is valid in an error code or is in `more`.
 bool has_characters_of_codes(std::string_view text, std::string_view more = "") {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return is_identifier({&c, 1}) || more.find(c) != std::string_view::npos;
@@ -301,7 +301,7 @@ class ErrorLinter {
   struct Asked {
     Raised raised;
     std::vector<const std::vector<Node>*> catches = {};  ///< of each state that uses the policy
-    bool is_uncaught = false;  ///< in a state that uses the policy, no `catch` comes before it
+    bool is_uncaught = false;  ///< in some state that uses the policy, no `catch` applies
     bool has_outside = false;  ///< the policy applies to a call
     bool has_subflow = false;  ///< the policy applies to a call of a subflow or an unknown function
   };
@@ -427,7 +427,7 @@ class ErrorLinter {
         "which is raised when no attempt is left");
   }
 
-  /// A glob that matches every code which the pattern of a retry policy matches.
+  /// A glob that matches every error code which the pattern (of a retry policy) matches.
   static std::string glob_of(const std::string& pattern) {
     if (pattern == "*") return "*";
     const auto compiled = Pattern::compile(pattern);

@@ -20,8 +20,8 @@ bool is_waiting_type(const Mapping* type) {
          std::find(kWaiting.begin(), kWaiting.end(), type->types[0]) != kWaiting.end();
 }
 
-/// Adds a transition for every key of the grammar that names a state. If such a key is missing from
-/// the node, the exit ends the instance.
+/// Adds a transition for every key of the grammar that names a state. If the node does not have
+/// such a key, the exit ends the instance.
 void add_ways(const Node& node, const Mapping& grammar, const Numbers& numbers, StateNode& state) {
   for (const Keys group : keys_of(node, grammar)) {
     for (const KeyRule& key : group) {
@@ -80,7 +80,7 @@ StateGraph state_graph(const Node& document) {
   for (size_t i = 0; i < graph.states.size(); ++i) {
     add_ways(states->value.items[i], state_grammar(), numbers, graph.states[i]);
   }
-  // Each key outside of the states that names a state makes that state an entry. If the start names
+  // A state that some key outside of the states names is an entry of the graph. If the start names
   // no state, the first state is an entry, too.
   bool has_start = false;
   walk(document, workflow_grammar(), "", [&](const Place& place) {

@@ -14,7 +14,7 @@ struct StateNode {
   Position at;               ///< where its id is written
   std::vector<size_t> next;  ///< states that an exit or an entry of `catch` leads to
   bool may_end = false;      ///< an exit ends the instance, or the state type can fail
-  bool waits = false;        ///< for events, time or a call
+  bool waits = false;        ///< the state waits for events, time or a call
 };
 
 /// The states, in the order of the text, and the states in which an instance may begin.
@@ -29,7 +29,8 @@ StateGraph state_graph(const Node& document);
 /// Which states an instance can enter.
 std::vector<bool> reachable(const StateGraph& graph);
 
-/// Which states an instance can enter from its start, without `on_failure`.
+/// Which states an instance can enter by transitions and `catch` from its first state on; not those
+/// that only `on_failure` leads to.
 std::vector<bool> reachable_from_start(const Node& document, StateGraph graph);
 
 /// From which states an instance can reach its end or a wait.

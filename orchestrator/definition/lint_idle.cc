@@ -121,8 +121,9 @@ class IdleLinter {
                    "remove `defaults`");
   }
 
-  /// Finds Error states whose error is never the error that the instance ends with: the first error
-  /// that is set stays, and when `on_failure` is entered an error is already set.
+  /// Finds Error states whose error is never the error that the instance ends with: the instance
+  /// keeps the first error that is set, and an instance that enters `on_failure` already has an
+  /// error.
   void check_error_states() {
     StateGraph graph = state_graph(document_);
     if (graph.states.size() != states_.size()) return;
@@ -134,7 +135,8 @@ class IdleLinter {
     };
     for (size_t i = 0; i < states_.size(); ++i) {
       if (graph.states[i].type != "error") continue;
-      graph.states[i].next.clear();  // `catch` may lead away before the state sets its error
+      // `catch` may lead to another state before this state sets its error.
+      graph.states[i].next.clear();
       for (const Node& entry : items_of(states_[i], "catch")) {
         const auto to = number_of(entry, "transition");
         if (to != numbers.end()) graph.states[i].next.push_back(to->second);

@@ -89,8 +89,9 @@ class QueryLinter {
   /// The first part of a key with dots, which jq would read as the first key of a path.
   static std::string first_of(const std::string& key) { return key.substr(0, key.find('.')); }
 
-  /// Whether another place of the definition adds the key to the data that a program at `path`
-  /// reads. A transform does not read the keys that it constructs itself.
+  /// Whether a place of the definition, other than the transform at `path` itself, adds the key to
+  /// the data that a jq program at `path` reads. A transform does not read the keys that it
+  /// constructs itself.
   bool is_made(const std::string& key, const std::string& path) const {
     const auto makers = makers_.find(key);
     if (makers == makers_.end()) return false;
@@ -226,7 +227,7 @@ class QueryLinter {
                    fmt::format("write jq({})", program.size() > 40 ? "…" : program));
   }
 
-  /// Checks values whose strings are literal except for `jq(…)`.
+  /// Checks a value whose strings are literal except for `jq(…)`.
   void check_values(const Node& node, const std::string& path) {
     for (size_t i = 0; i < node.items.size(); ++i) check_values(node.items[i], path_of(path, i));
     for (const Member& member : node.members) {
@@ -286,8 +287,9 @@ class QueryLinter {
     }
   }
 
-  /// Whether the program reads the key as a path that it does not make itself. Blanks each such
-  /// place in `program`, so that a shorter key with the same beginning does not match there.
+  /// Whether the jq program reads the key as a path that the program does not make itself. Blanks
+  /// each such place in `program`, so that a shorter key with the same beginning does not match
+  /// there.
   static bool take_split_key(std::string& program, const std::string& key) {
     bool found = false;
     for (size_t at = find_split_key(program, key); at != std::string::npos;

@@ -49,7 +49,7 @@ IdleKey why_idle(const RetryKey& key, const RetryPolicy& policy, Vocabulary voca
   return {};
 }
 
-/// Whether no wait of the policy exceeds its `max_delay`.
+/// Whether no wait of the policy would exceed the policy's `max_delay`.
 bool is_never_reached(const RetryPolicy& policy) {
   const auto first = static_cast<double>(at_most(policy.delay).count());
   double longest = first;

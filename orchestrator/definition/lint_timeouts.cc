@@ -26,7 +26,7 @@ constexpr const char* kRetryHidden = "lint.retry_hidden";
 struct Bound {
   std::string name;  ///< the name of the timeout in messages
   Span span;
-  bool comes_first = true;  ///< it comes first if both expire at the same time
+  bool comes_first = true;  ///< this timeout comes first if both expire at the same time
 };
 
 /// Whether a wait of the length `span` can never end before the bound expires, if the bound began
@@ -38,7 +38,7 @@ bool is_never(const Span& span, const Bound& bound) {
 }
 
 /// Whether a wait of the length `span` can never end before the bound expires, if both begin at the
-/// same time. Then equal numbers of months have equal lengths.
+/// same time. Since both begin at the same time, equal numbers of months have equal lengths.
 bool is_never_from_one_moment(const Span& span, const Bound& bound) {
   if (span.months != bound.span.months) return is_never(span, bound);
   return bound.comes_first ? span.fixed >= bound.span.fixed : span.fixed > bound.span.fixed;
@@ -179,7 +179,7 @@ class TimeoutLinter {
     const bool has_one_run = find_retries(document_) == nullptr &&
                              (start == nullptr || text_of(*start, "type") != "scheduled");
     if (has_one_run) compare(whole, bounds_.execution, bounds_.kill, false);
-    // During a clean-up by `on_failure` only `kill` still applies.
+    // After a failure, while the state `on_failure` cleans up, only `kill` still applies.
     if (value_of(document_, "on_failure") == nullptr) {
       compare("timeouts.kill", bounds_.kill, bounds_.run, false);
       compare("timeouts.kill", bounds_.kill, bounds_.execution, true);
@@ -246,7 +246,8 @@ class TimeoutLinter {
     }
   }
 
-  // What is known of a key of an action or a function after all calls that the key may apply to.
+  // What lint knows of a key of an action or a function when it has seen all calls to which the key
+  // may apply.
 
   struct Shared {
     Position at;
@@ -356,7 +357,8 @@ class TimeoutLinter {
     return found == nullptr ? std::nullopt : std::optional(*found);
   }
 
-  /// Adds the timeouts of the state, the run and the instance around the call.
+  /// Adds the timeouts of the call's state, of the run and of the instance, which may all end the
+  /// call.
   void add_around(const ActionSite& site, std::vector<Bound>& bounds) const {
     if (const auto timeout = span_at(value_of(*site.state, "timeout"))) {
       bounds.push_back({"the state's `timeout`", *timeout});

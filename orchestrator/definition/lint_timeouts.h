@@ -1,6 +1,6 @@
-// Lint checks that compare times: they find a timeout, a delay or a wait before an attempt that
-// never ends, because another timeout always expires first. lint_retries.h compares keys within one
-// retry policy. Private to orchestrator/definition/. Pure.
+// Lint checks that compare times: they find each timeout, delay and retry wait that can never end,
+// because another timeout always expires first. lint_retries.h compares keys within one retry
+// policy. Private to orchestrator/definition/. Pure.
 #pragma once
 
 #include "language/document.h"

@@ -214,7 +214,8 @@ class Loader {
     });
     common.retries = read_retries(fields);
     if (type == nullptr) {
-      // Which other keys a state of an unknown type has is not known, so none of them is reported.
+      // The loader does not know the other keys of a state of an unknown type, so it reports none
+      // of them as unknown.
       state.exit("transform", "transition");
       fields.pass_over();
       return nullptr;
@@ -272,7 +273,7 @@ class Loader {
     start.state = state.transition("state").value_or(0);
     const std::optional<Start::Kind> kind = read_start_kind(fields);
     if (!kind) {
-      // The other keys depend on the type.
+      // The other keys depend on the type, which is unknown.
       fields.pass_over();
       return start;
     }

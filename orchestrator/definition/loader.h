@@ -1,7 +1,7 @@
 // The loader: turns the text of a definition (YAML or JSON) into a Workflow, or reports all its
-// errors in one pass. It is strict: a key that the grammar does not have is an error. The keys of a
-// state type are read by the file of that type in states/. Pure; the caller's ProgramCheck checks
-// jq programs that the fast lane does not accept.
+// errors in one pass. The loader is strict: a key that the grammar does not have is an error. The
+// keys of a state type are read by the file of that type in states/. Pure; the caller's
+// ProgramCheck checks jq programs that the fast lane does not accept.
 #pragma once
 
 #include <functional>
@@ -32,9 +32,10 @@ struct Loaded {
   Findings findings;
 };
 
-/// Loads a definition. `check` receives up to 200 programs at a time. After 20 programs with errors
-/// the others are not checked, and a warning `jq.unchecked` reports that. Both checks may be null
-/// for a text from the store, because its programs and schemas were checked before it was stored.
+/// Loads a definition. `check` receives up to 200 programs at a time. After 20 jq programs with
+/// errors, all further jq programs stay unchecked, and the warning `jq.unchecked` says so. `check`
+/// and `check_schemas` may be null for a text from the store, because the jq programs and schemas
+/// of such a text were checked before it was stored.
 Loaded load_workflow(std::string_view text, const ProgramCheck& check,
                      const SchemaCheck& check_schemas = nullptr);
 

@@ -44,7 +44,8 @@ std::optional<Lookalike> placeholder_at(std::string_view text, size_t at, const 
   const std::string_view inside = trimmed(text.substr(begin, end - begin));
   const bool is_bare = bare && brackets.open != "$(" && !inside.empty() && begins_name(inside[0]);
   if (!is_path_begin(inside) && !is_bare) return std::nullopt;
-  // If the inside has another bracket, the bracket found may not be the placeholder's end.
+  // If there is another bracket inside, the closing bracket found may not be the end of the
+  // placeholder.
   const bool is_whole =
       end != std::string_view::npos && inside.find_first_of("{}()") == std::string_view::npos;
   const size_t size = is_whole ? end + brackets.close.size() - at : std::string_view::npos;

@@ -19,7 +19,8 @@ bool has_tasks(const Instance& instance) {
   return std::any_of(instance.calls.begin(), instance.calls.end(), is_running_task);
 }
 
-/// Cancels an instance as Zart does: its running tasks may finish, and no other task is started.
+/// Cancels an instance as Zart does: the running tasks of the instance may finish, and no other
+/// task is started.
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;
@@ -135,7 +136,8 @@ void apply(StepContext& step, const Rerun& rerun) {
 void apply(StepContext& step, const Abandon& abandon) {
   step.record_error(HistoryKind::kRaised, abandon.error);
   note_failure(step);
-  step.instance.failing = true;  // then no other run starts, and `on_failure` is not entered
+  // So that no other run starts, and the instance does not enter `on_failure`.
+  step.instance.failing = true;
   fail(step, abandon.error);
 }
 

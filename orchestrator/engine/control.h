@@ -21,11 +21,11 @@ void apply(StepContext& step, const Abandon& abandon);
 
 // For a cancelled instance whose running tasks may finish (Cancel::at_once is false).
 
-/// Notes that the task of that call has ended; after the last task the instance ends.
+/// Notes that the task of the call `index` has ended; after the last task the instance ends.
 void finish_task(StepContext& step, size_t index);
-/// Stops the task of that call; after the last task the instance ends.
+/// Stops the task of the call `index`; after the last task the instance ends.
 void stop_task(StepContext& step, size_t index);
-/// Stops the tasks with a timeout that has passed.
+/// Stops the tasks of calls that have a passed timeout.
 void stop_overdue_tasks(StepContext& step);
 
 }  // namespace millrace

@@ -70,8 +70,8 @@ void apply(StepContext& step, const Returned& returned) {
 }
 
 void apply(StepContext& step, const CallStarted& started) {
-  // A worker that has the task accepted it in time, even if the report is late: the runner is asked
-  // before a schedule-to-start deadline counts.
+  // A worker that has the task took it in time, even if the report of the start comes late: before
+  // a schedule-to-start deadline counts, millrace asks the runner.
   if (waits_for(step.instance, started.call)) {
     auto& deadlines = step.instance.calls[started.call.index].deadlines;
     deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)].reset();
@@ -127,7 +127,7 @@ void enter(StepContext& step, Visit& visit) {
   keep_found(instance, visit, data);
 }
 
-/// The timeout of the evaluations of one state; nullopt: the default of the server.
+/// The timeout of the evaluations of one state; nullopt: the default of millrace.
 std::optional<Duration> task_timeout(const StepContext& step) {
   const OwnPolicy own = read_own_policy(step.instance.own_policy);
   const auto& span = own.task ? own.task : step.workflow.timeouts.task;
@@ -242,8 +242,8 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     if (instance.phase != Phase::kEntering && instance.phase != Phase::kLeaving) {
       // An event that came in time may have brought the instance into this state after a deadline
       // of the instance has passed: then the deadline fires before a call is handed out. While the
-      // instance listens for events the deadline does not fire here, because another event may have
-      // come in time.
+      // instance listens for events, the deadline does not fire here, because another event may
+      // still come that the broker stamped before the deadline.
       const bool rests = instance.phase == Phase::kWaiting && instance.listeners.empty();
       if (!rests || !fire_overdue(step)) return;
       continue;
@@ -260,7 +260,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     } else {
       leave(step, visit);
     }
-    results = {};  // the results were for the first pass only
+    results = {};  // the results are for the first visit in this loop only
   } while (!instance.parked);
 }
 

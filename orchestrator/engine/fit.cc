@@ -9,8 +9,8 @@
 namespace millrace {
 namespace {
 
-/// No deadline is more than one span (100 years at most) after the time at which it was set; twice
-/// that is allowed here.
+/// No deadline is more than one span (100 years at most) after the time at which the deadline was
+/// set. This check allows twice that distance.
 constexpr Duration kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(200));
 
 Status unfit(std::string message) { return fail("instance.unfit", std::move(message)); }

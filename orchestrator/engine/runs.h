@@ -24,9 +24,9 @@ struct Origin {
   std::optional<TimePoint> execution_from = std::nullopt;
 };
 
-/// Makes an instance that has not yet entered its first state; Proceed starts it. `input` is an
-/// object (the data); other JSON becomes {"input": …}. `position` is the number of a kept event:
-/// the instance listens to the events after it.
+/// Makes an instance that has not yet entered its first state; the stimulus Proceed starts the
+/// instance. `input` is an object (the data); other JSON becomes {"input": …}. `position` is the
+/// number of a kept event: the instance listens to the events after it.
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
                        const Workflow& workflow, Json input, TimePoint now, uint64_t position,
                        const Origin& origin = {});
@@ -61,8 +61,8 @@ bool awaits_next_run(StepContext& step);
 void go_through_on_failure(StepContext& step, const Error& error);
 
 /// Starts a new run of an ended instance in the state `at`. `how` is written into the history. The
-/// instance's caller got a result at the first end and gets no other; the workflow's `retries` are
-/// counted from this run.
+/// instance's caller got a result when the instance first ended, and gets no further result; the
+/// workflow's `retries` are counted from this run.
 void revive(StepContext& step, std::string_view how, StateIndex at);
 
 /// Records where a manual retry would start: the state that failed, and the data with which it was

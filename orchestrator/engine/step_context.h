@@ -63,8 +63,8 @@ void raise(StepContext& step, Error error, Retries retries = Retries::kYes);
 /// Goes to the state `next`, at its first attempt; nullopt: the instance ends.
 void go_to(StepContext& step, std::optional<StateIndex> next);
 
-/// Starts the current state, at the current attempt. Its timeout counts from now and includes the
-/// evaluation of expressions.
+/// Starts the current state, at the current attempt. The timeout of the state counts from now, and
+/// includes the time for the evaluation of expressions.
 void begin_state(Instance& instance, const StateCommon& common, TimePoint now);
 
 /// Makes the instance wait until the next attempt of the state, or the next run, is due.

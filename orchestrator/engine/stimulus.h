@@ -26,8 +26,8 @@ namespace millrace {
 // Continuation.
 
 /// Continues an instance that is in a transient phase: a new instance, one that reached the limit
-/// of a step, or one that a restart of the server found in such a phase. No effect while the
-/// instance waits.
+/// of a step, or one that a starting process found in such a phase. No effect while the instance
+/// waits.
 struct Proceed {};
 /// The results of an Evaluate effect. Ignored unless the instance waits for the results of the step
 /// with the number `step`.
@@ -49,8 +49,7 @@ struct Fired {
   TimerKind kind{};
   TimePoint deadline;
 };
-/// Fires the timeouts of the calls, the state and the instance that have passed, before a report
-/// that follows is applied.
+/// Fires all passed timeouts of the calls, the state and the instance. Applied before a report.
 struct Overdue {};
 
 // Reports of a call. Each is ignored unless the instance waits for this attempt of the call and no
@@ -101,7 +100,7 @@ struct Abandon {
   Error error;
 };
 
-// Stimuli that start a new run of an ended instance; it accepts no others.
+// Stimuli that start a new run of an ended instance; an ended instance accepts no other stimuli.
 
 /// Starts the failed state again, with the data with which it was entered.
 struct Retry {

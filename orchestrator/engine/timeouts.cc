@@ -58,7 +58,7 @@ void run_out(StepContext& step, const Error& error, InstanceStatus status) {
 }
 
 /// In Zart's vocabulary an execution fails at its deadline, and `on_failure` can clean up. In
-/// Temporal's it ends as timed out, without `on_failure`.
+/// Temporal's vocabulary the execution ends as timed out, without `on_failure`.
 void execution_ran_out(StepContext& step, const Error& error) {
   Instance& instance = step.instance;
   const WorkflowTimeouts& timeouts = step.workflow.timeouts;
@@ -94,7 +94,8 @@ void enter_again(StepContext& step) {
 
 void fire(StepContext& step, const Timer& timer) {
   const Instance& instance = step.instance;
-  // The history has a record of each entry, also of a state that is left while it evaluates.
+  // The history gets a record of each entry into a state, even if the instance leaves the state
+  // while it evaluates.
   if (instance.parked && instance.phase == Phase::kEntering) step.record(HistoryKind::kEntered);
   switch (timer.kind) {
     case TimerKind::kStateTimeout:

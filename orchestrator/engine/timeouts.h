@@ -1,5 +1,5 @@
-// Timeouts: arms the timers of an instance, and applies those that fire and the deadlines of its
-// calls. Private to the engine.
+// Timeouts: arms the timers of an instance, and applies the timers that fire and the passed
+// deadlines of calls. Private to the engine.
 #pragma once
 
 #include <optional>

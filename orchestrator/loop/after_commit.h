@@ -1,6 +1,7 @@
 // perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
-// its commit: send messages, hand out and stop tasks, evaluate expressions, answer callers. It does
-// not read the store: each action holds all the data that it needs. Engine thread only.
+// its commit: send messages, hand out and stop tasks, evaluate expressions, answer callers.
+// perform() does not read the store: each action holds all the data that the action needs. Engine
+// thread only.
 #pragma once
 
 #include <cstddef>

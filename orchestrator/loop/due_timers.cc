@@ -41,7 +41,7 @@ void DueTimers::put_back_tick(TimerInput tick) {
   ticks_.push_back(tick);
 }
 
-/// To be called before the current batch changes `ticks_`: keeps the value for undo().
+/// To be called before the current batch changes `ticks_`: keeps the old value for undo().
 void DueTimers::note_ticks() {
   Changes* const changes = changes_.now();
   if (changes != nullptr && !changes->ticks) changes->ticks = ticks_;

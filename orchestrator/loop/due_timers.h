@@ -23,7 +23,7 @@ class DueTimers {
  public:
   DueTimers(WaitIndex& waiting, const BatchCount& batches) : waiting_(waiting), changes_(batches) {}
 
-  /// Which timers that were held or put back take() also returns.
+  /// Which timers take() returns besides those that become due: timers that were held or put back.
   struct With {
     bool held = false;   ///< held timers with a deadline up to `time`
     bool ticks = false;  ///< all ticks that were put back
@@ -49,8 +49,8 @@ class DueTimers {
  private:
   /// The changes of the current batch.
   struct Changes {
-    std::vector<TimerInput> released;              ///< from the front of held_
-    size_t newly_held = 0;                         ///< at the end of held_
+    std::vector<TimerInput> released;  ///< timers that the batch took from the front of held_
+    size_t newly_held = 0;             ///< how many timers the batch added at the end of held_
     std::optional<std::vector<TimerInput>> ticks;  ///< the ticks before the batch
   };
   void note_ticks();

@@ -40,8 +40,8 @@ bool Intake::deliver(std::vector<Delivery> deliveries) {
   return true;
 }
 
-/// Changes of the stream do not wait until there is room for deliveries: applying such a change may
-/// be what makes room.
+/// Puts the changes of the stream into their own lane, before there is room for the deliveries:
+/// such a change may be what makes room.
 void Intake::note_changes(const std::vector<Delivery>& deliveries) {
   for (const Delivery& delivery : deliveries) {
     const auto* const opened = std::get_if<StreamOpened>(&delivery);

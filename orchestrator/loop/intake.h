@@ -26,8 +26,8 @@ namespace millrace {
 
 struct IntakeLimits {
   size_t batch_events = 1024;        ///< maximum number of events in one batch
-  size_t waiting_deliveries = 8192;  ///< deliver() blocks from this number on
-  size_t waiting_commands = 1024;    ///< command() answers `busy` from this number on
+  size_t waiting_deliveries = 8192;  ///< deliver() blocks while so many deliveries wait
+  size_t waiting_commands = 1024;    ///< command() answers `busy` while so many commands wait
 };
 
 /// Answers a waiting caller with an error.
@@ -69,12 +69,12 @@ class Intake final : public DeliverySink, public TaskSink {
   /// The operation that fails and is retried, as an error, see set_failure(); ok: no operation
   /// fails.
   Status goes_on() const;
-  /// Blocks until all inputs are processed and nothing is left to do. Returns false after
-  /// `at_most`.
+  /// Blocks until all inputs are processed and nothing is left to do. Returns false if this takes
+  /// longer than `at_most`.
   bool wait_until_quiet(Duration at_most);
 
   /// From now on deliver() accepts no more; deliveries that were accepted are processed. Used to
-  /// stop reading the stream before the other parts of the server stop.
+  /// stop reading the stream before the other parts of millrace stop.
   void refuse_deliveries();
   /// From now on no input is accepted, and sleep() returns false.
   void close();
@@ -88,8 +88,8 @@ class Intake final : public DeliverySink, public TaskSink {
   void set_refusal(const std::optional<Error>& refusal);
   /// Sets the operation that fails and is retried; nullopt: no operation fails.
   void set_failure(const std::optional<Error>& failure);
-  /// Takes all waiting inputs. It takes only as many events as still fit into `work`, and no event
-  /// while new work must wait.
+  /// Takes all waiting inputs. Of the events, gather() takes only as many as still fit into `work`,
+  /// and none while new work must wait.
   void gather(Work& work);
   bool has_deliveries() const;
   /// Answers a command.

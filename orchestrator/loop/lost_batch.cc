@@ -65,7 +65,8 @@ Status undo(EngineState& engine) {
   TRY(restore_delayed(engine, changes.delayed));
   TRY(restore_grouped(engine, changes.grouped));
   TRY(engine.batch.undo());
-  engine.batches.begin();  // so that the undone changes do not belong to the next batch
+  engine.batches.begin();  // begins a new batch, so that the changes made by undo() do not belong
+                           // to the next one
   return {};
 }
 

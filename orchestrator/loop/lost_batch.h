@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Reverts the changes of the current batch. Of the instances it reads only those again that the
-/// batch had loaded; the small lists (names, instance messages, acked messages) it reads
+/// Reverts the changes of the current batch. Of the instances, undo() reads again only those that
+/// the batch had loaded; undo() reads the small lists (names, instance messages, acked messages)
 /// completely. Errors: those of the store; after an error the whole store must be loaded again
 /// (recovery.h).
 Status undo(EngineState& engine);

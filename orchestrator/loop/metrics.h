@@ -33,7 +33,7 @@ struct PartLevels {
   bool sends_events = false;
   bool runs_tasks = false;
 
-  uint64_t consumers = 0;      ///< created to read the event stream
+  uint64_t consumers = 0;      ///< consumers that were created to read the event stream
   uint64_t consumer_gaps = 0;  ///< consumers replaced because messages to this process were lost
   uint64_t messages_read_directly = 0;  ///< messages that no consumer could deliver
 
@@ -42,11 +42,11 @@ struct PartLevels {
 
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;
-  size_t jq_workers = 0;  ///< workers that are ready
+  size_t jq_workers = 0;  ///< jq workers that are ready
   uint64_t jq_workers_started = 0;
   uint64_t jq_workers_crashed = 0;
   uint64_t jq_worker_start_failures = 0;
-  uint64_t evaluations_overran = 0;    ///< those that exceeded their time slice on a fast jq worker
+  uint64_t evaluations_overran = 0;  ///< evaluations that exceeded their slice on a fast jq worker
   uint64_t evaluations_timed_out = 0;  ///< evaluations and program checks that timed out
 };
 

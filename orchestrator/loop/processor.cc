@@ -18,8 +18,8 @@ namespace {
 
 constexpr Duration kStoreRetryDelay{500};
 
-/// How many turns apply one input each after the last process died in a batch, besides the turns
-/// for the inputs of the crash note.
+/// If the previous process died in a batch: how many turns apply one input each, in addition to one
+/// turn for each input of the crash note.
 constexpr uint64_t kCarefulTurns = 16;
 
 /// Acknowledgements of the broker do not justify a commit of their own: they wait for the next
@@ -63,9 +63,9 @@ Status Processor::load_state() {
   return {};
 }
 
-/// If the last process died while it applied a batch, the inputs of that batch are applied one by
-/// one, and the crash note records each input before it is applied. If this process dies too, the
-/// next process knows which input it died of, and moves an event to the dead-letter queue or
+/// If the previous process died while it applied a batch, the inputs of that batch are applied one
+/// by one, and the crash note records each input before it is applied. If this process dies too,
+/// the next process knows which input it died of, and moves an event to the dead-letter queue or
 /// abandons an instance.
 Status Processor::learn_from_death() {
   const auto& left = engine_.crash_note.left();
@@ -219,8 +219,8 @@ bool Processor::turn() {
   return true;
 }
 
-/// Called before the batch's counters are added, so that a message counted as published is already
-/// seen as in flight.
+/// Called before the counters of the batch are added, so that a message which the counters show as
+/// published is already in the gauge of messages in flight.
 void Processor::set_gauges() {
   parts_.metrics.set({.listeners = engine_.waiting.listeners(),
                       .timers = engine_.waiting.timers(),
@@ -255,7 +255,7 @@ void Processor::note_work(Work& work) {
   crash_point(CrashPoint::kGathered);
 }
 
-/// Keeps the first input and leaves the others for the next turns.
+/// Keeps the first input of `work`, and leaves all further inputs for the next turns.
 void Processor::keep_first(Work& work) {
   bool taken = false;
   const auto keep = [&taken](auto& inputs, auto& rest) {
@@ -272,7 +272,7 @@ void Processor::keep_first(Work& work) {
   keep(work.tasks, left_.tasks);
 }
 
-/// Commits the batch if all of it was applied.
+/// Commits the batch if all inputs of the batch were applied.
 Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit) {
   BatchOutcome outcome = TRY(std::move(applied));
   if (pressure_.store_is_full()) {
@@ -330,7 +330,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   if (error.code == "store.sync") {
     spdlog::critical("{}; the state on disk is unknown, so this process stops; a restart recovers",
                      error.message);
-    engine_.crash_note.end();  // the process ends by a fault of the disk, not of an input
+    engine_.crash_note.end();  // a fault of the disk ends the process, and not a fault of an input
     std::abort();
   }
   spdlog::error(
@@ -402,15 +402,15 @@ void Processor::note_lost(const std::optional<Error>& error) {
   intake_.set_failure(lost_ ? lost_ : unsent_);
 }
 
-/// Anything that could not be read is tried again, and /readyz reports the failure until a retry
-/// succeeds.
+/// If something to be sent could not be read: schedules another read; until that read succeeds,
+/// /readyz reports the failure.
 void Processor::note_unsent(const Status& sent) {
   resend_at_.reset();
   if (!sent) {
     spdlog::error("reading messages, webhooks or tasks to send failed and is tried again: {}",
                   sent.error().message);
     resend_at_ = engine_.clock.elapsed() + kStoreRetryDelay;
-    engine_.tx.drop();  // the transaction is empty, and would otherwise keep the read error
+    engine_.tx.drop();  // the transaction is empty; without drop() it would keep the read error
   }
   if (sent && !unsent_) return;
   unsent_ = sent ? std::nullopt : std::optional(sent.error());

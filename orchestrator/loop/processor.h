@@ -93,7 +93,7 @@ class Processor {
   void finish(const std::vector<StreamChange>& changes, BatchOutcome outcome);
   void send_backlog();
 
-  // After a batch that did not reach the disk.
+  // Called after a batch that did not reach the disk.
   void lose_batch(Work work, const Error& error);
   void forget_batch(Work& work);
   void make_room(Work& work);
@@ -113,10 +113,10 @@ class Processor {
   TimePoint time_;         ///< engine time of the last batch; never goes back
   size_t evaluating_ = 0;  ///< evaluations under way
   uint64_t careful_ = 0;   ///< number of inputs that must still be applied one by one
-  bool sends_ = false;     ///< the stream is open, so it is known which of our messages it lost
-  bool fired_ = false;     ///< timers that were due at startup have fired
+  bool sends_ = false;  ///< the stream is open, so millrace knows which of its messages were lost
+  bool fired_ = false;  ///< timers that were due at startup have fired
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
-  Backlog backlog_;        ///< what the last batch on disk has left to do
+  Backlog backlog_;        ///< the work that the last batch on disk has left
   std::vector<ContinueInput> unfinished_;
   Work left_;  ///< work that earlier batches left, and inputs of a lost batch
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); no batch is written before this time

@@ -22,8 +22,8 @@ constexpr uint64_t kLogEach = 1'000'000;
 /// A waiting instance has at least two rows, the head and the input.
 constexpr size_t kRowsOfAWaiter = 2;
 
-/// Checks the stored engine time. Engine time never goes back, so a wrong time from a damaged row
-/// would stay.
+/// Checks the stored engine time. Engine time never goes back, so millrace would keep a wrong time
+/// from a damaged row.
 Status check_time(const EngineState& engine) {
   constexpr auto kFarthest = std::chrono::duration_cast<Duration>(std::chrono::years(100));
   const TimePoint stored = TRY(read_engine_time(engine.tx));
@@ -121,7 +121,7 @@ Status check_store(EngineState& engine) {
 }
 
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {
-  engine.tasks.undo();  // which tasks have started is only in memory; undo() restores it
+  engine.tasks.undo();  // only memory has which tasks have started, and undo() restores that
   engine.batches.end();
   engine.waiting.clear();
   engine.live.clear();

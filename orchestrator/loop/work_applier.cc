@@ -41,8 +41,8 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   return engine_.batch.finish(now);
 }
 
-/// Acknowledgements are applied before stream changes: the state of the stream in a change includes
-/// the messages acknowledged before the state was requested.
+/// Acknowledgements are applied before stream changes: the state of the stream that a change has
+/// includes all messages that were acknowledged before millrace requested the state.
 Status WorkApplier::apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack) {
   Outbox& outbox = engine_.outbox;
   for (const auto& [number, ack, openings] : work.acks) {
@@ -97,7 +97,8 @@ Status WorkApplier::apply(const Delivery& delivery, const TurnState& turn) {
 
 Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) {
   const TimePoint now = turn.now;
-  // Other events in the stream were stamped later than this one, so no timer is held.
+  // The broker stamped all further events of the stream later than this event, so no timer up to
+  // this time is held.
   TRY(fire_until(std::min(event.stamped, now), turn, false));
   caught_up_ = !event.more;
   if (event.sequence == poison_) {

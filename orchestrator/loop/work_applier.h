@@ -1,6 +1,6 @@
-// WorkApplier: makes one batch of a turn's work. It determines the order in which inputs are
-// applied, and which timers an event may still overtake, depending on how far the event stream was
-// read. Engine thread only, except reads_events().
+// WorkApplier: makes one batch of a turn's work. WorkApplier determines the order in which inputs
+// are applied. By how far the event stream was read, it also determines which timers an event may
+// still overtake. Engine thread only, except reads_events().
 #pragma once
 
 #include <atomic>
@@ -35,7 +35,8 @@ class WorkApplier {
   /// commands. Errors: those of the store; then the batch is lost.
   Result<BatchOutcome> make_room(const Work& work, TimePoint now);
 
-  /// Makes the event with that sequence a dead letter when it comes: the process died of it.
+  /// Makes the event with that sequence a dead letter when the event comes, because processes died
+  /// of it.
   void set_poison(uint64_t sequence) { poison_ = sequence; }
 
   /// Whether the event stream is open. Any thread.

@@ -92,8 +92,8 @@ Status Catalog::load(const View& view) {
     }
   }));
   TRY(unique);
-  // Includes workflows of namespaces that are being erased: purges erase such workflows by their
-  // numbers.
+  // The numbers include those of workflows whose namespace is being erased: a purge erases such
+  // workflows by their numbers.
   std::map<WorkflowNumber, std::string> numbers;
   TRY(each_workflow(
       view, [&](NamespaceNumber ns, std::string_view id, const WorkflowRecord& record) {

@@ -86,7 +86,7 @@ class Catalog {
   /// Whether the stored settings cannot be read, so that settings() returns none. Until the
   /// settings are set again, the services and webhooks of the namespace are not known.
   bool has_unreadable_settings(NamespaceNumber ns) const { return unreadable_.contains(ns); }
-  /// Lookup::is_held
+  /// See Lookup::is_held().
   bool is_held(NamespaceNumber ns, const NamedService& service) const;
   /// Forgets the namespace with its settings and workflows, and erases the row of the namespace
   /// itself. The rows of its workflows and instances stay.

@@ -35,7 +35,7 @@ class Damages {
     note(read.error());
     return std::optional<T>();
   }
-  /// Records damage that makes the whole server not ready.
+  /// Records damage that makes millrace as a whole not ready.
   void hold(const Error& damage);
 
   /// The first error given to hold(); ok: there was no such error.

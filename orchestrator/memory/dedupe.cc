@@ -7,9 +7,9 @@
 namespace millrace {
 namespace {
 
-/// How many rows one event may remove. One event adds fewer rows, so that the rows that left the
-/// window during a time without events become fewer. To remember an event longer than promised does
-/// no harm.
+/// How many rows one event may remove. One event adds fewer rows than that, so rows that left the
+/// window while no events came are removed little by little. To remember an event longer than
+/// promised does no harm.
 constexpr size_t kForgottenAtOnce = 16;
 
 }  // namespace
@@ -56,8 +56,8 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
   if (batch_.empty()) return {};
   const Row row{time, sequence};
   std::vector<Fingerprint> events;
-  // After the broker lost its newest messages, the events that are read again may end with the same
-  // event.
+  // After the broker has lost its newest messages, a batch of events that are read again may end
+  // with the same event as the newest row.
   if (!rows_.empty() && rows_.back() == row) {
     events = TRY(read_dedupe(tx, time, sequence));
   } else {

@@ -26,7 +26,7 @@ Fingerprint fingerprint_of(std::string_view ns, const Event& event);
 
 /// How long, and for how many events, ids are remembered.
 struct DedupeWindow {
-  Duration time = defaults::kDedupeWindow;  ///< of broker time
+  Duration time = defaults::kDedupeWindow;  ///< measured in the broker's time
   size_t events = defaults::kDedupeEvents;
 };
 

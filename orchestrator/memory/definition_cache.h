@@ -59,9 +59,9 @@ class DefinitionCache {
   const Loader loader_;
   const size_t most_bytes_;
   mutable std::mutex lock_;
-  // newer_ has the recently used definitions, older_ those used before. When newer_ exceeds half of
-  // the limit, older_ is dropped and newer_ becomes older_. So definitions in use stay, and a hit
-  // costs only a look-up.
+  // newer_ has the definitions that were used recently, older_ has those that were last used
+  // before. When newer_ exceeds half of the limit, older_ is dropped and newer_ becomes older_. So
+  // definitions in use stay, and a hit costs only a look-up.
   Entries newer_;           ///< guarded by lock_
   Entries older_;           ///< guarded by lock_
   size_t newer_bytes_ = 0;  ///< guarded by lock_

@@ -15,7 +15,8 @@ constexpr size_t kTrimmedAtOnce = 4'096;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 
-/// Adds the listeners of one instance, which are few, to a matcher that is used once.
+/// Adds the listeners of one instance to `matcher`. There are few listeners, and the matcher is
+/// used once.
 Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
   for (const Listener& listener : listeners) {
     TRY(matcher.add("", listener.filter, listener.entry));

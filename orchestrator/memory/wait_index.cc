@@ -247,8 +247,8 @@ decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
 void WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due) {
   due_.clear();
   wheel_.advance(now, due_);
-  // The order of timers must be reproducible. Slot numbers depend on earlier events, so timers of
-  // instances are sorted by instance id.
+  // Due timers must come in a reproducible order. Slot numbers depend on which instances waited
+  // before, so timers of instances are sorted by instance id.
   std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
     if (a.deadline != b.deadline) return a.deadline < b.deadline;
     if (kind_of(a.key) != kind_of(b.key) || kind_of(a.key) < kInstanceTimer) return a.key < b.key;

@@ -6,7 +6,8 @@
 namespace millrace {
 
 Status AckedMessages::load(const View& view, const OnDamage& damaged) {
-  std::map<uint64_t, uint64_t> openings;  // the numbers of openings are in memory only
+  // `openings` is not in the rows, so it is kept over the load.
+  std::map<uint64_t, uint64_t> openings;
   for (const Row& row : rows_) openings.emplace(row.number, row.openings);
   rows_.clear();
   batch_.clear();

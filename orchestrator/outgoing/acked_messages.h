@@ -1,7 +1,7 @@
-// AckedMessages: messages that the broker has acknowledged and may still lose, because it syncs
-// later than it acknowledges. Their rows stay in the outbox for a while. The table `sent`, one row
-// for each batch, lists the acked messages with their stream sequences; this class is a
-// write-through cache of that table. Engine thread only.
+// AckedMessages: messages that the broker has acknowledged and may still lose, because the broker
+// syncs later than it acknowledges. The rows of acked messages stay in the outbox for a while. The
+// table `sent`, one row for each batch, lists the acked messages with their stream sequences; this
+// class is a write-through cache of that table. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ class AckedMessages {
  public:
   using Message = SentRecord::Message;
 
-  /// About how many messages one batch erases, in whole rows: first when messages exceed
-  /// AckedLimits, then when the store is full.
+  /// About how many messages one batch erases, in whole rows: kErasedAtOnce if messages exceed
+  /// AckedLimits, kErasedWhenFull if the store is full.
   static constexpr size_t kErasedAtOnce = 1'000;
   static constexpr size_t kErasedWhenFull = 16'000;
 
@@ -51,8 +51,8 @@ class AckedMessages {
   void drop(Transaction& tx);
 
   /// Removes and returns the messages that the stream created at `stream_created` stored after
-  /// `sequence` and that were acknowledged with fewer than `openings`: the caller must send them
-  /// again.
+  /// `sequence` and that were acknowledged before attempt `openings` to open the stream: the caller
+  /// must send them again.
   std::vector<Message> take_behind(Transaction& tx, int64_t stream_created, uint64_t sequence,
                                    uint64_t openings);
 
@@ -63,17 +63,19 @@ class AckedMessages {
   struct Row {
     uint64_t number = 0;
     SentRecord record;
-    /// Opening attempts of the stream at the acknowledgement. Not stored: messages of an earlier
-    /// process were acknowledged before any opening of this one.
+    /// How many attempts to open the stream had been made at the acknowledgement. Not stored:
+    /// messages of an earlier process were acknowledged before any attempt of this process.
     uint64_t openings = 0;
   };
   size_t erase_oldest(Transaction& tx);
 
   AckedLimits limits_;
-  std::deque<Row> rows_;      ///< oldest first
-  uint64_t last_number_ = 0;  ///< of a row, so that this process uses no number twice
+  std::deque<Row> rows_;  ///< oldest first
+  /// The highest number of a row so far, so that this process uses no number twice.
+  uint64_t last_number_ = 0;
   uint64_t bytes_ = 0;
-  std::map<uint64_t, std::vector<Message>> batch_;  ///< by openings
+  /// Messages acknowledged in the current batch, by openings.
+  std::map<uint64_t, std::vector<Message>> batch_;
 };
 
 }  // namespace millrace

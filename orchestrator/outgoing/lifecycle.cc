@@ -129,7 +129,7 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
     if (!cause.empty()) event.extensions["causationid"] = cause;
     if (!instance.traceparent.empty()) event.extensions["traceparent"] = instance.traceparent;
     if (is_state_timeout(record)) {
-      // As after the timeout of a call, two events: one for the timeout, and one for the failed
+      // Makes two events, as for the timeout of a call: one for the timeout, and one for the failed
       // step.
       Event timeout = event;
       timeout.id += "-timedout";

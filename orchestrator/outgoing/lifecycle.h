@@ -35,7 +35,7 @@ std::vector<Event> lifecycle_events(const LifecycleOf& of, std::span<const Histo
 /// All types that lifecycle_events() uses.
 std::span<const std::string_view> lifecycle_types();
 
-/// The message for a lifecycle event, structured, on
+/// The message for a lifecycle event, in CloudEvents' structured mode, on
 /// `millrace.lifecycle.<space>.<workflow>.<what>`. The last token is the end of the type:
 /// `completed`, or `step-failed`, `step-timedout`, `retry-scheduled`.
 NatsMessage lifecycle_message(const LifecycleOf& of, const Event& event);

@@ -46,8 +46,9 @@ bool is_header_value(std::string_view value) {
 }
 
 /// Copies the received headers, except those that the broker or its clients interpret and those
-/// that cannot be sent again. Clients interpret an empty message with the header Status as one of
-/// the server itself, so a reader of the dead-letter queue would not get such a dead letter.
+/// that cannot be sent again. NATS clients take an empty message with the header Status for a
+/// message of the broker itself, so a reader of the dead-letter queue would not get such a dead
+/// letter.
 void keep_headers(const Headers& received, Headers& headers) {
   size_t size = 0;
   for (const auto& [name, value] : received) {
@@ -62,7 +63,7 @@ void keep_headers(const Headers& received, Headers& headers) {
 }
 
 /// Makes one token of a subject from a text, cut at the maximum length of a valid name: the text
-/// may be the name of a namespace that does not exist, which may be invalid.
+/// may be the name of a namespace that does not exist, and such a name may be invalid.
 std::string token(std::string_view text) {
   return text.empty() ? "%" : percent_encode(text.substr(0, kMaxSubjectTail), ".*>");
 }

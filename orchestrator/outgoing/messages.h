@@ -14,15 +14,16 @@ namespace millrace {
 /// headers.
 inline constexpr size_t kMaxMessageBytes = size_t{1024 - 16} * 1024;
 
-/// An event for the event stream, structured, on `millrace.events.<space>.<type>`. Its Nats-Msg-Id
-/// depends only on (space, source, id), not on the sender.
+/// The message for an event of the event stream, in CloudEvents' structured mode, on
+/// `millrace.events.<space>.<type>`. The Nats-Msg-Id of the message depends only on (space, source,
+/// id), not on the sender.
 NatsMessage event_message(std::string_view ns, const Event& event);
 
 /// A dead letter on `millrace.dlq.<space>.<reason>`: the bytes and headers as received, with
 /// Millrace-Reason, -Detail, -Subject and -Sequence. If the message is too large to be sent again,
-/// the letter has only the start of the bytes, and Millrace-Truncated has their full number. Its
-/// Nats-Msg-Id is made from `stream_created`, the sequence, the reason, and the message's subject
-/// and data, because one message may become a dead letter for several reasons.
+/// the letter has only the start of the bytes, and Millrace-Truncated has their full number. The
+/// Nats-Msg-Id of the dead letter is made from `stream_created`, the sequence, the reason, and the
+/// message's subject and data, because one message may become a dead letter for several reasons.
 NatsMessage dead_letter_message(const DeadLetter& letter, int64_t stream_created);
 
 /// The dead letter that replaces a generated event or lifecycle event that is too large for the

@@ -112,7 +112,7 @@ Result<uint64_t> Outbox::bury(Transaction& tx, uint64_t number, const Error& err
 }
 
 /// Schedules a failed message again. If a message of the same instance with a lower number was put
-/// back, that one is sent first.
+/// back, the message with the lower number is sent first.
 void Outbox::failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed) {
   if (instance) {
     auto& behind = lines_.at(*instance);
@@ -149,8 +149,9 @@ void Outbox::stream_opened(Transaction& tx, int64_t stream_created, uint64_t int
   }
 }
 
-/// Reads the rows from `number` on again, in their order. Messages that were taken and are not in
-/// flight are taken again too, so that no message of an instance overtakes one that was put back.
+/// Reads the rows from `number` on again, in their order. Messages that were taken but are not in
+/// flight are taken again, too, so that no message of an instance overtakes a message that was put
+/// back.
 void Outbox::look_from(uint64_t number) {
   if (!due_.empty()) number = std::min(number, *due_.begin());
   if (!failed_.empty()) number = std::min(number, *failed_.begin());
@@ -205,7 +206,7 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
       continue;
     }
     Status missing = fail("store.corrupt", "the row of an outbox message is missing");
-    if (!record) {  // the next pump() reads the row again
+    if (!record) {  // the row could not be read; the next pump() reads it again
       missing = tl::unexpected(record.error());
       due_.insert(number);
     }

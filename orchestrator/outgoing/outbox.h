@@ -37,8 +37,8 @@ struct NumberedMessage {
 
 class Outbox {
  public:
-  /// How many messages may be taken from the store at a time: those in flight, and those that wait
-  /// for one in flight.
+  /// How many messages may be taken from the store at a time: the messages in flight, and the
+  /// messages that wait for a message in flight.
   static constexpr size_t kWindow = 4096;
   /// The delay before a failed message is sent again.
   static constexpr Duration kRetryDelay{250};
@@ -55,17 +55,19 @@ class Outbox {
   /// Applies a result that OnPublished received. After an acknowledgement it keeps or erases the
   /// row; after a failure it schedules the message again; a message that is too large is replaced
   /// by a dead letter. To be called again if the batch is lost. end_settling() must follow in the
-  /// same batch. `openings`: opening attempts of the event stream when the result came.
+  /// same batch. `openings`: how many attempts to open the event stream had been made when the
+  /// result came.
   Status on_ack(Transaction& tx, uint64_t number, const Result<PublishAck>& ack, uint64_t openings,
                 Duration elapsed, OnAck on_ack);
   void end_settling(Transaction& tx, int64_t stream_created, TimePoint now) {
     kept_.write(tx, stream_created, now);
   }
 
-  /// The event stream was opened. Its messages after sequence `intact_to` are lost: acked messages
-  /// among them are sent again once the batch is on disk. Messages acknowledged with at least
-  /// `openings` are not lost: the state was requested before them, so it need not include them.
-  /// To be called again if the batch is lost.
+  /// To be called when the event stream was opened. The messages of the stream after sequence
+  /// `intact_to` are lost: acked messages among them are sent again when the batch is on disk.
+  /// Messages acknowledged since the start of attempt `openings` to open the stream are not lost:
+  /// millrace requested the state of the stream before, so that state need not include them. To be
+  /// called again if the batch is lost.
   void stream_opened(Transaction& tx, int64_t stream_created, uint64_t intact_to,
                      uint64_t openings);
 

@@ -34,8 +34,9 @@ Result<bool> has_started(const View& view, const StartTask& task) {
          instance->calls[task.caller->index].started;
 }
 
-/// The current deadline of a task that was created a while ago: its call may have got new deadlines
-/// since, and an attempt that a worker has started must end by its own timeout.
+/// The current deadline of a task that was created earlier: the task's call may have got new
+/// deadlines since, and an attempt that a worker has started must end by the timeout of that
+/// attempt.
 Result<std::optional<TimePoint>> present_deadline(const View& view, const StartTask& task) {
   if (!task.caller) return task.deadline;
   const auto instance = TRY(read_live(view, task.ns, task.caller->instance));
@@ -85,7 +86,8 @@ Status TaskDispatch::load(const View& view) {
     const Result<bool> started = has_started(view, task);
     const bool is_lost = !started && !is_damaged_row(started.error());
     if (is_lost && status) status = tl::unexpected(started.error());
-    // The worker gets a new heartbeat timeout: its heartbeats during the restart were not received.
+    // The heartbeat timeout of the worker starts again, because millrace did not receive heartbeats
+    // during the restart.
     if (started && *started) listen(task.task, known);
   };
   TRY(each_task(view, see, damages_.noting()));

@@ -68,14 +68,14 @@ class TaskDispatch {
   /// Returns null if there is no task with that id, or if it has ended.
   const OpenTask* find(const InstanceId& task) const;
 
-  /// Notes a heartbeat or another report of the task. If it is the first report, returns the time
-  /// since the hand-out.
+  /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
+  /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
   /// runners need not report each heartbeat.
   std::vector<InstanceId> missed_heartbeats();
-  /// For a task whose schedule-to-start deadline has passed: whether the runner has not yet
-  /// answered the question if a worker has the task. The first call asks the runner.
+  /// For a task whose schedule-to-start deadline has passed: whether the runner has still to answer
+  /// whether a worker has the task. The first call of this function asks the runner.
   bool awaits_start_check(const InstanceId& task, TimePoint deadline);
   /// Notes that the runner has answered: no worker has started the task.
   void start_checked(const InstanceId& task);

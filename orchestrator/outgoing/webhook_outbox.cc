@@ -24,8 +24,8 @@ const WebhookSetting* find_setting(const NamespaceSettings& settings, const std:
   return found == settings.webhooks.end() ? nullptr : &*found;
 }
 
-/// The error of a delivery whose token is not set. Such a delivery is not sent, because the
-/// receiver could not authenticate the event.
+/// The error of a delivery whose webhook names a secret that is not set. Such a delivery is not
+/// sent, because without the token the receiver could not authenticate the event.
 Error no_secret(const std::string& name) {
   return {"webhook.no_secret",
           fmt::format("the namespace has no secret \"{}\" for the webhook's token; set it "

@@ -49,8 +49,8 @@ class WebhookOutbox {
   void add(Transaction& tx, uint64_t number, const WebhookRecord& record);
   /// Removes a delivery whose row is erased.
   void drop(uint64_t number, TimePoint due);
-  /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. If it
-  /// returns a record, the delivery is given up, and the caller makes the event a dead letter.
+  /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. If a
+  /// record is returned, the delivery is given up, and the caller makes the event a dead letter.
   Result<std::optional<WebhookRecord>> on_result(Transaction& tx, const WebhookResult& outcome,
                                                  TimePoint now);
 

@@ -36,8 +36,8 @@ struct UnreadableInput {
 struct BrokerLoss {
   enum class Kind {
     kDropped,  ///< removed before they were read: by the stream's limits or by hand
-    kTail,     ///< the newest messages, already applied, are gone; new ones get their sequences
-    kStream,   ///< the stream was created again and is read from its start
+    kTail,  ///< the newest messages, already applied, are gone; new messages get the same sequences
+    kStream,  ///< the stream was created again and is read from its start
   };
   Kind kind{};
   /// The first and last lost sequence; for kStream both are the last sequence that was read.
@@ -47,9 +47,11 @@ struct BrokerLoss {
   bool operator==(const BrokerLoss&) const = default;
 };
 
-/// The event stream was opened or reopened; the deliveries that follow come from it.
+/// The event stream was opened or reopened; the deliveries that follow come from the stream as it
+/// is since then.
 struct StreamOpened {
-  Cursor position;              ///< the next delivery follows it; may be before the last delivery
+  /// The next delivery comes after this position, which may be before the latest one.
+  Cursor position;
   uint64_t first_sequence = 0;  ///< the oldest message in the stream
   uint64_t last_sequence = 0;   ///< the newest message in the stream
   /// The messages with later sequences that the stream had stored before this opening are lost, as

@@ -29,7 +29,7 @@ class WebhookSender {
                        std::function<void(std::optional<WebhookFailure>)> done) = 0;
 };
 
-/// A sender for servers without webhooks: accepts every event and drops it.
+/// A sender for a millrace without webhooks: accepts every event and drops it.
 class NoWebhooks final : public WebhookSender {
  public:
   void deliver(const Event&, const std::string&, const std::string&,

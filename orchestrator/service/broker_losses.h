@@ -1,5 +1,5 @@
 // BrokerLosses: the messages that the broker was found to have lost since startup. Each loss is
-// logged as an error and counted in the metrics; `/v1/info` shows the last kShown losses. Any
+// logged as an error and counted in the metrics; `/v1/info` shows the latest kShown losses. Any
 // thread.
 #pragma once
 
@@ -18,7 +18,7 @@ class BrokerLosses {
  public:
   static constexpr size_t kShown = 16;
 
-  /// Both arguments outlive the object.
+  /// Both arguments outlive the BrokerLosses.
   BrokerLosses(const Clock& clock, Metrics& metrics) : clock_(clock), metrics_(metrics) {}
 
   void add(const BrokerLoss& loss);

@@ -13,8 +13,8 @@
 namespace millrace {
 namespace {
 
-/// A position in the list of groups: the id of a workflow, and the last shown group of that
-/// workflow.
+/// A position in the list of groups: the id of a workflow, and the group of that workflow that was
+/// shown last.
 struct GroupCursor {
   std::string workflow;
   std::optional<Fingerprint> behind;

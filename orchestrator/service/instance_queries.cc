@@ -14,7 +14,8 @@
 namespace millrace {
 namespace {
 
-/// `started`: a worker is known to work on the attempt.
+/// The word for the status of a call. `started`: millrace knows that a worker has started the
+/// attempt.
 std::string_view to_string(Call::Status status, bool started) {
   switch (status) {
     case Call::Status::kQueued:
@@ -110,7 +111,8 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     return status.has_value();
   };
   const auto see_damaged = [&](const InstanceId& id, const Error& error) {
-    if (workflow || !filter.statuses.empty()) return true;  // its workflow and status are unknown
+    // The damaged instance's workflow and status are unknown.
+    if (workflow || !filter.statuses.empty()) return true;
     if (!page.has_room()) return false;
     page.add(damaged_item(id, error), to_string(id));
     return true;

@@ -19,7 +19,7 @@ namespace millrace {
 namespace {
 
 /// Collects the acknowledgements of the events of one publish_events(), and answers after the last
-/// one.
+/// acknowledgement.
 class Gathering {
  public:
   Gathering(size_t count, std::function<void(Result<Accepted>)> done)
@@ -141,7 +141,7 @@ Result<Json> LocalService::check_rows() {
   options.progress = [this](uint64_t, uint64_t) { return !stopping_; };
   constexpr std::string_view kStopping =
       "millrace is stopping; check the data folder once it has ended";
-  // LMDB trusts its pages: reading the rows of damaged pages could end the server process.
+  // LMDB trusts its pages: to read the rows of damaged pages could end the process of millrace.
   const PageReport pages = TRY(parts_.environment.check_pages(
       {.most_damages = options.most_findings, .goes_on = [this] { return !stopping_; }}));
   if (pages.is_stopped) return fail("stopping", std::string(kStopping));
@@ -255,7 +255,8 @@ Result<Json> LocalService::dead_letters(std::string_view ns, size_t limit,
     }
   }
   Json letters = TRY(parts_.dead_letters(ns, identity, limit, cursor));
-  // An event for a namespace that does not exist becomes a dead letter under that name.
+  // An event for a namespace that does not exist becomes a dead letter under the name of that
+  // namespace.
   if (letters.at("items").empty() && cursor.empty()) TRY(check_namespace(ns));
   return letters;
 }

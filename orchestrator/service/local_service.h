@@ -1,5 +1,5 @@
-// LocalService: the Service of the server in this process. Commands go to the processor, reads use
-// the last commit, and events go to the publisher. A check of the store has its own thread. Any
+// LocalService: the Service of the millrace in this process. Commands go to the processor, reads
+// use the last commit, and events go to the publisher. A check of the store has its own thread. Any
 // thread.
 #pragma once
 

@@ -17,7 +17,7 @@ class Page {
   /// `limit`: the number of items, at least 1.
   explicit Page(size_t limit) : limit_(limit) {}
 
-  /// Whether another item may be added. If not, another page follows this one.
+  /// Whether another item may be added. If there is no room, another page follows this page.
   bool has_room() {
     if (items_.size() < limit_ || !last_) return true;
     next_ = *last_;

@@ -18,7 +18,7 @@ namespace millrace {
 
 class Queries {
  public:
-  /// Both arguments outlive the object. `started` has the tasks that a worker has started, also
+  /// Both arguments outlive the Queries. `started` has the tasks that a worker has started, also
   /// those whose start is not stored.
   Queries(DefinitionCache& definitions, const StartedTasks& started)
       : definitions_(definitions), started_(started) {}

@@ -116,7 +116,7 @@ class Service {
   /// running already.
   virtual void verify(Done done) = 0;
 
-  /// ok when the streams exist and events are accepted; otherwise the error says what is missing.
+  /// ok if the streams exist and events are accepted; otherwise the error says what is missing.
   virtual Status ready() = 0;
   /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]}, …}
   virtual Json info() = 0;

@@ -181,8 +181,8 @@ void Transaction::scan(Table table, std::string_view prefix, std::string_view fr
   Snapshot::Rows rows(committed_, left, direction);
 
   // Returns `at` if that entry of the map is in the rest of the range, else the end of the map. The
-  // next entry is looked up again only after a write of the visitor; otherwise the iterator
-  // `written` stays valid.
+  // next entry of the map is looked up again only if the visitor has written; otherwise the
+  // iterator `written` is still right.
   const auto inside = [&](WriteSet::const_iterator at) {
     if (at == writes_.end()) return at;
     return at->first >= left.low && at->first < left.high ? at : writes_.end();

@@ -56,8 +56,8 @@ void Wheel::advance(TimePoint now, std::vector<Due>& due) {
 
   fire_or_link(take(kOverdue));
   for (std::optional<Place> place = first(); place && place->start <= target; place = first()) {
-    // Set the time to the start of each list in turn: its timers that are not due yet are then
-    // linked again at a lower level.
+    // Sets the time to the start of each list in turn; then the timers of that list that are not
+    // due yet are linked again, at a lower level.
     time_ = place->start;
     fire_or_link(take(static_cast<uint16_t>(place->level * kSlots + place->digit)));
   }

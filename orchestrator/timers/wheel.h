@@ -1,4 +1,4 @@
-// Wheel: all timers of the server in memory, in a hierarchical timing wheel with a resolution of 1
+// Wheel: all timers of millrace in memory, in a hierarchical timing wheel with a resolution of 1
 // ms. The cost of arming and cancelling does not depend on the number of timers; a timer takes 32
 // bytes. Pure: its time is the latest time given to advance(), and never goes back. To be used by
 // one thread only.
@@ -29,9 +29,9 @@ struct Due {
 
 class Wheel {
  public:
-  /// Identifies an armed timer. It becomes stale when the timer fires or is cancelled, and then
-  /// refers to nothing, even if another timer uses the same place. A default handle refers to
-  /// nothing.
+  /// Identifies an armed timer. A handle becomes stale when its timer fires or is cancelled. A
+  /// stale handle refers to nothing, even if another timer uses the same place. A default handle
+  /// refers to nothing.
   struct Handle {
     uint32_t index = 0;
     uint32_t generation = 0;

@@ -1,4 +1,5 @@
-// A test case: a workflow with its policies, and the steps that happen to an instance of it.
+// A test case: a workflow with its policies, and the steps that happen to an instance of the
+// workflow.
 #pragma once
 
 #include <optional>
@@ -13,18 +14,18 @@ namespace millrace::reference {
 
 enum class Vocabulary { kDirektiv, kSteep, kTemporal, kStevora, kZart };
 
-// A retry policy as it is written. An absent field has the default of the vocabulary.
+// A retry policy as a definition writes it. An absent field has the default of the vocabulary.
 struct Retry {
   explicit Retry(Vocabulary v = Vocabulary::kSteep) : vocabulary(v) {}
   Vocabulary vocabulary;
-  std::optional<int> attempts;  // as the vocabulary counts them
+  std::optional<int> attempts;  // counted as the vocabulary counts attempts
   std::optional<Ms> delay;
   std::optional<double> factor;
   std::optional<Ms> max_delay;
   std::vector<std::string> codes;  // direktiv: codes (regex); temporal: nonRetryableErrors (exact)
 };
 
-// A timeout key of an action or a function, as it is written.
+// A timeout key of an action or a function, as a definition writes it.
 struct Timeout {
   std::string key;  // scheduleToStartTimeout … heartbeatTimeout; maxInactivity, maxRuntime,
                     // deadline; timeout
@@ -52,35 +53,35 @@ struct Catch {
 
 enum class Kind { kAction, kParallel, kForeach, kWait, kDelay, kNoop, kError, kBranch };
 
-// The transform of each state adds its id to the list .seen, so the data show which states have
-// ended, in their order.
+// The transform of each state adds the state's id to the list .seen, so the data shows in order
+// which states have ended.
 struct State {
   std::string id;
   Kind kind = Kind::kNoop;
   std::vector<Action> actions;  // action, foreach: one; parallel: two or more
-  bool any = false;             // parallel: mode or
+  bool any = false;             // parallel: whether its mode is `or`
   Ms duration = 0;              // delay
   std::string error_code;       // error
   std::string condition;        // branch (switch): a path such as .return.again
-  std::string branch_to;        // the transition if it is true
-  // action, noop: a path such as .return.bad. If it is true, the jq of the input of the action, or
-  // of the transform, fails.
+  std::string branch_to;        // the transition if `condition` is true
+  // action, noop: a path such as .return.bad. If the value at the path is true, a jq program fails:
+  // that of the action's input, or that of the noop's transform.
   std::string check;
   std::optional<Ms> timeout;   // direktiv: timeout of the state
-  std::optional<Retry> retry;  // of the state
+  std::optional<Retry> retry;  // the retry policy of the state
   std::vector<Catch> catches;
   std::string to;  // "" ends the workflow
 };
 
 struct Definition {
   std::vector<Function> functions;
-  std::vector<State> states;  // the first one is the start
+  std::vector<State> states;  // the first state is the one in which an instance begins
   std::optional<Vocabulary> defaults;
-  std::optional<Retry> retry;         // runs
+  std::optional<Retry> retry;         // the policy by which another run follows a failed run
   std::optional<Ms> interrupt, kill;  // direktiv
   std::optional<Ms> execution, run;   // temporal: workflowExecutionTimeout, workflowRunTimeout
   std::optional<Ms> timeout;          // zart
-  std::string on_failure;             // with timeout
+  std::string on_failure;             // the state of on_failure; only with `timeout`
 
   const State* find(const std::string& id) const;
   const Function* function(const std::string& id) const;
@@ -90,19 +91,19 @@ inline const char* const kEventType = "go";  // the event type of all waits
 
 // The steps.
 
-// A step describes how to find its time or task, so a case stays valid when earlier steps are
-// dropped.
+// A step does not name its time or task, but describes how to find it; so a case stays valid when
+// earlier steps are dropped.
 struct Step {
   enum class Kind {
-    kAdvance,      // by `ms`
+    kAdvance,      // moves the clock by `ms`
     kAdvanceNear,  // to the moment of the `pick`-th stored deadline or wake-up, plus `ms` (-1, 0,
                    // 1)
-    kTake,         // the `pick`-th task that is not taken
-    kHeartbeat,    // of the `pick`-th task that is taken
-    kAnswer,       // the `pick`-th task that is taken: `outcome`
-    kAnswerLate,   // the `pick`-th task that was taken and is over: `outcome`
-    kEvent,        // with `outcome.result` as payload
-    kCommand,      // `verb`; rerun: from the `pick`-th state
+    kTake,         // a worker takes the `pick`-th task that is not taken
+    kHeartbeat,    // a heartbeat of the `pick`-th task that is taken
+    kAnswer,       // the `pick`-th task that is taken ends with `outcome`
+    kAnswerLate,   // an answer `outcome` to the `pick`-th task that was taken and is over
+    kEvent,        // an event with `outcome.result` as its payload
+    kCommand,      // the command `verb`; a rerun starts in the `pick`-th state
     kKill,
     kStartProcess,
     kBrokerAway,
@@ -113,8 +114,8 @@ struct Step {
   int pick = 0;
   Outcome outcome;
   Verb verb = Verb::kCancel;
-  // The process is killed after the commit of this step, and starts again at once. For all kinds
-  // but the last four.
+  // Whether the process is killed after the commit of this step, and started again at once. Not
+  // used by the last four kinds.
   bool then_killed = false;
 };
 

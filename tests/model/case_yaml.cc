@@ -14,7 +14,7 @@ std::string number(double x) {
   return s.str();
 }
 
-// The line of a policy, with `vocabulary` if the keys alone leave it open.
+// The line of a policy, with the key `vocabulary` if the other keys do not show the vocabulary.
 std::string policy_line(const Retry& r) {
   std::string s;
   const auto add = [&s](const std::string& key, const std::string& value) {

@@ -1,4 +1,4 @@
-// A test case as the definition that an engine loads.
+// Writes the workflow of a test case as the YAML text that an engine loads.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace millrace::reference {
 
-// The parts of the definition that the documents leave open.
+// The parts of a definition's text that the documents leave open.
 struct Rendering {
-  // the body of a function of workers
+  // the keys of a function that workers execute
   std::vector<std::pair<std::string, std::string>> function = {{"type", "reusable"},
                                                                {"image", "test/worker"}};
 };

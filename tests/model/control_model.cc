@@ -34,12 +34,12 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
     if (at && *at >= 0) all.push_back({*at, rank, what, std::move(fire)});
   };
 
-  // An unreachable broker may hold an event that came before these.
+  // An unreachable broker may hold an event that came before the timers below.
   const bool held_by_broker =
       away_ && !held_back_too && waits_for_event() && !has(Fault::kWaitTimesOutWhileAway);
   if (held_by_broker) return all;
 
-  // Of the execution and the run. A pause does not hold them.
+  // The deadlines of the execution and the run. A pause does not hold these.
   add(run_limits_doubt_, 0, "",
       [this] { doubt("whether the limits of the run restart after a manual retry"); });
   if (!in_on_failure_)
@@ -57,7 +57,7 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
       });
   }
 
-  // Of the step.
+  // The deadlines of the current state and its calls.
   if (paused() && !held_back_too && !has(Fault::kPauseHoldsNothing)) return all;
   if (phase_ == Phase::kBetweenRuns) {
     add(next_run_at_.low, 9, "next run", [this] {
@@ -105,7 +105,8 @@ std::vector<Model::Due> Model::dues(bool held_back_too) {
   return all;
 }
 
-// Runs all due actions one after the other. A deadline is compared before anything new starts.
+// Runs all due actions one after the other. A due deadline comes before everything that starts
+// something new.
 void Model::run_until_idle() {
   for (int things = 0; !dead_ && undecided_.empty(); things++) {
     if (things > 1000) doubt("the actions of one time do not end");
@@ -122,7 +123,8 @@ void Model::run_until_idle() {
       if (due[0].rank == 0) continue;  // the deadline of the execution is first
       if (due[0].rank == 1 && !deadline(other)) continue;
       if (due[0].rank == 2 && !deadline(other)) continue;
-      if (due[0].rank >= 4 && !deadline(other)) continue;  // a late retry does not run
+      // An attempt that is due after a deadline does not start.
+      if (due[0].rank >= 4 && !deadline(other)) continue;
       doubt("several things are due at " + std::to_string(now_) + " ms and their order is open");
     }
     if (phase_ == Phase::kLive && deadline(due[0]) && !held_answers_.empty())
@@ -191,7 +193,8 @@ void Model::set_run_deadlines() {
   const auto after = [this](std::optional<Ms> time) {
     return time ? std::optional<Ms>(now_ + *time) : std::nullopt;
   };
-  run_deadline_ = after(definition_.run);  // its default is that of the execution, which is first
+  // By default the deadline of the execution, which comes first.
+  run_deadline_ = after(definition_.run);
   kill_at_ = after(definition_.kill);
   interrupt_at_ = after(definition_.interrupt);
   run_limits_doubt_.reset();
@@ -217,7 +220,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   held_event_.reset();
   state_ = id;
   data_ = data;
-  if (paused()) {  // a run or retry of a pause starts at its end
+  if (paused()) {  // a run or retry during a pause starts at the end of the pause
     pending_ = id, pending_data_ = data, pending_by_retry_ = by_retry;
     if (!(has(Fault::kRetryIgnoresPausedWorkflow) && by_retry && !paused_)) return;
   }
@@ -226,7 +229,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
   last_entry_[id] = data;
   first_entry_.emplace(id, data);
   entry_number_[id] = ++entries_;
-  // A definition may loop without a wait.
+  // A definition may have a loop in which no state waits.
   if (std::exchange(entered_at_, now_) != now_) entries_at_once_ = 0;
   if (++entries_at_once_ > 100) return doubt("states follow each other without an end");
   state_attempt_ = 1;
@@ -249,7 +252,7 @@ void Model::enter(const std::string& id, const Json& data, bool by_retry) {
     case Kind::kNoop:
       leave();
       break;
-    case Kind::kError:  // only the first one has an effect, and the run continues
+    case Kind::kError:  // only the first error state has an effect, and the run continues
       if (!error_state_) {
         error_state_ = Error{s.error_code, "", false, false};
         error_state_id_ = id;
@@ -288,7 +291,8 @@ void Model::start_calls() {
       offer(calls_[i]);
       continue;
     }
-    // The result is null without an error. In mode or it is neither a success nor a failure.
+    // A skipped call has the result null and no error. In mode `or` it counts neither as a success
+    // nor as a failure.
     calls_[i].at = At::kDone;
     calls_[i].skipped = true;
     count("skipped action");
@@ -297,7 +301,7 @@ void Model::start_calls() {
   if (std::all_of(calls_.begin(), calls_.end(), done)) leave();
 }
 
-// The state has succeeded.
+// Leaves the current state, which has succeeded.
 void Model::leave() {
   const State& s = current();
   if (!calls_.empty() || s.kind == Kind::kForeach) {

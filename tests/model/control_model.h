@@ -1,10 +1,10 @@
 // The reference model of retries, timeouts and operator control.
 //
-// It holds one instance of one workflow. Time is a number. The due actions are computed from stored
-// times each time (`dues`), so there are no timers to set or to forget. The model is a Subject, so
-// it can also replace the engine. control_model.cc has time, runs and states;
-// control_model_calls.cc the calls and their failures; control_model_commands.cc events, commands,
-// the process and the broker; control_model_observation.cc the observation.
+// The model holds one instance of one workflow. Time is a number. Whenever the model needs the due
+// actions, it computes them from stored times (`dues`), so it has no timers that could be
+// forgotten. The model is a Subject, so it can also replace the engine. control_model.cc has time,
+// runs and states; control_model_calls.cc the calls and their failures; control_model_commands.cc
+// events, commands, the process and the broker; control_model_observation.cc the observation.
 #pragma once
 
 #include <deque>
@@ -21,16 +21,17 @@
 
 namespace millrace::reference {
 
-// Faults of an engine. The model has them so that the random test can be tested.
+// Faults that an engine may have. The model can imitate each of them, to test that the random cases
+// find it.
 enum class Fault {
   kLateAnswerCounts,      // an answer after its deadline counts
   kDeadCallMadeAgain,     // a call that expired while the process was dead is repeated
   kRetryBeginsLastState,  // manual retry starts the state where the instance ended, not the failed
                           // one
-  kRetryWithFirstData,    // … with the data of the state's first entry
-  kRetryKeepsError,       // … with the .error of the failure in the data
+  kRetryWithFirstData,    // manual retry starts with the data of the state's first entry
+  kRetryKeepsError,       // manual retry starts with the .error of the failure in the data
   kRunsStayUsedUp,        // manual retry and restart do not restart the policy of the workflow
-  kZartRetriesWaitTimeout,  // zart's policy retries the timeout of an event wait
+  kZartRetriesWaitTimeout,  // Zart's policy retries the timeout of a wait for events
   kInterruptIsRetried,      // the workflow's policy retries an uncaught interrupt
   kPerAttemptStays,  // after a manual retry, later entries and runs have per-attempt timeouts too
   kRetryIgnoresPausedWorkflow,
@@ -54,8 +55,8 @@ enum class Fault {
 class Model : public Subject {
  public:
   Model() = default;
-  // A model that replaces an engine, perhaps with faults. It chooses each jitter and each open
-  // result by the seed, which is not 0.
+  // A model that replaces an engine, possibly with faults. The model chooses each jitter and each
+  // result that the documents leave open by the seed, which is not 0.
   Model(std::set<Fault> faults, uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
   void begin(const Definition& definition, const std::string& yaml, const Json& input) override;
@@ -73,7 +74,7 @@ class Model : public Subject {
   void broker_back() override;
   Observation observe() override;
 
-  // For the player.
+  // The following functions are for the player.
   Ms now() const { return now_; }
   bool dead() const { return dead_; }
   bool away() const { return away_; }
@@ -83,20 +84,22 @@ class Model : public Subject {
   bool may_come_to_wait() const;
   bool may_wait() const;
   std::optional<Ms> next_due();  // the time of the next due action
-  std::vector<Ms> moments();     // all stored times, also held ones
-  std::optional<Reply> would(Verb verb,
-                             const std::string& state) const;  // none: the documents leave it open
+  std::vector<Ms> moments();     // all stored times, also those that a pause or the broker holds
+  // The reply to that command; nullopt: the documents leave the reply open.
+  std::optional<Reply> would(Verb verb, const std::string& state) const;
   void adopt(
       const Observation& subject);  // takes over values that the model knows only as intervals
   const std::string& undecided() const {
     return undecided_;
   }  // why the documents do not decide the next result
-  // How often each thing has happened, so that a test knows what it has covered.
+  // How often the model has done each thing, by name, so that a test knows what its cases have
+  // covered.
   const std::map<std::string, int>& happened() const { return happened_; }
 
  private:
   enum class Phase { kLive, kBetweenRuns, kEnded };
-  // resting: before the next attempt; answered: an answer in a pause, not applied yet
+  // kResting: waits for the next attempt; kAnswered: was answered in a pause, and the answer is not
+  // applied yet
   enum class At { kResting, kOffered, kTaken, kAnswered, kDone, kFailed };
 
   struct Call {
@@ -105,12 +108,12 @@ class Model : public Subject {
     Json input;
     int attempt = 0;
     At at = At::kResting;
-    Ms first = -1;  // when it was first scheduled
+    Ms first = -1;  // the time of the first attempt
     std::map<Limit, Ms> deadlines;
     Interval retry_at;
     Json result;
     Error error;
-    std::optional<Ms> doubt;  // per attempt: its deadline if it counts from handing out
+    std::optional<Ms> doubt;  // the attempt's deadline, if its timeout counts from the hand-out
     Ms rests_since = 0;
     bool skipped = false;
   };
@@ -118,7 +121,7 @@ class Model : public Subject {
   struct Due {
     Ms at;
     int rank;  // the order of deadlines of one time: the wider is first; 9 and above are wake-ups
-    const char* what;  // for count(); "" if it is counted elsewhere
+    const char* what;  // the name for count(); "" if another place counts it
     std::function<void()> fire;
   };
 
@@ -139,7 +142,7 @@ class Model : public Subject {
   void apply(Call& call, const Outcome& outcome);
   void call_failed(Call& call, const Error& error);
   void branch_failed(Call& call, const Error& error);
-  void state_failed(Error error);  // of the state; applies the policy of a state without actions
+  void state_failed(Error error);  // applies the policy of a state without actions
   // ends
   void raise(const Error& error);
   void run_failed(const Error& raised);
@@ -192,14 +195,15 @@ class Model : public Subject {
   int serial_ = 0, offered_ = 0;
   bool per_attempt_ = false;  // a manual retry started the state
   std::optional<Ms> state_deadline_, wake_at_;
-  int state_attempt_ = 0;    // of a wait with a policy
-  Interval state_retry_at_;  // the time of its next attempt
+  int state_attempt_ = 0;    // the attempt of a state that waits and has a policy
+  Interval state_retry_at_;  // the time of that state's next attempt
   std::map<std::string, Json> last_entry_, first_entry_;
-  std::map<std::string, int> entry_number_;  // of the last entry
-  std::map<std::string, bool> acted_;        // whether it came to a wait or a call
+  std::map<std::string, int> entry_number_;  // by state: the number of its latest entry
+  // By state: whether its latest entry came to a wait or a call.
+  std::map<std::string, bool> acted_;
   int entries_ = 0, entries_at_once_ = 0;
   Ms entered_at_ = -1;
-  bool error_before_retry_ = false;  // an error state was passed before the retried state
+  bool error_before_retry_ = false;  // the instance passed an error state before the retried state
 
   std::optional<std::string> pending_;  // a state to start at the end of the pause
   Json pending_data_;
@@ -210,9 +214,9 @@ class Model : public Subject {
     Ms at = 0;
   };
   std::vector<HeldAnswer> held_answers_;  // accepted in a pause, applied on resume
-  std::optional<Ms> held_at_;             // of the answer that is being applied
+  std::optional<Ms> held_at_;             // when the answer came that is being applied
   std::optional<Json> held_event_;
-  std::deque<Json> kept_events_;  // that came before a wait
+  std::deque<Json> kept_events_;  // payloads of events that came before a wait
   bool passed_event_ = false;     // an event without a wait came to this process
 
   bool data_known_ = true, run_known_ = true;  // of an ended instance

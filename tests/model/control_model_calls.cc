@@ -1,4 +1,4 @@
-// The calls of a state, and how they, the state, the run and the instance fail and end.
+// The calls of a state, and how calls, the state, the run and the instance fail and end.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,8 @@ void Model::offer(Call& c) {
     if (limit == Limit::kScheduleToStart) c.deadlines[limit] = now_ + bound.time;
     if (limit != Limit::kScheduleToClose) continue;
     if (per_attempt_)
-      c.doubt = now_ + bound.time;  // it counts per attempt, from the take
+      // The timeout counts for each attempt, from the time at which a worker takes the task.
+      c.doubt = now_ + bound.time;
     else if (first || has(Fault::kDeadlineIsRenewed))
       c.deadlines[limit] = now_ + bound.time;
   }
@@ -36,7 +37,7 @@ void Model::take(const std::string& handle) {
         c.deadlines[limit] = now_ + bound.time;
       if (limit == Limit::kScheduleToClose && per_attempt_) {
         if (c.doubt == now_ + bound.time)
-          c.doubt.reset();  // handed out and taken at the same moment
+          c.doubt.reset();  // the task was handed out and taken at the same time
         c.deadlines[limit] = now_ + bound.time;
       }
     }
@@ -75,7 +76,7 @@ void Model::answer(const std::string& handle, const Outcome& outcome) {
       return run_until_idle();
     }
     if (std::to_string(c.serial) != handle || c.at != At::kTaken) continue;
-    if (phase_ == Phase::kEnded) {  // after a cancel the result is recorded in the history
+    if (phase_ == Phase::kEnded) {  // after a cancel, results go only to the history
       std::erase_if(calls_, [&](const Call& x) { return x.serial == c.serial; });
       return;
     }
@@ -103,7 +104,7 @@ void Model::apply(Call& c, const Outcome& outcome) {
 void Model::call_failed(Call& c, const Error& error) {
   c.error = error;
   const auto policy = policy_of(definition_, current(), *c.action);
-  // In mode or the state does not fail.
+  // In mode `or` a failed call does not fail the state.
   const bool is_caught = !current().any && caught(error.code);
   if (!policy || !retries(*policy, error, is_caught) ||
       (has(Fault::kCatchBeforePolicy) && is_caught))
@@ -168,15 +169,15 @@ void Model::state_failed(Error error) {
 }
 
 void Model::raise(const Error& error) {
-  // Further members are not compared. After an error state or the deadline of the execution, it may
-  // be the error with which the instance ends, if this one is not caught.
+  // Further members of `.error` are not compared. If no `catch` matches this error, `.error` may be
+  // the error with which the instance ends after an error state or the deadline of the execution.
   data_["error"] = {{"code", error.code}};
   const bool open = (error_state_ || in_on_failure_) && !caught(error.code);
   if (open) data_["error"] = {{"$any", true}};
   for (const Catch& c : current().catches) {
     if (!glob_matches(c.pattern, error.code)) continue;
     count("catch");
-    // A failure of the clean-up after an error state is not a failure of the run.
+    // A failure of the states that clean up after an error state is not a failure of the run.
     const State* const next = c.to.empty() ? nullptr : definition_.find(c.to);
     if (!error_state_ && next && next->kind == Kind::kError) caught_before_error_ = state_;
     go(c.to);
@@ -211,7 +212,7 @@ void Model::run_failed(const Error& raised) {
       const Error last =
           std::exchange(error, used_up(policy, error, failed_state_, runs_of_policy_));
       if (policy.vocabulary == Vocabulary::kStevora)
-        error.message = last.message;  // of which step?
+        error.message = last.message;  // the documents do not say of which state
     }
   }
   end(status, error.code, error_state_ ? "" : error.message);
@@ -247,7 +248,8 @@ void Model::end(const std::string& status, const std::string& code, const std::s
   paused_ = false;
 }
 
-// A deadline of the execution. After an error state it is open whether error and state stay.
+// Ends the instance at a deadline of the execution. After an error state, the documents leave open
+// whether the error and the failed state stay.
 void Model::run_out(const std::string& status, std::string code) {
   const bool settled = phase_ == Phase::kBetweenRuns || in_on_failure_;
   if (!settled && !error_state_) failed_state_ = state_;

@@ -49,8 +49,8 @@ void Model::send_event(const std::string& type, const Json& payload) {
   run_until_idle();
 }
 
-// A task that a worker has may finish, and then the instance is cancelled. Whether a deadline of
-// the task or of the execution ends it before is open.
+// A task that a worker has may finish, and then the instance is cancelled. The documents leave open
+// whether a deadline of the task or of the execution ends the instance before that.
 std::string Model::status_after_cancel() const {
   const auto has_passed = [this](std::optional<Ms> at) { return at && *at <= now_; };
   bool open = has_passed(execution_deadline_) || has_passed(run_deadline_) || has_passed(kill_at_);
@@ -69,7 +69,8 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
   const bool live = phase_ != Phase::kEnded;
   const bool temporary =
       running_after_cancel() || (!held_answers_.empty() && verb != Verb::kResume);
-  if (verb == Verb::kPauseWorkflow) {  // the effect of a resume after two pauses is open
+  // The documents leave the effect of a resume after two pauses open.
+  if (verb == Verb::kPauseWorkflow) {
     return paused_ || workflow_paused_ ? std::nullopt : std::optional(Reply::kAccepted);
   }
   if (verb == Verb::kResumeWorkflow && workflow_paused_) return Reply::kAccepted;
@@ -77,7 +78,8 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
   const auto past = [this](std::optional<Ms> at) { return at && *at <= now_; };
   switch (verb) {
     case Verb::kCancel:
-      if (status_ == "cancelled" && !live) return std::nullopt;  // open: a second cancel
+      // The documents leave a second cancel open.
+      if (status_ == "cancelled" && !live) return std::nullopt;
       return live ? Reply::kAccepted : Reply::kConflict;
     case Verb::kPause:
       if (!live) return Reply::kConflict;
@@ -109,7 +111,8 @@ std::optional<Reply> Model::would(Verb verb, const std::string& state) const {
       for (const Action& a : s->actions) {
         const auto policy = policy_of(definition_, *s, a);
         if (policy && policy->attempts == 0)
-          return std::nullopt;  // open: whether a skipped action counts as a call
+          return std::nullopt;  // the documents leave open whether a skipped action counts as a
+                                // call
       }
       // The data of states without a wait or a call need not be kept.
       if (last_entry_.count(state) && !acted_.at(state)) return std::nullopt;
@@ -130,7 +133,8 @@ Reply Model::command(Verb verb, const std::string& state) {
   passed_event_ = false;
   const bool was_paused = paused();
   switch (verb) {
-    case Verb::kCancel: {  // a running action finishes, one without a worker may end
+    case Verb::kCancel: {  // an action with a worker finishes; an action without a worker may end
+                           // at once
       std::vector<Call> running = calls_;
       std::erase_if(running,
                     [](const Call& c) { return c.at != At::kTaken && c.at != At::kOffered; });
@@ -173,7 +177,8 @@ Reply Model::command(Verb verb, const std::string& state) {
   return Reply::kAccepted;
 }
 
-// Runs the held actions and restarts the deadlines of the step. Those of the execution continue.
+// Runs the held actions, and restarts the deadlines of the current state and its calls. The
+// deadlines of the execution continue.
 void Model::resume_current() {
   if (pending_) {
     const std::string id = *pending_;
@@ -208,8 +213,8 @@ void Model::resume_current() {
   }
 }
 
-// It is open whether run timeout, interrupt and kill continue or restart in the same run. Until the
-// earlier of both there is no difference.
+// The documents leave open whether the run timeout, interrupt and kill continue or restart when a
+// manual retry continues the run. Until the earlier of both times the result is the same.
 void Model::doubt_run_limits() {
   const auto note = [this](std::optional<Ms>& going_on, std::optional<Ms> time) {
     const std::optional<Ms> anew = time ? std::optional<Ms>(now_ + *time) : std::nullopt;
@@ -250,7 +255,8 @@ void Model::start_process() {
   dead_ = false;
   for (Call& c : calls_) {
     if (phase_ != Phase::kLive) break;
-    // Heartbeats of a worker did not reach the dead process: its heartbeat timeout restarts.
+    // Heartbeats of a worker did not reach the dead process, so the worker's heartbeat timeout
+    // restarts.
     const auto silence = c.deadlines.find(Limit::kHeartbeat);
     if (silence != c.deadlines.end())
       silence->second = now_ + bounds_of(definition_, *c.action)[Limit::kHeartbeat].time;

@@ -1,4 +1,4 @@
-// The observation of the model, and the values that it takes over from the subject.
+// The observation of the model, and the values that the model takes over from the subject.
 #include <algorithm>
 #include <utility>
 
@@ -53,7 +53,7 @@ Observation Model::observe() {
   for (const Due& d : dues(true))
     if (d.rank < 9) deadlines.push_back(d.at);
   if (!paused()) o.deadline = deadlines;
-  // An answer that ends the instance may end it in the pause.
+  // An answer that ends the instance may end it already in the pause.
   if (!workflow_paused_ && held_answers_.empty()) o.paused = paused_;
   if (phase_ == Phase::kBetweenRuns) {
     o.status = paused() ? "paused|waiting|pending" : "waiting";
@@ -67,7 +67,7 @@ Observation Model::observe() {
   }
   o.state = state_;
   if (paused()) o.status = "paused|running|waiting|pending";
-  if (!held_answers_.empty()) o.status.reset();  // it may have ended already
+  if (!held_answers_.empty()) o.status.reset();  // the instance may have ended already
   if (held_answers_.empty() && !held_event_) o.data = data_;
   if (!held_answers_.empty()) o.state.reset();
   if (paused()) return o;
@@ -100,8 +100,8 @@ void Model::adopt(const Observation& subject) {
     if (theirs && one_of(*theirs, mine)) mine = *theirs;
   };
   if (!held_answers_.empty() && subject.status && has_ended(*subject.status)) {
-    // The held answers have ended the instance. That is no new work, so it need not wait for the
-    // resume.
+    // The held answers have ended the instance. To end it is no new work, so the subject need not
+    // wait for the resume.
     paused_ = false;
     const bool workflow_paused = std::exchange(workflow_paused_, false);
     resume_current();

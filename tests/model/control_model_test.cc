@@ -153,7 +153,7 @@ TEST(ControlModel, RefusesARetryOfALiveOrCompleteInstance) {
   World running(workflow({action("a")}));
   EXPECT_EQ(running.retry(), Reply::kConflict);
   running.ok();
-  EXPECT_EQ(running.retry(), Reply::kConflict);  // complete
+  EXPECT_EQ(running.retry(), Reply::kConflict);  // the instance is complete
   EXPECT_EQ(running.command(Verb::kPause), Reply::kConflict);
 }
 TEST(ControlModel, NeedsTheOptionExtendForARetryAfterTheExecutionTimeout) {
@@ -210,7 +210,8 @@ TEST(ControlModel, NamesTheStateThatACatchLedToAsTheFailedStateIfItFails) {
   EXPECT_EQ(w.code(), "gone");
   EXPECT_EQ(*w.observe().failed_state, "c");
   w.retry();
-  EXPECT_EQ(w.data()["error"]["code"], "busy");  // the data at the entry of the state
+  // The data with which the instance had entered the state.
+  EXPECT_EQ(w.data()["error"]["code"], "busy");
 }
 TEST(ControlModel, HoldsOnlyTimeoutsOfWaitsForEventsWhileTheBrokerIsUnreachable) {
   Definition d = workflow({wait("a", 10 * s)});

@@ -126,7 +126,7 @@ TEST(Direktiv, ContinuesAfterAnErrorStateAndFailsAtTheEnd) {
   w.ok();
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.code(), "x.failed");
-  EXPECT_EQ(*w.observe().failed_state, "a");  // its error was caught
+  EXPECT_EQ(*w.observe().failed_state, "a");  // a `catch` matched the error of state a
   EXPECT_EQ(w.retry(), Reply::kAccepted);
   EXPECT_EQ(w.at(), "a");
   EXPECT_EQ(w.seen(), Json::array());
@@ -170,7 +170,7 @@ TEST(Direktiv, CountsTheAttemptsForEachItemOfAForeachSeparately) {
   World w(workflow({a}));
   EXPECT_EQ(w.tasks().size(), 2u);
   EXPECT_EQ(w.tasks()[1].input, 2);
-  w.fail("busy", 0), w.fail("busy", 0);  // counted per item
+  w.fail("busy", 0), w.fail("busy", 0);  // attempts are counted for each item
   w.to(1 * s);
   w.ok(10, 0), w.ok(20, 0);
   EXPECT_EQ(w.data()["return"], (Json{10, 20}));

@@ -1,6 +1,7 @@
 // Random cases, played on the reference model and on the engine side by side.
-// MILLRACE_MODEL_SEEDS=20000 MILLRACE_MODEL_FIRST=1 play other cases than the suite. Then the test
-// continues after a difference, and prints the counts of the cases at its end.
+// MILLRACE_MODEL_SEEDS=20000 and MILLRACE_MODEL_FIRST=1 choose other cases: 20000 seeds from 1 on.
+// With MILLRACE_MODEL_SEEDS the test continues after a difference, and prints counts of the cases
+// at its end.
 #include <cstdlib>
 #include <iostream>
 #include <string>

@@ -70,7 +70,7 @@ Command command_of(Verb verb, const InstanceId& instance, const std::string& sta
   return RerunInstance{ns, instance, state};
 }
 
-/// Maps an error to the answer of gateway/problem.cc over HTTP.
+/// The Reply that stands for the HTTP status by which gateway/problem.cc would answer the error.
 Reply reply_of(const Result<Json>& answer) {
   if (answer) return Reply::kAccepted;
   const std::string& code = answer.error().code;
@@ -148,7 +148,7 @@ void EngineSubject::answer(const std::string& handle, const Outcome& outcome) {
 
 void EngineSubject::report(const std::string& handle, decltype(TaskReport::what) what) {
   const Result<InstanceId> task = parse_instance_id(handle);
-  if (!task || !world_.alive()) return;  // the model has a task that the engine does not have
+  if (!task || !world_.alive()) return;  // the engine does not have this task of the model
   world_.intake().report({*task, std::move(what)}, nullptr);
   finish();
 }
@@ -181,8 +181,8 @@ void EngineSubject::kill() {
   if (broken_.empty() && world_.alive()) world_.crash();
 }
 
-/// The first turn comes before the connection to the broker, as with a slow connection. A task that
-/// is handed out again and is over after that turn was repeated in vain.
+/// The first turn comes before the connection to the broker, as if the connection were slow. If a
+/// task was handed out again but is over after that turn, the engine handed it out for nothing.
 void EngineSubject::start_process() {
   if (!broken_.empty() || world_.alive()) return;
   world_.recover();

@@ -1,6 +1,6 @@
 // EngineSubject: the engine as a Subject: a processor on a real store, with replacements of the
-// broker and the workers, on a virtual clock (tests/simulation/world.h). It reads the workflow as
-// YAML and does not know the model. One thread.
+// broker and the workers, on a virtual clock (tests/simulation/world.h). EngineSubject reads the
+// workflow as YAML and does not use the model. For use by one thread.
 #pragma once
 
 #include <set>
@@ -14,7 +14,7 @@ namespace millrace::reference {
 
 class EngineSubject final : public Subject {
  public:
-  /// The body of a function whose tasks workers take from the work queue.
+  /// The keys of a function whose tasks workers take from the work queue.
   static Rendering rendering() {
     return {.function = {{"type", "knative-namespace"}, {"service", "work"}}};
   }
@@ -42,8 +42,8 @@ class EngineSubject final : public Subject {
 
   World world_;
   TimePoint begin_ = world_.clock.now();
-  /// An error that no field of an observation shows, such as a refused definition. It is shown as
-  /// the status, so that it is a difference.
+  /// An error that no field of an observation shows, such as a refused definition. The observation
+  /// shows this error as its status, so that the play reports a difference.
   std::string broken_;
   std::string id_;
   std::set<std::string> taken_;
@@ -51,8 +51,8 @@ class EngineSubject final : public Subject {
   bool dies_ = false;  ///< after the next commit
 };
 
-/// Plays the case on a new model and a new engine. A finding of the store check at the end of a
-/// process (tests/support/store_check.h) is a difference as well.
+/// Plays the case on a new model and a new engine. If the store check at the end of a process
+/// (tests/support/store_check.h) has a finding, this counts as a difference, too.
 Played play_on_engine(const Case& c);
 
 }  // namespace millrace::reference

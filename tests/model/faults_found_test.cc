@@ -1,5 +1,5 @@
-// Shrunk cases in which a fault of the engine once showed. Each is played on the model and on the
-// engine, which must agree to the end. The expected result is also written out.
+// Shrunk cases in which the engine once had a fault. Each case is played on the model and on the
+// engine, which must agree to the end. Each test also has the expected result.
 #include <gtest/gtest.h>
 
 #include "tests/model/engine_subject.h"
@@ -43,7 +43,7 @@ Case a_case(std::vector<State> states, std::vector<Step> steps) {
   return c;
 }
 
-/// The observation of the engine at the end.
+/// Plays the case, and returns the observation of the engine at its end.
 Observation play_to_the_end(const Case& c) {
   const Played played = play_on_engine(c);
   EXPECT_FALSE(played.differs()) << report(c, played, EngineSubject::rendering());

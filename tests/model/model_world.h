@@ -1,4 +1,5 @@
-// Helpers of the tests of the model: short names for definitions, and a model that a test drives.
+// Helpers of the tests of the model: short functions that make definitions, and a model with short
+// functions for its steps.
 #pragma once
 
 #include <algorithm>

@@ -55,7 +55,7 @@ bool same_tasks(std::vector<TaskView> a, std::vector<TaskView> b) {
                     });
 }
 
-// Runs a step. If the process dies after it, restarts the process.
+// Runs a step. If the process dies after the step, restarts the process.
 template <class Act>
 void with_death(bool then_killed, Subject& x, const Act& act) {
   if (then_killed) x.kill_after_commit();
@@ -142,7 +142,7 @@ bool Player::compare(const std::string& after) {
   }
   played_.model = model_.observe();
   if (!subject_) {
-    // Without a subject the model takes the longest wait and the first of several texts.
+    // Without a subject, the model adopts the longest wait and the first of several right texts.
     Observation first = played_.model;
     if (first.next_retry_at) first.next_retry_at->low = first.next_retry_at->high;
     for (auto* text : {&first.status, &first.failed_state, &first.error_code})
@@ -158,7 +158,7 @@ bool Player::compare(const std::string& after) {
     return false;
   }
   model_.adopt(played_.subject);
-  // The same task has another handle on each side.
+  // A task has one handle in the model and another in the subject.
   if (played_.model.tasks && played_.subject.tasks)
     for (const TaskView& mine : *played_.model.tasks)
       for (const TaskView& theirs : *played_.subject.tasks)
@@ -193,7 +193,8 @@ std::vector<TaskView> Player::tasks(bool taken) {
   return all;
 }
 
-// Tasks that were taken and are over: an answer is late, or is a second answer.
+// Tasks that were taken and are over: a further answer to such a task is late, or is a second
+// answer.
 std::vector<TaskView> Player::over() {
   const auto open = model_.tasks();
   std::vector<TaskView> all;

@@ -18,7 +18,7 @@ struct PlayOptions {
   bool look_just_before = true;   // also compare one millisecond before each due action
   bool compare_deadline = false;  // the documents do not say which deadline an instance shows
   bool compare_messages = true;
-  int most_moments = 400;  // of one step; more make the case undecided
+  int most_moments = 400;  // a step with more times at which actions are due is undecided
   Rendering rendering;
 };
 
@@ -39,7 +39,8 @@ std::string difference(const Observation& model, const Observation& subject,
 // are compared.
 bool matches(const Json& expected, const Json& actual);
 
-// Runs one step after the other. The generator uses it without a subject.
+// Runs the steps of a case one after the other. The generator of cases uses a Player without a
+// subject.
 class Player {
  public:
   Player(const Case& c, Model& model, Subject* subject, PlayOptions options = {});
@@ -47,7 +48,8 @@ class Player {
   Played played() const;
 
  private:
-  // Whether the subject runs the step as well: not if the documents leave the result open.
+  // Whether the subject runs the step, too. The subject does not run it if the documents leave the
+  // result open.
   bool both_know() const { return subject_ && model_.undecided().empty(); }
   bool compare(const std::string& after);
   void count(const std::string& what) { played_.counts[what]++; }
@@ -61,7 +63,7 @@ class Player {
   PlayOptions options_;
   const Definition& definition_;
   Played played_;
-  std::vector<TaskView> taken_;  // all tasks that were taken, by the handles of the model
+  std::vector<TaskView> taken_;  // all tasks that were taken, with the handles of the model
   std::map<std::string, std::string> handles_;  // handles of the model → handles of the subject
 };
 
@@ -70,27 +72,28 @@ Played play(const Case& c, Model& model, Subject& subject, const PlayOptions& op
 // The results of many cases.
 struct Explored {
   int cases = 0, differing = 0;
-  std::map<std::string, int> undecided;  // reasons and counts of early ends
-  std::map<std::string, int> kinds;      // kinds and counts of differences
-  std::map<std::string, int> counts;     // Played::counts of all
-  std::vector<std::string> reports;      // of the shrunk first case of each kind
+  std::map<std::string, int> undecided;  // by reason: how many cases ended early
+  std::map<std::string, int> kinds;      // by kind of difference: how many cases differ
+  std::map<std::string, int> counts;     // the sum of Played::counts of all cases
+  std::vector<std::string> reports;      // for each kind of difference: its first case, shrunk
   int ended_early() const;
 };
 
 struct ExploreOptions {
   uint64_t from = 1;
   int count = 500;
-  int most_reports = 1;   // it stops after the last of them
-  int most_tries = 3000;  // to shrink a case
+  int most_reports = 1;   // explore() stops after that many reports
+  int most_tries = 3000;  // how many simpler cases are tried to shrink one case
   Rendering rendering;
 };
 
-// Plays the cases of `count` seeds, and shrinks each case that differs while it differs in the same
-// way.
+// Plays the cases of `count` seeds. Each case with a difference is shrunk as long as it keeps that
+// kind of difference.
 Explored explore(const std::function<Played(const Case&)>& play,
                  const ExploreOptions& options = {});
 
-// The kind of a difference: the fields, or the command with another answer.
+// The kind of a difference: the names of the fields that differ, or the command whose answer
+// differs.
 std::string kind_of(const Played& played);
 
 std::string print(const Observation& observation);

@@ -21,13 +21,13 @@ Policy read_policy(const Retry& w) {
       p.factor = w.factor.value_or(1);
       p.only = w.codes;
       break;
-    case Vocabulary::kSteep:  // -1 is unlimited, 0 skips
+    case Vocabulary::kSteep:  // -1: no limit; 0: the action is skipped
       p.attempts = w.attempts.value_or(1);
       p.delay = w.delay.value_or(0);
       p.factor = w.factor.value_or(1);
       if (p.factor > 1 && w.max_delay) p.max_delay = *w.max_delay;
       break;
-    case Vocabulary::kTemporal:  // 0 or absent is unlimited
+    case Vocabulary::kTemporal:  // 0 or absent: no limit
       p.attempts = w.attempts.value_or(0) == 0 ? kUnlimited : *w.attempts;
       p.delay = w.delay.value_or(1000);
       p.factor = w.factor.value_or(2.0);
@@ -59,7 +59,8 @@ Interval wait_after(const Policy& p, int64_t attempt) {
 bool retries(const Policy& p, const Error& error, bool caught) {
   if (error.final) return false;
   switch (p.vocabulary) {
-    case Vocabulary::kDirektiv:  // retried on an uncaught failure, by code
+    case Vocabulary::kDirektiv:  // retries an error that no `catch` matches, if the policy has its
+                                 // code
       if (caught) return false;
       return std::any_of(p.only.begin(), p.only.end(), [&](const std::string& code) {
         return code == "*" || std::regex_search(error.code, std::regex(code));
@@ -77,7 +78,7 @@ Error used_up(const Policy& p, const Error& last, const std::string& state, int6
   switch (p.vocabulary) {
     case Vocabulary::kDirektiv:
       return {"direktiv.retries.exceeded", "", false, false};
-    case Vocabulary::kZart:  // the message has the last code and text
+    case Vocabulary::kZart:  // the message has the code and the text of the last error
       return {"direktiv.retries.exceeded", last.code, false, false};
     case Vocabulary::kStevora: {
       Error e = last;
@@ -91,7 +92,7 @@ Error used_up(const Policy& p, const Error& last, const std::string& state, int6
 }
 
 Bounds bounds_of(const Definition& d, const Action& a) {
-  std::map<std::string, Timeout> keys;  // the nearest wins, key by key
+  std::map<std::string, Timeout> keys;  // for each key, the one nearest to the action
   if (const Function* f = d.function(a.function))
     for (const Timeout& t : f->timeouts) keys[t.key] = t;
   for (const Timeout& t : a.timeouts) keys[t.key] = t;

@@ -18,21 +18,22 @@ inline constexpr Ms kTenYears = Ms{3652} * 86'400'000;
 
 struct Policy {
   Vocabulary vocabulary{};
-  int64_t attempts = 1;  // total, the first included; 0 skips the action
+  int64_t attempts = 1;  // all attempts, including the first; 0: the action is skipped
   Ms delay = 0;
   double factor = 1;
   Ms max_delay = kHundredYears;
   double jitter = 0;
-  std::vector<std::string> only;   // direktiv: regex, searched; "*" alone is any
-  std::vector<std::string> never;  // temporal: exact
+  // Direktiv: regular expressions, searched for in the code; "*" alone matches any code.
+  std::vector<std::string> only;
+  std::vector<std::string> never;  // Temporal: codes, compared for equality
 };
 
 struct Error {
   std::string code;
   std::string message;  // empty = not known
   bool timeout = false;
-  bool final = false;             // no policy of the state or the workflow applies
-  std::string status = "failed";  // of the instance if it is not caught
+  bool final = false;             // whether no retry policy of the state or the workflow applies
+  std::string status = "failed";  // the status of the instance if no `catch` matches the error
 };
 
 const char* name_of(Vocabulary vocabulary);
@@ -46,16 +47,17 @@ Error used_up(const Policy& policy, const Error& last, const std::string& state,
 enum class Limit { kScheduleToClose, kScheduleToStart, kStartToClose, kHeartbeat };
 
 struct Bound {
-  std::string key;  // as it is written
+  std::string key;  // the key as the definition writes it
   Ms time = 0;
   Error error;           // the error at its expiry
-  bool cancels = false;  // steep without errorOnTimeout: the instance ends cancelled
+  bool cancels = false;  // Steep without errorOnTimeout: the instance ends as cancelled
 };
 
 using Bounds = std::map<Limit, Bound>;
-Bounds bounds_of(const Definition& d, const Action& a);  // the nearest key wins
+// Of each timeout, the key nearest to the action.
+Bounds bounds_of(const Definition& d, const Action& a);
 std::optional<Policy> policy_of(const Definition& d, const State& s,
-                                const Action& a);  // the nearest policy wins
+                                const Action& a);  // the policy nearest to the action
 bool glob_matches(const std::string& pattern, const std::string& text);
 
 // Whether the text is one of the alternatives, which `|` separates.

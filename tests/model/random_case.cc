@@ -25,7 +25,7 @@ Outcome random_outcome(Random& r, bool ok) {
   return o;
 }
 
-// A step that has an effect in the current state of the model.
+// A step that has an effect on the model as it is now.
 Step random_step(Random& r, Model& m) {
   using K = Step::Kind;
   std::vector<std::pair<Step, int>> all;
@@ -92,7 +92,7 @@ Step random_step(Random& r, Model& m) {
   return all.back().first;
 }
 
-// Sequences that are rare by chance.
+// Sequences of steps that random steps rarely form.
 std::vector<Step> random_sequence(Random& r) {
   using K = Step::Kind;
   const auto plain = [](K kind) {
@@ -186,7 +186,7 @@ Case make_case(uint64_t seed) {
   Random r(seed);
   Case c;
   c.seed = seed;
-  const bool of_runs = seed % 8 == 5;  // rare combinations
+  const bool of_runs = seed % 8 == 5;  // combinations that are rare otherwise
   do c.definition = of_runs ? random_definition_of_runs(r) : random_definition(r);
   while (!valid(c.definition));
   c.input = {{"seen", Json::array()}, {"items", {1, 2}}};
@@ -209,7 +209,8 @@ Case make_case(uint64_t seed) {
       if (player->played().trace.size() != before) c.steps.push_back(step);
       continue;
     }
-    // The documents leave the result of this step open: play again without it.
+    // The documents leave the result of this step open, so the case is played again without this
+    // step.
     player.reset();
     model = Model();
     player = std::make_unique<Player>(c, model, nullptr);

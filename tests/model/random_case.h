@@ -1,4 +1,5 @@
-// Random cases: a definition, and steps that have an effect in the current state of the model.
+// Random cases: a definition, and steps of which each has an effect on the model as the earlier
+// steps have left it.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ TEST_P(PlantedFault, IsFoundAndShrunk) {
 
 INSTANTIATE_TEST_SUITE_P(All, PlantedFault, testing::Range(0, static_cast<int>(Fault::kLast)));
 
-// The generator must reach these commands, errors and ends, or they are not tested.
+// Commands, errors and ends that the random cases do not reach are not tested.
 TEST(RandomCases, ReachEachCommandEachErrorAndEachEnd) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 1500; seed++) {

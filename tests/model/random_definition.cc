@@ -96,7 +96,7 @@ Action random_action(Random& r, const Definition& d, bool jitter) {
 
 /// The parts of a definition on which its states depend.
 struct Shape {
-  int count = 0;         // of its states, without handlers
+  int count = 0;         // the number of states, without states for catches
   bool handler = false;  // whether there is a state "clean" for catches
   bool loop = false;     // whether the last state may lead back
 };
@@ -108,7 +108,7 @@ void add_catches(Random& r, State& s, bool check, bool handler) {
         {r.text({"*", "*", "busy", "millrace.timeout.*", "direktiv.*", "b?sy",
                  "direktiv.retries.exceeded", "direktiv.stateTimeout", "direktiv.cancels.timeout"}),
          handler && r.chance(80) ? "clean" : s.to});
-  // A check fails at once, so its catch must not lead back to it.
+  // A state with a check fails at once, so its catch must not lead back to the state.
   if (check)
     for (Catch& c : s.catches) c.to = handler ? "clean" : "";
 }
@@ -133,7 +133,7 @@ State random_state(Random& r, const Definition& d, int i, const Shape& shape) {
     s.retry = random_policy(r, s.kind == Kind::kWait || s.kind == Kind::kAction);
   if (s.kind == Kind::kWait && s.retry && s.retry->vocabulary == Vocabulary::kSteep &&
       *s.retry->attempts == 0)
-    s.retry->attempts = 2;  // the effect of a skipped wait is open
+    s.retry->attempts = 2;  // the documents leave the effect of a skipped wait open
   if (i + 1 < shape.count)
     s.to = std::string(1, static_cast<char>('a' + i + 1));
   else if (shape.loop)
@@ -285,7 +285,7 @@ Definition random_definition_of_runs(Random& r) {
   s.actions = {{.function = "f", .retry = attempts, .timeouts = {all}}};
   d.states = {s};
   d.retry = random_policy(r, true);
-  if (r.chance(60)) d.retry = Retry(Vocabulary::kZart);  // it does not retry a timeout
+  if (r.chance(60)) d.retry = Retry(Vocabulary::kZart);  // Zart's policy does not retry a timeout
   d.retry->attempts = r.of({2, 3, 3});
   if (!d.retry->delay) d.retry->delay = 1000;
   return d;

@@ -6,13 +6,13 @@
 
 namespace millrace::reference {
 
-// Odd milliseconds, so that two deadlines rarely have one time, where the documents do not define
-// the order.
+// A time that is rarely a round number, so that two deadlines are rarely at the same time: the
+// documents do not define an order for that.
 Ms time_of_step(Random& r);
 
 Definition random_definition(Random& r);
 
-// Attempts with a deadline for all of them, in runs.
+// A definition whose runs have several attempts with one deadline for all of these attempts.
 Definition random_definition_of_runs(Random& r);
 
 }  // namespace millrace::reference

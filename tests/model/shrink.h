@@ -1,4 +1,4 @@
-// Shrinking: the smallest case that still shows a fault.
+// Shrinking: makes a case that shows a fault smaller, as long as it still shows the fault.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace millrace::reference {
 
-// The smallest case that single simplifications reach and for which `still_fails` is true.
+// Applies one simplification after the other as long as `still_fails` is true for the simpler case.
 Case shrink(Case c, const std::function<bool(const Case&)>& still_fails, int most_tries = 3000);
 
 }  // namespace millrace::reference

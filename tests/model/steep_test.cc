@@ -50,7 +50,7 @@ TEST(Steep, CancelsOnInactivityAsInItsExample) {
   w.to(9 * min - 1);
   EXPECT_TRUE(w.open());
   w.to(9 * min);
-  EXPECT_EQ(w.status(), "cancelled");  // neither a retry nor a catch
+  EXPECT_EQ(w.status(), "cancelled");  // neither a retry policy nor a catch applies
   EXPECT_EQ(w.calls(), 1);
   EXPECT_EQ(w.retry(), Reply::kConflict);
 }

@@ -65,7 +65,7 @@ TEST(Temporal, AppliesScheduleToStartToEachTaskAndNeverRetriesAfterIt) {
 TEST(Temporal, AppliesStartToCloseToEachAttempt) {
   World w(workflow({action("a", temporal(3), {limit("startToCloseTimeout", 5 * s)})}));
   w.to(60 * s);
-  EXPECT_FALSE(w.ended());  // the timeout counts from the time at which a worker takes the task
+  EXPECT_FALSE(w.ended());  // the timeout counts from the time at which the worker takes the task
   w.take();
   w.to(65 * s);
   EXPECT_EQ(w.retry_at(), 66 * s);

@@ -58,7 +58,8 @@ TEST(Zart, DoesNotRetryAtOrAfterTheDeadline) {
   EXPECT_EQ(dead.code(), "millrace.timeout.scheduleToClose");
   EXPECT_EQ(dead.calls(), 1);
   World same(
-      workflow({action("a", zart(3, 7 * s), {limit("timeout", 15 * s)})}));  // due at the deadline
+      // The retry is due exactly at the deadline.
+      workflow({action("a", zart(3, 7 * s), {limit("timeout", 15 * s)})}));
   same.to(8 * s), same.fail(), same.to(15 * s);
   EXPECT_EQ(same.calls(), 1);
   EXPECT_TRUE(same.ended());
@@ -198,7 +199,8 @@ TEST(Zart, AppliesATimeoutToAllAttemptsTogetherAgainInTheNextRunAfterARetry) {
   Definition d = workflow({action("a", zart(2, 20 * s), {limit("timeout", 30 * s)})});
   d.retry = steep(2, 5 * s);
   World w(d);
-  w.take(), w.to(30 * s);  // final for the action; the policy of the workflow starts a run
+  // The timeout is final for the action; by the policy of the workflow a run follows.
+  w.take(), w.to(30 * s);
   w.to(35 * s), w.take(), w.to(65 * s);
   EXPECT_EQ(w.status(), "failed");
   EXPECT_EQ(w.retry(), Reply::kAccepted);

@@ -1,4 +1,4 @@
-// Acked messages: a message that the broker acknowledged and lost is sent again.
+// Acked messages: millrace sends a message again that the broker has acknowledged and then lost.
 #include <algorithm>
 #include <map>
 #include <random>
@@ -21,7 +21,7 @@ using std::chrono::seconds;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Publishes three events, the last of them after a delay.
+/// A workflow that publishes three events, the last of them after a delay.
 constexpr const char* kPublishesThree = R"(
 id: sends
 start: {type: event, event: {type: send}}
@@ -122,7 +122,8 @@ TEST(AckedMessages, AreSentBeforeNewerEventsOfTheirInstance) {
   world.publish("send", "1");
   world.run_until_idle();
   world.broker.lose_tail(2);
-  world.run_for(seconds(2));  // generates the third event without a connection
+  // The third event is generated while there is no connection to the broker.
+  world.run_for(seconds(2));
   EXPECT_THAT(world.events("sent"), IsEmpty());
   world.broker.reconnect();
   world.run_for(seconds(1));
@@ -219,7 +220,8 @@ states:
   const uint64_t used = world.stored_bytes();
   world.crash();
   world.options().store.soft_limit_bytes = used + used / 4;
-  world.options().processor.marks.store_reserve = 0;  // no backpressure before the store is full
+  // So that no backpressure begins before the store is full.
+  world.options().processor.marks.store_reserve = 0;
   world.recover();
   world.run_for(seconds(1));
   EXPECT_EQ(world.rows_of("outbox"), 8U);
@@ -229,8 +231,7 @@ states:
   EXPECT_LE(world.rows_of("outbox"), 1U) << "the earlier messages are erased";
 }
 
-// The broker loses the newest messages of the stream again and again, each time at another point of
-// the work of millrace.
+// The broker loses the newest messages of the stream again and again, at different times.
 TEST(AckedMessages, SurviveRandomLossesOfTheBroker) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
@@ -256,7 +257,7 @@ TEST(AckedMessages, SurviveRandomLossesOfTheBroker) {
       }
       if (below(3) == 0) world.restart();
       world.clock.advance(Duration(1));
-      // Only generated events can be sent again, so the broker loses no others.
+      // millrace can send only generated events again, so the broker loses no other events.
       const auto& stored = world.broker.events();
       size_t ours = 0;
       while (ours < stored.size() &&
@@ -267,7 +268,7 @@ TEST(AckedMessages, SurviveRandomLossesOfTheBroker) {
       if (below(2) == 0) world.restart();
       for (uint64_t i = below(10); i > 0; --i) world.step();
       world.broker.reconnect();
-      world.step();  // opens the stream before other events come
+      world.step();  // the event stream is opened before other events come
     }
     world.broker.decide_fates({});
     world.run_for(minutes(1));

@@ -7,7 +7,7 @@
 
 namespace millrace {
 
-/// `not answered`, `ok`, or the code of the error.
+/// The code of the answer: `not answered`, `ok`, or the code of the error.
 inline std::string answer_code(const Answered& answered) {
   if (!answered->has_value()) return "not answered";
   return **answered ? "ok" : (**answered).error().code;

@@ -1,4 +1,5 @@
-// Groups of an eventsAnd start that a new revision closes. Their events become dead letters.
+// Groups of an eventsAnd start that a new revision closes. The events of closed groups become dead
+// letters.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ states:
     ASSERT_TRUE(applied->has_value() && **applied);
     ASSERT_TRUE(is_purging(world));
     if (restarts) world.restart();
-    // These events belong to the new groups, while older groups of the same key are not closed yet.
+    // These events belong to the groups of the new revision, while older groups with the same
+    // correlation are not closed yet.
     world.publish("one", "new-1", "x", {{"key", "1"}});
     world.publish("two", "new-2", "x", {{"key", "1"}});
     world.run_until_idle();

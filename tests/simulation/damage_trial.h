@@ -1,4 +1,4 @@
-// DamageTrial: runs an engine on a damaged store and checks its behaviour.
+// DamageTrial: runs an engine on a damaged store and checks the engine's behaviour.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,12 @@
 
 namespace millrace {
 
-/// Runs an engine on a damaged store and checks its behaviour. complain() collects the failures. A
-/// fault that ends the engine ends this process.
+/// Runs an engine on a damaged store and checks the engine's behaviour. complain() collects the
+/// failures. A fault that ends the engine ends the test process.
 class DamageTrial {
  public:
-  /// `has_canary`: the damage is not to the rows of the canary workflow.
+  /// `has_canary`: the rows of the canary workflow are undamaged, so its instances must be started
+  /// and woken.
   DamageTrial(World& world, const std::vector<std::string>& ids, bool has_canary = true)
       : world_(world), ids_(ids), has_canary_(has_canary) {}
 
@@ -74,7 +75,7 @@ class DamageTrial {
     return false;
   }
 
-  /// Checks that an instance without damage is started and woken.
+  /// Checks that an instance of the undamaged canary workflow is started and woken.
   void check_canary(std::string_view which) {
     if (!has_canary_) return world_.run_until_idle();
     const double before = ended();

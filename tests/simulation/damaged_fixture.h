@@ -1,4 +1,5 @@
-// Shared by the tests of one damaged row: a world whose store a test changes between two processes.
+// The fixture of the tests with one damaged row: a world whose store a test changes between two
+// processes.
 #pragma once
 
 #include <chrono>
@@ -40,14 +41,14 @@ inline std::string part_of(const std::string& instance, Part part) {
          static_cast<char>(part);
 }
 
-/// Replaces the input of an instance by bytes that are not JSON.
+/// A change to the store that replaces the input of an instance by bytes that are not JSON.
 inline std::function<void(Transaction& tx)> damage_to_input(const std::string& id) {
   return [id](Transaction& tx) { tx.put(Table::kLive, part_of(id, Part::kInput), "{"); };
 }
 
 class Damaged : public testing::Test {
  protected:
-  /// Ends the process, changes its store and restarts.
+  /// Ends the process of the world, changes its store and starts the next process.
   void damage(const std::function<void(Transaction& tx)>& change) {
     world.crash();
     world.checks_store = false;  // the check would find the damage
@@ -66,7 +67,8 @@ class Damaged : public testing::Test {
     });
   }
 
-  /// Damages one of two instances that wait for `go`. It stops, and the other ends.
+  /// Damages one of two instances that wait for `go`. Expects that the damaged instance stands
+  /// still and that the other one ends.
   void expect_only_the_damaged_one_stands_still(
       const char* workflow, const std::string& name,
       const std::function<void(const std::string& id)>& do_damage, const std::string& what) {
@@ -86,7 +88,7 @@ class Damaged : public testing::Test {
                                        testing::HasSubstr(damaged), testing::HasSubstr(what),
                                        testing::HasSubstr("millrace verify")));
     EXPECT_THAT(world.history(other).back(), testing::HasSubstr("ended"));
-    // A command about the damaged instance is refused. Other commands are run.
+    // A command about the damaged instance is refused. Other commands are carried out.
     const Answered asked = world.command(CancelInstance{"default", *parse_instance_id(damaged)});
     const Answered started = world.command(StartInstance{.ns = "default", .workflow = name});
     world.run_until_idle();

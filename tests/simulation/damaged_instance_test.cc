@@ -1,6 +1,6 @@
 // A damaged row of an instance: the instance stops and is reported, all others continue, and an
-// operator can remove it. Other rows are in damaged_row_test.cc, all kinds of damage to all rows in
-// damaged_store_test.cc.
+// operator can remove it. Tests of other damaged rows are in damaged_row_test.cc, those of all
+// kinds of damage to all rows in damaged_store_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,7 +139,7 @@ TEST_F(DamagedInstance, IsRemovedByAnOperatorWhenItHasNoHead) {
   EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
 }
 
-/// Changes the id in the record of a head, as one flipped bit does.
+/// A change to the store: one byte of the id in the record of an instance's head is another.
 std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
                                                   NamespaceNumber number = NamespaceNumber(1)) {
   return [id, number](Transaction& tx) {

@@ -1,6 +1,6 @@
-// A damaged row that is not of an instance: its owner stops and is reported, and everything else
-// continues, or the start is refused. Rows of instances are in damaged_instance_test.cc, all kinds
-// of damage to all rows in damaged_store_test.cc.
+// A damaged row that does not belong to an instance: only what the row belongs to stops, and is
+// reported; or millrace refuses to start. Tests of damaged rows of instances are in
+// damaged_instance_test.cc, those of all kinds of damage to all rows in damaged_store_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -159,7 +159,7 @@ states:
   EXPECT_GE(world.processor().damages().count(), 5U);
 }
 
-/// Puts an instance message into the store that no instance sent.
+/// A change to the store that adds an instance message which no instance has sent.
 std::function<void(Transaction& tx)> planted(InstanceMessage message) {
   return [message = std::move(message)](Transaction& tx) {
     write_counter(tx, Counter::kInbox, 1);
@@ -262,7 +262,7 @@ TEST_F(DamagedRow, StopsAnInvalidMessageOfTheOutboxAndNoLaterMessage) {
   }
 }
 
-/// The error that refuses the start on a store with that change.
+/// The error with which millrace refuses to start on a store with that change.
 Error refusal_of(const std::function<void(Transaction& tx)>& change) {
   World world;
   world.apply(kWaitsThenRests);
@@ -300,8 +300,9 @@ TEST(ProcessStart, IsRefusedIfTwoNamespacesHaveTheSameNumber) {
   EXPECT_THAT(error.message, HasSubstr("row twin of table namespaces is damaged"));
 }
 
-// The purge of a deleted namespace erases the rows with the numbers of its workflows.
-TEST(ProcessStart, IsRefusedIfTwoWorkflowsHaveTheSameNumber) {
+// If two workflows had one number, the purge of a deleted namespace would erase the rows of another
+// namespace's workflow.
+TEST(ProcessStart, IsRefusedWhenTwoWorkflowsHaveOneNumber) {
   const Error error = refusal_of([&](Transaction& tx) {
     write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
   });

@@ -1,7 +1,7 @@
-// A store with rows of every kind, one of which is damaged with a valid seal, as a fault of the
-// disk or of a copy leaves it. The server starts, or refuses to start with an error that names the
-// row. After that it neither dies nor stops serving sound instances. Each case runs in a process of
-// its own.
+// A store with rows of every kind. One row is damaged (a sealed row keeps a valid seal), as a fault
+// of the disk or of a copy would damage it. millrace starts, or refuses to start with an error that
+// names the row. A millrace that has started neither dies nor stops the instances without damage.
+// Each case runs in a process of its own.
 //
 // MILLRACE_CASES=N runs N cases (0: all), MILLRACE_SEED chooses other cases, and
 // MILLRACE_CASE="…" runs the case of that name in this process.
@@ -29,7 +29,7 @@ namespace {
 
 class DamagedStore : public testing::Test {
  protected:
-  /// Runs the damage in this process, which cannot run another; returns the complaints.
+  /// Runs one case in this process, which can run no other case afterwards; returns the complaints.
   static std::string try_out(DyingStore& base, const RowDamage& damage) {
     World& world = base.world();
     do_damage(world, base.rows(), damage);
@@ -43,7 +43,7 @@ class DamagedStore : public testing::Test {
            (row.table == Table::kWorkflows && row.key.ends_with("canary"));
   }
 
-  /// Runs the damage in a process of its own; returns the complaints.
+  /// Runs one case in a process of its own; returns the complaints.
   std::string try_in_process(DyingStore& base, const RowDamage& damage) const {
     return run_in_process(base, [&] { return try_out(base, damage); });
   }
@@ -121,8 +121,8 @@ std::string bytes_of(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Damages a random page of data.mdb: numbers of LMDB, or the whole page. `older` has the bytes of
-/// an earlier file.
+/// Damages a random page of data.mdb: numbers that LMDB stores in the page, or the whole page.
+/// `older` has the bytes of an earlier data.mdb.
 void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& random) {
   constexpr size_t kPage = 4096;
   const size_t pages = bytes.size() / kPage;
@@ -145,7 +145,7 @@ void damage_page(std::string& bytes, const std::string& older, std::mt19937_64& 
       if (page < older.size() / kPage)
         bytes.replace(page * kPage, kPage, older, page * kPage, kPage);
       break;
-    default: {  // the head, an offset, or the head of a node
+    default: {  // the header of the page, an offset, or the header of a node
       constexpr size_t kHead = 16;
       constexpr size_t kLower = 12;
       size_t at = random() % 152;
@@ -170,7 +170,7 @@ TEST_F(DamagedStore, WithADamagedPageOpensOrIsRefusedAndNeverHangs) {
       std::mt19937_64 random(from_environment("MILLRACE_SEED", 1) * 1'000'000 + i);
       const std::filesystem::path file = where_.path() / "case" / "data.mdb";
       const std::string older = bytes_of(file);
-      // A close writes everything to data.mdb.
+      // To close the store writes all rows to data.mdb.
       if (!Environment::open(where_.path() / "case")) return "the sound store does not open";
       std::string bytes = bytes_of(file);
       damage_page(bytes, older, random);

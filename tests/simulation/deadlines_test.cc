@@ -1,5 +1,5 @@
-// Deadlines: late answers, a process that was down at a deadline, and an unreachable broker. Only
-// waits for events are held until the stream is read.
+// Deadlines: late results, a millrace that was down at a deadline, and an unreachable broker. Only
+// timeouts of waits for events are held until the event stream is read.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,8 +39,7 @@ states:
                      workflow, action, state);
 }
 
-/// A workflow with a limit of one minute for its call, and the status of the instance after that
-/// minute.
+/// A timeout of one minute that bounds a call, and the status of the instance after this timeout.
 struct Bound {
   std::string definition;
   std::string status;
@@ -61,7 +60,7 @@ std::vector<Bound> bounds() {
   };
 }
 
-/// Reports the start of the attempt.
+/// Reports that a worker has started the attempt.
 void begin(World& world) {
   world.functions.report({world.functions.tasks()[0].id, TaskStarted{}});
   world.run_until_idle();
@@ -82,7 +81,7 @@ TEST(Deadlines, PreventTheRepetitionOfACallThatExpiredWhileMillraceWasDown) {
     world.crash();
     world.functions.be_replaced();
     world.clock.advance(minutes(2));
-    world.broker.disconnect();  // the stream opens after the first turn
+    world.broker.disconnect();  // so that the event stream opens after the first turn only
     world.recover();
     world.run_until_idle();
     world.broker.reconnect();
@@ -101,7 +100,7 @@ TEST(Deadlines, RejectALateAnswer) {
     world.clock.advance(minutes(1));
     world.broker.disconnect();
     world.recover();
-    // The answer comes before the first turn.
+    // The result of the task comes before the first turn.
     TaskEnded ended{.result = "1"};
     ended.variables.push_back({VariableScope::kNamespace, "receipt", {"application/json", "17"}});
     world.functions.report({world.functions.tasks()[0].id, ended});
@@ -199,7 +198,8 @@ states:
   world.publish("other", "2");
   world.run_for(minutes(2));
   world.broker.reconnect();
-  // One message at a time: the kill is still held when the event is applied.
+  // The broker delivers one message at a time, so the timer `kill` is still held when the event is
+  // applied.
   while (world.step(1)) {
   }
   EXPECT_THAT(world.functions.tasks(), IsEmpty());

@@ -1,4 +1,4 @@
-// Definitions of a namespace that a test deletes, and the rows that it leaves in the store.
+// Definitions of a namespace that a test deletes, and the keys of the rows in the store.
 #pragma once
 
 #include <string>

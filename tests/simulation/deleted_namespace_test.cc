@@ -1,4 +1,5 @@
-// Deleted namespaces: their rows are erased in steps. Deleted instances with a long history.
+// Deleted namespaces, whose rows are erased in several batches, and deleted instances with a long
+// history.
 #include "tests/simulation/deleted_namespace.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +63,7 @@ void fill(World& world, const std::string& ns) {
   start("calls");
   start("reminds");
   start("waits");
-  static int last = 0;  // a duplicate would have no effect
+  static int last = 0;  // each event has an id of its own, since a duplicate would have no effect
   world.publish({.id = std::to_string(++last), .source = "/test", .type = "one"}, ns);
   world.run_until_idle();
   for (const char* const id : {"deleted", "deleted-unused"}) {
@@ -160,7 +161,7 @@ TEST_F(DeletedNamespace, DoesNotAffectANewNamespaceOfTheSameName) {
   EXPECT_FALSE(is_purging(world));
   const auto filled = keys(world);
 
-  World fresh;  // the same without the deleted namespace
+  World fresh;  // does the same work, but has no deleted namespace
   fresh.receivers.answer = world.receivers.answer;
   fresh.apply(job("stays"));
   fresh.start("stays");
@@ -217,7 +218,7 @@ TEST_F(DeletedNamespace, IsErasedInStepsThatLetOtherCommandsThrough) {
   EXPECT_THAT(turns, Gt(1));
 }
 
-/// Erases the rows with the names, and keeps all others.
+/// Erases the rows with the names of the namespace and its workflows, and keeps all other rows.
 void delete_names(Transaction& tx, const std::string& ns) {
   const auto record = read_namespace(tx, ns);
   ASSERT_TRUE(record && *record);
@@ -270,7 +271,8 @@ TEST_F(DeletedNamespace, KeepsTheDefinitionsOfOtherNamespaces) {
   }
   world.checks_store = false;
   world.crash();
-  world.change_store([&](Transaction& tx) {  // as if the instances had workflows of `default`
+  // As if the instances belonged to workflows of `default`.
+  world.change_store([&](Transaction& tx) {
     for (size_t i = 0; i < ids.size(); ++i) {
       auto head = read_head_anywhere(tx, NamespaceNumber(2), ids[i]);
       ASSERT_TRUE(head && *head);
@@ -300,7 +302,8 @@ states:
     world.publish("go", std::to_string(i));
     world.run_until_idle();
   }
-  // A row of history for each event, and a row of data, which now differs from the input.
+  // There is a history row for each event, and a row with the data, which now differs from the
+  // input.
   ASSERT_EQ(keys(world).size(), before + kEvents + 1);
   const InstanceId instance = *parse_instance_id(id);
   world.must(CancelInstance{.ns = "default", .instance = instance});

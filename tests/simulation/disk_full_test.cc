@@ -1,6 +1,6 @@
-// The disk is full from its nth write on, or the map of LMDB from its nth page on, for n up to 300.
-// New work is refused, and reads and deletes succeed. When there is room again, all accepted work
-// is complete.
+// The disk is full from the nth write on, or the map of LMDB is full from the nth page on, for each
+// n up to 300. millrace then refuses new work, and reads and deletions succeed. When there is space
+// again, all accepted work is completed.
 #include <map>
 #include <set>
 
@@ -38,7 +38,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: never}}
 )";
 
-/// A world at work. It records the accepted and the refused jobs.
+/// A world that works, and a record of which jobs it accepted and refused.
 class Work {
  public:
   explicit Work(uint64_t reserved_pages = kReservedPages)
@@ -59,7 +59,7 @@ class Work {
         StartInstance{.ns = "default",
                       .workflow = "job",
                       .input = {{"begin", {{"key", by_call}, {"more", std::string(500, 'x')}}}}});
-    world.run_for(milliseconds(600));  // until after the retry of a lost batch
+    world.run_for(milliseconds(600));  // longer than a lost batch waits for its retry
     ASSERT_TRUE(answered->has_value());
     if (**answered) {
       jobs_.insert(by_call);
@@ -150,7 +150,7 @@ TEST_P(DiskFull, RefusesOnlyNewWorkAndLosesNothing) {
       for (int i = 0; i < kRoundsWhenFull; ++i) work.round();
       EXPECT_GT(work.refused(), 0U);
       work.expect_readable();
-      // Without the reserve, a deletion may have to wait for room.
+      // If no space is reserved, a deletion may have to wait for space.
       const std::string deleted = work.delete_spare();
       EXPECT_THAT(deleted, AnyOf("ok", has_reserve ? "ok" : "store.full"));
       FileFaults::disarm();

@@ -1,5 +1,5 @@
-// DyingStore: the rows of a world whose process died while it had rows of every kind, and that
-// world for a restart.
+// DyingStore: a world whose process died while its store had rows of every kind. Tests damage these
+// rows and then restart the world.
 #pragma once
 
 #include <chrono>
@@ -165,7 +165,7 @@ inline WorldOptions world_options() {
   return options;
 }
 
-/// A world whose process died while it had rows of every kind.
+/// A world whose process died while its store had rows of every kind.
 class DyingStore {
  public:
   DyingStore() {
@@ -222,7 +222,7 @@ class DyingStore {
       world_.must(StartInstance{.ns = "dying", .workflow = "sleeper", .input = {{"n", "1"}}});
     }
     for (int i = 0; i < 6; ++i) start("crowd");
-    // No work ends after this line.
+    // From here on no evaluation is answered, so no work ends.
     world_.evaluator.hold();
     start("thinks");
     world_.publish("go", "kept", Json{{"k", 1}}, {{"n", "nobody's"}});
@@ -244,7 +244,7 @@ class DyingStore {
   struct Row {
     Table table{};
     std::string key;
-    std::string value;  ///< decrypted
+    std::string value;  ///< the decrypted value
     bool sealed = false;
   };
 
@@ -252,7 +252,7 @@ class DyingStore {
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& ids() const { return ids_; }
 
-  /// Defines the evaluator and the receivers of the world.
+  /// Defines the jq programs of the world's evaluator and the answers of its receivers of webhooks.
   static void define(World& world) {
     world.evaluator.define("think", [](const Json& input) -> QueryResult { return input; });
     world.receivers.answer = [](const Event&) {

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// After this time the broker stores a duplicate again.
+/// After this time the broker stores an event with the same message id again.
 constexpr std::chrono::minutes kBrokersWindow{2};
 
 constexpr const char* kPairs = R"(
@@ -92,7 +92,8 @@ TEST(StartByEventsAnd, StartsTwoInstancesFromTwoPairsInAnyOrder) {
     world.run_until_idle();
     const auto instances = world.instances();
     ASSERT_THAT(instances, SizeIs(2)) << order;
-    // First in, first out: no event is overwritten or used twice.
+    // Each group uses its events in the order of their arrival: no event is overwritten or used
+    // twice.
     EXPECT_EQ(instances[0]["input"], (Json{{"paid", 1}, {"packed", 1}})) << order;
     EXPECT_EQ(instances[1]["input"], (Json{{"paid", 2}, {"packed", 2}})) << order;
   } while (std::next_permutation(order.begin(), order.end()));
@@ -168,7 +169,8 @@ states:
   world.publish("a", "1", 1);
   world.run_for(std::chrono::seconds(9));
   world.publish("a", "2", 2);
-  world.run_for(std::chrono::seconds(1));  // the first expires, the second has nine seconds left
+  // The first event expires, the second has nine seconds left.
+  world.run_for(std::chrono::seconds(1));
   world.restart();
   world.run_for(std::chrono::seconds(8));
   world.publish("b", "3", 3);
@@ -183,7 +185,7 @@ states:
   EXPECT_THAT(world.instances(), SizeIs(1));
 }
 
-/// The page of groups after the cursor.
+/// The page of the list of groups that begins at the cursor.
 Json groups_of(World& world, size_t limit = 10, std::string_view cursor = "") {
   const Result<Snapshot> view = Snapshot::take(world.environment());
   if (!view) return nullptr;
@@ -283,7 +285,7 @@ states:
   world.publish("b", "2", 2);
   world.clock.advance(std::chrono::hours(1));
   world.recover();
-  world.processor().turn();  // before the connection to the broker
+  world.processor().turn();  // this turn comes before the connection to the broker
   world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));
 }

@@ -19,7 +19,7 @@ states:
 - {id: wait, type: consumeEvent, event: {type: bell}}
 )";
 
-/// Two waits, one after the other.
+/// A workflow with two waits for an event, one after the other.
 constexpr const char* kTwoBells = R"(
 id: two-bells
 states:
@@ -130,7 +130,7 @@ TEST(FanOut, SkipsInstancesThatStartedToListenAfterItsEvent) {
   world.step();
   const Answered late = world.command(StartInstance{.ns = "default", .workflow = "bell"});
   world.step();
-  world.restart();  // the matching instances are found again
+  world.restart();  // the new process finds the remaining matching instances again
   world.run_until_idle();
   EXPECT_EQ(count(world, "complete"), 10U);
   EXPECT_EQ(world.instance((**late)->at("id"))["status"], "waiting");

@@ -33,7 +33,7 @@ TEST(FunctionCall, HandsOutATaskWithItsInputAndTarget) {
   EXPECT_EQ(world.instance(id)["calls"][0]["task"], to_string(task.id));
 }
 
-/// The id of the first task in a world with that key.
+/// The id of the first task in a world whose id key is `key`.
 InstanceId first_task(const std::string& key) {
   World world({.id_key = key});
   world.apply(order());
@@ -136,7 +136,7 @@ TEST(FunctionCall, RetriesAFailedAttemptUnderAnotherTaskId) {
   ASSERT_THAT(world.functions.tasks(), SizeIs(2));
   EXPECT_EQ(world.functions.tasks()[1].attempt, 2u);
   EXPECT_NE(world.functions.tasks()[1].id, world.functions.tasks()[0].id);
-  // The first answer comes late.
+  // The result of the first task comes late.
   world.functions.answer(world.functions.tasks()[0].id, "late");
   world.functions.answer(world.functions.tasks()[1].id, "in time");
   world.run_until_idle();

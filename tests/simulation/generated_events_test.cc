@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Publishes three events with its input.
+/// A workflow that publishes three events, each with the input of the instance.
 constexpr const char* kPublishesThrice = R"(
 id: thrice
 states:
@@ -52,7 +52,7 @@ TEST(GeneratedEvents, ArePublishedOnceAfterTheCommit) {
   const std::string instance = world.instances().at(0)["id"];
   EXPECT_EQ(world.events("told")[0].id.rfind(instance, 0), 0U);
 
-  // A restart does not send them again.
+  // After a restart millrace does not send the events again.
   world.restart();
   world.run_for(minutes(5));
   EXPECT_THAT(world.events("told"), SizeIs(3));
@@ -156,7 +156,7 @@ states:
   world.run_for(Duration(9'999));
   EXPECT_EQ(published(world), "A3");
 
-  // Events of the same time also keep their order.
+  // Delayed events that are due at the same time are also published in their order.
   bool lost = false;
   world.broker.decide_fates(
       [&](const NatsMessage&) { return PublishFate{.arrives = std::exchange(lost, true)}; });
@@ -183,7 +183,7 @@ states:
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"n", 7}, {"answer", {{"n", 7}}}}));
 }
 
-/// `slow` is not for the fast lane, so a jq worker evaluates it.
+/// The fast lane cannot run the program `slow`, so a jq worker evaluates it.
 constexpr const char* kEvaluates = R"(
 id: evaluates
 states:

@@ -1,5 +1,5 @@
-// Rows that deletions by earlier releases left in the store, and namespaces whose row is lost. Both
-// are kept and reported until an operator deletes them.
+// Rows that deletions by earlier releases left in the store, and namespaces whose row is lost.
+// millrace keeps and reports these rows until an operator deletes them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using testing::Gt;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// Erases the rows with the names, and keeps all others.
+/// Erases the rows with the names of the namespace and its workflows, and keeps all other rows.
 void delete_names(Transaction& tx, const std::string& ns) {
   const auto record = read_namespace(tx, ns);
   ASSERT_TRUE(record && *record);
@@ -36,8 +36,8 @@ void delete_names(Transaction& tx, const std::string& ns) {
 }
 
 /// A store of an earlier release, which erased no rows of a deleted namespace and did not record
-/// the deletion of a workflow. Deleted are namespace 2, `a`, and two workflows of `default`: one
-/// with instances and one without.
+/// the deletion of a workflow. Namespace 2, which was called `a`, is deleted, and so are two
+/// workflows of `default`: one with instances and one without.
 class Leftovers : public testing::Test {
  protected:
   Leftovers() {

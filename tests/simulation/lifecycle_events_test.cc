@@ -37,7 +37,7 @@ void set(World& world, const char* settings) {
   world.must(CreateNamespace{.name = "default", .settings = Json::parse(settings)});
 }
 
-/// The events of the lifecycle stream with their subjects.
+/// The lifecycle events that the broker stores, each with the subject of its message.
 std::vector<std::pair<std::string, Event>> stored_lifecycle_events(World& world) {
   std::vector<std::pair<std::string, Event>> found;
   for (const MemoryBroker::Stored& stored : world.broker.others()) {
@@ -208,7 +208,7 @@ TEST(Webhooks, AreRefusedWhenTheirSecretDoesNotExist) {
   }
   world.must(PutSecret{.ns = "default", .name = "hook", .value = "t0ken"});
   EXPECT_EQ(error("default").code, "");
-  // A refused command has created nothing.
+  // The refused command has created no namespace.
   EXPECT_EQ(error("shop").code, "settings.invalid");
   EXPECT_EQ(world.must(CreateNamespace{.name = "shop"})["created"], true);
   EXPECT_EQ(error("shop").code, "settings.invalid") << "a secret belongs to one namespace";
@@ -298,7 +298,8 @@ TEST(Webhooks, SpreadTheRetriesOfDeliveriesThatFailTogether) {
 TEST(Webhooks, MakeTwentyAttemptsWithinAboutADayByDefault) {
   World world;
   set(world, R"({"webhooks": [{"url": "http://a", "types": ["millrace.instance.started"]}]})");
-  std::map<std::string, std::vector<TimePoint>> asked;  // by event
+  // When each event was sent, by the event's id.
+  std::map<std::string, std::vector<TimePoint>> asked;
   world.receivers.answer = [&](const Event& event) {
     asked[event.id].push_back(world.clock.now());
     return WebhookFailure{.error = {"webhook.status", "500"}};
@@ -317,7 +318,8 @@ TEST(Webhooks, MakeTwentyAttemptsWithinAboutADayByDefault) {
     firsts.insert(times[1] - times[0]);
     lasts.insert(times[19] - times[18]);
   }
-  // The first wait is one second, the last two hours, each less a jitter of at most a quarter.
+  // The first wait is one second and the last wait is two hours; the jitter shortens each wait by
+  // at most a quarter.
   EXPECT_GT(firsts.size(), 4U);
   EXPECT_GE(*firsts.begin(), milliseconds(750));
   EXPECT_LE(*firsts.rbegin(), seconds(1));

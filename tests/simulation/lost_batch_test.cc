@@ -1,5 +1,5 @@
-// A lost batch, which does not reach the disk, leaves nothing in memory. Its recovery reads only
-// what it has loaded.
+// A lost batch, which does not reach the disk, leaves no change in memory. To undo the batch,
+// millrace reads only the instances that the batch had loaded.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -69,7 +69,7 @@ std::vector<double> levels(const World& world) {
           world.metric("millrace_tasks")};
 }
 
-/// Runs work of every kind; returns its results.
+/// Runs work of every kind; returns the results of that work.
 std::vector<std::string> live(World& world) {
   world.functions.act("charge", {{.heartbeat = seconds(1), .takes = seconds(20)}});
   for (const char* const text : {kWaits, kGroups, kTicks, kItem, kCalls, kOrder, kReminds}) {
@@ -85,7 +85,7 @@ std::vector<std::string> live(World& world) {
   world.publish("one", "one-2");
   world.run_for(minutes(11));
   world.publish("go", "go-1");
-  world.publish("begin", "begin-0", 0);  // a duplicate
+  world.publish("begin", "begin-0", 0);  // a duplicate of the first event
   world.run_for(seconds(2));
   insist(world, [] { return CreateNamespace{.name = "a"}; });
   apply_text(world, kReminds, "a");
@@ -131,7 +131,7 @@ TEST(LostBatch, LeavesNothingInMemory) {
 
 TEST(LostBatch, ReadsBackOnlyTheInstancesThatItLoaded) {
   Losses losses;
-  std::set<std::string> read;  // keys of reads, and first keys of scans
+  std::set<std::string> read;  // the keys of all reads, and the first keys of all scans
   WorldOptions options = with(losses);
   options.store.fails_read = [&](Table table, std::string_view key) {
     if (table == Table::kLive) read.emplace(key);
@@ -161,7 +161,8 @@ TEST(LostBatch, ReadsBackOnlyTheInstancesThatItLoaded) {
   world.run_for(seconds(1));
   EXPECT_THAT(read, SizeIs(Gt(20))) << "the test needs reads";
   for (const std::string& key : read) {
-    // A scan of all instances, or of a namespace, starts at a key without an instance.
+    // A scan of all instances, or of a namespace, would begin at a shorter key, without an
+    // instance's id.
     EXPECT_GE(key.size(), not_loaded[0].size());
     for (const std::string& prefix : not_loaded) EXPECT_FALSE(key.starts_with(prefix));
   }
@@ -181,7 +182,7 @@ TEST(LostBatch, KeepsTheCursorInTheStreamThatWasCreatedAgain) {
     world.broker.recreate_stream();
     world.broker.reconnect();
     world.run_for(seconds(1));
-    world.publish("nothing", "2");  // without effect: the cursor moves in memory only
+    world.publish("nothing", "2");  // an event without effect: the cursor moves in memory only
     world.run_until_idle();
     losses.nth = loses ? losses.commits + 1 : 0;
     world.publish("begin", "3");

@@ -114,7 +114,7 @@ TEST(Pause, ReachesMoreInstancesThanOneBatchScans) {
   World world;
   world.apply(kOperatorOrder);
   world.apply("id: other\nstates:\n- {id: wait, type: delay, duration: PT1H}\n");
-  // Between the two are more instances than one batch scans.
+  // Between the first and the last instance are more instances than one batch scans.
   const std::string first = world.start("order")["id"];
   for (int i = 0; i < 10'500; ++i) {
     world.command(StartInstance{.ns = "default", .workflow = "other"});

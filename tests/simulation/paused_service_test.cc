@@ -1,4 +1,5 @@
-// A paused service: which timeouts of its calls stop, continue or restart on resume.
+// A paused service: which timeouts of its calls are suspended, continue, or restart when the
+// service is resumed.
 #include <string>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Poison: what a restart does with the crash note of processes that died.
+// Poison: what a starting process does about the crash note of processes that died.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Random work under random faults, and the checks at its end. A seed decides everything.
+// Random work under random faults, and the checks at the end of that work. A seed determines
+// everything.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,18 @@
 
 namespace millrace {
 
-/// A world with random inputs and faults, and the expectations from outside.
+/// A world with random inputs and faults, and what the results must look like from outside.
 class Simulation {
  public:
   explicit Simulation(uint64_t seed);
 
-  /// Small limits for every other seed, so that an event wakes its instances in several batches.
+  /// The limits for that seed. Every second seed has small limits, so that an event wakes its
+  /// instances in several batches.
   static BatchLimits batch_limits(uint64_t seed);
   /// Runs that many random steps.
   void run(int steps);
 
-  /// Ends the faults and runs until idle.
+  /// Ends the faults and runs until the world is idle.
   void run_to_rest();
 
   std::map<std::string, std::string> rows() { return world_.rows(); }
@@ -57,26 +59,28 @@ class Simulation {
 
   // Checks.
 
-  /// The events of that type without duplicates, in the order of the stream.
+  /// The events of that type in the stream without duplicates, in the order of the stream.
   std::vector<Event> distinct(std::string_view type);
   std::vector<Json> instances_of(std::string_view workflow);
   void check_the_end_of_the_stream();
 
-  /// Each start event has one instance.
+  /// Checks that each event which matches a start has started one instance.
   void check_starts();
   void check_instances();
 
-  /// An order is either paid in time or given up, and its history fits.
+  /// Checks that an order is either paid in time or given up, and that its history agrees.
   static void check_order(const Json& instance, const std::vector<std::string>& story,
                           const Json& history);
 
-  /// Each order has three parts, each created once, with the results in their order.
+  /// Checks that each order has three parts, each created once, with the results in the order of
+  /// the parts.
   void check_parts();
 
-  /// Each watching instance has seen all ticks since its start, in order, each once.
+  /// Checks that each instance of the workflow `watch` has seen all ticks since it started, in
+  /// order, each once.
   void check_ticks();
 
-  /// A restart builds the same caches from the store.
+  /// Checks that a restart builds the same caches from the store.
   void check_caches();
 
   World world_;

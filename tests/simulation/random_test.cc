@@ -1,6 +1,6 @@
-// Random work under random faults. Then the faults end and the results are checked. A seed decides
-// everything: MILLRACE_SEED=… repeats a printed seed, MILLRACE_SEEDS=… sets the number of seeds,
-// and MILLRACE_STEPS=… sets the number of steps.
+// Random work under random faults. Then the faults end and the results are checked. A seed
+// determines everything: MILLRACE_SEED=… repeats the run of a printed seed, MILLRACE_SEEDS=… sets
+// the number of seeds, and MILLRACE_STEPS=… sets the number of steps.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -24,7 +24,7 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
 
 const uint64_t kSteps = from_environment("MILLRACE_STEPS", 3'000);
 
-/// MILLRACE_SEED, or `count` seeds from 1 on.
+/// The seed in MILLRACE_SEED; if it is not set, `count` seeds from 1 on.
 std::vector<uint64_t> seeds(uint64_t count) {
   if (const uint64_t seed = from_environment("MILLRACE_SEED", 0); seed != 0) return {seed};
   std::vector<uint64_t> all(from_environment("MILLRACE_SEEDS", count));
@@ -47,7 +47,8 @@ TEST(RandomFaults, LoseNothingAndRepeatNothing) {
 
 using Rows = std::map<std::string, std::string>;
 
-/// The first rows in which the two differ, shortened: the full text would have megabytes.
+/// The first rows in which `first` and `second` differ, shortened, because all rows would be
+/// megabytes of text.
 std::string first_differences(const Rows& first, const Rows& second) {
   constexpr size_t kMost = 5;
   std::vector<std::string> keys;

@@ -14,7 +14,8 @@ namespace {
 
 using std::chrono::hours;
 
-/// Waits for the payment of its order. Publishes one event before and two after it.
+/// A workflow that waits for the payment of its order, and publishes one event before the payment
+/// and two events after it.
 constexpr const char* kOrder = R"(
 id: order
 start: {type: event, event: {type: order.placed}}
@@ -43,7 +44,7 @@ states:
   event: {type: order.late, source: /order, data: 'jq({order: .["order.placed"].order})'}
 )";
 
-/// Starts once both events of an order have come.
+/// A workflow that starts when both events of an order have come.
 constexpr const char* kPair = R"(
 id: pair
 start:
@@ -56,7 +57,7 @@ states:
   event: {type: paired, source: /pair, data: 'jq({order: .paid.order})'}
 )";
 
-/// Starts once both events of an order have come within 30 seconds.
+/// A workflow that starts if both events of an order come within 30 seconds.
 constexpr const char* kShortPair = R"(
 id: short-pair
 start:
@@ -68,7 +69,8 @@ states:
 - {id: done, type: noop}
 )";
 
-/// Starts by an event that an order generates. Waits, and publishes a delayed event.
+/// A workflow that an event starts which an instance of `order` generates. The workflow waits, and
+/// publishes a delayed event.
 constexpr const char* kEcho = R"(
 id: echo
 start: {type: event, event: {type: order.done}}
@@ -80,14 +82,15 @@ states:
   event: {type: echoed, source: /echo, data: 'jq({order: .["order.done"].order})'}
 )";
 
-/// Waits for one tick after the other, with an evaluation after each, and never ends.
+/// A workflow that waits for one event `tick` after the other, evaluates an expression after each,
+/// and never ends.
 constexpr const char* kWatch = R"(
 id: watch
 states:
 - {id: wait, type: consumeEvent, event: {type: tick}, transform: jq(collect), transition: wait}
 )";
 
-/// Calls a subflow for each of the three parts of an order, two at a time.
+/// A workflow that calls a subflow for each of the three parts of an order, two at a time.
 constexpr const char* kMake = R"(
 id: make
 start: {type: event, event: {type: order.placed}}
@@ -145,7 +148,7 @@ void Simulation::run_to_rest() {
   world_.run_until_idle();
   check_caches();
   world_.run_for(hours(1) + jumped_back_);
-  // Later batches erase acked messages after their time.
+  // Acked messages that are too old are erased by batches that write something, such as these.
   for (int i = 0; i < 8; ++i) world_.must(CreateNamespace{.name = fmt::format("after-{}", i)});
   engine_time_ = std::max(engine_time_, world_.clock.now());
   read_stream();
@@ -322,7 +325,7 @@ void Simulation::command() {
                                    .idempotency_key = "first"});
       return;
     case 2: {
-      // A new revision with the same start.
+      // Applies a new revision of a workflow with the same start.
       const std::string text = kDefinitions[below(std::size(kDefinitions))];
       world_.command(World::application(text + fmt::format("# revision {}\n", ++revisions_)));
       return;

@@ -1,5 +1,5 @@
-// The nth read of the store fails, or all reads of one table fail for a time. The work is done when
-// the reads succeed again, and /readyz reports the fault until then.
+// The nth read of the store fails, or all reads of one table fail for a time. When reads succeed
+// again, millrace does the work; until then /readyz reports the fault.
 #include <optional>
 
 #include <fmt/format.h>
@@ -40,7 +40,7 @@ struct Faults {
   }
 };
 
-/// A world in which reads may fail, with the workflow and its variable.
+/// A world in which reads may fail, with a workflow and the workflow's variable.
 struct Started {
   static WorldOptions options(Faults& faults) {
     WorldOptions options;
@@ -101,8 +101,8 @@ TEST_F(ReadFaults, HoldBackATaskWhoseVariableCannotBeRead) {
 }
 
 TEST_F(ReadFaults, KeepATaskDue) {
-  // These reads fail: of the row of the task, of the instance with the deadlines of the call, and
-  // of the variable in the files of the task.
+  // A task is handed out with reads of three tables: its row, the instance that has the deadlines
+  // of its call, and the variable that it gets as a file.
   const std::pair<Table, const char*> cases[] = {
       {Table::kTasks, "store.io: the tasks: a read of tasks was made to fail"},
       {Table::kLive, "store.io: the tasks: a read of live was made to fail"},
@@ -173,7 +173,7 @@ TEST(EveryReadFault, LosesNothing) {
         StartInstance{.ns = "default", .workflow = "tells", .idempotency_key = "key"});
     world.run_for(seconds(3));
     ASSERT_TRUE(started->has_value()) << nth;
-    if (!**started) {  // the command was refused with its lost batch
+    if (!**started) {  // the command was refused, because its batch was lost
       EXPECT_EQ((**started).error().code, "store.io") << nth;
       world.start("tells", Json::object(), "key");
       world.run_for(seconds(3));
@@ -189,7 +189,7 @@ TEST(EveryReadFault, LosesNothing) {
   EXPECT_GT(most, 10U);
 }
 
-// The nth read of a restarted process fails. The process finds tasks, messages and an event for a
+// The nth read of a restarted process fails. That process finds tasks, messages and an event for a
 // webhook in the store.
 TEST(EveryReadFault, LosesNothingAfterARestart) {
   uint64_t most = 1;

@@ -1,4 +1,4 @@
-// An operator runs an ended instance again: retry, restart, rerun. Policies of one instance.
+// An operator runs an ended instance again: retry, restart, rerun. Own policies of an instance.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::SizeIs;
 
-/// A workflow whose call fails on request.
+/// A workflow whose call fails if the test answers it with an error.
 constexpr const char* kFailing = R"(
 id: order
 functions:
@@ -188,7 +188,7 @@ states:
   world.run_for(hours(1));
   const size_t first = world.instances().size();
   world.run_for(hours(10));
-  // The first tick and two more, until the deadline of the execution.
+  // The schedule ticks once and then twice more until the deadline of the execution.
   EXPECT_EQ(world.instances().size(), first + 2);
   for (const Json& one : world.instances()) EXPECT_EQ(one["status"], "timedout");
 }

@@ -171,7 +171,8 @@ states:
       world.restart();
       world.must(RetryInstance{"default", key(id)});
       world.must(RetryInstance{"default", key(id)});
-      // Each entry has the original data, without the error and the variables that were read.
+      // Each record of an entry has the original data, without the error and without the variables
+      // that were read.
       for (const Json& record : world.history_items(id)) {
         if (record["kind"] != "log") continue;
         EXPECT_EQ(record["detail"]["value"], (Json{{"error", error}, {"var", nullptr}}))
@@ -242,7 +243,7 @@ states:
 
 TEST(RerunCommand, IsRefusedIfTheStateWasLastEnteredWithoutRecordedData) {
   World world;
-  // The second entry fails before its call.
+  // When the instance enters the state for the second time, the state fails before its call.
   const std::string id = world.apply_order(R"(
 id: order
 functions:
@@ -275,7 +276,7 @@ states:
   EXPECT_EQ(world.instance(id)["run"], 2);
 }
 
-/// Fails in each run. The waits are 1 s, 2 s, 4 s, …
+/// A workflow that fails in each run. The waits between its runs are 1 s, 2 s, 4 s, …
 constexpr const char* kRuns = R"(
 id: order
 retries: {maximumAttempts: 3, initialInterval: 1s, backoffCoefficient: 2}
@@ -408,7 +409,8 @@ states:
 
 TEST(RevivedInstance, IgnoresEventsThatCameWhileItWasEnded) {
   World world;
-  // An instance with a call may come to wait for that type, so its events are kept.
+  // An instance with a running call may come to wait for that event type, so events of that type
+  // are kept.
   world.apply(R"(
 id: other
 functions:

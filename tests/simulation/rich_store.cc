@@ -143,7 +143,8 @@ RichStore::RichStore() {
   const std::string paused = world.start("naps")["id"];
   world.must(PauseInstance{"default", *parse_instance_id(paused)});
   world.must(StartInstance{.ns = "shop", .workflow = "waits", .input = Json::object()});
-  // A second order waits for its next attempt. The call of a third has ended.
+  // A second instance of `order` waits for its call's next attempt. The call of a third instance
+  // has ended.
   world.start("order");
   world.functions.report({world.functions.tasks().back().id,
                           TaskEnded{.result = tl::unexpected(Error{"down", "no"})}});

@@ -1,4 +1,5 @@
-// RichStore: a store with rows of all kinds, which an engine wrote. Tests damage copies of it.
+// RichStore: a store with rows of all kinds, which an engine wrote. Tests damage copies of this
+// store.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +19,7 @@ states:
 - {id: nap, type: delay, duration: PT10H}
 )";
 
-/// A workflow that a pair of events with one key starts.
+/// A workflow that two events with the same key start together.
 inline constexpr const char* kPairs = R"(
 id: pairs
 start: {type: eventsAnd, correlate: [key], lifespan: PT1H, events: [{type: left}, {type: right}]}
@@ -26,7 +27,7 @@ states:
 - {id: a, type: noop}
 )";
 
-/// A folder with a store that has rows of all kinds. It is written once.
+/// A folder with a store that has rows of all kinds. The store is written once in a process.
 class RichStore {
  public:
   static RichStore& instance() {

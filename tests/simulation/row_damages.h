@@ -1,5 +1,5 @@
-// RowDamages: all damages to the rows of a DyingStore. Each place of a row gets other values, as if
-// a field of each kind were there.
+// RowDamages: all damages to the rows of a DyingStore. Each place of a row gets wrong values, as if
+// a field of each kind began at that place.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ struct RowDamage {
   size_t row = 0;
   bool drops = false;                ///< whether the row is erased
   std::string key;                   ///< the key of the row after the damage
-  std::string value;                 ///< its value after the damage
-  std::optional<size_t> other = {};  ///< the row that gets the value of this row
+  std::string value;                 ///< the value of the row after the damage
+  std::optional<size_t> other = {};  ///< another row, which gets the value of this row
 };
 
 inline std::string hex(std::string_view bytes) {
@@ -36,7 +36,8 @@ inline std::string hex(std::string_view bytes) {
   return out;
 }
 
-/// All damages to all rows: each place gets other values, as if a field of each kind were there.
+/// All damages to all rows: each place of a row gets wrong values, as if a field of each kind began
+/// there.
 class RowDamages {
  public:
   explicit RowDamages(const std::vector<DyingStore::Row>& rows) : rows_(rows) {
@@ -72,7 +73,7 @@ class RowDamages {
     add_swap();
   }
 
-  /// Replaces the varint at that place by others.
+  /// Adds damages that replace the varint at byte `at`.
   void add_varints(size_t at) {
     const std::string& value = rows_[row_].value;
     size_t end = at;
@@ -88,7 +89,7 @@ class RowDamages {
     }
   }
 
-  /// Replaces the text at that place by others.
+  /// Adds damages that replace the text at byte `at`.
   void add_text(size_t at) {
     const std::string& value = rows_[row_].value;
     Reader reader(std::string_view(value).substr(at));

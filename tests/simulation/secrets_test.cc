@@ -1,5 +1,5 @@
-// Secrets and sealed instances, through the whole engine: the value is in no file and in no answer,
-// and actions can read it.
+// Secrets and sealed instances, through the whole engine: the value of a secret is in no file and
+// in no answer, but actions can read it.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ states:
 
 InstanceId parsed_id(const std::string& text) { return *parse_instance_id(text); }
 
-/// Seals a live instance, as an action with secrets does.
+/// Seals a live instance, as an action that reads a secret does.
 void seal(World& world, const std::string& id) {
   const auto folder = world.environment().folder();
   world.crash();
@@ -97,7 +97,7 @@ std::vector<std::string> leaks_of(World& world) {
   return leaks;
 }
 
-/// Sends the event that kUsesIt waits for, with the value.
+/// Sends the event that kUsesIt waits for, with the value of the secret in the data.
 void send_secret(World& world) {
   world.publish("go", "1", kValue);
   world.run_until_idle();
@@ -127,7 +127,7 @@ TEST_F(SealedInstance, ShowsNoneOfItsData) {
   EXPECT_EQ(waits["data"], "(sealed)");
   EXPECT_EQ(waits["error"], (Json{{"code", "some.error"}, {"msg", "(sealed)"}}));
 
-  // An event that the workflow publishes has the value.
+  // An event that the workflow publishes has the value of the secret, unencrypted.
   world.answer_publishes();
   ASSERT_THAT(world.events("told"), SizeIs(1));
   EXPECT_EQ(world.events("told")[0].data, fmt::format("\"{}\"", kValue));

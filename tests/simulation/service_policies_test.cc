@@ -55,7 +55,7 @@ TEST(ServiceSettings, AreRefusedWithTheirPlaceWhenTheyAreInvalid) {
   }
 }
 
-/// Sets the service `charge`, with other settings of the namespace.
+/// Sets the settings of the namespace: the service `charge`, and the settings in `others`.
 void set_service(World& world, std::string_view service, std::string_view others = "") {
   world.must(CreateNamespace{.name = "default",
                              .settings = Json::parse(fmt::format(

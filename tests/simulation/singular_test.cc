@@ -86,7 +86,8 @@ TEST_F(Singular, DropsADuplicateOfASkippedEvent) {
   world.publish("begin", "2");
   world.run_until_idle();
   go();
-  world.clock.advance(minutes(3));  // the broker stores the duplicate, the engine drops it
+  // After this time the broker stores the duplicate, but the engine drops it.
+  world.clock.advance(minutes(3));
   world.publish("begin", "2");
   world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(1));

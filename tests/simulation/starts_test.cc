@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// After this time the broker stores a duplicate again.
+/// After this time the broker stores an event with the same message id again.
 constexpr std::chrono::minutes kBrokersWindow{2};
 
 constexpr const char* kOnOrder = R"(
@@ -73,7 +73,8 @@ start:
 states:
 - {id: done, type: noop}
 )");
-  world.publish("a", "1", 1, {{"kind", "x"}});  // matches two entries: one instance, by the first
+  // The event matches two entries, and starts one instance, by the first entry.
+  world.publish("a", "1", 1, {{"kind", "x"}});
   world.publish("a", "2", 2);
   world.publish("b", "3", 3);
   world.publish("c", "4", 4);

@@ -1,6 +1,6 @@
-// The store check: rows that a deletion has yet to erase are sound, each code has a test and is
-// documented, and a finding has the place, the damage and what an operator can do. The damages are
-// in the files store_check_*_test.cc, whole folders in store_folder_test.cc.
+// The store check: rows that a deletion has still to erase are no findings, each code has a test
+// and is documented, and a finding has the place, the damage and the action. The tests of damages
+// are in the files store_check_*_test.cc, those of whole folders in store_folder_test.cc.
 #include "orchestrator/check/store_check.h"
 
 #include <fstream>
@@ -117,7 +117,7 @@ TEST(StoreCheck, AcceptsGroupsOfALaterRevision) {
 
 TEST(StoreCheck, HasATestForEachCodeOfAFinding) {
   Codes planted = {"store.damaged", "store.key", "note.damaged",
-                   "tree.missing"};  // codes of folders
+                   "tree.missing"};  // codes that only whole folders can have
   for (const auto plants :
        {row_plants(), catalog_plants(), instance_plants(), wait_plants(), message_plants()}) {
     for (const Plant& plant : plants) planted.insert(plant.codes.begin(), plant.codes.end());

@@ -1,4 +1,4 @@
-// Shared by the tests of the store check: damage to a RichStore, and the codes of the findings.
+// Helpers of the tests of the store check: damage to a RichStore, and the codes of the findings.
 #pragma once
 
 #include <set>
@@ -67,7 +67,7 @@ inline std::pair<std::string, std::string> first(const View& view, Table table,
   return row;
 }
 
-/// Changes the record of a row. A sealed row stays sealed.
+/// Decodes the record of a row, changes it and writes it back. A sealed row stays sealed.
 template <class T, class Change>
 void edit(Transaction& tx, Table table, const std::string& key,
           Result<T> (*decode)(std::string_view), std::string (*encode_it)(const T&),
@@ -125,7 +125,7 @@ inline void drop_timer(Transaction& tx, const std::string& workflow, TimerKind k
   });
 }
 
-/// The task of the instance's first call.
+/// Changes the task of the instance's first call.
 template <class Change>
 void edit_task(Transaction& tx, const std::string& workflow, const Change& change) {
   const auto call = read_live(tx, kDefault, id_of(workflow)).value()->calls.at(0);
@@ -154,7 +154,7 @@ inline uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
   return number;
 }
 
-/// Damage, and the codes of its findings.
+/// A damage, and the codes of the findings that it causes.
 struct Plant {
   const char* name;
   Codes codes;
@@ -163,10 +163,11 @@ struct Plant {
 
 inline constexpr InstanceId kUnknownId{{9, 9, 9}};
 
-/// Plants each damage alone, and expects that a check reports exactly its codes.
+/// Makes each damage alone, and expects that a store check reports exactly the codes of that
+/// damage.
 void expect_each_found(std::span<const Plant> plants);
 
-// The damages of each test file.
+// The damages that each test file has.
 
 std::span<const Plant> row_plants();
 std::span<const Plant> catalog_plants();

@@ -1,5 +1,5 @@
-// The store check on whole folders: sound ones, and ones that are damaged, in use, or have another
-// key or format.
+// The store check on whole folders: sound folders, and folders that are damaged, in use, or have
+// another key or format.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -95,7 +95,7 @@ TEST_F(StoreFolder, IsDamagedWhenItsDataFileIsEmpty) {
     const auto environment = Environment::open(folder.path());
     ASSERT_TRUE(environment);
     Transaction tx(**environment);
-    for (int i = 0; i < 3; ++i) {  // until both journals are new
+    for (int i = 0; i < 3; ++i) {  // until both journal files have been used again
       tx.put(Table::kMeta, "key", "value");
       ASSERT_TRUE(tx.commit());
       ASSERT_TRUE((*environment)->checkpoint());
@@ -109,7 +109,8 @@ TEST_F(StoreFolder, IsDamagedWhenItsDataFileIsEmpty) {
 }
 
 TEST_F(StoreFolder, IsDamagedWhenAJournalIsDamaged) {
-  for (const char* const file : {"journal-0", "journal-1"}) {  // one of the two is in use
+  // Damages both files, because one of them is in use.
+  for (const char* const file : {"journal-0", "journal-1"}) {
     std::string journal = bytes(file);
     for (size_t at = 4096; at < std::min<size_t>(journal.size(), 4200); ++at) journal[at] = '!';
     write(file, journal);

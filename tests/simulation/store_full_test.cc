@@ -1,4 +1,4 @@
-// A full store, and a store that has room again.
+// A full store, and a store that has space again after it was full.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ states:
 
 class StoreFull : public testing::Test {
  protected:
-  /// Fills the store.
+  /// Makes the store full: restarts the process with a soft limit below the size of the store.
   void fill() {
     world.run_until_idle();
     reopen(world.stored_bytes() - 1);
@@ -126,7 +126,8 @@ TEST_F(StoreFull, SendsTheOutboxWhileEachBatchIsLost) {
   world.broker.disconnect();
   for (int i = 0; i < 8; ++i) world.start("tells-twice", {{"much", std::string(50'000, 'x')}});
   fill();
-  world.run_for(hours(2));  // the end of the delay finds no room at each attempt
+  // The end of the delay is tried again and again, and the store has no space for it.
+  world.run_for(hours(2));
   world.broker.reconnect();
   world.run_for(seconds(30));
   EXPECT_THAT(world.events("told"), SizeIs(16));
@@ -159,7 +160,7 @@ TEST_F(StoreFull, AnswersCallsThatWaitForTheEndOfAnInstance) {
   const Json waits = world.start("waits");
   const Json publisher = world.start("tells");
   fill();
-  world.publish("begin", "1", 1);  // an event that cannot be committed waits before them
+  world.publish("begin", "1", 1);  // this event cannot be committed, and waits before the commands
   const Answered timeout = world.wait_for_end(waits["id"], seconds(5));
   const Answered ended = world.wait_for_end(publisher["id"], seconds(5));
   world.run_for(seconds(4));

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-/// Calls `charge`, which waits for `paid` of its order.
+/// A workflow that calls the subflow `charge`, which waits for the event `paid` of its order.
 constexpr const char* kOrderOfChild = R"(
 id: order
 functions:
@@ -159,8 +159,8 @@ TEST(Subflow, ReturnsAnErrorWhenItIsCancelled) {
 }
 
 TEST(Subflow, ChangesNothingWhenItFailsAfterACancelOfItsCaller) {
-  // The subflow fails and its caller is cancelled in the same batch, so the error comes to an ended
-  // caller.
+  // The subflow fails in the batch that cancels its caller, so the error is for a caller that has
+  // already ended.
   World world;
   world.apply(R"(
 id: charge
@@ -177,7 +177,7 @@ states:
   EXPECT_THAT(statuses(world, "charge"), ElementsAre("failed"));
   const std::string status = world.instance(order["id"])["status"];
   EXPECT_TRUE(status == "failed" || status == "cancelled") << status;
-  // The other order: the caller is cancelled first.
+  // The same in the other order: the caller is cancelled before the subflow fails.
   const Json second = world.start("order", {{"order", "B"}});
   world.must(CancelInstance{"default", *parse_instance_id(second["id"].get<std::string>())});
   const auto before = world.history(second["id"]);
@@ -259,8 +259,9 @@ states:
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.retries.exceeded");
 }
 
-TEST(Subflow, KeepsEventsThatItsCallerMayWaitForLater) {
-  // The caller waits for `confirmed` after its subflow has ended. The event comes before.
+TEST(Subflow, KeepsEventsForItsCaller) {
+  // The caller waits for the event `confirmed` after its subflow has ended, but the event comes
+  // before that.
   World world;
   world.apply(R"(
 id: order

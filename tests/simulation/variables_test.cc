@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Counts its instances, in a variable of that scope.
+/// A workflow that counts its instances in a variable of that scope.
 std::string counter(const std::string& id, const std::string& scope) {
   return fmt::format(R"(
 id: {}
@@ -130,7 +130,7 @@ states:
   variables: [{key: n, scope: workflow}]
 )");
   for (int i = 1; i <= 3; ++i) world.publish("set", std::to_string(i), i);
-  world.step();  // one batch for all
+  world.step();  // one batch for all starts
   std::vector<int> seen;
   for (const Json& one : world.instances()) seen.push_back(one["data"]["var"]["n"]);
   EXPECT_THAT(seen, ElementsAre(1, 2, 3)) << "each instance sees its own value";

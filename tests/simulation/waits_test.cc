@@ -1,4 +1,4 @@
-// Waits: events, timeouts and delays, and which of them wins.
+// Waits for events, timeouts and delays, and which of them counts if several come together.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Waits ten seconds for `paid` of its own order.
+/// A workflow that waits up to ten seconds for the event `paid` of its own order.
 constexpr const char* kPayment = R"(
 id: payment
 states:
@@ -35,7 +35,7 @@ states:
 - {id: sleep, type: delay, duration: PT10S}
 )";
 
-/// The state of the instance.
+/// The state in which the started instance is.
 std::string state_of(World& world, const Json& started) {
   return world.instance(started["id"])["state"];
 }
@@ -117,7 +117,7 @@ states:
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"a", 3}, {"b", 1}}));
 }
 
-/// A workflow with two waits, each of them after an expression that a jq worker evaluates.
+/// A workflow with two waits for an event, each of them after an expression that a jq worker evaluates.
 constexpr const char* kThinks = R"(
 id: thinks
 start: {type: event, event: {type: begin}}
@@ -153,10 +153,10 @@ TEST_F(EvaluatingInstance, MissesNoEvent) {
     };
     const size_t before = world.instances().size();
     const std::string round = restarts ? "r" : "";
-    world.publish("a", round + "0", 0);  // before the start of the instance
+    world.publish("a", round + "0", 0);  // comes before the instance starts
     world.publish("begin", round + "1", 1);
     world.publish("c", round + "2", 2, {{"region", "eu"}});
-    world.publish("a", round + "3", 3);  // kept in `recent` from here on
+    world.publish("a", round + "3", 3);  // from here on events are kept events
     world.run_until_idle();
     restart();
     world.publish("a", round + "4", 4);
@@ -208,7 +208,7 @@ TEST_F(EvaluatingInstance, AppliesAnEventOnceWhenItIsSentAgain) {
   world.run_until_idle();
   EXPECT_EQ(state(), "again");
 
-  // The kept event had an effect, so a duplicate is dropped.
+  // The kept event has had an effect, so a duplicate of it is dropped.
   world.restart();
   world.clock.advance(std::chrono::minutes(3));
   world.publish("begin", "3", 3);
@@ -273,7 +273,7 @@ TEST(Timeout, FiresAtItsDeadlineAndNotBefore) {
 
 TEST(Timeout, WinsOverAnEventStampedAtOrAfterItsDeadline) {
   const struct {
-    int64_t stamped;  // milliseconds after the start; the deadline is at 10000
+    int64_t stamped;  // the broker's timestamp, in ms after the start; the deadline is at 10000
     int64_t applied;
     const char* state;
   } rows[] = {
@@ -282,7 +282,7 @@ TEST(Timeout, WinsOverAnEventStampedAtOrAfterItsDeadline) {
       {50'000, 3'600'000, "late"},
   };
   for (const auto& row : rows) {
-    // While the process runs, and while it is down.
+    // The event comes while millrace runs, or while millrace is down.
     for (const bool down : {false, true}) {
       for (const bool more : {false, true}) {
         World world;
@@ -304,8 +304,9 @@ TEST(Timeout, WinsOverAnEventStampedAtOrAfterItsDeadline) {
   }
 }
 
-TEST(Timeout, WinsOverSeveralEventsStampedAtItsDeadline) {
-  // The events have one time, and each but the last shows that more follow.
+TEST(Timeout, WinsOverSeveralEventsAtItsDeadline) {
+  // The events have the same timestamp, and each event but the last shows that further events
+  // follow.
   World world;
   world.apply(kPayment);
   world.run_for(seconds(1));
@@ -368,7 +369,7 @@ states:
   world.run_until_idle();
   world.run_for(seconds(9));
   world.publish("a", "1");
-  world.run_for(seconds(5));  // the first timeout is due and held
+  world.run_for(seconds(5));  // the first timeout is due, and is held
   world.broker.reconnect();
   world.run_until_idle();
   EXPECT_EQ(state_of(world, started), "second");

@@ -60,7 +60,8 @@ EvaluationResult TestEvaluator::run(const Evaluation& evaluation) const {
 
 // World.
 
-/// Sends nothing after the process has died, and drops answers that come later.
+/// A publisher that sends nothing after its process has died, and drops the broker's answers that
+/// come after that.
 class World::Outlet final : public Publisher {
  public:
   explicit Outlet(MemoryBroker& broker) : broker_(broker) {}
@@ -69,7 +70,7 @@ class World::Outlet final : public Publisher {
     if (*alive_) broker_.publish(std::move(message), guard<Result<PublishAck>>(std::move(done)));
   }
 
-  /// Drops calls that come after the process has died.
+  /// Wraps `done` in a function that does nothing if its process has died.
   template <class T>
   std::function<void(T)> guard(std::function<void(T)> done) {
     return [alive = alive_, done = std::move(done)](T value) {
@@ -87,7 +88,7 @@ class World::Outlet final : public Publisher {
 
 World::World(WorldOptions options)
     : options_(options), folder_(fast_folder()), random_(options.seed) {
-  // Every world has the same key, so that the same calls leave the same bytes.
+  // Every world has the same secret key, so that the same calls leave the same bytes.
   std::ofstream(folder_.path() / "secret-key") << std::string(64, 'a');
   spdlog::set_level(spdlog::level::off);  // faults here are deliberate
   recover();
@@ -111,7 +112,7 @@ Status World::try_recover() {
   options_.store.checkpoints_at_close = false;  // a process that dies makes no checkpoint
   options_.store.waits_for_checkpoints = true;
   const auto make_id = [this](TimePoint now) {
-    // Ids of one millisecond sort in the order of their creation.
+    // Ids that are made in the same millisecond sort in the order in which they were made.
     std::array<uint8_t, 10> randomness{};
     ++last_id_;
     for (size_t i = 0; i < 4; ++i) {

@@ -1,7 +1,7 @@
 // World: an engine that can crash and restart. Each start of the engine makes a new
 // Stage (scenarios/stage.h) on the same store, in a folder of the world. The test decides when
 // evaluations are answered. Ids come from a seed. Nothing happens outside the calls of the test, so
-// the same calls leave the same bytes. One thread.
+// the same calls leave the same bytes. For use by one thread.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@
 
 namespace millrace {
 
-/// The clock of the broker. It does not jump.
+/// The clock of the broker. This clock does not jump when the clock of the world does.
 class BrokersClock final : public Clock {
  public:
   explicit BrokersClock(const VirtualClock& clock) : clock_(clock), start_(clock.now()) {}
@@ -34,8 +34,8 @@ class BrokersClock final : public Clock {
   TimePoint start_;
 };
 
-/// Replaces the jq workers: a program is a function of the test. Answers at once, or on request
-/// while it holds.
+/// Replaces the jq workers: for each jq program the test defines a function. Answers evaluations at
+/// once, or, after hold(), when the test asks for the answer.
 class TestEvaluator {
  public:
   using Program = std::function<QueryResult(const Json& input)>;
@@ -44,7 +44,7 @@ class TestEvaluator {
     programs_[std::move(text)] = std::move(program);
   }
 
-  /// Holds the answers from now on.
+  /// Holds the answers to evaluations from now on.
   void hold() { held_ = true; }
   /// Answers all held evaluations, and answers at once from now on.
   void release();
@@ -72,7 +72,7 @@ class TestEvaluator {
   size_t asked_ = 0;
 };
 
-/// Replaces the receivers of webhooks: the answer to an event is a function of the test.
+/// Replaces the receivers of webhooks: a function of the test answers each event.
 class TestReceivers final : public WebhookSender {
  public:
   using Answer = std::function<std::optional<WebhookFailure>(const Event& event)>;
@@ -84,8 +84,9 @@ class TestReceivers final : public WebhookSender {
     done(answer ? answer(event) : std::nullopt);
   }
 
-  Answer answer;                  ///< none: every event is accepted
-  std::vector<std::string> seen;  ///< `url type token` of each attempt
+  Answer answer;  ///< empty: the receivers accept every event
+  /// The URL, event type and token of each attempt: `url type token`.
+  std::vector<std::string> seen;
   std::vector<Event> events;
 };
 
@@ -94,10 +95,10 @@ struct WorldOptions {
   IntakeLimits intake;
   ProcessorOptions processor;
   uint64_t seed = 1;
-  std::string id_key = "the key of the ids";  ///< Lookup::id_key
+  std::string id_key = "the key of the ids";  ///< see Lookup::id_key
 };
 
-/// The result of a command or of a wait for an end; empty until it is answered.
+/// The answer to a command or to a wait for an end; empty until the answer has come.
 using Answered = std::shared_ptr<std::optional<Result<Json>>>;
 
 class World {
@@ -121,8 +122,8 @@ class World {
 
   Answered command(Command command);
   Answered wait_for_end(const std::string& instance, Duration at_most);
-  /// Commands that must succeed; their answers when the world is idle. The definition is loaded
-  /// first and must be valid.
+  /// These functions run a command that must succeed, run until idle, and return the answer.
+  /// apply() first loads the definition, which must be valid.
   Json apply(const std::string& yaml, const std::string& ns = "default");
   Json start(const std::string& workflow, Json input = Json::object(), std::string key = "");
   Json must(Command command);
@@ -130,59 +131,64 @@ class World {
   std::string start_order(Json input = Json::object());
   /// Applies the definition of `order`, and starts it as start_order() does.
   std::string apply_order(const std::string& yaml, Json input = Json::object());
-  /// A command that must be refused; its error.
+  /// Runs a command that must be refused; returns its error.
   Error refusal(Command command);
   static ApplyWorkflow application(const std::string& yaml, std::string ns = "default");
 
-  /// Stores an event in the stream, as another publisher does. The engine does not read it yet.
+  /// Stores an event in the event stream, as a publisher other than millrace does. The engine reads
+  /// it later.
   void publish(const Event& event, std::string_view ns = "default");
   void publish(std::string type, std::string id, Json data = nullptr,
                std::map<std::string, AttributeValue> extensions = {});
 
   // Time.
 
-  /// Runs until nothing happens without a move of the clock.
+  /// Runs until nothing more happens unless the clock moves.
   void run_until_idle();
-  /// Runs until idle, and moves the clock until every publish has its answer or its timeout.
+  /// Runs until idle, and moves the clock until each published message is acknowledged or has timed
+  /// out.
   void answer_publishes();
   /// Moves the clock from one deadline to the next, and runs until idle at each.
   void run_for(Duration time);
-  /// One round: due messages of the broker, at most `most`, and one turn of the engine.
+  /// Runs one round: delivers due messages of the broker, at most `most`, and runs one turn of the
+  /// engine.
   bool step(size_t most = 64) { return stage_->step(most); }
 
   // Crashes and restarts.
 
-  /// The process dies. Everything that is not committed is lost. The store is checked.
+  /// The process dies, and everything that is not committed is lost. Then the store is checked.
   void crash();
   /// The process dies in its next turn: after the commit, before the actions after the commit.
   void crash_after_commit();
-  /// Starts a new process on the same store. It reads the stream from the stored cursor.
+  /// Starts a new process on the same store. The new process reads the event stream from the stored
+  /// cursor on.
   void recover();
   void restart() { crash(), recover(); }
   /// Starts a new process on a store that may be damaged. Errors: those that refuse the start.
   Status try_recover();
   bool alive() const { return stage_ != nullptr; }
-  /// Whether the store is checked at the end of each process. Tests that damage it clear this.
+  /// Whether the store is checked at the end of each process. Tests that damage the store set this
+  /// to false.
   bool checks_store = true;
   /// Commits the writes of `change` to the store. No process may be alive.
   void change_store(const std::function<void(Transaction& tx)>& change);
   /// Copies the store to a new folder and continues with the copy. No process may be alive.
   void copy_store_to(const std::filesystem::path& folder);
-  /// Options of the next recover().
+  /// The options with which the next recover() starts a process.
   WorldOptions& options() { return options_; }
 
   // State.
 
-  /// Instances of the default namespace with data and input, oldest first.
+  /// The instances of the default namespace, with data and input, oldest first.
   std::vector<Json> instances();
   Json instance(const std::string& id);
   std::string status(const std::string& id) { return instance(id)["status"]; }
-  /// `kind state` of each record.
+  /// The kind and the state of each history record of the instance: `kind state`.
   std::vector<std::string> history(const std::string& id);
   Json history_items(const std::string& id);
   /// The reasons of the dead letters that the broker has, in order.
   std::vector<std::string> dead_letters() const;
-  /// Events of that type in the stream, in order.
+  /// The events of that type in the event stream, in order.
   std::vector<Event> events(std::string_view type) const;
   /// The value of a metric, such as `millrace_listeners`.
   double metric(std::string_view name) const;

@@ -1,6 +1,5 @@
-// Campaign: many runs of one kind in one test. It counts them, and prints a line at its end from
-// which
-// `./dev faults` makes its table.
+// Campaign: many runs of one kind in one test. A Campaign counts its runs. Its destructor prints a
+// line, from which `./dev faults` makes its table.
 #pragma once
 
 #include <chrono>
@@ -37,7 +36,7 @@ class Campaign {
     if (failed_parts() != before) ++failures_;
   }
 
-  /// Counts a run whose checks come at the end.
+  /// Counts a run that is not made by run() and whose checks come at the end of the test.
   void count() { ++runs_; }
 
  private:

@@ -1,4 +1,5 @@
-// The number of cases of a test that generates them: its default, or MILLRACE_CASES for a long run.
+// How many cases a test generates: the number that the test gives, or MILLRACE_CASES if that is
+// set, for a long run.
 #pragma once
 
 #include <cstddef>

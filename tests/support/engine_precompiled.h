@@ -1,4 +1,5 @@
-// The precompiled header of the tests with an engine: that of all tests, and the world.
+// The precompiled header of the tests with an engine: the header of all tests, and the headers of
+// the world (tests/simulation/world.h).
 #pragma once
 
 #include "tests/simulation/world.h"

@@ -11,7 +11,7 @@ namespace millrace {
 
 class EnvironmentVariable {
  public:
-  /// Without a value the variable is not set.
+  /// Sets the variable to `value`; nullopt clears the variable.
   EnvironmentVariable(std::string name, const std::optional<std::string>& value)
       : name_(std::move(name)) {
     if (const char* const before = std::getenv(name_.c_str())) before_ = before;

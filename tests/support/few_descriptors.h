@@ -1,4 +1,5 @@
-// FewDescriptors: limits the number of new file descriptors of this process until the destructor.
+// FewDescriptors: while an object of this class exists, this process can open only a few more file
+// descriptors.
 #pragma once
 
 #include <fcntl.h>

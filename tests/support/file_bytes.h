@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-/// Empty if there is no file: a test that compares the bytes then fails.
+/// The bytes of the file; empty if it does not exist, so that a test which compares the bytes
+/// fails.
 inline std::string file_bytes(const std::filesystem::path& path) {
   return read_file(path, size_t{1} << 30).value_or("");
 }

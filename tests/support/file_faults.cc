@@ -39,7 +39,7 @@ constexpr std::array<FaultName, 6> kFaults{{{FileFault::kFull, "full"},
                                             {FileFault::kSync, "sync"},
                                             {FileFault::kRoot, "root"}}};
 
-/// The fault and the counts.
+/// The fault that is armed, and the counts.
 struct State {
   State() {
     const char* const text = std::getenv("MILLRACE_FILES");
@@ -87,17 +87,17 @@ bool is_store_file(int fd) {
          path.ends_with("/journal-1");
 }
 
-/// LMDB writes roots through another descriptor, which syncs each write.
+/// Whether LMDB uses the descriptor to write roots: that descriptor syncs each write.
 bool is_for_roots(int fd) { return (::fcntl(fd, F_GETFL) & O_DSYNC) != 0; }
 
-/// The size up to which the disk has room for the file, which may be beyond its end.
+/// Up to which size the disk has space for the file; that size may be larger than the file.
 off_t room_of(int fd) {
   constexpr off_t kBlock = 512;
   struct stat file {};
   return ::fstat(fd, &file) == 0 ? std::max(file.st_size, file.st_blocks * kBlock) : 0;
 }
 
-/// The number of bytes that may be written, or the error.
+/// How a write ends: the number of bytes that may be written, or the error.
 struct Verdict {
   size_t bytes = 0;
   int error = 0;
@@ -204,7 +204,7 @@ bool FileFaults::has_struck() {
 
 }  // namespace millrace
 
-// The calls, as libc declares them.
+// The replacements of libc's functions, declared as libc declares them.
 
 extern "C" {
 

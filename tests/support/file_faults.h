@@ -1,8 +1,8 @@
-// FileFaults: a disk that fails on request. A program that links this replaces the file calls of
-// the journal and of LMDB (pwrite, writev, fdatasync), fallocate and statvfs of libc. The
-// replacements do the same. Calls on the data files of a store are also counted, pass the crash
-// points within a commit, and fail on request: by arm(), or in a process of its own by
-// MILLRACE_FILES=fault:nth in the environment. Any thread.
+// FileFaults: a disk that fails on request. In a program that links file_faults.cc, the functions
+// of that source replace pwrite, writev, fdatasync, fallocate and statvfs of libc, which the
+// journal and LMDB call. The replacements do what libc does. Calls for the data files of a store
+// are also counted, pass the crash points within a commit, and fail on request: of arm(), or, in a
+// child process, of MILLRACE_FILES=fault:nth in its environment. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ enum class FileFault : uint8_t {
   kRoot,   ///< `root`: the nth write of a root, which includes a sync, fails (EIO)
 };
 
-/// Gets the successful writes and syncs. Any thread.
+/// Receives the successful writes and syncs. Any thread.
 class FileWatcher {
  public:
   virtual ~FileWatcher() = default;
@@ -31,14 +31,14 @@ class FileWatcher {
 
 class FileFaults {
  public:
-  /// The calls on the files of the store since the last arm().
+  /// The number of calls for the files of the store since the latest arm().
   struct Counts {
-    uint64_t writes = 0;  ///< of the journal, and of pages: adjacent pages are one call
+    uint64_t writes = 0;  ///< writes of the journal and of pages; adjacent pages are one write
     uint64_t syncs = 0;
-    uint64_t roots = 0;  ///< of LMDB
+    uint64_t roots = 0;  ///< writes of a root of LMDB
   };
 
-  /// Resets the counts. `nth` is counted from 1.
+  /// Resets the counts, and makes the `nth` call fail by `fault`. `nth` is counted from 1.
   static void arm(FileFault fault, uint64_t nth);
 
   /// Ends the fault.
@@ -49,7 +49,7 @@ class FileFaults {
   /// Sets the watcher; nullptr removes it.
   static void watch(FileWatcher* watcher);
 
-  /// Whether a call has failed since the last arm().
+  /// Whether a call has failed since the latest arm().
   static bool has_struck();
 };
 

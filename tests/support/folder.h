@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-/// A parent folder in memory, where a sync is free, if there is one. For tests without a power cut.
+/// A folder in memory, where a sync takes no time, if the system has one. For tests that simulate
+/// no power cut.
 inline std::filesystem::path fast_folder() {
   const std::filesystem::path shared_memory = "/dev/shm";
   return std::filesystem::is_directory(shared_memory) ? shared_memory
@@ -18,7 +19,7 @@ inline std::filesystem::path fast_folder() {
 
 class Folder {
  public:
-  /// In the folder for temporary files.
+  /// Makes the folder in the system's folder for temporary files.
   Folder() : folder_(checked(ScratchFolder::make("millrace-test"))) {}
   explicit Folder(const std::filesystem::path& parent)
       : folder_(checked(ScratchFolder::make_in(parent, "millrace-test"))) {}

@@ -22,8 +22,8 @@ std::vector<std::pair<std::string, std::string>> forms_of(std::string_view value
   std::string hex;
   for (const char c : value) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
   forms.emplace_back("hexadecimal", hex);
-  // The bytes before the value shift its bits within the characters of Base64. There are three
-  // cases. Characters with bits of other bytes are left out.
+  // The bytes before the value shift its bits within the characters of Base64. So there are three
+  // forms in Base64. Characters that also have bits of other bytes are left out.
   for (size_t before = 0; before < 3; ++before) {
     const std::string text = base64_encode(std::string(before, '\0').append(value));
     const size_t first = before == 0 ? 0 : before + 1;

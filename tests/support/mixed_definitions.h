@@ -1,6 +1,6 @@
-// Definitions with state of each kind in memory and in the store: listeners, timers, groups,
-// schedules, subflows, tasks, evaluations, generated and delayed events. For the tests of lost
-// batches.
+// Definitions whose instances have something of each kind in memory and in the store: listeners,
+// timers, groups, schedules, subflows, tasks, evaluations, generated and delayed events. Used by
+// the tests of lost batches.
 #pragma once
 
 namespace millrace {

@@ -1,5 +1,5 @@
-// Three private nats-servers that form a cluster, for tests of streams with replicas. Start it on
-// the thread that runs the test.
+// Three private nats-servers that form a cluster, for tests of streams with replicas. Start the
+// cluster on the thread that runs the test.
 #pragma once
 
 #include <array>
@@ -19,15 +19,16 @@ class NatsCluster {
   NatsCluster();
 
   NatsServer& server(size_t index) { return *servers_[index]; }
-  /// The URLs of all servers, separated by commas, for `--nats`.
+  /// The URLs of all nats-servers, separated by commas, for `--nats`.
   std::string urls() const;
 
-  /// Whether each of `streams` has a leader and `kServers - 1` current replicas, by the answers on
-  /// `connection`. A stream without a leader does not answer.
+  /// Whether each of `streams` has a leader and `kServers - 1` current replicas, as the nats-server
+  /// at `connection` reports. A stream without a leader does not answer.
   static bool is_whole(const Connection& connection, const std::vector<std::string>& streams);
 
  private:
-  std::array<Descriptor, kServers> routes_;  ///< hold the ports of the routes
+  /// Reserve the ports by which the nats-servers connect.
+  std::array<Descriptor, kServers> routes_;
   std::array<std::unique_ptr<NatsServer>, kServers> servers_;
 };
 

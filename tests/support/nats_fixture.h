@@ -1,5 +1,5 @@
-// A private nats-server with a folder of its own, for tests with a real broker. Start it on the
-// thread that runs the test.
+// A private nats-server with a folder of its own, for tests with a real broker. Start the
+// nats-server on the thread that runs the test.
 #pragma once
 
 #include <filesystem>
@@ -19,10 +19,10 @@ namespace millrace {
 /// The longest wait of a test for an expected result.
 inline constexpr Duration kLongEnough{30'000};
 
-/// Connects to the server at that URL.
+/// Connects to the nats-server at that URL.
 std::unique_ptr<Connection> connect_to(const std::string& url);
 
-/// A running server; `configuration` adds lines to its configuration file.
+/// A running nats-server; `configuration` adds lines to its configuration file.
 class NatsServer {
  public:
   explicit NatsServer(std::string configuration = "");
@@ -31,14 +31,14 @@ class NatsServer {
   std::string url() const { return server_->url(); }
   uint16_t port() const { return server_->port(); }
 
-  /// The folder of the streams.
+  /// The folder in which the nats-server stores the streams.
   std::filesystem::path store() const { return folder_.path() / "store"; }
   std::filesystem::path store_of(std::string_view stream) const;
 
   /// A client that does not use the code under test.
   std::unique_ptr<RawNatsClient> client(const RawNatsClient::Login& login = {}) const;
 
-  /// A connected connection of millrace.
+  /// A connection by the code of millrace that is already connected.
   std::unique_ptr<Connection> connect() const { return connect_to(url()); }
 
  private:

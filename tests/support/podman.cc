@@ -18,7 +18,7 @@ ProcessEnd podman(std::vector<std::string> arguments) {
 
 namespace {
 
-/// The program and the files that it needs.
+/// The file of the program, and the shared libraries that the program needs.
 std::vector<fs::path> closure_of(const fs::path& program) {
   std::vector<fs::path> files = {program};
   std::istringstream words(run_process({.command = {"ldd", program}}).output);

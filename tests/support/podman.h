@@ -1,5 +1,5 @@
-// An image for tests with the real podman, made of the programs of this system, so that nothing is
-// fetched.
+// A container image for tests with the real podman. The image is made of programs of this machine,
+// so that podman fetches nothing.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace millrace {
 
-/// A perl program: a server on port 8080 that answers with its request and writes a variable.
+/// A perl program: an HTTP server on port 8080 that answers with the request that it got, and
+/// writes a variable.
 inline constexpr const char* kPerlServer = R"(
   socket(S, 2, 1, 6); setsockopt(S, 1, 2, pack("l", 1));
   bind(S, pack("S n a4 x8", 2, 8080, "\0\0\0\0")) or die $!; listen(S, 5) or die $!;
@@ -33,8 +34,8 @@ inline constexpr const char* kPerlServer = R"(
 /// Runs podman to its end.
 ProcessEnd podman(std::vector<std::string> arguments);
 
-/// An image with sh, cat, sleep and perl. The constructor builds and tries it, the destructor
-/// removes it.
+/// An image with sh, cat, sleep and perl. The constructor builds the image and runs it once; the
+/// destructor removes it.
 class PodmanImage {
  public:
   explicit PodmanImage(std::string name);
@@ -44,7 +45,8 @@ class PodmanImage {
 
   /// Why podman cannot run the image; empty if it can.
   const std::string& missing() const { return missing_; }
-  /// Whether tests fail on a machine without podman: MILLRACE_NEEDS_PODMAN.
+  /// Whether tests must fail on a machine without podman; MILLRACE_NEEDS_PODMAN in the environment
+  /// sets this.
   static bool is_needed();
 
  private:

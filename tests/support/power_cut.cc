@@ -74,7 +74,7 @@ class PowerCuts::Disk final : public FileWatcher {
     constexpr uint64_t kOneIn = 4;
     if (random_() % kOneIn != 0) return;
     Cut cut{.promised = promised_};
-    const uint64_t kept_of_four = random_() % 5;  // also none and all
+    const uint64_t kept_of_four = random_() % 5;  // how many of four sectors survive: 0 to 4
     for (const auto& [name, file] : files_) {
       std::string content = file.synced;
       for (const auto& [at, bytes] : file.writes) {

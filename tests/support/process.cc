@@ -52,7 +52,7 @@ std::vector<ProcessState> running_processes() {
   return found;
 }
 
-/// A file in memory with the text, at its start.
+/// A file in memory that has the text; the descriptor is at the start of the file.
 Descriptor input_file(const std::string& text) {
   Descriptor file(::memfd_create("input", MFD_CLOEXEC));
   CHECK(file && ::write(file.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
@@ -112,7 +112,7 @@ std::vector<pid_t> children_of(pid_t parent) {
 
 Process::Process(const ProcessSettings& settings) {
   std::vector<std::string> command = settings.command;
-  // A missing program fails with the exit code of a shell.
+  // If the program is missing, the child ends with the exit code that a shell has in this case.
   if (const std::string program = find_program(command.front()); !program.empty()) {
     command.front() = program;
   }
@@ -133,7 +133,7 @@ Process::Process(const ProcessSettings& settings) {
 }
 
 Process::~Process() {
-  if (!code_) ::kill(pid(), SIGKILL);  // the process alone, if it has no group yet
+  if (!code_) ::kill(pid(), SIGKILL);  // kills only this process, which may have no group yet
   ::kill(-pid(), SIGKILL);
   wait();
   output_reader_.join();
@@ -207,7 +207,7 @@ ProcessEnd run_process(const ProcessSettings& settings) {
   Process process(settings);
   const std::optional<int> code = process.wait(Duration(60'000));
   CHECK(code.has_value(), "{} did not end", fmt::join(settings.command, " "));
-  // A process that still runs may keep the streams open. The output of the program itself is
+  // A process that still runs may keep the streams open. But the output of the program itself is
   // complete.
   const bool nothing_left = process.group_ends();
   CHECK(nothing_left, "{} left a running process", fmt::join(settings.command, " "));

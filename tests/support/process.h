@@ -1,6 +1,7 @@
 // Process: a child process of a test, with a process group of its own so that the test can check
-// that the whole group has ended. Its output is collected while it runs. Start it on the thread
-// that runs the test: the kernel ends the child with the thread that started it.
+// that the whole group has ended. The output of the child process is collected while it runs. Start
+// a Process on the thread that runs the test: the kernel ends the child process together with the
+// thread that started it.
 #pragma once
 
 #include <condition_variable>
@@ -30,9 +31,9 @@ std::vector<pid_t> processes_with(std::string_view text);
 std::vector<pid_t> children_of(pid_t parent);
 
 struct ProcessSettings {
-  std::vector<std::string> command;                ///< the program is searched in PATH
-  std::map<std::string, std::string> environment;  ///< added to that of the test
-  std::string input;                               ///< its standard input
+  std::vector<std::string> command;  ///< the program, searched for in PATH, and its arguments
+  std::map<std::string, std::string> environment;  ///< added to the environment of the test
+  std::string input;                               ///< the standard input of the program
 };
 
 /// How a program ended.
@@ -58,10 +59,10 @@ class Process {
   /// Waits for the end; returns the exit code, or nullopt if the program still runs.
   std::optional<int> wait(Duration at_most = Duration(30'000));
 
-  /// Waits until no process can write to its output.
+  /// Waits until no process can write to the output of the program any more.
   void wait_for_streams();
 
-  /// The output so far.
+  /// The standard output of the program so far.
   std::string output() const;
   std::string errors() const;
 
@@ -69,7 +70,8 @@ class Process {
   /// minute passed without it.
   std::optional<std::string> error_line(std::string_view text);
 
-  /// Waits for the end of all processes of its group; false if one stays.
+  /// Waits for the end of all processes of the program's group; false if one of them still runs
+  /// after half a minute.
   bool group_ends() const;
 
  private:

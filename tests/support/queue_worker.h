@@ -1,4 +1,4 @@
-// A worker on a plain socket that answers the tasks of one service.
+// A worker that speaks NATS on a plain socket and answers the tasks of one service.
 #pragma once
 
 #include <cctype>
@@ -16,7 +16,8 @@ namespace millrace {
 
 class QueueWorker {
  public:
-  /// `prefix` is that of the streams. `consumer` is that of the service: `default+charge`.
+  /// `prefix` is the prefix of the streams. `consumer` is the name of the service's consumer:
+  /// `default+charge`.
   QueueWorker(std::unique_ptr<RawNatsClient> client, std::string_view prefix, std::string consumer,
               std::string inbox = "_INBOX.worker")
       : client_(std::move(client)), consumer_(std::move(consumer)), inbox_(std::move(inbox)) {
@@ -32,7 +33,8 @@ class QueueWorker {
       client_->publish(fmt::format("$JS.API.CONSUMER.MSG.NEXT.{}.{}", stream_, consumer_),
                        R"({"batch":1,"expires":100000000})", inbox_ + ".1");
       client_->flush();
-      // A message without a reply ends a request. Before the consumer exists, no message comes.
+      // A message without a reply subject is not a task: the broker ends a request by it. Before
+      // the consumer exists, no message comes.
       std::optional<RawNatsClient::Message> task = client_->next(Duration(150));
       if (!task || task->reply.empty()) continue;
       client_->publish(reply_of(*task), answer);

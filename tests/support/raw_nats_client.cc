@@ -174,14 +174,15 @@ std::string RawNatsClient::read_bytes(size_t size) {
   return bytes;
 }
 
-/// Processes one line of the server with its payload; false if none came in time.
+/// Processes one line of the broker, with the payload that follows the line; false if no line came
+/// in time.
 bool RawNatsClient::read_one(Duration at_most) {
   if (in_at_ == in_.size() && !fill(at_most)) return false;
   const std::string line = read_line();
   const std::vector<std::string> word = words(line);
   if (word.empty()) return true;
   if (word[0] == "-ERR") {
-    CHECK(has_login_, "{}", line);  // without a login no error is expected
+    CHECK(has_login_, "{}", line);  // if the client did not log in, it expects no error
     complaints_.push_back(line);
     return true;
   }

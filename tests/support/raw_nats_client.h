@@ -1,5 +1,6 @@
-// A NATS client on a plain socket, for tests. It sends valid and invalid bytes, and does not use
-// the code under test. One thread. A lost connection or a missing answer ends the test.
+// A NATS client on a plain socket, for tests. The client can send valid and invalid bytes, and does
+// not use the code under test. For use by one thread. A lost connection or a missing answer ends
+// the test program.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,11 @@ class RawNatsClient {
     std::string data;
   };
 
-  /// The login for a server that requires one.
+  /// The login for a broker that requires one.
   struct Login {
     std::string user = {};
     std::string password = {};
-    std::string inbox = "_TEST";  ///< the prefix of its inboxes
+    std::string inbox = "_TEST";  ///< the prefix of the client's inboxes
   };
 
   explicit RawNatsClient(uint16_t port) : RawNatsClient(port, Login()) {}
@@ -36,19 +37,19 @@ class RawNatsClient {
   RawNatsClient(const RawNatsClient&) = delete;
   RawNatsClient& operator=(const RawNatsClient&) = delete;
 
-  /// Publishes without waiting. After flush() the server has the message.
+  /// Publishes without waiting. After flush() the broker has the message.
   void publish(std::string_view subject, std::string_view data, std::string_view reply = "");
 
   /// `headers` is the block between the version line and the empty line: `A: 1\r\nB: 2\r\n`.
   void publish(std::string_view subject, std::string_view headers, std::string_view data,
                std::string_view reply);
 
-  /// Publishes a message whose header block begins with a status line, as messages of the server
-  /// do: `status` is the text after `NATS/1.0 `, `headers` are as above.
+  /// Publishes a message whose header block begins with a status line, as messages of the broker
+  /// itself do: `status` is the text after `NATS/1.0 `, `headers` are as above.
   void publish_with_status(std::string_view subject, std::string_view status,
                            std::string_view headers, std::string_view data);
 
-  /// Returns when the server has processed everything that was sent.
+  /// Returns when the broker has processed everything that the client has sent.
   void flush();
 
   void subscribe(std::string_view subject);
@@ -59,10 +60,10 @@ class RawNatsClient {
   /// Sends a request to `$JS.API.<subject>`; returns the answer, which may be an error.
   Json api(std::string_view subject, const Json& body = Json::object());
 
-  /// Publishes to a stream; waits for its answer and returns it.
+  /// Publishes a message to a stream; waits for the stream's answer and returns it.
   Json publish_acked(std::string_view subject, std::string_view headers, std::string_view data);
 
-  /// The error lines of the server.
+  /// The error lines (`-ERR`) that the broker has sent.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:

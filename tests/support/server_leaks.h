@@ -1,4 +1,4 @@
-// Searches a server for a value that must stay secret.
+// Searches the files and answers of a millrace for a value that must stay secret.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace millrace {
 
-/// The places of the value (see leaks.h) in the files, in the log, and in the answers about the
-/// server and its default namespace.
+/// The places of the value (see leaks.h) in the files and the log of millrace, and in its answers
+/// about itself and its default namespace.
 std::vector<std::string> leaks_of(MillraceServer& millrace, std::string_view value);
 
 }  // namespace millrace

@@ -12,7 +12,7 @@
 namespace millrace {
 namespace {
 
-/// The limit of loaded definitions. No test reaches it.
+/// The maximum number of loaded definitions; no test needs more.
 constexpr size_t kMostLoaded = 512;
 
 Result<std::shared_ptr<const Workflow>> load_once(std::string_view text) {

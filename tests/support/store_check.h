@@ -9,7 +9,8 @@
 
 namespace millrace {
 
-/// The options of tests: those of the server, with each definition loaded once per process.
+/// The options of store checks in tests: those of millrace itself, but each definition is loaded
+/// only once in a process.
 StoreCheckOptions test_check_options();
 
 /// Checks the rows of `view`. Findings are reported with `when`.

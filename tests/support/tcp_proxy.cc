@@ -29,7 +29,7 @@ sockaddr_in loopback(uint16_t port) {
   return address;
 }
 
-/// Resets the connection. Bytes in flight are lost.
+/// Resets the connection, so that bytes in flight are lost.
 void close_with_reset(int socket) {
   const linger at_once{1, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -141,7 +141,7 @@ void TcpProxy::run() {
     if (files[0].revents != 0) {
       uint64_t count = 0;
       CHECK(::read(wake_, &count, sizeof count) == sizeof count);
-      continue;  // requests come first
+      continue;  // handles the requests of the test before the bytes
     }
     auto file = files.begin() + 2;
     for (auto pipe = pipes_.begin(); pipe != pipes_.end(); file += 2) {

@@ -1,6 +1,6 @@
-// A TCP proxy between millrace and its broker, for tests of network faults. It passes bytes until
-// it is asked to cut the connections, also in the middle of a message, or to drop the bytes. Later
-// connections pass.
+// A TCP proxy between millrace and its broker, for tests of network faults. The proxy passes bytes
+// on until a test makes it cut the connections, possibly in the middle of a message, or drop the
+// bytes. It passes the bytes of later connections again.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace millrace {
 
 class TcpProxy {
  public:
-  /// Listens on a free port of the loopback, and passes to the port `target`.
+  /// Listens on a free port of the loopback, and passes each connection on to the port `target`.
   explicit TcpProxy(uint16_t target);
   ~TcpProxy();
   TcpProxy(const TcpProxy&) = delete;
@@ -25,21 +25,23 @@ class TcpProxy {
   uint16_t port() const { return port_; }
   std::string nats_url() const;
 
-  /// Resets all connections after that many more bytes from the target.
+  /// Resets all connections after `bytes` more bytes have come from the target.
   void cut_after(size_t bytes);
-  /// The number of cuts by cut_after().
+  /// How often cut_after() has cut the connections.
   size_t cuts() const;
 
-  /// Drops all bytes of the current connections without a reset. New connections pass.
+  /// From now on drops all bytes of the current connections, without a reset. Bytes of new
+  /// connections are passed on.
   void forget();
 
-  /// Replaces each `from` by `to`, of the same length, in each read from the target that contains
-  /// `marker`: messages arrive with wrong content. An empty marker ends it.
+  /// From now on replaces `from` by `to`, which has the same length, wherever it occurs in bytes
+  /// from the target that were read together with `marker`. So messages arrive with wrong content.
+  /// An empty `marker` ends the replacing.
   void spoil(std::string marker, std::string from, std::string to);
 
   /// Drops all bytes in both directions, without a reset, until pass().
   void swallow();
-  /// Ends the connections that lost bytes. New connections pass.
+  /// Ends the connections whose bytes were dropped. Bytes of new connections are passed on.
   void pass();
 
  private:
@@ -50,7 +52,7 @@ class TcpProxy {
 
   void run();
   void accept_one();
-  /// Passes bytes; false if the connection has ended.
+  /// Passes bytes of one direction on; false if the connection has ended.
   bool move(Pipe& pipe, bool from_target);
   void spoil(std::span<char> bytes) const;
   void reset_all();
@@ -66,7 +68,7 @@ class TcpProxy {
   bool swallows_ = false;
   bool forget_ = false;
   bool reset_ = false;
-  size_t left_ = std::numeric_limits<size_t>::max();  ///< before the next cut
+  size_t left_ = std::numeric_limits<size_t>::max();  ///< bytes that may pass before the next cut
   size_t cuts_ = 0;
   std::string marker_;
   std::string spoiled_from_;

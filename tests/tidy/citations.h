@@ -1,5 +1,5 @@
-// Citations: files, pages and tests that comments and documents name. Each of them must exist in
-// the tree. The functions scan words; they do not parse C++ or Markdown.
+// Citations: files, pages and tests that comments and documents name. Each cited file, page and
+// test must exist in the tree. The functions scan words; they do not parse C++ or Markdown.
 #pragma once
 
 #include <functional>
@@ -30,14 +30,16 @@ std::set<std::string> headings_of(const std::string& page);
 /// - a word that ends like a source file or a page (`.h`, `.cc`, `.md`, `.table`, `.sh`, `.cmake`):
 ///   a path from the root, from the folder of the file, or the end of a path in the tree;
 /// - in comments, the name of a page in capitals and one of its headings in quotes:
-///   `GLOSSARY "Words"`. The name of a page without a heading is missing, too.
+///   `GLOSSARY "Words"`. The name of an existing page in capitals is reported, too, if no
+///   heading in quotes follows it.
 std::vector<std::string> missing_citations(const Citable& citable, const std::string& file,
                                            const std::string& text);
 
 /// The tests that a source defines, as `Suite.Name`.
 std::set<std::string> tests_of(const std::string& source);
 
-/// A line for each test that a page names (`Suite.Name`, with capitals) and that is not in `tests`.
+/// A line for each test that a page names (`Suite.Name`, with capitals) and that `tests` does not
+/// have.
 std::vector<std::string> missing_tests(const std::set<std::string>& tests, const std::string& file,
                                        const std::string& page);
 

@@ -73,7 +73,7 @@ TEST(Citations, NameOnlyFilesAndSectionsThatExist) {
   }
   EXPECT_THAT(readable, SizeIs(Gt(500U)));
   for (const std::string& file : readable) {
-    // These files have examples that are not citations.
+    // These files contain examples of citations, which cite nothing.
     if (file == "tests/tidy/citations_test.cc" || file == "tests/tidy/citations.h") continue;
     EXPECT_THAT(missing_citations(citable, file, text_of(root() / file)), IsEmpty());
   }

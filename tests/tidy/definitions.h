@@ -1,7 +1,7 @@
 // Definitions: the classes, structs, unions, enumerations and aliases of types in a source file
 // that other files of the program can see. These are in a named namespace or in the global one. The
-// functions scan tokens; they know comments, literals, preprocessor lines and braces, and do not
-// parse C++.
+// functions scan tokens: they recognize comments, literals, preprocessor lines and braces, but do
+// not parse C++.
 #pragma once
 
 #include <string>

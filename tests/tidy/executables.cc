@@ -14,7 +14,7 @@ using Texts = std::map<std::string, std::string>;
 struct Target {
   bool is_executable = false;
   std::set<std::string> files;  ///< sources and precompiled headers, by their paths from the root
-  std::set<std::string> links;  ///< names of targets, and other arguments
+  std::set<std::string> links;  ///< arguments of link commands: names of targets, and other words
 };
 using Targets = std::map<std::string, Target>;
 

@@ -1,5 +1,6 @@
-// Executables: the source files of each executable, read from the CMakeLists.txt files: its own,
-// those of the libraries that it links, and the headers that these files include.
+// Executables: which source files belong to each executable, by the CMakeLists.txt files: the
+// executable's own files, the files of the libraries that it links, and the headers that these
+// files include.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// The glossary (docs/GLOSSARY.md): its terms are in use, and sources and documents do not use the
-// words that it retires.
+// Functions for checks against the glossary (docs/GLOSSARY.md): whether its terms are in use, and
+// whether sources and documents avoid the words that it retires.
 #pragma once
 
 #include <string>

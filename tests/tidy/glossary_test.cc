@@ -36,7 +36,8 @@ struct NamedText {
   std::string text;
 };
 
-/// The sources and pages, without the glossary and this check, which have the words as data.
+/// The sources and pages, without the glossary and this check, which contain the retired words as
+/// data.
 std::vector<NamedText> readable_files() {
   std::vector<NamedText> files;
   for (const auto& path : all_files()) {

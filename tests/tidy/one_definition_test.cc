@@ -153,7 +153,7 @@ TEST(OneDefinition, IsViolatedByTwoFilesOfOneExecutable) {
 
 TEST(OneDefinition, HoldsInTheProgramAndInEachTest) {
   const Texts texts = texts_of_tree();
-  // The counts and the known names show that the scan found the sources.
+  // The expected counts and names make sure that the scan found the sources.
   std::set<std::string> visible;
   std::set<std::string> unlinked;  // sources of tests and benchmarks that no executable has
   for (const auto& [path, text] : texts) {

@@ -152,8 +152,9 @@ std::string with_macros(std::string text) {
   return text;
 }
 
-/// The functions of the headers whose names occur in their declaration and definition only. It
-/// compares names alone: it does not find an unused function if another one has the same name.
+/// The functions of the headers whose names occur in their declaration and definition only.
+/// unused_functions() compares only names: it does not find an unused function if another function
+/// has the same name.
 std::vector<std::string> unused_functions(const std::vector<std::string>& headers,
                                           const std::vector<std::string>& sources) {
   std::map<std::string, size_t> mentions;

@@ -23,7 +23,8 @@ std::map<std::string, Room> rooms_of(const std::map<std::string, std::string>& c
                                      std::vector<std::string>& errors);
 
 /// A line for each room of broker/, functions/ and http/ that lists a room of the orchestrator
-/// other than its ports. The ports allow other implementations of these rooms.
+/// other than its ports. These rooms may use only the ports, so that each of them can be replaced
+/// by another implementation.
 std::vector<std::string> wrong_reaches(const std::map<std::string, Room>& rooms);
 
 /// The folder of the room of a file; empty: the file belongs to no room.

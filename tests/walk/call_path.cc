@@ -18,7 +18,7 @@ void add_visits(const TracedThread& thread, int64_t from, int64_t to, const Code
   std::vector<Frame> frames;
   std::vector<Frame> inside;    ///< the frames of the project
   std::vector<FileVisit> all;   ///< from the beginning of the trace
-  std::vector<bool> is_wanted;  ///< by visit
+  std::vector<bool> is_wanted;  ///< by visit: whether it belongs to the result
   for (const TracedCall& call : thread.calls) {
     if (call.function == nullptr) {
       if (frames.empty()) continue;  // the call was made before the trace started

@@ -28,11 +28,12 @@ struct FileVisit {
   std::optional<size_t> parent;  ///< the index of the visit that made the call
   CodePlace from;
   CodePlace to;
-  std::vector<std::string> functions = {};  ///< of a step: the called functions, each once
+  std::vector<std::string> functions = {};  ///< for a step: the called functions, each once
 };
 
-/// The visits that started within [from, to) nanoseconds and their parents, thread by thread. Calls
-/// by functions outside the project count as calls by the project function that called them.
+/// The visits that started at a time within [from, to), in nanoseconds, and the parents of these
+/// visits, thread by thread. A call by a function outside the project counts as a call by the
+/// project function that called it.
 std::vector<FileVisit> visits_of(const std::vector<TracedThread>& threads, int64_t from, int64_t to,
                                  const CodePlaceOf& place_of);
 
@@ -48,8 +49,8 @@ struct PathRules {
 /// for `a::b<c::d>::e(f)`.
 std::string bare_name(const std::string& function);
 
-/// The steps of the path: the files that each visit calls, each once. Constructors, destructors and
-/// assignments are not steps.
+/// The steps of the path: for each visit, one step for each file that it calls. Calls of
+/// constructors, destructors and assignments are no steps.
 std::vector<FileVisit> steps_of(const std::vector<FileVisit>& visits, const PathRules& rules);
 
 }  // namespace millrace

@@ -11,7 +11,8 @@
 namespace millrace {
 namespace {
 
-/// The calls of a thread. Only this thread writes them; `mutex` excludes end_trace() meanwhile.
+/// The calls of a thread. Only that thread writes the calls; while it does, `mutex` excludes
+/// end_trace().
 struct Recorder {
   std::mutex mutex;
   pthread_t thread = pthread_self();

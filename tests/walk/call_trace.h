@@ -1,5 +1,5 @@
 // The trace of calls: every call of a function that was compiled with -finstrument-functions,
-// thread by thread, in its order. The program `walk` uses it.
+// thread by thread, in the order of the calls. The program `walk` uses the trace.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TracedCall {
 };
 
 struct TracedThread {
-  std::string name;  ///< the name that the system shows
+  std::string name;  ///< the thread's name, as the system shows it
   std::vector<TracedCall> calls;
 };
 

@@ -1,7 +1,7 @@
 // walk: sends one event to a whole server, and prints the calls between files that process it. The
-// event wakes an instance in a consumeEvent state; its next state is a generateEvent; then it ends.
-// The path goes from the reader of the stream to the acknowledgement of the generated event. Only
-// `./dev walk` builds it.
+// event wakes an instance in a consumeEvent state; the next state is a generateEvent; then the
+// instance ends. The path goes from the reader of the stream to the acknowledgement of the
+// generated event. Only `./dev walk` builds this program.
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
@@ -28,8 +28,8 @@ extern "C" const char __executable_start;
 namespace millrace {
 namespace {
 
-/// The number of events, sent one after another. The shortest path has no calls of a timer that
-/// happened to fire meanwhile.
+/// The number of events, sent one after another. Of their paths the shortest is printed, which has
+/// no calls of a timer that fired by chance.
 constexpr size_t kEvents = 20;
 
 constexpr const char* kDefinition = R"(
@@ -184,7 +184,8 @@ std::vector<FileVisit> play() {
   return shortest;
 }
 
-/// The names of the called functions, without the parts that all of them have.
+/// The names of the functions that the step calls, without the parts that all these names have in
+/// common.
 std::string shown(const FileVisit& step) {
   std::string names = fmt::format("{}", fmt::join(step.functions, ", "));
   for (const std::string_view same : {"millrace::", "[abi:cxx11]"}) {
@@ -240,7 +241,7 @@ void print(const std::vector<FileVisit>& steps) {
   fmt::print("\n");
 }
 
-/// With `--most N` it returns 1 if the path has more than N steps.
+/// Runs the program. With `--most N` it returns 1 if the path has more than N steps.
 int run(const std::vector<std::string>& arguments) {
   spdlog::set_level(spdlog::level::err);
   const std::vector<FileVisit> steps = play();

@@ -244,7 +244,8 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
     TRY(erase_history(context, ended->last_history, id));
   } else {
     const auto removed = TRY(context.instances.remove_damaged(ns, id));
-    // If no row was erased, the instance does not exist; find_instance() returns that error.
+    // If no row was erased, the instance does not exist, and find_instance() returns the error for
+    // that.
     if (removed.rows == 0) TRY(find_instance(context, command.ns, id));
     TRY(erase_history(context, removed.last_history, id));
   }

@@ -7,8 +7,8 @@
 
 namespace millrace {
 
-/// Starts an instance, or returns the one that was started with the same idempotency key. Errors
-/// `start.conflict`, `direktiv.mutex`.
+/// Starts an instance, or returns the instance that was started earlier with the same idempotency
+/// key. Errors `start.conflict`, `direktiv.mutex`.
 Result<Json> run_command(const CommandContext& context, const StartInstance& command);
 
 /// Cancels a live instance. Error `instance.ended`.

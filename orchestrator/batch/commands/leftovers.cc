@@ -50,7 +50,7 @@ Status check_unnamed(const CommandContext& context, WorkflowNumber number, std::
   return {};
 }
 
-/// Error `leftovers.in_use` if an instance of the workflow is live or may be live: then the
+/// Error `leftovers.in_use` if an instance of the workflow is live or may be live: in that case the
 /// workflow was not deleted, because a deletion leaves no live instances.
 Status check_unused(const CommandContext& context, WorkflowNumber number, std::string_view text) {
   const auto lost = [&](std::string_view what) {

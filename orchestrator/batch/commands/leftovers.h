@@ -12,10 +12,10 @@ namespace millrace {
 /// lost).
 Result<Json> finish_deletion(const CommandContext& context, const DeleteNamespace& command);
 
-/// Erases the definitions of a deleted workflow, named by its number. If ended instances still need
-/// the definitions to be shown, it records the deletion instead. Errors `leftovers.none` (no
-/// definitions are left, or the workflow still exists), `leftovers.in_use` (the workflow was not
-/// deleted, but its row is lost; or its instances belong to another namespace).
+/// Erases the definitions of a deleted workflow, named by its number. If queries still need the
+/// definitions to show ended instances, it records the deletion instead. Errors `leftovers.none`
+/// (no definitions are left, or the workflow still exists), `leftovers.in_use` (the workflow was
+/// not deleted, but its row is lost; or its instances belong to another namespace).
 Result<CommandProgress> finish_deletion(const CommandContext& context,
                                         const DeleteWorkflow& command);
 

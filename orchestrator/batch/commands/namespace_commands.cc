@@ -49,7 +49,7 @@ Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber n
   std::erase_if(resumed, [&](const std::string& name) { return settings.paused.contains(name); });
   if (resumed.empty() && !was_unreadable) return true;
   std::vector<NamespaceNumber> spaces = {ns};
-  // The settings of the namespace `default` hold the global services of all namespaces.
+  // The settings of the namespace `default` contain the global services, which all namespaces use.
   if (was_unreadable && command.name == kDefaultNamespace) spaces = batch.catalog.namespaces();
   const ServiceNames* const services = was_unreadable ? nullptr : &resumed;
   for (const NamespaceNumber one : spaces) {
@@ -78,7 +78,7 @@ Status check_webhook_secrets(const CommandContext& context, std::optional<Namesp
   return {};
 }
 
-/// Stores the settings, and makes the waiting tasks of services due that the settings resume.
+/// Stores the settings. If they resume a service, makes the waiting tasks of that service due.
 /// `parsed` is the result of parse_settings() for `settings`.
 Status set_settings(const CommandContext& context, NamespaceNumber ns, const Json& settings,
                     NamespaceSettings parsed) {

@@ -11,9 +11,9 @@ namespace millrace {
 /// `settings.invalid`.
 Result<CommandProgress> run_command(const CommandContext& context, const CreateNamespace& command);
 
-/// Deletes the namespace. Its live instances are cancelled first if `command.cancel` is set;
-/// otherwise live instances are the error `namespace.not_empty`. Afterwards a purge erases the rows
-/// of the namespace.
+/// Deletes the namespace. If `command.cancel` is set, first cancels the live instances of the
+/// namespace; if it is not set, live instances are the error `namespace.not_empty`. Afterwards a
+/// purge erases the rows of the namespace.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteNamespace& command);
 
 /// Pauses or resumes a service of the namespace. Error `function.not_found`.

@@ -72,7 +72,7 @@ class Warnings {
     }
   }
 
-  /// Adds a warning if there is an advice: the problem and its correction.
+  /// If `advice` is set, adds a warning with the problem and its correction.
   template <typename Advice>
   void add(const std::string& path, const std::optional<Advice>& advice) {
     if (advice) add(path, fmt::format("{}; {}", advice->doubt, advice->mend));

@@ -36,9 +36,9 @@ Status sweep_one(const CommandContext& context, NamespaceNumber ns, const Instan
   return {};
 }
 
-/// Removes instances whose head is damaged, but decodes far enough to show that `is_one` holds:
-/// instances with ids after `behind`, up to `last` if that is set, at most kSteppedAtOnce. Returns
-/// the ids of the removed instances.
+/// Removes instances whose head is damaged but still decodes, if `is_one` holds for the decoded
+/// head: instances with ids after `behind`, up to `last` if that is set, at most kSteppedAtOnce.
+/// Returns the ids of the removed instances.
 Result<std::vector<InstanceId>> remove_doubtful(
     const CommandContext& context, NamespaceNumber ns, const std::optional<InstanceId>& behind,
     const std::optional<InstanceId>& last,
@@ -119,7 +119,7 @@ Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,
   const auto page = TRY(context.instances.live(ns, sweep.last, kSteppedAtOnce, calls_one));
   for (const InstanceId& id : page.ids) {
     LoadedInstance* const loaded = TRY(context.instances.load(context.now, ns, id));
-    if (loaded == nullptr) continue;  // the rows are damaged, which must not keep a service paused
+    if (loaded == nullptr) continue;  // a damaged instance must not keep the service paused
     TRY(context.instances.step(context.now, *loaded, ServicesResumed{services}));
   }
   sweep.last = page.last;

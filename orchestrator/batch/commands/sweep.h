@@ -19,13 +19,13 @@ inline constexpr size_t kErasedAtOnce = 1'000;
 size_t count_live(const CommandContext& context, NamespaceNumber ns,
                   std::optional<WorkflowNumber> workflow);
 
-/// Returns the error `refusal`, to whose message the number of live instances and the option that
-/// cancels them are added; ok if `live` is 0.
+/// Returns ok if `live` is 0, else the error `refusal` with an addition to its message: the number
+/// of live instances, and the option that cancels them.
 Status refuse_live(size_t live, const Error& refusal);
 
 /// Cancels as many live instances of the workflow, or of the whole namespace if `workflow` is
-/// nullopt, as one batch should. Returns whether no instance of it is live any more. Errors: those
-/// of the store.
+/// nullopt, as one batch should. Returns whether none of these instances is live any more. Errors:
+/// those of the store.
 Result<bool> cancel_live(const CommandContext& context, NamespaceNumber ns,
                          std::optional<WorkflowNumber> workflow, Sweep& sweep);
 

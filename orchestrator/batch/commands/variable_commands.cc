@@ -8,7 +8,7 @@
 namespace millrace {
 namespace {
 
-/// Finds the owner of a variable in the current batch, because this batch may have started the
+/// Finds the owner of a variable. Looks in the current batch, too, which may have started the
 /// instance.
 Result<VariableOwner> owner_of(const CommandContext& context, const VariablePlace& place) {
   return find_owner(

@@ -10,8 +10,9 @@ namespace millrace {
 /// Adds a revision, unless the newest revision has the same text.
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command);
 
-/// Deletes the workflow. Its live instances are cancelled first if `command.cancel` is set;
-/// otherwise live instances are the error `workflow.has_instances`. Ended instances stay.
+/// Deletes the workflow. If `command.cancel` is set, first cancels the live instances of the
+/// workflow; if it is not set, live instances are the error `workflow.has_instances`. Ended
+/// instances stay.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteWorkflow& command);
 
 /// Pauses or resumes the workflow and its live instances.

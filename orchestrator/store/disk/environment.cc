@@ -19,7 +19,8 @@
 namespace millrace {
 namespace {
 
-/// The process id in the lock file, as " by process 123"; empty if the file has none.
+/// A text about the process that holds the lock, from the process id in the lock file: " by process
+/// 123"; empty if the file has no process id.
 std::string holder_of(int lock_file) {
   char pid[16];
   const ssize_t size = ::pread(lock_file, pid, sizeof pid, 0);
@@ -34,8 +35,8 @@ bool has_data(const std::filesystem::path& folder) {
          std::filesystem::file_size(file, ignored) > 0;
 }
 
-/// Checks a folder without data.mdb. Error `store.corrupt`: a journal continues after a checkpoint,
-/// so the folder had a data.mdb.
+/// Checks a folder without data.mdb. Error `store.corrupt`: a journal has commits after a
+/// checkpoint, so the folder must have had a data.mdb.
 Status refuse_lost_data(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored)) return {};
@@ -107,7 +108,7 @@ Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
   const int create = options_.read_only ? 0 : O_CREAT;
   lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600));
-  // A copy of a data folder may lack the file `lock`: then no process has that copy open.
+  // A copy of a data folder may have no file `lock`. In that case no process has the copy open.
   if (!lock_file_ && options_.read_only && errno == ENOENT) return {};
   if (!lock_file_) return tl::unexpected(error(errno, "opening the lock"));
   if (::flock(lock_file_.fd(), LOCK_EX | LOCK_NB) != 0) {

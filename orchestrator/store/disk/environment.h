@@ -61,11 +61,11 @@ struct EnvironmentOptions {
   bool read_only = false;
 
   /// For tests: called at each read of committed rows, with the key of the row or the prefix of the
-  /// range. If it returns true, the read fails with `store.io`.
+  /// range. If the function returns true, the read fails with `store.io`.
   std::function<bool(Table table, std::string_view key)> fails_read;
 
-  /// For tests: called at each commit that is not empty. If it returns true, the commit fails with
-  /// `store.io`.
+  /// For tests: called at each commit that is not empty. If the function returns true, the commit
+  /// fails with `store.io`.
   std::function<bool()> fails_commit;
 
   /// Called on the checkpoint thread when a checkpoint fails with `store.sync`. No commit is lost,

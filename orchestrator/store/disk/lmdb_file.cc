@@ -18,9 +18,9 @@
 namespace millrace {
 namespace {
 
-/// Trees that grow with the number of all past instances and that a start of the server does not
-/// read. If such a tree has more leaf pages than kMostLeafPages (2 GiB), open() does not check its
-/// leaf pages.
+/// Trees that grow with the number of all past instances and that millrace does not read when it
+/// starts. If such a tree has more leaf pages than kMostLeafPages (2 GiB), open() does not check
+/// its leaf pages.
 constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotency,
                               Table::kVariables};
 constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
@@ -73,8 +73,8 @@ Result<std::unique_ptr<LmdbFile>> LmdbFile::open(const std::filesystem::path& fo
 Result<std::unique_ptr<LmdbFile>> LmdbFile::open_to_read(const std::filesystem::path& folder,
                                                          uint64_t map_bytes) {
   std::unique_ptr<LmdbFile> file(new LmdbFile(folder, map_bytes));
-  // LMDB's own lock is not used: it is a file that readers write. The lock of Environment already
-  // excludes writers.
+  // LMDB's own lock is not used, because it is a file that readers write. The lock of Environment
+  // already excludes other writers.
   TRY(file->refuse_damaged_pages({.most_damages = 1}));
   TRY(file->open_map(MDB_RDONLY | MDB_NOLOCK));
   TRY(file->find_trees());
@@ -104,9 +104,9 @@ Status LmdbFile::refuse_damaged_pages(const PageCheckOptions& options) const {
 }
 
 Status LmdbFile::open_map(unsigned flags) {
-  // MDB_NOTLS: a transaction belongs to its object, not to a thread. No form of MDB_NOSYNC is used:
-  // at a power failure the file could be lost. MDB_WRITEMAP is not used: a stray write in memory
-  // could change the file.
+  // MDB_NOTLS: a transaction belongs to its object, not to a thread. No form of MDB_NOSYNC is used,
+  // because a power cut could then destroy the file. MDB_WRITEMAP is not used, because a stray
+  // write in memory could then change the file.
   for (;; map_bytes_ /= 4) {
     MDB_env* made = nullptr;
     int failed = mdb_env_create(&made);
@@ -138,8 +138,8 @@ int LmdbFile::descriptor() const {
 }
 
 Status LmdbFile::fill_to_length() {
-  // Free pages after the end of the file were never written. An access to the map at such a page
-  // raises SIGBUS.
+  // Free pages after the end of the file were never written. To access the memory map at such a
+  // page raises SIGBUS.
   MDB_envinfo info;
   mdb_env_info(env_.get(), &info);
   struct stat found {};
@@ -251,7 +251,8 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
 
 Result<PageReport> LmdbFile::check_pages(const PageCheckOptions& options) const {
   // The read transaction prevents LMDB from reusing the pages of its version. The write transaction
-  // writes nothing; it prevents a change of that version's meta page until the page has been read.
+  // writes nothing; it prevents changes of the meta page of that version until the check has read
+  // the page.
   TxnHandle reader;
   std::optional<PageCheck> check;
   {
@@ -468,8 +469,9 @@ Status LmdbWriter::commit() {
 Error LmdbWriter::commit_error(int failed) const {
   constexpr std::string_view kOperation = "committing a checkpoint";
   // If pages of the transaction could not be written, nothing has changed: no root points to them.
-  // But the failure may have occurred while the root was written (then LMDB refuses to begin a new
-  // transaction), and a failed sync of the pages may have lost other pages.
+  // But if the failure occurred while the root was written (then LMDB refuses to begin a new
+  // transaction), or in the sync of the pages (which may have lost other pages), the state of the
+  // disk is unknown.
   const Result<TxnHandle> next = file_->begin(0);
   if (!next) return next.error();
   if (failed != EIO) return file_->error(failed, kOperation);

@@ -42,7 +42,8 @@ char* Memtable::allocate(size_t size) {
   size = (size + kAlignment - 1) / kAlignment * kAlignment;
   bytes_ += size;
   if (size > left_) {
-    // Each block is twice as large as the last, so that a store with few writes stays small.
+    // Each block is twice as large as the previous block, up to a limit, so that a memtable with
+    // few rows stays small.
     left_ = std::max(size, std::min(kFirstBlock << blocks_.size(), kLargestBlock));
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
     free_ = blocks_.back().get();
@@ -104,7 +105,8 @@ const Memtable::Node* Memtable::before(std::string_view key) const {
 Memtable::Node* Memtable::at_or_after(std::string_view key) const {
   Links nodes;
   before_on_each(key, nodes);
-  // Meanwhile the writer may have linked further nodes after nodes[0], also with keys below `key`.
+  // Since nodes[0] was found, the writer may have linked further nodes after it, also nodes with
+  // keys below `key`.
   Node* node = nodes[0]->next(0);
   while (node != nullptr && node->key() < key) node = node->next(0);
   return node;
@@ -127,7 +129,7 @@ const Memtable::Version* Memtable::add(uint64_t commit, std::string_view key,
     return older;
   }
   // The node is complete before it is linked, and the levels are linked from the lowest up. So a
-  // reader that finds it on one level also finds it on every lower level.
+  // reader that finds the node on one level also finds it on every lower level.
   Node* const node = make_node(key, random_height());
   node->newest.store(make_version(commit, value, nullptr), std::memory_order_relaxed);
   for (int level = 0; level < node->height; ++level) {

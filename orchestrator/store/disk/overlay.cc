@@ -43,7 +43,7 @@ Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& fold
       Journal::open(folder, checkpointed, options.reserve_bytes, overlay->replaying(checkpointed)));
   overlay->commit_ = overlay->journal_->last();
   overlay->thread_ = std::thread([raw = overlay.get()] { raw->run(); });
-  overlay->wait_for_checkpoint();  // a checkpoint of the commits that the journal had
+  overlay->wait_for_checkpoint();  // the checkpoint of the commits that were read from the journal
   return overlay;
 }
 
@@ -107,7 +107,7 @@ Status Overlay::commit(const WriteSet& writes, Limit limit) {
   TRY(make_way(limit));
   Status appended = journal_->append(writes, limit);
   if (!appended && is_full(appended.error())) {
-    TRY(checkpoint());  // the other journal file may have the space
+    TRY(checkpoint());  // after a checkpoint the other journal file is free, and may have the space
     appended = journal_->append(writes, limit);
   }
   TRY(std::move(appended));
@@ -120,7 +120,7 @@ Status Overlay::commit(const WriteSet& writes, Limit limit) {
 
 // Space in LMDB.
 
-/// Makes sure that a checkpoint will have space for every commit.
+/// Makes sure that a later checkpoint will have space in LMDB for the rows of this commit, too.
 Status Overlay::keep_room(const WriteSet& writes) {
   Load load = waiting();
   for (const auto& [key, value] : writes) {
@@ -252,7 +252,7 @@ Status Overlay::checkpoint() {
 Status Overlay::drain() {
   std::unique_lock lock(mutex_);
   if (failure_ && !is_final(*failure_)) {
-    failure_.reset();  // there may be space by now
+    failure_.reset();  // clears the error, because there may be space by now
     changed_.notify_all();
   }
   changed_.wait(lock, [&] { return !frozen_ || failure_; });

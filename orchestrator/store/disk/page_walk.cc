@@ -381,7 +381,7 @@ void PageWalk::check_free(const Tree& tree, const Page& page, const Node& node) 
     uint64_t run = 0;
     if (!check_run(tree, page, node, run)) return;
     if (!read_bytes(tree, run, kPageHead + node.bytes, list))
-      return;  // reads the first page again, with the value
+      return;  // this read includes the first page again, with the value
     list.erase(0, kPageHead);
   }
   const auto by = load<uint64_t>(node.key, 0);

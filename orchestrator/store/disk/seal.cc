@@ -39,9 +39,9 @@ tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* 
 
 struct Seal::Keys {
   unsigned char master[kKeySize];
-  unsigned char box[kKeySize];    ///< for the rows
-  unsigned char nonce[kKeySize];  ///< for the nonces
-  unsigned char ids[kKeySize];    ///< for the ids of calls
+  unsigned char box[kKeySize];    ///< the key that encrypts rows
+  unsigned char nonce[kKeySize];  ///< the key of the hash that makes nonces
+  unsigned char ids[kKeySize];    ///< the key for the ids of tasks and subflows
 
   void derive() {
     constexpr char kPurpose[crypto_kdf_CONTEXTBYTES + 1] = "millrace";
@@ -115,7 +115,7 @@ Status Seal::write(const std::filesystem::path& file) const {
   std::array<char, 2 * kKeySize + 1> line;
   sodium_bin2hex(line.data(), line.size(), keys_->master, kKeySize);
   line.back() = '\n';
-  const std::filesystem::path part = file.string() + ".new";  // renamed once it is complete
+  const std::filesystem::path part = file.string() + ".new";  // renamed when the file is complete
   const Descriptor opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool written =
       opened &&

@@ -15,7 +15,7 @@ using namespace rows;
 
 namespace {
 
-/// Calls have tasks and timeouts since version 2, and their last error since version 3.
+/// Since version 2 a call's row has its task and timeouts, since version 3 its latest error.
 constexpr uint8_t kCallVersion = 3;
 
 std::string call_key(const std::string& prefix, size_t index) {

@@ -12,13 +12,14 @@ using namespace rows;
 
 namespace {
 
-/// Namespaces have settings since version 2.
+/// Since version 2 a namespace's row has its settings.
 constexpr uint8_t kNamespaceVersion = 2;
 
-/// Workflows can be paused since version 2, and have `groups_from` since version 3.
+/// Since version 2 a workflow's row says whether the workflow is paused, since version 3 it has
+/// `groups_from`.
 constexpr uint8_t kWorkflowVersion = 3;
 
-/// Schedules have their first tick since version 2.
+/// Since version 2 a schedule's row has its first tick.
 constexpr uint8_t kScheduleVersion = 2;
 
 std::string definition_key(Revision revision) {

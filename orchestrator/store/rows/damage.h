@@ -17,8 +17,8 @@ namespace millrace {
 /// about files and disk space.
 inline constexpr std::string_view kDamagedRow = "store.damaged_row";
 
-/// The error of one damaged row. Its message names the table and the key, the damage and what to
-/// do. `what` is a clause such as "its record is cut short".
+/// The error of one damaged row. The message of the error has the table, the key, the damage and
+/// what to do. `what` is a clause such as "its record is cut short".
 Error damaged_row(Table table, std::string_view key, std::string_view what);
 
 inline bool is_damaged_row(const Error& error) { return error.code == kDamagedRow; }

@@ -13,7 +13,8 @@
 namespace millrace {
 namespace {
 
-/// The result `read`; if its error is a damaged row, the result is nullopt, as for a missing row.
+/// Returns `read`; but if its error is that of a damaged row, returns nullopt, as for a missing
+/// row.
 template <class T>
 Result<std::optional<T>> unless_damaged(Result<std::optional<T>> read) {
   if (!read && is_damaged_row(read.error())) return std::optional<T>();

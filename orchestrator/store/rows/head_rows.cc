@@ -273,8 +273,8 @@ struct FoundHead {
   Result<Instance> head;
 };
 
-/// The last head of one table before the key `from`, and sets `from` to the key of that head;
-/// nullopt: there is none.
+/// Returns the last head of one table before the key `from`, and sets `from` to the key of that
+/// head; nullopt: there is no head before `from`.
 Result<std::optional<FoundHead>> head_before(const View& view, Table table,
                                              const std::string& prefix, std::string& from) {
   std::optional<FoundHead> found;

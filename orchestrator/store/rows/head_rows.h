@@ -52,7 +52,7 @@ Result<std::optional<Instance>> read_live_head(const View& view, NamespaceNumber
 Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNumber ns,
                                                    const InstanceId& id);
 
-/// Visits the heads of all live instances, in key order, as a start of the server does.
+/// Visits the heads of all live instances, in key order, as millrace does when it starts.
 Status each_live(const View& view, const std::function<void(Instance head)>& see,
                  const OnDamage& damaged = nullptr);
 /// Visits the heads of the live instances of a namespace, after the instance `behind` if that is

@@ -80,7 +80,7 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance
   std::vector<HistoryRow> rows;
   for (uint64_t number = instance.last_history; number != 0; number = rows.back().previous) {
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
-    if (!row) break;  // older rows may have been removed
+    if (!row) break;  // a purge may have erased the older rows
     if (row->previous >= number || row->instance != instance.id) {
       return tl::unexpected(damaged_row(
           Table::kHistory, key_of(number),

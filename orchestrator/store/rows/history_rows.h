@@ -22,7 +22,8 @@ namespace millrace {
 struct HistoryRow {
   NamespaceNumber ns{};
   InstanceId instance;
-  uint64_t previous = 0;  ///< the number of the instance's previous row; 0: this is the first one
+  /// The number of the instance's previous row; 0: the row is the first of the instance.
+  uint64_t previous = 0;
   std::vector<HistoryRecord> records;
   /// The indexes, in ascending order, of the records whose data is the instance's input. The row
   /// does not repeat that data, so a decoded row lacks it.

@@ -34,7 +34,8 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
-/// Checks the key of the store: it must open the row `seal`, which holds an empty sealed value.
+/// Checks the secret key of the store: it must decrypt the row `seal`, which has an empty sealed
+/// value.
 Status check_key(Transaction& tx) {
   if (read_text(tx, Table::kMeta, kSealKey)) return {};
   TRY(tx.status());
@@ -99,8 +100,8 @@ Status check_format(Transaction& tx) {
     TRY(tx.environment().keep_key());
     rows::put(tx, Table::kMeta, kSealKey, "", true);
     TRY(tx.commit());
-    // Brings the format into LMDB before any other row. A release without a journal reads only LMDB
-    // and must find there that it cannot use this store.
+    // Brings the row of the format into LMDB before any other row. A release from before the
+    // journal reads only LMDB, and must find there that it cannot use this store.
     return tx.environment().checkpoint();
   }
   if (*format == kStoreFormat) return check_key(tx);

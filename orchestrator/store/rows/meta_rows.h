@@ -58,13 +58,13 @@ enum class Counter : char {
   kWebhook = 'i',
 };
 
-/// The last number that was assigned; 0: none was. Error: a damaged row, if it is above
-/// kMostNumber.
+/// The number that the counter assigned most recently; 0: the counter has assigned no number yet.
+/// Error: a damaged row, if it is above kMostNumber.
 Result<uint64_t> read_counter(const View& view, Counter counter);
 void write_counter(Transaction& tx, Counter counter, uint64_t last);
 
-/// The number after the last one that was assigned. Error: a damaged row, if none is left: the
-/// numbers of namespaces and workflows have 32 bits, all others end at kMostNumber.
+/// The number that the counter assigns next. Error: a damaged row, if none is left: the numbers of
+/// namespaces and workflows have 32 bits, all others end at kMostNumber.
 Result<uint64_t> next_number(const View& view, Counter counter);
 
 /// Checks that no counter is below a number that a row has. Error: a damaged row; such a counter

@@ -37,7 +37,7 @@ enum class Row : uint8_t {
   kStop,  ///< keep the row, and continue at it with the next budget
 };
 
-/// Reads rows from `at` on, and does with each row what `what` returns for it. Returns true at the
+/// Reads rows from `at` on, and treats each row as `what` returns for that row. Returns true at the
 /// end of the table; false: the budget is spent, and `at` is the key from which to continue.
 template <class F>
 Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, std::string& at,
@@ -52,7 +52,7 @@ Result<bool> purge_rows(Transaction& tx, Table table, std::string_view prefix, s
                      return false;
                    }
                    budget.count(key.size());
-                   // It is unknown to which namespace a damaged row belongs, so the row stays.
+                   // A damaged row does not show to which namespace it belongs, so the row stays.
                    const Result<Row> judged = what(key, value);
                    if (!judged && !is_damaged_row(judged.error())) {
                      return tl::unexpected(judged.error());

@@ -55,7 +55,8 @@ struct Purge {
     kGroups = 2,   ///< erases the groups of one workflow
   };
   Kind kind{};
-  uint64_t number = 0;  ///< number of the namespace, next history row or workflow (by kind)
+  /// By kind: the number of the namespace, of the next history row, or of the workflow.
+  uint64_t number = 0;
   PurgeRecord record;
 };
 void write_purge(Transaction& tx, const Purge& purge);
@@ -130,8 +131,8 @@ Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNum
 /// number of namespaces, not of instances.
 Result<std::vector<NamespaceNumber>> namespaces_with_instances(const View& view, Table table);
 
-/// Names a kind of data, for a message, that the namespace has and that no release leaves when it
-/// deletes a namespace; nullopt: it has none.
+/// The name, for messages, of a kind of data that the namespace has, although no release leaves
+/// such data when it deletes a namespace; nullopt: the namespace has no such data.
 Result<std::optional<std::string>> sign_of_use(const View& view, NamespaceNumber ns);
 
 /// The namespace of an ended instance of the workflow; nullopt: none was found. The search begins

@@ -13,7 +13,7 @@ using namespace rows;
 
 namespace {
 
-/// Tasks have `start_to_close`, the timeout of an attempt, since version 2.
+/// Since version 2 a task's row has `start_to_close`, the timeout of an attempt.
 constexpr uint8_t kTaskVersion = 2;
 
 /// The kinds of instance messages in the inbox.
