@@ -90,8 +90,9 @@ void Fields::finish() {
     if (std::find(asked_for_.begin(), asked_for_.end(), rule) != asked_for_.end()) continue;
     if (takes(member.key)) {
       // If the key were ignored, the workflow would differ from its text.
-      report(member.key, "definition.unsupported",
-             fmt::format("this version does not support `{}` here", member.key));
+      report(
+          member.key, "definition.unsupported",
+          fmt::format("this release of millrace does not support the key `{}` here", member.key));
       continue;
     }
     report_unknown(member);

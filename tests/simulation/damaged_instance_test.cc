@@ -139,7 +139,7 @@ TEST_F(DamagedInstance, IsRemovedByAnOperatorWhenItHasNoHead) {
   EXPECT_EQ(world.refusal(remove).code, "instance.not_found");
 }
 
-/// A change to the store: one byte of the id in the record of an instance's head is another.
+/// A change to the store: one bit of the id in the record of an instance's head is another.
 std::function<void(Transaction& tx)> damage_to_id(const std::string& id,
                                                   NamespaceNumber number = NamespaceNumber(1)) {
   return [id, number](Transaction& tx) {

@@ -302,7 +302,7 @@ TEST(ProcessStart, IsRefusedIfTwoNamespacesHaveTheSameNumber) {
 
 // If two workflows had one number, the purge of a deleted namespace would erase the rows of another
 // namespace's workflow.
-TEST(ProcessStart, IsRefusedWhenTwoWorkflowsHaveOneNumber) {
+TEST(ProcessStart, IsRefusedIfTwoWorkflowsHaveTheSameNumber) {
   const Error error = refusal_of([&](Transaction& tx) {
     write_workflow(tx, NamespaceNumber(9), "twin", {.number = WorkflowNumber(1), .latest = 1});
   });

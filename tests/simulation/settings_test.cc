@@ -1,5 +1,6 @@
 // Settings of a namespace that a later release or damage has made unreadable: millrace sends
-// nothing to a wrong place, and loses nothing. Warnings about valid settings that are probably mistakes.
+// nothing to a wrong place, and loses nothing. Warnings about valid settings that are probably
+// mistakes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

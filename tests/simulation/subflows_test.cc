@@ -259,7 +259,7 @@ states:
   EXPECT_EQ(world.instance(order["id"])["error"]["code"], "direktiv.retries.exceeded");
 }
 
-TEST(Subflow, KeepsEventsForItsCaller) {
+TEST(Subflow, KeepsEventsThatItsCallerMayWaitForLater) {
   // The caller waits for the event `confirmed` after its subflow has ended, but the event comes
   // before that.
   World world;

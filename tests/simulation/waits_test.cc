@@ -117,7 +117,8 @@ states:
   EXPECT_EQ(world.instance(started["id"])["output"], (Json{{"a", 3}, {"b", 1}}));
 }
 
-/// A workflow with two waits for an event, each of them after an expression that a jq worker evaluates.
+/// A workflow with two waits for an event, each of them after an expression that a jq worker
+/// evaluates.
 constexpr const char* kThinks = R"(
 id: thinks
 start: {type: event, event: {type: begin}}
@@ -304,7 +305,7 @@ TEST(Timeout, WinsOverAnEventStampedAtOrAfterItsDeadline) {
   }
 }
 
-TEST(Timeout, WinsOverSeveralEventsAtItsDeadline) {
+TEST(Timeout, WinsOverSeveralEventsStampedAtItsDeadline) {
   // The events have the same timestamp, and each event but the last shows that further events
   // follow.
   World world;
