@@ -51,7 +51,7 @@ std::vector<std::string> steps(const std::vector<char>& calls, int64_t from = 0,
   return lines;
 }
 
-TEST(CallPath, ContainsCallsBetweenFilesOnly) {
+TEST(CallPath, ContainsOnlyCallsBetweenFiles) {
   EXPECT_THAT(steps({kA, kA, 0, kB, kC, 0, 0}), ElementsAre("a>b", "b>c+"));
 }
 

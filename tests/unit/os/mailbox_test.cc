@@ -34,7 +34,7 @@ TEST(Mailbox, WakesItsThreadOnceForAllWaitingMessages) {
   EXPECT_EQ(wakes, 2);
 }
 
-TEST(Mailbox, DropsMessagesOnceItIsClosed) {
+TEST(Mailbox, DropsWaitingAndLaterMessagesWhenItIsClosed) {
   int wakes = 0;
   Mailbox<std::string> mailbox([&] { ++wakes; });
   mailbox.put("a");

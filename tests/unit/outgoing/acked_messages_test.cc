@@ -175,7 +175,7 @@ TEST_F(AckedMessagesTest, AreAgainThoseOfTheStoreAfterALostBatch) {
   EXPECT_THAT(stored(), ElementsAre(1, 2)) << "a message that was only added is not written later";
 }
 
-TEST_F(AckedMessagesTest, AreLoadedCompletelyOnceAllReadsSucceed) {
+TEST_F(AckedMessagesTest, AreLoadedCompletelyAfterFailedReads) {
   acknowledge({1, 2}, 1);
   acknowledge({3}, 2);
   EXPECT_GE(fail_each_read([&] { return acked->load(*tx); }, [] {}), 1U);

@@ -101,7 +101,7 @@ TEST_F(LifecycleTest, ShowsInTheEventTypeHowAnInstanceEnded) {
   }
 }
 
-TEST_F(LifecycleTest, PutsTheInstanceTheTimeAndTheDetailOfTheRecordIntoTheEvent) {
+TEST_F(LifecycleTest, PutsTheInstanceAndTheTimeAndTheDetailOfTheRecordIntoTheEvent) {
   const auto events = events_of({record(HistoryKind::kRetrying, Json{{"attempt", 2}})}, 9);
   ASSERT_THAT(events, SizeIs(1));
   const Event& event = events[0];
@@ -191,7 +191,7 @@ TEST_F(LifecycleTest, PassesOnTheCorrelationAndTheTraceOfTheInstance) {
             "00-aa-bb-01");
 }
 
-TEST_F(LifecycleTest, PublishesToASubjectWithNamespaceWorkflowAndTheEndOfTheEventType) {
+TEST_F(LifecycleTest, PublishesToASubjectOfTheNamespaceAndTheWorkflowAndTheEndOfTheEventType) {
   const std::pair<const char*, const char*> rows[] = {
       {"millrace.instance.completed", "completed"},
       {"millrace.step.failed", "step-failed"},

@@ -45,7 +45,7 @@ TEST(Messages, EncodeAnEventThatDecodesToTheSameEvent) {
   EXPECT_EQ(decode_nats(message), event);
 }
 
-TEST(Messages, DeriveTheMessageIdFromNamespaceSourceAndIdOfTheEventOnly) {
+TEST(Messages, DeriveTheMessageIdOnlyFromTheNamespaceAndTheSourceAndTheIdOfTheEvent) {
   const Event event{.id = "1", .source = "/s", .type = "t"};
   const std::string id = header(event_message("default", event), "Nats-Msg-Id");
   Event other = event;

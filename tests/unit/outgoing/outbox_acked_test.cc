@@ -72,7 +72,7 @@ TEST_F(OutboxAckedTest, ErasesAckedMessagesAfterTheTimeLimit) {
   EXPECT_EQ(sent_rows(), 0U);
 }
 
-TEST_F(OutboxAckedTest, ErasesTheOldestAckedMessagesBeyondTheByteLimit) {
+TEST_F(OutboxAckedTest, ErasesTheOldestAckedMessagesIfTheirTotalExceedsTheByteLimit) {
   limits.bytes = 10'000;
   outbox = make();
   send({"a1", "a2", "a3", "a4"}, 4'000);

@@ -162,7 +162,7 @@ TEST_F(OutboxTest, AcceptsAResultBeforePublishReturns) {
   EXPECT_EQ(one.in_flight(), 2U) << "a message is in flight until its answer is settled";
 }
 
-TEST_F(OutboxTest, SendsEachMessageOnceInOrderAfterFailedReads) {
+TEST_F(OutboxTest, SendsEachMessageOnlyOnceAndInOrderAfterFailedReads) {
   sends = false;  // so that the messages are read from their rows
   write({"a1", "b2", "a3"});
   std::vector<std::string> sent;
@@ -180,7 +180,7 @@ TEST_F(OutboxTest, SendsEachMessageOnceInOrderAfterFailedReads) {
   EXPECT_EQ(sent.back(), "a3");
 }
 
-TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterOnceItsRowCanBeRead) {
+TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterAsSoonAsItsRowCanBeRead) {
   add({.instance = InstanceId{},
        .message = {.subject = "millrace.events.default.t", .data = std::string(400, 'x')}});
   commit_batch();
@@ -199,7 +199,7 @@ TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterOnceItsRowCanBeRead) {
   EXPECT_THAT(pump(), ElementsAre(testing::StartsWith("millrace.dlq.default.")));
 }
 
-TEST_F(OutboxTest, LoadsAllMessagesOnceAllReadsSucceed) {
+TEST_F(OutboxTest, LoadsAllMessagesAfterFailedReads) {
   sends = false;
   write({"a1", "b2"});
   outbox = make();

@@ -278,7 +278,7 @@ TEST_F(TaskDispatchTest, HoldsTasksWhileTheSettingsCannotBeRead) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnce) {
+TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnlyOnce) {
   begin({task(1), task(2), task(3)});
   restart();
   EXPECT_EQ(tasks->size(), 3U);
@@ -315,7 +315,7 @@ TEST_F(TaskDispatchTest, LoadsNoTaskOfADeletedNamespace) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, LoadsAllTasksOnceAllReadsSucceed) {
+TEST_F(TaskDispatchTest, LoadsAllTasksAfterFailedReads) {
   tasks->begin(*tx, called(1, std::nullopt, true));
   begin({task(2)});
   started = std::make_unique<StartedTasks>();
@@ -328,7 +328,7 @@ TEST_F(TaskDispatchTest, LoadsAllTasksOnceAllReadsSucceed) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2)));
 }
 
-TEST_F(TaskDispatchTest, HandsOutATaskOnceAfterFailedReads) {
+TEST_F(TaskDispatchTest, HandsOutATaskOnlyOnceAfterFailedReads) {
   put_prices("cheap");
   tasks->begin(*tx, called(1, std::nullopt, false));
   begin({with_file(2)});
@@ -348,7 +348,7 @@ TEST_F(TaskDispatchTest, HandsOutATaskOnceAfterFailedReads) {
   EXPECT_FALSE(tasks->has_due());
 }
 
-TEST_F(TaskDispatchTest, HandsOutATaskOnceTheVariableOfItsFileCanBeRead) {
+TEST_F(TaskDispatchTest, HandsOutATaskOnlyWhenTheVariableOfItsFileCanBeRead) {
   put_prices("cheap");
   begin({with_file(1)});
   fail_reads_of(Table::kVariables);
@@ -402,7 +402,7 @@ TEST_F(TaskDispatchTest, ReportsHowLongATaskWaitedForItsStart) {
   EXPECT_FALSE(started->contains(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnce) {
+TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnlyOnce) {
   begin({with_heartbeat(1), with_heartbeat(2)});
   EXPECT_EQ(tasks->next_heartbeat_deadline(), std::nullopt) << "no task has started";
   tasks->heard(numbered_id(1));

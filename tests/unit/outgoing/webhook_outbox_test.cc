@@ -293,7 +293,7 @@ TEST_F(WebhookOutboxTest, SkipsAndRecordsADamagedDelivery) {
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
 }
 
-TEST_F(WebhookOutboxTest, SendsADeliveryOnceAfterFailedReads) {
+TEST_F(WebhookOutboxTest, SendsADeliveryOnlyOnceAfterFailedReads) {
   set_settings(Json::parse(R"({"webhooks": [{"url": "http://hook", "secret": "key"}]})"));
   write_secret(*tx, ns, "key", "the token");
   add(1);
@@ -314,7 +314,7 @@ TEST_F(WebhookOutboxTest, SendsADeliveryOnceAfterFailedReads) {
   EXPECT_THAT(results, IsEmpty());
 }
 
-TEST_F(WebhookOutboxTest, AppliesTheResultOfADeliveryOnceItsRowCanBeRead) {
+TEST_F(WebhookOutboxTest, AppliesTheResultOfADeliveryAsSoonAsItsRowCanBeRead) {
   add(1);
   commit_webhooks();
   pump();
@@ -333,7 +333,7 @@ TEST_F(WebhookOutboxTest, AppliesTheResultOfADeliveryOnceItsRowCanBeRead) {
   EXPECT_TRUE(webhook_outbox->next_due());
 }
 
-TEST_F(WebhookOutboxTest, LoadsAllDeliveriesOnceAllReadsSucceed) {
+TEST_F(WebhookOutboxTest, LoadsAllDeliveriesAfterFailedReads) {
   add(1);
   add(2);
   commit_webhooks();

@@ -52,7 +52,7 @@ bool has_lines(const std::string& text, const std::string& piece) {
   return ("\n" + text).find("\n" + piece) != std::string::npos;
 }
 
-TEST(DocumentSamples, ShowConsecutiveLinesOfTheGuestBookingExampleInTheReadme) {
+TEST(DocumentSamples, InTheReadmeShowConsecutiveLinesOfTheGuestBookingExample) {
   const std::string page = text_of("README.md");
   constexpr std::string_view kBegin = "```yaml\n";
   const size_t begin = page.find(kBegin) + kBegin.size();

@@ -60,7 +60,7 @@ TEST_F(LocalServiceTest, HandsCommandsToTheEngine) {
   EXPECT_THAT(answers, ElementsAre(HasSubstr("\"created\":true"), "namespace.not_found"));
 }
 
-TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnceItIsOnDisk) {
+TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnlyWhenItIsOnDisk) {
   service->command(CreateNamespace{.name = "shop"}, [](const Result<Json>&) {});
   EXPECT_THAT(service->namespaces()->at("items"), SizeIs(1));
   world.run_until_idle();
@@ -285,7 +285,7 @@ TEST_F(LocalServiceTest, PassesOnTheErrorIfDeadLettersOrTheStoreCannotBeRead) {
 
 // Readiness, info and metrics.
 
-TEST_F(LocalServiceTest, IsReadyIfEachPartIsReady) {
+TEST_F(LocalServiceTest, IsReadyOnlyIfEachPartIsReady) {
   world.run_until_idle();
   EXPECT_TRUE(service->ready());
   for (const char* const part : {"reader", "sender", "tasks", "workers"}) {

@@ -82,7 +82,7 @@ TEST(Environment, EnforcesTheSoftLimitExceptForCommitsThatMayExceedIt) {
   EXPECT_TRUE(transaction.commit());
 }
 
-TEST(Environment, DoesNotCountPagesThatTheNextCheckpointFreesTowardTheSoftLimit) {
+TEST(Environment, DoesNotCountForTheSoftLimitPagesThatTheNextCheckpointFrees) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 1'000'000});
   ASSERT_TRUE(environment);
@@ -190,7 +190,7 @@ TEST(Environment, LosesOnlyTheCurrentBatchOnAFullDisk) {
   EXPECT_EQ(transaction.get(Table::kLive, "after"), "v");
 }
 
-TEST(Environment, ReportsAPartialWriteAsStoreFullExceptOfALargeValueInLmdb) {
+TEST(Environment, ReportsAPartialWriteAsStoreFullExceptThatOfALargeValueInLmdb) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);

@@ -210,7 +210,7 @@ TEST_F(DamagedJournal, ReturnsTheWholeCommitsThatATruncatedFileStillHas) {
   }
 }
 
-TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAnOverwrittenTail) {
+TEST_F(DamagedJournal, ReturnsTheCommitsInFrontOfAnOverwrittenTail) {
   for (const char filling : {'\0', '\xff', 'v'}) {
     for (uint64_t at = before_; at < after_; ++at) {
       SCOPED_TRACE(at);
@@ -224,7 +224,7 @@ TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAnOverwrittenTail) {
   }
 }
 
-TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAWrongBitInTheLastRecord) {
+TEST_F(DamagedJournal, ReturnsTheCommitsBeforeTheLastRecordIfThatHasAWrongBit) {
   for (uint64_t at = between_; at < after_; ++at) {
     SCOPED_TRACE(at);
     std::string bytes = whole_;

@@ -278,7 +278,7 @@ TEST_F(OverlayTest, LimitsTheSizeOfTheJournals) {
   }
 }
 
-TEST_F(OverlayTest, LeavesAllRowsInLmdbWhenItIsClosed) {
+TEST_F(OverlayTest, MovesAllRowsIntoLmdbWhenItIsClosed) {
   open({});
   tx_->put(Table::kLive, "key", "value");
   ASSERT_TRUE(tx_->commit());

@@ -66,7 +66,7 @@ class SealKeyFile : public testing::Test {
   std::string path = folder.path() / "key";
 };
 
-TEST_F(SealKeyFile, HasTheKeyThatWasWritten) {
+TEST_F(SealKeyFile, HasTheWrittenKeyAndOnlyItsUserCanReadIt) {
   const Seal seal = Seal::make();
   ASSERT_TRUE(seal.write(path));
   struct stat found {};

@@ -53,7 +53,7 @@ TEST(StoreError, TranslatesCodesOfLmdbAndOfTheSystem) {
   }
 }
 
-TEST(StoreError, NamesWhatFailedTheFolderAndTheReason) {
+TEST(StoreError, NamesTheFolderAndWhatFailedAndTheReason) {
   EXPECT_EQ(store_error(EACCES, "opening data.mdb", "/data/one").message,
             "opening data.mdb in /data/one: Permission denied");
   EXPECT_THAT(store_error(kMapFull, "reading live", "/data").message,

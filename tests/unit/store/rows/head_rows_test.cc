@@ -100,7 +100,7 @@ int pinned(Part part) {
   return -1;
 }
 
-TEST(HeadRows, KeepTheNumberOfCallsTheAttemptAndTheTimers) {
+TEST(HeadRows, KeepTheNumberOfCallsAndTheAttemptAndTheTimers) {
   Instance head;
   head.id = id(1);
   head.entered = 12;
@@ -122,7 +122,7 @@ TEST(HeadRows, KeepTheNumberOfCallsTheAttemptAndTheTimers) {
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, KeepTheRunTheFlagsTheHeldTimersAndTheOrigin) {
+TEST(HeadRows, KeepTheRunAndTheFlagsAndTheHeldTimersAndTheOrigin) {
   Instance head{.id = id(1), .run = 3};
   head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
   head.started_at = kNow;
