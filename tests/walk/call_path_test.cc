@@ -51,7 +51,7 @@ std::vector<std::string> steps(const std::vector<char>& calls, int64_t from = 0,
   return lines;
 }
 
-TEST(CallPath, ContainsCallsBetweenFilesOnly) {
+TEST(CallPath, ContainsOnlyCallsBetweenFiles) {
   EXPECT_THAT(steps({kA, kA, 0, kB, kC, 0, 0}), ElementsAre("a>b", "b>c+"));
 }
 
@@ -72,12 +72,12 @@ TEST(CallPath, OmitsIgnoredFoldersAndConstructors) {
   EXPECT_THAT(steps({kA, kValue, kB, 0, 0, kConstructsB, 0, 0}), IsEmpty());
 }
 
-TEST(CallPath, ContainsOnlyCallsThatStartInTheWindow) {
+TEST(CallPath, ContainsOnlyCallsThatStartWithinTheTimeWindow) {
   EXPECT_THAT(steps({kA, kB, 0, kC, 0}, 2), ElementsAre("a>c"));
   EXPECT_THAT(steps({kA, kB, 0, kC, 0}, 0, 2), ElementsAre("a>b"));
 }
 
-TEST(CallPath, ContainsTheVisitThatIsOpenWhenTheWindowStarts) {
+TEST(CallPath, ContainsTheVisitThatIsOpenWhenTheTimeWindowStarts) {
   EXPECT_THAT(steps({kA, kB, kC, 0, 0, kB, kC, 0, 0}, 2), ElementsAre("a>b", "b>c+"));
 }
 

@@ -78,7 +78,7 @@ std::vector<std::string> due(WaitIndex& waiting, int64_t now) {
   return all;
 }
 
-TEST(WaitIndex, FindsStartsByNumberThenInstancesById) {
+TEST(WaitIndex, ReturnsMatchingStartsInOrderOfNumberThenInstancesInOrderOfId) {
   BatchCount batches;
   WaitIndex waiting(batches);
   // The starts and instances are not added in the order of the result.
@@ -114,7 +114,7 @@ TEST(WaitIndex, ReplacesTheListenersOfAStart) {
   EXPECT_EQ(waiting.listeners(), 0U);
 }
 
-TEST(WaitIndex, RefusesDamagedListenersAndKeepsNoneOfThem) {
+TEST(WaitIndex, KeepsNoListenerOfAnInstanceOrStartIfOneOfThemIsDamaged) {
   BatchCount batches;
   WaitIndex waiting(batches);
   const EventFilter open_class{
@@ -137,7 +137,7 @@ TEST(WaitIndex, RefusesDamagedListenersAndKeepsNoneOfThem) {
   EXPECT_EQ(waiting.listeners(), 1U);
 }
 
-TEST(WaitIndex, FollowsAnInstanceFromStateToState) {
+TEST(WaitIndex, ReplacesTheListenersAndTimersOfAnUpdatedInstance) {
   BatchCount batches;
   WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
@@ -156,7 +156,7 @@ TEST(WaitIndex, FollowsAnInstanceFromStateToState) {
   EXPECT_THAT(due(waiting, 1000), IsEmpty());
 }
 
-TEST(WaitIndex, DoesNotConfuseInstancesThatUseTheSamePlaceInMemory) {
+TEST(WaitIndex, DoesNotConfuseAnInstanceWithAnEarlierOneAtTheSamePlaceInMemory) {
   BatchCount batches;
   WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(1, {{0, type("a")}}, {timeout(100)})));
@@ -167,7 +167,7 @@ TEST(WaitIndex, DoesNotConfuseInstancesThatUseTheSamePlaceInMemory) {
   EXPECT_THAT(due(waiting, 100), ElementsAre("100 timeout 2"));
 }
 
-TEST(WaitIndex, ReturnsDueTimersByDeadlineThenOwner) {
+TEST(WaitIndex, ReturnsDueTimersInOrderOfDeadlineThenOwner) {
   BatchCount batches;
   WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.update("default", waiter(9, {}, {timeout(30)})));
@@ -209,7 +209,7 @@ TEST(WaitIndex, ForgetsDisarmedTimers) {
   EXPECT_THAT(due(waiting, 20), ElementsAre("20 grouped 3"));
 }
 
-TEST(WaitIndex, ForgetsEverythingWhenItIsCleared) {
+TEST(WaitIndex, HasNoListenersAndNoTimersAfterClear) {
   BatchCount batches;
   WaitIndex waiting(batches);
   EXPECT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{type("a")}}));

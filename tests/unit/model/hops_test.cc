@@ -13,7 +13,7 @@ uint32_t hops(AttributeValue value) {
   return hops_of(event);
 }
 
-TEST(Hops, AreReadFromAnIntegerOrFromTheTextOfAHeader) {
+TEST(Hops, AreReadFromAnAttributeThatIsAnIntegerOrATextOfDigits) {
   EXPECT_EQ(hops_of({.id = "1", .source = "/", .type = "t"}), 0U);
   EXPECT_EQ(hops(7), 7U);
   EXPECT_EQ(hops("7"), 7U);
@@ -27,7 +27,7 @@ TEST(Hops, AreZeroIfTheAttributeIsNotACount) {
   EXPECT_EQ(hops("99999999999"), 0U);
 }
 
-TEST(Hops, AreReadAsOneMoreThanTheLimitAtMost) {
+TEST(Hops, AreReadAsAtMostOneMoreThanTheLimit) {
   EXPECT_EQ(hops(2'000'000'000), kMaxHops + 1);
   EXPECT_EQ(hops(static_cast<int32_t>(kMaxHops)), kMaxHops);
 }

@@ -49,7 +49,7 @@ TEST(ChildProcess, ReturnsOutputOfAnySize) {
   EXPECT_EQ(run("head -c 10000000 /dev/zero").output.size(), 10'000'000u);
 }
 
-TEST(ChildProcess, HasAFileOrNothingAsItsInput) {
+TEST(ChildProcess, ReadsAFileAsItsInputOrHasAnEmptyInput) {
   const Folder folder;
   const std::string path = folder.path() / "input";
   std::ofstream(path) << "hello";
@@ -57,7 +57,7 @@ TEST(ChildProcess, HasAFileOrNothingAsItsInput) {
   EXPECT_EQ(run("cat").output, "");
 }
 
-TEST(ChildProcess, FailsToStartWithTooFewDescriptors) {
+TEST(ChildProcess, FailsToStartIfTooFewDescriptorsAreFree) {
   bool started = false;
   for (rlim_t more = 0; !started && more < 32; ++more) {
     const FewDescriptors few(more);
@@ -74,7 +74,7 @@ TEST(ChildProcess, FailsToStartWithTooFewDescriptors) {
   EXPECT_TRUE(started);
 }
 
-TEST(ChildProcess, ReportsAMissingInputAsAnErrorAndAMissingProgramAsAnExitCode) {
+TEST(ChildProcess, ReportsAMissingInputFileAsAnErrorAndAMissingProgramAsAnExitCode) {
   auto no_input = ChildProcess::start({.command = {"/bin/true"}, .input = "/nowhere/at/all"});
   ASSERT_FALSE(no_input);
   EXPECT_EQ(no_input.error().code, "process.start");
@@ -99,7 +99,7 @@ TEST(ChildProcess, InheritsNoDescriptorsAndNoSignalSettings) {
   EXPECT_EQ(ended.code, 128 + SIGTERM);
 }
 
-TEST(ChildProcess, EndsWhenTheThreadThatStartedItEndsAndWhenItsObjectIsDestroyed) {
+TEST(ChildProcess, EndsWhenTheThreadThatStartedItEndsOrItsObjectIsDestroyed) {
   std::unique_ptr<ChildProcess> process;
   std::thread([&] {
     bool is_up = false;

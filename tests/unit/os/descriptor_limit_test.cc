@@ -60,13 +60,13 @@ TEST(DescriptorLimit, IsRaisedAsFarAsTheSystemAllows) {
   EXPECT_EQ(raised.hard, 1'000U);
 }
 
-TEST(DescriptorLimit, IsAcceptedAtTheMinimum) {
+TEST(DescriptorLimit, IsAcceptedIfTheHardLimitIsTheMinimum) {
   const Raised raised = raise_from(10, kLeastDescriptors);
   EXPECT_EQ(raised.error, "");
   EXPECT_EQ(raised.soft, kLeastDescriptors);
 }
 
-TEST(DescriptorLimit, IsRefusedBelowTheMinimumWithACorrection) {
+TEST(DescriptorLimit, IsRefusedWithACorrectionIfTheHardLimitIsBelowTheMinimum) {
   const Raised raised = raise_from(100, kLeastDescriptors - 1);
   EXPECT_THAT(raised.error, testing::StartsWith("system.descriptors: this process may open 255 "
                                                 "files, and a server needs 256"));
@@ -74,7 +74,7 @@ TEST(DescriptorLimit, IsRefusedBelowTheMinimumWithACorrection) {
   EXPECT_EQ(raised.soft, 100U) << "the limit is unchanged";
 }
 
-TEST(DescriptorLimit, StaysUnchangedAtTheHardLimit) {
+TEST(DescriptorLimit, StaysUnchangedIfItEqualsTheHardLimit) {
   const Raised raised = raise_from(1'000, 1'000);
   EXPECT_EQ(raised.error, "");
   EXPECT_EQ(raised.soft, 1'000U);

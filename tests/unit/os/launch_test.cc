@@ -26,7 +26,7 @@ std::string text_of(const Descriptor& file) {
 
 LaunchOptions shell(const std::string& script) { return {.command = {"/bin/sh", "-c", script}}; }
 
-TEST(Launch, PassesTheGivenStreamsAndEnvironment) {
+TEST(Launch, PassesTheGivenStreamsAndOnlyTheGivenEnvironmentToTheProgram) {
   const Descriptor input = memory_file();
   ASSERT_EQ(::write(input.fd(), "in", 2), 2);
   ::lseek(input.fd(), 0, SEEK_SET);
@@ -41,7 +41,7 @@ TEST(Launch, PassesTheGivenStreamsAndEnvironment) {
   EXPECT_EQ(text_of(output), "in value:\n");
 }
 
-TEST(Launch, PassesOnOnlyTheKeptDescriptors) {
+TEST(Launch, PassesOnlyTheKeptDescriptorsToTheProgram) {
   const Descriptor kept = memory_file();
   const int left_open = ::dup(kept.fd());  // without O_CLOEXEC
   const Descriptor owned(left_open);

@@ -34,7 +34,7 @@ TEST(Mailbox, WakesItsThreadOnceForAllWaitingMessages) {
   EXPECT_EQ(wakes, 2);
 }
 
-TEST(Mailbox, DropsMessagesOnceItIsClosed) {
+TEST(Mailbox, DropsWaitingAndLaterMessagesWhenItIsClosed) {
   int wakes = 0;
   Mailbox<std::string> mailbox([&] { ++wakes; });
   mailbox.put("a");
@@ -44,7 +44,7 @@ TEST(Mailbox, DropsMessagesOnceItIsClosed) {
   EXPECT_EQ(mailbox.take(), std::nullopt);
 }
 
-TEST(PolledMailbox, LosesNoMessageOfManyThreads) {
+TEST(PolledMailbox, LosesNoMessageWhenManyThreadsPutMessages) {
   constexpr int kThreads = 4;
   constexpr int kEach = 1'000;
   PolledMailbox<int> mailbox;
@@ -64,7 +64,7 @@ TEST(PolledMailbox, LosesNoMessageOfManyThreads) {
   EXPECT_THAT(*mailbox.take(), IsEmpty());
 }
 
-TEST(PolledMailbox, IsReadableUntilAllMessagesAreTaken) {
+TEST(PolledMailbox, HasAReadableDescriptorWhileItHasMessagesAndAfterItIsClosed) {
   PolledMailbox<int> mailbox;
   EXPECT_FALSE(is_readable(mailbox.fd()));
   mailbox.put(1);

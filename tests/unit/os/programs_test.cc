@@ -28,7 +28,7 @@ class ProgramsTest : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(ProgramsTest, AreFoundInTheFirstFolderOfPathThatHasThem) {
+TEST_F(ProgramsTest, AreFoundInTheFirstFolderOfThePathVariableThatHasThem) {
   make("b", "tool-of-a-test");
   const std::string first = make("a", "tool-of-a-test");
   const EnvironmentVariable path("PATH",
@@ -51,7 +51,7 @@ TEST_F(ProgramsTest, AreSkippedIfTheyAreFolders) {
   EXPECT_EQ(find_program(path_to("a") + "/tool-of-a-test"), "");
 }
 
-TEST_F(ProgramsTest, AreTakenAsPathsIfTheirNameHasASlash) {
+TEST_F(ProgramsTest, AreNotSearchedIfTheirNameHasASlash) {
   const std::string program = make("a", "tool-of-a-test");
   const std::string file = make("a", "file", 0644);
   const EnvironmentVariable path("PATH", path_to("a"));
@@ -67,13 +67,13 @@ TEST_F(ProgramsTest, HaveAnEmptyPathIfTheyAreNotFound) {
   EXPECT_EQ(find_program(""), "");
 }
 
-TEST_F(ProgramsTest, AreSearchedInTheSystemFoldersWithoutPath) {
+TEST_F(ProgramsTest, AreSearchedInTheSystemFoldersIfThePathVariableIsNotSet) {
   const EnvironmentVariable path("PATH", std::nullopt);
   EXPECT_EQ(find_program("env"), "/usr/bin/env");
   EXPECT_EQ(find_program("tool-of-a-test"), "");
 }
 
-TEST_F(ProgramsTest, AreSearchedInTheFoldersOfAdministratorsAfterPath) {
+TEST_F(ProgramsTest, AreSearchedInTheFoldersOfAdministratorsAfterThoseOfThePathVariable) {
   const std::string own = make("a", "ldconfig");
   {
     const EnvironmentVariable path("PATH", path_to("empty"));
@@ -83,7 +83,7 @@ TEST_F(ProgramsTest, AreSearchedInTheFoldersOfAdministratorsAfterPath) {
   EXPECT_EQ(find_program("ldconfig"), own);
 }
 
-TEST_F(ProgramsTest, AreSearchedInTheWorkingFolderIfPathHasAnEmptyEntry) {
+TEST_F(ProgramsTest, AreSearchedInTheWorkingFolderIfThePathVariableHasAnEmptyFolderName) {
   make("a", "tool-of-a-test");
   const std::filesystem::path before = std::filesystem::current_path();
   const EnvironmentVariable path("PATH", (":" + path_to("empty")));

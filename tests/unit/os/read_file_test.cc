@@ -57,7 +57,7 @@ TEST_F(ReadFileTest, RefusesAFileThatIsLargerThanTheLimit) {
   EXPECT_THAT(refused(write("1"), 0), HasSubstr("expected at most 0 bytes"));
 }
 
-TEST_F(ReadFileTest, StopsAtTheLimitOnAnEndlessDevice) {
+TEST_F(ReadFileTest, RefusesAnEndlessDeviceAtTheLimit) {
   EXPECT_THAT(refused("/dev/zero", 100'000), HasSubstr("expected at most 100000 bytes"));
   EXPECT_EQ(read_file("/dev/null", 0).value(), "");
 }
@@ -117,7 +117,7 @@ TEST_F(ReadFileTest, ReadsOnlyTheFirstBytesOfALongFile) {
             missing.string() + ": No such file or directory");
 }
 
-TEST_F(ReadFileTest, ReadsAnOpenFileFromItsOffset) {
+TEST_F(ReadFileTest, ReadsAnOpenFileFromItsCurrentOffset) {
   const Descriptor opened(::open(write("head and tail").c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_EQ(read_at_most(opened, 4).value(), "head");
   EXPECT_EQ(read_at_most(opened, 100).value(), " and tail");

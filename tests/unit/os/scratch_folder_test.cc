@@ -58,7 +58,7 @@ TEST_F(ScratchFolderTest, IsRemovedWithItsContents) {
   EXPECT_EQ(entries(), 0U);
 }
 
-TEST_F(ScratchFolderTest, KeepsTheTargetsOfItsLinks) {
+TEST_F(ScratchFolderTest, DoesNotRemoveTheTargetsOfItsSymbolicLinks) {
   std::ofstream(parent_.path() / "kept") << "bytes";
   {
     const ScratchFolder folder = ScratchFolder::make_in(parent_.path(), "name").value();
@@ -88,7 +88,7 @@ TEST_F(ScratchFolderTest, IsRemovedByTheObjectThatItWasMovedTo) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST_F(ScratchFolderTest, IsCreatedInTheFolderThatTmpdirNames) {
+TEST_F(ScratchFolderTest, IsCreatedInTheFolderThatTheVariableTmpdirNames) {
   const EnvironmentVariable variable("TMPDIR", parent_.path());
   const ScratchFolder folder = ScratchFolder::make("name").value();
   EXPECT_EQ(folder.path().parent_path(), parent_.path());
@@ -104,7 +104,7 @@ TEST_F(ScratchFolderTest, NamesTheParentFolderInAnError) {
   }
 }
 
-TEST_F(ScratchFolderTest, IsNotCreatedIfTmpdirNamesAMissingFolder) {
+TEST_F(ScratchFolderTest, IsNotCreatedIfTheVariableTmpdirNamesAMissingFolder) {
   const EnvironmentVariable variable("TMPDIR", (parent_.path() / "missing").string());
   const auto made = ScratchFolder::make("name");
   ASSERT_FALSE(made);

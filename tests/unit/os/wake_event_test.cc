@@ -17,7 +17,7 @@ bool is_set(int fd) {
   return ::poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
-TEST(WakeEvent, IsReadableFromTheFirstSetUntilItIsCleared) {
+TEST(WakeEvent, IsReadableFromTheFirstCallOfSetUntilItIsCleared) {
   WakeEvent event;
   const int fd = event.fd();
   ASSERT_GE(fd, 0);
@@ -31,7 +31,7 @@ TEST(WakeEvent, IsReadableFromTheFirstSetUntilItIsCleared) {
   EXPECT_TRUE(is_set(fd));
 }
 
-TEST(WakeEvent, IsClearedByOneCallAfterSeveralSets) {
+TEST(WakeEvent, IsClearedByOneCallOfClearAfterSeveralCallsOfSet) {
   WakeEvent event;
   const int fd = event.fd();
   for (int i = 0; i < 3; ++i) event.set();
@@ -64,7 +64,7 @@ TEST(WakeEvent, HasOneDescriptorThatProgramsDoNotInherit) {
   EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(WakeEvent, GetsItsDescriptorLaterIfNoneIsFree) {
+TEST(WakeEvent, GetsItsDescriptorLaterIfNoDescriptorIsFreeAtFirst) {
   WakeEvent event;
   {
     const FewDescriptors none(0);
@@ -87,7 +87,7 @@ TEST(WakeEvent, WakesAThreadThatSleepsInPoll) {
   other.join();
 }
 
-TEST(WakeEvent, ClosesItsDescriptor) {
+TEST(WakeEvent, ClosesItsDescriptorWhenItIsDestroyed) {
   int fd = -1;
   {
     WakeEvent event;

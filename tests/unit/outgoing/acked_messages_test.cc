@@ -81,7 +81,7 @@ TEST_F(AckedMessagesTest, AreStoredWithTheBatchThatWritesThem) {
   EXPECT_THAT(stored(), ElementsAre(1, 2, 5));
 }
 
-TEST_F(AckedMessagesTest, AreErasedWithTheirMessagesAfterTheTimeLimit) {
+TEST_F(AckedMessagesTest, AreErasedWithTheirRowsInTheOutboxAfterTheTimeLimit) {
   acknowledge({1, 2});
   now += minutes(1);
   acknowledge({3});
@@ -95,7 +95,7 @@ TEST_F(AckedMessagesTest, AreErasedWithTheirMessagesAfterTheTimeLimit) {
   EXPECT_THAT(stored(), ElementsAre(3));
 }
 
-TEST_F(AckedMessagesTest, AreErasedOldestFirstBeyondTheByteLimit) {
+TEST_F(AckedMessagesTest, AreErasedOldestFirstIfTheyExceedTheByteLimit) {
   acknowledge({1}, 0, 60);
   acknowledge({2}, 0, 40);
   trim();
@@ -110,7 +110,7 @@ TEST_F(AckedMessagesTest, AreErasedOldestFirstBeyondTheByteLimit) {
       << "earlier messages count for the limit after a restart";
 }
 
-TEST_F(AckedMessagesTest, AreDroppedOnRequestWhateverTheirAge) {
+TEST_F(AckedMessagesTest, AreErasedByDropWhateverTheirAge) {
   acknowledge({1, 2});
   acknowledge({3});
   acked->drop(*tx);
@@ -120,7 +120,7 @@ TEST_F(AckedMessagesTest, AreDroppedOnRequestWhateverTheirAge) {
   EXPECT_THAT(stored(), IsEmpty());
 }
 
-TEST_F(AckedMessagesTest, AreTakenOutIfTheirSequenceIsAfterTheGivenOne) {
+TEST_F(AckedMessagesTest, AreTakenOutToBeSentAgainIfTheirSequenceIsAfterTheGivenOne) {
   acknowledge({1, 2, 3});
   acknowledge({4});
   EXPECT_THAT(take_behind(2, 1, kStream + 1), IsEmpty()) << "the messages are of another stream";
@@ -133,7 +133,7 @@ TEST_F(AckedMessagesTest, AreTakenOutIfTheirSequenceIsAfterTheGivenOne) {
       << "the rows stay, because the messages are sent again";
 }
 
-TEST_F(AckedMessagesTest, DoNotCountForTheLimitOnceTakenOut) {
+TEST_F(AckedMessagesTest, DoNotCountTowardTheByteLimitOnceTheyAreTakenOut) {
   acknowledge({1}, 0, 60);
   acknowledge({2}, 0, 60);
   EXPECT_THAT(take_behind(1), ElementsAre(2));
@@ -160,7 +160,7 @@ TEST_F(AckedMessagesTest, KeepTheirNumberOfStreamOpeningsWhenTheSameProcessLoads
       << "messages of an earlier process were acknowledged before any opening of this one";
 }
 
-TEST_F(AckedMessagesTest, EqualTheStoreAfterABatchIsLost) {
+TEST_F(AckedMessagesTest, AreAgainThoseOfTheStoreAfterALostBatch) {
   acknowledge({1});
   acknowledge({2});
   acked->add({.number = 3, .sequence = 3}, 0);
@@ -175,7 +175,7 @@ TEST_F(AckedMessagesTest, EqualTheStoreAfterABatchIsLost) {
   EXPECT_THAT(stored(), ElementsAre(1, 2)) << "a message that was only added is not written later";
 }
 
-TEST_F(AckedMessagesTest, AreLoadedCompletelyOnceAllReadsSucceed) {
+TEST_F(AckedMessagesTest, AreLoadedCompletelyAfterFailedReads) {
   acknowledge({1, 2}, 1);
   acknowledge({3}, 2);
   EXPECT_GE(fail_each_read([&] { return acked->load(*tx); }, [] {}), 1U);

@@ -46,7 +46,7 @@ class LifecycleTest : public testing::Test {
   std::string id() const { return to_string(instance.id); }
 };
 
-TEST_F(LifecycleTest, PublishesAnEventForTheRecordsInTheTableOnly) {
+TEST_F(LifecycleTest, PublishesAnEventOnlyForCertainKindsOfHistoryRecords) {
   const Json failed{{"code", "no.money"}, {"msg", "none left"}};
   const struct {
     HistoryKind kind;
@@ -88,7 +88,7 @@ TEST_F(LifecycleTest, PublishesAnEventForTheRecordsInTheTableOnly) {
   }
 }
 
-TEST_F(LifecycleTest, NamesHowAnInstanceEnded) {
+TEST_F(LifecycleTest, ShowsInTheEventTypeHowAnInstanceEnded) {
   const std::pair<InstanceStatus, const char*> rows[] = {
       {InstanceStatus::kComplete, "millrace.instance.completed"},
       {InstanceStatus::kFailed, "millrace.instance.failed"},
@@ -101,7 +101,7 @@ TEST_F(LifecycleTest, NamesHowAnInstanceEnded) {
   }
 }
 
-TEST_F(LifecycleTest, DescribesTheInstanceTheTimeAndTheDetail) {
+TEST_F(LifecycleTest, PutsTheInstanceAndTheTimeAndTheDetailOfTheRecordIntoTheEvent) {
   const auto events = events_of({record(HistoryKind::kRetrying, Json{{"attempt", 2}})}, 9);
   ASSERT_THAT(events, SizeIs(1));
   const Event& event = events[0];
@@ -118,7 +118,7 @@ TEST_F(LifecycleTest, DescribesTheInstanceTheTimeAndTheDetail) {
                                {"detail", {{"attempt", 2}}}}));
 }
 
-TEST_F(LifecycleTest, NumbersEventsByTheirRecords) {
+TEST_F(LifecycleTest, PutsTheNumberOfTheHistoryRecordIntoTheIdOfTheEvent) {
   const auto events = events_of(
       {record(HistoryKind::kPaused), record(HistoryKind::kLog), record(HistoryKind::kResumed)}, 5);
   ASSERT_THAT(events, SizeIs(2));
@@ -126,7 +126,7 @@ TEST_F(LifecycleTest, NumbersEventsByTheirRecords) {
   EXPECT_EQ(events[1].id, id() + "-h7");
 }
 
-TEST_F(LifecycleTest, NamesTheErrorAndTheRunOfAnEndedInstance) {
+TEST_F(LifecycleTest, IncludesTheErrorAndTheNumberOfTheRunOfAFailedInstance) {
   instance.status = InstanceStatus::kFailed;
   instance.run = 3;
   instance.error = Error{"no.money", "none left"};
@@ -150,7 +150,7 @@ TEST_F(LifecycleTest, WithholdsTheErrorMessageOfASealedInstance) {
   EXPECT_EQ(data(events[1])["error"], (Json{{"code", "no.money"}}));
 }
 
-TEST_F(LifecycleTest, ReportsAFailedCallAndTheFailureOfItsStateOnce) {
+TEST_F(LifecycleTest, PublishesOneEventForAFailedCallAndTheFailureOfItsState) {
   const Json failed{{"code", "no.money"}, {"msg", ""}};
   EXPECT_THAT(types({record(HistoryKind::kReturned, failed), record(HistoryKind::kRaised, failed)}),
               ElementsAre("millrace.step.failed"));
@@ -160,7 +160,7 @@ TEST_F(LifecycleTest, ReportsAFailedCallAndTheFailureOfItsStateOnce) {
       << "the second error is of another state";
 }
 
-TEST_F(LifecycleTest, ReportsAStateTimeoutAsATimeoutAndAsAFailure) {
+TEST_F(LifecycleTest, PublishesATimeoutEventAndAFailureEventForAStateTimeout) {
   const auto events = events_of(
       {record(HistoryKind::kRaised, Json{{"code", "direktiv.stateTimeout"}, {"msg", ""}})});
   ASSERT_THAT(events, SizeIs(2));
@@ -169,7 +169,7 @@ TEST_F(LifecycleTest, ReportsAStateTimeoutAsATimeoutAndAsAFailure) {
   EXPECT_NE(events[0].id, events[1].id);
 }
 
-TEST_F(LifecycleTest, NamesTheEventThatCausedTheRecordsAfterIt) {
+TEST_F(LifecycleTest, NamesTheLatestEventThatStartedOrWokeTheInstanceAsTheCause) {
   const auto events =
       events_of({record(HistoryKind::kPaused), record(HistoryKind::kWoken, Json{{"id", "e1"}}),
                  record(HistoryKind::kResumed)});
@@ -181,7 +181,7 @@ TEST_F(LifecycleTest, NamesTheEventThatCausedTheRecordsAfterIt) {
   EXPECT_EQ(extension(started.at(0), "causationid"), "e0");
 }
 
-TEST_F(LifecycleTest, PassesOnCorrelationAndTrace) {
+TEST_F(LifecycleTest, PassesOnTheCorrelationAndTheTraceOfTheInstance) {
   EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "correlationid"), id());
   EXPECT_EQ(extension(events_of({record(HistoryKind::kPaused)}).at(0), "traceparent"), "none");
   instance.correlation = "order-7";
@@ -191,7 +191,7 @@ TEST_F(LifecycleTest, PassesOnCorrelationAndTrace) {
             "00-aa-bb-01");
 }
 
-TEST_F(LifecycleTest, PublishesUnderASubjectOfNamespaceWorkflowAndEndOfTheType) {
+TEST_F(LifecycleTest, PublishesToASubjectOfTheNamespaceAndTheWorkflowAndTheEndOfTheEventType) {
   const std::pair<const char*, const char*> rows[] = {
       {"millrace.instance.completed", "completed"},
       {"millrace.step.failed", "step-failed"},

@@ -34,7 +34,7 @@ void expect_sendable(const NatsMessage& message) {
   EXPECT_TRUE(status) << status.error().message;
 }
 
-TEST(Messages, EncodeAnEventThatTheStreamDecodes) {
+TEST(Messages, EncodeAnEventThatDecodesToTheSameEvent) {
   Event event{.id = "1", .source = "/s", .type = "order placed"};
   event.extensions["region"] = "eu";
   event.data = R"({"n":1})";
@@ -45,7 +45,7 @@ TEST(Messages, EncodeAnEventThatTheStreamDecodes) {
   EXPECT_EQ(decode_nats(message), event);
 }
 
-TEST(Messages, DeriveTheMessageIdFromNamespaceSourceAndIdOfTheEventOnly) {
+TEST(Messages, DeriveTheMessageIdOnlyFromTheNamespaceAndTheSourceAndTheIdOfTheEvent) {
   const Event event{.id = "1", .source = "/s", .type = "t"};
   const std::string id = header(event_message("default", event), "Nats-Msg-Id");
   Event other = event;
@@ -74,7 +74,7 @@ TEST(Messages, PutTheReceivedBytesAndTheReasonIntoADeadLetter) {
   EXPECT_EQ(header(message, "Millrace-Truncated"), "none");
 }
 
-TEST(Messages, IdentifyADeadLetterByStreamSequenceReasonAndBytes) {
+TEST(Messages, DeriveTheIdOfADeadLetterFromItsStreamItsSequenceItsReasonAndItsBytes) {
   const std::string id = header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id");
   EXPECT_EQ(header(dead_letter_message(letter(), 1'000), "Nats-Msg-Id"), id);
   EXPECT_NE(header(dead_letter_message(letter(), 1'001), "Nats-Msg-Id"), id);
@@ -113,7 +113,7 @@ TEST(Messages, LeaveReservedHeadersOutOfADeadLetter) {
   }
 }
 
-TEST(Messages, MakeADeadLetterThatMayBeSentWhateverItsPartsAre) {
+TEST(Messages, MakeADeadLetterThatCanBeSentWhateverItsPartsContain) {
   const std::string every_byte = [] {
     std::string bytes;
     for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
@@ -151,7 +151,7 @@ TEST(Messages, MakeADeadLetterThatMayBeSentWhateverItsPartsAre) {
   }
 }
 
-TEST(Messages, TruncateATooLargeDeadLetterAndRecordItsSize) {
+TEST(Messages, TruncateATooLargeDeadLetterAndRecordItsOriginalSize) {
   DeadLetter one = letter();
   one.message.data = "head" + std::string(2 << 20, 'x');
   const NatsMessage message = dead_letter_message(one, 1'000);

@@ -14,7 +14,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// The messages are events of instances. The number in a name is the sequence in the stream.
+/// The messages are events of instances. The number in the name of a message is its sequence in the
+/// stream.
 class OutboxAckedTest : public OutboxTest {
  protected:
   void write(std::initializer_list<std::string> messages, size_t bytes = 0) {
@@ -45,7 +46,7 @@ class OutboxAckedTest : public OutboxTest {
   }
 };
 
-TEST_F(OutboxAckedTest, KeepsAckedMessagesAndIsIdle) {
+TEST_F(OutboxAckedTest, IsIdleAlthoughItKeepsAckedMessages) {
   send({"a1", "a2", "b3"});
   EXPECT_EQ(rows(), 3U);
   EXPECT_TRUE(outbox->idle());
@@ -71,7 +72,7 @@ TEST_F(OutboxAckedTest, ErasesAckedMessagesAfterTheTimeLimit) {
   EXPECT_EQ(sent_rows(), 0U);
 }
 
-TEST_F(OutboxAckedTest, ErasesTheOldestAckedMessagesBeyondTheByteLimit) {
+TEST_F(OutboxAckedTest, ErasesTheOldestAckedMessagesIfTheirTotalExceedsTheByteLimit) {
   limits.bytes = 10'000;
   outbox = make();
   send({"a1", "a2", "a3", "a4"}, 4'000);
@@ -94,7 +95,7 @@ TEST_F(OutboxAckedTest, ErasesALimitedNumberOfAckedMessagesInEachBatch) {
   EXPECT_EQ(rows(), 0U);
 }
 
-TEST_F(OutboxAckedTest, DropsAckedMessagesWhenSpaceIsNeeded) {
+TEST_F(OutboxAckedTest, ErasesAckedMessagesWhenTheStoreNeedsSpace) {
   send({"a1", "b2"});
   write({"c3"});
   EXPECT_THAT(pump(), ElementsAre("c3"));
@@ -106,13 +107,13 @@ TEST_F(OutboxAckedTest, DropsAckedMessagesWhenSpaceIsNeeded) {
   EXPECT_EQ(rows(), 0U);
 }
 
-TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainInOrder) {
+TEST_F(OutboxAckedTest, SendsAgainInOrderTheMessagesThatTheBrokerLost) {
   send({"a1", "b2", "a3", "b4", "a5"});
   write({"a6"});
   EXPECT_THAT(pump(), ElementsAre("a6"));
   lose("a6");
   open(2);
-  EXPECT_EQ(outbox->bytes(), 18U) << "a lost message counts only once it is sent again";
+  EXPECT_EQ(outbox->bytes(), 18U) << "a lost message counts from the time that it is sent again";
   EXPECT_THAT(pump(), ElementsAre("a3", "b4"));
   EXPECT_EQ(outbox->bytes(), 4 * 18U);
   take("a3");
@@ -129,7 +130,7 @@ TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainInOrder) {
   EXPECT_THAT(pump(), ElementsAre("a5"));
 }
 
-TEST_F(OutboxAckedTest, SendsLostMessagesBeforeAFailedMessage) {
+TEST_F(OutboxAckedTest, RetriesAFailedMessageAfterEarlierOnesThatTheBrokerLost) {
   send({"a1", "a2"});
   write({"a3", "a4"});
   EXPECT_THAT(pump(), ElementsAre("a3"));
@@ -143,7 +144,7 @@ TEST_F(OutboxAckedTest, SendsLostMessagesBeforeAFailedMessage) {
   EXPECT_TRUE(outbox->idle());
 }
 
-TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainAfterARestartOfMillrace) {
+TEST_F(OutboxAckedTest, SendsAgainAfterARestartOfMillraceTheMessagesThatTheBrokerLost) {
   send({"a1", "a2", "b3"});
   write({"a4"});
   EXPECT_THAT(pump(), ElementsAre("a4"));
@@ -156,7 +157,7 @@ TEST_F(OutboxAckedTest, SendsMessagesThatTheBrokerLostAgainAfterARestartOfMillra
   EXPECT_THAT(pump(), ElementsAre("a4"));
 }
 
-TEST_F(OutboxAckedTest, KeepsAckedMessagesWhenTheBatchThatFoundTheLossIsLost) {
+TEST_F(OutboxAckedTest, KeepsAckedMessagesIfTheBatchThatFoundThemMissingInTheStreamIsLost) {
   send({"a1", "a2"});
   outbox->stream_opened(*tx, kStream, 0, 1);
   tx->drop();
@@ -190,7 +191,7 @@ TEST_F(OutboxAckedTest, SendsAgainOnlyMessagesAcknowledgedBeforeTheStateOfTheStr
   EXPECT_THAT(pump(), ElementsAre("b2"));
 }
 
-TEST_F(OutboxAckedTest, SendsNoMessageAckedSinceTheOpeningAgainAfterALostBatch) {
+TEST_F(OutboxAckedTest, KeepsAfterALostBatchTheMessagesAckedSinceTheStateOfTheStreamWasRequested) {
   send({"a1"});
   ++openings;
   send({"b2"});
@@ -202,13 +203,13 @@ TEST_F(OutboxAckedTest, SendsNoMessageAckedSinceTheOpeningAgainAfterALostBatch) 
   EXPECT_THAT(pump(), IsEmpty());
 }
 
-TEST_F(OutboxAckedTest, SendsNothingAgainIntoAnotherStream) {
+TEST_F(OutboxAckedTest, SendsNoAckedMessageAgainIntoAStreamThatWasCreatedAgain) {
   send({"a1", "a2"});
   open(0, kStream + 1);
   EXPECT_THAT(pump(), IsEmpty());
 }
 
-TEST_F(OutboxAckedTest, SendsMoreThanAWindowOfLostMessagesInParts) {
+TEST_F(OutboxAckedTest, SendsAgainInPartsMoreLostMessagesThanTheWindowAllows) {
   for (size_t i = 1; i <= Outbox::kWindow + 10; ++i) {
     add({.message = {.subject = fmt::format("millrace.events.{}", i)}});
   }
@@ -229,7 +230,7 @@ TEST_F(OutboxAckedTest, SendsMoreThanAWindowOfLostMessagesInParts) {
   EXPECT_EQ(take_all(), 0U);
 }
 
-TEST_F(OutboxAckedTest, PutsTheStartOfATooLargeMessageIntoADeadLetter) {
+TEST_F(OutboxAckedTest, PutsTheFirstBytesOfATooLargeMessageIntoADeadLetter) {
   const Result<PublishAck> too_large = fail(std::string(kTooLarge), "1600 bytes are too many");
   write({"a1", "a2"}, 1'600);
   EXPECT_THAT(pump(), ElementsAre("a1"));

@@ -28,7 +28,7 @@ TEST_F(OutboxTest, SendsInTheOrderOfTheRowsAndErasesAcknowledgedMessages) {
   EXPECT_EQ(outbox->retry_at(), std::nullopt);
 }
 
-TEST_F(OutboxTest, SendsTheNextMessageOfAnInstanceAfterAnAcknowledgement) {
+TEST_F(OutboxTest, SendsTheNextMessageOfAnInstanceAfterTheAcknowledgementOfTheOneBefore) {
   write({"a1", "a2", "b3", "a4", "b5", "-6", "-7"});
   EXPECT_THAT(pump(), ElementsAre("a1", "b3", "-6", "-7"));
   answer("a1", kTaken);
@@ -69,7 +69,7 @@ TEST_F(OutboxTest, RetriesAFailedMessageBeforeOthersOfItsInstance) {
   }
 }
 
-TEST_F(OutboxTest, RetriesMessagesTogetherThatFailedSoonAfterEachOther) {
+TEST_F(OutboxTest, RetriesTogetherTheMessagesThatFailedSoonAfterEachOther) {
   write({"a1", "b2", "c3"});
   pump();
   answer("b2", kLost, 100);
@@ -79,7 +79,7 @@ TEST_F(OutboxTest, RetriesMessagesTogetherThatFailedSoonAfterEachOther) {
       << "a1 and b2 are sent again in order, while c3 is in flight";
 }
 
-TEST_F(OutboxTest, ReadsMessagesFromTheStoreThatCouldNotBeSentAtOnce) {
+TEST_F(OutboxTest, ReadsAMessageFromItsRowIfItWasNotSentRightAfterTheCommit) {
   sends = false;
   write({"a1", "b2", "a3"});
   EXPECT_THAT(publisher.take(), IsEmpty());
@@ -106,7 +106,7 @@ TEST_F(OutboxTest, SendsAtMostOneWindowOfMessagesAtATime) {
   EXPECT_THAT(pump(), IsEmpty()) << "a failed message still counts for the window";
 }
 
-TEST_F(OutboxTest, CountsWaitingMessagesForTheWindow) {
+TEST_F(OutboxTest, CountsMessagesThatWaitForAnotherOneTowardTheWindow) {
   for (size_t i = 0; i < Outbox::kWindow + 1; ++i) {
     add({.instance = InstanceId{}, .message = {.subject = std::to_string(i)}});
   }
@@ -118,7 +118,7 @@ TEST_F(OutboxTest, CountsWaitingMessagesForTheWindow) {
   EXPECT_THAT(pump(), ElementsAre("2", "b1"));
 }
 
-TEST_F(OutboxTest, SendsAllStoredMessagesAfterARestart) {
+TEST_F(OutboxTest, SendsAllUnacknowledgedMessagesAfterARestartOfMillrace) {
   write({"a1", "a2", "-3"});
   pump();
   answer("a1", kTaken);
@@ -127,7 +127,7 @@ TEST_F(OutboxTest, SendsAllStoredMessagesAfterARestart) {
   EXPECT_THAT(pump(), ElementsAre("a2", "-3"));
 }
 
-TEST_F(OutboxTest, LosesNoMessageWithALostBatch) {
+TEST_F(OutboxTest, LosesNoMessageWhenABatchIsLost) {
   write({"a1", "a2", "b3", "b4", "-5"});
   EXPECT_THAT(pump(), ElementsAre("a1", "b3", "-5"));
   settle("a1", kTaken);
@@ -147,7 +147,7 @@ TEST_F(OutboxTest, LosesNoMessageWithALostBatch) {
   EXPECT_EQ(rows(), 0U);
 }
 
-TEST_F(OutboxTest, AcceptsAnAnswerWithinThePublishCall) {
+TEST_F(OutboxTest, AcceptsAResultBeforePublishReturns) {
   class AtOnce final : public Publisher {
    public:
     void publish(NatsMessage, Done done) override { done(kLost); }
@@ -162,7 +162,7 @@ TEST_F(OutboxTest, AcceptsAnAnswerWithinThePublishCall) {
   EXPECT_EQ(one.in_flight(), 2U) << "a message is in flight until its answer is settled";
 }
 
-TEST_F(OutboxTest, SendsEachMessageOnceInOrderAfterFailedReads) {
+TEST_F(OutboxTest, SendsEachMessageOnlyOnceAndInOrderAfterFailedReads) {
   sends = false;  // so that the messages are read from their rows
   write({"a1", "b2", "a3"});
   std::vector<std::string> sent;
@@ -180,7 +180,7 @@ TEST_F(OutboxTest, SendsEachMessageOnceInOrderAfterFailedReads) {
   EXPECT_EQ(sent.back(), "a3");
 }
 
-TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterOnceItsRowIsRead) {
+TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterAsSoonAsItsRowCanBeRead) {
   add({.instance = InstanceId{},
        .message = {.subject = "millrace.events.default.t", .data = std::string(400, 'x')}});
   commit_batch();
@@ -199,7 +199,7 @@ TEST_F(OutboxTest, ReplacesATooLargeMessageByADeadLetterOnceItsRowIsRead) {
   EXPECT_THAT(pump(), ElementsAre(testing::StartsWith("millrace.dlq.default.")));
 }
 
-TEST_F(OutboxTest, LoadsCompletelyOnceAllReadsSucceed) {
+TEST_F(OutboxTest, LoadsAllMessagesAfterFailedReads) {
   sends = false;
   write({"a1", "b2"});
   outbox = make();

@@ -16,7 +16,7 @@ InstanceId task(int number) {
   return id;
 }
 
-TEST(StartedTasks, ContainATaskFromAddToRemove) {
+TEST(StartedTasks, ContainATaskAfterAddUntilItIsRemoved) {
   StartedTasks started;
   EXPECT_FALSE(started.contains(task(1)));
   started.add(task(1));

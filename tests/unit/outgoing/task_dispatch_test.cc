@@ -137,7 +137,7 @@ TEST_F(TaskDispatchTest, KnowsAndStoresATaskFromItsStartToItsEnd) {
   EXPECT_FALSE(read_task(*tx, numbered_id(1)).value());
 }
 
-TEST_F(TaskDispatchTest, ListsTheTasksOfAnInstanceById) {
+TEST_F(TaskDispatchTest, ListsTheTasksOfAnInstanceInOrderOfTheirIds) {
   StartTask other = task(2);
   other.by = numbered_id(201);
   begin({task(3), other, task(1)});
@@ -209,7 +209,7 @@ TEST_F(TaskDispatchTest, HandsOutAnEmptyFileForAMissingVariable) {
   EXPECT_EQ(runner.ran[0].files.at(0).bytes, "");
 }
 
-TEST_F(TaskDispatchTest, SendsATaskToTheTargetInTheSettings) {
+TEST_F(TaskDispatchTest, SendsATaskToTheServiceInTheSettingsOrToItsContainer) {
   set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
   begin({task(1)});
   hand_out(task(1));
@@ -234,7 +234,7 @@ TEST_F(TaskDispatchTest, TakesTheTargetOfAGlobalServiceFromTheDefaultNamespace) 
   EXPECT_EQ(runner.ran[0].target, TaskTarget(HttpService{"http://charges"}));
 }
 
-TEST_F(TaskDispatchTest, HandsOutNoTaskThatHasEndedOrLostItsNamespace) {
+TEST_F(TaskDispatchTest, HandsOutNoTaskThatHasEndedOrWhoseNamespaceIsDeleted) {
   const StartTask ended = task(1);
   tasks->begin(*tx, ended);
   tasks->end(*tx, ended.task);
@@ -250,7 +250,7 @@ TEST_F(TaskDispatchTest, HandsOutNoTaskThatHasEndedOrLostItsNamespace) {
   EXPECT_THAT(runner.ran, IsEmpty());
 }
 
-TEST_F(TaskDispatchTest, HoldsTasksOfAPausedServiceAndHandsThemOutInOrder) {
+TEST_F(TaskDispatchTest, HandsOutTheTasksOfAPausedServiceInOrderWhenTheServiceIsResumed) {
   set_settings(Json::parse(R"({"paused": ["charges"]})"));
   begin({task(1), task(2), task(3)});
   for (uint8_t i = 1; i <= 3; ++i) hand_out(task(i));
@@ -278,7 +278,7 @@ TEST_F(TaskDispatchTest, HoldsTasksWhileTheSettingsCannotBeRead) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnce) {
+TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnlyOnce) {
   begin({task(1), task(2), task(3)});
   restart();
   EXPECT_EQ(tasks->size(), 3U);
@@ -289,7 +289,7 @@ TEST_F(TaskDispatchTest, HandsOutTheTasksOfAnEarlierProcessOnce) {
   EXPECT_FALSE(tasks->has_due()) << "this process has already handed them out";
 }
 
-TEST_F(TaskDispatchTest, HandsOutDueTasksInParts) {
+TEST_F(TaskDispatchTest, HandsOutManyDueTasksOverSeveralTurns) {
   for (int i = 0; i < 300; ++i) {
     StartTask one = task(0);
     one.task.bytes[14] = static_cast<uint8_t>(i / 256);
@@ -315,7 +315,7 @@ TEST_F(TaskDispatchTest, LoadsNoTaskOfADeletedNamespace) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, LoadsCompletelyOnceAllReadsSucceed) {
+TEST_F(TaskDispatchTest, LoadsAllTasksAfterFailedReads) {
   tasks->begin(*tx, called(1, std::nullopt, true));
   begin({task(2)});
   started = std::make_unique<StartedTasks>();
@@ -328,7 +328,7 @@ TEST_F(TaskDispatchTest, LoadsCompletelyOnceAllReadsSucceed) {
   EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(1), numbered_id(2)));
 }
 
-TEST_F(TaskDispatchTest, HandsOutATaskOnceAfterFailedReads) {
+TEST_F(TaskDispatchTest, HandsOutATaskOnlyOnceAfterFailedReads) {
   put_prices("cheap");
   tasks->begin(*tx, called(1, std::nullopt, false));
   begin({with_file(2)});
@@ -348,7 +348,7 @@ TEST_F(TaskDispatchTest, HandsOutATaskOnceAfterFailedReads) {
   EXPECT_FALSE(tasks->has_due());
 }
 
-TEST_F(TaskDispatchTest, RetriesATaskWhoseFileCannotBeRead) {
+TEST_F(TaskDispatchTest, HandsOutATaskOnlyWhenTheVariableOfItsFileCanBeRead) {
   put_prices("cheap");
   begin({with_file(1)});
   fail_reads_of(Table::kVariables);
@@ -402,7 +402,7 @@ TEST_F(TaskDispatchTest, ReportsHowLongATaskWaitedForItsStart) {
   EXPECT_FALSE(started->contains(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnce) {
+TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatOnlyOnce) {
   begin({with_heartbeat(1), with_heartbeat(2)});
   EXPECT_EQ(tasks->next_heartbeat_deadline(), std::nullopt) << "no task has started";
   tasks->heard(numbered_id(1));
@@ -438,7 +438,7 @@ TEST_F(TaskDispatchTest, ReportsAMissedHeartbeatAgainAfterALostBatch) {
   EXPECT_THAT(tasks->missed_heartbeats(), ElementsAre(numbered_id(1)));
 }
 
-TEST_F(TaskDispatchTest, ChecksTheStartOfATaskOnceForEachDeadline) {
+TEST_F(TaskDispatchTest, AsksTheRunnerOnceForEachDeadlineWhetherATaskHasStarted) {
   begin({task(1)});
   hand_out(task(1));
   EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now));
@@ -460,7 +460,7 @@ TEST_F(TaskDispatchTest, AwaitsNoStartCheckIfTheRunnerLacksTheTaskOrCannotCheck)
   EXPECT_FALSE(tasks->awaits_start_check(numbered_id(2), now));
 }
 
-TEST_F(TaskDispatchTest, ChecksTheStartOfATaskAgainAfterALostBatch) {
+TEST_F(TaskDispatchTest, AsksTheRunnerAgainAfterALostBatchWhetherATaskHasStarted) {
   begin({task(1)});
   hand_out(task(1));
   EXPECT_TRUE(tasks->awaits_start_check(numbered_id(1), now));

@@ -77,7 +77,7 @@ class WebhookOutboxTest : public CatalogStoreTest {
   std::unique_ptr<WebhookOutbox> webhook_outbox = make();
 };
 
-TEST_F(WebhookOutboxTest, SendsADeliveryOnceWhenItIsDue) {
+TEST_F(WebhookOutboxTest, SendsADeliveryOnlyOnceAndNotBeforeItIsDue) {
   WebhookRecord later = record("2");
   later.at = now + seconds(1);
   add(1);
@@ -92,7 +92,7 @@ TEST_F(WebhookOutboxTest, SendsADeliveryOnceWhenItIsDue) {
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
 }
 
-TEST_F(WebhookOutboxTest, SendsToTheUrlWithTheSecretAsTheToken) {
+TEST_F(WebhookOutboxTest, SendsADeliveryToTheUrlWithTheSecretAsTheToken) {
   set_settings(Json::parse(R"({"webhooks": [{"url": "http://hook", "secret": "key"}]})"));
   write_secret(*tx, ns, "key", "the token");
   add(1);
@@ -104,7 +104,7 @@ TEST_F(WebhookOutboxTest, SendsToTheUrlWithTheSecretAsTheToken) {
   EXPECT_EQ(sender.sent[0].event.type, "t");
 }
 
-TEST_F(WebhookOutboxTest, SendsNothingWithoutTheSecret) {
+TEST_F(WebhookOutboxTest, SendsNoDeliveryIfTheSecretOfTheWebhookIsMissing) {
   set_settings(Json::parse(R"({"webhooks": [{"url": "http://hook", "secret": "key"}]})"));
   add(1);
   commit_webhooks();
@@ -162,7 +162,7 @@ TEST_F(WebhookOutboxTest, RetriesAFailedDeliveryUntilItsAttemptsAreExhausted) {
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
 }
 
-TEST_F(WebhookOutboxTest, WaitsAsLongAsTheTargetRequests) {
+TEST_F(WebhookOutboxTest, WaitsBeforeARetryAsLongAsTheTargetRequests) {
   add(1);
   commit_webhooks();
   pump();
@@ -198,7 +198,7 @@ TEST_F(WebhookOutboxTest, DropsADeliveryWhoseUrlIsNoLongerInTheSettings) {
   EXPECT_FALSE(has_row(1));
 }
 
-TEST_F(WebhookOutboxTest, WaitsWhileTheSettingsCannotBeRead) {
+TEST_F(WebhookOutboxTest, HoldsDeliveriesWhileTheSettingsCannotBeRead) {
   add(1);
   add(2);
   commit_webhooks();
@@ -293,7 +293,7 @@ TEST_F(WebhookOutboxTest, SkipsAndRecordsADamagedDelivery) {
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
 }
 
-TEST_F(WebhookOutboxTest, SendsADeliveryOnceAfterFailedReads) {
+TEST_F(WebhookOutboxTest, SendsADeliveryOnlyOnceAfterFailedReads) {
   set_settings(Json::parse(R"({"webhooks": [{"url": "http://hook", "secret": "key"}]})"));
   write_secret(*tx, ns, "key", "the token");
   add(1);
@@ -314,7 +314,7 @@ TEST_F(WebhookOutboxTest, SendsADeliveryOnceAfterFailedReads) {
   EXPECT_THAT(results, IsEmpty());
 }
 
-TEST_F(WebhookOutboxTest, SettlesADeliveryOnceItsRowCanBeRead) {
+TEST_F(WebhookOutboxTest, AppliesTheResultOfADeliveryAsSoonAsItsRowCanBeRead) {
   add(1);
   commit_webhooks();
   pump();
@@ -333,7 +333,7 @@ TEST_F(WebhookOutboxTest, SettlesADeliveryOnceItsRowCanBeRead) {
   EXPECT_TRUE(webhook_outbox->next_due());
 }
 
-TEST_F(WebhookOutboxTest, LoadsCompletelyOnceAllReadsSucceed) {
+TEST_F(WebhookOutboxTest, LoadsAllDeliveriesAfterFailedReads) {
   add(1);
   add(2);
   commit_webhooks();

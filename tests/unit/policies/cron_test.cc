@@ -86,7 +86,7 @@ TEST(Cron, TicksAtTheMinutesThatItsFieldsName) {
   });
 }
 
-TEST(Cron, TicksIfOneDayFieldMatchesAndBothAreRestricted) {
+TEST(Cron, TicksOnADayThatMatchesEitherDayFieldIfBothAreRestricted) {
   expect_all({
       // The 13th, and every Friday.
       {"0 0 13 * 5",
@@ -104,7 +104,7 @@ TEST(Cron, TicksIfOneDayFieldMatchesAndBothAreRestricted) {
   });
 }
 
-TEST(Cron, TicksOnALeapDayInLeapYearsOnly) {
+TEST(Cron, TicksOn29FebruaryInLeapYearsOnly) {
   expect_all({
       {"0 0 29 2 *", "2026-01-01T00:00:00Z", {"2028-02-29 00:00", "2032-02-29 00:00"}},
       {"0 0 29 2 *", "2096-02-29T00:00:00Z", {"2104-02-29 00:00"}},
@@ -128,7 +128,7 @@ TEST(Cron, ReadsMacrosAndTimeZones) {
   });
 }
 
-TEST(Cron, CountsTheIntervalOfEveryFromTheGivenTime) {
+TEST(Cron, CountsTheIntervalOfTheMacroEveryFromTheGivenTime) {
   const Cron every = cron("@every 1h30m");
   EXPECT_EQ(every.next(at("2026-01-01T00:00:07.123Z")), at("2026-01-01T01:30:07.123Z"));
   EXPECT_EQ(cron("@every PT90S").next(at("2026-01-01T00:00:00Z")), at("2026-01-01T00:01:30Z"));
@@ -160,7 +160,7 @@ TEST(Cron, MakesUpForMissedTicksWithOneTick) {
   EXPECT_EQ(every.next(every.caught_up(tick, tick + 30min)), tick + 40min);
 }
 
-TEST(Cron, EndsWithTheYear9999) {
+TEST(Cron, TicksAtTheEndOfTheYear9999AtTheLatest) {
   EXPECT_EQ(cron("0 0 1 1 *").next(at("9999-06-01T00:00:00Z")), at("9999-12-31T23:59:59.999Z"));
   EXPECT_EQ(cron("CRON_TZ=Europe/Vienna 0 * * * *").next(at("9999-12-31T23:59:00Z")),
             at("9999-12-31T23:59:59.999Z"));
@@ -229,7 +229,7 @@ TEST(Cron, ReportsWhatIsWrongAndWhere) {
   }
 }
 
-TEST(Cron, ShowsInvalidBytesAsQuestionMarks) {
+TEST(Cron, ShowsInvalidBytesAsQuestionMarksInAnError) {
   const Result<Cron> parsed = Cron::parse("\xff\x01" + std::string(5000, '*'));
   ASSERT_FALSE(parsed);
   EXPECT_THAT(parsed.error().message, HasSubstr("\"??****"));
@@ -307,7 +307,7 @@ TEST(Cron, TicksAtTheFirstOccurrenceIfALocalTimeOccursTwice) {
   });
 }
 
-TEST(Cron, TicksEveryHourWhenTheClocksChange) {
+TEST(Cron, TicksInEachHourWhenTheClocksChangeIfItsHourFieldIsAStar) {
   expect_all({
       {"CRON_TZ=America/New_York 30 * * * *",
        "2026-03-08T05:45:00Z",
@@ -381,7 +381,7 @@ std::ostream& operator<<(std::ostream& out, const Zone& zone) {
 
 class CronInTimeZone : public testing::TestWithParam<Zone> {};
 
-TEST_P(CronInTimeZone, TicksAsTheClockOfLibcShows) {
+TEST_P(CronInTimeZone, TicksAtTheTimesThatLibcComputes) {
   const auto [name, year] = GetParam();
   const TimePoint begin = at(fmt::format("{}-01-01T00:00:00Z", year));
   const TimePoint end = at(fmt::format("{}-01-01T00:00:00Z", year + 1));

@@ -64,7 +64,7 @@ TEST(Duration, ReadsEveryNameOfAUnit) {
   }
 }
 
-TEST(Duration, ReadsPairsInAnyOrderAndNumber) {
+TEST(Duration, ReadsAnyCountOfPairsInAnyOrderAndANumberWithoutAUnit) {
   expect_all({
       {"500", 0, 500ms},
       {"1s 500", 0, 1500ms},
@@ -112,7 +112,7 @@ TEST(Duration, ReadsAFractionInTheLastNumberOfIso8601) {
   });
 }
 
-TEST(Duration, NamesTheByteOfAnErrorInMalformedText) {
+TEST(Duration, NamesTheByteAtWhichAnInvalidTextIsWrong) {
   struct Row {
     const char* text;
     const char* code;
@@ -183,7 +183,7 @@ TEST(Duration, ShowsAShortPrintableExcerptInAnError) {
   EXPECT_LT(Span::parse("1" + std::string(1'000'000, 'x')).error().message.size(), 200U);
 }
 
-TEST(Duration, MayLastAHundredYears) {
+TEST(Duration, MayLastUpToAHundredYears) {
   for (const char* text : {"P100Y", "P1200M", "36525d", "3155760000000", "P99Y12M"}) {
     EXPECT_TRUE(Span::parse(text)) << text;
   }

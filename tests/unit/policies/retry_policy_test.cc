@@ -27,7 +27,7 @@ RetryPolicy covering(std::initializer_list<std::string_view> codes) {
   return policy;
 }
 
-TEST(RetryPolicy, WaitsTheSameWithoutAMultiplier) {
+TEST(RetryPolicy, WaitsTheSameTimeAfterEachAttemptWithoutAMultiplier) {
   EXPECT_EQ(waits(policy("PT5S", 1, 4)), (std::vector<int64_t>{5000, 5000, 5000}));
 }
 
@@ -56,7 +56,9 @@ TEST(RetryPolicy, CountsAMonthByTheCalendarFromTheFailure) {
   EXPECT_EQ(format_rfc3339(policy("P1M", 1).next_at(1, kNow)), "2024-02-01T00:00:00.000Z");
 }
 
-TEST(RetryPolicy, AllowsNoRetryWithOneAttempt) { EXPECT_TRUE(waits(policy("PT1S", 1, 1)).empty()); }
+TEST(RetryPolicy, AllowsNoRetryIfTheLimitIsOneAttempt) {
+  EXPECT_TRUE(waits(policy("PT1S", 1, 1)).empty());
+}
 
 TEST(RetryPolicy, AllowsAnyNumberOfAttemptsWithoutALimit) {
   RetryPolicy endless = policy("PT1S", 1);
@@ -85,7 +87,7 @@ TEST(RetryPolicy, WaitsTheMaximumDelayIfTheWaitOverflows) {
 }
 
 // Steep, "Retry policies": delay 1s, exponentialBackoff 2, maxDelay 10s.
-TEST(RetryPolicy, WaitsTheDelaysOfTheExampleOfSteep) {
+TEST(RetryPolicy, WaitsAsInTheExampleInTheDocumentsOfSteep) {
   RetryPolicy steep = policy("1s", 2, 7);
   steep.max_delay = *Span::parse("10s");
   EXPECT_EQ(waits(steep), (std::vector<int64_t>{1000, 2000, 4000, 8000, 10000, 10000}));
@@ -93,7 +95,7 @@ TEST(RetryPolicy, WaitsTheDelaysOfTheExampleOfSteep) {
 
 // Stevora, "Exponential Backoff with Jitter": the table of ranges, backoffMs 1000 and
 // backoffMultiplier 2.
-TEST(RetryPolicy, WaitsWithinTheRangesOfTheExampleOfStevora) {
+TEST(RetryPolicy, WaitsWithinTheRangesInTheDocumentsOfStevora) {
   RetryPolicy stevora = policy("1000", 2, 20);
   stevora.max_delay = *Span::parse("300000");
   stevora.jitter = 0.25;
@@ -110,12 +112,12 @@ TEST(RetryPolicy, WaitsWithinTheRangesOfTheExampleOfStevora) {
   EXPECT_EQ((stevora.next_at(19, kNow, 1) - kNow).count(), 225'000);
 }
 
-TEST(RetryPolicy, SearchesAPatternAnywhereInAnErrorCode) {
+TEST(RetryPolicy, MatchesAPatternAnywhereInAnErrorCode) {
   EXPECT_TRUE(covering({"timeout"}).covers("db.timeout.read"));
   EXPECT_FALSE(covering({"^timeout"}).covers("db.timeout.read"));
 }
 
-TEST(RetryPolicy, CoversEveryErrorCodeWithAStar) {
+TEST(RetryPolicy, CoversEveryErrorCodeIfOneOfItsPatternsIsAStar) {
   EXPECT_TRUE(covering({"*"}).covers("direktiv.schema.failed"));
   EXPECT_TRUE(covering({"^a$", "*"}).covers("b"));
 }

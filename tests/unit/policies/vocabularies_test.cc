@@ -31,7 +31,7 @@ TEST(Vocabularies, AreFoundByTheirNames) {
   EXPECT_EQ(vocabulary_named(""), std::nullopt);
 }
 
-TEST(Vocabularies, HaveDefaultsWithinTheirLimits) {
+TEST(Vocabularies, HaveDefaultValuesWithinTheLimitsOfTheirKeys) {
   for (const Vocabulary one : kAll) {
     for (const RetryKey& key : retry_vocabulary(one).keys) {
       if (key.otherwise.empty()) continue;
@@ -78,7 +78,7 @@ TEST(Vocabularies, HaveTheDefaultPoliciesOfTheirSystems) {
   EXPECT_EQ(stevora.window, std::nullopt);
 }
 
-TEST(Vocabularies, DefineWhenAPolicyAppliesAndWhichErrorItRaises) {
+TEST(Vocabularies, DefineWhetherCatchOrThePolicyComesFirstAndTheErrorAfterTheLastAttempt) {
   const std::array expected = {std::pair(Asked::kAfterCatch, UsedUp::kExceeded),
                                std::pair(Asked::kBeforeCatch, UsedUp::kLast),
                                std::pair(Asked::kBeforeCatch, UsedUp::kLast),
@@ -126,14 +126,14 @@ TEST(Vocabularies, IgnoreTheMaximumDelayOfSteepUnlessTheDelayGrows) {
   }
 }
 
-TEST(Vocabularies, LimitTheDelayOfTemporalTo100TimesTheFirstDelay) {
+TEST(Vocabularies, LimitTheDelayOfTemporalTo100TimesTheFirstDelayByDefault) {
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = span(5s)}).max_delay, span(500s));
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.delay = Span{.months = 1}}).max_delay,
             Span{.months = 100});
   EXPECT_EQ(retry_policy(Vocabulary::kTemporal, {.max_delay = span(7s)}).max_delay, span(7s));
 }
 
-TEST(Vocabularies, ReadTheTextOfZartWithOrWithoutWhiteSpace) {
+TEST(Vocabularies, ReadAPolicyOfZartWithOrWithoutWhiteSpace) {
   for (const char* text :
        {"fixed(3, 1s)", "fixed(3,1s)", " fixed ( 3 , 1 s ) ", "fixed(3, PT1S)"}) {
     const Result<RetryPolicy> policy = parse_retry_text(text);
@@ -148,7 +148,7 @@ TEST(Vocabularies, ReadTheTextOfZartWithOrWithoutWhiteSpace) {
   EXPECT_EQ(parse_retry_text("fixed(2147483647, 1d 2h)")->delay, span(26h));
 }
 
-TEST(Vocabularies, RetryNoTimeoutsInZart) {
+TEST(Vocabularies, RetryNoTimeoutWithAPolicyOfZart) {
   const RetryPolicy policy = parse_retry_text("fixed(3, 1s)").value();
   EXPECT_TRUE(policy.covers("card.declined"));
   for (const char* code : {"scheduleToClose", "startToClose", "heartbeat", "scheduleToStart"}) {
@@ -157,7 +157,7 @@ TEST(Vocabularies, RetryNoTimeoutsInZart) {
   EXPECT_FALSE(policy.covers("direktiv.stateTimeout")) << "the timeout of a wait for an event";
 }
 
-TEST(Vocabularies, ReportWhatIsWrongWithATextOfZart) {
+TEST(Vocabularies, ReportWhatIsWrongWithAPolicyOfZart) {
   struct Row {
     const char* text;
     const char* code;
@@ -206,7 +206,7 @@ TEST(Vocabularies, ReportWhatIsWrongWithATextOfZart) {
   }
 }
 
-TEST(Vocabularies, HaveOneKeyForEachTimeout) {
+TEST(Vocabularies, HaveAtMostOneKeyForEachKindOfTimeout) {
   std::set<std::pair<Vocabulary, TimeoutKind>> found;
   std::set<std::string_view> names;
   for (const TimeoutKey& key : kActionTimeouts) {

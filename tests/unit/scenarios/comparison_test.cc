@@ -64,7 +64,7 @@ TEST(Comparison, ReportsEveryDifferenceAtThePositionOfTheExpectation) {
   }
 }
 
-TEST(Comparison, CutsALongValueBetweenCharacters) {
+TEST(Comparison, CutsALongValueOnlyBetweenWholeCharacters) {
   for (const size_t before : {295U, 296U, 297U, 298U, 299U}) {
     const std::string brief = in_brief(std::string(before, 'x') + "äöü" + std::string(500, 'y'));
     EXPECT_TRUE(brief.ends_with("…")) << brief;

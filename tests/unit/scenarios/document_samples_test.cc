@@ -42,7 +42,7 @@ size_t samples_in(const fs::path& document) {
   return samples;
 }
 
-TEST(DocumentSamples, ArePartsOfTheExamples) {
+TEST(DocumentSamples, ArePartsOfTheScenarioFilesThatTheDocumentsLinkTo) {
   EXPECT_EQ(samples_in("docs/testing-workflows.md"), 4U);
   EXPECT_EQ(samples_in("README.md"), 1U);
 }
@@ -52,7 +52,7 @@ bool has_lines(const std::string& text, const std::string& piece) {
   return ("\n" + text).find("\n" + piece) != std::string::npos;
 }
 
-TEST(DocumentSamples, IncludeTheWholeStateOfTheReadme) {
+TEST(DocumentSamples, InTheReadmeShowConsecutiveLinesOfTheGuestBookingExample) {
   const std::string page = text_of("README.md");
   constexpr std::string_view kBegin = "```yaml\n";
   const size_t begin = page.find(kBegin) + kBegin.size();
@@ -79,7 +79,7 @@ TEST(DocumentSamples, ArePartsOfTheFilesThatTheLanguagePageNames) {
   EXPECT_GE(shown.size(), 20U);
 }
 
-TEST(DocumentSamples, ShowTheReportOfAFailure) {
+TEST(DocumentSamples, ShowTheActualReportOfAFailedScenario) {
   const std::string document = text_of("docs/testing-workflows.md");
   const size_t begin = document.find("FAILED guest-booking.test.yaml");
   const std::string sample = document.substr(begin, document.find("      …", begin) - begin);
@@ -100,7 +100,7 @@ TEST(DocumentSamples, ShowTheReportOfAFailure) {
 
 class DocumentSamplesTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(DocumentSamplesTest, HasAScenarioForEachWorkflow) {
+TEST_P(DocumentSamplesTest, HasAScenarioFileForEachWorkflowOfTheFolder) {
   std::set<std::string> tested;
   const auto files = find_scenario_files(GetParam());
   ASSERT_TRUE(files);

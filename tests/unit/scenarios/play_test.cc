@@ -136,7 +136,7 @@ TEST(Play, DeliversAGivenEventToTheInstanceThatWaitsForIt) {
               HasSubstr("got [\"wait\",\"lost\"]"));
 }
 
-TEST(Play, EndsIfAnInstanceWaitsForEver) {
+TEST(Play, EndsAlthoughAnInstanceWaitsForEver) {
   const char* const patient =
       "id: order\nstates:\n  - {id: wait, type: consumeEvent, event: {type: paid}}\n";
   EXPECT_EQ(mismatches(outcome_of(patient, "start: {}\nexpect: {status: waiting}")), "");
@@ -145,7 +145,7 @@ TEST(Play, EndsIfAnInstanceWaitsForEver) {
             "2:32 scenarios[0].expect.output: the instance has no output; its status is waiting\n");
 }
 
-TEST(Play, EndsAtTheTimeThatUntilSets) {
+TEST(Play, EndsAtTheTimeThatTheKeyUntilSets) {
   const std::string start = "start: {input: {customer: c-1}}\n";
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 59m\nexpect: {status: waiting}")), "");
   EXPECT_EQ(mismatches(outcome_of(kOrder, start + "until: 1h\nexpect: {status: failed}")), "");
@@ -179,7 +179,7 @@ TEST(Play, RecordsTheSameHistoriesEachTimeItPlaysAScenario) {
   EXPECT_EQ(story(), story());
 }
 
-TEST(Play, AbandonsAWorkflowThatNeverEnds) {
+TEST(Play, AbandonsAScenarioWhoseWorkflowNeverEnds) {
   const char* const ticking = R"(
 id: order
 states:
@@ -199,7 +199,7 @@ states:
               HasSubstr("the test took too long"));
 }
 
-TEST(Play, EndsALoopWithoutWaitsLikeTheEngine) {
+TEST(Play, EndsALoopWithoutWaitsAtTheLimitOfTransitions) {
   const char* const spinning = R"(
 id: order
 states:
@@ -215,7 +215,7 @@ states:
   EXPECT_THAT(outcome.story.back(), HasSubstr("ended"));
 }
 
-TEST(Play, EndsAChainOfEventsLikeTheEngine) {
+TEST(Play, EndsAChainOfGeneratedEventsAtTheLimitOfHops) {
   const char* const echoing = R"(
 id: order
 start: {type: event, event: {type: echo}}

@@ -33,7 +33,7 @@ std::string findings_of(const std::string& lines) {
   return findings_in("scenarios:\n  - name: x\n" + lines);
 }
 
-TEST(ScenarioFile, IsReadWithItsDefaults) {
+TEST(ScenarioFile, IsReadAndOmittedKeysGetTheirDefaults) {
   Findings findings;
   const ScenarioFile file = read_scenarios(R"(
 workflows: [order.yaml, bill.yaml]

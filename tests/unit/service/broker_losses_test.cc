@@ -1,4 +1,4 @@
-// BrokerLosses: the list and the counters of the messages that the broker has lost.
+// BrokerLosses: the list of the losses of the broker, and the counters of these losses.
 #include "orchestrator/service/broker_losses.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ class BrokerLossesTest : public testing::Test {
   BrokerLosses losses{clock, metrics};
 };
 
-TEST_F(BrokerLossesTest, AreListedWithTimeKindAndDetail) {
+TEST_F(BrokerLossesTest, AreListedWithTheirTimeTheirKindAndADetail) {
   EXPECT_EQ(losses.list(), Json::array());
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
   clock.advance(std::chrono::seconds(1));
@@ -41,7 +41,7 @@ TEST_F(BrokerLossesTest, AreListedWithTimeKindAndDetail) {
   }
 }
 
-TEST_F(BrokerLossesTest, AreListedFromTheOldestToTheNewestUpToALimit) {
+TEST_F(BrokerLossesTest, AreLimitedToTheNewestOnesAndListedOldestFirst) {
   for (uint64_t i = 1; i <= BrokerLosses::kShown + 4; ++i) {
     losses.add({.kind = BrokerLoss::Kind::kDropped, .first = i, .last = i});
   }
@@ -51,7 +51,7 @@ TEST_F(BrokerLossesTest, AreListedFromTheOldestToTheNewestUpToALimit) {
   EXPECT_EQ(list.back()["first"], BrokerLosses::kShown + 4);
 }
 
-TEST_F(BrokerLossesTest, AreAllCounted) {
+TEST_F(BrokerLossesTest, AreAllCountedAlsoBeyondTheLimitOfTheList) {
   for (uint64_t i = 0; i < BrokerLosses::kShown + 4; ++i) {
     losses.add({.kind = BrokerLoss::Kind::kTail, .first = i, .last = i});
   }

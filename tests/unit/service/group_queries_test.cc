@@ -72,7 +72,7 @@ states:
   uint64_t last_event = 0;
 };
 
-TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheMissingEvents) {
+TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheNumberOfEventsOfEachEntry) {
   add_counts(pairs, group(7), {2, 0});
   add_event(group(7), 0, now + seconds(9));
   add_event(group(7), 0, now + seconds(3));
@@ -80,7 +80,7 @@ TEST_F(GroupQueriesTest, ShowTheCorrelationAndTheMissingEvents) {
     {"workflow": "pairs", "correlate": {"key": "k1"}, "expiresAt": "2023-11-14T22:13:29.000Z",
      "entries": [{"type": "left", "waiting": 2}, {"type": "right", "waiting": 0}]}],
     "next": null})"))
-      << "each entry shows the event that came first";
+      << "the expiry is that of the event that came first";
 }
 
 TEST_F(GroupQueriesTest, ShowTheEarliestExpiryOfTheEntries) {
@@ -90,7 +90,7 @@ TEST_F(GroupQueriesTest, ShowTheEarliestExpiryOfTheEntries) {
   EXPECT_EQ(items()[0]["expiresAt"], format_rfc3339(now + seconds(3)));
 }
 
-TEST_F(GroupQueriesTest, OmitCorrelationAndExpiryForAStartWithoutThem) {
+TEST_F(GroupQueriesTest, ShowAnEmptyCorrelationAndNoExpiryForAStartWithoutThem) {
   const WorkflowNumber plain = apply(
       "id: plain\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
       "states:\n- {id: end, type: noop}\n");
@@ -117,7 +117,7 @@ TEST_F(GroupQueriesTest, EndAPageAtItsLimit) {
   EXPECT_THAT(sizes(3), ElementsAre(3));
 }
 
-TEST_F(GroupQueriesTest, SortByWorkflowAndFingerprintAcrossPages) {
+TEST_F(GroupQueriesTest, SortGroupsByWorkflowAndFingerprintAcrossPages) {
   const WorkflowNumber other = apply(
       "id: others\nstart: {type: eventsAnd, events: [{type: a}, {type: b}]}\n"
       "states:\n- {id: end, type: noop}\n");
@@ -155,7 +155,7 @@ TEST_F(GroupQueriesTest, ListTheGroupsOfTheNamespaceOnly) {
   EXPECT_THAT(answer(list(9, "", "shop"))["items"], IsEmpty());
 }
 
-TEST_F(GroupQueriesTest, ShowNoMoreEntriesThanTheStartHas) {
+TEST_F(GroupQueriesTest, ShowOnlyEntriesThatBothTheStartAndTheStoredCountsHave) {
   add_counts(pairs, group(7), {1, 1, 1});
   EXPECT_EQ(items()[0]["entries"].size(), 2U);
   add_counts(pairs, group(7), {1});

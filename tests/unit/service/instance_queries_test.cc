@@ -117,7 +117,7 @@ TEST_F(InstanceQueriesTest, ContinueAfterACursorWhoseInstanceIsGone) {
   EXPECT_THAT(numbers({.cursor = cursor}), ElementsAre(2, 1));
 }
 
-TEST_F(InstanceQueriesTest, FilterByWorkflowStatusAndTime) {
+TEST_F(InstanceQueriesTest, FilterInstancesByWorkflowByStatusAndByStartTime) {
   store_four();
   using enum InstanceStatus;
   EXPECT_THAT(numbers({.workflow = "waits"}), ElementsAre(3, 2, 1));
@@ -226,7 +226,7 @@ TEST_F(InstanceQueriesTest, WithholdTheDataOfASealedInstance) {
   EXPECT_EQ(record["data"], "(sealed)");
 }
 
-TEST_F(InstanceQueriesTest, ListADamagedInstanceInItsPlace) {
+TEST_F(InstanceQueriesTest, ListADamagedInstanceAtItsPlaceInTheOrder) {
   store_four();
   damage(Table::kLive, head_key(waiting_instance(waits, 3)));
   damage(Table::kEnded, head_key(waiting_instance(waits, 2)));
@@ -287,7 +287,7 @@ TEST_F(InstanceQueriesTest, ShowAnEndedInstanceWithItsOutput) {
   EXPECT_EQ(answer(one(1)), expected);
 }
 
-TEST_F(InstanceQueriesTest, ShowTheAttemptOfTheStateThatFailed) {
+TEST_F(InstanceQueriesTest, ShowTheAttemptOfTheFailedStateOfAnEndedInstance) {
   Instance failed = ended(waiting_instance(waits, 1), InstanceStatus::kFailed);
   failed.failed_attempt = 4;
   store(failed);
@@ -361,7 +361,7 @@ TEST_F(InstanceQueriesTest, ShowTheStatusOfEachCall) {
   }
 }
 
-TEST_F(InstanceQueriesTest, NameTheTaskOrTheInstanceOfTheLastAttempt) {
+TEST_F(InstanceQueriesTest, NameTheTaskOrTheInstanceOfTheLatestAttemptOfACall) {
   Instance instance = paying(1);
   instance.calls[0] = {.status = Call::Status::kRunning, .attempt = 2, .id = numbered_id(70)};
   instance.calls[1] = {
@@ -374,7 +374,7 @@ TEST_F(InstanceQueriesTest, NameTheTaskOrTheInstanceOfTheLastAttempt) {
   EXPECT_EQ(answer(one(1))["attempt"], 5) << "the highest attempt of all calls";
 }
 
-TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheEarliestOfAll) {
+TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheEarliestDeadlineOfTheInstance) {
   Instance instance = paying(1);
   instance.timers = {{TimerKind::kKill, start + seconds(9)}};
   instance.calls[0] = {.status = Call::Status::kRunning, .attempt = 1};
@@ -397,7 +397,7 @@ TEST_F(InstanceQueriesTest, ShowTheDeadlinesOfCallsAndTheEarliestOfAll) {
       << "a list does not read the calls";
 }
 
-TEST_F(InstanceQueriesTest, ShowTheLastErrorOfACall) {
+TEST_F(InstanceQueriesTest, ShowTheLatestErrorOfACall) {
   const CallFailure failure{.error = {"card.refused", "4711"}, .at = start};
   Instance instance = paying(1);
   for (Call& call : instance.calls) {
@@ -416,7 +416,7 @@ TEST_F(InstanceQueriesTest, ShowTheLastErrorOfACall) {
 
 // The history of an instance.
 
-TEST_F(InstanceQueriesTest, ShowTheHistoryRecordByRecord) {
+TEST_F(InstanceQueriesTest, ShowEachRecordOfTheHistory) {
   Instance instance = waiting_instance(waits, 1);
   instance.last_history = 2;
   write_history(

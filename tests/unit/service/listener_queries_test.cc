@@ -52,14 +52,14 @@ states:
   const WorkflowNumber waits;
 };
 
-TEST_F(ListenerQueriesTest, ListAListenerForEachEventOfAStart) {
+TEST_F(ListenerQueriesTest, ListAListenerForEachEntryOfAStart) {
   apply(kStarts);
   EXPECT_EQ(answer(list(100)), Json::parse(R"({"items": [
     {"kind": "start", "workflow": "starts", "type": "left", "context": {"key": {"pattern": "k1"}}},
     {"kind": "start", "workflow": "starts", "type": "right", "context": {}}], "next": null})"));
 }
 
-TEST_F(ListenerQueriesTest, ListTheStartOfTheNewestRevision) {
+TEST_F(ListenerQueriesTest, ListTheListenersOfTheStartOfTheNewestRevisionOnly) {
   apply(kStarts);
   apply("id: starts\nstart: {type: event, event: {type: up}}\nstates:\n- {id: a, type: noop}\n");
   EXPECT_THAT(types(100), ElementsAre(ElementsAre("up")));
@@ -92,7 +92,7 @@ TEST_F(ListenerQueriesTest, WithholdTheFilterValuesOfASealedInstance) {
   EXPECT_EQ(items()[0]["context"], (Json{{"order", {{"pattern", "(sealed)"}}}}));
 }
 
-TEST_F(ListenerQueriesTest, ListStartsFirstThenInstancesNewestFirst) {
+TEST_F(ListenerQueriesTest, ListTheListenersOfStartsThenThoseOfInstancesFromTheNewest) {
   apply(kStarts);
   store(listening(1, {"one"}));
   store(listening(2, {"two"}));

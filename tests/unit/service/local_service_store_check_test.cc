@@ -39,7 +39,7 @@ class Gate {
   std::atomic<bool> is_open_ = false;
 };
 
-TEST_F(LocalServiceTest, ChecksTheStoreAsOfTheLastCommit) {
+TEST_F(LocalServiceTest, ChecksTheStoreAsTheLatestCommitLeftIt) {
   world.apply(kWaits);
   world.start("waits");
   const Result<Json> report = verify().get();
@@ -114,7 +114,7 @@ void wait_until_asleep(pid_t thread) {
   }
 }
 
-TEST_F(LocalServiceTest, StopsAStoreCheckWhenItIsDestroyed) {
+TEST_F(LocalServiceTest, StopsTheStoreCheckInItsDestructor) {
   constexpr int kMoreThanOneStep = 5'000;  // rows; the check asks between steps whether to continue
   restart_with([](Transaction& tx) {
     const VariableOwner owner{.scope = VariableScope::kNamespace, .ns = NamespaceNumber(1)};

@@ -60,14 +60,14 @@ TEST_F(LocalServiceTest, HandsCommandsToTheEngine) {
   EXPECT_THAT(answers, ElementsAre(HasSubstr("\"created\":true"), "namespace.not_found"));
 }
 
-TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnceItIsOnDisk) {
+TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnlyWhenItIsOnDisk) {
   service->command(CreateNamespace{.name = "shop"}, [](const Result<Json>&) {});
   EXPECT_THAT(service->namespaces()->at("items"), SizeIs(1));
   world.run_until_idle();
   EXPECT_THAT(service->namespaces()->at("items"), SizeIs(2));
 }
 
-TEST_F(LocalServiceTest, ReportsTheEndOfAnInstance) {
+TEST_F(LocalServiceTest, ReportsTheEndOfAnInstanceOrThatTheWaitForItTimedOut) {
   world.apply(kWaits);
   const InstanceId id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   std::vector<std::string> ends;
@@ -86,7 +86,7 @@ TEST_F(LocalServiceTest, ReportsTheEndOfAnInstance) {
 
 // Definitions.
 
-TEST_F(LocalServiceTest, LoadsADefinitionAndChecksItsProgramsAndSchemas) {
+TEST_F(LocalServiceTest, LoadsADefinitionAndChecksItsJqProgramsAndSchemas) {
   const std::string text =
       "id: a\nstates:\n- {id: one, type: validate, schema: {type: object}, log: jq(keys)}\n";
   const Loaded right = service->load_definition(text, "");
@@ -136,7 +136,7 @@ TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
 
 // Events.
 
-TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllEventsAreAcknowledged) {
+TEST_F(LocalServiceTest, PublishesEachEventAndAnswersWhenAllEventsAreAcknowledged) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   const Event first{.id = "0", .source = "/s", .type = "paid"};
@@ -152,7 +152,7 @@ TEST_F(LocalServiceTest, PublishesEachEventAndAnswersOnceAllEventsAreAcknowledge
   EXPECT_EQ(published[0]->duplicates, 1U);
 }
 
-TEST_F(LocalServiceTest, AnswersWithTheFirstErrorOnceAllEventsAreDone) {
+TEST_F(LocalServiceTest, AnswersWithTheFirstErrorWhenEachEventIsAcknowledgedOrHasFailed) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   publisher.waiting[1](fail("broker.timeout", "first"));
@@ -163,7 +163,7 @@ TEST_F(LocalServiceTest, AnswersWithTheFirstErrorOnceAllEventsAreDone) {
   EXPECT_EQ(code_of(published[0]), "broker.timeout");
 }
 
-TEST_F(LocalServiceTest, PublishesNothingToAMissingNamespaceOrAFullStore) {
+TEST_F(LocalServiceTest, PublishesNoEventIfTheNamespaceIsMissingOrTheStoreIsFull) {
   publish(1, "none");
   publish(0, "none");
   publish(0);
@@ -181,7 +181,7 @@ TEST_F(LocalServiceTest, PublishesNothingToAMissingNamespaceOrAFullStore) {
   EXPECT_EQ(code_of(published[3]), "store.full");
 }
 
-TEST_F(LocalServiceTest, PublishesNothingIfTheNamespaceCannotBeRead) {
+TEST_F(LocalServiceTest, PublishesNoEventIfTheNamespaceCannotBeRead) {
   on_read = [] { return true; };
   publish(1);
   ASSERT_THAT(published, SizeIs(1));
@@ -270,13 +270,13 @@ TEST_F(LocalServiceTest, AsksForTheDeadLettersOfTheNamespaceThatNowHasTheName) {
   }
 }
 
-TEST_F(LocalServiceTest, ReportsAMissingNamespaceWithoutDeadLetters) {
+TEST_F(LocalServiceTest, ReportsAMissingNamespaceAsNotFoundIfItHasNoDeadLetters) {
   EXPECT_EQ(service->dead_letters("default", 9, ""), letters);
   EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "namespace.not_found");
   EXPECT_EQ(service->dead_letters("none", 9, "17"), letters) << "an earlier page had dead letters";
 }
 
-TEST_F(LocalServiceTest, PassesOnTheErrorOfDeadLettersThatCannotBeRead) {
+TEST_F(LocalServiceTest, PassesOnTheErrorIfDeadLettersOrTheStoreCannotBeRead) {
   letters = fail("broker.unreachable", "no connection");
   EXPECT_EQ(code_of(service->dead_letters("none", 9, "")), "broker.unreachable");
   on_read = [] { return true; };
@@ -285,7 +285,7 @@ TEST_F(LocalServiceTest, PassesOnTheErrorOfDeadLettersThatCannotBeRead) {
 
 // Readiness, info and metrics.
 
-TEST_F(LocalServiceTest, IsReadyIfEachPartIsReady) {
+TEST_F(LocalServiceTest, IsReadyOnlyIfEachPartIsReady) {
   world.run_until_idle();
   EXPECT_TRUE(service->ready());
   for (const char* const part : {"reader", "sender", "tasks", "workers"}) {
@@ -311,7 +311,7 @@ TEST_F(LocalServiceTest, IsNotReadyBeforeTheStoreIsRead) {
   EXPECT_EQ(code_of(starting.ready()), "starting") << "the reader's error is not reported yet";
 }
 
-TEST_F(LocalServiceTest, ShowsItsInfoAndTheStateOfTheBroker) {
+TEST_F(LocalServiceTest, ShowsTheStateOfTheBrokerInItsInfo) {
   EXPECT_EQ(service->info(),
             (Json{{"version", "1"}, {"broker", {{"reading", true}, {"losses", Json::array()}}}}));
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
@@ -337,13 +337,13 @@ TEST_F(LocalServiceTest, ListsUnreadableSettingsAndDamagedRowsInItsInfo) {
   EXPECT_EQ(info["unreadableSettings"][0]["namespace"], "default");
 }
 
-TEST_F(LocalServiceTest, ShowsItsInfoIfTheStoreCannotBeRead) {
+TEST_F(LocalServiceTest, ShowsItsInfoEvenIfTheStoreCannotBeRead) {
   const Json whole = service->info();
   on_read = [] { return true; };
   EXPECT_EQ(service->info(), whole);
 }
 
-TEST_F(LocalServiceTest, ShowsTheLevelsOfThePartsInTheMetrics) {
+TEST_F(LocalServiceTest, ShowsTheNumbersAndTheReadinessOfItsPartsInTheMetrics) {
   const std::string text = service->metrics();
   for (const char* const line : {"\nmillrace_event_consumers_total 7\n",
                                  "\nmillrace_jq_workers 3\n", "\nmillrace_reads_events 1\n",

@@ -32,7 +32,7 @@ class NamespaceQueriesTest : public QueryTest {
   Json shop() { return answer(namespaces)["items"][1]; }
 };
 
-TEST_F(NamespaceQueriesTest, ListNamespacesByName) {
+TEST_F(NamespaceQueriesTest, ListNamespacesSortedByName) {
   set_settings({{"lifecycle", true}});
   EXPECT_EQ(answer(namespaces), Json::parse(R"({"items": [
     {"name": "default", "createdAt": "2023-11-14T22:13:20.000Z", "settings": {"lifecycle": true}},

@@ -23,7 +23,7 @@ TEST(Page, NamesItsLastItemAsTheCursorIfMoreFollow) {
   EXPECT_EQ(page_of(9, 1), (Json{{"items", Json::array({0})}, {"next", "0"}}));
 }
 
-TEST(Page, ExceedsItsLimitUntilAnItemThatMayBeACursor) {
+TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeTheCursor) {
   Page page(2);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(page.has_room());

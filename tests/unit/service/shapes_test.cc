@@ -11,7 +11,7 @@ TEST(Shapes, WithholdTheDataOfASealedInstance) {
   EXPECT_EQ(shown(data, true), "(sealed)");
 }
 
-TEST(Shapes, ShowOfASealedDetailOnlyTheFieldsThatTheEngineSets) {
+TEST(Shapes, WithholdTheFieldsOfASealedDetailThatTheEngineDoesNotSet) {
   const Json detail{{"code", "card.refused"}, {"message", "4711"}, {"attempt", 2}};
   EXPECT_EQ(shown_detail(detail, false), detail);
   EXPECT_EQ(shown_detail(detail, true),
@@ -29,7 +29,7 @@ TEST(Shapes, ShowHowAnEventFilterComparesEachAttribute) {
             (Json{{"type", "paid"}, {"context", {{"order", {{"equals", "(sealed)"}}}}}}));
 }
 
-TEST(Shapes, TakeTheStartOfADamagedInstanceFromItsId) {
+TEST(Shapes, TakeTheStartTimeOfADamagedInstanceFromItsId) {
   const auto id = parse_instance_id("0190b5a4-7c1e-7f2a-8000-0123456789ab");
   ASSERT_TRUE(id);
   const Json item = damaged_item(*id, {"store.damaged_row", "it is damaged"});
@@ -39,7 +39,7 @@ TEST(Shapes, TakeTheStartOfADamagedInstanceFromItsId) {
   EXPECT_EQ(item["startedAt"], format_rfc3339(from_millis(0x0190b5a47c1e)));
 }
 
-TEST(Shapes, LeaveTheTimersOfCallsOutOfTheFirstDeadline) {
+TEST(Shapes, IgnoreTheTimerOfTheCallsInTheEarliestDeadline) {
   Instance instance;
   EXPECT_FALSE(first_deadline(instance));
   const auto at = [](int64_t millis) { return from_millis(millis); };

@@ -19,7 +19,7 @@ TEST(StoreCheckOptions, LoadAStoredDefinition) {
   }
 }
 
-TEST(StoreCheckOptions, LoadADefinitionWithoutCheckingItsPrograms) {
+TEST(StoreCheckOptions, LoadADefinitionWithoutCheckingItsJqPrograms) {
   const auto loaded = store_check_options().load(
       "id: a\nstates:\n- {id: one, type: noop, transform: 'jq(.a as [$x] | $x)'}\n");
   EXPECT_TRUE(loaded) << loaded.error().message;

@@ -56,7 +56,7 @@ class VariableQueriesTest : public QueryTest {
   const VariablePlace in_instance{.ns = "default", .instance = numbered_id(1)};
 };
 
-TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachVariableByKey) {
+TEST_F(VariableQueriesTest, ListTheSizeAndTheTypeOfEachVariableSortedByKey) {
   set(of_namespace(), "b", {.content_type = "text/plain", .bytes = "value"});
   set(of_namespace(), "a", {.content_type = "", .bytes = ""});
   set(of_namespace(), "c", {.content_type = "text/plain", .bytes = "4711", .sealed = true});
@@ -142,7 +142,7 @@ TEST_F(VariableQueriesTest, FailOnADamagedRow) {
       << "the page begins after the damaged row";
 }
 
-TEST_F(VariableQueriesTest, ListSecretsByNameWithoutTheirValues) {
+TEST_F(VariableQueriesTest, ListSecretsSortedByNameWithoutTheirValues) {
   create_namespace("shop");
   for (const char* const name : {"c", "a", "b"}) put_secret(name);
   EXPECT_EQ(answer(secrets()), Json::parse(R"({

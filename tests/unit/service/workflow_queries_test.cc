@@ -69,7 +69,7 @@ states:
   const WorkflowNumber order;
 };
 
-TEST_F(WorkflowQueriesTest, ListTheWorkflowsOfTheNamespaceById) {
+TEST_F(WorkflowQueriesTest, ListTheWorkflowsOfTheNamespaceSortedById) {
   const NamespaceNumber shop = create_namespace("shop");
   write_workflow(*tx, shop, "hidden", {.number = WorkflowNumber(99), .latest = 1});
   commit();

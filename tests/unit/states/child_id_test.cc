@@ -53,7 +53,7 @@ TEST(ChildId, DiffersIfOnePartOfTheCallDiffers) {
   EXPECT_EQ(ids.size(), 6U);
 }
 
-TEST(ChildId, SortsByTimeAndThenByIndex) {
+TEST(ChildId, SortsByTimeAndThenByTheIndexOfTheCall) {
   const TimePoint later = kNow + std::chrono::milliseconds(1);
   EXPECT_LT(id(kKey, call(9, 1, 9)), id(kKey, call(1, 2, 1)));
   EXPECT_LT(id(kKey, call(9, 255, 9)), id(kKey, call(1, 256, 1)));

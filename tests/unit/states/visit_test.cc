@@ -1,6 +1,6 @@
-// Visit: limits on the data, events and history records that a state produces. An event must fit
-// into one message, and data must not nest too deep. Beyond a limit the state raises an error,
-// which a `catch` may take.
+// Visit: limits on the data, the events and the variables of a state. An event must fit into one
+// message, and data must not nest too deep. Beyond a limit the state raises an error, which a
+// `catch` may match.
 #include "states/visit.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(Visit, LimitsAnEventToTheSizeOfOneMessage) {
   }
 }
 
-TEST(Visit, MeasuresAnEventAsItIsSent) {
+TEST(Visit, MeasuresAnEventInTheEncodingInWhichItIsSent) {
   // A tab is two bytes of JSON, other control characters are six: \u0001.
   for (const auto& [character, bytes] : {std::pair('\t', 2), std::pair('\x01', 6)}) {
     const char* const event = "type: t, source: s, data: jq(.text), datacontenttype: text/plain";
@@ -79,7 +79,7 @@ TEST(Visit, MeasuresAnEventAsItIsSent) {
   }
 }
 
-TEST(Visit, LetsCatchTakeTheErrorOfATooLargeEvent) {
+TEST(Visit, RaisesAnErrorThatACatchMatchesIfAnEventIsTooLarge) {
   InstanceRun run(load_right_workflow(R"(
 id: send
 states:
@@ -93,7 +93,7 @@ states:
   EXPECT_EQ(run.instance().status, InstanceStatus::kComplete);
 }
 
-TEST(Visit, LimitsNestingAfterATransformTo128) {
+TEST(Visit, LimitsTheNestingOfDataAfterATransformTo128Levels) {
   const auto workflow = load_right_workflow(
       "{id: deep, states: [{id: deep, type: noop, transform: {a: {b: jq(.deep)}}}]}");
   InstanceRun just(workflow, {{"deep", nested(126)}});
@@ -104,7 +104,7 @@ TEST(Visit, LimitsNestingAfterATransformTo128) {
   EXPECT_EQ(error_of(over), "millrace.limits.data");
 }
 
-TEST(Visit, LimitsNestingWithAnEventInTheDataTo128) {
+TEST(Visit, LimitsTheNestingOfDataThatHoldsAnEventTo128Levels) {
   struct Row {
     const char* state;
     size_t most;  ///< the maximum depth of the payload
@@ -130,7 +130,7 @@ TEST(Visit, LimitsNestingWithAnEventInTheDataTo128) {
   }
 }
 
-TEST(Visit, LetsCatchTakeTheErrorOfTooDeepData) {
+TEST(Visit, RaisesAnErrorThatACatchMatchesIfTheDataNestsTooDeep) {
   InstanceRun run(load_right_workflow(R"(
 id: deep
 states:

@@ -69,7 +69,7 @@ TEST_F(TransactionTest, ReadsItsOwnWritesFirst) {
   EXPECT_EQ(transaction->get(Table::kEnded, "a"), std::nullopt);
 }
 
-TEST_F(TransactionTest, KeepsCommittedRowsAcrossARestart) {
+TEST_F(TransactionTest, KeepsOnlyCommittedRowsWhenTheStoreIsOpenedAgain) {
   const std::string big(3'000'000, 'x');
   transaction->put(Table::kLive, std::string(kMaxKeySize, 'k'), big);
   transaction->put(Table::kLive, "empty", "");
@@ -93,7 +93,7 @@ TEST_F(TransactionTest, DropsABatchCompletely) {
   EXPECT_EQ(keys_of(*transaction), "a b");
 }
 
-TEST_F(TransactionTest, ScansPrefixesFromAnyKeyInBothDirections) {
+TEST_F(TransactionTest, ScansTheKeysOfAPrefixFromAnyKeyInBothDirections) {
   // Half of the rows are committed, the others are in the batch; the batch erases two rows.
   put_all({"a", "b1", "b2", "b4", "b5", "c", "b3x"});
   ASSERT_TRUE(transaction->commit());
@@ -253,7 +253,7 @@ TEST_F(TransactionTest, ReportsTooManySnapshotsAsAnError) {
   EXPECT_TRUE(transaction->commit());
 }
 
-TEST_F(TransactionTest, CommitsWhileSnapshotsAreRead) {
+TEST_F(TransactionTest, CommitsWholeBatchesWhileSnapshotsAreRead) {
   // Each batch changes both rows together. No reader may see them differ.
   const auto move_to = [&](int i) {
     transaction->put(Table::kLive, "x", std::to_string(i));
@@ -365,7 +365,7 @@ TEST_F(TransactionTest, BehavesLikeAMap) {
 
 using TransactionDeathTest = TransactionTest;
 
-TEST_F(TransactionDeathTest, DiesOnAKeyOfWrongSize) {
+TEST_F(TransactionDeathTest, EndsTheProcessOnAKeyOfWrongSize) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(transaction->put(Table::kLive, "", ""), "a key of the table live has 0 bytes");
   EXPECT_DEATH(transaction->put(Table::kLive, std::string(512, 'k'), ""),
@@ -373,7 +373,7 @@ TEST_F(TransactionDeathTest, DiesOnAKeyOfWrongSize) {
   EXPECT_DEATH(transaction->get(Table::kLive, ""), "a key of the table live has 0 bytes");
 }
 
-TEST_F(TransactionDeathTest, DiesOnASecondTransaction) {
+TEST_F(TransactionDeathTest, EndsTheProcessOnASecondTransaction) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(Transaction second(*environment), "a second Transaction");
 }

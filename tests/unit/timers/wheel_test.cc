@@ -94,7 +94,7 @@ TEST(Wheel, FiresInTheOrderOfDeadlineThenKey) {
   EXPECT_EQ(std::vector<Due>(due.begin() + 1, due.end()), sorted);
 }
 
-TEST(Wheel, FiresAPassedDeadlineAtTheNextAdvance) {
+TEST(Wheel, FiresATimerWithAPassedDeadlineAtTheNextAdvance) {
   Wheel wheel;
   fired(wheel, kNow);
   wheel.arm(from_millis(kNow), 1);
@@ -127,7 +127,7 @@ TEST(Wheel, DoesNotFireACancelledTimer) {
   EXPECT_EQ(wheel.next(), std::nullopt);
 }
 
-TEST(Wheel, IgnoresAStaleHandle) {
+TEST(Wheel, IgnoresACancelWithAStaleHandle) {
   Wheel wheel;
   wheel.cancel({});
   wheel.cancel({123'456'789, 1});

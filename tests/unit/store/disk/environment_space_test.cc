@@ -36,7 +36,7 @@ TEST(Environment, MeasuresTheBytesThatRowsUse) {
   EXPECT_EQ((*environment)->used_bytes(), 0U);
 }
 
-TEST(Environment, UsesEqualSpaceForEqualWritesWhenCommitsWaitForCheckpoints) {
+TEST(Environment, UsesEqualSpaceForEqualWritesIfCommitsWaitForCheckpoints) {
   const auto used_bytes = [] {
     const Folder folder;
     const auto environment = Environment::open(
@@ -59,7 +59,7 @@ TEST(Environment, UsesEqualSpaceForEqualWritesWhenCommitsWaitForCheckpoints) {
   EXPECT_GT(first.back(), 0U);
 }
 
-TEST(Environment, EnforcesTheSoftLimitExceptForCommitsThatMayPassTheLimit) {
+TEST(Environment, EnforcesTheSoftLimitExceptForCommitsThatMayExceedIt) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 100'000});
   ASSERT_TRUE(environment);
@@ -82,7 +82,7 @@ TEST(Environment, EnforcesTheSoftLimitExceptForCommitsThatMayPassTheLimit) {
   EXPECT_TRUE(transaction.commit());
 }
 
-TEST(Environment, DoesNotCountPagesThatTheNextCheckpointFrees) {
+TEST(Environment, DoesNotCountForTheSoftLimitPagesThatTheNextCheckpointFrees) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.soft_limit_bytes = 1'000'000});
   ASSERT_TRUE(environment);
@@ -190,7 +190,7 @@ TEST(Environment, LosesOnlyTheCurrentBatchOnAFullDisk) {
   EXPECT_EQ(transaction.get(Table::kLive, "after"), "v");
 }
 
-TEST(Environment, ReportsAPartialWriteAsStoreFull) {
+TEST(Environment, ReportsAPartialWriteAsStoreFullExceptThatOfALargeValueInLmdb) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 0});
   ASSERT_TRUE(environment);
@@ -220,7 +220,7 @@ TEST(Environment, ReportsAPartialWriteAsStoreFull) {
   EXPECT_EQ(code_of(commit("d")), "store.sync") << "the process has to stop";
 }
 
-TEST(Environment, KeepsAReserveOnAFullDiskForCommitsThatMayPassTheLimit) {
+TEST(Environment, KeepsAReserveOnAFullDiskForCommitsThatMayExceedTheSoftLimit) {
   const Folder folder;
   const auto environment = Environment::open(folder.path(), {.reserve_bytes = 1 << 20});
   ASSERT_TRUE(environment);

@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Environment, CreatesAFolderThatOnlyItsOwnerCanRead) {
+TEST(Environment, CreatesAFolderThatOnlyTheUserOfTheProcessCanRead) {
   const Folder parent;
   const std::filesystem::path folder = parent.path() / "deep" / "data";
   const auto environment = Environment::open(folder);
@@ -57,7 +57,7 @@ std::map<std::string, std::string> files_of(const std::filesystem::path& folder)
   return files;
 }
 
-TEST(Environment, ReadsTheJournalAndWritesNothingWhenItIsReadOnly) {
+TEST(Environment, ReadsTheJournalAndWritesNothingIfOpenedReadOnly) {
   const Folder folder;
   {
     const auto environment =
@@ -82,7 +82,7 @@ TEST(Environment, ReadsTheJournalAndWritesNothingWhenItIsReadOnly) {
   EXPECT_EQ(files_of(folder.path()) == before, true);
 }
 
-TEST(Environment, NeedsNoLockFileAndRefusesTransactionsWhenItIsReadOnly) {
+TEST(Environment, NeedsNoLockFileAndRefusesTransactionsIfOpenedReadOnly) {
   const Folder folder;
   { ASSERT_TRUE(Environment::open(folder.path())); }
   std::filesystem::remove(folder.path() / "lock");
@@ -92,7 +92,7 @@ TEST(Environment, NeedsNoLockFileAndRefusesTransactionsWhenItIsReadOnly) {
   EXPECT_DEATH(Transaction{**environment}, "read-only");
 }
 
-TEST(Environment, DoesNotCreateAStoreWhenItIsReadOnly) {
+TEST(Environment, DoesNotCreateAStoreIfOpenedReadOnly) {
   const Folder folder;
   for (const char* const name : {"", "missing"}) {
     const auto environment = Environment::open(folder.path() / name, {.read_only = true});
@@ -131,7 +131,7 @@ TEST(Environment, UsesASmallerMapWhenAddressSpaceIsScarce) {
   EXPECT_TRUE(transaction.commit());
 }
 
-TEST(Environment, ReportsAFailedSyncWithItsOwnCode) {
+TEST(Environment, ReportsAFailedSyncWithTheCodeStoreSync) {
   const Folder folder;
   const auto environment = Environment::open(folder.path());
   ASSERT_TRUE(environment);
@@ -237,7 +237,7 @@ void replace_in(const std::filesystem::path& path, std::string_view from, std::s
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-TEST(Environment, RefusesAStoreWithoutOneOfItsTrees) {
+TEST(Environment, RefusesAStoreThatLacksOneOfItsTrees) {
   const Folder folder;
   {
     auto environment = Environment::open(folder.path()).value();

@@ -90,7 +90,7 @@ class JournalTest : public testing::Test {
       files_;  ///< for each file, the numbers of its first and its last commit
 };
 
-TEST_F(JournalTest, ReturnsTheAppendedCommits) {
+TEST_F(JournalTest, ReturnsAllAppendedCommitsWhenItIsOpenedAgain) {
   ASSERT_TRUE(open());
   EXPECT_EQ(journal_->last(), 0U);
   for (int i = 0; i < 3; ++i) {
@@ -175,8 +175,8 @@ class DamagedJournal : public JournalTest {
     whole_ = file_bytes(path(0));
   }
 
-  /// Opens a journal of these bytes. It must have all commits up to its last one and continue from
-  /// there. Returns the number of the last one.
+  /// Opens a journal with these bytes, expects all its commits without a gap, and appends another
+  /// one. Returns the number of the last commit in the bytes.
   uint64_t last_in(const std::string& bytes) {
     write_content(path(0), bytes);
     const Status opened = open();
@@ -196,7 +196,7 @@ class DamagedJournal : public JournalTest {
   std::string whole_;
 };
 
-TEST_F(DamagedJournal, ReturnsTheCommitsBeforeATruncation) {
+TEST_F(DamagedJournal, ReturnsTheWholeCommitsThatATruncatedFileStillHas) {
   for (uint64_t at = before_; at <= after_; ++at) {
     SCOPED_TRACE(at);
     const uint64_t last = last_in(whole_.substr(0, at));
@@ -210,7 +210,7 @@ TEST_F(DamagedJournal, ReturnsTheCommitsBeforeATruncation) {
   }
 }
 
-TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAnOverwrittenTail) {
+TEST_F(DamagedJournal, ReturnsTheCommitsInFrontOfAnOverwrittenTail) {
   for (const char filling : {'\0', '\xff', 'v'}) {
     for (uint64_t at = before_; at < after_; ++at) {
       SCOPED_TRACE(at);
@@ -224,7 +224,7 @@ TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAnOverwrittenTail) {
   }
 }
 
-TEST_F(DamagedJournal, ReturnsTheCommitsBeforeAWrongBitInTheLastRecord) {
+TEST_F(DamagedJournal, ReturnsTheCommitsBeforeTheLastRecordIfThatHasAWrongBit) {
   for (uint64_t at = between_; at < after_; ++at) {
     SCOPED_TRACE(at);
     std::string bytes = whole_;
@@ -282,12 +282,12 @@ TEST_F(DamagedJournal, RefusesAnyDamageOfTheOlderFile) {
   EXPECT_EQ(code_of_opening(), "ok");
 }
 
-TEST_F(DamagedJournal, RefusesTheStartWithoutAFile) {
+TEST_F(DamagedJournal, RefusesTheStartIfAFileOfTheJournalIsMissing) {
   std::filesystem::remove(path(0));
   EXPECT_EQ(code_of_opening(0), "store.corrupt");
 }
 
-TEST_F(JournalTest, RefusesTheStartWithoutANeededFile) {
+TEST_F(JournalTest, RefusesTheStartIfAFileThatIsStillNeededIsEmpty) {
   ASSERT_TRUE(open());
   append(5);
   ASSERT_TRUE(journal_->switch_file());

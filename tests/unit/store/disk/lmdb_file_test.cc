@@ -122,7 +122,7 @@ TEST_F(LmdbFileTest, KeepsItsRowsWhenItIsOpenedAgain) {
   }
 }
 
-TEST_F(LmdbFileTest, IsNotCreatedForReading) {
+TEST_F(LmdbFileTest, IsNotCreatedWhenItIsOpenedForReading) {
   const Folder empty;
   const auto opened = LmdbFile::open_to_read(empty.path(), kMap);
   ASSERT_FALSE(opened);
@@ -161,7 +161,7 @@ TEST_F(LmdbFileTest, EnlargesTheMapToTheSizeOfTheFile) {
   EXPECT_GE((*opened)->map_bytes(), uint64_t{4} << 20);
 }
 
-TEST_F(LmdbFileTest, IsRefusedWithoutATreeExceptForReading) {
+TEST_F(LmdbFileTest, IsRefusedIfATreeIsMissingUnlessItIsOpenedForReading) {
   Writer format;
   format.u64(5);
   ASSERT_EQ(
@@ -191,7 +191,7 @@ TEST_F(LmdbFileTest, IsRefusedWithoutATreeExceptForReading) {
   EXPECT_EQ(file_->measure()->used_bytes, without_live) << "a missing tree has no pages";
 }
 
-TEST_F(LmdbFileTest, HasNoCheckpointWithoutTheTreeOfTheJournal) {
+TEST_F(LmdbFileTest, HasNoCheckpointedCommitIfTheTreeOfTheJournalIsMissing) {
   ASSERT_EQ(write({{"lkey", "value"}}, 3), "ok");
   rename_tree("journal", "journa#");
   open_to_read();
@@ -200,7 +200,7 @@ TEST_F(LmdbFileTest, HasNoCheckpointWithoutTheTreeOfTheJournal) {
 
 // Reading.
 
-TEST_F(LmdbFileTest, ShowsAReaderTheRowsAsOfItsBegin) {
+TEST_F(LmdbFileTest, ShowsAReaderTheRowsAsTheyWereWhenItBegan) {
   ASSERT_EQ(write({{"lkey", "old"}, {"lgone", "old"}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
@@ -282,7 +282,7 @@ TEST_F(LmdbFileTest, WalksARangeInBothDirections) {
 
 // Writing.
 
-TEST_F(LmdbFileTest, DropsTheChangesOfAWriterWithoutCommit) {
+TEST_F(LmdbFileTest, DropsTheChangesOfAWriterThatDidNotCommit) {
   ASSERT_EQ(write({{"lkey", "old"}}, 1), "ok");
   {
     auto writer = LmdbWriter::begin(*file_).value();
@@ -372,7 +372,7 @@ TEST_F(LmdbFileTest, ReportsWhetherTheStateOfTheDiskIsKnownAfterAFailedCommit) {
 
 // Space.
 
-TEST_F(LmdbFileTest, OverestimatesTheSpaceOfEachRow) {
+TEST_F(LmdbFileTest, DoesNotUnderestimateTheSpaceOfRows) {
   std::mt19937_64 random(6);
   uint64_t room = 0;
   for (size_t size = 0; size < 30'000; size += 1 + size / 3) {

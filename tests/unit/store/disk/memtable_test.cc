@@ -33,7 +33,7 @@ std::vector<std::string> rows_of(const Memtable& table, uint64_t commit,
   return rows;
 }
 
-TEST(Memtable, ReturnsEachRowAsOfACommit) {
+TEST(Memtable, ReturnsARowAsTheGivenCommitLeftIt) {
   Memtable table;
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.add(1, "b", "one"), nullptr);
@@ -58,7 +58,7 @@ TEST(Memtable, ReturnsEachRowAsOfACommit) {
   EXPECT_THAT(rows_of(table, 5), ElementsAre("a=new", "b=five"));
 }
 
-TEST(Memtable, WalksARangeInBothDirectionsAsOfACommit) {
+TEST(Memtable, WalksARangeInBothDirectionsAsTheGivenCommitLeftIt) {
   Memtable table;
   for (const char* const key : {"d", "a", "c", "e", "b"}) table.add(1, key, key);
   table.add(2, "bb", "later");

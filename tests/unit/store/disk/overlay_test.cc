@@ -1,5 +1,5 @@
 // Overlay: the layers under a Transaction while a checkpoint moves rows between them. A reader sees
-// whole commits only, and the last commit survives each kind of end.
+// whole commits only, and each completed commit survives a restart and a power cut.
 #include "orchestrator/store/disk/overlay.h"
 
 #include <atomic>
@@ -173,7 +173,7 @@ TEST_F(OverlayTest, BehavesLikeAMapAcrossCheckpointsAndRestarts) {
   EXPECT_GT(batches.last(), 1'500U);
 }
 
-TEST_F(OverlayTest, ShowsWholeCommitsToConcurrentReaders) {
+TEST_F(OverlayTest, ShowsOnlyWholeCommitsToConcurrentReaders) {
   Batches batches(5);
   open({.checkpoint_bytes = 4'000});
   std::atomic<uint64_t> committed = 0;
@@ -214,7 +214,7 @@ TEST_F(OverlayTest, ShowsWholeCommitsToConcurrentReaders) {
   EXPECT_TRUE(rows_of(*tx_) == batches.state(batches.last()));
 }
 
-TEST_F(OverlayTest, LosesNoPromisedCommitInAPowerCut) {
+TEST_F(OverlayTest, LosesNoCompletedCommitInAPowerCut) {
   constexpr uint64_t kSeed = 8;
   Batches batches(kSeed);
   open({.checkpoints_at_close = false});
@@ -278,7 +278,7 @@ TEST_F(OverlayTest, LimitsTheSizeOfTheJournals) {
   }
 }
 
-TEST_F(OverlayTest, LeavesAllRowsInLmdbWhenItIsClosed) {
+TEST_F(OverlayTest, MovesAllRowsIntoLmdbWhenItIsClosed) {
   open({});
   tx_->put(Table::kLive, "key", "value");
   ASSERT_TRUE(tx_->commit());

@@ -241,14 +241,14 @@ TEST_F(PageCheckTest, FindsAZeroedSwappedOrOlderPageUnlessItIsHarmless) {
   EXPECT_GT(found_, 100U);
 }
 
-TEST_F(PageCheckTest, FindsATruncatedFile) {
+TEST_F(PageCheckTest, FindsATruncatedFileUnlessTheTruncationIsHarmless) {
   for (size_t size = 1; size < bytes_.size(); size += 3 * kPage + 511) {
     expect_found_or_harmless(bytes_.substr(0, size), fmt::format("cut to {}", size));
   }
   EXPECT_GT(found_, 20U);
 }
 
-TEST_F(PageCheckTest, EndsOnRandomBytes) {
+TEST_F(PageCheckTest, TerminatesOnAFileWithRandomBytes) {
   std::mt19937_64 random(22);
   for (size_t i = 0; i < 2'000; ++i) {
     std::string damaged = bytes_;

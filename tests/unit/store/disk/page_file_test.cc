@@ -47,7 +47,7 @@ TEST_F(PageFileTest, UsesTheNewerMetaPage) {
   EXPECT_EQ((*open())->meta.number, 1U);
 }
 
-TEST_F(PageFileTest, AcceptsTwoMetaPagesWithoutATransaction) {
+TEST_F(PageFileTest, AcceptsTwoMetaPagesOfTransaction0) {
   image_.put(0, 144, uint64_t{0});
   image_.put(1, 144, uint64_t{0});
   EXPECT_EQ(damage(), "");
@@ -60,7 +60,7 @@ TEST_F(PageFileTest, NamesTheDamagedMetaPage) {
   EXPECT_THAT(damage(), HasSubstr("page 0 (tree main): its header has number 0 and flags 0x2"));
 }
 
-TEST_F(PageFileTest, NamesMetaPagesThatAreNotConsecutive) {
+TEST_F(PageFileTest, ReportsMetaPagesOfTransactionsThatAreNotConsecutive) {
   image_.put(0, 144, uint64_t{6});
   EXPECT_THAT(damage(), HasSubstr("the meta pages are of transactions 6 and 3"));
   image_.put(0, 144, uint64_t{2});
@@ -77,7 +77,7 @@ TEST_F(PageFileTest, ReportsATruncatedFileAsDamaged) {
   }
 }
 
-TEST_F(PageFileTest, ReportsALaterFormatAsAnError) {
+TEST_F(PageFileTest, ReportsALaterLmdbFormatAsAnErrorAndNotAsDamage) {
   image_.put(0, 20, uint32_t{2});
   EXPECT_THAT(damage(), HasSubstr("the LMDB format is 2, expected 1"))
       << "a wrong format in only one meta page is damage";

@@ -81,7 +81,7 @@ TEST_F(PageWalkTest, FindsNothingInAnUndamagedFileAndReadsEachPageOnce) {
   EXPECT_FALSE(report.is_stopped);
 }
 
-TEST_F(PageWalkTest, ReportsDamagedMetaPagesAndReadsNoOther) {
+TEST_F(PageWalkTest, ReportsDamagedMetaPagesAndReadsNoOtherPage) {
   image_.put(0, 16, uint32_t{0});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("page 0 (tree main): the magic is")));
   EXPECT_EQ(run().pages, 0U);
@@ -122,13 +122,13 @@ TEST_F(PageWalkTest, NamesATreeWithAnUnprintableName) {
   EXPECT_THAT(found(), ElementsAre(HasSubstr("(tree a\\x01): the root has flags")));
 }
 
-TEST_F(PageWalkTest, AcceptsOnlyRootsInTheMainTree) {
+TEST_F(PageWalkTest, AcceptsOnlyRootsOfTreesAsRowsOfTheMainTree) {
   image_.make_leaf(kMainPage, {{"live", root_bytes(live_), kIsRoot}, {"meta", "text"}});
   EXPECT_THAT(found(), ElementsAre(HasSubstr("\"meta\" has flags 0x0 and 4 bytes, expected the "
                                              "root of a tree: 0x2 and 48 bytes")));
 }
 
-TEST_F(PageWalkTest, ChecksTheHeadOfAPage) {
+TEST_F(PageWalkTest, ChecksTheHeaderOfAPage) {
   const struct {
     std::function<void(PageImage&)> damage;
     const char* finding;
@@ -218,7 +218,7 @@ TEST_F(PageWalkTest, ReportsAPageThatIsReachedTwice) {
   EXPECT_THAT(found(), ElementsAre(HasSubstr("it leads to page 3, to which another page leads")));
 }
 
-TEST_F(PageWalkTest, ChecksTheHeadOfAnOverflowRun) {
+TEST_F(PageWalkTest, ChecksTheHeaderOfAnOverflowRun) {
   const struct {
     std::function<void(PageImage&)> damage;
     const char* finding;

@@ -48,7 +48,7 @@ TEST(Seal, IsDeterministicAndDependsOnContextAndBytes) {
   EXPECT_NE(seal.seal("bc", "a").substr(1, 24), seal.seal("c", "ab").substr(1, 24));
 }
 
-TEST(Seal, DerivesTheIdKeyFromItsKey) {
+TEST(Seal, DerivesTheKeyForIdsFromItsKey) {
   const Seal seal = Seal::make();
   EXPECT_EQ(seal.id_key().size(), 32u);
   EXPECT_EQ(seal.id_key(), seal.id_key());
@@ -66,7 +66,7 @@ class SealKeyFile : public testing::Test {
   std::string path = folder.path() / "key";
 };
 
-TEST_F(SealKeyFile, HasTheKeyThatWasWritten) {
+TEST_F(SealKeyFile, HasTheWrittenKeyAndOnlyItsUserCanReadIt) {
   const Seal seal = Seal::make();
   ASSERT_TRUE(seal.write(path));
   struct stat found {};
@@ -78,7 +78,7 @@ TEST_F(SealKeyFile, HasTheKeyThatWasWritten) {
   EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are equal after a restart";
 }
 
-TEST_F(SealKeyFile, HasBytesOrHexadecimalDigits) {
+TEST_F(SealKeyFile, HasTheKeyAsBytesOrAsHexadecimalDigits) {
   const std::string digits = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F";
   std::string bytes;
   for (char c = 0; c < 32; ++c) bytes.push_back(c);
@@ -91,7 +91,7 @@ TEST_F(SealKeyFile, HasBytesOrHexadecimalDigits) {
   }
 }
 
-TEST_F(SealKeyFile, IsRefusedByNameWithoutAKey) {
+TEST_F(SealKeyFile, IsNamedInTheErrorIfItHasNoValidKey) {
   for (const std::string& text :
        {""s, "password\n"s, std::string(31, 'a'), std::string(33, 'a'), std::string(63, 'a'),
         std::string(64, 'g'), std::string(65, 'a'), std::string(1000, 'a')}) {

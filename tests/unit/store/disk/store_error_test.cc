@@ -53,7 +53,7 @@ TEST(StoreError, TranslatesCodesOfLmdbAndOfTheSystem) {
   }
 }
 
-TEST(StoreError, NamesTheActionTheFolderAndTheReason) {
+TEST(StoreError, NamesTheFolderAndWhatFailedAndTheReason) {
   EXPECT_EQ(store_error(EACCES, "opening data.mdb", "/data/one").message,
             "opening data.mdb in /data/one: Permission denied");
   EXPECT_THAT(store_error(kMapFull, "reading live", "/data").message,
@@ -61,7 +61,7 @@ TEST(StoreError, NamesTheActionTheFolderAndTheReason) {
                              EndsWith("; free space or raise the limit")));
 }
 
-TEST(StoreError, TakesTheCodeOfTheCaller) {
+TEST(StoreError, HasTheGivenErrorCodeIfOneIsGiven) {
   const Error error = store_error(EIO, "committing", "/data", "store.sync");
   EXPECT_EQ(error.code, "store.sync");
   EXPECT_EQ(
@@ -70,7 +70,7 @@ TEST(StoreError, TakesTheCodeOfTheCaller) {
       "server");
 }
 
-TEST(StoreError, HasAdviceForEachCode) {
+TEST(StoreError, HasDifferentAdviceForEachCodeExceptStoreIo) {
   std::set<std::string> advice;
   for (const char* const code :
        {"store.full", "store.corrupt", "store.version", "store.readers", "store.sync"}) {

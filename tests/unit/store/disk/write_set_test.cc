@@ -43,12 +43,12 @@ TEST(WriteSetTest, DecodesItsEncodingInKeyOrder) {
   EXPECT_THAT(keys, testing::ElementsAre("aerased", std::string("l\0zero", 6), "lempty", "mlong"));
 }
 
-TEST(WriteSetTest, HasNoBytesWithoutWrites) {
+TEST(WriteSetTest, IsEncodedAsNoBytesIfItHasNoWrites) {
   EXPECT_EQ(encoded({}), "");
   EXPECT_EQ(decoded(""), WriteSet());
 }
 
-TEST(WriteSetTest, AppendsItsEncoding) {
+TEST(WriteSetTest, AppendsItsEncodingToTheGivenBytes) {
   std::string bytes = "head";
   append_encoded(bytes, all_kinds());
   EXPECT_EQ(bytes, "head" + encoded(all_kinds()));
@@ -65,7 +65,7 @@ TEST(WriteSetTest, HasTheDocumentedEncoding) {
             std::string("\x02lk\x01\x05value\x02mx\x00", 14));
 }
 
-TEST(WriteSetTest, RefusesATruncatedEncoding) {
+TEST(WriteSetTest, RefusesAnEncodingThatIsTruncatedWithinAWrite) {
   const std::string bytes = encoded(all_kinds());
   std::set<std::string> whole = {""};  // the ends of the writes
   const WriteSet writes = all_kinds();
@@ -93,7 +93,7 @@ TEST(WriteSetTest, RefusesMalformedBytes) {
   }
 }
 
-TEST(WriteSetTest, ReadsOnlyWithinRandomBytes) {
+TEST(WriteSetTest, ReadsNoByteOutsideOfARandomlyDamagedEncoding) {
   std::mt19937_64 random(1);
   const std::string whole = encoded(all_kinds());
   for (int i = 0; i < 5'000; ++i) {

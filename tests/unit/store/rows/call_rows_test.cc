@@ -42,7 +42,7 @@ int pinned(TimeoutKind kind) {
   return -1;
 }
 
-TEST(CallRows, DecodeTheirEncoding) {
+TEST(CallRows, EncodeAndDecodeACallWithoutChange) {
   const Call call{.status = Call::Status::kBetween,
                   .attempt = 2,
                   .id = id(3),
@@ -59,7 +59,7 @@ TEST(CallRows, DecodeTheirEncoding) {
   expect_whole(encode_call(call), decode_call);
 }
 
-TEST(CallRows, KeepTheErrorOfTheLastAttempt) {
+TEST(CallRows, KeepTheErrorOfTheLatestAttempt) {
   Call call{.status = Call::Status::kBetween, .attempt = 2};
   call.last_error = {.error = {"down", "no route"}, .at = kNow};
   EXPECT_EQ(decode_call(encode_call(call)).value().last_error, call.last_error);
@@ -116,7 +116,7 @@ TEST_F(CallRowsTest, AreWrittenWhenACallChangesAndErasedWhenItIsRemoved) {
   EXPECT_EQ(read()[1].attempt, 7U);
 }
 
-TEST_F(CallRowsTest, AreDamagedWhenACallIsMissing) {
+TEST_F(CallRowsTest, AreReportedAsDamagedIfTheRowOfACallIsMissing) {
   Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
   instance.input = Json::object();
   instance.calls.resize(1);

@@ -31,7 +31,7 @@ TEST_F(CatalogRows, StoreNamespaces) {
   expect_known_versions(encode(record), 2, decode_namespace);
 }
 
-TEST_F(CatalogRows, DecodeNamespacesWithoutSettings) {
+TEST_F(CatalogRows, DecodeNamespacesOfAVersionWithoutSettings) {
   std::string bytes = encode(NamespaceRecord{.number = NamespaceNumber(7), .created_at = kNow});
   bytes.front() = 1;
   bytes.pop_back();
@@ -63,7 +63,7 @@ TEST_F(CatalogRows, StoreWorkflowsByNamespaceAndId) {
   expect_known_versions(encode(record), 3, decode_workflow);
 }
 
-TEST_F(CatalogRows, DecodeOlderVersionsOfWorkflows) {
+TEST_F(CatalogRows, DecodeOlderVersionsOfTheRowsOfWorkflows) {
   const WorkflowRecord first = decode_workflow(std::string("\1\7\3", 3)).value();
   EXPECT_EQ(first.number, WorkflowNumber(7));
   EXPECT_EQ(first.latest, 3U);
@@ -115,7 +115,7 @@ TEST_F(CatalogRows, StoreSchedules) {
   expect_known_versions(encode(record), 2, decode_schedule);
 }
 
-TEST_F(CatalogRows, DecodeSchedulesWithoutAFirstTick) {
+TEST_F(CatalogRows, DecodeSchedulesOfAVersionWithoutAFirstTick) {
   std::string bytes = encode(ScheduleRecord{.from = kNow, .last = kNow});
   bytes.front() = 1;
   bytes.pop_back();

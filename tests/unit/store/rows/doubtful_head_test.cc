@@ -29,7 +29,7 @@ class DoubtfulHeadTest : public StoreTest {
   Instance head_;
 };
 
-TEST_F(DoubtfulHeadTest, KeepsOnlyReferencesThatReferBackToTheInstance) {
+TEST_F(DoubtfulHeadTest, KeepsOnlyReferencesToRowsThatReferBackToTheInstance) {
   put();
   ASSERT_TRUE(read());
   EXPECT_EQ(read()->last_history, 0U);
@@ -47,7 +47,7 @@ TEST_F(DoubtfulHeadTest, ReturnsNothingIfTheRowDoesNotDecode) {
   EXPECT_FALSE(read());
 }
 
-TEST_F(DoubtfulHeadTest, IsListedWhenItsKeyIsOfAnotherInstance) {
+TEST_F(DoubtfulHeadTest, IsListedOnlyIfItsKeyIsOfAnotherInstance) {
   size_t seen = 0;
   const auto see = [&](const InstanceId& at, const Instance& head) {
     ++seen;

@@ -31,7 +31,7 @@ TEST(Fields, RefuseARecordWithTrailingBytes) {
   EXPECT_NE(read.error().message.find("(thing)"), std::string::npos) << read.error().message;
 }
 
-TEST(Fields, AcceptTimesOfTheYears0To9999) {
+TEST(Fields, AcceptOnlyTimesOfTheYears0To9999) {
   const auto read = [](TimePoint time) {
     Writer writer;
     rows::put_time(writer, time);
@@ -45,7 +45,7 @@ TEST(Fields, AcceptTimesOfTheYears0To9999) {
   EXPECT_FALSE(read(kLastTime + Duration(1)));
 }
 
-TEST(Fields, AcceptDistancesToTimesOfTheYears0To9999) {
+TEST(Fields, AcceptOnlyDistancesThatLeadToTimesOfTheYears0To9999) {
   const auto read = [](Duration distance) {
     Writer writer;
     rows::put_duration(writer, distance);
@@ -59,7 +59,7 @@ TEST(Fields, AcceptDistancesToTimesOfTheYears0To9999) {
   EXPECT_FALSE(read(kLastTime - kNow + Duration(1)));
 }
 
-TEST(Fields, LimitNumbers) {
+TEST(Fields, RefuseNumbersAboveTheirMaximum) {
   const auto reads = [](uint64_t number, auto get) {
     Writer writer;
     writer.varint(number);

@@ -22,7 +22,7 @@ class GroupRows : public StoreTest {
   }
 };
 
-TEST_F(GroupRows, RefuseAnEventNumberWithoutAValidKey) {
+TEST_F(GroupRows, RefuseANumberOfAnEventThatLeadsToNoValidKey) {
   Writer key;
   key.u8(3);
   key.u64(1);
@@ -96,7 +96,7 @@ TEST_F(GroupRows, EraseCountsWhenNoEventWaits) {
   expect_known_versions(encode_counts({2, 300}), 1, decode_counts);
 }
 
-TEST_F(GroupRows, CloseTheGroupsOfAWorkflowUpToANumber) {
+TEST_F(GroupRows, CloseGroupsOfAWorkflowByErasingTheirEventsUpToANumber) {
   for (const uint64_t number : {3, 5, 8}) write_grouped(*tx, event(number));
   write_counts(*tx, WorkflowNumber(4), {7}, {3});
   std::string at;

@@ -100,7 +100,7 @@ int pinned(Part part) {
   return -1;
 }
 
-TEST(HeadRows, KeepCallsAndRetries) {
+TEST(HeadRows, KeepTheNumberOfCallsAndTheAttemptAndTheTimers) {
   Instance head;
   head.id = id(1);
   head.entered = 12;
@@ -122,7 +122,7 @@ TEST(HeadRows, KeepCallsAndRetries) {
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, KeepRunsFlagsAndTheOrigin) {
+TEST(HeadRows, KeepTheRunAndTheFlagsAndTheHeldTimersAndTheOrigin) {
   Instance head{.id = id(1), .run = 3};
   head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
   head.started_at = kNow;
@@ -142,7 +142,7 @@ TEST(HeadRows, KeepRunsFlagsAndTheOrigin) {
   expect_whole(encode_head(head), decode_head);
 }
 
-TEST(HeadRows, RefuseAMalformedPolicy) {
+TEST(HeadRows, RefuseAMalformedOwnPolicy) {
   for (const char* const policy :
        {"{", "[]", R"({"runTimeout":5})", R"({"runTimeout":"soon"})", R"({"retries":"{}x"})"}) {
     const Instance head{.id = id(1), .own_policy = policy};
@@ -152,7 +152,7 @@ TEST(HeadRows, RefuseAMalformedPolicy) {
   }
 }
 
-TEST(HeadRows, KeepTheStartsOfPoliciesAndWhetherThereIsFailedData) {
+TEST(HeadRows, KeepTheTimesFromWhichPoliciesCountAndWhetherThereIsFailedData) {
   Instance head{.id = id(1), .run = 9, .first_run = 7};
   head.started_at = kNow;
   head.runs_from = kNow + std::chrono::hours(2);
@@ -258,7 +258,7 @@ TEST_F(HeadRowsTest, AreFoundForLiveAndEndedInstances) {
   EXPECT_FALSE(read_head_anywhere(*tx, NamespaceNumber(2), id(1)).value());
 }
 
-TEST_F(HeadRowsTest, AreDamagedUnderTheKeyOfAnotherInstance) {
+TEST_F(HeadRowsTest, AreReportedAsDamagedUnderTheKeyOfAnotherInstance) {
   Instance other = make(2);
   const InstanceId one = id(1);
   const std::string key = part_key(

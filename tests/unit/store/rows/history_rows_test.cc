@@ -75,7 +75,7 @@ TEST(HistoryRows, StoreEnumeratorsAsFixedNumbers) {
   EXPECT_EQ(bytes.at(head + 5 + 5 + 2 + 4), 2);
 }
 
-TEST(HistoryRows, DecodeTheirEncoding) {
+TEST(HistoryRows, EncodeAndDecodeHistoryRecordsWithoutChange) {
   HistoryRow row{.ns = NamespaceNumber(2), .instance = id(1), .previous = 300};
   row.records = {{.time = kNow,
                   .kind = HistoryKind::kEntered,
@@ -107,7 +107,7 @@ class HistoryRowsTest : public StoreTest {
   }
 };
 
-TEST_F(HistoryRowsTest, AreReadAlongTheChain) {
+TEST_F(HistoryRowsTest, AreReadAlongTheChainOfTheRowsOfAnInstance) {
   write(1, 0);
   write(2, 0, 2);
   write(5, 1);
@@ -117,7 +117,7 @@ TEST_F(HistoryRowsTest, AreReadAlongTheChain) {
   EXPECT_EQ(records[1].state, "5");
 }
 
-TEST_F(HistoryRowsTest, AreDamagedWhenTheChainLeadsToAnotherInstanceOrToItself) {
+TEST_F(HistoryRowsTest, AreReportedAsDamagedIfARowLeadsToAnotherInstanceOrToItself) {
   write(1, 0, 2);
   write(2, 1);
   EXPECT_EQ(read(2).error().code, kDamagedRow);

@@ -11,7 +11,7 @@ namespace {
 
 class IdempotencyRows : public StoreTest {};
 
-TEST_F(IdempotencyRows, StoreTheInstanceOfAKey) {
+TEST_F(IdempotencyRows, StoreTheInstanceOfAnIdempotencyKey) {
   const IdempotencyRecord record{.instance = id(1), .input = {1, 2, 3}};
   write_idempotency(*tx, WorkflowNumber(4), "key", record);
   const auto read = read_idempotency(*tx, WorkflowNumber(4), "key").value();
@@ -33,7 +33,7 @@ TEST_F(IdempotencyRows, AreErasedWithTheirInstance) {
   EXPECT_FALSE(read_idempotency(*tx, WorkflowNumber(4), "key").value());
 }
 
-TEST_F(IdempotencyRows, AreDamagedWhenTheyDoNotDecode) {
+TEST_F(IdempotencyRows, AreReportedAsDamagedIfTheyDoNotDecode) {
   tx->put(Table::kIdempotency, std::string("\0\0\0\4key", 7), "x");
   EXPECT_EQ(read_idempotency(*tx, WorkflowNumber(4), "key").error().code, kDamagedRow);
 }

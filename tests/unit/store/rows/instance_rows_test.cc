@@ -73,7 +73,7 @@ TEST_F(InstanceRows, KeepTheDataOfALiveInstanceInARowOfItsOwn) {
   EXPECT_EQ(rows_with(Table::kLive, "the way"), 1U) << "each wake reads the data";
 }
 
-TEST_F(InstanceRows, AreDamagedWhenTheHistoryHasNoData) {
+TEST_F(InstanceRows, AreReportedAsDamagedIfTheHistoryLacksTheDataOfAnEndedInstance) {
   instance_.status = InstanceStatus::kFailed;
   instance_.phase = Phase::kEnded;
   instance_.ended_at = instance_.started_at;
@@ -115,7 +115,7 @@ TEST_F(InstanceRows, AreReadWithTheInputOnRequest) {
   EXPECT_FALSE(read_live(*tx, NamespaceNumber(2), instance_.id).value());
 }
 
-TEST_F(InstanceRows, AreDamagedWithoutAnInput) {
+TEST_F(InstanceRows, AreReportedAsDamagedIfTheInputIsMissing) {
   write_instance(*tx, instance_, {.data = true});
   EXPECT_EQ(read_input(*tx, instance_).error().code, kDamagedRow);
   EXPECT_EQ(read_instance(*tx, instance_.ns, instance_.id).error().code, kDamagedRow);
@@ -140,7 +140,7 @@ TEST_F(InstanceRows, KeepTheSlotsAndTheDataOfAState) {
   EXPECT_FALSE(read->found_data);
 }
 
-TEST_F(InstanceRows, DecodeTheEncodingOfSlots) {
+TEST_F(InstanceRows, EncodeAndDecodeSlotsWithoutChange) {
   const std::vector<std::optional<LazyJson>> slots{LazyJson(Json("one")), std::nullopt};
   EXPECT_EQ(decode_slots(encode_slots(slots)).value(), slots);
   expect_whole(encode_slots(slots), decode_slots);
@@ -153,7 +153,7 @@ TEST_F(InstanceRows, CanBeErasedWithoutDecoding) {
   EXPECT_FALSE(read_instance(*tx, instance_.ns, instance_.id).value());
 }
 
-TEST_F(InstanceRows, ReturnTheTimeOfTheLastHistoryRecord) {
+TEST_F(InstanceRows, ReturnTheTimeOfTheLatestHistoryRecord) {
   EXPECT_FALSE(read_last_moved(*tx, instance_.ns, instance_.id).value());
   write_instance(*tx, instance_, {.input = true});
   EXPECT_EQ(read_last_moved(*tx, instance_.ns, instance_.id).value(), instance_.started_at);

@@ -70,7 +70,7 @@ TEST_F(MetaRows, StoreTheEngineTimeUpToTheYear9999) {
   EXPECT_EQ(read.error().code, kDamagedRow);
 }
 
-TEST_F(MetaRows, CountFromOne) {
+TEST_F(MetaRows, GiveNumbersFromOneOnForEachCounter) {
   EXPECT_EQ(read_counter(*tx, Counter::kOutbox).value(), 0U);
   EXPECT_EQ(next_number(*tx, Counter::kOutbox).value(), 1U);
   write_counter(*tx, Counter::kOutbox, 41);
@@ -79,7 +79,7 @@ TEST_F(MetaRows, CountFromOne) {
   EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), 1U);
 }
 
-TEST_F(MetaRows, AreDamagedWhenACounterIsUsedUp) {
+TEST_F(MetaRows, AreReportedAsDamagedIfACounterHasReachedItsMaximum) {
   write_counter(*tx, Counter::kHistory, kMostNumber - 1);
   EXPECT_EQ(next_number(*tx, Counter::kHistory).value(), kMostNumber);
   write_counter(*tx, Counter::kHistory, kMostNumber);
@@ -92,7 +92,7 @@ TEST_F(MetaRows, AreDamagedWhenACounterIsUsedUp) {
   }
 }
 
-TEST_F(MetaRows, AreDamagedWhenACounterIsBelowTheNumberOfARow) {
+TEST_F(MetaRows, AreReportedAsDamagedIfACounterIsBelowTheNumberOfARow) {
   EXPECT_TRUE(check_counters(*tx));
   write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
   write_history(*tx, 9, {.ns = NamespaceNumber(3), .instance = id(1)});
@@ -105,7 +105,7 @@ TEST_F(MetaRows, AreDamagedWhenACounterIsBelowTheNumberOfARow) {
   EXPECT_TRUE(check_counters(*tx));
 }
 
-TEST_F(MetaRows, HaveFixedLettersOfCounters) {
+TEST_F(MetaRows, HaveAFixedLetterForEachCounter) {
   std::set<char> letters;
   for (int letter = 0; letter < 128; ++letter) {
     if (pinned(static_cast<Counter>(letter)) < 0) continue;
@@ -125,7 +125,7 @@ TEST_F(MetaRows, RefuseANewerFormat) {
   EXPECT_EQ(check_format(*tx).error().code, "store.version");
 }
 
-TEST_F(MetaRows, AreDamagedWhenThereAreNamespacesAndNoFormat) {
+TEST_F(MetaRows, AreReportedAsDamagedIfThereAreNamespacesButNoFormat) {
   write_namespace(*tx, "shop", {.number = NamespaceNumber(3)});
   EXPECT_EQ(check_format(*tx).error().code, kDamagedRow);
 }

@@ -46,7 +46,7 @@ TEST_F(OutboxRows, RefuseAMessageThatNatsDoesNotAccept) {
   }
 }
 
-TEST_F(OutboxRows, AreListedFromANumber) {
+TEST_F(OutboxRows, AreListedFromTheGivenNumberOn) {
   for (const uint64_t number : {1, 2, 3}) write_outbox(*tx, number, message());
   tx->put(Table::kOutbox, "bad", "x");
   uint64_t sum = 0;

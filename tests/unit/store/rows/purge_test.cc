@@ -42,7 +42,7 @@ TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
   EXPECT_EQ(purges, 3);
 }
 
-TEST_F(PurgeTest, DecodesItsEncoding) {
+TEST_F(PurgeTest, EncodesAndDecodesAPurgeWithoutChange) {
   const PurgeRecord record{.ns = "shop", .workflow = "pay", .up_to = 300};
   const PurgeRecord read = decode_purge(encode(record)).value();
   EXPECT_EQ(read.ns, "shop");
@@ -52,7 +52,7 @@ TEST_F(PurgeTest, DecodesItsEncoding) {
   expect_known_versions(encode(record), 1, decode_purge);
 }
 
-TEST_F(PurgeTest, IsDamagedIfItsKindIsUnknown) {
+TEST_F(PurgeTest, IsReportedAsDamagedIfItsKindIsUnknown) {
   write_purge(*tx, {.kind = static_cast<Purge::Kind>(3), .number = 9, .record = {}});
   EXPECT_EQ(each_purge(*tx, [](const Purge&) {}).error().code, kDamagedRow);
 }
@@ -71,7 +71,7 @@ TEST_F(PurgeTest, StoresDeletedWorkflows) {
   EXPECT_FALSE(is_retired(*tx, WorkflowNumber(4)));
 }
 
-TEST(Purge, SpendsItsBudgetByErasedRowsReadRowsOrBytes) {
+TEST(Purge, HasSpentItsBudgetAfterEnoughErasedRowsOrReadRowsOrBytes) {
   PurgeBudget rows{.rows = 1};
   EXPECT_FALSE(rows.is_spent());
   rows.erase();

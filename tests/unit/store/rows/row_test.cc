@@ -137,14 +137,14 @@ TEST_F(SealedRows, AreNotWrittenForAnInstanceThatIsNotSealed) {
   EXPECT_FALSE((*read_live(*tx, NamespaceNumber(1), {{1, 2, 3}}))->sealed);
 }
 
-TEST_F(SealedRows, CannotBeOpenedUnderAnotherKeyOfTheTable) {
+TEST_F(SealedRows, CannotBeOpenedIfTheyAreCopiedToAnotherKeyOfTheTable) {
   write_secret(*tx, NamespaceNumber(1), "a", kValue);
   const std::string row(*tx->get(Table::kSecrets, std::string("\0\0\0\1a", 5)));
   tx->put(Table::kSecrets, std::string("\0\0\0\1b", 5), row);
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "b").error().code, kDamagedRow);
 }
 
-TEST_F(SealedRows, AreOpenedOnlyWithTheKeyOfTheirStore) {
+TEST_F(SealedRows, AreOpenedOnlyWithTheSecretKeyOfTheirStore) {
   ASSERT_TRUE(checked);
   const std::filesystem::path own = folder.path() / "secret-key";
   ASSERT_TRUE(std::filesystem::exists(own));

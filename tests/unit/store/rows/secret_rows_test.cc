@@ -13,7 +13,7 @@ using testing::ElementsAre;
 
 class SecretRows : public StoreTest {};
 
-TEST_F(SecretRows, AreListedByNamespace) {
+TEST_F(SecretRows, AreListedByNamespaceAfterTheGivenName) {
   for (const char* name : {"b", "a", "c"}) write_secret(*tx, NamespaceNumber(1), name, "4711");
   write_secret(*tx, NamespaceNumber(2), "other", "4711");
   std::vector<std::string> names;
@@ -37,7 +37,7 @@ TEST_F(SecretRows, AreAlwaysSealed) {
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "card").value(), std::nullopt);
 }
 
-TEST_F(SecretRows, AreDamagedWhenAByteChanges) {
+TEST_F(SecretRows, AreReportedAsDamagedIfAByteHasChanged) {
   write_secret(*tx, NamespaceNumber(1), "card", "4711");
   const std::string key("\0\0\0\1card", 8);
   std::string row(*tx->get(Table::kSecrets, key));

@@ -51,7 +51,7 @@ int pinned(ContainerSize size) {
   return -1;
 }
 
-TEST(TaskRows, DecodeTheEncodingOfATask) {
+TEST(TaskRows, EncodeAndDecodeATaskWithoutChange) {
   StartTask task{.ns = NamespaceNumber(2),
                  .task = id(1),
                  .caller = caller(),
@@ -115,7 +115,7 @@ TEST(TaskRows, StoreEnumeratorsAsFixedNumbers) {
   });
 }
 
-TEST(TaskRows, KeepTheStartOfAChild) {
+TEST(TaskRows, KeepTheMessageThatStartsASubflow) {
   const InboxRecord record{.message = StartChild{.ns = NamespaceNumber(2),
                                                  .child = id(1),
                                                  .workflow = "charge",
@@ -139,13 +139,13 @@ TEST(TaskRows, KeepTheStartOfAChild) {
   expect_whole(encode(record), decode_inbox);
 }
 
-TEST(TaskRows, KeepTheCancellationOfAChild) {
+TEST(TaskRows, KeepTheMessageThatCancelsASubflow) {
   const InboxRecord record{.message = CancelChild{NamespaceNumber(1), id(9)}};
   EXPECT_EQ(std::get<CancelChild>(decode_inbox(encode(record)).value().message).child, id(9));
   expect_whole(encode(record), decode_inbox);
 }
 
-TEST(TaskRows, KeepTheResultOfACall) {
+TEST(TaskRows, KeepTheMessageWithTheResultOfACall) {
   const InboxRecord value{
       .message = ReturnResult{NamespaceNumber(1), caller(), LazyJson(Json::array({1, 2}))}};
   const InboxRecord read = decode_inbox(encode(value)).value();
@@ -178,7 +178,7 @@ TEST(TaskRows, RefuseUnknownVersions) {
   expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
 
-TEST(TaskRows, DecodeTheEncodingOfAWebhook) {
+TEST(TaskRows, EncodeAndDecodeAWebhookDeliveryWithoutChange) {
   const WebhookRecord webhook{
       .ns = NamespaceNumber(2), .url = "http://a", .at = kNow, .attempt = 3, .event = "{}"};
   const WebhookRecord read = decode_webhook(encode(webhook)).value();
@@ -207,7 +207,7 @@ TEST_F(TaskRowsTest, StoreTasksById) {
   EXPECT_FALSE(read_task(*tx, id(1)).value());
 }
 
-TEST_F(TaskRowsTest, StoreInstanceMessagesAndWebhooksByNumber) {
+TEST_F(TaskRowsTest, StoreInstanceMessagesAndWebhookDeliveriesByNumber) {
   write_inbox(*tx, 4, {.message = CancelChild{NamespaceNumber(1), id(9)}});
   write_webhook(*tx, 5, {.url = "http://a"});
   uint64_t sum = 0;
@@ -221,7 +221,7 @@ TEST_F(TaskRowsTest, StoreInstanceMessagesAndWebhooksByNumber) {
   EXPECT_TRUE(each_inbox(*tx, [&](uint64_t, const InboxRecord&) { ADD_FAILURE(); }));
 }
 
-TEST_F(TaskRowsTest, RefuseAWebhookWithAMalformedEvent) {
+TEST_F(TaskRowsTest, RefuseAWebhookDeliveryWithAMalformedEvent) {
   EXPECT_EQ(event_of(5, WebhookRecord{.event = "{}"}).error().code, kDamagedRow);
 }
 

@@ -31,7 +31,7 @@ TEST_F(VariableRows, AreSeparateForEachOwner) {
   EXPECT_TRUE(read_variable(*tx, name(VariableScope::kInstance, "v")).value());
 }
 
-TEST_F(VariableRows, AreListedAfterAKey) {
+TEST_F(VariableRows, AreListedAfterTheGivenKey) {
   for (const char* const key : {"a", "b", "c"}) {
     write_variable(*tx, name(VariableScope::kWorkflow, key), {"text/plain", key, false});
   }
@@ -48,7 +48,7 @@ TEST_F(VariableRows, AreListedAfterAKey) {
   EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 1U);
 }
 
-TEST_F(VariableRows, DecodeTheirEncoding) {
+TEST_F(VariableRows, EncodeAndDecodeAVariableWithoutChange) {
   const Variable variable{"text/plain", std::string("a\0\xff", 3), false};
   EXPECT_EQ(decode_variable(encode(variable)).value(), variable);
   expect_known_versions(encode(variable), 1, decode_variable);
