@@ -14,7 +14,7 @@ void Checker::check_namespaces() {
     const auto record = decode(place, value, decode_namespace);
     if (!record) return;
     const auto number = static_cast<uint32_t>(record->number);
-    if (number == 0) add(StoreFault::kRowValue, place, "its number is 0");
+    if (number == 0) add(StoreFault::kRowValue, place, "the number of the namespace is 0");
     note_given(Counter::kNamespace, number, place);
     if (purged_.contains(record->number)) {
       add(StoreFault::kRowValue, place, fmt::format("a purge erases namespace {}", number));
@@ -22,11 +22,12 @@ void Checker::check_namespaces() {
     const auto [known, is_first] = spaces_.emplace(record->number, key);
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
-          fmt::format("its number is {}, like the number of {}", number, known->second));
+          fmt::format("the namespace has the number {}, which namespace {} also has", number,
+                      known->second));
     }
     // When millrace starts for the first time, it creates `default` before the store has an engine
     // time.
-    if (key != "default") check_time(record->created_at, place, "its creation");
+    if (key != "default") check_time(record->created_at, place, "the creation of the namespace");
     if (record->settings.empty()) return;
     if (!check_json(record->settings, place, "the text of the settings")) return;
     const Status read =
@@ -55,7 +56,8 @@ void Checker::check_workflows() {
     const auto number = static_cast<uint32_t>(record->number);
     if (number == 0 || record->latest == 0 || record->groups_from > record->latest) {
       add(StoreFault::kRowValue, place,
-          fmt::format("its number is {}, its newest revision {}, the first with its groups {}",
+          fmt::format("the number of the workflow is {}, its newest revision {}, the first "
+                      "revision with its groups {}",
                       number, record->latest, record->groups_from));
     }
     note_given(Counter::kWorkflow, number, place);
@@ -70,7 +72,7 @@ void Checker::check_workflows() {
     homes_.emplace(record->number, ns);
     if (!is_first) {
       add(StoreFault::kNumberTwice, place,
-          fmt::format("its number is {}, like the number of workflow {} in {}", number,
+          fmt::format("the workflow has the number {}, which workflow {} in {} also has", number,
                       known->second.id, name_of(known->second.ns)));
     }
   });
@@ -112,7 +114,8 @@ void Checker::check_definitions() {
     if (revision.number != last + 1) missing(of, last + 1);
     if (last == 0 && !workflows_.contains(of) && !retired_.contains(of)) {
       add(StoreFault::kWorkflowMissing, place,
-          "its workflow does not exist, and meta has no row `retired/` for it");
+          "the workflow of the definition does not exist, and meta has no row `retired/` for that "
+          "workflow");
     }
     last = revision.number;
     // The definitions of a deleted workflow stay for its ended instances.
@@ -123,15 +126,15 @@ void Checker::check_definitions() {
     }
     const auto record = decode(place, value, decode_definition);
     if (!record) return;
-    check_time(record->created_at, place, "its creation");
+    check_time(record->created_at, place, "the creation of the revision");
     if (!options_.load) return;
     const auto loaded = options_.load(record->text);
     if (!loaded) {
       add(StoreFault::kDefinitionUnloadable, place, loaded.error().message);
     } else if (workflow != workflows_.end() && (*loaded)->id != workflow->second.id) {
       add(StoreFault::kDefinitionUnloadable, place,
-          fmt::format("its id is {}, but the workflow's id is {}", (*loaded)->id,
-                      workflow->second.id));
+          fmt::format("the id in the definition is {}, but the id of the workflow is {}",
+                      (*loaded)->id, workflow->second.id));
     }
   });
   if (is_over()) return;
@@ -165,10 +168,12 @@ void Checker::check_schedules() {
     }
     const auto record = decode(place, value, decode_schedule);
     if (!record) return;
-    check_time(record->from, place, "the time from which it counts ticks");
-    if (record->last) check_time(*record->last, place, "its last tick");
+    check_time(record->from, place, "the time from which the schedule counts ticks");
+    if (record->last) check_time(*record->last, place, "the latest tick of the schedule");
     if (record->first && (!record->last || *record->first > *record->last)) {
-      add(StoreFault::kRowValue, place, "its first tick is later than its last one");
+      add(StoreFault::kRowValue, place,
+          "the first tick of the schedule is later than the latest tick, or there is no latest "
+          "tick");
     }
   });
   if (is_over()) return;

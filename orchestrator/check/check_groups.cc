@@ -108,7 +108,7 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   const bool closes = purged_workflows_.contains(number) || is_closed(number, event_number);
   const auto counts = view_.get(Table::kGroups, group_key(GroupRow::kCounts, number, group));
   if (!counts) {  // close_groups() erases the row with the first event of a group
-    if (!closes) add(StoreFault::kGroupEvent, place, "its group has no row of counts");
+    if (!closes) add(StoreFault::kGroupEvent, place, "the group of the event has no row of counts");
   } else if (const auto waiting = decode_counts(*counts); waiting && entry >= waiting->size()) {
     add(StoreFault::kGroupEvent, place,
         fmt::format("the event is for entry {}, but its group has {} entries", entry,
@@ -144,7 +144,7 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   } else if (entry < workflow->start.events.size() &&
              workflow->start.events[entry].filter.type != event->type) {
     add(StoreFault::kGroupEvent, place,
-        fmt::format("its entry waits for type {}, but its type is {}",
+        fmt::format("the entry of the event waits for type {}, but the type of the event is {}",
                     workflow->start.events[entry].filter.type, event->type));
   }
 }
@@ -181,7 +181,8 @@ void Checker::check_group_number(const Place& place, std::string_view value) {
                       value.front() == static_cast<char>(GroupRow::kEvent) &&
                       value.ends_with(rows::key_of(number));
   if (!is_key || !view_.get(Table::kGroups, value)) {
-    add(StoreFault::kGroupNumber, place, "it does not name a waiting event with that number");
+    add(StoreFault::kGroupNumber, place,
+        "the row does not name a waiting event with the number in the key");
   }
 }
 

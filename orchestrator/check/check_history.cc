@@ -66,13 +66,14 @@ std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t numb
   if (!row) return std::nullopt;
   if (row->instance != one.id || row->ns != one.ns) {
     add(StoreFault::kHistoryOwner, place,
-        fmt::format("it is in the chain of instance {}, but names {} in {}", to_string(one.id),
-                    to_string(row->instance), name_of(row->ns)));
+        fmt::format("the row is in the chain of instance {}, but names instance {} in {}",
+                    to_string(one.id), to_string(row->instance), name_of(row->ns)));
     return std::nullopt;
   }
   if (row->previous >= number) {
     add(StoreFault::kHistoryOrder, place,
-        fmt::format("its previous row is {}, expected a lower number", row->previous));
+        fmt::format("the row names row {} as its previous row, expected a lower number",
+                    row->previous));
     return std::nullopt;
   }
   return std::move(*row);
@@ -110,7 +111,7 @@ void Checker::check_chained_records(const Walked& one, const Place& place, const
     if (row.records.front().time != head.started_at) {
       const std::string head_key = one.key(Part::kHead);
       add(StoreFault::kInstanceStatus, {one.table, head_key},
-          fmt::format("it started at {} ms, but its history says at {} ms",
+          fmt::format("the instance started at {} ms by its head, but at {} ms by its history",
                       to_millis(head.started_at), to_millis(row.records.front().time)));
     }
   }
@@ -129,8 +130,8 @@ void Checker::check_newest_records(const Walked& one, const Place& place, const 
   const bool ends = row.records.back().kind == HistoryKind::kEnded;
   if (ends != has_ended(one.head->status)) {
     add(StoreFault::kHistoryOrder, place,
-        ends ? "it ends with `ended`, but the instance is live"
-             : "it does not end with `ended`, but the instance has ended");
+        ends ? "the newest row ends with the record `ended`, but the instance is live"
+             : "the newest row does not end with the record `ended`, but the instance has ended");
   }
   if (ends) check_end(one, row.records.back());
   if (one.is_data_in_history && row.with_input.empty() &&
@@ -138,7 +139,7 @@ void Checker::check_newest_records(const Walked& one, const Place& place, const 
                    [](const HistoryRecord& record) { return record.data; })) {
     const std::string head_key = one.key(Part::kHead);
     add(StoreFault::kInstanceParts, {one.table, head_key},
-        fmt::format("its data should be in history row {}, but is not", number));
+        fmt::format("the data of the instance should be in history row {}, but is not", number));
   }
 }
 
@@ -149,15 +150,15 @@ void Checker::check_end(const Walked& one, const HistoryRecord& record) {
   const Instance& head = *one.head;
   if (head.ended_at && *head.ended_at != record.time) {
     add(StoreFault::kInstanceStatus, place,
-        fmt::format("it ended at {} ms, but its history says at {} ms", to_millis(*head.ended_at),
-                    to_millis(record.time)));
+        fmt::format("the instance ended at {} ms by its head, but at {} ms by its history",
+                    to_millis(*head.ended_at), to_millis(record.time)));
   }
   const auto detail = parse_own_json(record.detail.text());  // check_history_row() checks the JSON
   if (!detail || !detail->is_object() || !detail->contains("status")) return;
   if (const Json& status = detail->at("status"); status != to_string(head.status)) {
     add(StoreFault::kInstanceStatus, place,
-        fmt::format("it is {}, but its history says that it ended as {}", to_string(head.status),
-                    status.dump()));
+        fmt::format("the instance is {}, but its history says that it ended as {}",
+                    to_string(head.status), status.dump()));
   }
 }
 
@@ -174,17 +175,20 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   }
   if (!one.has_data && story.has_other_data) {
     add(StoreFault::kInstanceParts, place,
-        "its data is missing: a record of its history has data that is not its input");
+        "the data of the instance is missing: a record of its history has data that is not the "
+        "input");
   }
   if (story.runs != head.run) {
     add(StoreFault::kRowValue, place,
-        fmt::format("it is in run {}, but its history has {} runs", head.run, story.runs));
+        fmt::format("the instance is in run {}, but its history has {} runs", head.run,
+                    story.runs));
   }
   if (workflow == nullptr || head.state >= workflow->states.size()) return;
   const std::string& state = workflow->states[head.state]->common().id;
   const auto in_another = [&](const std::string& last) {
     add(StoreFault::kInstanceState, place,
-        fmt::format("it is in state \"{}\", but its history ends in state \"{}\"", state, last));
+        fmt::format("the instance is in state \"{}\", but its history ends in state \"{}\"", state,
+                    last));
   };
   if (one.table == Table::kEnded) {
     if (story.last_state != state) in_another(story.last_state);
@@ -194,7 +198,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
       head.state != workflow->start.state) {
     add(StoreFault::kRowValue, place,
         fmt::format(
-            "it is in state \"{}\", which is not its first state, but it made no transition",
+            "the instance is in state \"{}\", which is not its first state, but made no transition",
             state));
   }
   const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
@@ -207,7 +211,8 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   if (story.entered->data) found = &story.entered->data->text();
   if (found != nullptr && *found != data) {
     add(StoreFault::kInstanceParts, place,
-        "its data is not the data with which it entered its state by its history");
+        "the data of the instance is not the data with which, by its history, it entered its "
+        "state");
   }
 }
 
@@ -234,7 +239,8 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     }
     if (record.data && one.input && record.data->text() != *one.input) story.has_other_data = true;
   }
-  check_time(row.records.empty() ? TimePoint() : row.records.back().time, place, "its last record");
+  check_time(row.records.empty() ? TimePoint() : row.records.back().time, place,
+             "the last record of the row");
   for (const HistoryRecord& record : row.records) {
     if (!record.detail.is_null()) check_json(record.detail.text(), place, "the detail of a record");
     if (record.data) check_json(record.data->text(), place, "the data of a record");
@@ -244,8 +250,9 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
                     [&](const auto& state) { return state->common().id == record.state; });
     if (is_state) continue;
     add(StoreFault::kInstanceState, place,
-        fmt::format("a record names state \"{}\", but its revision has no such state",
-                    record.state));
+        fmt::format(
+            "a record names state \"{}\", but the revision of the instance has no such state",
+            record.state));
   }
 }
 
@@ -262,8 +269,8 @@ void Checker::check_orphans() {
     const std::string id = to_string(row->instance);
     add(StoreFault::kHistoryOrphan, place,
         exists(row->ns, row->instance)
-            ? fmt::format("it is not in the chain of its instance {}", id)
-            : fmt::format("its instance {} in {} does not exist", id, name_of(row->ns)));
+            ? fmt::format("the row is not in the chain of its instance {}", id)
+            : fmt::format("the instance {} of the row does not exist in {}", id, name_of(row->ns)));
   });
 }
 

@@ -19,23 +19,25 @@ namespace {
 /// The inconsistency in the status of a live instance; nullptr: there is none.
 const char* wrong_live(const Instance& one) {
   using enum InstanceStatus;
-  if (has_ended(one.status)) return "it has ended, but is in `live`";
-  if (one.phase == Phase::kEnded) return "it is live, but its phase is `ended`";
-  if (one.ended_at) return "it is live, but has an end time";
-  if (one.paused != (one.status == kPaused)) return "its flag `paused` does not match its status";
+  if (has_ended(one.status)) return "the instance has ended, but is in `live`";
+  if (one.phase == Phase::kEnded) return "the instance is live, but its phase is `ended`";
+  if (one.ended_at) return "the instance is live, but has an end time";
+  if (one.paused != (one.status == kPaused))
+    return "the flag `paused` does not match the status of the instance";
   const bool is_passing = one.phase == Phase::kEntering || one.phase == Phase::kLeaving;
   if (one.status == kPending && one.phase != Phase::kEntering) {
-    return "it is pending, but does not enter a state";
+    return "the instance is pending, but does not enter a state";
   }
   if (one.status == kRunning && !is_passing)
-    return "it is running, but its phase is that of a wait";
-  if (one.status == kWaiting && is_passing) return "it is waiting, but enters or leaves a state";
+    return "the instance is running, but its phase is that of a wait";
+  if (one.status == kWaiting && is_passing)
+    return "the instance is waiting, but enters or leaves a state";
   if (one.parked && !is_passing)
-    return "an evaluation is under way, but its phase is that of a wait";
-  if (!one.calls.empty() && is_passing) return "it has calls, but does not wait";
-  if (!one.listeners.empty() && is_passing) return "it has listeners, but does not wait";
+    return "an evaluation is under way, but the phase of the instance is that of a wait";
+  if (!one.calls.empty() && is_passing) return "the instance has calls, but does not wait";
+  if (!one.listeners.empty() && is_passing) return "the instance has listeners, but does not wait";
   if (one.cancelling && (one.paused || one.calls.empty())) {
-    return "it is being cancelled, but is paused or has no calls";
+    return "the instance is being cancelled, but is paused or has no calls";
   }
   return nullptr;
 }
@@ -43,17 +45,21 @@ const char* wrong_live(const Instance& one) {
 /// The inconsistency in the status of an ended instance; nullptr: there is none.
 const char* wrong_ended(const Instance& one) {
   using enum InstanceStatus;
-  if (!has_ended(one.status)) return "it has not ended, but is in `ended`";
-  if (one.phase != Phase::kEnded) return "it has ended, but its phase is not `ended`";
-  if (!one.ended_at) return "it has ended, but has no end time";
-  if (*one.ended_at < one.started_at) return "its end time is before its start time";
-  if (one.paused || one.parked) return "it has ended, but is paused or has an evaluation under way";
-  if (one.awaits_run) return "it has ended, but waits for its next run";
+  if (!has_ended(one.status)) return "the instance has not ended, but is in `ended`";
+  if (one.phase != Phase::kEnded) return "the instance has ended, but its phase is not `ended`";
+  if (!one.ended_at) return "the instance has ended, but has no end time";
+  if (*one.ended_at < one.started_at)
+    return "the end time of the instance is before its start time";
+  if (one.paused || one.parked)
+    return "the instance has ended, but is paused or has an evaluation under way";
+  if (one.awaits_run) return "the instance has ended, but waits for its next run";
   if (!one.calls.empty() || !one.listeners.empty())
-    return "it has ended, but has calls or listeners";
-  if (!one.timers.empty() || !one.held_timers.empty()) return "it has ended, but has timers";
+    return "the instance has ended, but has calls or listeners";
+  if (!one.timers.empty() || !one.held_timers.empty())
+    return "the instance has ended, but has timers";
   if (one.error.has_value() == (one.status == kComplete)) {
-    return one.error ? "it is complete, but has an error" : "it did not complete, but has no error";
+    return one.error ? "the instance is complete, but has an error"
+                     : "the instance did not complete, but has no error";
   }
   return nullptr;
 }
@@ -65,16 +71,16 @@ const char* wrong_call(const Call& call) {
   const bool has_deadlines =
       std::any_of(call.deadlines.begin(), call.deadlines.end(), [](const auto& at) { return at; });
   if (call.retry_at.has_value() != (call.status == kBetween)) {
-    return "the time of its next attempt does not match its status";
+    return "the time of the next attempt does not match the status of the call";
   }
   if (call.status == kQueued && (call.attempt > 0 || has_id)) {
-    return "it is queued, but had an attempt";
+    return "the call is queued, but has an attempt number or an id";
   }
   if ((call.status == kRunning || call.status == kBetween) && (call.attempt == 0 || !has_id)) {
-    return "it had no attempt, but is not queued";
+    return "the call is running or between two attempts, but has no attempt number or no id";
   }
   if ((call.status == kDone || call.status == kFailed) && has_deadlines) {
-    return "it has ended, but has deadlines";
+    return "the call has ended, but has deadlines";
   }
   return nullptr;
 }
@@ -140,7 +146,8 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
     const auto call = open_and_decode(place, value, decode_call);
     if (*index != one.calls) {
       add(StoreFault::kInstanceParts, place,
-          fmt::format("call {} before it is missing", one.calls));
+          fmt::format("the row of call {}, which must come before this row, is missing",
+                      one.calls));
     }
     one.calls = *index + 1;
     if (call && check_call(one, place, *call, *index)) {
@@ -182,7 +189,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
 bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint32_t index) {
   bool is_right = check_json(call.input.text(), place, "the input");
   is_right &= check_json(call.result.text(), place, "the result");
-  if (call.first_at) check_time(*call.first_at, place, "its first attempt");
+  if (call.first_at) check_time(*call.first_at, place, "the first attempt of the call");
   if (const char* const wrong = wrong_call(call)) {
     add(StoreFault::kCallState, place, wrong);
     return false;
@@ -236,12 +243,13 @@ void Checker::finish(Walked& one) {
   const auto parts = [&](bool is_there, std::string found) {
     if (!is_there) add(StoreFault::kInstanceParts, place, std::move(found));
   };
-  parts(one.has_input, "its input is missing");
+  parts(one.has_input, "the input of the instance is missing");
   parts(one.has_failed_data == head.failed_data.has_value(),
-        one.has_failed_data ? "it has data of a failed state, but its head has none"
-                            : "the data of its failed state is missing");
+        one.has_failed_data
+            ? "the instance has data of a failed state, but the head does not mention such data"
+            : "the data of the failed state is missing");
   parts(one.calls == head.calls.size(),
-        fmt::format("its head has {} calls, but {} rows of calls exist", head.calls.size(),
+        fmt::format("the head has {} calls, but {} rows of calls exist", head.calls.size(),
                     one.calls));
   const auto workflow = definition(head.revision);
   if (workflow != nullptr) check_place_in_workflow(one, *workflow);
@@ -265,18 +273,19 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
     has_failed_state |= state->common().id == head.failed_state;
   }
   if (head.state >= workflow.states.size()) {
-    return wrong(fmt::format("it is in state {}, but its revision has {} states", head.state,
-                             workflow.states.size()));
+    return wrong(fmt::format("the instance is in state {}, but its revision has {} states",
+                             head.state, workflow.states.size()));
   }
   const bool leaves = head.phase == Phase::kLeaving;
   const size_t exits =
       leaves ? workflow.states[head.state]->common().exits.size() : std::max<size_t>(most_exits, 1);
   if (head.exit >= exits) {
-    wrong(fmt::format("it {} by exit {} (counted from 0), but the number of exits is {}",
-                      leaves ? "leaves" : "came", head.exit, exits));
+    wrong(fmt::format(
+        "the instance {} its state by exit {} (counted from 0), but the number of exits is {}",
+        leaves ? "leaves" : "entered", head.exit, exits));
   }
   if (!has_failed_state) {
-    wrong(fmt::format("the failed state is \"{}\", but its revision has no state of that name",
+    wrong(fmt::format("the failed state is \"{}\", but the revision has no state of that name",
                       head.failed_state));
   }
   const WorkflowTimeouts& timeouts = workflow.timeouts;
@@ -284,8 +293,8 @@ void Checker::check_place_in_workflow(const Walked& one, const Workflow& workflo
       timeouts.on_failure && (timeouts.on_any_failure || execution_deadline(workflow, head));
   if (one.table == Table::kLive && head.failing && !may_clean_up) {
     add(StoreFault::kInstanceStatus, {one.table, key},
-        "its flag `failing` (2) says that it runs `on_failure`, but its definition has no such "
-        "state");
+        "the flag `failing` (2) says that the instance runs `on_failure`, but its definition has "
+        "no such state");
   }
 }
 
@@ -299,11 +308,11 @@ void Checker::check_place(const Walked& one) {
   homes_.emplace(revision.workflow, one.ns);
   note_given(Counter::kWorkflow, number, place);
   note_given(Counter::kKeptEvents, head.listen_from, place);
-  check_time(head.started_at, place, "its start");
-  check_time(head.execution_from, place, "the start of its execution");
-  check_time(head.runs_from, place, "the start of its runs");
-  check_time(head.state_from, place, "the entry into its state");
-  if (head.ended_at) check_time(*head.ended_at, place, "its end");
+  check_time(head.started_at, place, "the start of the instance");
+  check_time(head.execution_from, place, "the start of the execution");
+  check_time(head.runs_from, place, "the start of the runs");
+  check_time(head.state_from, place, "the entry into the state");
+  if (head.ended_at) check_time(*head.ended_at, place, "the end of the instance");
   const bool has_ns = check_namespace(one.ns, place);
   const auto workflow = workflows_.find(revision.workflow);
   if (workflow == workflows_.end()) {
@@ -314,7 +323,7 @@ void Checker::check_place(const Walked& one) {
     }
   } else if (workflow->second.ns != one.ns) {
     add(StoreFault::kInstanceKey, place,
-        fmt::format("its workflow {} belongs to namespace {}", workflow->second.id,
+        fmt::format("the workflow {} of the instance belongs to namespace {}", workflow->second.id,
                     name_of(workflow->second.ns)));
   }
   if (!has_definition(revision)) {
@@ -337,19 +346,20 @@ void Checker::check_status(const Walked& one) {
   const auto value = [&](bool is_right, std::string found) {
     if (!is_right) add(StoreFault::kRowValue, place, std::move(found));
   };
-  value(head.attempt > 0, "its state is in attempt 0, but attempts count from 1");
-  value(head.run > 0, "it is in run 0, but runs count from 1");
-  value(
-      head.first_run > 0 && head.first_run <= head.run,
-      fmt::format("its policy counts from run {}, but it is in run {}", head.first_run, head.run));
+  value(head.attempt > 0, "the state is in attempt 0, but attempts count from 1");
+  value(head.run > 0, "the instance is in run 0, but runs count from 1");
+  value(head.first_run > 0 && head.first_run <= head.run,
+        fmt::format("the policy counts from run {}, but the instance is in run {}", head.first_run,
+                    head.run));
   value(head.entered <= head.step,
-        fmt::format("it entered its state in step {}, but is in step {}", head.entered, head.step));
+        fmt::format("the instance entered its state in step {}, but is in step {}", head.entered,
+                    head.step));
   value(head.transitions <= head.step,
-        fmt::format("it made {} transitions in {} steps", head.transitions, head.step));
+        fmt::format("the instance made {} transitions in {} steps", head.transitions, head.step));
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
-        fmt::format("it is a subflow at depth {}, but {}; the limit is {}", head.depth,
-                    head.caller ? "it has a caller" : "it has no caller", kMaxDepth));
-  check_utf8(head.idempotency_key, place, "its idempotency key");
+        fmt::format("the instance has depth {} and {}; the depth of a subflow is 1 to {}",
+                    head.depth, head.caller ? "a caller" : "no caller", kMaxDepth));
+  check_utf8(head.idempotency_key, place, "the idempotency key");
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }
 
@@ -365,7 +375,7 @@ void Checker::check_relations(const Walked& one) {
     const auto record = value ? decode_idempotency(*value) : fail("", "");
     if (!record || record->instance != one.id) {
       add(StoreFault::kInstanceIdempotency, place,
-          fmt::format("the row of its idempotency key {} does not name this instance",
+          fmt::format("the row of the idempotency key {} does not name this instance",
                       head.idempotency_key));
     }
   }
@@ -375,7 +385,7 @@ void Checker::check_relations(const Walked& one) {
   const bool is_awaited = call && !call->outside && call->id == one.id;
   if (!known || is_awaited || head.cancelling || cancels_.contains(one.id)) return;
   add(StoreFault::kInstanceCaller, place,
-      fmt::format("call {} of {} does not wait for it", head.caller->index,
+      fmt::format("call {} of {} does not wait for this instance", head.caller->index,
                   to_string(head.caller->instance)));
 }
 

@@ -48,7 +48,7 @@ void Checker::check_delayed() {
       ++looked_elsewhere_;
       if (!exists(ns, record->instance)) continue;
       add(StoreFault::kRowValue, place,
-          fmt::format("it belongs to namespace {}, but its instance {} belongs to {}",
+          fmt::format("the event belongs to namespace {}, but its instance {} belongs to {}",
                       name_of(record->ns), by, name));
       return;
     }
@@ -81,15 +81,17 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
     return value(fmt::format("{} is not a subject to publish to", printable(message.subject)));
   }
   if (!is_event && !is_letter && !is_lifecycle) {
-    return value(fmt::format(
-        "its subject {} does not begin with millrace.events., millrace.dlq. or millrace.lifecycle.",
-        message.subject));
+    return value(
+        fmt::format("the subject {} of the message does not begin with millrace.events., "
+                    "millrace.dlq. or millrace.lifecycle.",
+                    message.subject));
   }
   const std::string* const id = find_header(message.headers, "Nats-Msg-Id");
-  if (id == nullptr) return value("it has no header Nats-Msg-Id");
+  if (id == nullptr) return value("the message has no header Nats-Msg-Id");
   if (is_letter) {
     if (!id->starts_with("dlq-")) {
-      value(fmt::format("its Nats-Msg-Id {} does not begin with dlq-", printable(*id)));
+      value(fmt::format("the Nats-Msg-Id {} of the dead letter does not begin with dlq-",
+                        printable(*id)));
     }
     return;
   }
@@ -101,20 +103,21 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
   }
   if (is_lifecycle) {
     if (*id != event->id) {
-      value(fmt::format("its Nats-Msg-Id is {}, but the id of its event is {}", printable(*id),
-                        event->id));
+      value(fmt::format("the Nats-Msg-Id of the message is {}, but the id of its event is {}",
+                        printable(*id), event->id));
     }
     return;
   }
   const auto ns = subject_namespace(message.subject);
   if (!ns || event_subject(*ns, event->type) != message.subject) {
-    return value(fmt::format("its subject is {}, but the type of its event is {}", message.subject,
-                             event->type));
+    return value(fmt::format("the subject of the message is {}, but the type of its event is {}",
+                             message.subject, event->type));
   }
   const std::string expected = to_hex(fingerprint({*ns, event->source, event->id}));
   if (*id != expected) {
-    value(fmt::format("its Nats-Msg-Id is {}, but for its event in {} it should be {}",
-                      printable(*id), *ns, expected));
+    value(fmt::format(
+        "the Nats-Msg-Id of the message is {}, but for its event in {} that id should be {}",
+        printable(*id), *ns, expected));
   }
 }
 
@@ -127,14 +130,15 @@ void Checker::check_sent() {
     if (!number) return;
     const auto record = decode(place, value, decode_sent);
     if (!record) return;
-    check_time(record->at, place, "its time");
+    check_time(record->at, place, "the time of the row");
     if (last && record->at < *last) {
       add(StoreFault::kRowValue, place,
-          fmt::format("its time is {} ms, but the row before has {} ms", to_millis(record->at),
-                      to_millis(*last)));
+          fmt::format(
+              "the time of the row is {} ms, which is before {} ms, the time of the preceding row",
+              to_millis(record->at), to_millis(*last)));
     }
     last = record->at;
-    if (record->messages.empty()) add(StoreFault::kRowValue, place, "it names no message");
+    if (record->messages.empty()) add(StoreFault::kRowValue, place, "the row names no message");
     for (const SentRecord::Message& message : record->messages) {
       const std::string row_key = rows::key_of(message.number);
       note_given(Counter::kOutbox, message.number, place);
@@ -179,7 +183,8 @@ void Checker::check_webhooks() {
     const bool has_ns = check_namespace(record->ns, place);
     const auto event = check_event(record->event, place);
     if (record->attempt == 0) {
-      add(StoreFault::kRowValue, place, "its next attempt is 0, but attempts count from 1");
+      add(StoreFault::kRowValue, place,
+          "the number of the next attempt is 0, but attempts count from 1");
     }
     check_utf8(record->url, place, "the URL");
     if (!record->url.starts_with("http://") && !record->url.starts_with("https://")) {
@@ -191,7 +196,7 @@ void Checker::check_webhooks() {
     if (has_ns && event && event->source.starts_with("/millrace/") &&
         !event->source.starts_with(source)) {
       add(StoreFault::kRowValue, place,
-          fmt::format("it belongs to namespace {}, but the source of its event is {}",
+          fmt::format("the delivery belongs to namespace {}, but the source of its event is {}",
                       name_of(record->ns), event->source));
     }
   });
@@ -207,7 +212,9 @@ void Checker::check_kept_events() {
     const Fingerprint type = reader.id();
     const uint64_t number = reader.u64();
     if (!reader.done() || number == 0) {
-      add(StoreFault::kRowKey, place, "the key is not a namespace, a type and a number");
+      add(StoreFault::kRowKey, place,
+          "the key of the kept event is not a namespace number, the fingerprint of an event type "
+          "and a number");
       return;
     }
     note_given(Counter::kKeptEvents, number, place);
@@ -227,7 +234,8 @@ void Checker::check_kept_events() {
     const auto name = spaces_.find(ns);
     if (name != spaces_.end() &&
         fingerprint({name->second, event->source, event->id}) != record->known_as) {
-      add(StoreFault::kKeptEventPlace, place, "its fingerprint does not match its source and id");
+      add(StoreFault::kKeptEventPlace, place,
+          "the fingerprint in the row does not match the source and id of the event");
     }
   });
 }
@@ -256,7 +264,7 @@ void Checker::check_dedupe() {
     }
     if (value.empty() || value.size() % sizeof(Fingerprint) != 0) {
       add(StoreFault::kRowRecord, place,
-          fmt::format("it has {} bytes, expected a multiple of {}", value.size(),
+          fmt::format("the row has {} bytes, expected a multiple of {}", value.size(),
                       sizeof(Fingerprint)));
     }
     // The key has the broker's time, which may differ from the store's. But a row that is more than
@@ -265,9 +273,9 @@ void Checker::check_dedupe() {
     const bool is_time = millis >= 0 && from_millis(millis) <= kLastTime;
     if (!is_time || (time_ && from_millis(millis) > *time_ + kYear)) {
       add(StoreFault::kRowTime, place,
-          time_ ? fmt::format("its time is {} ms, but the store's time is {} ms", millis,
+          time_ ? fmt::format("the time in the key is {} ms, but the store's time is {} ms", millis,
                               to_millis(*time_))
-                : fmt::format("its time is {} ms, after the year 9999", millis));
+                : fmt::format("the time in the key is {} ms, after the year 9999", millis));
     }
   });
 }
@@ -322,7 +330,8 @@ void Checker::check_idempotent_input(const Place& place, const IdempotencyRecord
     return;
   }
   add(StoreFault::kIdempotencyInstance, place,
-      fmt::format("its fingerprint does not match the input of instance {}", to_string(head.id)));
+      fmt::format("the fingerprint in the row does not match the input of instance {}",
+                  to_string(head.id)));
 }
 
 void Checker::check_variables() {
@@ -347,12 +356,14 @@ void Checker::check_variables() {
     if (!check_namespace(ns, place)) return;
     if (scope == static_cast<uint8_t>(VariableScope::kInstance) && !exists(ns, instance)) {
       add(StoreFault::kInstanceMissing, place,
-          fmt::format("its owner, instance {}, does not exist", to_string(instance)));
+          fmt::format("the owner of the variable, instance {}, does not exist",
+                      to_string(instance)));
     } else if (scope == static_cast<uint8_t>(VariableScope::kWorkflow)) {
       const auto owner = workflows_.find(workflow);
       if (owner == workflows_.end() || owner->second.ns != ns) {
         add(StoreFault::kWorkflowMissing, place,
-            fmt::format("its owner, workflow {}, does not exist", static_cast<uint32_t>(workflow)));
+            fmt::format("the owner of the variable, workflow {}, does not exist",
+                        static_cast<uint32_t>(workflow)));
       }
     }
   });

@@ -57,7 +57,8 @@ void Checker::check_meta() {
   // `stamped` is the broker's time, which may differ from the store's.
   if (cursor_ && time_ && cursor_->stamped > *time_ + kYear) {
     add(StoreFault::kRowTime, {Table::kMeta, "cursor"},
-        fmt::format("its last event was stamped at {} ms, but the store's time is {} ms",
+        fmt::format("the broker's time of the latest applied message is {} ms, but the store's "
+                    "time is {} ms",
                     to_millis(cursor_->stamped), to_millis(*time_)));
   }
   if (*format_ == kStoreFormat && !view_.get(Table::kMeta, "seal")) {
@@ -84,7 +85,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     const auto found = number_of(value);
     if (!found) {
       add(StoreFault::kRowRecord, place,
-          fmt::format("it has {} bytes, expected a number of 8 bytes", value.size()));
+          fmt::format("the row has {} bytes, expected a number of 8 bytes", value.size()));
     }
     return found;
   };
@@ -106,15 +107,16 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     if (cursor->stream_created < 0 || to_millis(cursor->stamped) < 0 ||
         (cursor->stream_created == 0 && cursor->sequence > 0)) {
       add(StoreFault::kRowValue, place,
-          fmt::format("its stream was created at {}, its sequence is {}, its time is {} ms",
-                      cursor->stream_created, cursor->sequence, to_millis(cursor->stamped)));
+          fmt::format(
+              "the stream of the cursor was created at {}, the sequence is {}, the time is {} ms",
+              cursor->stream_created, cursor->sequence, to_millis(cursor->stamped)));
     }
     cursor_ = *cursor;
   } else if (key == "seal") {
     if (!Seal::is_sealed(value)) {
       add(StoreFault::kRowRecord, place, "the row is not sealed");
     } else if (!has_key_ && options_.has_key) {
-      add(StoreFault::kStoreKey, place, "the given key does not open it");
+      add(StoreFault::kStoreKey, place, "the given key does not open the row");
     }
   } else if (key == "store") {
     decode(place, value, decode_store_identity);
@@ -165,7 +167,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   }
   if (!record) return;
   if (kind != Purge::Kind::kHistory && !record->ns.empty() && !is_identifier(record->ns)) {
-    add(StoreFault::kRowValue, place, "the name of its namespace is not valid");
+    add(StoreFault::kRowValue, place, "the name of the namespace in the row is not valid");
   }
   if (kind == Purge::Kind::kGroups) {
     group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
@@ -206,7 +208,7 @@ void Checker::check_group_purges() {
     const WorkflowRow& row = workflow->second;
     if (record.workflow != row.id || record.ns != name_of(row.ns)) {
       add(StoreFault::kPurgeTarget, place,
-          fmt::format("it names workflow {} in {}, but the number belongs to {} in {}",
+          fmt::format("the row names workflow {} in {}, but its number belongs to {} in {}",
                       record.workflow, record.ns, row.id, name_of(row.ns)));
     } else if (row.groups_from == 0) {
       add(StoreFault::kPurgeTarget, place,
@@ -227,7 +229,7 @@ void Checker::check_retired(const Place& place, std::string_view value) {
   const auto ns = NamespaceNumber(reader.u32());
   if (!reader.done()) {
     add(StoreFault::kRowRecord, place,
-        fmt::format("it has {} bytes, expected a namespace number of 4 bytes", value.size()));
+        fmt::format("the row has {} bytes, expected a namespace number of 4 bytes", value.size()));
     return;
   }
   retired_.emplace(workflow, ns);

@@ -59,15 +59,16 @@ void Checker::check_tasks() {
     if (task->attempt == 0 || (task->heartbeat && *task->heartbeat <= Duration(0)) ||
         (task->caller && task->caller->instance != task->by)) {
       add(StoreFault::kRowValue, place,
-          fmt::format("its attempt {}, heartbeat or caller is not valid (instance {})",
-                      task->attempt, to_string(task->by)));
+          fmt::format(
+              "the attempt {}, the heartbeat or the caller of the task is not valid (instance {})",
+              task->attempt, to_string(task->by)));
     }
     if (!check_namespace(task->ns, place) || !task->caller) return;
     bool known = true;
     const auto call = waiting_call(task->ns, *task->caller, known);
     if (!known || (call && call->outside && call->id == task->task)) return;
     add(StoreFault::kTaskCaller, place,
-        fmt::format("call {} of {} does not wait for it", task->caller->index,
+        fmt::format("call {} of {} does not wait for this task", task->caller->index,
                     to_string(task->caller->instance)));
   });
 }

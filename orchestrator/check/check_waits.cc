@@ -156,7 +156,7 @@ void Checker::check_waits(const Walked& one, const Workflow* workflow) {
   const Instance& head = *one.head;
   if (one.has_found_data && head.phase != Phase::kLeaving) {
     add(StoreFault::kInstanceParts, {one.table, one.key(Part::kFoundData)},
-        "it has the data at the entry of its state, but does not leave a state");
+        "the instance has the data at the entry of its state, but does not leave a state");
   }
   const bool has_state = workflow != nullptr && head.state < workflow->states.size();
   const bool is_open =
@@ -189,15 +189,15 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     is_wrong = true;
   };
   if (has_twice(head.timers) || has_twice(head.held_timers)) {
-    wrong("it has two timers of one kind");
+    wrong("the instance has two timers of one kind");
   } else if (!waits && (has(TimerKind::kDelay) || has(TimerKind::kRetry))) {
-    wrong("it has a timer for a delay or a retry, but does not wait");
+    wrong("the instance has a timer for a delay or a retry, but does not wait");
   } else if (head.calls.empty() && has(TimerKind::kCalls)) {
-    wrong("it has a timer for calls, but no calls");
+    wrong("the instance has a timer for calls, but no calls");
   } else if (head.awaits_run && !has(TimerKind::kRetry)) {
-    wrong("it waits for its next run, but has no timer for it");
+    wrong("the instance waits for its next run, but has no timer for that run");
   } else if (!head.paused && !head.held_timers.empty()) {
-    wrong("it has timers that only a paused instance has, but is not paused");
+    wrong("the instance has timers that only a paused instance has, but is not paused");
   } else if (one.due && !head.paused) {
     // In format 4 the timer of calls was the timer of retries.
     const bool is_in_time =
@@ -206,11 +206,13 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
                  timer.deadline <= *one.due;
         });
     if (!is_in_time)
-      wrong("a deadline or retry of its calls is earlier than its timer, or there is no timer");
+      wrong(
+          "a deadline or retry of a call is earlier than the timer for calls, or that timer is "
+          "missing");
   }
   const bool is_stuck = waits && waits_for_nothing(head);
   if (is_stuck) {
-    add(StoreFault::kInstanceStuck, place, "it waits for no event, no timer and no call");
+    add(StoreFault::kInstanceStuck, place, "the instance waits for no event, no timer and no call");
   }
   if (is_wrong || is_stuck || workflow == nullptr || !one.story || !time_) return;
   check_run_timers(one, *workflow, wrong);
@@ -223,12 +225,12 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     if (!detail || !detail->is_object()) return;
     const std::string at = format_rfc3339(*deadline_of(head, TimerKind::kRetry));
     if (detail->contains("run") != head.awaits_run) {
-      wrong(
-          head.awaits_run
-              ? "it waits for its next run, but its history says that it waits for another attempt"
-              : "its history says that it waits for its next run, but it does not");
+      wrong(head.awaits_run ? "the instance waits for its next run, but its history says that it "
+                              "waits for another attempt"
+                            : "the history says that the instance waits for its next run, but the "
+                              "instance does not");
     } else if (const Json noted = detail->value("at", Json(at)); noted != at) {
-      wrong(fmt::format("its retry is due at {}, but its history says {}", at,
+      wrong(fmt::format("the retry of the instance is due at {}, but its history says {}", at,
                         excerpt(dump_json(noted))));
     }
   }
@@ -237,14 +239,14 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   const auto at = deadline_of(head, TimerKind::kStateTimeout);
   const bool may_have = head.phase != Phase::kLeaving && !is_between && !head.cancelling;
   if (!timeout || !may_have) {
-    if (at) wrong("it has a timer for a state timeout, but no state timeout applies");
+    if (at) wrong("the instance has a timer for a state timeout, but no state timeout applies");
   } else if (!at) {
     wrong(
-        fmt::format("its state has a timeout of {}, but the instance has no timer for this timeout",
+        fmt::format("the state has a timeout of {}, but the instance has no timer for this timeout",
                     timeout->text));
   } else if (*at < timeout->after(head.state_from) || *at > timeout->after(*time_)) {
     wrong(
-        fmt::format("its state timeout is at {} ms, which does not match the entry into its state "
+        fmt::format("the state timeout is at {} ms, which does not match the entry into the state "
                     "at {} ms or later",
                     to_millis(*at), to_millis(head.state_from)));
   }
@@ -263,13 +265,13 @@ void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
     const auto at = deadline_of(head, kind);
     if (found == demanded.end()) {
       if (at) {
-        wrong(fmt::format("it has a timer `{}`, but its definition has no such timeout",
+        wrong(fmt::format("the instance has a timer `{}`, but its definition has no such timeout",
                           kind_name(kind)));
       }
       continue;
     }
     if (at && *at != found->deadline) {
-      wrong(fmt::format("its timer `{}` is at {} ms, expected at {} ms", kind_name(kind),
+      wrong(fmt::format("the timer `{}` is at {} ms, expected at {} ms", kind_name(kind),
                         to_millis(*at), to_millis(found->deadline)));
     }
     if (at) continue;
@@ -281,7 +283,7 @@ void Checker::check_run_timers(const Walked& one, const Workflow& workflow,
     // instance waits for its tasks.
     if (kind == TimerKind::kInterrupt) is_demanded &= !head.cancelling && found->deadline > *time_;
     if (is_demanded) {
-      wrong(fmt::format("its timer `{}`, due at {} ms, is missing", kind_name(kind),
+      wrong(fmt::format("the timer `{}`, due at {} ms, is missing", kind_name(kind),
                         to_millis(found->deadline)));
     }
   }
@@ -321,7 +323,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     for (const Listener& listener : head.listeners) {
       if (std::find(types.begin(), types.end(), listener.filter.type) != types.end()) continue;
       add(StoreFault::kInstanceListeners, place,
-          fmt::format("it listens for {}, but its state does not listen for this type",
+          fmt::format("the instance listens for {}, but its state does not listen for this type",
                       listener.filter.type));
       break;
     }
@@ -331,13 +333,14 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   const auto delay = deadline_of(head, TimerKind::kDelay);
   if (opened->delay.has_value() != delay.has_value()) {
     add(StoreFault::kInstanceTimers, place,
-        delay ? "it has a timer for a delay, but its state has none"
-              : "it has no timer for its delay");
+        delay ? "the instance has a timer for a delay, but its state has no delay"
+              : "the state has a delay, but the instance has no timer for the delay");
   } else if (delay) {
     const auto latest = open_state(state, head, as_data, as_input, *time_);
     if (*delay < *opened->delay || (latest && *delay > *latest->delay)) {
       add(StoreFault::kInstanceTimers, place,
-          fmt::format("its delay ends at {} ms, but by its state not before {} ms",
+          fmt::format("the delay ends at {} ms, which does not match the state: by the state it "
+                      "ends at {} ms or later",
                       to_millis(*delay), to_millis(*opened->delay)));
     }
   }
@@ -345,8 +348,8 @@ bool Checker::check_opened(const Walked& one, const State& state) {
   bool is_same = false;
   if (one.slots.size() != opened->slots) {
     add(StoreFault::kInstanceParts, place,
-        fmt::format("its state waits for {} events, but it has {} slots (part 3)", opened->slots,
-                    one.slots.size()));
+        fmt::format("the state waits for {} events, but the instance has {} slots (part 3)",
+                    opened->slots, one.slots.size()));
   } else {
     std::vector<Listener> expected = opened->listeners;
     std::erase_if(expected, [&](const Listener& listener) {
@@ -361,16 +364,17 @@ bool Checker::check_opened(const Walked& one, const State& state) {
       const std::string wanted = text_of(expected);
       add(StoreFault::kInstanceListeners, place,
           found == wanted
-              ? fmt::format("it listens for {}, but the text of an attribute is not "
+              ? fmt::format("the instance listens for {}, but the text of an attribute is not "
                             "the one that its state computes from its data",
                             found)
-              : fmt::format("it listens for {}, but its state listens for {}", found, wanted));
+              : fmt::format("the instance listens for {}, but its state listens for {}", found,
+                            wanted));
     }
   }
 
   if (opened->calls.size() != head.calls.size()) {
     add(StoreFault::kInstanceParts, place,
-        fmt::format("it has {} calls, but its state makes {}", head.calls.size(),
+        fmt::format("the instance has {} calls, but its state makes {}", head.calls.size(),
                     opened->calls.size()));
     return is_same;
   }
@@ -398,8 +402,8 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   if (!call.first_at) return;  // written in format 3, which had no timeouts of calls
   if (call.outside != (task != nullptr)) {
     add(StoreFault::kCallState, place,
-        call.outside ? "it runs outside millrace, but its function is a subflow"
-                     : "it is a subflow, but its function runs outside millrace");
+        call.outside ? "the call runs outside millrace, but its function is a subflow"
+                     : "the call started a subflow, but its function runs outside millrace");
     return;
   }
   const auto has = [](const Call& one_call, TimeoutKind kind) {
@@ -408,7 +412,7 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   const auto demand = [&](TimeoutKind kind, bool is_demanded) {
     if (!is_demanded || has(call, kind)) return;
     add(StoreFault::kCallState, place,
-        fmt::format("its function has a timeout, but the deadline {} is missing",
+        fmt::format("the function has a timeout, but the deadline {} of the call is missing",
                     error_code(kind)));
   };
   const bool runs = call.status == kRunning;
@@ -431,7 +435,8 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   const Place task_place{Table::kTasks, row_key};
   const auto other = [&](const char* what) {
     add(StoreFault::kTaskCaller, task_place,
-        fmt::format("its {} is not that of call {} of {}", what, index, to_string(one.id)));
+        fmt::format("the {} of the task is not that of call {} of {}", what, index,
+                    to_string(one.id)));
   };
   if (stored->state != state.common().id) other("state");
   if (stored->function != task->function) other("function");

@@ -162,7 +162,7 @@ TEST(StoreCheck, ReportsThePlaceTheDamageAndWhatAnOperatorCanDo) {
   EXPECT_EQ(item["key"], fmt::format("default/{} head", id));
   EXPECT_EQ(item["namespace"], "default");
   EXPECT_EQ(item["instance"], id);
-  EXPECT_EQ(item["found"], "it waits for no event, no timer and no call");
+  EXPECT_EQ(item["found"], "the instance waits for no event, no timer and no call");
   EXPECT_FALSE(item["expected"].get<std::string>().empty());
   EXPECT_FALSE(item["action"].get<std::string>().empty());
 }

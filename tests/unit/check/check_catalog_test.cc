@@ -63,11 +63,13 @@ TEST_F(CheckCatalogTest, ChecksTheKeyNumberAndCreationTimeOfANamespace) {
   commit();
   expect_only("row.key namespaces/no name: the key is not a name",
               put("no name", {.number = NamespaceNumber(2), .created_at = now}));
-  expect_only("row.value namespaces/shop: its number is 0",
+  expect_only("row.value namespaces/shop: the number of the namespace is 0",
               put("shop", {.number = NamespaceNumber(0), .created_at = now}));
-  expect_only("number.twice namespaces/shop: its number is 1, like the number of default",
-              put("shop", {.number = ns, .created_at = now}));
-  expect_only("row.time namespaces/shop: its creation is at",
+  expect_only(
+      "number.twice namespaces/shop: the namespace has the number 1, which namespace default also "
+      "has",
+      put("shop", {.number = ns, .created_at = now}));
+  expect_only("row.time namespaces/shop: the creation of the namespace is at",
               put("shop", {.number = NamespaceNumber(2), .created_at = now + Duration(1)}));
   expect_only("counter.behind namespaces/shop: number 10 was assigned",
               put("shop", {.number = NamespaceNumber(10), .created_at = now}));
@@ -110,14 +112,15 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheNumbersOfAWorkflow) {
   expect_only("the key is not a namespace and the id of a workflow",
               put(rows::ns_prefix(ns) + "no name", "x"));
   expect_among("row.record workflows/default/plain", put(rows::ns_prefix(ns) + "plain", "rubbish"));
-  expect_among("row.value workflows/default/plain: its number is 0, its newest revision 1",
-               edit_workflow("plain", [](WorkflowRecord& one) { one.number = {}; }));
+  expect_among(
+      "row.value workflows/default/plain: the number of the workflow is 0, its newest revision 1",
+      edit_workflow("plain", [](WorkflowRecord& one) { one.number = {}; }));
   expect_among("its newest revision 0",
                edit_workflow("plain", [](WorkflowRecord& one) { one.latest = 0; }));
-  expect_only("the first with its groups 2",
+  expect_only("the first revision with its groups 2",
               edit_workflow("plain", [](WorkflowRecord& one) { one.groups_from = 2; }));
   expect_among(
-      "number.twice workflows/default/plain: its number is 2, like the number of workflow nightly",
+      "number.twice workflows/default/plain: the workflow has the number 2, which workflow nightly",
       edit_workflow("plain", [](WorkflowRecord& one) { one.number = WorkflowNumber(2); }));
   expect_among("namespace.missing workflows/number 9/plain: no namespace has the number 9",
                [&](Transaction& in) {
@@ -165,10 +168,10 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheTextOfADefinition) {
               put(std::string(8, '\0'), "x"));
   expect_among("row.record definitions/workflow 1 revision 1",
                put(revision_key("plain", 1), "rubbish"));
-  expect_only("row.time definitions/workflow 1 revision 1: its creation is at",
+  expect_only("row.time definitions/workflow 1 revision 1: the creation of the revision is at",
               text(kPlain, now + Duration(1)));
   expect_only("definition.unloadable definitions/workflow 1 revision 1: ", text("id: plain", now));
-  expect_only("its id is other, but the workflow's id is plain",
+  expect_only("the id in the definition is other, but the id of the workflow is plain",
               text("id: other\nstates: [{id: a, type: noop}]", now));
   options.load = nullptr;
   EXPECT_THAT(found_after(text("id: plain", now)), IsEmpty())
@@ -199,16 +202,20 @@ TEST_F(CheckCatalogTest, ChecksAScheduleAgainstItsWorkflow) {
 
 TEST_F(CheckCatalogTest, ChecksTheTicksOfASchedule) {
   const TimePoint later = now + Duration(1);
-  expect_only("row.time schedules/workflow 2: the time from which it counts ticks is at",
+  expect_only("row.time schedules/workflow 2: the time from which the schedule counts ticks is at",
               edit_schedule([=](ScheduleRecord& one) { one.from = later; }));
-  expect_only("its last tick is at", edit_schedule([=](ScheduleRecord& one) { one.last = later; }));
-  expect_only("row.value schedules/workflow 2: its first tick is later than its last one",
-              edit_schedule([this](ScheduleRecord& one) { one.first = now; }));
-  expect_only("its first tick is later than its last one",
-              edit_schedule([this](ScheduleRecord& one) {
-                one.first = now;
-                one.last = now - Duration(1);
-              }));
+  expect_only("the latest tick of the schedule is at",
+              edit_schedule([=](ScheduleRecord& one) { one.last = later; }));
+  expect_only(
+      "row.value schedules/workflow 2: the first tick of the schedule is later than the latest "
+      "tick, or there is no latest tick",
+      edit_schedule([this](ScheduleRecord& one) { one.first = now; }));
+  expect_only(
+      "the first tick of the schedule is later than the latest tick, or there is no latest tick",
+      edit_schedule([this](ScheduleRecord& one) {
+        one.first = now;
+        one.last = now - Duration(1);
+      }));
   EXPECT_THAT(
       found_after(edit_schedule([this](ScheduleRecord& one) { one.first = one.last = now; })),
       IsEmpty());

@@ -113,10 +113,12 @@ TEST_F(CheckGroupsTest, ChecksAnEventAgainstTheRowsThatReferToIt) {
   expect_only("group.event groups/workflow 1 group ", erase(number_key));
   expect_among("the row of the event's number does not name the event",
                put(number_key, counts_key));
-  expect_only("its group has no row of counts", erase(counts_key));
+  expect_only("the group of the event has no row of counts", erase(counts_key));
   expect_among("but its group has 0 entries", counts({}));
-  expect_among("group.number groups/number 1: it does not name a waiting event with that number",
-               erase(event_key));
+  expect_among(
+      "group.number groups/number 1: the row does not name a waiting event with the number in the "
+      "key",
+      erase(event_key));
   for (const std::string& value : {std::string(), std::string("\x02"), std::string("rubbish"),
                                    std::string(600, '\x02'), event_key + "x"}) {
     expect_among("group.number groups/number 1", put(number_key, value));
@@ -130,7 +132,7 @@ TEST_F(CheckGroupsTest, ChecksAnEventAgainstItsGroupAndItsEntry) {
   expect_only("row.record groups/workflow 1 group ", put(event_key, "rubbish"));
   expect_only("the correlation of the event is not that of its group",
               edit_event([&](GroupedRecord& one) { one.event = json_event("left", "another"); }));
-  expect_only("its entry waits for type left, but its type is right",
+  expect_only("the entry of the event waits for type left, but the type of the event is right",
               edit_event([&](GroupedRecord& one) { one.event = json_event("right", "k"); }));
   expect_only("the event never expires",
               edit_event([](GroupedRecord& one) { one.expires.reset(); }));

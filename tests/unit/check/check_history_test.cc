@@ -58,16 +58,16 @@ TEST_F(CheckHistoryTest, FollowsTheChainOfHistoryRowsToTheFirstRow) {
   expect_only("row.record history/1", [](Transaction& in) {
     in.put(Table::kHistory, rows::key_of(uint64_t{1}), "rubbish");
   });
-  expect_only("history.owner history/1: it is in the chain of instance " + to_string(live_id) +
-                  ", but names " + to_string(ended_id) + " in default",
+  expect_only("history.owner history/1: the row is in the chain of instance " + to_string(live_id) +
+                  ", but names instance " + to_string(ended_id) + " in default",
               row(1, [&](HistoryRow& one) { one.instance = ended_id; }));
   expect_among("history.owner history/1",
                row(1, [](HistoryRow& one) { one.ns = NamespaceNumber(9); }));
   for (const uint64_t previous : {1, 2, 3}) {
-    expect_only(
-        fmt::format("history.order history/1: its previous row is {}, expected a lower number",
-                    previous),
-        row(1, [=](HistoryRow& one) { one.previous = previous; }));
+    expect_only(fmt::format("history.order history/1: the row names row {} as its previous row, "
+                            "expected a lower number",
+                            previous),
+                row(1, [=](HistoryRow& one) { one.previous = previous; }));
   }
 }
 
@@ -88,41 +88,47 @@ TEST_F(CheckHistoryTest, ChecksTheOrderOfRecords) {
   expect_among(
       "history.order history/1: a record is later than the next record",
       row(1, [&](HistoryRow& one) { one.records.back().time = now + std::chrono::seconds(1); }));
-  expect_among("row.time history/2: its last record is at", row(2, [&](HistoryRow& one) {
+  expect_among("row.time history/2: the last record of the row is at", row(2, [&](HistoryRow& one) {
                  one.records.back().time = now + std::chrono::seconds(1);
                }));
-  expect_among("instance.status " + at(live_id) + "it started at", row(1, [](HistoryRow& one) {
-                 one.records.front().time -= std::chrono::seconds(1);
-               }));
+  expect_among(
+      "instance.status " + at(live_id) + "the instance started at",
+      row(1, [](HistoryRow& one) { one.records.front().time -= std::chrono::seconds(1); }));
 }
 
 TEST_F(CheckHistoryTest, ChecksTheLastRecordAgainstTheHead) {
-  expect_among("history.order history/2: it ends with `ended`, but the instance is live",
-               row(2, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kEnded; }));
-  expect_among("history.order history/3: it does not end with `ended`, but the instance has ended",
-               row(3, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kLog; }));
-  expect_among("instance.status " + at(ended_id) + "it ended at", row(3, [](HistoryRow& one) {
-                 one.records.back().time -= std::chrono::milliseconds(1);
-               }));
-  expect_only("it is complete, but its history says that it ended as \"failed\"",
+  expect_among(
+      "history.order history/2: the newest row ends with the record `ended`, but the instance is "
+      "live",
+      row(2, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kEnded; }));
+  expect_among(
+      "history.order history/3: the newest row does not end with the record `ended`, but the "
+      "instance has ended",
+      row(3, [](HistoryRow& one) { one.records.back().kind = HistoryKind::kLog; }));
+  expect_among(
+      "instance.status " + at(ended_id) + "the instance ended at",
+      row(3, [](HistoryRow& one) { one.records.back().time -= std::chrono::milliseconds(1); }));
+  expect_only("the instance is complete, but its history says that it ended as \"failed\"",
               row(3, [](HistoryRow& one) {
                 one.records.back().detail = Json{{"status", "failed"}};
               }));
 }
 
 TEST_F(CheckHistoryTest, ChecksTheRecordsAgainstTheInstance) {
-  expect_only("row.value " + at(live_id) + "it is in run 2, but its history has 1 runs",
+  expect_only("row.value " + at(live_id) + "the instance is in run 2, but its history has 1 runs",
               head([](Instance& one) { one.run = 2; }));
   expect_among(
-      "instance.state history/2: a record names state \"other\", but its revision has no such "
+      "instance.state history/2: a record names state \"other\", but the revision of the instance "
+      "has no such "
       "state",
       row(2, [](HistoryRow& one) { one.records.back().state = "other"; }));
-  expect_among("it is in state \"first\", but its history ends in state \"second\"",
+  expect_among("the instance is in state \"first\", but its history ends in state \"second\"",
                head([](Instance& one) { one.state = 0; }));
-  expect_among("it is in state \"second\", which is not its first state, but it made no transition",
-               head([](Instance& one) { one.transitions = 0; }));
+  expect_among(
+      "the instance is in state \"second\", which is not its first state, but made no transition",
+      head([](Instance& one) { one.transitions = 0; }));
   expect_only(
-      "its data is not the data with which it entered its state by its history",
+      "the data of the instance is not the data with which, by its history, it entered its state",
       [&](Transaction& in) { in.put(Table::kLive, part(live_id, Part::kData), R"({"other":1})"); });
 }
 
@@ -148,9 +154,9 @@ TEST_F(CheckHistoryTest, FindsHistoryRowsThatBelongToNoChain) {
     };
   };
   expect_only(
-      "history.orphan history/4: it is not in the chain of its instance " + to_string(live_id),
+      "history.orphan history/4: the row is not in the chain of its instance " + to_string(live_id),
       add(live_id, ns));
-  expect_only("history.orphan history/4: its instance " + to_string(numbered_id(99)) +
+  expect_only("history.orphan history/4: the instance " + to_string(numbered_id(99)) +
                   " in default does not exist",
               add(numbered_id(99), ns));
   EXPECT_THAT(found_after([&](Transaction& in) {

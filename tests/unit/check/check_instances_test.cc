@@ -85,14 +85,15 @@ TEST_F(CheckInstancesTest, RequiresTheRowsOfAnInstance) {
   };
   expect_among("instance.no_head " + at(waits, "input") + "the instance has rows, but no head",
                erase(part(waits, Part::kHead)));
-  expect_among("instance.parts " + at(waits) + "its input is missing",
+  expect_among("instance.parts " + at(waits) + "the input of the instance is missing",
                erase(part(waits, Part::kInput)));
-  expect_among("instance.parts " + at(calls, "call 1") + "call 0 before it is missing",
+  expect_among("instance.parts " + at(calls, "call 1") +
+                   "the row of call 0, which must come before this row, is missing",
                erase(call_key(0)));
-  expect_among("its head has 2 calls, but 1 rows of calls exist", erase(call_key(1)));
-  expect_among("it has data of a failed state, but its head has none",
+  expect_among("the head has 2 calls, but 1 rows of calls exist", erase(call_key(1)));
+  expect_among("the instance has data of a failed state, but the head does not mention such data",
                put(part(waits, Part::kFailedData), "{}"));
-  expect_among("it has the data at the entry of its state, but does not leave a state",
+  expect_among("the instance has the data at the entry of its state, but does not leave a state",
                put(part(waits, Part::kFoundData), "{}"));
   expect_only("an instance that has ended has only input, data and the data of its failed state",
               put(part(ends, Part::kSlots), "x", Table::kEnded));
@@ -125,30 +126,35 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
     const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"it has ended, but is in `live`", [](Instance& one) { one.status = kComplete; }},
-      {"it is live, but its phase is `ended`", [](Instance& one) { one.phase = Phase::kEnded; }},
-      {"it is live, but has an end time", [](Instance& one) { one.ended_at = one.started_at; }},
-      {"its flag `paused` does not match its status", [](Instance& one) { one.paused = true; }},
-      {"its flag `paused` does not match its status", [](Instance& one) { one.status = kPaused; }},
-      {"it is pending, but does not enter a state", [](Instance& one) { one.status = kPending; }},
-      {"it is running, but its phase is that of a wait",
+      {"the instance has ended, but is in `live`", [](Instance& one) { one.status = kComplete; }},
+      {"the instance is live, but its phase is `ended`",
+       [](Instance& one) { one.phase = Phase::kEnded; }},
+      {"the instance is live, but has an end time",
+       [](Instance& one) { one.ended_at = one.started_at; }},
+      {"the flag `paused` does not match the status of the instance",
+       [](Instance& one) { one.paused = true; }},
+      {"the flag `paused` does not match the status of the instance",
+       [](Instance& one) { one.status = kPaused; }},
+      {"the instance is pending, but does not enter a state",
+       [](Instance& one) { one.status = kPending; }},
+      {"the instance is running, but its phase is that of a wait",
        [](Instance& one) { one.status = kRunning; }},
-      {"it is waiting, but enters or leaves a state",
+      {"the instance is waiting, but enters or leaves a state",
        [](Instance& one) { one.phase = Phase::kLeaving; }},
-      {"an evaluation is under way, but its phase is that of a wait",
+      {"an evaluation is under way, but the phase of the instance is that of a wait",
        [](Instance& one) { one.parked = true; }},
-      {"it has listeners, but does not wait",
+      {"the instance has listeners, but does not wait",
        [](Instance& one) {
          one.status = kRunning;
          one.phase = Phase::kEntering;
        }},
-      {"it is being cancelled, but is paused or has no calls",
+      {"the instance is being cancelled, but is paused or has no calls",
        [](Instance& one) { one.cancelling = true; }},
   };
   for (const auto& row : table) {
     expect_among("instance.status " + at(waits) + row.finding, head(waits, row.change));
   }
-  expect_among("instance.status " + at(calls) + "it has calls, but does not wait",
+  expect_among("instance.status " + at(calls) + "the instance has calls, but does not wait",
                head(calls, [](Instance& one) {
                  one.status = kRunning;
                  one.phase = Phase::kEntering;
@@ -161,28 +167,31 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfAnEndedInstance) {
     const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"it has not ended, but is in `ended`", [](Instance& one) { one.status = kWaiting; }},
-      {"it has ended, but its phase is not `ended`",
+      {"the instance has not ended, but is in `ended`",
+       [](Instance& one) { one.status = kWaiting; }},
+      {"the instance has ended, but its phase is not `ended`",
        [](Instance& one) { one.phase = Phase::kLeaving; }},
-      {"it has ended, but has no end time", [](Instance& one) { one.ended_at.reset(); }},
-      {"its end time is before its start time",
+      {"the instance has ended, but has no end time", [](Instance& one) { one.ended_at.reset(); }},
+      {"the end time of the instance is before its start time",
        [](Instance& one) { one.ended_at = one.started_at - Duration(1); }},
-      {"it has ended, but is paused or has an evaluation under way",
+      {"the instance has ended, but is paused or has an evaluation under way",
        [](Instance& one) { one.paused = true; }},
-      {"it has ended, but is paused or has an evaluation under way",
+      {"the instance has ended, but is paused or has an evaluation under way",
        [](Instance& one) { one.parked = true; }},
-      {"it has ended, but waits for its next run", [](Instance& one) { one.awaits_run = true; }},
-      {"it has ended, but has calls or listeners",
+      {"the instance has ended, but waits for its next run",
+       [](Instance& one) { one.awaits_run = true; }},
+      {"the instance has ended, but has calls or listeners",
        [](Instance& one) { one.listeners.push_back({.filter = {.type = "t"}}); }},
-      {"it has ended, but has timers",
+      {"the instance has ended, but has timers",
        [](Instance& one) {
          one.timers = {{TimerKind::kKill, one.started_at}};
        }},
-      {"it is complete, but has an error",
+      {"the instance is complete, but has an error",
        [](Instance& one) {
          one.error = Error{"a", "b"};
        }},
-      {"it did not complete, but has no error", [](Instance& one) { one.status = kFailed; }},
+      {"the instance did not complete, but has no error",
+       [](Instance& one) { one.status = kFailed; }},
   };
   for (const auto& row : table) {
     expect_among("instance.status " + at(ends) + row.finding, head(ends, row.change));
@@ -194,19 +203,18 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
     const char* finding;
     void (*change)(Instance&);
   } table[] = {
-      {"its state is in attempt 0, but attempts count from 1",
+      {"the state is in attempt 0, but attempts count from 1",
        [](Instance& one) { one.attempt = 0; }},
-      {"it is in run 0, but runs count from 1", [](Instance& one) { one.run = 0; }},
-      {"its policy counts from run 2, but it is in run 1",
+      {"the instance is in run 0, but runs count from 1", [](Instance& one) { one.run = 0; }},
+      {"the policy counts from run 2, but the instance is in run 1",
        [](Instance& one) { one.first_run = 2; }},
-      {"its policy counts from run 0", [](Instance& one) { one.first_run = 0; }},
-      {"it entered its state in step 99", [](Instance& one) { one.entered = 99; }},
-      {"it made 99 transitions in", [](Instance& one) { one.transitions = 99; }},
-      {"it is a subflow at depth 21, but it has no caller; the limit is 20",
+      {"the policy counts from run 0", [](Instance& one) { one.first_run = 0; }},
+      {"the instance entered its state in step 99", [](Instance& one) { one.entered = 99; }},
+      {"the instance made 99 transitions in", [](Instance& one) { one.transitions = 99; }},
+      {"the instance has depth 21 and no caller; the depth of a subflow is 1 to 20",
        [](Instance& one) { one.depth = 21; }},
-      {"it is a subflow at depth 0, but it has a caller",
-       [](Instance& one) { one.caller.emplace(); }},
-      {"its idempotency key is not UTF-8", [](Instance& one) { one.idempotency_key = "\xff"; }},
+      {"the instance has depth 0 and a caller", [](Instance& one) { one.caller.emplace(); }},
+      {"the idempotency key is not UTF-8", [](Instance& one) { one.idempotency_key = "\xff"; }},
   };
   for (const auto& row : table) {
     expect_among("row.value " + at(waits) + row.finding, head(waits, row.change));
@@ -217,7 +225,7 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
     expect_among("row.time " + at(waits),
                  head(waits, [&](Instance& one) { one.*field = now + Duration(1); }));
   }
-  expect_among("row.time " + at(ends) + "its end is at",
+  expect_among("row.time " + at(ends) + "the end of the instance is at",
                head(ends, [&](Instance& one) { one.ended_at = now + Duration(1); }));
   expect_among("counter.behind " + at(waits) + "number 9 was assigned, but the counter `g`",
                head(waits, [](Instance& one) { one.listen_from = 9; }));
@@ -226,19 +234,23 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
 // State and revision.
 
 TEST_F(CheckInstancesTest, ChecksTheStateAndTheExitAgainstTheRevision) {
-  expect_among("instance.state " + at(waits) + "it is in state 1, but its revision has 1 states",
-               head(waits, [](Instance& one) { one.state = 1; }));
-  expect_among("it came by exit 3 (counted from 0), but the number of exits is 1",
-               head(waits, [](Instance& one) { one.exit = 3; }));
-  expect_among("it leaves by exit 3 (counted from 0), but the number of exits is 1",
-               head(waits, [](Instance& one) {
-                 one.exit = 3;
-                 one.phase = Phase::kLeaving;
-               }));
-  expect_among("the failed state is \"other\", but its revision has no state of that name",
+  expect_among(
+      "instance.state " + at(waits) + "the instance is in state 1, but its revision has 1 states",
+      head(waits, [](Instance& one) { one.state = 1; }));
+  expect_among(
+      "the instance entered its state by exit 3 (counted from 0), but the number of exits is 1",
+      head(waits, [](Instance& one) { one.exit = 3; }));
+  expect_among(
+      "the instance leaves its state by exit 3 (counted from 0), but the number of exits is 1",
+      head(waits, [](Instance& one) {
+        one.exit = 3;
+        one.phase = Phase::kLeaving;
+      }));
+  expect_among("the failed state is \"other\", but the revision has no state of that name",
                head(waits, [](Instance& one) { one.failed_state = "other"; }));
   expect_among(
-      "its flag `failing` (2) says that it runs `on_failure`, but its definition has no such",
+      "the flag `failing` (2) says that the instance runs `on_failure`, but its definition has no "
+      "such",
       head(waits, [](Instance& one) { one.failing = true; }));
 }
 
@@ -263,7 +275,7 @@ TEST_F(CheckInstancesTest, RefusesTwoInstancesWithTheSameId) {
 
 TEST_F(CheckInstancesTest, RequiresTheIdempotencyRowOfAnInstance) {
   expect_only("instance.idempotency " + at(waits) +
-                  "the row of its idempotency key key does not name this instance",
+                  "the row of the idempotency key key does not name this instance",
               [&](Transaction& in) { erase_idempotency(in, *read_live(in, ns, waits).value()); });
   expect_among("instance.idempotency " + at(waits),
                head(waits, [](Instance& one) { one.idempotency_key = std::string(600, 'k'); }));
@@ -278,19 +290,22 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
     const char* finding;
     void (*change)(Call&);
   } table[] = {
-      {"the time of its next attempt does not match its status",
+      {"the time of the next attempt does not match the status of the call",
        [](Call& one) { one.status = kBetween; }},
-      {"it is queued, but had an attempt", [](Call& one) { one.status = kQueued; }},
-      {"it had no attempt, but is not queued", [](Call& one) { one.attempt = 0; }},
-      {"it had no attempt, but is not queued", [](Call& one) { one.id = {}; }},
-      {"it has ended, but has deadlines",
+      {"the call is queued, but has an attempt number or an id",
+       [](Call& one) { one.status = kQueued; }},
+      {"the call is running or between two attempts, but has no attempt number or no id",
+       [](Call& one) { one.attempt = 0; }},
+      {"the call is running or between two attempts, but has no attempt number or no id",
+       [](Call& one) { one.id = {}; }},
+      {"the call has ended, but has deadlines",
        [](Call& one) {
          one.status = kDone;
          one.deadlines[0] = from_millis(1);
        }},
   };
   for (const auto& row : table) expect_among(where + row.finding, call(row.change));
-  expect_among("row.time " + at(calls, "call 0") + "its first attempt is at",
+  expect_among("row.time " + at(calls, "call 0") + "the first attempt of the call is at",
                call([&](Call& one) { one.first_at = now + Duration(1); }));
 }
 

@@ -80,16 +80,17 @@ TEST_F(CheckMessagesTest, ReportsAFailedReadAsTheOnlyFinding) {
 
 TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
   expect_only("row.record outbox/1", message([](NatsMessage& one) { one.subject = "a b"; }));
-  expect_only("its subject other.subject does not begin with",
+  expect_only("the subject other.subject of the message does not begin with",
               message([](NatsMessage& one) { one.subject = "other.subject"; }));
-  expect_only("it has no header Nats-Msg-Id", message([](NatsMessage& one) { one.headers = {}; }));
+  expect_only("the message has no header Nats-Msg-Id",
+              message([](NatsMessage& one) { one.headers = {}; }));
   expect_only("row.event outbox/1: the event does not decode",
               message([](NatsMessage& one) { one.data = "{"; }));
   expect_only(
-      "its subject is millrace.events.default.other, but the type of its event is "
+      "the subject of the message is millrace.events.default.other, but the type of its event is "
       "told",
       message([](NatsMessage& one) { one.subject = "millrace.events.default.other"; }));
-  expect_only("but for its event in shop it should be",
+  expect_only("but for its event in shop that id should be",
               message([](NatsMessage& one) { one.subject = "millrace.events.shop.told"; }));
   expect_only("does not begin with dlq-",
               message([](NatsMessage& one) { one.subject = "millrace.dlq.default"; }));
@@ -116,8 +117,8 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
     return sent({one}, now);
   };
   EXPECT_THAT(found_after(sent({right}, now)), IsEmpty());
-  expect_only("row.value sent/1: it names no message", sent({}, now));
-  expect_only("row.time sent/1: its time is at", sent({right}, now + Duration(1)));
+  expect_only("row.value sent/1: the row names no message", sent({}, now));
+  expect_only("row.time sent/1: the time of the row is at", sent({right}, now + Duration(1)));
   expect_only("row.value sent/1: message 1 has sequence 0",
               with([](SentRecord::Message& one) { one.sequence = 0; }));
   expect_only("sent.message sent/1: message 5 is not in the outbox",
@@ -128,7 +129,7 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
     sent({right}, now)(in);
     message([](NatsMessage& one) { one.subject = "millrace.dlq.default"; })(in);
   });
-  expect_among("but the row before has", [&](Transaction& in) {
+  expect_among("the time of the preceding row", [&](Transaction& in) {
     sent({right}, now)(in);
     write_sent(in, 2, {.stream_created = 1, .at = now - Duration(1), .messages = {right}});
   });
@@ -146,7 +147,7 @@ TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
               delayed([](DelayedRecord& one) { one.event = event_text(); }));
   expect_only("namespace.missing delayed/1: no namespace has the number 5",
               delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(5); }));
-  expect_only("row.value delayed/1: it belongs to namespace shop, but its instance",
+  expect_only("row.value delayed/1: the event belongs to namespace shop, but its instance",
               [&](Transaction& in) {
                 write_namespace(in, "shop", {.number = NamespaceNumber(2), .created_at = now});
                 delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(2); })(in);
@@ -167,7 +168,7 @@ TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
   EXPECT_THAT(found_after(webhook([](WebhookRecord&) {})), IsEmpty());
   EXPECT_THAT(found_after(webhook([](WebhookRecord& one) { one.event = event_text(); })), IsEmpty())
       << "an event of any source is allowed";
-  expect_only("row.value hooks/1: its next attempt is 0",
+  expect_only("row.value hooks/1: the number of the next attempt is 0",
               webhook([](WebhookRecord& one) { one.attempt = 0; }));
   expect_only("does not begin with http:// or https://",
               webhook([](WebhookRecord& one) { one.url = "ftp://a.test/"; }));
@@ -175,8 +176,9 @@ TEST_F(CheckMessagesTest, ChecksTheUrlAndTheAttemptOfAWebhookDelivery) {
   expect_only("row.event hooks/1: ", webhook([](WebhookRecord& one) { one.event = "{}"; }));
   expect_only("namespace.missing hooks/1: ",
               webhook([](WebhookRecord& one) { one.ns = NamespaceNumber(5); }));
-  expect_only("it belongs to namespace default, but the source of its event is /millrace/shop/w",
-              webhook([](WebhookRecord& one) { one.event = event_text("t", "/millrace/shop/w"); }));
+  expect_only(
+      "the delivery belongs to namespace default, but the source of its event is /millrace/shop/w",
+      webhook([](WebhookRecord& one) { one.event = event_text("t", "/millrace/shop/w"); }));
   expect_only("row.record hooks/1", put(Table::kWebhooks, number(1), "rubbish"));
 }
 
@@ -193,18 +195,23 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   KeptEventPlace other = place;
   other.type = fingerprint({"u"});
   expect_only("recent.place recent/", kept(other, right));
-  expect_only("its fingerprint does not match its source and id",
+  expect_only("the fingerprint in the row does not match the source and id of the event",
               kept(place, {.known_as = {}, .event = right.event}));
   expect_only("row.event recent/", kept(place, {.known_as = right.known_as, .event = "{}"}));
   expect_among("number.twice recent/", [&](Transaction& in) {
     kept(place, right)(in);
     kept(other, right)(in);
   });
-  expect_only("the key is not a namespace, a type and a number",
-              put(Table::kKeptEvents, "abc", "x"));
+  expect_only(
+      "the key of the kept event is not a namespace number, the fingerprint of an event type and a "
+      "number",
+      put(Table::kKeptEvents, "abc", "x"));
   other = place;
   other.number = 0;
-  expect_only("the key is not a namespace, a type and a number", kept(other, right));
+  expect_only(
+      "the key of the kept event is not a namespace number, the fingerprint of an event type and a "
+      "number",
+      kept(other, right));
   other.number = 99;
   expect_only("counter.behind recent/", kept(other, right));
 
@@ -227,7 +234,8 @@ TEST_F(CheckMessagesTest, ChecksTimeSequenceAndFingerprintsInTheRowsOfDeduplicat
   };
   EXPECT_THAT(found_after(seen(now, 1, one + one)), IsEmpty());
   expect_only("row.record dedupe/", seen(now, 1, ""));
-  expect_only("it has 15 bytes, expected a multiple of 16", seen(now, 1, std::string(15, 'f')));
+  expect_only("the row has 15 bytes, expected a multiple of 16",
+              seen(now, 1, std::string(15, 'f')));
   expect_only("the key is not a time and a sequence from 1", seen(now, 0, one));
   expect_only("the key is not a time and a sequence from 1", put(Table::kDedupe, "abc", one));
   EXPECT_THAT(found_after(seen(now + std::chrono::days(366), 1, one)), IsEmpty());
@@ -252,7 +260,7 @@ TEST_F(CheckMessagesTest, ChecksAnIdempotencyKeyAgainstItsInstance) {
               record("other", right));
   expect_only(where + "other: instance " + to_string(numbered_id(99)) + " does not exist",
               record("other", {.instance = numbered_id(99)}));
-  expect_only(where + "key: its fingerprint does not match the input of instance",
+  expect_only(where + "key: the fingerprint in the row does not match the input of instance",
               record("key", {.instance = generator}));
   expect_only("row.key idempotency/", record("\xff", right));
   expect_only("the key is not a workflow number and a key in UTF-8",
@@ -276,7 +284,8 @@ TEST_F(CheckMessagesTest, RequiresTheOwnerOfAVariable) {
   expect_only("instance.missing variables/default/",
               variable({.scope = kInstance, .ns = ns, .instance = numbered_id(99)}));
   expect_only(
-      "workflow.missing variables/default/workflow 5/v: its owner, workflow 5, does not",
+      "workflow.missing variables/default/workflow 5/v: the owner of the variable, workflow 5, "
+      "does not",
       variable({.scope = VariableScope::kWorkflow, .ns = ns, .workflow = WorkflowNumber(5)}));
   expect_only("namespace.missing variables/number 5/v",
               variable({.scope = kNamespace, .ns = NamespaceNumber(5)}));

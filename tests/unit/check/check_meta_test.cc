@@ -28,11 +28,11 @@ class CheckMetaTest : public CheckTest {
 
 TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
   run_instance();
-  expect_among("row.record meta/format: it has 3 bytes, expected a number of 8 bytes",
+  expect_among("row.record meta/format: the row has 3 bytes, expected a number of 8 bytes",
                put("format", "abc"));
   expect_only("store.format meta/format: the format is 0",
               put("format", rows::key_of(uint64_t{0})));
-  expect_only("row.record meta/time: it has 1 bytes, expected a number of 8 bytes",
+  expect_only("row.record meta/time: the row has 1 bytes, expected a number of 8 bytes",
               put("time", "x"));
   expect_only("row.value meta/time: the time of the last commit is 253402300800000 ms, after the",
               put("time", rows::key_of(uint64_t{253'402'300'800'000})));
@@ -43,7 +43,8 @@ TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
               put("other", "value"));
   expect_only("meta.unknown meta/counter/j", put("counter/j", rows::key_of(uint64_t{1})));
   expect_only("meta.unknown meta/counter/aa", put("counter/aa", rows::key_of(uint64_t{1})));
-  expect_only("row.record meta/counter/d: it has 2 bytes", put(counter(Counter::kOutbox), "ab"));
+  expect_only("row.record meta/counter/d: the row has 2 bytes",
+              put(counter(Counter::kOutbox), "ab"));
 }
 
 TEST_F(CheckMetaTest, ChecksTheRangeOfACounter) {
@@ -96,16 +97,17 @@ TEST_F(CheckMetaTest, ChecksTheCursorAgainstTheTimeOfTheStore) {
     return [position](Transaction& in) { write_cursor(in, position); };
   };
   EXPECT_THAT(found_after(cursor({.stream_created = 1, .sequence = 9, .stamped = now})), IsEmpty());
-  expect_only("row.value meta/cursor: its stream was created at -1, its sequence is 0",
-              cursor({.stream_created = -1, .sequence = 0, .stamped = now}));
-  expect_only("row.value meta/cursor: its stream was created at 0, its sequence is 9",
+  expect_only(
+      "row.value meta/cursor: the stream of the cursor was created at -1, the sequence is 0",
+      cursor({.stream_created = -1, .sequence = 0, .stamped = now}));
+  expect_only("row.value meta/cursor: the stream of the cursor was created at 0, the sequence is 9",
               cursor({.stream_created = 0, .sequence = 9, .stamped = now}));
   EXPECT_THAT(found_after(cursor(
                   {.stream_created = 1, .sequence = 9, .stamped = now + std::chrono::days(366)})),
               IsEmpty())
       << "the clock of the broker may differ";
   expect_only(
-      "row.time meta/cursor: its last event was stamped at",
+      "row.time meta/cursor: the broker's time of the latest applied message is",
       cursor({.stream_created = 1, .sequence = 9, .stamped = now + std::chrono::days(367)}));
 }
 
@@ -130,7 +132,7 @@ TEST_F(CheckMetaTest, ChecksTheKeyOfAPurge) {
     expect_only("the key is not a kind of purge and a number", put(key, encode(PurgeRecord())));
   }
   expect_only("row.record meta/purge/", put("purge/\x02" + number, "rubbish"));
-  expect_among("the name of its namespace is not valid",
+  expect_among("the name of the namespace in the row is not valid",
                purge(Purge::Kind::kNamespace, 9, {.ns = "no name"}));
   expect_among("counter.behind", purge(Purge::Kind::kNamespace, 9, {.ns = "gone"}));
 }
@@ -171,9 +173,10 @@ TEST_F(CheckMetaTest, ChecksTheWorkflowOfAPurgeOfGroups) {
   elsewhere.ns = "other";
   PurgeRecord other = record;
   other.workflow = "other";
-  expect_only("it names workflow ends in other, but the number belongs to ends in default",
+  expect_only("the row names workflow ends in other, but its number belongs to ends in default",
               purge(Purge::Kind::kGroups, number, elsewhere));
-  expect_only("it names workflow other in default", purge(Purge::Kind::kGroups, number, other));
+  expect_only("the row names workflow other in default",
+              purge(Purge::Kind::kGroups, number, other));
   WorkflowRecord workflow = *read_workflow(*tx, ns, "ends").value();
   workflow.groups_from = 0;
   expect_only("workflow ends still has its first groups, so no groups were closed",
@@ -223,8 +226,8 @@ TEST_F(CheckMetaTest, ChecksTheRowOfADeletedWorkflow) {
               IsEmpty());
   expect_only("number.twice", retire);
   expect_only(
-      "workflow.missing definitions/workflow 1 revision 1: its workflow does not exist, and meta "
-      "has no row `retired/` for it",
+      "workflow.missing definitions/workflow 1 revision 1: the workflow of the definition does not "
+      "exist, and meta has no row `retired/` for that workflow",
       [&](Transaction& in) { erase_workflow(in, ns, "ends"); });
   expect_among("no namespace has the number 9", [&](Transaction& in) {
     write_retired(in, number, NamespaceNumber(9));
@@ -233,7 +236,7 @@ TEST_F(CheckMetaTest, ChecksTheRowOfADeletedWorkflow) {
   expect_only("the key is not the number of a workflow",
               put("retired/" + rows::workflow_prefix({}), rows::ns_prefix(ns)));
   expect_only("the key is not the number of a workflow", put("retired/abc", "x"));
-  expect_only("it has 1 bytes, expected a namespace number of 4 bytes",
+  expect_only("the row has 1 bytes, expected a namespace number of 4 bytes",
               put("retired/" + rows::workflow_prefix(number), "x"));
 }
 

@@ -68,7 +68,8 @@ TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfATask) {
                });
   expect_among("row.record tasks/",
                [&](Transaction& in) { in.put(Table::kTasks, rows::key_of(task), "rubbish"); });
-  expect_among("row.value tasks/" + to_string(task) + ": its attempt 0, heartbeat or caller",
+  expect_among("row.value tasks/" + to_string(task) +
+                   ": the attempt 0, the heartbeat or the caller of the task",
                edit_task([](StartTask& one) { one.attempt = 0; }));
   expect_only("row.value tasks/", edit_task([](StartTask& one) { one.heartbeat = Duration(0); }));
   expect_among("row.value tasks/", edit_task([](StartTask& one) { one.by = numbered_id(99); }));
@@ -162,7 +163,7 @@ TEST_F(CheckTasksTest, RequiresAChildForEachCallOfASubflowAndACallForEachChild) 
          [](Instance& head) { ++head.caller->attempt; });
   };
   expect_among("instance.caller live/default/" + to_string(child) + " head: call 0 of " +
-                   to_string(parent) + " does not wait for it",
+                   to_string(parent) + " does not wait for this instance",
                lose_parent);
   const auto cancelled = found_after([&](Transaction& in) {
     lose_parent(in);

@@ -51,39 +51,40 @@ TEST_F(CheckWaitsTest, ReportsAFailedReadAsTheOnlyFinding) {
 TEST_F(CheckWaitsTest, ChecksTimersAgainstThePhaseOfTheInstance) {
   const InstanceId id = wait_for_event();
   const Timer kill{TimerKind::kKill, now + hours(1)};
-  expect_only(timers("it has two timers of one kind"), head(id, [&](Instance& one) {
+  expect_only(timers("the instance has two timers of one kind"), head(id, [&](Instance& one) {
                 one.timers = {kill, kill};
               }));
-  expect_among(timers("it has a timer for a delay or a retry, but does not wait"),
+  expect_among(timers("the instance has a timer for a delay or a retry, but does not wait"),
                head(id, [&](Instance& one) {
                  one.phase = Phase::kLeaving;
                  one.timers = {{TimerKind::kDelay, now + hours(1)}};
                }));
-  expect_only(timers("it has a timer for calls, but no calls"), head(id, [&](Instance& one) {
+  expect_only(timers("the instance has a timer for calls, but no calls"),
+              head(id, [&](Instance& one) {
                 one.timers = {{TimerKind::kCalls, now + hours(1)}};
               }));
-  expect_among(timers("it waits for its next run, but has no timer for it"),
+  expect_among(timers("the instance waits for its next run, but has no timer for that run"),
                head(id, [](Instance& one) { one.awaits_run = true; }));
-  expect_only(timers("it has timers that only a paused instance has, but is not paused"),
+  expect_only(timers("the instance has timers that only a paused instance has, but is not paused"),
               head(id, [&](Instance& one) { one.held_timers = {kill}; }));
-  expect_only("instance.stuck " + where_ + "it waits for no event, no timer and no call",
+  expect_only("instance.stuck " + where_ + "the instance waits for no event, no timer and no call",
               head(id, [](Instance& one) { one.listeners.clear(); }));
 }
 
 TEST_F(CheckWaitsTest, ChecksTheTimerOfAStateTimeout) {
   const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
   expect_only(
-      timers("its state has a timeout of PT1H, but the instance has no timer for this timeout"),
+      timers("the state has a timeout of PT1H, but the instance has no timer for this timeout"),
       head(id, [](Instance& one) { drop(one, TimerKind::kStateTimeout); }));
   for (const Duration by : {Duration(1), Duration(-1)}) {
-    expect_only(timers("its state timeout is at"),
+    expect_only(timers("the state timeout is at"),
                 head(id, [=](Instance& one) { move(one, TimerKind::kStateTimeout, by); }));
   }
 }
 
 TEST_F(CheckWaitsTest, FindsATimerForATimeoutThatTheStateDoesNotHave) {
   const InstanceId id = wait_for_event();
-  expect_only(timers("it has a timer for a state timeout, but no state timeout applies"),
+  expect_only(timers("the instance has a timer for a state timeout, but no state timeout applies"),
               head(id, [this](Instance& one) {
                 one.timers = {{TimerKind::kStateTimeout, now + hours(1)}};
               }));
@@ -94,12 +95,12 @@ TEST_F(CheckWaitsTest, ChecksTheTimersOfARunAgainstTheDefinition) {
       wait_in("type: consumeEvent, event: {type: go}", "timeouts: {interrupt: PT1H, kill: PT2H}");
   for (const auto& [kind, name] :
        {std::pair(TimerKind::kInterrupt, "interrupt"), std::pair(TimerKind::kKill, "kill")}) {
-    expect_only(timers(fmt::format("its timer `{}`, due at", name)),
+    expect_only(timers(fmt::format("the timer `{}`, due at", name)),
                 head(id, [kind = kind](Instance& one) { drop(one, kind); }));
-    expect_only(timers(fmt::format("its timer `{}` is at", name)),
+    expect_only(timers(fmt::format("the timer `{}` is at", name)),
                 head(id, [kind = kind](Instance& one) { move(one, kind, Duration(1)); }));
   }
-  expect_only(timers("it has a timer `run`, but its definition has no such timeout"),
+  expect_only(timers("the instance has a timer `run`, but its definition has no such timeout"),
               head(id, [this](Instance& one) {
                 one.timers.push_back({TimerKind::kRun, now + hours(1)});
               }));
@@ -107,11 +108,12 @@ TEST_F(CheckWaitsTest, ChecksTheTimersOfARunAgainstTheDefinition) {
 
 TEST_F(CheckWaitsTest, ChecksADelayAgainstTheState) {
   const InstanceId id = wait_in("type: delay, duration: PT1H");
-  expect_only(timers("its delay ends at"),
+  expect_only(timers("the delay ends at"),
               head(id, [](Instance& one) { move(one, TimerKind::kDelay, Duration(-1)); }));
-  expect_only(timers("its delay ends at"),
+  expect_only(timers("the delay ends at"),
               head(id, [](Instance& one) { move(one, TimerKind::kDelay, Duration(1)); }));
-  expect_among("it has no timer for its delay", head(id, [](Instance& one) {
+  expect_among("the state has a delay, but the instance has no timer for the delay",
+               head(id, [](Instance& one) {
                  drop(one, TimerKind::kDelay);
                  one.listeners.push_back({.filter = {.type = "go"}});
                }));
@@ -129,10 +131,12 @@ retries: {maximumAttempts: 3, initialInterval: PT1H}
   ASSERT_TRUE(read_live(*tx, ns, id).value());
   expect_sound();
   where_ = fmt::format("live/default/{} head: ", to_string(id));
-  expect_only(timers("its retry is due at"),
+  expect_only(timers("the retry of the instance is due at"),
               head(id, [](Instance& one) { move(one, TimerKind::kRetry, Duration(1)); }));
-  expect_among(timers("its history says that it waits for its next run, but it does not"),
-               head(id, [](Instance& one) { one.awaits_run = false; }));
+  expect_among(
+      timers(
+          "the history says that the instance waits for its next run, but the instance does not"),
+      head(id, [](Instance& one) { one.awaits_run = false; }));
 }
 
 // Listeners.
@@ -140,9 +144,9 @@ retries: {maximumAttempts: 3, initialInterval: PT1H}
 TEST_F(CheckWaitsTest, ChecksListenersAgainstTheState) {
   const InstanceId id = wait_in(
       "type: consumeEvent, event: {type: go, context: {source: '^a', customerId: jq(.from)}}");
-  expect_only(listeners("it listens for entry 0 other"),
+  expect_only(listeners("the instance listens for entry 0 other"),
               head(id, [](Instance& one) { one.listeners.at(0).filter.type = "other"; }));
-  expect_only(listeners("it listens for entry 0 go"),
+  expect_only(listeners("the instance listens for entry 0 go"),
               head(id, [](Instance& one) { one.listeners.push_back(one.listeners.at(0)); }));
   expect_among("but the text of an attribute is not the one that its state computes from its data",
                head(id, [](Instance& one) {
@@ -161,12 +165,13 @@ TEST_F(CheckWaitsTest, ChecksTheSlotsOfAnEventAndStateAgainstItsListeners) {
   const InstanceId id = wait_in("type: eventAnd, events: [{type: one}, {type: two}]");
   publish({.id = "1", .source = "/s", .type = "one"});
   expect_sound();
-  expect_among("its state waits for 2 events, but it has 3 slots (part 3)", [&](Transaction& in) {
-    in.put(Table::kLive, part(id, Part::kSlots),
-           encode_slots({LazyJson(1), std::nullopt, std::nullopt}));
-  });
+  expect_among("the state waits for 2 events, but the instance has 3 slots (part 3)",
+               [&](Transaction& in) {
+                 in.put(Table::kLive, part(id, Part::kSlots),
+                        encode_slots({LazyJson(1), std::nullopt, std::nullopt}));
+               });
   expect_only(
-      listeners("it listens for entry 1 two, but its state listens for entry 0 one"),
+      listeners("the instance listens for entry 1 two, but its state listens for entry 0 one"),
       [&](Transaction& in) {
         in.put(Table::kLive, part(id, Part::kSlots), encode_slots({std::nullopt, LazyJson(1)}));
       });
@@ -184,15 +189,15 @@ TEST_F(CheckWaitsTest, ChecksCallsAgainstTheState) {
       edit<Call>(in, Table::kLive, key, decode_call, encode_call, change);
     };
   };
-  expect_among("its function has a timeout, but the deadline",
+  expect_among("the function has a timeout, but the deadline",
                call([](Call& one) { one.deadlines.fill(std::nullopt); }));
-  expect_among(
-      timers("a deadline or retry of its calls is earlier than its timer, or there is no timer"),
-      head(id, [](Instance& one) { drop(one, TimerKind::kCalls); }));
-  expect_among(
-      timers("a deadline or retry of its calls is earlier than its timer, or there is no timer"),
-      head(id, [](Instance& one) { move(one, TimerKind::kCalls, Duration(1)); }));
-  expect_among("it is a subflow, but its function runs outside millrace",
+  expect_among(timers("a deadline or retry of a call is earlier than the timer for calls, or that "
+                      "timer is missing"),
+               head(id, [](Instance& one) { drop(one, TimerKind::kCalls); }));
+  expect_among(timers("a deadline or retry of a call is earlier than the timer for calls, or that "
+                      "timer is missing"),
+               head(id, [](Instance& one) { move(one, TimerKind::kCalls, Duration(1)); }));
+  expect_among("the call started a subflow, but its function runs outside millrace",
                call([](Call& one) { one.outside = false; }));
 }
 
@@ -210,7 +215,7 @@ TEST_F(CheckWaitsTest, ChecksATaskAgainstTheActionOfTheState) {
       {"input", [](StartTask& one) { one.input = LazyJson("other"); }},
   };
   for (const auto& row : table) {
-    expect_only(fmt::format("task.caller tasks/{}: its {} is not that of call 0 of {}",
+    expect_only(fmt::format("task.caller tasks/{}: the {} of the task is not that of call 0 of {}",
                             to_string(task), row.what, to_string(id)),
                 [&](Transaction& in) {
                   edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,

@@ -195,7 +195,7 @@ TEST_F(CheckerTest, CountsSealedRowsAndDoesNotDecodeThemIfTheSecretKeyIsMissing)
     seal.back() ^= 1;
     in.put(Table::kMeta, "seal", seal);
   };
-  expect_only("store.key meta/seal: the given key does not open it", break_seal);
+  expect_only("store.key meta/seal: the given key does not open the row", break_seal);
   options.has_key = false;
   EXPECT_THAT(found_after(break_seal), IsEmpty());
   break_seal(*tx);
