@@ -26,9 +26,9 @@ class Fit {
   Status check() const {
     const size_t exits = state_.common().exits.size();
     if (instance_.phase == Phase::kLeaving && instance_.exit >= exits) {
-      return unfit(
-          fmt::format("it leaves {} by exit {} (counted from 0), and the state has {} exits",
-                      name(), instance_.exit, exits));
+      return unfit(fmt::format(
+          "the instance leaves {} by exit {} (counted from 0), and the state has {} exits", name(),
+          instance_.exit, exits));
     }
     TRY(check_listeners());
     for (const auto* const timers : {&instance_.timers, &instance_.held_timers}) {
@@ -46,20 +46,22 @@ class Fit {
   Status check_listeners() const {
     const auto& listeners = instance_.listeners;
     if (listeners.empty()) return {};
-    if (!is_waiting()) return unfit("it listens for events and does not wait");
+    if (!is_waiting()) return unfit("the instance listens for events, but does not wait");
     const auto& slots = instance_.slots;
     if (waits_.keeps_events && slots.size() != waits_.events) {
-      return unfit(fmt::format("it has slots for {} events, and {} waits for {}", slots.size(),
-                               name(), waits_.events));
+      return unfit(fmt::format("the instance has slots for {} events, and {} waits for {}",
+                               slots.size(), name(), waits_.events));
     }
     for (const Listener& listener : listeners) {
       if (listener.entry >= waits_.events) {
-        return unfit(fmt::format("it listens for event {} (counted from 0), and {} waits for {}",
-                                 listener.entry, name(), waits_.events));
+        return unfit(
+            fmt::format("the instance listens for event {} (counted from 0), and {} waits for {}",
+                        listener.entry, name(), waits_.events));
       }
       if (waits_.keeps_events && slots[listener.entry]) {
-        return unfit(fmt::format("it listens for event {} (counted from 0), which has arrived",
-                                 listener.entry));
+        return unfit(
+            fmt::format("the instance listens for event {} (counted from 0), which has arrived",
+                        listener.entry));
       }
     }
     return {};
@@ -67,18 +69,19 @@ class Fit {
 
   Status check_time(TimePoint time, std::string_view what) const {
     if (time >= instance_.started_at && time <= now_ + kFarthest) return {};
-    return unfit(fmt::format("{} at {} is before its start or more than 200 years ahead", what,
-                             format_rfc3339(time)));
+    return unfit(
+        fmt::format("{} at {} is before the start of the instance or more than 200 years ahead",
+                    what, format_rfc3339(time)));
   }
 
   Status check(const Timer& timer) const {
     TRY(check_time(timer.deadline, "a timer"));
     if (timer.kind == TimerKind::kDelay && !(is_waiting() && waits_.delay)) {
-      return unfit(
-          fmt::format("it has the timer of a delay, and does not wait for a delay in {}", name()));
+      return unfit(fmt::format(
+          "the instance has the timer of a delay, and does not wait for a delay in {}", name()));
     }
     if (timer.kind == TimerKind::kRetry && !(is_waiting() && instance_.listeners.empty())) {
-      return unfit("it has the timer of a retry and does not wait for one");
+      return unfit("the instance has the timer of a retry, but does not wait for one");
     }
     return {};
   }
@@ -86,12 +89,12 @@ class Fit {
   Status check_calls() const {
     const auto& calls = instance_.calls;
     if (calls.empty()) return {};
-    if (!is_waiting()) return unfit("it has calls and does not wait");
+    if (!is_waiting()) return unfit("the instance has calls, but does not wait");
     if (calls.size() < waits_.least_calls || calls.size() > waits_.most_calls) {
       const std::string least =
           waits_.least_calls < waits_.most_calls ? fmt::format("{} to ", waits_.least_calls) : "";
-      return unfit(fmt::format("it has {} calls, and {} makes {}{}", calls.size(), name(), least,
-                               waits_.most_calls));
+      return unfit(fmt::format("the instance has {} calls, and {} makes {}{}", calls.size(), name(),
+                               least, waits_.most_calls));
     }
     for (size_t i = 0; i < calls.size(); ++i) {
       const Status fits = check(calls[i]);
@@ -103,17 +106,17 @@ class Fit {
   Status check(const Call& call) const {
     using Status = Call::Status;
     if (call.retry_at.has_value() != (call.status == Status::kBetween)) {
-      return unfit("the time of its next attempt does not fit its status");
+      return unfit("the time of the next attempt does not fit the status of the call");
     }
     if (call.retry_at) TRY(check_time(*call.retry_at, "an attempt"));
     const bool is_over = call.status == Status::kDone || call.status == Status::kFailed;
     for (const auto& deadline : call.deadlines) {
       if (!deadline) continue;
-      if (is_over) return unfit("it has ended and has a deadline");
+      if (is_over) return unfit("the call has ended, but has a deadline");
       TRY(check_time(*deadline, "a deadline"));
     }
     if (call.attempt == 0 && (call.status == Status::kRunning || call.status == Status::kBetween)) {
-      return unfit("it is under way, and no attempt was made");
+      return unfit("the call is running or between two attempts, but its attempt number is 0");
     }
     return {};
   }
@@ -128,8 +131,9 @@ class Fit {
 
 Status check_fit(const Workflow& workflow, const Instance& instance, TimePoint now) {
   if (instance.state >= workflow.states.size()) {
-    return unfit(fmt::format("it is in state {} (counted from 0), and its workflow has {} states",
-                             instance.state, workflow.states.size()));
+    return unfit(
+        fmt::format("the instance is in state {} (counted from 0), and its workflow has {} states",
+                    instance.state, workflow.states.size()));
   }
   return Fit(workflow, instance, now).check();
 }

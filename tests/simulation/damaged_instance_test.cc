@@ -24,7 +24,7 @@ TEST_F(DamagedInstance, StopsWhenItsWorkflowLacksItsState) {
       [&](const std::string& id) {
         damage_head(id, [](Instance& instance) { instance.state = 99; });
       },
-      "it is in state 99");
+      "the instance is in state 99");
 }
 
 TEST_F(DamagedInstance, StopsIfItHasListenersInAStateThatWaitsForNoEvent) {
@@ -42,7 +42,7 @@ TEST_F(DamagedInstance, StopsIfItsSlotsForEventsAreMissing) {
       [&](const std::string& id) {
         damage([&](Transaction& tx) { tx.erase(Table::kLive, part_of(id, Part::kSlots)); });
       },
-      "it has slots for 0 events");
+      "the instance has slots for 0 events");
 }
 
 TEST_F(DamagedInstance, StopsIfItsSlotsForEventsAreNotJson) {
@@ -63,7 +63,7 @@ TEST_F(DamagedInstance, StopsWhenItListensForAnEntryThatDoesNotExist) {
       [&](const std::string& id) {
         damage_head(id, [](Instance& instance) { instance.listeners[0].entry = 7; });
       },
-      "it listens for event 7");
+      "the instance listens for event 7");
 }
 
 TEST_F(DamagedInstance, StopsWhenItsDataIsNotJson) {

@@ -76,7 +76,8 @@ TEST(Fit, AcceptsANewAndAnEndedInstance) {
 TEST(Fit, RefusesAStateThatTheWorkflowDoesNotHave) {
   Waiter waiter = consuming();
   waiter.instance.state = 1;
-  EXPECT_EQ(waiter.unfit(), "it is in state 1 (counted from 0), and its workflow has 1 states");
+  EXPECT_EQ(waiter.unfit(),
+            "the instance is in state 1 (counted from 0), and its workflow has 1 states");
 }
 
 TEST(Fit, RefusesAnExitThatTheStateDoesNotHave) {
@@ -87,7 +88,8 @@ TEST(Fit, RefusesAnExitThatTheStateDoesNotHave) {
   waiter.instance.exit = exits - 1;
   EXPECT_EQ(waiter.unfit(), "");
   waiter.instance.exit = exits;
-  EXPECT_THAT(waiter.unfit(), HasSubstr("it leaves state \"wait\" of type eventXor by exit"));
+  EXPECT_THAT(waiter.unfit(),
+              HasSubstr("the instance leaves state \"wait\" of type eventXor by exit"));
   waiter.instance.phase = Phase::kEnded;
   EXPECT_EQ(waiter.unfit(), "") << "the exit is checked only while the instance leaves a state";
 }
@@ -96,22 +98,22 @@ TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
   const Listener listener = consuming().instance.listeners.at(0);
   Waiter delay = delaying();
   delay.instance.listeners = {listener};
-  EXPECT_EQ(
-      delay.unfit(),
-      "it listens for event 0 (counted from 0), and state \"wait\" of type delay waits for 0");
+  EXPECT_EQ(delay.unfit(),
+            "the instance listens for event 0 (counted from 0), and state \"wait\" of type delay "
+            "waits for 0");
   for (const Phase phase : {Phase::kEntering, Phase::kLeaving, Phase::kEnded}) {
     Waiter consumer = consuming();
     consumer.instance.phase = phase;
-    EXPECT_EQ(consumer.unfit(), "it listens for events and does not wait");
+    EXPECT_EQ(consumer.unfit(), "the instance listens for events, but does not wait");
   }
 }
 
 TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
   Waiter waiter("type: eventXor, events: [{event: {type: a}}, {event: {type: b}}]");
   waiter.instance.listeners.back().entry = 2;
-  EXPECT_EQ(
-      waiter.unfit(),
-      "it listens for event 2 (counted from 0), and state \"wait\" of type eventXor waits for 2");
+  EXPECT_EQ(waiter.unfit(),
+            "the instance listens for event 2 (counted from 0), and state \"wait\" of type "
+            "eventXor waits for 2");
 }
 
 TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
@@ -119,15 +121,15 @@ TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
   ASSERT_EQ(waiter.instance.slots.size(), 2U);
   waiter.instance.slots.pop_back();
   EXPECT_EQ(waiter.unfit(),
-            "it has slots for 1 events, and state \"wait\" of type eventAnd waits for 2");
+            "the instance has slots for 1 events, and state \"wait\" of type eventAnd waits for 2");
   waiter.instance.slots.resize(3);
-  EXPECT_THAT(waiter.unfit(), HasSubstr("it has slots for 3 events"));
+  EXPECT_THAT(waiter.unfit(), HasSubstr("the instance has slots for 3 events"));
 }
 
 TEST(Fit, RefusesAListenerForAnEventThatHasCome) {
   Waiter waiter("type: eventAnd, events: [{type: a}, {type: b}]");
   waiter.instance.slots[1] = LazyJson(1);
-  EXPECT_EQ(waiter.unfit(), "it listens for event 1 (counted from 0), which has arrived");
+  EXPECT_EQ(waiter.unfit(), "the instance listens for event 1 (counted from 0), which has arrived");
   std::erase_if(waiter.instance.listeners, [](const Listener& one) { return one.entry == 1; });
   EXPECT_EQ(waiter.unfit(), "");
 }
@@ -148,8 +150,9 @@ TEST(Fit, RefusesTimersBeforeTheStartOfTheInstanceOrMoreThan200YearsAhead) {
       (waiter.instance.*timers).push_back({TimerKind::kKill, row.deadline});
       EXPECT_EQ(waiter.unfit().empty(), row.fits) << waiter.unfit();
       if (!row.fits) {
-        EXPECT_EQ(waiter.unfit(), "a timer at " + format_rfc3339(row.deadline) +
-                                      " is before its start or more than 200 years ahead");
+        EXPECT_EQ(waiter.unfit(),
+                  "a timer at " + format_rfc3339(row.deadline) +
+                      " is before the start of the instance or more than 200 years ahead");
       }
     }
   }
@@ -160,47 +163,49 @@ TEST(Fit, RefusesADelayTimerInAnInstanceThatDoesNotWaitInADelayState) {
   Waiter consumer = consuming();
   consumer.instance.timers = {timer};
   EXPECT_EQ(consumer.unfit(),
-            "it has the timer of a delay, and does not wait for a delay in state \"wait\" of type "
+            "the instance has the timer of a delay, and does not wait for a delay in state "
+            "\"wait\" of type "
             "consumeEvent");
   Waiter delay = delaying();
   EXPECT_THAT(delay.instance.timers, testing::ElementsAre(timer));
   delay.instance.phase = Phase::kEntering;
-  EXPECT_THAT(delay.unfit(), HasSubstr("it has the timer of a delay"));
+  EXPECT_THAT(delay.unfit(), HasSubstr("the instance has the timer of a delay"));
 }
 
 TEST(Fit, RefusesARetryTimerInAnInstanceThatDoesNotWaitForARetry) {
   Waiter waiter = consuming();
   waiter.instance.timers = {{TimerKind::kRetry, run_start() + hours(1)}};
-  EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
+  EXPECT_EQ(waiter.unfit(), "the instance has the timer of a retry, but does not wait for one");
   waiter.instance.listeners.clear();
   EXPECT_EQ(waiter.unfit(), "");
   waiter.instance.phase = Phase::kLeaving;
-  EXPECT_EQ(waiter.unfit(), "it has the timer of a retry and does not wait for one");
+  EXPECT_EQ(waiter.unfit(), "the instance has the timer of a retry, but does not wait for one");
 }
 
 TEST(Fit, RefusesCallsInAStateThatMakesNoCalls) {
   const Call call = calling().instance.calls.at(0);
   Waiter consumer = consuming();
   consumer.instance.calls = {call};
-  EXPECT_EQ(consumer.unfit(), "it has 1 calls, and state \"wait\" of type consumeEvent makes 0");
+  EXPECT_EQ(consumer.unfit(),
+            "the instance has 1 calls, and state \"wait\" of type consumeEvent makes 0");
   Waiter caller = calling();
   caller.instance.phase = Phase::kLeaving;
-  EXPECT_EQ(caller.unfit(), "it has calls and does not wait");
+  EXPECT_EQ(caller.unfit(), "the instance has calls, but does not wait");
 }
 
 TEST(Fit, RefusesMoreOrFewerCallsThanTheStateMakes) {
   Waiter one = calling();
   one.instance.calls.push_back(one.instance.calls.front());
-  EXPECT_EQ(one.unfit(), "it has 2 calls, and state \"wait\" of type action makes 1");
+  EXPECT_EQ(one.unfit(), "the instance has 2 calls, and state \"wait\" of type action makes 1");
   Waiter two("type: parallel, actions: [{function: f}, {function: f}]");
   two.instance.calls.pop_back();
-  EXPECT_EQ(two.unfit(), "it has 1 calls, and state \"wait\" of type parallel makes 2");
+  EXPECT_EQ(two.unfit(), "the instance has 1 calls, and state \"wait\" of type parallel makes 2");
   two.instance.calls.clear();
   EXPECT_EQ(two.unfit(), "") << "an instance that waits for its next attempt has no calls";
   Waiter many("type: foreach, array: jq(.list), action: {function: f}");
   many.instance.calls.resize(kMostCalls + 1, many.instance.calls.front());
   EXPECT_EQ(many.unfit(),
-            "it has 10001 calls, and state \"wait\" of type foreach makes 1 to 10000");
+            "the instance has 10001 calls, and state \"wait\" of type foreach makes 1 to 10000");
   many.instance.calls.pop_back();
   EXPECT_EQ(many.unfit(), "");
 }
@@ -218,20 +223,20 @@ TEST(Fit, ChecksTheStatusOfACallAgainstItsTimesAndAttempts) {
   } rows[] = {
       {Status::kQueued, 0, {}, {}, ""},
       {Status::kQueued, 0, {}, later, ""},
-      {Status::kQueued, 0, later, {}, "the time of its next attempt"},
+      {Status::kQueued, 0, later, {}, "the time of the next attempt"},
       {Status::kRunning, 1, {}, later, ""},
-      {Status::kRunning, 0, {}, {}, "it is under way, and no attempt was made"},
-      {Status::kRunning, 1, later, {}, "the time of its next attempt"},
+      {Status::kRunning, 0, {}, {}, "the call is running or between two attempts"},
+      {Status::kRunning, 1, later, {}, "the time of the next attempt"},
       {Status::kRunning, 1, {}, early, "a deadline at "},
       {Status::kBetween, 1, later, later, ""},
-      {Status::kBetween, 1, {}, {}, "the time of its next attempt"},
+      {Status::kBetween, 1, {}, {}, "the time of the next attempt"},
       {Status::kBetween, 1, early, {}, "an attempt at "},
-      {Status::kBetween, 0, later, {}, "it is under way, and no attempt was made"},
+      {Status::kBetween, 0, later, {}, "the call is running or between two attempts"},
       {Status::kDone, 1, {}, {}, ""},
-      {Status::kDone, 1, {}, later, "it has ended and has a deadline"},
+      {Status::kDone, 1, {}, later, "the call has ended, but has a deadline"},
       {Status::kFailed, 1, {}, {}, ""},
-      {Status::kFailed, 1, {}, later, "it has ended and has a deadline"},
-      {Status::kFailed, 1, later, {}, "the time of its next attempt"},
+      {Status::kFailed, 1, {}, later, "the call has ended, but has a deadline"},
+      {Status::kFailed, 1, later, {}, "the time of the next attempt"},
   };
   for (const auto& row : rows) {
     Waiter waiter("type: parallel, actions: [{function: f}, {function: f}]");
