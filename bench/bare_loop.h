@@ -1,8 +1,9 @@
 // BareLoop: a program that does the work of a lifecycle (lifecycles.h) without an engine. The loop
-// pulls events, reads the two attributes that matter, writes rows of the same sizes to LMDB in one
-// synced commit for each batch, publishes, and applies acknowledgements with the next commit. The
-// one workflow of the loop is part of the program's code. The number of lifecycles that the loop
-// runs in a second is the limit that an engine can approach.
+// pulls events, reads `type` and `key` of each event, writes rows as large as the engine's rows to
+// LMDB, in one synced commit for each batch, publishes the generated events, and erases the outbox
+// rows of acknowledged events in the next commit. The one workflow of the loop is part of the
+// program's code. The number of lifecycles that the loop runs in a second is the limit that an
+// engine can approach.
 #pragma once
 
 #include <filesystem>

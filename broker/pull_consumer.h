@@ -63,7 +63,7 @@ class PullConsumer {
     kNothing,    ///< there is no message, and `wait` was false
     kIdle,       ///< the broker has no more messages to send
     kBusy,       ///< the broker sent a status that concerns only the requests
-    kDestroyed,  ///< the next message came and was destroyed (poll_inbox); call skip() or end()
+    kDestroyed,  ///< nats.c freed the next message without returning it: see skip() and end()
     kGap,        ///< messages between the broker and this process were lost
     kBroken,     ///< heartbeat missed, connection lost, or consumer gone
   };
@@ -72,10 +72,12 @@ class PullConsumer {
   /// After kGap or kBroken, next() returns no more messages.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
-  /// Call after kDestroyed, if the next message was read in another way.
+  /// After kDestroyed, nats.c has freed a message whose status is 503 (see poll_inbox()). The
+  /// caller reads the next stored message of the stream in another way. If that message exists, the
+  /// freed message was this one: call skip().
   void skip();
-  /// Call after kDestroyed, if there is no next message: then the destroyed message was a status of
-  /// the broker.
+  /// Call end() after kDestroyed if the stream has no next message: then the freed message was a
+  /// status of the broker, and the consumer is broken.
   Got end();
 
   /// After kGap and kBroken: the reason, for messages.

@@ -19,7 +19,7 @@ class PullInbox {
   enum class Took {
     kMessage,
     kNothing,      ///< no message came in time
-    kDestroyed,    ///< a message came, but nats.c destroyed it
+    kDestroyed,    ///< a message came, but nats.c freed it without returning it
     kTooMany,      ///< more messages came than may wait
     kInterrupted,  ///< interrupt() was called, or the connection was lost
   };

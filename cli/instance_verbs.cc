@@ -217,7 +217,9 @@ void add_reading(CommandLine& instance) {
 
 void add_controls(CommandLine& instance) {
   auto [cancel, cancelled] = add_control(instance, "cancel", "Cancels instances");
-  cancel.flag("--now", cancelled.now, "Do not wait for running tasks to end");
+  cancel.flag("--now", cancelled.now,
+              "Cancel immediately, and stop the running tasks (default: cancel when the running "
+              "tasks have ended)");
   add_control(instance, "pause", "Pauses instances: a paused instance starts nothing new");
   add_control(instance, "resume", "Resumes paused instances");
   auto [retry, retried] = add_control(instance, "retry", "Retries the failed state of instances");

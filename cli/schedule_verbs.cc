@@ -42,7 +42,7 @@ void add_schedule_verbs(CommandLine& commands) {
                                    "millrace schedule next report", show_next_ticks);
   next.option("id", shown, "Id of the workflow", "ID").required();
   auto [trigger, triggered] =
-      schedule.asking<std::string>("trigger", "Starts an instance now, as a tick does",
+      schedule.asking<std::string>("trigger", "Starts an instance immediately, as a tick does",
                                    "millrace schedule trigger report", trigger_schedule);
   trigger.option("id", triggered, "Id of the workflow", "ID").required();
 }

@@ -23,7 +23,8 @@ constexpr const char* kQueryAsText =
     "(?:^|[^\\\\])(?:\\$\\{|\\{\\{|\\$\\()\\s*\\.[A-Za-z_]";
 constexpr const char* kPlaceholder = "^\\s*(?:\\$\\{|\\{\\{)";
 /// A query that was written as a pattern: a path that is the complete text, or one of the forms of
-/// kQueryAsText. A bracket after a backslash belongs to a pattern.
+/// kQueryAsText. `{{`, `${` and `$(` after a backslash do not count: there the backslash escapes a
+/// character of a regular expression, as in `^\{{2}$`.
 constexpr const char* kQueryAsPattern =
     "^\\s*(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.\\[\"[^\"\\]]+\"\\])"
     "(?:\\.[A-Za-z_][A-Za-z0-9_]*|\\.?\\[\"[^\"\\]]+\"\\]|\\[[0-9]*\\])*(?:\\s*$| \\/\\/| \\| )|"

@@ -1,5 +1,5 @@
 // Instance: one execution of a workflow, as a value. The engine changes the value. Between two
-// inputs an instance exists only as rows of the store (docs/FORMATS.md).
+// batches an instance exists only as rows of the store (docs/FORMATS.md).
 #pragma once
 
 #include <array>

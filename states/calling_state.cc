@@ -234,8 +234,9 @@ Outcome CallingState::timed_out(Visit& visit, size_t index, TimeoutKind kind) co
                 timeout.expiry == Timeout::Expiry::kRetryable ? MayRetry::kYes : MayRetry::kNo);
 }
 
-/// Handles a failed attempt: schedules the next one, or fails the call. If one successful call is
-/// enough (Needs::kAny), a failed call raises no error that `catch` could match.
+/// Handles a failed attempt: schedules the next attempt, or fails the call. If one successful call
+/// is enough (Needs::kAny), the error of a failed call is not raised; if every call has failed,
+/// go_on() raises `direktiv.parallel.allFailed`.
 Outcome CallingState::failed(Visit& visit, size_t index, Error error, MayRetry may_retry,
                              TimePoint retry_from) const {
   Call& call = visit.calls()[index];

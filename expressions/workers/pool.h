@@ -44,15 +44,17 @@ class JqPool {
   };
 
   struct Stats {
-    size_t waiting = 0;           ///< evaluations and checks that are not with a jq worker yet
-    size_t running = 0;           ///< evaluations and checks that are with a jq worker
-    size_t ready_workers = 0;     ///< jq workers that have started, idle or not
-    uint64_t started = 0;         ///< jq worker processes started since the pool started
-    uint64_t overran = 0;         ///< evaluations that exceeded their slice
-    uint64_t timed_out = 0;       ///< how often an evaluation or a check reached its timeout
-    uint64_t crashed = 0;         ///< jq workers that a jq program crashed
-    uint64_t start_failures = 0;  ///< jq workers that could not be started or died before any work
-    std::string last_problem;     ///< the message of the latest start failure or crash
+    size_t waiting = 0;        ///< evaluations and checks that are not with a jq worker yet
+    size_t running = 0;        ///< evaluations and checks that are with a jq worker
+    size_t ready_workers = 0;  ///< jq workers that have started, idle or not
+    uint64_t started = 0;      ///< jq worker processes started since the pool started
+    uint64_t overran = 0;      ///< evaluations that exceeded their slice
+    uint64_t timed_out = 0;    ///< how often an evaluation or a check reached its timeout
+    uint64_t crashed = 0;      ///< jq workers that a jq program crashed
+    /// Failed starts of the launcher or of a jq worker, and jq workers that ended while they had no
+    /// job.
+    uint64_t start_failures = 0;
+    std::string last_problem;  ///< the message of the latest start failure or crash
   };
 
   using Done = std::function<void(uint64_t ticket, std::vector<QueryResult>)>;

@@ -204,7 +204,7 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
   return true;
 }
 
-// Evaluations and instances that continue.
+// Results of evaluations, and instances whose step a later batch continues.
 
 Status Batch::apply_input(TimePoint now, const EvaluatedInput& input) {
   batch_.crash_note.take_instance({input.ns, input.instance});

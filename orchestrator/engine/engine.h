@@ -1,7 +1,8 @@
 // The engine applies one stimulus to one instance. The result is the changed instance, effects and
-// history records. Pure: the time is an argument, and besides the instance only variables, secrets
-// and settings are read, through a Lookup. orchestrator/batch decides which instances an event or a
-// command concerns.
+// history records. The engine is a pure function: the time is an argument, and each value outside
+// the head and the rows of calls (input, variables, secrets, settings, the time of a subflow's
+// latest step, the key of ids) is read through a Lookup. orchestrator/batch decides which instances
+// an event or a command concerns.
 //
 // An instance runs through states until it waits, asks for an evaluation, ends, or reaches the
 // limit of one step. stimulus.h lists the stimuli; runs.h makes new instances. In this module,

@@ -163,9 +163,10 @@ struct Metrics::Series {
       counter("millrace_jq_workers_started_total", "jq worker processes started.")};
   Followed jq_workers_crashed{counter("millrace_jq_workers_crashed_total",
                                       "jq worker processes that died while they ran a program.")};
-  Followed jq_worker_start_failures{
-      counter("millrace_jq_worker_start_failures_total",
-              "jq worker processes that could not be started or died before any work.")};
+  Followed jq_worker_start_failures{counter(
+      "millrace_jq_worker_start_failures_total",
+      "Failed starts of the launcher or of a jq worker, and jq workers that ended while they "
+      "had no job.")};
   Followed evaluations_overran{counter("millrace_evaluations_overran_total",
                                        "Evaluations that exceeded their time slice and continued "
                                        "on a jq worker for slow evaluations.")};

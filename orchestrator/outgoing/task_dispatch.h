@@ -74,8 +74,9 @@ class TaskDispatch {
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
   /// runners need not report each heartbeat.
   std::vector<InstanceId> missed_heartbeats();
-  /// For a task whose schedule-to-start deadline has passed: whether the runner has still to answer
-  /// whether a worker has the task. The first call of this function asks the runner.
+  /// For a task whose schedule-to-start deadline has passed: whether the runner has not yet
+  /// answered whether a worker has started the task. The first call of this function for a task and
+  /// a deadline sends that question to the runner.
   bool awaits_start_check(const InstanceId& task, TimePoint deadline);
   /// Notes that the runner has answered: no worker has started the task.
   void start_checked(const InstanceId& task);

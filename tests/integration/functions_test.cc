@@ -131,7 +131,7 @@ TEST_F(Functions, IgnoreALateResult) {
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }
 
-TEST_F(Functions, RetryTheAttemptOfAWorkerWhoseResultExceedsMaxPayload) {
+TEST_F(Functions, StartAnotherAttemptWhenTheResultOfAWorkerExceedsMaxPayload) {
   work({"large", "oversized"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"].get<std::string>().size(),

@@ -137,7 +137,7 @@ TEST_F(Leftovers, DoNotIncludeRowsInUse) {
   EXPECT_THAT(workflow("b", "2").message, HasSubstr("-n default"));
 }
 
-TEST(LostNamespace, IsNotALeftoverWhenItHasContents) {
+TEST(NamespaceWithoutARow, IsNotErasedAsALeftoverWhileItHasContents) {
   const std::pair<const char*, std::function<void(World&)>> cases[] = {
       {"workflows", [](World& world) { world.apply(job("job"), "a"); }},
       {"variables",
@@ -178,7 +178,7 @@ TEST(LostNamespace, IsNotALeftoverWhenItHasContents) {
   }
 }
 
-TEST(LostNamespace, IsNotErasedByAPurgeWhileItHasALiveInstance) {
+TEST(NamespaceWithoutARow, IsNotErasedByAPurgeWhileItHasALiveInstance) {
   World world;
   world.must(CreateNamespace{.name = "a"});
   world.apply(kWaitsInDeleted, "a");

@@ -39,8 +39,9 @@ Result<bool> names_service(const CommandContext& context, NamespaceNumber ns,
   return false;
 }
 
-/// Resumes the services that are paused in the current settings but not in the new `settings`.
-/// Returns whether all instances are processed; if not, `command` holds where to continue.
+/// Resumes the services that the current settings pause and the new `settings` do not pause; all
+/// services if the current settings are unreadable. Returns whether all instances are processed; if
+/// not, `command` holds where to continue.
 Result<bool> resume_services_of(const CommandContext& context, NamespaceNumber ns,
                                 const NamespaceSettings& settings, CreateNamespace& command) {
   BatchState& batch = context.batch;

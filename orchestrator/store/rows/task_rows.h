@@ -59,8 +59,8 @@ Error damaged_instance_message(uint64_t number, std::string_view what);
 struct WebhookRecord {
   NamespaceNumber ns{};
   std::string url;
-  TimePoint at;          ///< when the next attempt is due
-  uint32_t attempt = 1;  ///< the number of the next attempt
+  TimePoint at;          ///< when the next delivery attempt is due
+  uint32_t attempt = 1;  ///< the number of the next delivery attempt, from 1
   std::string event;     ///< JSON format
   bool sealed = false;
 };

@@ -235,7 +235,7 @@ TEST_F(BatchTest, IsFullOnceItHasWokenAsManyInstancesAsOneBatchMayWake) {
   EXPECT_FALSE(batch->is_full());
 }
 
-TEST_F(BatchTest, ContinuesAtTheCursorOfAnOpenedStream) {
+TEST_F(BatchTest, ReplacesItsCursorByThePositionAtWhichTheEventStreamWasOpened) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   const Cursor elsewhere{.stream_created = 9, .sequence = 40, .stamped = now};
   batch->stream_opened(elsewhere);

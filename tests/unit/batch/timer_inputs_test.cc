@@ -166,7 +166,7 @@ TEST_F(TimerInputsTest, SkipAnInstanceWithDamagedRows) {
   EXPECT_THAT(actions_of<InstanceEnd>(outcome), IsEmpty());
 }
 
-TEST_F(TimerInputsTest, MakeTheNextWaitIgnoreEarlierEvents) {
+TEST_F(TimerInputsTest, LeadToAWaitThatIgnoresEventsFromBeforeTheTimeout) {
   const InstanceId id = start_committed(kWaitsTwice);
   kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
   take(timer(id, TimerKind::kStateTimeout, hours(1)));

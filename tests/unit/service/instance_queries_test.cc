@@ -303,7 +303,7 @@ TEST_F(InstanceQueriesTest, ShowWhyALiveInstanceDoesNotFitItsState) {
   live.listeners = {{.entry = 5, .filter = {.type = "paid"}}};
   store(live);
   const Json shown = answer(one(1));
-  EXPECT_THAT(shown["damage"].get<std::string>(), HasSubstr("it listens for event 5"));
+  EXPECT_THAT(shown["damage"].get<std::string>(), HasSubstr("the instance listens for event 5"));
   EXPECT_EQ(shown["data"], (Json{{"number", 1}}));
   store(ended(waiting_instance(waits, 2), InstanceStatus::kComplete));
   EXPECT_FALSE(answer(one(2)).contains("damage"));

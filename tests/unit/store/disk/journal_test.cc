@@ -233,7 +233,7 @@ TEST_F(DamagedJournal, ReturnsTheCommitsBeforeTheLastRecordIfThatHasAWrongBit) {
   }
 }
 
-TEST_F(DamagedJournal, RefusesAWrongBitBeforeAnIntactRecord) {
+TEST_F(DamagedJournal, RefusesAWrongBitOutsideThePaddingBeforeAnIntactRecord) {
   int refused = 0;
   for (uint64_t at = 0; at < between_; ++at) {
     if (at == 100) at = 4096;  // the bytes between head and records are unused
