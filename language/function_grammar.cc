@@ -18,7 +18,7 @@ constexpr KeyRule kActionKeys[] = {
      .kind = Kind::kText,
      .meaning = "Names of secrets; only `input` can read them, under .secrets.",
      .list = true},
-    retries("When and how often a failed call is retried."),
+    retries("When and how often a failed call of the function is retried."),
 };
 constexpr Mapping kActionDefinition = {
     .name = "ActionDefinition",
@@ -66,7 +66,9 @@ constexpr KeyRule kFunctionKeys[] = {
      .kind = Kind::kType,
      .meaning = "How the function is executed; the type determines which other keys are valid.",
      .required = true},
-    retries("When a failed call is retried, if its action and state have no policy.", true),
+    retries(
+        "When a failed call of the function is retried, if its action and state have no policy.",
+        true),
 };
 constexpr KeyRule kFilesKeys[] = {
     {.name = "files",
@@ -78,7 +80,9 @@ constexpr KeyRule kFilesKeys[] = {
 constexpr KeyRule kServiceName = {
     .name = "service",
     .kind = Kind::kIdentifier,
-    .meaning = "The service that executes the calls, by its name in the settings.",
+    .meaning =
+        "The service that executes the calls of the function, by the service's name in the "
+        "settings.",
     .required = true,
 };
 constexpr KeyRule kServiceKeys[] = {kServiceName};
@@ -142,7 +146,7 @@ constexpr Mapping kNamespacedFunction = {
 constexpr Mapping kReusableFunction = {
     .name = "ReusableFunctionDefinition",
     .section = "ReusableFunctionDefinition",
-    .meaning = "A container that stays running between calls.",
+    .meaning = "A function in containers that stay running between tasks.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"container-pool", "reusable"},
 };
@@ -156,14 +160,14 @@ constexpr KeyRule kSubflowKeys[] = {
 constexpr Mapping kSubflowFunction = {
     .name = "SubflowFunctionDefinition",
     .section = "SubflowFunctionDefinition",
-    .meaning = "Another workflow.",
+    .meaning = "A subflow: each call starts an instance of another workflow.",
     .groups = {kFunctionKeys, kSubflowKeys, kActionTimeoutKeys},
     .types = {"subflow"},
 };
 constexpr Mapping kIsolatedFunction = {
     .name = "IsolatedFunctionDefinition",
     .section = "IsolatedFunctionDefinition",
-    .meaning = "A separate container for each call.",
+    .meaning = "A function in containers; each task gets a new container.",
     .groups = {kFunctionKeys, kImageKeys, kFilesKeys, kActionTimeoutKeys},
     .types = {"container", "isolated"},
 };

@@ -164,7 +164,9 @@ constexpr decltype(kActionTimeoutKeys) kActionTimeoutKeys = [] {
 // The policies of services in the settings of a namespace.
 
 constexpr KeyRule kServicePolicyKeys[] = {
-    retries("When a failed call is retried, if the workflow gives it no policy.", true),
+    retries("When a failed call of the service is retried, if the workflow sets no policy for that "
+            "call.",
+            true),
 };
 constexpr Mapping kService = {
     .name = "Service",

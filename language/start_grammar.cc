@@ -14,7 +14,7 @@ constexpr KeyRule kStartKeys[] = {
 constexpr Mapping kDefaultStart = {
     .name = "DefaultStartDefinition",
     .section = "Start",
-    .meaning = "Started by a call, a subflow or an operator only.",
+    .meaning = "Started only through the API (by a program or an operator) or as a subflow.",
     .groups = {kStartKeys},
     .types = {"default"},
 };

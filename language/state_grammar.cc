@@ -63,7 +63,7 @@ constexpr KeyRule kTimeoutKeys[] = {
 constexpr KeyRule kOneActionKeys[] = {
     {.name = "action",
      .kind = Kind::kObject,
-     .meaning = "The call that is made.",
+     .meaning = "The function or subflow that the state calls.",
      .required = true,
      .object = &kActionDefinition},
 };
@@ -73,7 +73,7 @@ constexpr KeyRule kOneActionKeys[] = {
 constexpr KeyRule kAsyncKeys[] = {
     {.name = "async",
      .kind = Kind::kBoolean,
-     .meaning = "Continue at once, without waiting for the result of the call.",
+     .meaning = "Continue without waiting for the result of the function or subflow.",
      .otherwise = "false"},
 };
 constexpr KeyRule kActionStateKeys[] = {kOneActionKeys[0], kAsyncKeys[0]};
@@ -175,19 +175,23 @@ constexpr Mapping kEventXorState = {
 constexpr KeyRule kForeachKeys[] = {
     {.name = "array",
      .kind = Kind::kQuery,
-     .meaning = "A query that yields an array; one call is made for each element.",
+     .meaning =
+         "A query that yields an array; the function or subflow is called once for each element.",
      .required = true},
     kOneActionKeys[0],
     {.name = "concurrency",
      .kind = Kind::kInteger,
-     .meaning = "How many calls may run at once; by default 16, and for subflows all.",
+     .meaning = "How many calls may run at the same time; by default 16 calls of a function, and "
+                "all calls of a subflow.",
      .min = 1,
      .own = true},
 };
 constexpr Mapping kForeachState = {
     .name = "ForeachState",
     .section = "ForeachState",
-    .meaning = "Makes one call for each element of an array; the results are stored in .return.",
+    .meaning =
+        "Calls a function or a subflow once for each element of an array; the results are stored "
+        "in .return.",
     .groups = {kStateKeys, kForeachKeys, kTimeoutKeys, kExitKeys},
     .types = {"foreach"},
 };
@@ -200,7 +204,8 @@ constexpr KeyRule kGenerateEventKeys[] = {
      .object = &kGenerateEventDefinition},
     {.name = "delay",
      .kind = Kind::kDuration,
-     .meaning = "How long after this state the event is published; the instance continues at once.",
+     .meaning =
+         "How long after this state the event is published; the instance does not wait for that.",
      .otherwise = "PT0S",
      .zero = true},
 };
@@ -251,12 +256,12 @@ constexpr Mapping kNoopState = {
 
 constexpr std::array kModes = {
     Word{"and", "all calls must succeed; the first failed call fails the state"},
-    Word{"or", "one call must succeed; the others are then stopped"},
+    Word{"or", "one call must succeed; the other calls are then stopped"},
 };
 constexpr KeyRule kParallelKeys[] = {
     {.name = "actions",
      .kind = Kind::kObject,
-     .meaning = "The calls, all made at the same time.",
+     .meaning = "The functions and subflows that the state calls, all at the same time.",
      .list = true,
      .required = true,
      .object = &kActionDefinition},
@@ -269,7 +274,9 @@ constexpr KeyRule kParallelKeys[] = {
 constexpr Mapping kParallelState = {
     .name = "ParallelState",
     .section = "ParallelState",
-    .meaning = "Makes several calls at once; the results are stored in .return, in order.",
+    .meaning =
+        "Calls several functions or subflows at the same time; the results are stored in .return, "
+        "in order.",
     .groups = {kStateKeys, kParallelKeys, kTimeoutKeys, kExitKeys},
     .types = {"parallel"},
 };

@@ -29,7 +29,7 @@ struct Placed {
   Node value;
 };
 
-/// The call that starts an instance, at 0 s.
+/// The API call that starts an instance, at 0 s.
 struct StartCall {
   std::string workflow;
   Json input;

@@ -12,7 +12,8 @@ constexpr KeyRule kErrorKeys[] = {
 constexpr Mapping kError = {
     .name = "ExpectedError", .meaning = "The error of the instance.", .groups = {kErrorKeys}};
 
-constexpr Mapping kPublished = {.name = "PublishedEvent", .meaning = "A part of an event."};
+constexpr Mapping kPublished = {.name = "PublishedEvent",
+                                .meaning = "A part of an event that the instance publishes."};
 
 constexpr Word kStatuses[] = {
     {"complete", "The instance has ended without an error."},
@@ -26,14 +27,16 @@ constexpr KeyRule kExpectationKeys[] = {
     {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow of the instance."},
     {.name = "status",
      .kind = Kind::kWord,
-     .meaning = "The status of the instance at the end.",
+     .meaning = "The status of the instance at the end of the scenario.",
      .words = kStatuses},
     {.name = "states",
      .kind = Kind::kState,
      .meaning = "The states that the instance enters, in order.",
      .list = true},
-    {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output."},
-    {.name = "outputContains", .kind = Kind::kCommand, .meaning = "A part of the output."},
+    {.name = "output", .kind = Kind::kCommand, .meaning = "The complete output of the instance."},
+    {.name = "outputContains",
+     .kind = Kind::kCommand,
+     .meaning = "A part of the output of the instance."},
     {.name = "error",
      .kind = Kind::kObject,
      .meaning = "The error of the instance.",
@@ -63,17 +66,20 @@ constexpr Mapping kExpectation = {.name = "Expectation",
 
 constexpr KeyRule kStartKeys[] = {
     {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow to start."},
-    {.name = "input", .kind = Kind::kCommand, .meaning = "The input, without jq."},
+    {.name = "input",
+     .kind = Kind::kCommand,
+     .meaning = "The input of the instance, without jq programs."},
 };
-constexpr Mapping kStart = {
-    .name = "StartCall", .meaning = "The call that starts an instance.", .groups = {kStartKeys}};
+constexpr Mapping kStart = {.name = "StartCall",
+                            .meaning = "The API call that starts an instance.",
+                            .groups = {kStartKeys}};
 
 constexpr KeyRule kGivenKeys[] = {
     {.name = "at",
      .kind = Kind::kDuration,
      .meaning = "The time, counted from the start of the scenario.",
      .zero = true},
-    {.name = "event", .kind = Kind::kCommand, .meaning = "A CloudEvent, without jq."},
+    {.name = "event", .kind = Kind::kCommand, .meaning = "A CloudEvent, without jq programs."},
     {.name = "cancel", .kind = Kind::kBoolean, .meaning = "Cancels the instance."},
     {.name = "pause", .kind = Kind::kBoolean, .meaning = "Pauses the instance."},
     {.name = "resume", .kind = Kind::kBoolean, .meaning = "Resumes the paused instance."},
@@ -81,10 +87,12 @@ constexpr KeyRule kGivenKeys[] = {
     {.name = "extend",
      .kind = Kind::kBoolean,
      .meaning = "With retry: restarts the execution timeout."},
-    {.name = "restart", .kind = Kind::kBoolean, .meaning = "Starts another run after the end."},
+    {.name = "restart",
+     .kind = Kind::kBoolean,
+     .meaning = "Starts another run of the ended instance, from its first state."},
     {.name = "rerun",
      .kind = Kind::kText,
-     .meaning = "Starts another run after the end, from that state."},
+     .meaning = "Starts another run of the ended instance, from the state that this key names."},
 };
 constexpr Mapping kGiven = {
     .name = "Given", .meaning = "An external event or a command.", .groups = {kGivenKeys}};
@@ -103,7 +111,7 @@ constexpr Mapping kFailure = {.name = "FunctionError",
 constexpr KeyRule kPerformanceKeys[] = {
     {.name = "begins",
      .kind = Kind::kDuration,
-     .meaning = "The time until the task is started.",
+     .meaning = "The time from the hand-out of the task to its start.",
      .otherwise = "PT0S",
      .zero = true},
     {.name = "takes",
@@ -144,13 +152,18 @@ constexpr KeyRule kScenarioKeys[] = {
      .kind = Kind::kAttributes,
      .meaning = "The behaviour of external functions, by id: a mapping, or a list with one mapping "
                 "for each attempt."},
-    {.name = "start", .kind = Kind::kObject, .meaning = "The call at 0 s.", .object = &kStart},
+    {.name = "start",
+     .kind = Kind::kObject,
+     .meaning = "The API call that starts an instance when the scenario begins (at 0 s).",
+     .object = &kStart},
     {.name = "given",
      .kind = Kind::kObject,
      .meaning = "External events and commands, in the order of time.",
      .list = true,
      .object = &kGiven},
-    {.name = "until", .kind = Kind::kDuration, .meaning = "The end of the scenario."},
+    {.name = "until",
+     .kind = Kind::kDuration,
+     .meaning = "The time at which the scenario ends, counted from its start."},
     {.name = "expect",
      .kind = Kind::kObject,
      .meaning = "The expected result.",

@@ -22,7 +22,7 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
       {"actions.Retry",
        "retries: RetryPolicy, or a string such as \"fixed(3, 1s)\": three attempts, with a second "
        "before each further one\n"
-       "  When and how often a failed call is retried.\n"
+       "  When and how often a failed call of the function is retried.\n"
        "  also written: retry\n"
        "  in: ActionDefinition\n"},
       {"exponentialBackoff",
