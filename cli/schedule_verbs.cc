@@ -34,16 +34,16 @@ Ended trigger_schedule(Session& session, const std::string& workflow) {
 }  // namespace
 
 void add_schedule_verbs(CommandLine& commands) {
-  CommandLine schedule = commands.noun("schedule", "Workflows that are started by cron");
+  CommandLine schedule = commands.noun("schedule", "Workflows that a schedule starts");
   schedule.asking("list", "Lists the schedules, each with its next and its latest tick",
                   "millrace schedule list", list_schedules);
   auto [next, shown] =
       schedule.asking<std::string>("next", "Shows the next five ticks of a schedule",
                                    "millrace schedule next report", show_next_ticks);
   next.option("id", shown, "Id of the workflow", "ID").required();
-  auto [trigger, triggered] =
-      schedule.asking<std::string>("trigger", "Starts an instance immediately, as a tick does",
-                                   "millrace schedule trigger report", trigger_schedule);
+  auto [trigger, triggered] = schedule.asking<std::string>(
+      "trigger", "Starts an instance of the workflow immediately, as a tick does",
+      "millrace schedule trigger report", trigger_schedule);
   trigger.option("id", triggered, "Id of the workflow", "ID").required();
 }
 

@@ -105,7 +105,7 @@ TEST_F(StreamOwnership, PassesToAServerWithTheOptionTakeOver) {
   expect_work(second_);
 }
 
-TEST_F(StreamOwnership, IsRestoredWhenTheBrokerLosesIt) {
+TEST_F(StreamOwnership, IsRestoredAfterTheBrokerLostTheStreamOfOwners) {
   first_.start_ready();
   const auto client = nats_.client();
   client->api("STREAM.DELETE.MILLRACE_OWNER");

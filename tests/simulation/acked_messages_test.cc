@@ -98,7 +98,7 @@ TEST(AckedMessages, AreSentAgainIfOtherMessagesTookTheirSequenceNumbers) {
   expect_all_published(world);
 }
 
-TEST(AckedMessages, AreSentAgainIfTheBrokerLostThemBeforeMillraceReadThem) {
+TEST(AckedMessages, AreSentAgainIfTheBrokerLostThemBeforeMillraceReadThemAsEvents) {
   World world;
   world.apply(kPublishesThree);
   world.publish("send", "1");

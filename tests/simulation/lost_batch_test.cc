@@ -172,7 +172,7 @@ TEST(LostBatch, ReadsBackOnlyTheInstancesThatItLoaded) {
   EXPECT_EQ(complete, 20U);
 }
 
-TEST(LostBatch, KeepsTheCursorInTheStreamThatWasCreatedAgain) {
+TEST(LostBatch, KeepsTheCursorOfAnEventStreamThatWasCreatedAgain) {
   const auto cursor_after = [](bool loses) {
     Losses losses;
     World world(with(losses));

@@ -231,7 +231,7 @@ TEST_F(VariablePlaces, AreListedPageByPage) {
   EXPECT_EQ(second["next"], nullptr);
 }
 
-TEST_F(VariablePlaces, LoseTheirVariablesWhenTheyAreDeleted) {
+TEST_F(VariablePlaces, HaveNoVariablesAfterTheyAreDeleted) {
   const VariablePlace ns{.ns = "default"};
   const VariablePlace workflow{.ns = "default", .workflow = "waits"};
   const VariablePlace instance{.ns = "default", .instance = id};
@@ -250,7 +250,7 @@ TEST_F(VariablePlaces, LoseTheirVariablesWhenTheyAreDeleted) {
   EXPECT_THAT(variable_rows(world), SizeIs(1)) << "the variable of the namespace is left";
 }
 
-TEST_F(VariablePlaces, LoseTheirVariablesWithTheNamespace) {
+TEST_F(VariablePlaces, HaveNoVariablesAfterTheirNamespaceIsDeleted) {
   world.must(CreateNamespace{.name = "other"});
   world.apply(kWaits, "other");
   const Json started = world.must(StartInstance{.ns = "other", .workflow = "waits"});

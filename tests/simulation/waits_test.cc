@@ -95,7 +95,7 @@ states:
   EXPECT_EQ(world.instances().at(0)["output"], (Json{{"a", 1}, {"b", 3}, {"c", 4}}));
 }
 
-TEST(WaitForEvent, KeepsTheReceivedEventsOfAnEventAndStateAcrossARestart) {
+TEST(WaitForEvent, KeepsAcrossARestartOfMillraceTheReceivedEventsOfAStateOfTypeEventAnd) {
   World world;
   world.apply(R"(
 id: both

@@ -38,7 +38,7 @@ std::string error_of(std::string_view text) {
   return cases ? "" : cases.error().message;
 }
 
-TEST(TableFile, CopiesInputAndFirstRowOfTheCaseAboveIntoACaseAfterEnter) {
+TEST(TableFile, CopiesTheInputAndTheFirstRowOfTheCaseAboveIntoACaseAfterEnter) {
   const auto cases = parsed(kTable);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].input, Json({{"a", 1}}));
@@ -63,7 +63,7 @@ TEST(TableFile, RefusesACaseAfterEnterIfNoCaseAboveItEnters) {
               HasSubstr("x.table:6: `input:` stands right behind"));
 }
 
-TEST(TableFile, FoldsAWideRowAndReadsItAgain) {
+TEST(TableFile, FoldsAWideRowOfACaseAndReadsTheRowAgain) {
   const std::string word(70, 'x');
   const std::string text = word + " " + word + " " + word;
   auto cases = parsed(kTable);
@@ -77,7 +77,7 @@ TEST(TableFile, FoldsAWideRowAndReadsItAgain) {
   EXPECT_THAT(again[1].rows[0].row.does, ElementsAre(text, "-"));
 }
 
-TEST(TableFile, RefusesAContinuationWithoutARow) {
+TEST(TableFile, RefusesAContinuationLineWithoutARowAboveThatLine) {
   const std::string workflow = "workflow:\n  id: w\ncase: a\n";
   EXPECT_THAT(error_of(workflow + "  => x\n"), EndsWith("there is no row above it"));
   EXPECT_THAT(error_of(workflow + "  .. x\n"), EndsWith("there is no row above it"));

@@ -107,7 +107,7 @@ TEST_F(DeadLettersTest, ShowsOnlyTheFirstBytesOfTheDataOfALargeDeadLetter) {
   EXPECT_EQ(items[1]["size"], 2000000);
 }
 
-TEST_F(DeadLettersTest, RefusesAMalformedCursorOfAPage) {
+TEST_F(DeadLettersTest, RefusesAMalformedPageCursor) {
   for (const char* cursor : {"x", "1x", "-1", " 1"}) {
     const Result<Json> page =
         list_dead_letters(*connection_, kDefaultPrefix, "a", std::nullopt, 1, cursor);

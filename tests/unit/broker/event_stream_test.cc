@@ -194,7 +194,7 @@ TEST_F(EventStreamTest, StepsBackToTheTimeOfTheCursorIfTheBrokerLostTheNewestMes
   EXPECT_EQ(losses().back(), (BrokerLoss{BrokerLoss::Kind::kTail, 1, 3}));
 }
 
-TEST_F(EventStreamTest, StepsBackToTheEndOfTheStreamOnceIfTheNewestMessagesWereLost) {
+TEST_F(EventStreamTest, StepsBackToTheEndOfTheStreamOnceIfTheBrokerLostTheNewestMessages) {
   const StreamInfo stream = ensure();
   publish(0, 10);
   events_.start({stream.created, 1000, from_millis(4'102'444'800'000)}, sink_);

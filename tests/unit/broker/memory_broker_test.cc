@@ -177,7 +177,7 @@ TEST_F(MemoryBrokerTest, FailsPendingPublishesWhenItDisconnects) {
   EXPECT_EQ(delivered(), (Words{"opened", "caught-up"}));
 }
 
-TEST_F(MemoryBrokerTest, AssignsTheSequencesOfLostMessagesAgain) {
+TEST_F(MemoryBrokerTest, AssignsTheSequencesOfLostMessagesToLaterMessages) {
   broker_.start({}, sink_);
   for (const char* id : {"a", "b", "c"}) {
     clock_.advance(Duration(1000));

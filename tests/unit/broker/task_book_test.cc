@@ -265,7 +265,7 @@ TEST_F(TaskBookTest, EndsATaskThatAWorkerGivesBackUnlessItsAnswerComesSoon) {
   EXPECT_EQ(book_.size(), 0u);
 }
 
-TEST_F(TaskBookTest, ReportsTasksAsLostWhenTheStreamUsesTheirSequencesAgain) {
+TEST_F(TaskBookTest, ReportsTasksAsLostIfTheStreamOfTasksUsesTheirSequencesAgain) {
   for (const uint8_t number : {1, 2, 3}) add(number);
   sent();
   stored(1, 5);

@@ -161,7 +161,7 @@ TEST_F(CheckWaitsTest, ChecksListenersAgainstTheState) {
                }));
 }
 
-TEST_F(CheckWaitsTest, ChecksTheSlotsOfAnEventAndStateAgainstItsListeners) {
+TEST_F(CheckWaitsTest, ChecksSlotsAgainstListenersInAStateOfTypeEventAnd) {
   const InstanceId id = wait_in("type: eventAnd, events: [{type: one}, {type: two}]");
   publish({.id = "1", .source = "/s", .type = "one"});
   expect_sound();

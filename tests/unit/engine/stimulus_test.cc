@@ -152,7 +152,7 @@ TEST(Stimulus, ChangesAnInstanceOnlyInTheSituationsOfTheTable) {
   }
 }
 
-TEST(Stimulus, HasARowInTheTableForEachKind) {
+TEST(Stimulus, HasARowInTheTableOfThisTestForEachKind) {
   std::set<size_t> kinds;
   for (const Row& row : rows()) kinds.insert(row.stimulus(Given("wait").instance).index());
   EXPECT_EQ(kinds.size(), std::variant_size_v<millrace::Stimulus>);

@@ -131,14 +131,14 @@ TEST_F(GroupQueriesTest, SortGroupsByWorkflowAndFingerprintAcrossPages) {
   EXPECT_EQ(answer(list(1))["next"], "others/" + text_of(group(9)));
 }
 
-TEST_F(GroupQueriesTest, ContinueAfterACursorWhoseGroupOrWorkflowIsGone) {
+TEST_F(GroupQueriesTest, ContinueAfterAPageCursorWhoseGroupOrWorkflowIsGone) {
   for (const uint8_t number : {1, 3}) add_group(number);
   EXPECT_THAT(keys(answer(list(9, "pairs/" + text_of(group(2))))), ElementsAre("k3"));
   EXPECT_THAT(keys(answer(list(9, "deleted/" + text_of(group(2))))), ElementsAre("k1", "k3"));
   EXPECT_THAT(keys(answer(list(9, "quitted/" + text_of(group(2))))), IsEmpty());
 }
 
-TEST_F(GroupQueriesTest, RefuseAMalformedCursor) {
+TEST_F(GroupQueriesTest, RefuseAMalformedPageCursor) {
   add_group(1);
   const std::string id = text_of(group(1));
   for (const std::string& cursor : {std::string("nonsense"), std::string("/"),

@@ -108,7 +108,7 @@ TEST_F(InstanceQueriesTest, EndAPageAtItsLimit) {
   EXPECT_THAT(of_size(5), ElementsAre(4));
 }
 
-TEST_F(InstanceQueriesTest, ContinueAfterACursorWhoseInstanceIsGone) {
+TEST_F(InstanceQueriesTest, ContinueAfterAPageCursorWhoseInstanceIsDeleted) {
   store_four();
   const std::string cursor = to_string(numbered_id(3));
   Instance gone = *read_instance(*tx, ns, numbered_id(3)).value();

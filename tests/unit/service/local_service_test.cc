@@ -311,7 +311,7 @@ TEST_F(LocalServiceTest, IsNotReadyBeforeTheStoreIsRead) {
   EXPECT_EQ(code_of(starting.ready()), "starting") << "the reader's error is not reported yet";
 }
 
-TEST_F(LocalServiceTest, ShowsTheStateOfTheBrokerInItsInfo) {
+TEST_F(LocalServiceTest, ShowsInItsInfoWhetherItReadsTheEventStreamAndWhatTheBrokerLost) {
   EXPECT_EQ(service->info(),
             (Json{{"version", "1"}, {"broker", {{"reading", true}, {"losses", Json::array()}}}}));
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});

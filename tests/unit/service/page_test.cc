@@ -18,12 +18,12 @@ TEST(Page, IsTheLastPageIfAllItemsFit) {
   EXPECT_EQ(page_of(3, 3), (Json{{"items", {0, 1, 2}}, {"next", nullptr}}));
 }
 
-TEST(Page, NamesItsLastItemAsTheCursorIfMoreFollow) {
+TEST(Page, NamesItsLastItemAsThePageCursorIfMoreItemsFollow) {
   EXPECT_EQ(page_of(4, 3), (Json{{"items", {0, 1, 2}}, {"next", "2"}}));
   EXPECT_EQ(page_of(9, 1), (Json{{"items", Json::array({0})}, {"next", "0"}}));
 }
 
-TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeTheCursor) {
+TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeThePageCursor) {
   Page page(2);
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(page.has_room());

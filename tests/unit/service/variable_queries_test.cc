@@ -80,7 +80,7 @@ TEST_F(VariableQueriesTest, FindTheVariablesOfTheOwnerOnly) {
   EXPECT_THAT(answer(list({.ns = "shop"}))["items"], IsEmpty());
 }
 
-TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheLastKeyAsTheCursor) {
+TEST_F(VariableQueriesTest, EndAPageAtItsLimitWithTheLastKeyAsThePageCursor) {
   for (const char* const key : {"a", "b", "c"}) set(of_workflow(), key, {.bytes = "value"});
   const auto keys = [&](size_t limit) {
     return pages("key", limit, [&](auto& queries, auto& view, size_t most, auto cursor) {

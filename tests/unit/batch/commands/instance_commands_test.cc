@@ -109,7 +109,7 @@ TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) 
   }
 }
 
-TEST(InstanceCommands, LoseTheBatchWhenAReadFails) {
+TEST(InstanceCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   using MakeCommand = Command (*)(const InstanceId& id);
   struct Case {
     const char* definition;

@@ -98,7 +98,7 @@ TEST(Leftovers, AreNotErasedIfTheCommandNamesAnotherNamespace) {
       "workflow number 1 belonged to namespace \"default\"; name that namespace (-n default)");
 }
 
-TEST(Leftovers, LoseTheBatchWhenAReadFails) {
+TEST(Leftovers, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kEnds));
     rig.start("ends");

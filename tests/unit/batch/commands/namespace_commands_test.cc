@@ -81,7 +81,7 @@ TEST(NamespaceCommands, PauseChangesNothingIfTheSettingsAlreadyPauseTheService) 
   EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], true);
 }
 
-TEST(NamespaceCommands, LoseTheBatchWhenAReadFails) {
+TEST(NamespaceCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch(
       [](CommandRig&) -> Command { return CreateNamespace{.name = "a"}; });
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {

@@ -26,7 +26,7 @@ TEST(SecretCommands, DeleteIsRefusedWhileAWebhookUsesTheSecret) {
   EXPECT_EQ(rig.must(remove), (Json{{"name", "token"}, {"deleted", true}}));
 }
 
-TEST(SecretCommands, LoseTheBatchWhenAReadFails) {
+TEST(SecretCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig&) -> Command {
     return PutSecret{.ns = "default", .name = "token", .value = "t"};
   });

@@ -51,7 +51,7 @@ TEST(VariableCommands, PutFindsAnInstanceThatWasStartedInTheSameBatch) {
       << "the rows of the instance are not written yet";
 }
 
-TEST(VariableCommands, LoseTheBatchWhenAReadFails) {
+TEST(VariableCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kWaits));
     return PutVariable{.place = {.ns = "default", .instance = rig.start("waits")}, .key = "k"};

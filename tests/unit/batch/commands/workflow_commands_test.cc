@@ -66,7 +66,7 @@ TEST(WorkflowCommands, TriggerStartsOnlyAScheduledWorkflow) {
   EXPECT_EQ(error.message, "workflow \"ends\" has no schedule");
 }
 
-TEST(WorkflowCommands, LoseTheBatchWhenAReadFails) {
+TEST(WorkflowCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
   expect_every_read_fault_loses_the_batch([](CommandRig& rig) -> Command {
     rig.must(CommandRig::apply_workflow(kScheduled));
     return CommandRig::apply_workflow(std::string(kScheduled) + "\n");

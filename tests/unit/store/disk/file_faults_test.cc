@@ -99,7 +99,7 @@ TEST_F(FileFaultsTest, LoseOnlyTheFailedWritesOnAFullDisk) {
   }
 }
 
-TEST_F(FileFaultsTest, LeaveTheStateOfAFailedCommitUnknown) {
+TEST_F(FileFaultsTest, KeepTheCommitsBeforeAndAfterACommitThatFailedWithStoreSync) {
   for (const FileFault fault : {FileFault::kError, FileFault::kSync}) {
     EXPECT_EQ(write("before"), "ok");
     FileFaults::arm(fault, 1);

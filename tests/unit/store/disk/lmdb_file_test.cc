@@ -200,7 +200,7 @@ TEST_F(LmdbFileTest, HasNoCheckpointedCommitIfTheTreeOfTheJournalIsMissing) {
 
 // Reading.
 
-TEST_F(LmdbFileTest, ShowsAReaderTheRowsAsTheyWereWhenItBegan) {
+TEST_F(LmdbFileTest, ShowsAReaderTheRowsAsTheyWereWhenTheReaderBegan) {
   ASSERT_EQ(write({{"lkey", "old"}, {"lgone", "old"}}), "ok");
   LmdbReader reader(*file_);
   ASSERT_TRUE(reader.begin());
@@ -349,7 +349,7 @@ TEST_F(LmdbFileTest, KeepsItsRowsWhenTheMapIsFull) {
   EXPECT_EQ(write({{"lkey", "other"}}), "ok");
 }
 
-TEST_F(LmdbFileTest, ReportsWhetherTheStateOfTheDiskIsKnownAfterAFailedCommit) {
+TEST_F(LmdbFileTest, ReportsByItsErrorCodeWhetherAFailedCommitMayBeOnDisk) {
   const struct {
     FileFault fault;
     std::string_view code;

@@ -40,7 +40,7 @@ TEST_F(DoubtfulHeadTest, KeepsOnlyReferencesToRowsThatReferBackToTheInstance) {
   EXPECT_EQ(read()->last_history, 0U);
 }
 
-TEST_F(DoubtfulHeadTest, ReturnsNothingIfTheRowDoesNotDecode) {
+TEST_F(DoubtfulHeadTest, ReturnsNothingIfTheRowOfTheHeadDoesNotDecode) {
   EXPECT_FALSE(read());
   tx->put(Table::kLive, part_key(rows::instance_prefix(NamespaceNumber(1), id(1)), Part::kHead),
           "rubbish");

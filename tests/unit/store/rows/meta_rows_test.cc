@@ -41,7 +41,7 @@ int pinned(Counter counter) {
 
 class MetaRows : public StoreTest {};
 
-TEST_F(MetaRows, StoreTheCursor) {
+TEST_F(MetaRows, StoreTheCursorOfTheEventStream) {
   EXPECT_EQ(read_cursor(*tx).value(), Cursor{}) << "a new store has an empty cursor";
   const Cursor cursor{.stream_created = 1'234, .sequence = 77, .stamped = kNow};
   write_cursor(*tx, cursor);
@@ -50,7 +50,7 @@ TEST_F(MetaRows, StoreTheCursor) {
   expect_known_versions(encode(cursor), 1, decode_cursor);
 }
 
-TEST_F(MetaRows, NameADamagedCursorInTheError) {
+TEST_F(MetaRows, NameADamagedCursorOfTheEventStreamInTheError) {
   tx->put(Table::kMeta, "cursor", "x");
   const auto read = read_cursor(*tx);
   ASSERT_FALSE(read);
