@@ -72,12 +72,13 @@ class PullConsumer {
   /// After kGap or kBroken, next() returns no more messages.
   Got next(bool wait, NatsMsgHandle& message, DeliveryNumbers& numbers);
 
-  /// After kDestroyed, nats.c has freed a message whose status is 503 (see poll_inbox()). The
-  /// caller reads the next stored message of the stream in another way. If that message exists, the
-  /// freed message was this one: call skip().
+  /// If next() returned kDestroyed, nats.c has freed a message that has the status 503 (see
+  /// poll_inbox()): the next stored message, or a status of the broker. The caller must fetch the
+  /// next stored message without this consumer. If the stream has that message, the caller must
+  /// call skip(): the consumer then counts the message as delivered.
   void skip();
-  /// Call end() after kDestroyed if the stream has no next message: then the freed message was a
-  /// status of the broker, and the consumer is broken.
+  /// If the stream has no next message, the freed message was a status of the broker, and the
+  /// caller must call end(), which returns kBroken.
   Got end();
 
   /// After kGap and kBroken: the reason, for messages.

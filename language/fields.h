@@ -1,7 +1,8 @@
-// Fields: reads one mapping of a definition key by key, using its table in language/grammar.h.
-// Asking for a key that the table does not have is a bug. Every mistake becomes a finding at its
-// position; the reader gets nullopt (or an empty value) and continues. Keys that were never asked
-// for are reported by the destructor. The node must outlive the Fields. For use by one thread.
+// Fields: reads one mapping of a definition key by key, by its grammar (a Mapping of
+// language/grammar.h). Asking for a key that the grammar does not have is a bug. Every mistake
+// becomes a finding at its position; the reader gets nullopt (or an empty value) and continues.
+// Keys that were never asked for are reported by the destructor. The node must outlive the Fields.
+// For use by one thread.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ class Fields {
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
-  /// Reports each key that was never asked for: `definition.unsupported` if the table has the key,
-  /// `definition.vocabulary` if only other kinds of the mapping have it, else
+  /// Reports each key that was never asked for: `definition.unsupported` if the grammar has the
+  /// key, `definition.vocabulary` if only other kinds of the mapping have it, else
   /// `definition.unknown_key` with the likely name. Also reports two spellings of one key as
   /// `definition.both_keys`. Called by the destructor; a second call does nothing.
   void finish();
@@ -51,7 +52,7 @@ class Fields {
   // key that only other kinds of the same mapping have, in order to report that it is not valid
   // here.
 
-  /// Whether the mapping's own table has the key; the mapping itself need not contain it.
+  /// Whether the grammar of the mapping's kind has the key; the mapping itself need not contain it.
   bool takes(std::string_view key) const;
   /// Whether the key is present, with any value.
   bool has(std::string_view key);
@@ -63,16 +64,16 @@ class Fields {
 
   std::optional<std::string> string(std::string_view key);
   std::optional<bool> boolean(std::string_view key);
-  /// An integer within the bounds of the table.
+  /// An integer between `min` and `max` of the key's KeyRule.
   std::optional<int64_t> integer(std::string_view key);
   std::optional<double> number(std::string_view key);
-  /// A duration. Findings have the codes of Span::parse, or `duration.zero` if the table does not
-  /// allow zero.
+  /// A duration. Findings have the codes of Span::parse, or `duration.zero` if the duration is
+  /// zero and the key's KeyRule does not allow zero.
   std::optional<Span> duration(std::string_view key);
   /// A string that is_identifier (base/ids.h) accepts; else `definition.identifier`.
   std::optional<std::string> identifier(std::string_view key);
   /// The value that `choices` pairs with the written word. The words in `choices` must be words of
-  /// the table: `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
+  /// the key's KeyRule: `fields.one_of<Mode>("mode", {{"and", Mode::kAnd}, {"or", Mode::kOr}})`.
   template <class T>
   std::optional<T> one_of(std::string_view key,
                           std::initializer_list<std::pair<std::string_view, T>> choices);
@@ -119,8 +120,8 @@ class Fields {
   Position at(std::string_view key) const;
   Findings& findings() { return findings_; }
 
-  /// The key's row in the table. CHECKs that the row's kind is one of `kinds` and that the row is
-  /// for a list if and only if `list` is true; with empty `kinds` it checks neither.
+  /// The key's KeyRule. CHECKs that its kind is one of `kinds` and that it is for a list if and
+  /// only if `list` is true; with empty `kinds` it checks neither.
   const KeyRule& rule(std::string_view key, std::initializer_list<KeyRule::Kind> kinds = {},
                       bool list = false) const;
 
@@ -149,7 +150,7 @@ class Fields {
   Findings& findings_;
   const Mapping& grammar_;
   const Mapping& kind_;
-  std::vector<Keys> keys_;  ///< the keys of the mapping's own table
+  std::vector<Keys> keys_;  ///< the keys that the grammar of the mapping's kind has
   std::vector<const KeyRule*> asked_for_;
   bool finished_ = false;
 };

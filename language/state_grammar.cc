@@ -121,11 +121,13 @@ constexpr KeyRule kErrorKeys[] = {
      .required = true},
     {.name = "message",
      .kind = Kind::kMessage,
-     .meaning = "The text of the error; conversions such as %s insert `args`.",
+     .meaning = "The text of the error; the result of an entry of `args` replaces each conversion "
+                "such as %s.",
      .required = true},
     {.name = "args",
      .kind = Kind::kCommand,
-     .meaning = "The jq(…) queries whose results are inserted, one for each conversion.",
+     .meaning = "The jq(…) queries whose results replace the conversions in `message`, one query "
+                "for each conversion.",
      .list = true},
 };
 constexpr Mapping kErrorState = {

@@ -69,8 +69,8 @@ struct Expected {
   Placed wanted;
 };
 
-/// The expected result of one instance: the one that `start` started, else the first instance of
-/// the workflow.
+/// The expected result of one instance: the instance that `start` started if it is of the workflow,
+/// otherwise the first instance of the workflow.
 struct Expectation {
   std::string workflow;
   std::vector<Expected> all;

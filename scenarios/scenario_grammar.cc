@@ -24,7 +24,10 @@ constexpr Word kStatuses[] = {
 };
 
 constexpr KeyRule kExpectationKeys[] = {
-    {.name = "workflow", .kind = Kind::kText, .meaning = "The workflow of the instance."},
+    {.name = "workflow",
+     .kind = Kind::kText,
+     .meaning = "Selects the instance to check: the instance that `start` started if it is of this "
+                "workflow, otherwise the first instance of this workflow."},
     {.name = "status",
      .kind = Kind::kWord,
      .meaning = "The status of the instance at the end of the scenario.",

@@ -200,7 +200,8 @@ std::vector<std::optional<Error>> JqPool::check(std::span<const std::string> pro
       refuse(members, {"jq.syntax", complaint});
     } else {
       refuse(members,
-             {"jq.check_failed", fmt::format("jq cannot compile the program: {}", complaint)});
+             {"jq.check_failed",
+              fmt::format("two jq workers failed while they compiled the program: {}", complaint)});
     }
   }
   return verdicts;
@@ -218,10 +219,12 @@ std::vector<std::optional<Error>> JqPool::check_schemas(std::span<const std::str
     } else if (end == Job::End::kUnavailable) {
       verdicts.push_back(Error{"jq.unavailable", complaint});
     } else {
-      verdicts.push_back(Error{"schema.check_failed",
-                               end == Job::End::kTimedOut
-                                   ? "the schema cannot be read in time"
-                                   : fmt::format("the schema cannot be read: {}", complaint)});
+      verdicts.push_back(
+          Error{"schema.check_failed",
+                end == Job::End::kTimedOut
+                    ? "the schema was not compiled in time"
+                    : fmt::format("two jq workers failed while they compiled the schema: {}",
+                                  complaint)});
     }
   }
   return verdicts;

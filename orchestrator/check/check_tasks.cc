@@ -51,7 +51,8 @@ void Checker::check_tasks() {
     if (!task) return;
     if (key != rows::key_of(task->task)) {
       add(StoreFault::kRowKey, place,
-          fmt::format("the row belongs to task {}", to_string(task->task)));
+          fmt::format("the task in the row has the id {}, which is not the key of the row",
+                      to_string(task->task)));
       return;
     }
     check_json(task->input.text(), place, "the input");

@@ -51,8 +51,9 @@ std::string_view type_of(const HistoryRecord& record, const Instance& instance) 
   }
 }
 
-/// Whether the state timed out. A call may return the same error from a state of its subflow; then
-/// the record before this one is about that call.
+/// Whether the state of the record timed out. Not for a record that repeats the error of a call: if
+/// a state of the called subflow timed out, the record has the same code. lifecycle_events() skips
+/// such a record.
 bool is_state_timeout(const HistoryRecord& record) {
   return record.kind == HistoryKind::kRaised &&
          record.detail.value().value("code", "") == "direktiv.stateTimeout";

@@ -86,7 +86,7 @@ class Examples : public MillraceTest {
       const size_t begin = at + kDev.size();
       folder = readme.substr(begin, readme.find('`', begin) - begin);
     } else {
-      ASSERT_THAT(readme, HasSubstr("With `./dev run` in another shell:"));
+      ASSERT_THAT(readme, HasSubstr("Start `./dev run` in another shell, then run:"));
     }
     const ProcessEnd end = millrace_.cli({"workflow", "apply", folder});
     ASSERT_EQ(end.code, 0) << end.errors;

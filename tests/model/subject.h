@@ -20,7 +20,7 @@ struct Definition;  // see case.h
 // earlier state or of an ended instance is over.
 struct TaskView {
   std::string
-      handle;   // the name of the task in the subject; not compared, valid after the task is over
+      handle;   // the name of the task in the Subject; not compared, valid after the task is over
   int run = 1;  // counted from 1
   std::string state;
   int index = 0;       // branch of a parallel, item of a foreach; 0 elsewhere
@@ -34,9 +34,9 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// A field without a value is not compared: the subject does not show the field, or the documents
-// leave its value open. The model may give several right texts, separated by '|'. A subject gives
-// one.
+// What can be observed of an instance. A field without a value is not compared: the system under
+// test (a Subject) does not show the field, or the documents leave its value open. The model may
+// give several right texts, separated by '|'; the system under test gives one.
 struct Observation {
   // pending, running, waiting (for an event, a delay, the next attempt, the next run), paused,
   // complete, failed, cancelled, timedout
@@ -48,10 +48,10 @@ struct Observation {
   std::optional<int> attempt;                // the attempt of the action in the current state
   std::optional<Json> data;                  // the data; of a complete instance, its output
   std::optional<std::string> error_code;     // of an ended instance; "" = none
-  std::optional<std::string> error_message;  // the model gives a part of the text of the subject
-  std::optional<Interval> next_retry_at;     // a subject gives low == high
+  std::optional<std::string> error_message;  // the model gives a part of the text of the Subject
+  std::optional<Interval> next_retry_at;     // a Subject gives low == high
   std::optional<std::vector<Ms>>
-      deadline;  // the model gives all stored deadlines; a subject gives the one that it shows
+      deadline;  // the model gives all stored deadlines; a Subject gives the one that it shows
   std::optional<std::string> failed_state;  // of an ended instance; "" = none
   std::optional<std::vector<TaskView>> tasks;
   std::optional<int> calls;  // the number of tasks that were handed out for this instance

@@ -137,7 +137,7 @@ TEST_F(Leftovers, DoNotIncludeRowsInUse) {
   EXPECT_THAT(workflow("b", "2").message, HasSubstr("-n default"));
 }
 
-TEST(NamespaceWithoutARow, IsNotErasedAsALeftoverWhileItHasContents) {
+TEST(NamespaceWithoutARow, IsNotDeletedAsALeftoverIfItHasWorkflowsVariablesOrSecrets) {
   const std::pair<const char*, std::function<void(World&)>> cases[] = {
       {"workflows", [](World& world) { world.apply(job("job"), "a"); }},
       {"variables",

@@ -245,7 +245,7 @@ states:
             "direktiv.mutex");
 }
 
-TEST(RestartCommand, KeepsTheOutputReadableWhenTheInstanceEndsAtOnce) {
+TEST(RestartCommand, LeavesTheOutputOfTheNewRunReadableIfThatRunEndsInItsFirstStep) {
   World world;
   world.apply(R"(
 id: order

@@ -60,8 +60,8 @@ TEST_F(CheckTasksTest, ReportsAFailedReadAsTheOnlyFinding) {
 // Tasks.
 
 TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfATask) {
-  expect_among("row.key tasks/" + to_string(numbered_id(99)) + ": the row belongs to task " +
-                   to_string(task),
+  expect_among("row.key tasks/" + to_string(numbered_id(99)) + ": the task in the row has the id " +
+                   to_string(task) + ", which is not the key of the row",
                [&](Transaction& in) {
                  in.put(Table::kTasks, rows::key_of(numbered_id(99)),
                         std::string(*in.get(Table::kTasks, rows::key_of(task))));

@@ -328,7 +328,7 @@ TEST_F(EditorSchema, HasAnErrorMessageForEachPatternThatRefusesText) {
   EXPECT_TRUE(has_message(property("ErrorDefinition", "error"), "does not raise an error with"));
 }
 
-TEST_F(EditorSchema, PointsOutErrorCodesAndArraysThatNoInstanceCanUse) {
+TEST_F(EditorSchema, PointsOutErrorCodesThatMatchNoErrorAndAForeachArrayOfTheWrongType) {
   const std::string head = "id: a\nstates:\n- {id: a, type: ";
   const auto retries = [&](const char* code) {
     return head + "action, action: {function: f, retries: {nonRetryableErrors: [" + code + "]}}}";

@@ -26,14 +26,14 @@ states:
 
 class AfterCommitTest : public EngineTest {
  protected:
-  /// A message of the instance, with its committed row.
+  /// Writes and commits the outbox row of a message that the instance sends; returns the message.
   NumberedMessage message(uint64_t number, const InstanceId& of) {
     NumberedMessage one{number, {.instance = of, .message = {.subject = "millrace.events.a.b"}}};
     write_outbox(engine().tx, number, one.record);
     commit_current_batch();
     return one;
   }
-  /// A task with its committed row.
+  /// Writes and commits the row of a task; returns the task.
   StartTask task(uint8_t number, std::vector<FunctionFile> files = {}) {
     StartTask one{.ns = default_ns(),
                   .task = numbered_id(number),

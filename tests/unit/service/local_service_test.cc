@@ -136,7 +136,7 @@ TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
 
 // Events.
 
-TEST_F(LocalServiceTest, PublishesEachEventAndAnswersWhenAllEventsAreAcknowledged) {
+TEST_F(LocalServiceTest, PublishesTheEventsOfARequestAndAnswersWhenAllAreAcknowledged) {
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   const Event first{.id = "0", .source = "/s", .type = "paid"};
