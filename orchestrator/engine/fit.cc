@@ -49,14 +49,14 @@ class Fit {
     if (!is_waiting()) return unfit("the instance listens for events, but does not wait");
     const auto& slots = instance_.slots;
     if (waits_.keeps_events && slots.size() != waits_.events) {
-      return unfit(fmt::format("the instance has slots for {} events, and {} waits for {}",
+      return unfit(fmt::format("the instance has slots for {} events, and {} waits for {} events",
                                slots.size(), name(), waits_.events));
     }
     for (const Listener& listener : listeners) {
       if (listener.entry >= waits_.events) {
-        return unfit(
-            fmt::format("the instance listens for event {} (counted from 0), and {} waits for {}",
-                        listener.entry, name(), waits_.events));
+        return unfit(fmt::format(
+            "the instance listens for event {} (counted from 0), and {} waits for {} events",
+            listener.entry, name(), waits_.events));
       }
       if (waits_.keeps_events && slots[listener.entry]) {
         return unfit(

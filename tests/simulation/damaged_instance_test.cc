@@ -33,7 +33,7 @@ TEST_F(DamagedInstance, StopsIfItHasListenersInAStateThatWaitsForNoEvent) {
       [&](const std::string& id) {
         damage_head(id, [](Instance& instance) { instance.state = 1; });
       },
-      "state \\\"rest\\\" of type delay has 0");
+      "state \\\"rest\\\" of type delay waits for 0 events");
 }
 
 TEST_F(DamagedInstance, StopsIfItsSlotsForEventsAreMissing) {

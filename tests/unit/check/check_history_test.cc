@@ -157,7 +157,7 @@ TEST_F(CheckHistoryTest, FindsHistoryRowsThatBelongToNoChain) {
       "history.orphan history/4: the row is not in the chain of its instance " + to_string(live_id),
       add(live_id, ns));
   expect_only("history.orphan history/4: the instance " + to_string(numbered_id(99)) +
-                  " in default does not exist",
+                  " of the row does not exist in default",
               add(numbered_id(99), ns));
   EXPECT_THAT(found_after([&](Transaction& in) {
                 add(numbered_id(99), ns)(in);

@@ -100,7 +100,7 @@ TEST(Fit, RefusesListenersInAStateThatDoesNotListen) {
   delay.instance.listeners = {listener};
   EXPECT_EQ(delay.unfit(),
             "the instance listens for event 0 (counted from 0), and state \"wait\" of type delay "
-            "waits for 0");
+            "waits for 0 events");
   for (const Phase phase : {Phase::kEntering, Phase::kLeaving, Phase::kEnded}) {
     Waiter consumer = consuming();
     consumer.instance.phase = phase;
@@ -113,7 +113,7 @@ TEST(Fit, RefusesAListenerOfAnEntryThatTheStateDoesNotHave) {
   waiter.instance.listeners.back().entry = 2;
   EXPECT_EQ(waiter.unfit(),
             "the instance listens for event 2 (counted from 0), and state \"wait\" of type "
-            "eventXor waits for 2");
+            "eventXor waits for 2 events");
 }
 
 TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
@@ -121,7 +121,8 @@ TEST(Fit, RefusesMoreOrFewerEventSlotsThanTheStateHasEntries) {
   ASSERT_EQ(waiter.instance.slots.size(), 2U);
   waiter.instance.slots.pop_back();
   EXPECT_EQ(waiter.unfit(),
-            "the instance has slots for 1 events, and state \"wait\" of type eventAnd waits for 2");
+            "the instance has slots for 1 events, and state \"wait\" of type eventAnd waits for 2 "
+            "events");
   waiter.instance.slots.resize(3);
   EXPECT_THAT(waiter.unfit(), HasSubstr("the instance has slots for 3 events"));
 }

@@ -278,7 +278,7 @@ TEST_F(EditorSchema, ExplainsInTheDescriptionsOfKeysWhatToWrite) {
   EXPECT_TRUE(
       description("GenerateEventDefinition", "data").ends_with("Write jq(…) around a query."));
   EXPECT_TRUE(description("ConsumeEventDefinition", "context")
-                  .ends_with("jq(…) are plain text. Write jq(…) around a query."));
+                  .ends_with("compared as plain text. Write jq(…) around a query."));
   for (const char* key : {"filters", "context"}) {
     EXPECT_TRUE(description("StartEventDefinition", key)
                     .ends_with("is not possible in a start. Write a pattern."));
