@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/excerpt.h"
 #include "cloudevents/json_format.h"
 #include "matchers/pattern.h"
 
@@ -9,6 +10,9 @@ namespace millrace {
 namespace {
 
 constexpr const char* kEventJq = "direktiv.event.jq";
+
+/// The most bytes of a jq program that an error message shows.
+constexpr size_t kMostOfProgram = 100;
 
 /// The text with which an attribute is compared: a string unchanged, any other value as compact
 /// JSON, which for booleans and integers is the canonical form of the CloudEvents specification.
@@ -25,7 +29,12 @@ Result<Predicate> resolve(const EventPattern::Attribute& attribute,
   results = results.subspan(mine.size());
   if (value.whole() != nullptr) {
     // An attribute is never null, so a null value is probably a misspelt key.
-    if (mine[0].is_null()) return fail(kEventJq, "the jq program yields null");
+    if (mine[0].is_null()) {
+      return fail(kEventJq,
+                  fmt::format("the jq program `{}` yields null; correct the program or the data so "
+                              "that the program yields a string, number or boolean",
+                              excerpt(value.whole()->text, kMostOfProgram)));
+    }
     return Predicate{attribute.name, Predicate::Kind::kEquals, canonical(mine[0])};
   }
   if (value.is_constant()) {
