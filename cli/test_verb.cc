@@ -24,7 +24,9 @@ void add_test_verb(CommandLine& commands, const ProgramVerbs& program) {
       [play = program.test](Shell& shell, const TestOptions& given) {
         return run_tests(shell, play, given);
       });
-  test.option("path", options.paths, "Scenario files (*.test.yaml), or folders that contain them",
+  test.option("path", options.paths,
+              "Scenario files (order.test.yaml, not the workflow order.yaml), or folders that "
+              "contain them",
               "DIR|FILE")
       .required();
   test.option("--only", options.only, "Run only scenarios whose names contain this");

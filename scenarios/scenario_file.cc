@@ -333,6 +333,12 @@ ScenarioFile read_scenario_file(std::string_view text, const std::string& defaul
                                 const OpenWorkflow& open, Findings& findings) {
   const std::optional<Node> document = parse_document(text, findings);
   if (!document) return {};
+  if (document->find("states") != nullptr && document->find("scenarios") == nullptr) {
+    findings.error("scenario.is_workflow", "", document->at,
+                   "this file is a workflow; `millrace test` reads scenarios, from a file with a "
+                   "name such as order.test.yaml beside the workflow order.yaml");
+    return {};
+  }
   return Reader(default_workflow, open, findings).read(*document);
 }
 

@@ -167,6 +167,14 @@ TEST(ScenarioFile, ReportsNoErrorThatFollowsFromABrokenWorkflow) {
             "5:33 scenarios[0].expect.took duration.malformed\n");
 }
 
+TEST(ScenarioFile, ThatIsAWorkflowHasOneErrorThatNamesWhereScenariosAre) {
+  EXPECT_EQ(findings_in("id: order\nstates:\n  - {id: a, type: noop}\n"),
+            "1:1  scenario.is_workflow\n");
+  EXPECT_EQ(findings_in("id: order\nstates: []\nscenarios: []\n"),
+            "1:1 id definition.unknown_key\n2:1 states definition.unknown_key\n"
+            "3:12 scenarios definition.value\n");
+}
+
 TEST(ScenarioFile, IsDetectedByItsName) {
   EXPECT_TRUE(is_scenario_file("order.test.yaml"));
   EXPECT_TRUE(is_scenario_file("order.test.yml"));
