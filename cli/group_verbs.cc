@@ -30,8 +30,8 @@ void add_group_verbs(CommandLine& commands) {
   CommandLine group = commands.noun("group", "Incomplete groups of events");
   auto [list, page] = group.asking<PageOptions>(
       "list",
-      "Lists the groups of eventsAnd starts that wait for more events, with the time at which "
-      "each expires",
+      "Lists the groups of eventsAnd starts that wait for more events, and when the first "
+      "lifespan of an event in each group ends",
       "millrace group list", list_groups);
   add_page(list, page);
 }

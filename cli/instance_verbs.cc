@@ -222,11 +222,16 @@ void add_controls(CommandLine& instance) {
               "tasks have ended)");
   add_control(instance, "pause", "Pauses instances: a paused instance starts nothing new");
   add_control(instance, "resume", "Resumes paused instances");
-  auto [retry, retried] = add_control(instance, "retry", "Retries the failed state of instances");
+  auto [retry, retried] = add_control(
+      instance, "retry",
+      "Retries the failed state of instances, each on the revision with which it started");
   retry.flag("--extend", retried.extend, "Restart the execution timeout of the instances");
-  add_control(instance, "restart", "Runs ended instances again from their first state");
-  auto [rerun, from] =
-      add_control(instance, "rerun", "Runs ended instances again from a given state");
+  add_control(instance, "restart",
+              "Runs ended instances again from their first state, each on the revision with which "
+              "it started");
+  auto [rerun, from] = add_control(
+      instance, "rerun",
+      "Runs ended instances again from a given state, each on the revision with which it started");
   rerun.option("--from", from.from, "Id of the state", "STATE").required();
 }
 

@@ -120,7 +120,10 @@ void add_workflow_verbs(CommandLine& commands) {
       "millrace workflow apply order.yaml\n  millrace workflow apply workflows/", apply_workflows);
   apply
       .option("file", applied.files,
-              "Definitions in YAML or JSON, or folders of them; - is standard input", "FILE|DIR")
+              "Definitions in YAML or JSON, or folders of them; - is standard input. If a "
+              "definition has errors, it is reported and not stored, the other definitions are "
+              "stored, and the exit code is 7",
+              "FILE|DIR")
       .required();
   apply.flag("--dry-run", applied.dry_run, "Check the definitions, but do not store them");
   workflow.asking("list", "Lists the workflows", "millrace workflow list -o name", list_workflows);

@@ -5,7 +5,9 @@
 namespace millrace::grammar {
 constexpr std::array kCaptures = {
     Word{"payload", "the event's data"},
-    Word{"event", "the complete CloudEvent in JSON format"},
+    Word{"event",
+         "the complete CloudEvent in JSON format: attributes at .[TYPE].NAME, the payload at "
+         ".[TYPE].data"},
 };
 
 constexpr KeyRule kEventType = {

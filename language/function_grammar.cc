@@ -82,7 +82,9 @@ constexpr KeyRule kServiceName = {
     .kind = Kind::kIdentifier,
     .meaning =
         "The service that executes the calls of the function, by the service's name in the "
-        "settings.",
+        "settings. The URL of an HTTP service is not in the definition; set it by `millrace "
+        "namespace create NAME --settings "
+        "'{\"services\":{\"SERVICE\":{\"url\":\"https://…\"}}}'`.",
     .required = true,
 };
 constexpr KeyRule kServiceKeys[] = {kServiceName};

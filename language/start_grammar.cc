@@ -62,7 +62,8 @@ constexpr Mapping kEventsXorStart = {
 constexpr KeyRule kEventsAndKeys[] = {
     {.name = "lifespan",
      .kind = Kind::kDuration,
-     .meaning = "How long an event waits for the other events; by default without limit."},
+     .meaning = "How long each event waits in its group for the other events, counted from the "
+                "arrival of the event; by default without limit."},
     {.name = "correlate",
      .kind = Kind::kAttribute,
      .meaning = "Context attributes that all events of one instance must have, with equal values.",

@@ -68,10 +68,10 @@ void lint_calls(const Node& document, const NamesService& names_service, Finding
           fmt::format("no timeout ends this call if no worker takes tasks of the service {}",
                       in_quotes(service));
       const std::string mend =
-          "give the action or its function a timeout, such as `scheduleToCloseTimeout: 1h`";
+          "give the action or its function a timeout, such as `scheduleToCloseTimeout: 1h`, or "
+          "name the service in the settings of the namespace";
       if (names_service) {
-        findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt,
-                         mend + ", or name the service in the settings of the namespace");
+        findings.warning("lint.call_unbounded", place.path, place.member.value.at, doubt, mend);
       } else {
         findings.note("lint.call_unbounded", place.path, place.member.value.at, doubt, mend);
       }

@@ -46,7 +46,8 @@ TEST_F(LanguageVerbs, ExplainsTheKeysOfTheLanguage) {
        "capture: one of\n"
        "  The part of the event that is stored in the data, under the type of the event.\n"
        "    payload            the event's data\n"
-       "    event              the complete CloudEvent in JSON format\n"
+       "    event              the complete CloudEvent in JSON format: attributes at .[TYPE].NAME, "
+       "the payload at .[TYPE].data\n"
        "  default: payload\n"
        "  in: ConsumeEventDefinition\n"
        "  an addition of millrace: Direktiv does not have this key\n"},

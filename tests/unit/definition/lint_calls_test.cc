@@ -30,10 +30,12 @@ TEST(LintCalls, PointsOutACallThatNoTimeoutEnds) {
     return service == "stock" && !is_global;
   };
   EXPECT_THAT(places_of(kCode, unbounded, {.names_service = names_stock}), IsEmpty());
-  EXPECT_THAT(notes_of(unbounded),
-              ElementsAre("note states[0].action.function: no timeout ends this call if no worker "
-                          "takes tasks of the service \"stock\"; give the action or its function a "
-                          "timeout, such as `scheduleToCloseTimeout: 1h` [lint.call_unbounded]"));
+  EXPECT_THAT(
+      notes_of(unbounded),
+      ElementsAre("note states[0].action.function: no timeout ends this call if no worker "
+                  "takes tasks of the service \"stock\"; give the action or its function a "
+                  "timeout, such as `scheduleToCloseTimeout: 1h`, or name the service in the "
+                  "settings of the namespace [lint.call_unbounded]"));
   for (const std::string& bounded :
        {text("timeouts: {interrupt: 1h}", "", "", ""), text("workflowRunTimeout: 1h", "", "", ""),
         text("", ", scheduleToCloseTimeout: 1h", "", ""),
