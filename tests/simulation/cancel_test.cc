@@ -14,7 +14,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::SizeIs;
 
-TEST(Cancel, LetsARunningTaskFinishAndRecordsItsResultInTheHistoryOnly) {
+TEST(Cancel, LetsARunningTaskFinishAndRecordsItsEndInTheHistoryOnly) {
   World world;
   const std::string id = world.apply_order(kOperatorOrder);
   world.publish("paid", "1", 5);
