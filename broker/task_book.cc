@@ -150,7 +150,8 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
       }
     }
   }
-  // Acknowledgements of the stream come in order, so no early words up to newest_ are needed.
+  // The broker acknowledges new messages in the order of their sequences. So the words of workers
+  // about messages up to newest_ do not wait for an acknowledgement any more.
   early_.erase(early_.begin(), early_.upper_bound(newest_));
   if (early_.empty()) early_in_order_.clear();
   have_sent(entry);

@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// The correction if no code of millrace is similar to the entry.
+/// The correction if no code of millrace is similar to the code or pattern that the author wrote.
 constexpr std::string_view kUnknownCodeMend =
     "write one of the codes under \"Errors\" in docs/language.md, or remove this entry";
 

@@ -22,8 +22,8 @@ Result<uint64_t> target(uint32_t owner, size_t entry) {
               fmt::format("event number {} is above the maximum of {}", entry, kEntryMask));
 }
 
-// The key of a timer in the wheel: the kind, then a number. For a timer of an instance the kind is
-// 16 plus its TimerKind, and the number is the waiter's slot.
+// The key of a timer in the wheel: the kind, then a number. For a timer of an instance, the kind is
+// 16 plus the TimerKind, and the number is the index of the instance in `waiters_`.
 constexpr uint64_t kDelayedTimer = 1;
 constexpr uint64_t kGroupedTimer = 2;
 constexpr uint64_t kScheduleTimer = 3;

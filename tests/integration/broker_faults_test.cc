@@ -119,7 +119,7 @@ class Seen {
   std::map<std::string, std::set<std::string>> keys_ = {{"job.start", {}}, {"job.go", {}}};
   std::map<std::string, std::set<std::string>> done_;  ///< ids by key
   std::set<std::string> present_;  ///< keys with an event `job.done` in this stream
-  std::set<std::string> lost_;     ///< keys with such an event in an earlier, lost stream
+  std::set<std::string> lost_;     ///< keys with an event `job.done` in an earlier, lost stream
 };
 
 class BrokerFaults : public testing::Test {

@@ -100,8 +100,8 @@ void Model::adopt(const Observation& subject) {
     if (theirs && one_of(*theirs, mine)) mine = *theirs;
   };
   if (!held_answers_.empty() && subject.status && has_ended(*subject.status)) {
-    // The held answers have ended the instance. To end it is no new work, so the subject need not
-    // wait for the resume.
+    // The answers that came during the pause have ended the instance. The end of an instance is not
+    // new work, so the system under test (the Subject) may end the instance before the resume.
     paused_ = false;
     const bool workflow_paused = std::exchange(workflow_paused_, false);
     resume_current();

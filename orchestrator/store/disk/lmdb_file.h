@@ -55,8 +55,8 @@ class LmdbFile {
   static Result<std::unique_ptr<LmdbFile>> open(const std::filesystem::path& folder,
                                                 uint64_t map_bytes);
 
-  /// Opens an existing file and writes nothing. No other process may write it at the same time. A
-  /// missing tree reads as empty. Errors: those of open().
+  /// Opens an existing file and writes nothing. The caller ensures that no other process writes the
+  /// file at the same time. A missing tree reads as empty. Errors: those of open().
   static Result<std::unique_ptr<LmdbFile>> open_to_read(const std::filesystem::path& folder,
                                                         uint64_t map_bytes);
 

@@ -23,7 +23,7 @@ uint64_t step_bytes(uint64_t checkpoint_bytes) {
 
 bool is_full(const Error& error) { return error.code == "store.full"; }
 
-/// Whether a retry cannot succeed after this error.
+/// Whether a checkpoint that failed with this error cannot succeed later either.
 bool is_final(const Error& error) { return error.code == "store.sync"; }
 
 /// All absolute keys.
