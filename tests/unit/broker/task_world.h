@@ -1,6 +1,7 @@
 // For tests of tasks: tasks, a sink that records reports, and a worker on a plain socket.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -64,7 +65,9 @@ class CollectingTaskSink : public TaskSink {
   void report(TaskReport report, std::function<void()> stored) override {
     const std::lock_guard lock(mutex_);
     reports_.emplace_back(report.task, word(report));
-    namespaces_[report.task] = report.ns.value_or("");
+    if (std::holds_alternative<TaskEnded>(report.what)) {
+      namespaces_[report.task] = report.ns.value_or("");
+    }
     if (stored && store_) {
       stored();
     } else if (stored) {
@@ -86,7 +89,7 @@ class CollectingTaskSink : public TaskSink {
     for (const auto& stored : std::exchange(unstored_, {})) stored();
   }
 
-  /// The namespace in the last report of the task; "": the report has no namespace.
+  /// The namespace in the latest answer to the task; "": the answer has no namespace.
   std::string ns_of(const InstanceId& task) {
     const std::lock_guard lock(mutex_);
     return namespaces_[task];
@@ -109,19 +112,27 @@ class CollectingTaskSink : public TaskSink {
     return words_of(task);
   }
 
-  /// Waits for the end of the task, and returns that report. Another thread may report the start of
-  /// the task after its end.
-  std::string wait_for_end(const InstanceId& task) {
-    std::optional<std::string> end;
-    const auto ended = [&] {
-      for (const std::string& word : words_of(task)) {
-        if (word != "started" && word != "alive") end = word;
-      }
-      return end.has_value();
-    };
+  /// Waits for `count` answers to the task, and returns them. millrace may notice that a worker has
+  /// the task at any time, so the start and heartbeats of the task are left out.
+  std::vector<std::string> wait_for_ends(const InstanceId& task, size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kLongEnough, ended);
-    return end.value_or("(no end)");
+    changed_.wait_for(lock, kLongEnough, [&] { return ends_of(task).size() >= count; });
+    return ends_of(task);
+  }
+
+  /// Waits for the end of the task, and returns the latest answer.
+  std::string wait_for_end(const InstanceId& task) {
+    const std::vector<std::string> ends = wait_for_ends(task, 1);
+    return ends.empty() ? "(no end)" : ends.back();
+  }
+
+  /// Waits until the task has `count` reports of that kind: "started" or "alive".
+  bool wait_for_signs(const InstanceId& task, const std::string& sign, size_t count) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kLongEnough, [&] {
+      const std::vector<std::string> words = words_of(task);
+      return static_cast<size_t>(std::count(words.begin(), words.end(), sign)) >= count;
+    });
   }
 
   bool wait_for_all(size_t count) {
@@ -135,6 +146,11 @@ class CollectingTaskSink : public TaskSink {
   }
 
  private:
+  std::vector<std::string> ends_of(const InstanceId& task) const {
+    std::vector<std::string> ends = words_of(task);
+    std::erase_if(ends, [](const auto& word) { return word == "started" || word == "alive"; });
+    return ends;
+  }
   std::vector<std::string> words_of(const InstanceId& task) const {
     std::vector<std::string> words;
     for (const auto& [id, what] : reports_) {
