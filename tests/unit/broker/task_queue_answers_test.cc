@@ -19,9 +19,11 @@ TEST_F(TaskQueueTest, TakesAnAcknowledgementAsAHeartbeatAndALaterAnswerAsTheEnd)
   Worker worker(server_);
   const Message task = worker.take().value();
   worker.say(task, "+ACK");
-  EXPECT_TRUE(sink_.wait_for_signs(task_id(1), "started", 1));
+  EXPECT_TRUE(sink_.wait_for_reports(task_id(1), "started", 1));
+  EXPECT_EQ(sink_.wait_for_ends(task_id(1), 0), Words());
   worker.answer(task, "1");
   EXPECT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"1"}));
+  expect_starts(1);
 }
 
 TEST_F(TaskQueueTest, EndsATaskThatAWorkerGivesBack) {
@@ -259,16 +261,17 @@ TEST_F(TaskQueueTest, SendsATaskAgainUnderTheSameIdAfterARestartOfMillrace) {
   Worker worker(server_);
   const Message task = worker.take().value();
   worker.say(task, "+WPI");
-  ASSERT_TRUE(sink_.wait_for_signs(task_id(1), "started", 1));
+  ASSERT_TRUE(sink_.wait_for_reports(task_id(1), "started", 1));
   restart();
   queue_->run(queue_task(1));
   ASSERT_TRUE(all_sent());
   EXPECT_EQ(messages_in(kTasksStream), 1u);
   worker.say(task, "+WPI");
-  ASSERT_TRUE(sink_.wait_for_signs(task_id(1), "started", 2))
+  ASSERT_TRUE(sink_.wait_for_reports(task_id(1), "started", 2))
       << "the new process reports the start again";
   worker.answer(task, "1");
   EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
+  expect_starts(1, 2);
 }
 
 }  // namespace

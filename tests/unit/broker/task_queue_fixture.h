@@ -1,6 +1,7 @@
 // TaskQueueTest: a task queue on a real nats-server, and all of its reports.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -54,6 +55,15 @@ class TaskQueueTest : public NatsFixture {
     return becomes_true([&] { return queue_->counts().unsent == 0; });
   }
 
+  /// Expects that the task began with its start, and that its start was reported so often: once by
+  /// each process.
+  void expect_starts(uint8_t number, int count = 1) {
+    const Words words = sink_.words(task_id(number));
+    ASSERT_FALSE(words.empty());
+    EXPECT_EQ(words.front(), "started");
+    EXPECT_EQ(std::count(words.begin(), words.end(), "started"), count);
+  }
+
   /// Expects no report of the task. Before that, another task passes through the same streams, so
   /// that an earlier report would have arrived.
   void expect_no_report(uint8_t number) {
@@ -62,9 +72,10 @@ class TaskQueueTest : public NatsFixture {
     const std::optional<Message> probe = worker.take();
     ASSERT_TRUE(probe);
     worker.say(*probe, "+WPI");
-    ASSERT_TRUE(sink_.wait_for_signs(task_id(99), "started", 1));
+    ASSERT_TRUE(sink_.wait_for_reports(task_id(99), "started", 1));
     worker.answer(*probe, "through");
-    ASSERT_EQ(sink_.wait_for_end(task_id(99)), "through");
+    ASSERT_EQ(sink_.wait_for_ends(task_id(99), 1), (Words{"through"}));
+    expect_starts(99);
     worker.say(*probe, "+ACK");
     EXPECT_EQ(sink_.words(task_id(number)), Words());
   }

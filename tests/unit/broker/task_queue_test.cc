@@ -71,7 +71,8 @@ TEST_F(TaskQueueTest, ReportsTheFirstHeartbeatAsTheStart) {
   EXPECT_EQ(sink_.wait_for(task_id(1), 1).front(), "started");
   worker.say(task, "+WPI");
   worker.say(task, "+WPI");
-  EXPECT_TRUE(sink_.wait_for_signs(task_id(1), "alive", 2));
+  EXPECT_TRUE(sink_.wait_for_reports(task_id(1), "alive", 2));
+  expect_starts(1);
 }
 
 TEST_F(TaskQueueTest, ReportsAtOnceWhetherAWorkerThatSentNoHeartbeatHasATask) {
@@ -233,7 +234,7 @@ TEST_F(TaskQueueTest, LosesNoHeartbeatOrAnswerWhenTheBrokerRestarts) {
     Worker worker(server_);
     task = worker.take().value();
     worker.say(task, "+WPI");
-    ASSERT_TRUE(sink_.wait_for_signs(task_id(1), "started", 1));
+    ASSERT_TRUE(sink_.wait_for_reports(task_id(1), "started", 1));
   }
   ASSERT_TRUE(all_sent());
   server_.process().kill();
@@ -242,9 +243,10 @@ TEST_F(TaskQueueTest, LosesNoHeartbeatOrAnswerWhenTheBrokerRestarts) {
   ASSERT_TRUE(becomes_true([&] { return queue_->health().has_value(); }));
   Worker worker(server_);
   worker.say(task, "+WPI");
-  ASSERT_TRUE(sink_.wait_for_signs(task_id(1), "alive", 1));
+  ASSERT_TRUE(sink_.wait_for_reports(task_id(1), "alive", 1));
   worker.answer(task, "1");
   EXPECT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"1"}));
+  expect_starts(1);
   while (sink_.words(task_id(2)).empty()) {  // a killed broker may deliver the first task again
     const Message other = worker.take().value();
     worker.answer(other, "2");

@@ -127,11 +127,11 @@ class CollectingTaskSink : public TaskSink {
   }
 
   /// Waits until the task has `count` reports of that kind: "started" or "alive".
-  bool wait_for_signs(const InstanceId& task, const std::string& sign, size_t count) {
+  bool wait_for_reports(const InstanceId& task, const std::string& kind, size_t count) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kLongEnough, [&] {
       const std::vector<std::string> words = words_of(task);
-      return static_cast<size_t>(std::count(words.begin(), words.end(), sign)) >= count;
+      return static_cast<size_t>(std::count(words.begin(), words.end(), kind)) >= count;
     });
   }
 
