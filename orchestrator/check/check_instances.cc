@@ -310,7 +310,7 @@ void Checker::check_place(const Walked& one) {
   note_given(Counter::kKeptEvents, head.listen_from, place);
   check_time(head.started_at, place, "the start of the instance");
   check_time(head.execution_from, place, "the start of the execution");
-  check_time(head.runs_from, place, "the start of the runs");
+  check_time(head.runs_from, place, "the scheduled time of the run from which its retries count");
   check_time(head.state_from, place, "the entry into the state");
   if (head.ended_at) check_time(*head.ended_at, place, "the end of the instance");
   const bool has_ns = check_namespace(one.ns, place);

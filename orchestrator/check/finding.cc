@@ -104,7 +104,8 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kInstanceListeners, "instance.listeners",
      "the listeners that its state requires, one for each event that has not arrived", kBeginAgain},
     {StoreFault::kInstanceSeal, "instance.seal",
-     "a sealed head if any other row of the instance is sealed, and sealed rows after a sealed row",
+     "an instance whose head is sealed if one of its other rows is sealed, and whose history has "
+     "only sealed rows after its first sealed row",
      kReport},
     {StoreFault::kInstanceIdempotency, "instance.idempotency",
      "a row in `idempotency` that names the instance under its key", kRestore},
@@ -140,7 +141,7 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kGroupEvent, "group.event",
      "a waiting event that is in its group and that the row of its number names", kRestore},
     {StoreFault::kGroupNumber, "group.number",
-     "the number of a waiting event, with the key of that event", kRestore},
+     "a row under the number of a waiting event, whose value is the key of that event", kRestore},
     {StoreFault::kScheduleMissing, "schedule.missing",
      "a row for each workflow that has a schedule",
      "apply the workflow without the schedule, then with it"},

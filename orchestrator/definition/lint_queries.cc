@@ -223,7 +223,7 @@ class QueryLinter {
     const std::string_view program = trimmed(value.text);
     if (program.empty() || program == "." || mentions_jq(program)) return;
     findings_.note("lint.bare_jq", place.path, value.at,
-                   "a bare text is a jq program in this field only",
+                   "this key takes its text as a jq program even without jq(…)",
                    fmt::format("write jq({})", program.size() > 40 ? "…" : program));
   }
 

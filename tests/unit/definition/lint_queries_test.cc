@@ -26,8 +26,8 @@ states:
 )"),
       ElementsAre("note states[0].event.context.venue: \"Sydney\" matches longer texts that "
                   "contain it, too; write ^…$ around it to match only this text [lint.unanchored]",
-                  "note states[0].transform: a bare text is a jq program in this field "
-                  "only; write jq(.t) [lint.bare_jq]"));
+                  "note states[0].transform: this key takes its text as a jq program even "
+                  "without jq(…); write jq(.t) [lint.bare_jq]"));
 }
 
 TEST(LintQueries, ExplainsThatAJqPathWithDotsReadsNestedKeys) {

@@ -150,7 +150,7 @@ TEST_F(WorkApplierTest, AppliesTheKindsOfInputInTheirFixedOrder) {
               ElementsAre(parent, ticked, waits, sleeps, numbered_id(last_id), computes, pays));
 }
 
-TEST_F(WorkApplierTest, LeavesEventsBeyondTheLimitToTheNextBatch) {
+TEST_F(WorkApplierTest, LeavesTheEventsAfterTheLimitOfWokenInstancesToTheNextBatch) {
   restart({.batch = {.woken = 1}});
   run(apply_workflow(kWaitsTenSeconds));
   start("waits");
