@@ -1,6 +1,7 @@
-// The process dies when it passes a crash point (os/crash_point.h) for the first, second or third
-// time, in each type of state; or its disk fails at the nth sync. After the restart, the results
-// must be the same as without a crash.
+// The process dies when it passes a crash point (os/crash_point.h), in each type of state; or its
+// disk fails at the nth sync. After the restart, the results must be the same as without a crash.
+// Environment variable: with MILLRACE_HITS=3 the process dies at the first, the second and the
+// third passing of each crash point; without it, at the first.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "base/check.h"
 #include "os/crash_point.h"
 #include "tests/integration/crash_scenarios.h"
+#include "tests/integration/environment_number.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/unit/broker/task_world.h"
@@ -27,7 +29,9 @@ using testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string>;
 
-constexpr int kHits = 3;
+/// At how many passings of each crash point the process dies, one run for each.
+int hits() { return static_cast<int>(number_from("MILLRACE_HITS", 1)); }
+
 constexpr int kLeastCommits = 6;  ///< at least one commit for each instance
 constexpr int kKilled = 128 + SIGKILL;
 constexpr int kAborted = 128 + SIGABRT;
@@ -353,7 +357,7 @@ TEST_P(CrashPoints, LoseAndRepeatNothing) {
   prepare(scenario);
   for (const auto& [point, name] : kCrashPoints) {
     const bool is_passed = kAlways.contains(point) || scenario.also.contains(point);
-    for (int hit = 1; hit <= (is_passed ? kHits : 1); ++hit) {
+    for (int hit = 1; hit <= (is_passed ? hits() : 1); ++hit) {
       campaign.run(fmt::format("{}:{}", name, hit), [&, point_name = name] {
         ScenarioRun run(nats_, *client_, webhook_, scenario, prepared(), crash_at(point_name, hit));
         run.drive();
@@ -376,7 +380,7 @@ TEST_F(CrashRecovery, ReadsEventsAgainAfterACrashInABatchThatWritesTheCursorOnly
   Campaign campaign("crash points: cursor alone",
                     "each instance once, stable answers and ids, no early timer");
   prepare(scenario);
-  for (int hit = 1; hit <= kHits; ++hit) {
+  for (int hit = 1; hit <= hits(); ++hit) {
     campaign.run(fmt::format("cursor-alone:{}", hit), [&] {
       ScenarioRun run(nats_, *client_, webhook_, scenario, prepared(),
                       crash_at("cursor-alone", hit));
@@ -398,7 +402,7 @@ id: work
 start: {type: scheduled, cron: "@every 1s"}
 states: [{id: done, type: noop}]
 )"});
-  for (int hit = 1; hit <= kHits; ++hit) {
+  for (int hit = 1; hit <= hits(); ++hit) {
     campaign.run(fmt::format("{}:{}", point, hit), [&] {
       MillraceServer server(nats_.url(), {}, MILLRACE_FAULTS_PROGRAM);
       std::filesystem::copy(prepared(), server.data());
