@@ -1,7 +1,6 @@
-// The process dies when it passes a crash point (os/crash_point.h), in each type of state; or its
-// disk fails at the nth sync. After the restart, the results must be the same as without a crash.
-// Environment variable: with MILLRACE_HITS=3 the process dies at the first, the second and the
-// third passing of each crash point; without it, at the first.
+// The process dies when it passes a crash point (os/crash_point.h) for the first time, with
+// MILLRACE_HITS=3 also for the second and the third time, in each type of state; or its disk fails
+// at the nth sync. After the restart, the results must be the same as without a crash.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -29,7 +28,7 @@ using testing::HasSubstr;
 
 using Variables = std::map<std::string, std::string>;
 
-/// At how many passings of each crash point the process dies, one run for each.
+/// At how many passings of a crash point the process dies, one run for each.
 int hits() { return static_cast<int>(number_from("MILLRACE_HITS", 1)); }
 
 constexpr int kLeastCommits = 6;  ///< at least one commit for each instance
@@ -92,12 +91,10 @@ class ScenarioRun {
         webhook_(webhook),
         subscriber_(nats.client()),
         server_(nats.url(), {}, MILLRACE_FAULTS_PROGRAM) {
-    client_.api("STREAM.DELETE.MILLRACE_EVENTS");
-    client_.api("STREAM.DELETE.MILLRACE_DLQ");
-    client_.api("STREAM.DELETE.MILLRACE_TASKS");
-    client_.api("STREAM.DELETE.MILLRACE_RESULTS");
-    // Otherwise the server waits for the killed owner of another folder.
-    client_.api("STREAM.DELETE.MILLRACE_OWNER");
+    // Without the deletion of the owner the server waits for the killed owner of another folder.
+    for (const char* const stream : {"EVENTS", "DLQ", "TASKS", "RESULTS", "OWNER"}) {
+      client_.api(fmt::format("STREAM.DELETE.MILLRACE_{}", stream));
+    }
     subscriber_->subscribe("millrace.events.default.told");
     subscriber_->flush();
     std::filesystem::copy(prepared, server_.data());

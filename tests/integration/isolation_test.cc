@@ -116,12 +116,13 @@ TEST_F(Isolation, EndsEachFaultyJqProgramWithItsErrorCodeWhileOtherInstancesRun)
   struct Row {
     const char* id;
     const char* program;
-    const char* ends_in;
+    testing::Matcher<std::string> ends_in;
   };
   const Row rows[] = {
     {"loops", "jq(last(range(1e18)))", "looped"},
     {"recurses", "jq(def f: f; f)", "looped"},
-    {"substitutes", R"x(jq("x" | gsub("^"; "x")))x", "looped"},
+    // This program needs more memory with each turn of its loop, so either limit may come first.
+    {"substitutes", R"x(jq("x" | gsub("^"; "x")))x", testing::AnyOf("looped", "grew")},
     {"aborts", "jq(1e18 | todate)", "crashed"},
     {"divides", "jq(-9223372036854775808 % -1)", "crashed"},
     {"halts", "jq(halt)", "crashed"},
