@@ -1,4 +1,4 @@
-// Cursor: the position up to which the event stream is applied.
+// Cursor: the position up to which the event stream is applied, and the position of one event.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,15 @@ struct Cursor {
   TimePoint stamped;      ///< when the broker stored the last applied message
 
   bool operator==(const Cursor&) const = default;
+};
+
+/// The position of an event among all events that the store has applied. A stream that is created
+/// again gets another number, because its sequences begin at 1 again.
+struct EventPosition {
+  uint32_t stream = 0;  ///< the number of the stream (stream_rows.h); 0: no stream yet
+  uint64_t sequence = 0;
+
+  auto operator<=>(const EventPosition&) const = default;
 };
 
 }  // namespace millrace

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/lazy_json.h"
 #include "base/time.h"
+#include "model/cursor.h"
 
 namespace millrace {
 
@@ -52,6 +53,9 @@ struct HistoryRecord {
   std::string state;  ///< id of the state that the instance was in
   LazyJson detail;    ///< the fields that HistoryKind lists; null if there are none
   std::optional<LazyJson> data;
+  /// Of kEntered: the newest event that the instance cannot have waited for in this state
+  /// (ListenFrom::event).
+  EventPosition event;
 };
 
 }  // namespace millrace

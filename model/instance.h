@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/event_filter.h"
+#include "model/cursor.h"
 #include "policies/timeout_policy.h"
 
 namespace millrace {
@@ -158,6 +159,18 @@ inline constexpr size_t kMostCalls = 10'000;
 /// How deep subflows may be nested; a deeper call raises direktiv.limits.depth.
 inline constexpr uint32_t kMaxDepth = 20;
 
+/// The last event or command that had an effect on an instance, seen from the events: the instance
+/// listens to later events only.
+struct ListenFrom {
+  uint64_t kept = 0;    ///< the number of the newest kept event at that time
+  EventPosition event;  ///< the newest applied event at that time
+
+  bool operator==(const ListenFrom&) const = default;
+};
+
+/// The number of parts of an instance, each of which has rows of its own (Part in head_rows.h).
+inline constexpr size_t kPartCount = 7;
+
 struct Instance {
   InstanceId id;
   NamespaceNumber ns{};
@@ -189,10 +202,12 @@ struct Instance {
   /// The hops (hops.h) of the event that started or last woke the instance, or of the caller that
   /// started it; 0 after a long wait.
   uint32_t hops = 0;
-  /// Position of the last event or command that had an effect on the instance: only kept events
-  /// after this position are offered to the instance.
-  uint64_t listen_from = 0;
+  /// Only kept events after this position are offered to the instance.
+  ListenFrom listen_from;
   uint64_t history_count = 0;  ///< number of records so far, and number of the next record
+  /// The first records of the history that were erased, because the history is trimmed.
+  uint64_t history_trimmed = 0;
+  uint64_t history_bytes = 0;  ///< the size of the kept history rows, not sealed
   /// Number of the newest history row; each history row names the row before it. 0: there is no
   /// row.
   uint64_t last_history = 0;
@@ -238,6 +253,10 @@ struct Instance {
 
   /// The instance may contain data of a secret: its rows are sealed, and the API does not show it.
   bool sealed = false;
+
+  /// The sizes of the instance's rows in bytes, not sealed, as they were last read or written. By
+  /// Part; the rows of all calls are added up.
+  std::array<uint64_t, kPartCount> part_bytes{};
 };
 
 /// Whether `instance` waits for the attempt that `call` names.

@@ -1,5 +1,7 @@
 #include "orchestrator/batch/batch.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -10,6 +12,7 @@
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
 #include "os/crash_point.h"
 
 namespace millrace {
@@ -19,13 +22,19 @@ namespace {
 /// restart, the events of at most that many batches are read again.
 constexpr uint32_t kMostWithoutEffect = 64;
 
+/// How many old rows of `effects` one batch erases: more than a batch adds, so that no more than
+/// kEffectsKept sequences stay for long.
+constexpr size_t kErasedEffects = 64;
+
 }  // namespace
 
 Status Batch::load() {
   instances_.clear();
-  batch_.counters.clear();
-  batch_.outcome = {};
+  batch_.discard();
   batch_.cursor = TRY(read_cursor(batch_.tx));
+  batch_.stream = TRY(find_stream(batch_.tx, batch_.cursor.stream_created));
+  first_applied_.reset();
+  oldest_effects_ = {};
   cursor_moved_ = false;
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
@@ -36,10 +45,12 @@ Status Batch::load() {
 
 Status Batch::undo() {
   instances_.clear();
-  batch_.counters.clear();
-  batch_.outcome = {};
+  batch_.discard();
+  first_applied_.reset();
+  oldest_effects_ = {};
   if (const auto before = before_.take()) {
     batch_.cursor = before->cursor;
+    batch_.stream = before->stream;
     cursor_moved_ = before->moved;
   }
   woken_ = 0;
@@ -83,17 +94,20 @@ Status Batch::give_up_webhook(const WebhookRecord& webhook, const Error& reason)
       webhook.sealed);
 }
 
-void Batch::stream_opened(const Cursor& position) {
-  if (batch_.cursor == position) return;
+Status Batch::stream_opened(const Cursor& position) {
+  const uint32_t stream = TRY(number_stream(batch_.tx, position.stream_created));
+  if (batch_.cursor == position && batch_.stream == stream) return {};
   note_cursor();
   batch_.cursor = position;
+  batch_.stream = stream;
   cursor_moved_ = true;
+  return {};
 }
 
 /// To be called before the current batch changes the cursor: keeps the old cursor for undo().
 void Batch::note_cursor() {
   auto* const before = before_.now();
-  if (before != nullptr && !*before) *before = {batch_.cursor, cursor_moved_};
+  if (before != nullptr && !*before) *before = {batch_.cursor, batch_.stream, cursor_moved_};
 }
 
 void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
@@ -101,6 +115,7 @@ void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
   batch_.cursor.sequence = sequence;
   batch_.cursor.stamped = stamped;
   cursor_moved_ = true;
+  if (!first_applied_) first_applied_ = batch_.position_of(sequence);
 }
 
 // Events.
@@ -110,19 +125,22 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   ++batch_.outcome.counts.events;
   moved_to(input.sequence, input.stamped);
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
+  const EventPosition position = batch_.position_of(input.sequence);
   const EventRoute route = route_event(views_, input, limits_.woken);
   const bool is_unmatched = route.kind != EventRoute::Kind::kNoNamespace && !route.matched;
   if (is_unmatched) ++batch_.outcome.counts.events_unmatched;
   switch (route.kind) {
     case EventRoute::Kind::kNoNamespace:
+      batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
       return refuse(input);
     case EventRoute::Kind::kUnmatched:
       return {};
     case EventRoute::Kind::kDuplicate:
       ++batch_.outcome.counts.events_duplicate;
+      batch_.note_effect(position, {.kind = EventEffect::Kind::kDuplicate});
       return {};
     case EventRoute::Kind::kTargets:
-      return send_to(now, input.sequence, route);
+      return send_to(now, position, route);
   }
   return {};
 }
@@ -135,20 +153,21 @@ Status Batch::refuse(const EventInput& input) {
        .message = event_message(input.ns, input.event.event())});
 }
 
-Status Batch::send_to(TimePoint now, uint64_t sequence, const EventRoute& route) {
+Status Batch::send_to(TimePoint now, const EventPosition& position, const EventRoute& route) {
   const bool kept = route.is_wanted;
   if (kept || route.fans_out) {
-    batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as);
+    batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position);
+    batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});
   }
   bool had_effect = route.fans_out;
   for (const StartTarget& target : route.targets.starts) {
-    had_effect |= TRY(offer_start(now, sequence, route.event, target));
+    had_effect |= TRY(offer_start(now, position, route.event, target));
   }
   if (route.fans_out) {
     TRY(fan_outs_.begin(route.targets.instances));
   } else {
     for (const InstanceTarget& target : route.targets.instances) {
-      had_effect |= TRY(offer(now, route.event, target, kept));
+      had_effect |= TRY(offer(now, position, route.event, target, kept));
     }
     woken_ += route.targets.instances.size();
   }
@@ -156,8 +175,8 @@ Status Batch::send_to(TimePoint now, uint64_t sequence, const EventRoute& route)
   return {};
 }
 
-Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarget& target,
-                          bool kept) {
+Result<bool> Batch::offer(TimePoint now, const EventPosition& position, const Event& event,
+                          const InstanceTarget& target, bool kept) {
   LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
   if (loaded == nullptr) return false;
   // While a fan-out is not finished, later events of its namespace are kept events.
@@ -166,15 +185,18 @@ Result<bool> Batch::offer(TimePoint now, const Event& event, const InstanceTarge
   if (kept && !fan_outs_.empty()) return instances_.offer_kept_events(now, *loaded);
   const bool woken = TRY(instances_.step(
       now, *loaded,
-      Matched{.event = &event, .entries = target.entries, .position = batch_.kept_events.last()}));
-  if (woken) ++batch_.outcome.counts.instances_woken;
-  return woken;
+      Matched{.event = &event, .entries = target.entries, .position = batch_.listen_from_now()}));
+  if (!woken) return false;
+  ++batch_.outcome.counts.instances_woken;
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kWoken, .instance = target.instance});
+  return true;
 }
 
 Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events_unreadable;
   moved_to(input.sequence, input.stamped);
+  batch_.note_effect(batch_.position_of(input.sequence), {.kind = EventEffect::Kind::kRefused});
   return batch_.dead_letter(
       {.ns = subject_namespace(input.message.subject).value_or(std::string(kDefaultNamespace)),
        .reason = input.reason,
@@ -182,7 +204,7 @@ Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
        .message = input.message});
 }
 
-Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& event,
+Result<bool> Batch::offer_start(TimePoint now, const EventPosition& position, const Event& event,
                                 const StartTarget& target) {
   const WorkflowEntry* const entry = batch_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a listener belongs to a deleted workflow");
@@ -194,13 +216,17 @@ Result<bool> Batch::offer_start(TimePoint now, uint64_t sequence, const Event& e
   const auto workflow = TRY(found);
   const Start& start_of = workflow->start;
   if (start_of.kind == Start::Kind::kEventsAnd) {
-    return groups_.offer(now, sequence, event, *entry, *workflow, target.entries);
+    return groups_.offer(now, position, event, *entry, *workflow, target.entries);
   }
-  if (instances_.skips(*entry, *workflow)) return true;
+  if (instances_.skips(*entry, *workflow)) {
+    batch_.note_effect(position, {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
+    return true;
+  }
   const size_t which = target.entries.front();
-  TRY(instances_.start(
+  const InstanceId id = TRY(instances_.start(
       now, *entry, *workflow,
       start_by_events(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
 }
 
@@ -246,18 +272,52 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
   return {};
 }
 
+/// Writes one row for the events of this batch, and one for each earlier event that had an effect
+/// only now. Erases rows that are too old.
+Status Batch::write_effects() {
+  const EventPosition newest = batch_.position_of(batch_.cursor.sequence);
+  EffectRow own{.at = newest};
+  std::map<EventPosition, EffectRow> late;
+  for (const PlacedEffect& one : batch_.effects) {
+    const bool is_own = first_applied_ && one.event.stream == newest.stream &&
+                        one.event >= *first_applied_ && one.event <= newest;
+    (is_own ? own : late[one.event]).effects.push_back(one);
+  }
+  batch_.effects.clear();
+  first_applied_.reset();
+  if (!own.effects.empty()) {
+    own.number = TRY(batch_.next(Counter::kEffects));
+    millrace::write_effects(batch_.tx, own);
+  }
+  for (auto& [position, row] : late) {
+    row.at = position;
+    row.is_late = true;
+    row.number = TRY(batch_.next(Counter::kEffects));
+    millrace::write_effects(batch_.tx, row);
+  }
+  const bool may_have_old_ones = oldest_effects_.stream != newest.stream ||
+                                 oldest_effects_.sequence + kEffectsKept < newest.sequence;
+  if (!may_have_old_ones) return {};
+  oldest_effects_ = TRY(trim_effects(batch_.tx, oldest_effects_, newest, kErasedEffects));
+  return {};
+}
+
 Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(messages_.write());
   messages_.begin_batch(limits_.messages);
   TRY(instances_.write());
   batch_.kept_events.trim(batch_.tx);
-  for (const auto& [counter, number] : batch_.counters) write_counter(batch_.tx, counter, number);
+  TRY(batch_.index.write(batch_.tx, batch_.damages.noting()));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
   // Events without effect may be read again, so a batch that only moves the cursor is not worth a
   // sync.
-  const bool nothing_else = batch_.tx.write_set().empty();
-  if (cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect)) {
-    if (nothing_else) crash_point(CrashPoint::kCursorAlone);
+  const bool nothing_else = batch_.tx.write_set().empty() && batch_.counters.empty();
+  const bool writes_cursor =
+      cursor_moved_ && (!nothing_else || ++batches_without_effect_ >= kMostWithoutEffect);
+  if (writes_cursor && nothing_else) crash_point(CrashPoint::kCursorAlone);
+  if (writes_cursor || !nothing_else) TRY(write_effects());
+  for (const auto& [counter, number] : batch_.counters) write_counter(batch_.tx, counter, number);
+  if (writes_cursor) {
     note_cursor();
     write_cursor(batch_.tx, batch_.cursor);
     cursor_moved_ = false;

@@ -77,9 +77,9 @@ class Batch {
   /// Publishes a webhook's CloudEvent as a dead letter after the receiver's URL did not accept it.
   Status give_up_webhook(const WebhookRecord& webhook, const Error& reason);
 
-  /// Sets the cursor to `position`, after which the opened event stream continues. The position may
-  /// be before the current cursor.
-  void stream_opened(const Cursor& position);
+  /// Sets the cursor to `position`, after which the opened event stream continues, and gives a new
+  /// stream a number. The position may be before the current cursor. Errors: those of the store.
+  Status stream_opened(const Cursor& position);
 
   /// Writes the collected changes into the transaction; the caller commits the transaction.
   Result<BatchOutcome> finish(TimePoint now);
@@ -107,15 +107,17 @@ class Batch {
 
   Status refuse(const EventInput& input);
   /// Applies the event to the targets that the router found.
-  Status send_to(TimePoint now, uint64_t sequence, const EventRoute& route);
+  Status send_to(TimePoint now, const EventPosition& position, const EventRoute& route);
 
   /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
   /// start.
-  Result<bool> offer_start(TimePoint now, uint64_t sequence, const Event& event,
+  Result<bool> offer_start(TimePoint now, const EventPosition& position, const Event& event,
                            const StartTarget& target);
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
-  Result<bool> offer(TimePoint now, const Event& event, const InstanceTarget& target, bool kept);
+  Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
+                     const InstanceTarget& target, bool kept);
+  Status write_effects();
   void moved_to(uint64_t sequence, TimePoint stamped);
   void note_cursor();
 
@@ -136,10 +138,14 @@ class Batch {
   /// disk.
   struct CursorBefore {
     Cursor cursor;
+    uint32_t stream = 0;
     bool moved = false;
   };
   BatchNotes<std::optional<CursorBefore>> before_;
   uint32_t batches_without_effect_ = 0;
+  /// The first event whose effects are not written yet.
+  std::optional<EventPosition> first_applied_;
+  EventPosition oldest_effects_;  ///< before it there are no rows in `effects`
 };
 
 }  // namespace millrace

@@ -65,7 +65,7 @@ struct Stage {
 
  private:
   Status queue(InstanceMessage message) const {
-    batch.messages.push_back({std::move(message), batch.kept_events.last()});
+    batch.messages.push_back({std::move(message), batch.listen_from_now()});
     return {};
   }
   Status refuse(const Publish& asked) const {
@@ -83,6 +83,13 @@ struct Stage {
 };
 
 }  // namespace
+
+void BatchState::discard() {
+  counters.clear();
+  index.clear();
+  effects.clear();
+  outcome = {};
+}
 
 Status BatchState::stage(const Instance& instance, Effect effect) {
   return std::visit(Stage{*this, instance}, effect);

@@ -29,6 +29,8 @@
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
 #include "orchestrator/outgoing/webhook_outbox.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -60,22 +62,38 @@ struct BatchParts {
 /// An instance message in the queue (instance_messages.h).
 struct QueuedMessage {
   InstanceMessage message;
-  uint64_t listen_from = 0;  ///< of StartChild: the subflow gets kept events after this number
-  uint64_t row = 0;          ///< number of its row in `inbox`; 0: created in this batch
+  ListenFrom listen_from;  ///< of StartChild: the subflow gets kept events after this position
+  uint64_t row = 0;        ///< number of its row in `inbox`; 0: created in this batch
 };
 
 struct BatchState : BatchParts {
   explicit BatchState(BatchParts parts) : BatchParts(std::move(parts)) {}
 
-  Cursor cursor;  ///< how far the event stream is applied
+  Cursor cursor;        ///< how far the event stream is applied
+  uint32_t stream = 0;  ///< the number of the event stream (stream_rows.h); 0: none was opened
   BatchOutcome outcome;
   std::deque<QueuedMessage> messages;
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
+  IndexChanges index;
+  std::vector<PlacedEffect> effects;  ///< of events on instances and starts
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);
   /// Returns the number that the counter assigned most recently.
   Result<uint64_t> last(Counter counter);
+
+  /// The position of an event of the open stream.
+  EventPosition position_of(uint64_t sequence) const { return {stream, sequence}; }
+  /// The position from which an instance listens that changes now.
+  ListenFrom listen_from_now() const {
+    return {.kept = kept_events.last(), .event = position_of(cursor.sequence)};
+  }
+  /// Notes an effect that an event had. The events of older releases have no position.
+  void note_effect(const EventPosition& event, const EventEffect& effect) {
+    if (event.stream != 0) effects.push_back({event, effect});
+  }
+  /// Discards what the batch has collected.
+  void discard();
 
   /// Turns an effect of a step of `instance` into a row of the batch, an instance message, or an
   /// action after the commit.

@@ -26,13 +26,15 @@ bool same_groups(const Start& a, const Start& b) {
          a.events == b.events && a.correlate == b.correlate;
 }
 
-Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
+Result<bool> Groups::offer(TimePoint now, const EventPosition& position, const Event& event,
                            const WorkflowEntry& entry, const Workflow& workflow,
                            const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
   const auto key = correlation_key(Attributes(event), start_of.correlate);
   if (!key) {
     ++batch_.outcome.counts.groups_uncorrelated;
+    batch_.note_effect(position,
+                       {.kind = EventEffect::Kind::kUncorrelated, .workflow = entry.number});
     return false;
   }
   const Fingerprint group = group_of(*key, entry);
@@ -41,13 +43,14 @@ Result<bool> Groups::offer(TimePoint now, uint64_t sequence, const Event& event,
 
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
                        .number = TRY(batch_.next(Counter::kGrouped)),
-                       .record = {.position = sequence, .event = encode_json_event(event)}};
+                       .record = {.position = position, .event = encode_json_event(event)}};
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
   write_grouped(batch_.tx, grouped);
   ++waiting[chosen];
-  if (is_complete(waiting) && TRY(start(now, event, entry, workflow, group, waiting))) {
+  if (is_complete(waiting) && TRY(start(now, position, event, entry, workflow, group, waiting))) {
     return true;
   }
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kGrouped, .workflow = entry.number});
   write_counts(batch_.tx, entry.number, group, waiting);
   if (grouped.record.expires) {
     batch_.waiting.arm_grouped(grouped.number, *grouped.record.expires);
@@ -75,9 +78,9 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
 /// The events are removed even if the start is skipped because the workflow is singular. Returns
 /// false if an event is missing or damaged; `waiting` is then recomputed.
-Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry& entry,
-                           const Workflow& workflow, const Fingerprint& group,
-                           std::vector<uint32_t>& waiting) {
+Result<bool> Groups::start(TimePoint now, const EventPosition& position, const Event& last,
+                           const WorkflowEntry& entry, const Workflow& workflow,
+                           const Fingerprint& group, std::vector<uint32_t>& waiting) {
   const OnDamage damaged = batch_.damages.noting();
   std::vector<GroupedEvent> heads;
   std::vector<Event> events;
@@ -99,9 +102,13 @@ Result<bool> Groups::start(TimePoint now, const Event& last, const WorkflowEntry
     --waiting[i];
   }
   write_counts(batch_.tx, entry.number, group, waiting);
-  if (instances_.skips(entry, workflow)) return true;
-  TRY(instances_.start(now, entry, workflow,
-                       start_by_events(entry.latest, workflow.start.events, events, last)));
+  if (instances_.skips(entry, workflow)) {
+    batch_.note_effect(position, {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
+    return true;
+  }
+  const InstanceId id = TRY(instances_.start(
+      now, entry, workflow, start_by_events(entry.latest, workflow.start.events, events, last)));
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
 }
 
@@ -112,6 +119,8 @@ Status Groups::expire(uint64_t number) {
   // Damaged counts are recomputed when the next event comes.
   auto waiting = TRY(batch_.damages.pass_over(read_counts(batch_.tx, queue.workflow, queue.group)));
   ++batch_.outcome.counts.groups_expired;
+  batch_.note_effect(event->record.position,
+                     {.kind = EventEffect::Kind::kExpired, .workflow = queue.workflow});
   erase_grouped(batch_.tx, queue, number);
   if (!waiting) return {};  // the group of the event is being closed
   if (queue.entry >= waiting->size() || (*waiting)[queue.entry] == 0) {
@@ -140,6 +149,8 @@ Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
       return false;
     }
     ++batch_.outcome.counts.groups_closed;
+    batch_.note_effect(grouped.record.position,
+                       {.kind = EventEffect::Kind::kClosed, .workflow = workflow});
     batch_.waiting.disarm_grouped(grouped.number);
     if (record.ns.empty()) return true;
     TRY(batch_.dead_letter(
@@ -147,7 +158,7 @@ Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,
          .reason = {"start.group_closed", fmt::format("the event waited in a group of workflow "
                                                       "\"{}\", whose start was changed or removed",
                                                       record.workflow)},
-         .sequence = grouped.record.position,
+         .sequence = grouped.record.position.sequence,
          .message = event_message(record.ns, event),
          .number = ns}));
     return true;

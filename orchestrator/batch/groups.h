@@ -22,9 +22,9 @@ class Groups {
  public:
   Groups(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Stores the event, whose sequence in the stream is `sequence`, and starts an instance if the
-  /// event completes a group. Returns false if the event lacks an attribute of the correlation.
-  Result<bool> offer(TimePoint now, uint64_t sequence, const Event& event,
+  /// Stores the event and starts an instance if the event completes a group. Returns false if the
+  /// event lacks an attribute of the correlation.
+  Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
                      const WorkflowEntry& entry, const Workflow& workflow,
                      const std::vector<size_t>& entries);
 
@@ -43,8 +43,8 @@ class Groups {
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
-  Result<bool> start(TimePoint now, const Event& last, const WorkflowEntry& entry,
-                     const Workflow& workflow, const Fingerprint& group,
+  Result<bool> start(TimePoint now, const EventPosition& position, const Event& last,
+                     const WorkflowEntry& entry, const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);
   Result<bool> is_open(const GroupedEvent& grouped, const Event& event);
 

@@ -23,7 +23,7 @@ void set_sealed(InstanceMessage& message, bool sealed) {
 }
 
 /// A subflow that has not started yet, in the form of an Instance, for KeptEvents::update().
-Instance waiting_to_start(const StartChild& message, uint64_t listen_from) {
+Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_from) {
   return {.id = message.child, .ns = message.ns, .listen_from = listen_from};
 }
 

@@ -14,6 +14,7 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -94,7 +95,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   loaded.is_new = true;
   loaded.instance =
       make_instance(id, entry.ns, {entry.number, entry.latest}, workflow, std::move(spec.data), now,
-                    spec.listen_from.value_or(batch_.kept_events.last()), spec.origin);
+                    spec.listen_from.value_or(batch_.listen_from_now()), spec.origin);
   loaded.instance.idempotency_key = std::move(spec.idempotency_key);
   loaded.instance.hops = spec.hops;
   loaded.instance.caller = spec.caller;
@@ -128,6 +129,7 @@ Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance->revision));
   TRY(check_instance(*workflow, *instance, now));
   LoadedInstance& loaded = loaded_[id];
+  loaded.indexed = indexed(*instance);
   loaded.instance = std::move(*instance);
   loaded.data = loaded.instance.data.shared_text();
   loaded.had_slots = !loaded.instance.slots.empty();
@@ -146,6 +148,11 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
   std::optional<Instance> doubtful;
   if (!is_own) doubtful = TRY(read_doubtful_head(batch_.tx, ns, id));
   Removed removed{.rows = TRY(erase_parts(batch_.tx, ns, id))};
+  if (is_own) {
+    batch_.index.remove(batch_.tx, indexed(**read));
+  } else if (removed.rows > 0) {
+    request_index_build(batch_.tx);  // what the index has of the instance is not known
+  }
   if (doubtful) {
     removed.last_history = doubtful->last_history;
     erase_idempotency(batch_.tx, *doubtful);
@@ -162,7 +169,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
                           .to = *head.caller,
                           .result = tl::unexpected(Error{
                               "direktiv.cancels.api", "the subflow was damaged and was removed"})},
-             batch_.kept_events.last()});
+             batch_.listen_from_now()});
       }
     }
   }
@@ -180,9 +187,11 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
                                           Instance ended) {
   TRY(refuse_singular(entry, workflow));
   erase_ended(batch_.tx, ended);
+  batch_.index.remove(batch_.tx, indexed(ended));
+  ended.part_bytes = {};
   batch_.live.began(entry.number);
-  ended.listen_from =
-      batch_.kept_events.last();  // events that came before the new run do not wake the instance
+  // Events that came before the new run do not wake the instance.
+  ended.listen_from = batch_.listen_from_now();
   LoadedInstance& loaded = loaded_[ended.id];
   loaded = {.instance = std::move(ended), .is_new = true};  // `is_new`: write() must write all rows
   return &loaded;
@@ -204,7 +213,9 @@ Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded)
     TRY(step_once(
         now, loaded,
         Matched{
-            .event = match->event.get(), .entries = match->entries, .position = match->number}));
+            .event = match->event.get(), .entries = match->entries, .position = match->position}));
+    batch_.note_effect(match->position.event,
+                       {.kind = EventEffect::Kind::kWoken, .instance = instance.id});
     ++batch_.outcome.counts.instances_woken;
     const Fingerprint known_as = fingerprint_of(batch_.catalog.name_of(instance.ns), *match->event);
     if (!batch_.dedupe.seen(known_as)) batch_.dedupe.add(known_as);
@@ -308,13 +319,13 @@ Status Instances::write() {
       if (loaded.is_new) with_input = those_with(loaded.history, instance.input);
       const uint64_t number = TRY(batch_.next(Counter::kHistory));
       instance.history_count += loaded.history.size();
-      write_history(batch_.tx, number,
-                    {.ns = instance.ns,
-                     .instance = instance.id,
-                     .previous = instance.last_history,
-                     .records = std::move(loaded.history),
-                     .with_input = std::move(with_input),
-                     .sealed = instance.sealed});
+      instance.history_bytes += write_history(batch_.tx, number,
+                                              {.ns = instance.ns,
+                                               .instance = instance.id,
+                                               .previous = instance.last_history,
+                                               .records = std::move(loaded.history),
+                                               .with_input = std::move(with_input),
+                                               .sealed = instance.sealed});
       instance.last_history = number;
     }
     write_instance(batch_.tx, instance,
@@ -325,6 +336,11 @@ Status Instances::write() {
                     .found_data = loaded.had_found_data || instance.found_data,
                     .failed_data = text_of(instance.failed_data) != loaded.failed_data,
                     .calls = &loaded.calls});
+    if (loaded.indexed) {
+      batch_.index.change(batch_.tx, *loaded.indexed, indexed(instance));
+    } else {
+      batch_.index.add(batch_.tx, indexed(instance));
+    }
   }
   loaded_.clear();
   return {};

@@ -21,6 +21,7 @@ struct LoadedInstance {
   Instance instance;
   bool is_new = false;
   bool changed = false;
+  std::optional<IndexedInstance> indexed;   ///< as it was read; nullopt: the index does not have it
   std::shared_ptr<const std::string> data;  ///< the data as it was read, as text
   bool had_slots = false;
   bool had_found_data = false;
@@ -37,8 +38,8 @@ struct StartSpec {
   uint32_t hops = 0;  ///< highest hops of the events that start the instance
   std::string idempotency_key;
   std::optional<InstanceId> id;  ///< nullopt: a new id
-  /// The instance listens for events after the kept event with this number; nullopt: from now on.
-  std::optional<uint64_t> listen_from;
+  /// The instance listens for events after this position; nullopt: from now on.
+  std::optional<ListenFrom> listen_from;
   std::optional<Caller> caller;
   uint32_t depth = 0;
   bool sealed = false;

@@ -289,6 +289,12 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
       return purge_values(tx, Table::kVariables, ns, job.at, budget);
     case Step::kSecrets:
       return purge_values(tx, Table::kSecrets, ns, job.at, budget);
+    case Step::kByStatus:
+      return purge_values(tx, Table::kByStatus, ns, job.at, budget);
+    case Step::kCounts:
+      return purge_values(tx, Table::kCounts, ns, job.at, budget);
+    case Step::kUsage:
+      return purge_values(tx, Table::kUsage, ns, job.at, budget);
     case Step::kDone:
       break;
   }

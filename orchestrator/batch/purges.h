@@ -59,6 +59,9 @@ class Purges {
     kRetired,
     kVariables,
     kSecrets,
+    kByStatus,
+    kCounts,
+    kUsage,
     kDone,
   };
   struct Job {

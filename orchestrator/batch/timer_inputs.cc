@@ -42,7 +42,7 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   if (owner.kind == TimerKind::kCalls && awaits_start_check(now, instance)) return {};
   // Events since its last step are kept only for an instance that is evaluating or has calls under
   // way. Any other instance listens only to events that come from now on.
-  if (!may_come_to_listen(instance)) instance.listen_from = batch_.kept_events.last();
+  if (!may_come_to_listen(instance)) instance.listen_from = batch_.listen_from_now();
   TRY(instances_.step(now, *loaded, Fired{.kind = owner.kind, .deadline = deadline}));
   return {};
 }

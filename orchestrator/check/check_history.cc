@@ -15,6 +15,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   const Place head_place{one.table, head_key};
   const Instance& head = *one.head;
   HistoryChain chain;
+  uint64_t bytes = 0;
   bool is_whole = true;
   one.story.emplace();
   std::string key = head_key;
@@ -30,6 +31,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
     check_chained_records(one, place, *row, number, chain);
     check_history_row(one, place, *row, workflow);
     chain.records += row->records.size();
+    bytes += Seal::plain_size(*value);
     table = Table::kHistory;
     key = row_key;
     number = row->previous;
@@ -43,6 +45,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
     add(StoreFault::kHistoryCount, head_place,
         fmt::format("the head counts {} records, but {} exist", head.history_count, chain.records));
   }
+  if (is_whole) one.history_bytes = bytes;
   if (one.story) check_story(one, workflow);
 }
 

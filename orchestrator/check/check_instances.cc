@@ -110,6 +110,7 @@ void Checker::check_instances(Table table) {
     if (key.substr(0, kPrefixSize) != one.prefix) {
       finish(one);
       one = {.table = table, .prefix = std::string(key.substr(0, kPrefixSize)), .ns = ns, .id = id};
+      one.findings_before = report_.count();
     }
     check_row(one, part, key, value, index);
   });
@@ -119,6 +120,7 @@ void Checker::check_instances(Table table) {
 void Checker::check_row(Walked& one, Part part, std::string_view key, std::string_view value,
                         std::optional<uint32_t> index) {
   const Place place{one.table, key};
+  one.part_bytes[static_cast<size_t>(part)] += Seal::plain_size(value);
   if (part == Part::kHead) {
     one.has_head = true;
     const auto head = open_and_decode(place, value, decode_head);
@@ -234,6 +236,7 @@ void Checker::finish(Walked& one) {
         "the instance has rows, but no head");
   }
   if (!one.head) {
+    ++unknown_;
     unsound_.insert(one.id);
     return;
   }
@@ -257,6 +260,7 @@ void Checker::finish(Walked& one) {
   check_history(one, workflow.get());
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   check_relations(one);
+  note_indexed(one);
 }
 
 /// Checks the states that the head refers to, by number and by name.
@@ -307,7 +311,8 @@ void Checker::check_place(const Walked& one) {
   const auto number = static_cast<uint32_t>(revision.workflow);
   homes_.emplace(revision.workflow, one.ns);
   note_given(Counter::kWorkflow, number, place);
-  note_given(Counter::kKeptEvents, head.listen_from, place);
+  note_given(Counter::kKeptEvents, head.listen_from.kept, place);
+  check_position(head.listen_from.event, place);
   check_time(head.started_at, place, "the start of the instance");
   check_time(head.execution_from, place, "the start of the execution");
   check_time(head.runs_from, place, "the scheduled time of the run from which its retries count");

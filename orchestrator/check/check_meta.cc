@@ -6,6 +6,8 @@
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
 namespace {
@@ -13,6 +15,7 @@ namespace {
 constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
+constexpr std::string_view kStreamKey = "stream/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -47,11 +50,13 @@ void Checker::check_meta() {
     }
     return;
   }
-  for (const Table table : {Table::kTasks, Table::kWebhooks}) {
-    if (*format_ == 0 || *format_ >= kStoreFormat || !has_row(table)) continue;
+  for (const Table table : {Table::kTasks, Table::kWebhooks, Table::kByStatus, Table::kCounts,
+                            Table::kUsage, Table::kEffects}) {
+    const uint64_t since = since_format(table);
+    if (*format_ == 0 || *format_ >= since || !has_row(table)) continue;
     add(StoreFault::kRowValue, {Table::kMeta, "format"},
-        fmt::format("the format is {}, but the tree {}, which exists since format 5, has rows",
-                    *format_, table_name(table)));
+        fmt::format("the format is {}, but the tree {}, which exists since format {}, has rows",
+                    *format_, table_name(table), since));
   }
   constexpr Duration kYear = std::chrono::days(366);
   // `stamped` is the broker's time, which may differ from the store's.
@@ -60,6 +65,13 @@ void Checker::check_meta() {
         fmt::format("the broker's time of the latest applied message is {} ms, but the store's "
                     "time is {} ms",
                     to_millis(cursor_->stamped), to_millis(*time_)));
+  }
+  has_index_ = *format_ == kStoreFormat && !is_index_incomplete(view_);
+  if (cursor_ && cursor_->stream_created > 0 && *format_ == kStoreFormat &&
+      !stream_times_.contains(cursor_->stream_created)) {
+    add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},
+        fmt::format("the stream of the cursor, created at {}, has no row `stream/`",
+                    cursor_->stream_created));
   }
   if (*format_ == kStoreFormat && !view_.get(Table::kMeta, "seal")) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
@@ -131,6 +143,12 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
       add(StoreFault::kRowValue, place,
           fmt::format("the counter is at {}, expected at most {}", *last, most));
     }
+  } else if (key == "minor") {
+    minor_ = number();
+  } else if (key == "index") {
+    decode(place, value, decode_index_build);
+  } else if (key.starts_with(kStreamKey)) {
+    check_stream(place, value);
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -138,6 +156,20 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   } else {
     add(StoreFault::kMetaUnknown, place,
         fmt::format("the key is unknown; its value has {} bytes", value.size()));
+  }
+}
+
+void Checker::check_stream(const Place& place, std::string_view value) {
+  Reader key(place.key.substr(kStreamKey.size()));
+  const uint32_t number = key.u32();
+  if (!key.done() || number == 0) {
+    return add(StoreFault::kRowKey, place, "the key is not the number of an event stream");
+  }
+  streams_.insert(number);
+  const auto created = decode(place, value, decode_stream);
+  if (created && !stream_times_.insert(*created).second) {
+    add(StoreFault::kNumberTwice, place,
+        fmt::format("the stream that was created at {} has another number, too", *created));
   }
 }
 

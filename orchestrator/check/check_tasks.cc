@@ -19,7 +19,8 @@ void Checker::check_inbox() {
     note_given(Counter::kInbox, *number, place);
     const auto record = open_and_decode(place, value, decode_inbox);
     if (!record) return;
-    note_given(Counter::kKeptEvents, record->listen_from, place);
+    note_given(Counter::kKeptEvents, record->listen_from.kept, place);
+    check_position(record->listen_from.event, place);
     const NamespaceNumber ns =
         std::visit([](const auto& message) { return message.ns; }, record->message);
     note_given(Counter::kNamespace, static_cast<uint32_t>(ns), place);

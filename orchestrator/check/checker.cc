@@ -16,13 +16,13 @@ constexpr uint64_t kRowsOfAStep = 4096;
 /// How many loaded workflows are cached.
 constexpr size_t kMostDefinitions = 256;
 
+}  // namespace
+
 std::string part_name(uint8_t part) {
   static constexpr const char* kNames[] = {"head",       "input", "data",       "slots",
                                            "found data", "call",  "failed data"};
   return part < std::size(kNames) ? kNames[part] : fmt::format("part {}", part);
 }
-
-}  // namespace
 
 std::string printable(std::string_view text) {
   std::string out;
@@ -38,19 +38,20 @@ std::string printable(std::string_view text) {
 }
 
 Result<StoreReport> Checker::run() {
-  for (const auto& [table, name] : kTables) about_rows_ += view_.about_rows(table);
+  for (const auto& [table, name, since] : kTables) about_rows_ += view_.about_rows(table);
   check_meta();
   if (format_ == kStoreFormat && options_.has_tree) {
-    for (const auto& [table, name] : kTables) {
+    for (const auto& [table, name, since] : kTables) {
       if (options_.has_tree(table)) continue;
       add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
-  if (format_ && *format_ > kStoreFormat) {
+  const uint64_t minor = minor_.value_or(0);
+  if (format_ && (*format_ > kStoreFormat || minor > kStoreMinor)) {
     return fail("store.version",
-                fmt::format("the store has format {}, this release checks formats up to {}; use "
-                            "the release that wrote it, or a newer one",
-                            *format_, kStoreFormat));
+                fmt::format("the store has format {}.{}, this release checks formats up to {}.{}; "
+                            "use the release that wrote it, or a newer one",
+                            *format_, minor, kStoreFormat, kStoreMinor));
   }
   using Step = void (Checker::*)();
   static constexpr Step kCatalog[] = {
@@ -58,11 +59,11 @@ Result<StoreReport> Checker::run() {
       &Checker::check_group_purges, &Checker::check_definitions, &Checker::check_schedules,
       &Checker::check_groups,       &Checker::check_inbox};
   static constexpr Step kOthers[] = {
-      &Checker::check_orphans,     &Checker::check_tasks,       &Checker::check_delayed,
-      &Checker::check_outbox,      &Checker::check_sent,        &Checker::check_kept_events,
-      &Checker::check_fan_outs,    &Checker::check_dedupe,      &Checker::check_webhooks,
-      &Checker::check_variables,   &Checker::check_idempotency, &Checker::check_secrets,
-      &Checker::check_dead_letters};
+      &Checker::check_orphans,      &Checker::check_tasks,       &Checker::check_delayed,
+      &Checker::check_outbox,       &Checker::check_sent,        &Checker::check_kept_events,
+      &Checker::check_fan_outs,     &Checker::check_dedupe,      &Checker::check_webhooks,
+      &Checker::check_variables,    &Checker::check_idempotency, &Checker::check_secrets,
+      &Checker::check_dead_letters, &Checker::check_index,       &Checker::check_effects};
   for (const Step step : kCatalog) {
     if (!is_over()) (this->*step)();
   }
@@ -169,6 +170,31 @@ void Checker::describe(const Place& place, StoreFinding& finding) const {
       if (scope == 0) owner = instance() + "/";
       if (scope == 1) owner = workflow() + "/";
       finding.key = fmt::format("{}/{}{}", of, owner, printable(key.rest()));
+      break;
+    }
+    case Table::kByStatus: {
+      const std::string of = ns();
+      const std::string by = workflow();
+      const uint8_t status = key.u8();
+      finding.key = fmt::format("{}/{} status {} {}", of, by, status, instance());
+      break;
+    }
+    case Table::kCounts: {
+      const std::string of = ns();
+      const std::string by = workflow();
+      const uint32_t revision = key.u32();
+      const uint32_t state = key.u32();
+      finding.key =
+          fmt::format("{}/{} revision {} state {} status {}", of, by, revision, state, key.u8());
+      break;
+    }
+    case Table::kUsage:
+      finding.key = ns();
+      break;
+    case Table::kEffects: {
+      const uint32_t stream = key.u32();
+      const uint64_t sequence = key.u64();
+      finding.key = fmt::format("stream {} sequence {} number {}", stream, sequence, key.u64());
       break;
     }
     case Table::kTasks:

@@ -26,6 +26,7 @@
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
@@ -34,6 +35,9 @@ namespace millrace {
 
 /// The bytes of a key or a header as readable text.
 std::string printable(std::string_view text);
+
+/// The name of a part of an instance (Part) in findings.
+std::string part_name(uint8_t part);
 
 class Checker {
  public:
@@ -130,6 +134,7 @@ class Checker {
   void check_meta();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
+  void check_stream(const Place& place, std::string_view value);
   void check_group_purges();
   void check_retired(const Place& place, std::string_view value);
   void check_retired_workflows();
@@ -188,6 +193,16 @@ class Checker {
   void check_end(const Walked& one, const HistoryRecord& record);
   void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
+
+  // The index and the effects of events (check_index.cc).
+
+  void note_indexed(const Walked& one);
+  void check_index();
+  bool fits_sum(uint64_t stored, uint64_t counted) const;
+  void check_counts();
+  void check_usage();
+  void check_effects();
+  void check_position(const EventPosition& position, const Place& place);
 
   // Instance messages and tasks (check_tasks.cc).
 
@@ -251,11 +266,15 @@ class Checker {
   bool failed_ = false;
 
   std::optional<uint64_t> format_;
+  std::optional<uint64_t> minor_;
   std::optional<TimePoint> time_;
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key
-  std::array<uint64_t, 9> counters_{};
-  std::array<bool, 9> behind_{};  ///< counters that already have a finding
+  std::array<uint64_t, kCounters> counters_{};
+  std::array<bool, kCounters> behind_{};  ///< counters that already have a finding
+  std::set<uint32_t> streams_;            ///< the numbers of event streams
+  std::set<int64_t> stream_times_;        ///< when the event streams were created
+  bool has_index_ = false;                ///< the index is complete
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<WorkflowNumber, WorkflowRow> workflows_;
@@ -273,6 +292,10 @@ class Checker {
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
   std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 
+  std::map<CountPlace, uint64_t> places_;   ///< the number of instances, as they were read
+  std::map<NamespaceNumber, Usage> usage_;  ///< of the instances, as they were read
+  uint64_t unknown_ = 0;                    ///< instances with findings; the sums do not have them
+  uint64_t indexed_ = 0;                    ///< instances that `by_status` has
   size_t looked_elsewhere_ = 0;
   std::set<InstanceId> unsound_;  ///< instances with rows that cannot be read or followed
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge

@@ -26,6 +26,9 @@ constexpr std::string_view kRestoreOwner =
     "this check. Only if the namespace or the workflow was deleted on purpose, by a release that "
     "left its rows: millrace namespace delete NUMBER --leftovers, millrace workflow delete NUMBER "
     "--leftovers";
+constexpr std::string_view kRecount =
+    "instances are not affected, only lists by status, counts and sizes: keep a copy of the folder "
+    "and report this finding as a fault of millrace";
 constexpr std::string_view kKey =
     "use --secret-key-file to name the key with which the store was created";
 
@@ -155,6 +158,14 @@ constexpr StoreFaultKind kKinds[] = {
      kRestore},
     {StoreFault::kIdempotencyInstance, "idempotency.instance",
      "an instance of the workflow that was started under this key with this input", kLeftover},
+    {StoreFault::kInstanceBytes, "instance.bytes",
+     "a head that has the sizes of the instance's rows and history", kRecount},
+    {StoreFault::kIndexStatus, "index.status",
+     "one row in `by_status` for each instance, with its workflow and status", kRecount},
+    {StoreFault::kIndexCount, "index.count",
+     "in `counts` the number of instances for each revision, state and status", kRecount},
+    {StoreFault::kIndexUsage, "index.usage",
+     "in `usage` the number and the size of the instances of each namespace", kRecount},
 };
 
 }  // namespace

@@ -76,6 +76,10 @@ enum class StoreFault : uint8_t {
   kKeptEventPlace,
   kFanOutEvent,
   kIdempotencyInstance,
+  kInstanceBytes,
+  kIndexStatus,
+  kIndexCount,
+  kIndexUsage,
 };
 
 struct StoreFaultKind {

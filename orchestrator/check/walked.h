@@ -2,6 +2,7 @@
 // history. Only for orchestrator/check.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,6 +46,11 @@ struct Checker::Walked {
   std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
   std::optional<TimePoint> due;      ///< the earliest deadline or retry of the calls
   std::optional<Part> plain;         ///< a part that is not sealed
+
+  uint64_t findings_before = 0;  ///< the number of findings before the instance
+  std::array<uint64_t, kPartCount> part_bytes{};  ///< the sizes of the rows, not sealed
+  /// The size of the history rows, not sealed; nullopt: not all can be read.
+  std::optional<uint64_t> history_bytes;
 
   std::optional<HistoryFacts> story;  ///< set if all rows of the history can be read
 

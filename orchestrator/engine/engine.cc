@@ -224,6 +224,7 @@ Visit StepContext::visit(std::span<const EvaluationResult> results) {
 void StepContext::record(HistoryKind kind, LazyJson detail) {
   result.history.push_back(
       {.time = now, .kind = kind, .state = state().common().id, .detail = std::move(detail)});
+  if (kind == HistoryKind::kEntered) result.history.back().event = instance.listen_from.event;
 }
 
 void StepContext::record_error(HistoryKind kind, const Error& error) {

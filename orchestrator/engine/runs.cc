@@ -34,8 +34,8 @@ void keep_timers(Instance& instance, TimerKind kind) {
 }  // namespace
 
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now, uint64_t position,
-                       const Origin& origin) {
+                       const Workflow& workflow, Json input, TimePoint now,
+                       const ListenFrom& position, const Origin& origin) {
   Instance instance{.id = id, .ns = ns, .revision = revision};
   instance.state = workflow.start.state;
   instance.started_at = now;

@@ -25,11 +25,11 @@ struct Origin {
 };
 
 /// Makes an instance that has not yet entered its first state; the stimulus Proceed starts the
-/// instance. `input` is an object (the data); other JSON becomes {"input": …}. `position` is the
-/// number of a kept event: the instance listens to the events after it.
+/// instance. `input` is an object (the data); other JSON becomes {"input": …}. The
+/// instance listens to the events after `position`.
 Instance make_instance(InstanceId id, NamespaceNumber ns, Revision revision,
-                       const Workflow& workflow, Json input, TimePoint now, uint64_t position,
-                       const Origin& origin = {});
+                       const Workflow& workflow, Json input, TimePoint now,
+                       const ListenFrom& position, const Origin& origin = {});
 
 /// The state in which a manual retry of a failed instance starts.
 StateIndex failed_state_of(const Workflow& workflow, const Instance& instance);

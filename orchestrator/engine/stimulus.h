@@ -42,7 +42,7 @@ struct EvaluationDone {
 struct Matched {
   const Event* event = nullptr;
   std::vector<size_t> entries;  ///< the entries of the matching listeners; ascending
-  uint64_t position = 0;  ///< number of a kept event: the instance then listens to events after it
+  ListenFrom position;          ///< the instance then listens to events after this position
 };
 /// A due timer. Ignored unless the instance has a timer of that kind and deadline.
 struct Fired {

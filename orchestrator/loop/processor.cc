@@ -47,6 +47,7 @@ Processor::~Processor() { stop(); }
 
 Status Processor::load() {
   TRY(check_store(engine_));
+  TRY(build_missing_index(engine_, read_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
   TRY(engine_.crash_note.open(parts_.engine.environment.folder()));
   TRY(load_state());

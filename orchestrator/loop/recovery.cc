@@ -11,6 +11,7 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
@@ -18,6 +19,9 @@ namespace {
 
 /// How many instances are read, in about a second, before the progress is logged again.
 constexpr uint64_t kLogEach = 1'000'000;
+
+/// How many rows one step of a build of the index reads, in some milliseconds.
+constexpr size_t kRowsOfAStep = 4'096;
 
 /// A waiting instance has at least two rows, the head and the input.
 constexpr size_t kRowsOfAWaiter = 2;
@@ -118,6 +122,22 @@ Status check_store(EngineState& engine) {
   TRY(check_format(engine.tx));
   TRY(check_counters(engine.tx));
   return check_time(engine);
+}
+
+Status build_missing_index(EngineState& engine, std::atomic<uint64_t>& read) {
+  if (!is_index_incomplete(engine.tx)) return engine.tx.status();
+  spdlog::info("the index of the instances is computed from their rows");
+  uint64_t logged = 0;
+  do {
+    read = TRY(build_index_step(engine.tx, kRowsOfAStep, engine.damages.noting()));
+    TRY(engine.tx.commit(Limit::kPassed));
+    if (read - logged < kLogEach) continue;
+    logged = read;
+    spdlog::info("the index has {} instances so far", logged);
+  } while (is_index_incomplete(engine.tx));
+  TRY(engine.tx.status());
+  spdlog::info("the index is complete: {} instances", read.load());
+  return {};
 }
 
 Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {

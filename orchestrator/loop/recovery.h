@@ -13,9 +13,14 @@
 
 namespace millrace {
 
-/// Checks the store. Fails if it has another format, or counters or an engine time that no process
-/// writes.
+/// Checks the store, and migrates a store of an older format. Fails if the store has another
+/// format, or counters or an engine time that no process writes.
 Status check_store(EngineState& engine);
+
+/// Makes all steps of a build of the index that an older format or damage requires, each with a
+/// commit of its own (index_build.h). `read` is the number of instances added so far. Errors: those
+/// of the store.
+Status build_missing_index(EngineState& engine, std::atomic<uint64_t>& read);
 
 /// Reads the store, and creates the default namespace in a new store. Returns the instances that
 /// stopped in a transient phase or with an evaluation under way: the caller must continue them.

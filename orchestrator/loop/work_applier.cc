@@ -91,8 +91,7 @@ Status WorkApplier::apply(const Delivery& delivery, const TurnState& turn) {
   if (opened == nullptr) return {};
   const int64_t before = engine_.batch.cursor().stream_created;
   if (before != 0 && before != opened->position.stream_created) poison_ = 0;  // another stream
-  engine_.batch.stream_opened(opened->position);
-  return {};
+  return engine_.batch.stream_opened(opened->position);
 }
 
 Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) {

@@ -69,10 +69,10 @@ void KeptEvents::update(const Instance& instance, std::shared_ptr<const AwaitedT
   forget(instance.id);
   if (!may_come_to_listen(instance) || types->empty()) return;
   if (Undo* const undo = undo_.now()) undo->instances.emplace_back(instance.ns, instance.id);
-  froms_.insert(instance.listen_from);
+  froms_.insert(instance.listen_from.kept);
   for (const std::string& type : *types) ++awaited_[std::pair(instance.ns, type)];
-  pending_listeners_.emplace(instance.id,
-                             PendingListener{instance.ns, instance.listen_from, std::move(types)});
+  pending_listeners_.emplace(
+      instance.id, PendingListener{instance.ns, instance.listen_from.kept, std::move(types)});
 }
 
 bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
@@ -94,7 +94,7 @@ Result<KeptEvents::Held> KeptEvents::hold(const View& view, uint64_t number) {
     return tl::unexpected(damaged_fan_out(number, "the event that it names is missing"));
   }
   Event event = TRY(event_of(kept->place, *record));
-  Held held{kept->place.ns, std::make_shared<const Event>(std::move(event))};
+  Held held{kept->place.ns, std::make_shared<const Event>(std::move(event)), record->position};
   froms_.insert(number - 1);
   held_.emplace(number, held);
   return held;
@@ -106,11 +106,12 @@ void KeptEvents::let_go(uint64_t number) {
 }
 
 void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
-                      const Fingerprint& known_as) {
+                      const Fingerprint& known_as, const EventPosition& position) {
   if (Undo* const undo = undo_.now(); undo != nullptr && !undo->last) undo->last = last_;
   const KeptEventPlace place{.ns = ns, .type = type_of(event.type), .number = ++last_};
   write_counter(tx, Counter::kKeptEvents, last_);
-  write_kept_event(tx, place, {.known_as = known_as, .event = encode_json_event(event)});
+  write_kept_event(tx, place,
+                   {.known_as = known_as, .event = encode_json_event(event), .position = position});
   kept_.push_back({place, known_as});
   known_.insert(known_as);
 }
@@ -118,7 +119,7 @@ void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
 Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
                                                        const Instance& instance) const {
   std::optional<KeptEventMatch> first;
-  if (kept_.empty() || kept_.back().place.number <= instance.listen_from) return first;
+  if (kept_.empty() || kept_.back().place.number <= instance.listen_from.kept) return first;
   NaiveMatcher matcher;
   TRY(listen(matcher, instance.listeners));
   std::set<Fingerprint> types;
@@ -126,9 +127,10 @@ Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
 
   std::vector<uint64_t> matched;
   for (const Fingerprint& type : types) {
-    const KeptEventPlace from{.ns = instance.ns, .type = type, .number = instance.listen_from + 1};
+    const KeptEventPlace from{
+        .ns = instance.ns, .type = type, .number = instance.listen_from.kept + 1};
     const auto see = [&](uint64_t number, const KeptEventRecord& record) {
-      if (first && first->number < number) return false;
+      if (first && first->position.kept < number) return false;
       std::shared_ptr<const Event> event;
       if (const auto held = held_.find(number); held != held_.end()) {
         event = held->second.event;
@@ -140,7 +142,9 @@ Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
       }
       matcher.match("", Attributes(*event), matched);
       if (matched.empty()) return true;
-      first = KeptEventMatch{number, std::move(event), {matched.begin(), matched.end()}};
+      first = KeptEventMatch{{.kept = number, .event = record.position},
+                             std::move(event),
+                             {matched.begin(), matched.end()}};
       return false;
     };
     TRY(each_kept_event_of_type(view, from, see, damages_.noting()));

@@ -31,7 +31,7 @@ namespace millrace {
 
 /// A kept event that matches a listener of an instance.
 struct KeptEventMatch {
-  uint64_t number = 0;
+  ListenFrom position;  ///< of the kept event
   std::shared_ptr<const Event> event;
   std::vector<size_t> entries;  ///< entries of the matching listeners, ascending
 };
@@ -63,14 +63,16 @@ class KeptEvents {
   /// the event is a duplicate.
   bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
 
-  void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as);
+  void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as,
+            const EventPosition& position);
 
   /// Holds a kept event that not all matching instances have got yet: until let_go() the event is
-  /// not trimmed, and all later events of its namespace become kept events. Returns the namespace
-  /// and the event.
+  /// not trimmed, and all later events of its namespace become kept events. Returns the namespace,
+  /// the event and its position.
   struct Held {
     NamespaceNumber ns{};
     std::shared_ptr<const Event> event;
+    EventPosition position;
   };
   Result<Held> hold(const View& view, uint64_t number);
   void let_go(uint64_t number);
@@ -88,7 +90,7 @@ class KeptEvents {
  private:
   struct PendingListener {
     NamespaceNumber ns{};
-    uint64_t from = 0;  ///< Instance::listen_from
+    uint64_t from = 0;  ///< ListenFrom::kept of the instance
     std::shared_ptr<const AwaitedTypes> types;
   };
   struct Kept {

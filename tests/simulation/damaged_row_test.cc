@@ -163,7 +163,7 @@ states:
 std::function<void(Transaction& tx)> planted(InstanceMessage message) {
   return [message = std::move(message)](Transaction& tx) {
     write_counter(tx, Counter::kInbox, 1);
-    write_inbox(tx, 1, {.message = message, .listen_from = 0});
+    write_inbox(tx, 1, {.message = message, .listen_from = {}});
   };
 }
 

@@ -188,7 +188,7 @@ TEST_F(DamagedStore, CausesNoComplaintWithoutDamage) {
   EXPECT_EQ(DamageTrial(base.world(), base.ids()).run(), "");
   std::set<Table> seen;
   for (const DyingStore::Row& row : base.rows()) seen.insert(row.table);
-  for (const auto& [table, name] : kTables) {
+  for (const auto& [table, name, since] : kTables) {
     EXPECT_EQ(seen.contains(table), table != Table::kDeadLetters) << name;
   }
 }

@@ -34,7 +34,8 @@ inline std::vector<std::string> keys(const World& world) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : world.rows()) {
     const std::string table = key.substr(0, key.find('/'));
-    const bool is_state = table != "outbox" && table != "sent" && table != "dedupe";
+    const bool is_state =
+        table != "outbox" && table != "sent" && table != "dedupe" && table != "effects";
     if (is_state &&
         (table != "meta" || key.starts_with("meta/purge/") || key.starts_with("meta/retired/"))) {
       keys.push_back(key);

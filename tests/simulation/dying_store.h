@@ -288,7 +288,7 @@ class DyingStore {
 
   void read_rows() {
     world_.change_store([&](Transaction& tx) {
-      for (const auto& [table, name] : kTables) {
+      for (const auto& [table, name, since] : kTables) {
         tx.scan(table, {}, [&, of = table](std::string_view key, std::string_view value) {
           Row row{of, std::string(key), std::string(value)};
           if (Seal::is_sealed(value) && of != Table::kDedupe) {

@@ -21,6 +21,7 @@
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/simulation/store_damage.h"
+#include "tests/support/index.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {
@@ -91,6 +92,7 @@ TEST(StoreCheck, AcceptsRowsThatADeletionHasYetToErase) {
   for (const Plant& legal : kLegal) {
     SCOPED_TRACE(legal.name);
     legal.damage(tx);
+    build_index(tx);
     const auto report = check_store(tx, test_check_options());
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_TRUE(report->sound()) << lines_of(*report);
@@ -118,8 +120,8 @@ TEST(StoreCheck, AcceptsGroupsOfALaterRevision) {
 TEST(StoreCheck, HasATestForEachCodeOfAFinding) {
   Codes planted = {"store.damaged", "store.key", "note.damaged",
                    "tree.missing"};  // codes that only whole folders can have
-  for (const auto plants :
-       {row_plants(), catalog_plants(), instance_plants(), wait_plants(), message_plants()}) {
+  for (const auto plants : {row_plants(), catalog_plants(), instance_plants(), wait_plants(),
+                            message_plants(), index_plants()}) {
     for (const Plant& plant : plants) planted.insert(plant.codes.begin(), plant.codes.end());
   }
   for (const StoreFaultKind& kind : fault_kinds()) {
@@ -187,7 +189,7 @@ TEST(StoreCheck, FindsTheMissingTreeOfEachTable) {
   const auto environment =
       Environment::open(RichStore::instance().folder(), {.checkpoints_at_close = false}).value();
   const Transaction tx(*environment);
-  for (const auto& [table, name] : kTables) {
+  for (const auto& [table, name, since] : kTables) {
     EXPECT_TRUE(environment->has_tree(table)) << name;
     StoreCheckOptions options = test_check_options();
     options.has_tree = [missing = table](Table one) { return one != missing; };

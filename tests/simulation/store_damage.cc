@@ -1,5 +1,6 @@
 #include "tests/simulation/store_damage.h"
 
+#include "tests/support/index.h"
 #include "tests/support/store_check.h"
 
 namespace millrace {
@@ -12,6 +13,7 @@ void expect_each_found(std::span<const Plant> plants) {
   for (const Plant& plant : plants) {
     SCOPED_TRACE(plant.name);
     plant.damage(tx);
+    if (!plant.is_of_index) build_index(tx);
     const auto report = check_store(tx, test_check_options());  // a transaction is a view
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_EQ(codes_of(*report), plant.codes) << lines_of(*report);

@@ -159,6 +159,7 @@ struct Plant {
   const char* name;
   Codes codes;
   void (*damage)(Transaction& tx);
+  bool is_of_index = false;  ///< the damage is in the index, which otherwise follows the damage
 };
 
 inline constexpr InstanceId kUnknownId{{9, 9, 9}};
@@ -174,5 +175,6 @@ std::span<const Plant> catalog_plants();
 std::span<const Plant> instance_plants();
 std::span<const Plant> wait_plants();
 std::span<const Plant> message_plants();
+std::span<const Plant> index_plants();
 
 }  // namespace millrace

@@ -151,7 +151,7 @@ TEST(Variables, AreNotSetByALostBatch) {
   EXPECT_EQ(variable_rows(world), before);
 }
 
-constexpr const char* kWaits = R"(
+constexpr const char* kWaitsAndSets = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, event: {type: go}}
@@ -164,7 +164,7 @@ PutVariable put(const VariablePlace& place, std::string key, std::string bytes) 
 class VariablePlaces : public testing::Test {
  protected:
   VariablePlaces() {
-    world.apply(kWaits);
+    world.apply(kWaitsAndSets);
     id = *parse_instance_id(world.start("waits")["id"].get<std::string>());
   }
 
@@ -252,7 +252,7 @@ TEST_F(VariablePlaces, HaveNoVariablesAfterTheyAreDeleted) {
 
 TEST_F(VariablePlaces, HaveNoVariablesAfterTheirNamespaceIsDeleted) {
   world.must(CreateNamespace{.name = "other"});
-  world.apply(kWaits, "other");
+  world.apply(kWaitsAndSets, "other");
   const Json started = world.must(StartInstance{.ns = "other", .workflow = "waits"});
   const InstanceId other = *parse_instance_id(started["id"].get<std::string>());
   for (int i = 0; i < 1'500; ++i) {

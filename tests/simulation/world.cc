@@ -318,7 +318,7 @@ uint64_t World::stored_bytes() {
 std::map<std::string, std::string> World::rows() const {
   const Snapshot view = must_have(Snapshot::take(environment()));
   std::map<std::string, std::string> rows;
-  for (const auto& [table, name] : kTables) {
+  for (const auto& [table, name, since] : kTables) {
     view.scan(table, {}, [&, prefix = std::string(name) + "/"](auto key, auto value) {
       rows.emplace(prefix + std::string(key), value);
       return true;

@@ -187,7 +187,7 @@ const TraceRow& InstanceRun::fire(TimerKind kind, TimePoint deadline) {
 
 const TraceRow& InstanceRun::event(const Event& event) {
   begin("event " + print_event_text(event));
-  ++position_;
+  ++position_.kept;
   NaiveMatcher matcher;
   for (const Listener& listener : instance_.listeners) {
     const auto added = matcher.add("default", listener.filter, listener.entry);

@@ -100,7 +100,7 @@ class InstanceRun {
   std::shared_ptr<const Workflow> workflow_;
   EngineLimits limits_;
   TimePoint now_;
-  uint64_t position_ = 0;
+  ListenFrom position_;
   TestLookup lookup_;
   Instance instance_;
   Instance before_;  // the last stimulus

@@ -241,6 +241,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
   if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   if (ended) {
     erase_instance(context.batch.tx, *ended);
+    context.batch.index.remove(context.batch.tx, indexed(*ended));
     TRY(erase_history(context, ended->last_history, id));
   } else {
     const auto removed = TRY(context.instances.remove_damaged(ns, id));

@@ -31,9 +31,6 @@ constexpr unsigned kMaxReaders = 512;
 constexpr const char* kJournalTree = "journal";
 constexpr std::string_view kCheckpointedKey = "checkpointed";
 
-/// The first store format in which every store has all trees of kTables.
-constexpr uint64_t kFormatOfTrees = 5;
-
 MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
 
 std::string_view to_view(const MDB_val& val) {
@@ -159,7 +156,8 @@ Status LmdbFile::find_trees() {
     if (failed == 0 || failed == MDB_NOTFOUND) return {};
     return tl::unexpected(error(failed, "opening the tables"));
   };
-  for (const auto& [table, name] : kTables) TRY(find(name, trees_[static_cast<uint8_t>(table)]));
+  for (const auto& [table, name, since] : kTables)
+    TRY(find(name, trees_[static_cast<uint8_t>(table)]));
   TRY(find(kJournalTree, journal_tree_));
   // LMDB keeps the handles of trees only if the transaction is committed, not aborted.
   const int failed = mdb_txn_commit(txn.release());
@@ -172,23 +170,23 @@ Status LmdbFile::find_trees() {
 Status LmdbFile::check_trees() {
   TRY(find_trees());
   if (journal_tree_ == kNoTree) return {};  // a new file
-  const auto refuse = [&](const char* name) {
-    return fail("store.corrupt",
-                fmt::format("data.mdb in {} has no tree \"{}\", which every store of "
-                            "format {} has{}",
-                            folder_.string(), name, kFormatOfTrees, advice_for("store.corrupt")));
+  const auto refuse = [&](const TableName& missing) {
+    return fail(
+        "store.corrupt",
+        fmt::format("data.mdb in {} has no tree \"{}\", which every store has since format "
+                    "{}{}",
+                    folder_.string(), missing.name, missing.since, advice_for("store.corrupt")));
   };
-  if (tree(Table::kMeta) == kNoTree) return refuse(table_name(Table::kMeta));
+  if (tree(Table::kMeta) == kNoTree) return refuse(kTables.front());
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
   MDB_val key = to_val(kFormatKey);
   MDB_val value;
   const int failed = mdb_get(txn.get(), tree(Table::kMeta), &key, &value);
   if (failed == MDB_NOTFOUND) return {};  // there was no checkpoint yet
   if (failed != 0) return tl::unexpected(error(failed, "reading the format"));
-  // In a store of an older format, open_trees() creates the trees.
-  if (Reader(to_view(value)).u64() < kFormatOfTrees) return {};
-  for (const auto& [table, name] : kTables) {
-    if (tree(table) == kNoTree) return refuse(name);
+  const uint64_t format = Reader(to_view(value)).u64();
+  for (const TableName& entry : kTables) {
+    if (tree(entry.table) == kNoTree && format >= entry.since) return refuse(entry);
   }
   return {};
 }
@@ -200,7 +198,7 @@ Status LmdbFile::open_trees() {
     if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
     return {};
   };
-  for (const auto& [table, name] : kTables) {
+  for (const auto& [table, name, since] : kTables) {
     TRY(open(name, trees_[static_cast<uint8_t>(table)]));
   }
   TRY(open(kJournalTree, journal_tree_));
@@ -236,7 +234,7 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
   mdb_env_info(env_.get(), &info);
   size.end_bytes = (info.me_last_pgno + 1) * page_bytes_;
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
-  for (const auto& [table, name] : kTables) {
+  for (const auto& [table, name, since] : kTables) {
     if (tree(table) == kNoTree) continue;
     MDB_stat stat;
     const int failed = mdb_stat(txn.get(), tree(table), &stat);

@@ -134,6 +134,11 @@ std::string Seal::id_key() const {
   return {reinterpret_cast<const char*>(keys_->ids), sizeof keys_->ids};
 }
 
+size_t Seal::plain_size(std::string_view bytes) {
+  constexpr size_t kAdded = 1 + kNonceSize + kTagSize;
+  return is_sealed(bytes) && bytes.size() >= kAdded ? bytes.size() - kAdded : bytes.size();
+}
+
 std::string Seal::seal(std::string_view bytes, std::string_view context) const {
   const Nonce nonce = keys_->nonce_of(bytes, context);
   std::string sealed(1 + kNonceSize + kTagSize + bytes.size(), kMark);

@@ -41,6 +41,9 @@ class Seal {
   /// numbers never do.
   static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
 
+  /// The size in bytes of the plain value of a row, which may be sealed.
+  static size_t plain_size(std::string_view bytes);
+
  private:
   static constexpr char kMark = '\xff';
 

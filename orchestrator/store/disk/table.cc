@@ -4,13 +4,21 @@
 
 namespace millrace {
 
-const char* table_name(Table table) {
+namespace {
+
+const TableName& entry_of(Table table) {
   for (const TableName& entry : kTables) {
-    if (entry.table == table) return entry.name;
+    if (entry.table == table) return entry;
   }
   CHECK(false, "there is no table with the letter '{}'; expected a letter of the enum Table",
         static_cast<char>(table));
 }
+
+}  // namespace
+
+const char* table_name(Table table) { return entry_of(table).name; }
+
+uint64_t since_format(Table table) { return entry_of(table).since; }
 
 void AbsoluteKey::check_size(Table table, std::string_view key) {
   CHECK(!key.empty() && key.size() <= kMaxKeySize,

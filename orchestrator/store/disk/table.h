@@ -35,26 +35,48 @@ enum class Table : uint8_t {
   kDeadLetters = 'x',
   kTasks = 'p',
   kWebhooks = 'u',
+  kByStatus = 'b',
+  kCounts = 'j',
+  kUsage = 'y',
+  kEffects = 'z',
 };
 
 struct TableName {
   Table table;
   const char* name;
+  /// The first format since which every store has the tree of the table. A store of an earlier
+  /// format gets the tree when it is opened.
+  uint64_t since = 5;
 };
 
 /// Every table, once. To add a table, add it here and to enum Table; nothing else lists the tables.
-inline constexpr std::array<TableName, 22> kTables{{
-    {Table::kMeta, "meta"},           {Table::kNamespaces, "namespaces"},
-    {Table::kWorkflows, "workflows"}, {Table::kDefinitions, "definitions"},
-    {Table::kLive, "live"},           {Table::kEnded, "ended"},
-    {Table::kHistory, "history"},     {Table::kGroups, "groups"},
-    {Table::kDelayed, "delayed"},     {Table::kOutbox, "outbox"},
-    {Table::kSent, "sent"},           {Table::kDedupe, "dedupe"},
-    {Table::kKeptEvents, "recent"},   {Table::kInbox, "inbox"},
-    {Table::kFanout, "fanout"},       {Table::kIdempotency, "idempotency"},
-    {Table::kVariables, "variables"}, {Table::kSecrets, "secrets"},
-    {Table::kSchedules, "schedules"}, {Table::kDeadLetters, "dead_letters"},
-    {Table::kTasks, "tasks"},         {Table::kWebhooks, "hooks"},
+inline constexpr std::array<TableName, 26> kTables{{
+    {Table::kMeta, "meta"},
+    {Table::kNamespaces, "namespaces"},
+    {Table::kWorkflows, "workflows"},
+    {Table::kDefinitions, "definitions"},
+    {Table::kLive, "live"},
+    {Table::kEnded, "ended"},
+    {Table::kHistory, "history"},
+    {Table::kGroups, "groups"},
+    {Table::kDelayed, "delayed"},
+    {Table::kOutbox, "outbox"},
+    {Table::kSent, "sent"},
+    {Table::kDedupe, "dedupe"},
+    {Table::kKeptEvents, "recent"},
+    {Table::kInbox, "inbox"},
+    {Table::kFanout, "fanout"},
+    {Table::kIdempotency, "idempotency"},
+    {Table::kVariables, "variables"},
+    {Table::kSecrets, "secrets"},
+    {Table::kSchedules, "schedules"},
+    {Table::kDeadLetters, "dead_letters"},
+    {Table::kTasks, "tasks"},
+    {Table::kWebhooks, "hooks"},
+    {Table::kByStatus, "by_status", 6},
+    {Table::kCounts, "counts", 6},
+    {Table::kUsage, "usage", 6},
+    {Table::kEffects, "effects", 6},
 }};
 
 /// The key of the row in kMeta that holds the store's format.
@@ -62,6 +84,9 @@ inline constexpr std::string_view kFormatKey = "format";
 
 /// The table's name on disk and in messages.
 const char* table_name(Table table);
+
+/// The first format since which every store has the tree of the table (TableName::since).
+uint64_t since_format(Table table);
 
 /// The maximum size of a key in bytes, without the table's byte: the limit of LMDB. The minimum is
 /// 1 byte.

@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/call_rows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,15 +92,27 @@ Status read_calls(const View& view, Table table, const std::string& prefix,
   return {};
 }
 
-void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
-                 const std::vector<Call>& before) {
+uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
+                     const std::vector<Call>& before, uint64_t bytes) {
   const std::vector<Call>& calls = instance.calls;
+  const auto leave_out = [&](const std::string& key) {
+    const auto row = tx.get(Table::kLive, key);
+    if (row) bytes -= std::min<uint64_t>(bytes, Seal::plain_size(*row));
+  };
   for (size_t i = 0; i < calls.size(); ++i) {
     if (i < before.size() && stands_as(calls[i], before[i])) continue;
-    rows::put(tx, Table::kLive, call_key(prefix, i), encode_call(calls[i]),
-              instance.sealed || calls[i].sealed);
+    const std::string key = call_key(prefix, i);
+    if (i < before.size()) leave_out(key);
+    std::string encoded = encode_call(calls[i]);
+    bytes += encoded.size();
+    rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed || calls[i].sealed);
   }
-  for (size_t i = calls.size(); i < before.size(); ++i) tx.erase(Table::kLive, call_key(prefix, i));
+  for (size_t i = calls.size(); i < before.size(); ++i) {
+    const std::string key = call_key(prefix, i);
+    leave_out(key);
+    tx.erase(Table::kLive, key);
+  }
+  return bytes;
 }
 
 }  // namespace millrace

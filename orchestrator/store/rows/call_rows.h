@@ -3,6 +3,7 @@
 // calls. instance_rows.h reads and writes the calls with their instance.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,9 @@ Status read_calls(const View& view, Table table, const std::string& prefix,
                   std::vector<Call>& calls);
 
 /// Writes the calls of the instance that differ from `before` (the calls as the rows have them),
-/// and erases the rows of calls that do not exist any more.
-void write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
-                 const std::vector<Call>& before);
+/// and erases the rows of calls that do not exist any more. `bytes` is the size of the rows before,
+/// not sealed; returns the size of the rows after.
+uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance& instance,
+                     const std::vector<Call>& before, uint64_t bytes);
 
 }  // namespace millrace

@@ -12,8 +12,8 @@ using namespace rows;
 
 namespace {
 
-/// Since version 2 a namespace's row has its settings.
-constexpr uint8_t kNamespaceVersion = 2;
+/// Since version 2 a namespace's row has its settings, since version 3 its partition.
+constexpr uint8_t kNamespaceVersion = 3;
 
 /// Since version 2 a workflow's row says whether the workflow is paused, since version 3 it has
 /// `groups_from`.
@@ -38,6 +38,7 @@ std::string encode(const NamespaceRecord& record) {
   writer.varint(static_cast<uint32_t>(record.number));
   put_time(writer, record.created_at);
   writer.bytes(record.settings);
+  writer.varint(record.partition);
   return writer.take();
 }
 
@@ -48,6 +49,7 @@ Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
   record.number = NamespaceNumber(get_u32(reader));
   record.created_at = get_time(reader);
   if (version >= 2) record.settings = get_string(reader);
+  if (version >= 3) record.partition = get_u32(reader);
   return end_record(reader, record, "namespace");
 }
 

@@ -23,7 +23,8 @@ namespace millrace {
 struct NamespaceRecord {
   NamespaceNumber number{};
   TimePoint created_at;
-  std::string settings;  ///< JSON; empty: the namespace has no settings
+  std::string settings;    ///< JSON; empty: the namespace has no settings
+  uint32_t partition = 0;  ///< the partition of the cluster that has the namespace; 0 for now
 };
 std::string encode(const NamespaceRecord& record);
 Result<NamespaceRecord> decode_namespace(std::string_view bytes);

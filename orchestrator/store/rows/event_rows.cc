@@ -13,6 +13,9 @@ using namespace rows;
 
 namespace {
 
+/// Since version 2 a kept event has its position.
+constexpr uint8_t kKeptEventVersion = 2;
+
 std::string kept_event_prefix(const KeptEventPlace& place) {
   Writer key;
   key.u32(static_cast<uint32_t>(place.ns));
@@ -54,17 +57,20 @@ Result<std::vector<Fingerprint>> decode_dedupe(std::string_view value) {
 // Kept events.
 
 std::string encode(const KeptEventRecord& record) {
-  Writer writer = begin_record();
+  Writer writer = begin_record(kKeptEventVersion);
   writer.id(record.known_as);
   writer.bytes(record.event);
+  put_position(writer, record.position);
   return writer.take();
 }
 
 Result<KeptEventRecord> decode_kept_event(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kKeptEventVersion);
   KeptEventRecord record;
   record.known_as = reader.id();
   record.event = get_string(reader);
+  if (version >= 2) record.position = get_position(reader);
   return end_record(reader, std::move(record), "kept event");
 }
 

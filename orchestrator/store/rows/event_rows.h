@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/transaction.h"
@@ -30,6 +31,7 @@ namespace millrace {
 struct KeptEventRecord {
   std::array<uint8_t, 16> known_as{};  ///< fingerprint of source and id, as in table `dedupe`
   std::string event;                   ///< JSON format
+  EventPosition position;              ///< of the event in its stream
 };
 std::string encode(const KeptEventRecord& record);
 Result<KeptEventRecord> decode_kept_event(std::string_view bytes);

@@ -106,6 +106,18 @@ Error get_error(Reader& reader) {
   return {std::move(code), get_text(reader)};
 }
 
+void put_position(Writer& writer, const EventPosition& position) {
+  writer.varint(position.stream);
+  writer.varint(position.sequence);
+}
+
+EventPosition get_position(Reader& reader) {
+  EventPosition position;
+  position.stream = get_u32(reader);
+  position.sequence = reader.varint();
+  return position;
+}
+
 void put_caller(Writer& writer, const Caller& caller) {
   writer.id(caller.instance.bytes);
   writer.varint(caller.entered);

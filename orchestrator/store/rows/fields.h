@@ -13,6 +13,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/disk/table.h"
 
@@ -107,6 +108,9 @@ LazyJson get_json(Reader& reader);
 
 void put_error(Writer& writer, const Error& error);
 Error get_error(Reader& reader);
+
+void put_position(Writer& writer, const EventPosition& position);
+EventPosition get_position(Reader& reader);
 
 void put_caller(Writer& writer, const Caller& caller);
 Caller get_caller(Reader& reader);

@@ -16,6 +16,9 @@ using namespace rows;
 
 namespace {
 
+/// Since version 2 an event in a group has the number of its stream.
+constexpr uint8_t kGroupedVersion = 2;
+
 // Keys.
 
 char first_byte(GroupRow kind) { return static_cast<char>(kind); }
@@ -85,19 +88,22 @@ Result<std::vector<uint32_t>> decode_counts(std::string_view bytes) {
 }
 
 std::string encode(const GroupedRecord& record) {
-  Writer writer = begin_record();
-  writer.varint(record.position);
+  Writer writer = begin_record(kGroupedVersion);
+  writer.varint(record.position.sequence);
   put_optional(writer, record.expires, put_time);
   writer.bytes(record.event);
+  writer.varint(record.position.stream);
   return writer.take();
 }
 
 Result<GroupedRecord> decode_grouped(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kGroupedVersion);
   GroupedRecord record;
-  record.position = reader.varint();
+  record.position.sequence = reader.varint();
   record.expires = get_optional(reader, get_time);
   record.event = get_string(reader);
+  if (version >= 2) record.position.stream = get_u32(reader);
   return end_record(reader, std::move(record), "grouped event");
 }
 

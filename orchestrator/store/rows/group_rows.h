@@ -18,6 +18,7 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "model/cursor.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/transaction.h"
@@ -40,7 +41,7 @@ Result<std::vector<uint32_t>> decode_counts(std::string_view bytes);
 
 /// An event that waits in a group.
 struct GroupedRecord {
-  uint64_t position = 0;             ///< sequence in the event stream
+  EventPosition position;
   std::optional<TimePoint> expires;  ///< the end of the event's lifespan
   std::string event;                 ///< JSON format
 };

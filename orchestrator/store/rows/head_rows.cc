@@ -15,8 +15,9 @@ namespace {
 
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
-/// since 6 the attempts of the failed state.
-constexpr uint8_t kHeadVersion = 6;
+/// since 6 the attempts of the failed state; since 7 the sizes of rows and history, and the event
+/// of `listen_from`.
+constexpr uint8_t kHeadVersion = 7;
 
 // The flags of a head. On disk: never renumber.
 constexpr uint8_t kAwaitsRun = 1;
@@ -25,6 +26,9 @@ constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
 constexpr uint8_t kHasFailedData = 32;
+
+/// The head does not have its own size: it is the size of the row.
+constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
 
 void put_listener(Writer& writer, const Listener& listener) {
   writer.varint(listener.entry);
@@ -91,7 +95,7 @@ std::string encode_head(const Instance& instance) {
   writer.boolean(instance.parked);
   put_time(writer, instance.started_at);
   put_optional(writer, instance.ended_at, put_time);
-  writer.varint(instance.listen_from);
+  writer.varint(instance.listen_from.kept);
   writer.varint(instance.history_count);
   writer.varint(instance.last_history);
   writer.varint(instance.listeners.size());
@@ -120,6 +124,10 @@ std::string encode_head(const Instance& instance) {
   writer.zigzag(to_millis(instance.runs_from) - to_millis(instance.started_at));
   writer.zigzag(to_millis(instance.state_from) - to_millis(instance.started_at));
   writer.varint(instance.failed_attempt);
+  for (size_t i = kFirstCounted; i < kPartCount; ++i) writer.varint(instance.part_bytes[i]);
+  writer.varint(instance.history_bytes);
+  writer.varint(instance.history_trimmed);
+  put_position(writer, instance.listen_from.event);
   return writer.take();
 }
 
@@ -140,7 +148,7 @@ Result<Instance> decode_head(std::string_view bytes) {
   instance.parked = reader.boolean();
   instance.started_at = get_time(reader);
   instance.ended_at = get_optional(reader, get_time);
-  instance.listen_from = get_number(reader);
+  instance.listen_from.kept = get_number(reader);
   instance.history_count = get_number(reader);
   instance.last_history = get_number(reader);
   for (size_t left = reader.count(); left > 0; --left) {
@@ -187,14 +195,21 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.state_from = get_time_from(reader, instance.started_at);
   }
   if (version >= 6) instance.failed_attempt = get_u32(reader);
+  instance.part_bytes[static_cast<size_t>(Part::kHead)] = bytes.size();
+  if (version >= 7) {
+    for (size_t i = kFirstCounted; i < kPartCount; ++i) {
+      instance.part_bytes[i] = get_number(reader);
+    }
+    instance.history_bytes = get_number(reader);
+    instance.history_trimmed = get_number(reader);
+    if (instance.history_trimmed > instance.history_count) reader.fail();
+    instance.listen_from.event = get_position(reader);
+  }
   return end_record(reader, std::move(instance), "instance");
 }
 
 // Reading.
 
-namespace {
-
-/// Decodes a head. Error: a damaged row, also if the head belongs to another key or table.
 Result<Instance> head_of(const View& view, Table table, std::string_view key,
                          std::string_view value) {
   Instance head = TRY(rows::decode(view, table, key, value, decode_head));
@@ -212,8 +227,6 @@ Result<Instance> head_of(const View& view, Table table, std::string_view key,
   }
   return head;
 }
-
-}  // namespace
 
 Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber ns,
                                           const InstanceId& id) {

@@ -30,6 +30,7 @@ enum class Part : uint8_t {
   kCall = 5,
   kFailedData = 6,
 };
+static_assert(static_cast<size_t>(Part::kFailedData) + 1 == kPartCount);
 
 /// The key of a part; `prefix` is the prefix of the instance's keys (rows::instance_prefix).
 std::string part_key(std::string prefix, Part part);
@@ -38,6 +39,11 @@ std::string part_key(std::string prefix, Part part);
 /// Decoding fails with `store.corrupt`.
 std::string encode_head(const Instance& instance);
 Result<Instance> decode_head(std::string_view bytes);
+
+/// Decodes a head that a scan found. Error: a damaged row, also if the head belongs to another key
+/// or to the other table.
+Result<Instance> head_of(const View& view, Table table, std::string_view key,
+                         std::string_view value);
 
 /// The head in kLive or kEnded; nullopt: that table has none. Error: a damaged row, also if the
 /// head belongs to another key or to the other table.

@@ -1,5 +1,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/codec.h"
@@ -13,6 +15,9 @@ using namespace rows;
 
 namespace {
 
+/// Since version 2 the records `entered` have the position of an event.
+constexpr uint8_t kHistoryVersion = 2;
+
 /// How a history row stores the data of a record.
 // On disk: never renumber.
 enum class Recorded : uint8_t {
@@ -24,7 +29,7 @@ enum class Recorded : uint8_t {
 }  // namespace
 
 std::string encode(const HistoryRow& row) {
-  Writer writer = begin_record();
+  Writer writer = begin_record(kHistoryVersion);
   writer.varint(static_cast<uint32_t>(row.ns));
   writer.id(row.instance.bytes);
   writer.varint(row.previous);
@@ -45,12 +50,14 @@ std::string encode(const HistoryRow& row) {
     } else {
       put_enum(writer, Recorded::kNone);
     }
+    if (record.kind == HistoryKind::kEntered) put_position(writer, record.event);
   }
   return writer.take();
 }
 
 Result<HistoryRow> decode_history(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kHistoryVersion);
   HistoryRow row;
   row.ns = NamespaceNumber(get_u32(reader));
   row.instance.bytes = reader.id();
@@ -67,18 +74,26 @@ Result<HistoryRow> decode_history(std::string_view bytes) {
     const auto data = get_enum(reader, Recorded::kInput);
     if (data == Recorded::kText) record.data = get_json(reader);
     if (data == Recorded::kInput) row.with_input.push_back(row.records.size());
+    if (version >= 2 && record.kind == HistoryKind::kEntered) record.event = get_position(reader);
     row.records.push_back(std::move(record));
   }
   return end_record(reader, std::move(row), "history");
 }
 
-void write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
-  rows::put(tx, Table::kHistory, key_of(number), encode(row), row.sealed);
+size_t write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
+  std::string bytes = encode(row);
+  const size_t size = bytes.size();
+  rows::put(tx, Table::kHistory, key_of(number), std::move(bytes), row.sealed);
+  return size;
 }
 
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance) {
   std::vector<HistoryRow> rows;
-  for (uint64_t number = instance.last_history; number != 0; number = rows.back().previous) {
+  // The rows before the kept ones belong to nothing any more and may not be erased yet.
+  uint64_t left = instance.history_trimmed == 0 ? std::numeric_limits<uint64_t>::max()
+                                                : instance.history_count - instance.history_trimmed;
+  for (uint64_t number = instance.last_history; number != 0 && left > 0;
+       number = rows.back().previous) {
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
     if (!row) break;  // a purge may have erased the older rows
     if (row->previous >= number || row->instance != instance.id) {
@@ -88,6 +103,7 @@ Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance
                                        : "it names itself or a newer row as the previous row"));
     }
     for (const size_t i : row->with_input) row->records[i].data = instance.input;
+    left -= std::min<uint64_t>(left, row->records.size());
     rows.push_back(std::move(*row));
   }
   std::vector<HistoryRecord> records;

@@ -34,8 +34,9 @@ struct HistoryRow {
 std::string encode(const HistoryRow& row);
 Result<HistoryRow> decode_history(std::string_view bytes);
 
-void write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
-/// All records of an instance, in order. `instance` must be complete, with its input.
+/// Returns the size of the row in bytes, not sealed.
+size_t write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
+/// All kept records of an instance, in order. `instance` must be complete, with its input.
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance);
 
 }  // namespace millrace

@@ -139,60 +139,106 @@ Result<std::optional<TimePoint>> read_last_moved(const View& view, NamespaceNumb
 
 // Writing.
 
-void write_instance(Transaction& tx, const Instance& instance, Changed changed) {
-  const std::string prefix = instance_prefix(instance.ns, instance.id);
-  const bool ended = has_ended(instance.status);
-  const Table table = ended ? Table::kEnded : Table::kLive;
-  const auto put = [&](Part part, std::string bytes) {
-    rows::put(tx, table, part_key(prefix, part), std::move(bytes), instance.sealed);
-  };
-  put(Part::kHead, encode_head(instance));
-  if (changed.input) put(Part::kInput, instance.input.text());
+namespace {
+
+/// Writes the rows of one instance and keeps their sizes in Instance::part_bytes.
+class PartsWriter {
+ public:
+  PartsWriter(Transaction& tx, Instance& instance)
+      : tx_(tx),
+        instance_(instance),
+        prefix_(instance_prefix(instance.ns, instance.id)),
+        table_(has_ended(instance.status) ? Table::kEnded : Table::kLive) {}
+
+  void put(Part part, std::string bytes) {
+    size_of(part) = bytes.size();
+    rows::put(tx_, table_, part_key(prefix_, part), std::move(bytes), instance_.sealed);
+  }
+
+  /// Writes the row of the part, or erases it if there are no bytes.
+  void put_or_erase(Part part, std::optional<std::string> bytes) {
+    if (bytes) return put(part, std::move(*bytes));
+    erase(table_, part);
+  }
+
+  void put_calls(const std::vector<Call>& before) {
+    uint64_t& bytes = size_of(Part::kCall);
+    bytes = write_calls(tx_, prefix_, instance_, before, bytes);
+  }
+
+  /// Moves an unchanged row from `live` to `ended`.
+  void move(Part part) {
+    const std::string key = part_key(prefix_, part);
+    if (const auto bytes = tx_.get(Table::kLive, key)) tx_.put(table_, key, std::string(*bytes));
+    leave_live(part);
+  }
+
+  /// Erases the row in `live` of a part that an ended instance has in `ended`.
+  void leave_live(Part part) { tx_.erase(Table::kLive, part_key(prefix_, part)); }
+
+  void erase(Table table, Part part) {
+    size_of(part) = 0;
+    tx_.erase(table, part_key(prefix_, part));
+  }
+
+ private:
+  uint64_t& size_of(Part part) { return instance_.part_bytes[static_cast<size_t>(part)]; }
+
+  Transaction& tx_;
+  Instance& instance_;
+  const std::string prefix_;
+  const Table table_;
+};
+
+std::optional<std::string> text_of(const std::optional<LazyJson>& json) {
+  return json ? std::optional(json->text()) : std::nullopt;
+}
+
+/// Moves the rows of an instance that has ended from `live` to `ended`. An ended instance has no
+/// slots and no found data. Each erase is written to the journal, so only rows that can exist are
+/// erased.
+void leave_live(PartsWriter& parts, const Instance& instance, const Changed& changed) {
+  parts.leave_live(Part::kHead);
+  parts.move(Part::kInput);
   if (changed.data) {
-    put(Part::kData,
-        ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
+    parts.leave_live(Part::kData);
+  } else {
+    parts.move(Part::kData);
   }
-  if (changed.calls != nullptr) write_calls(tx, prefix, instance, *changed.calls);
-  const auto put_or_erase = [&](Part part, bool there, const auto& bytes) {
-    if (there) {
-      put(part, bytes());
-    } else {
-      tx.erase(table, part_key(prefix, part));
-    }
-  };
   if (changed.failed_data) {
-    put_or_erase(Part::kFailedData, instance.failed_data.has_value(),
-                 [&] { return instance.failed_data->text(); });
+    parts.leave_live(Part::kFailedData);
+  } else if (instance.failed_data) {
+    parts.move(Part::kFailedData);
   }
-  if (!ended) {
+  if (changed.slots) parts.erase(Table::kLive, Part::kSlots);
+  if (changed.found_data) parts.erase(Table::kLive, Part::kFoundData);
+}
+
+}  // namespace
+
+void write_instance(Transaction& tx, Instance& instance, Changed changed) {
+  const bool ended = has_ended(instance.status);
+  PartsWriter parts(tx, instance);
+  if (changed.input) parts.put(Part::kInput, instance.input.text());
+  if (changed.data) {
+    parts.put(Part::kData,
+              ended && changed.ends_history ? std::string(kInHistory) : instance.data.text());
+  }
+  if (changed.calls != nullptr) parts.put_calls(*changed.calls);
+  if (changed.failed_data) parts.put_or_erase(Part::kFailedData, text_of(instance.failed_data));
+  if (ended) {
+    // An instance that started and ended in one batch has no rows in `live`.
+    if (!changed.input) leave_live(parts, instance, changed);
+  } else {
     if (changed.slots) {
-      put_or_erase(Part::kSlots, !instance.slots.empty(),
-                   [&] { return encode_slots(instance.slots); });
+      parts.put_or_erase(Part::kSlots, instance.slots.empty()
+                                           ? std::nullopt
+                                           : std::optional(encode_slots(instance.slots)));
     }
-    if (changed.found_data) {
-      put_or_erase(Part::kFoundData, instance.found_data.has_value(),
-                   [&] { return instance.found_data->text(); });
-    }
-    return;
+    if (changed.found_data) parts.put_or_erase(Part::kFoundData, text_of(instance.found_data));
   }
-  if (changed.input) return;  // started and ended in one batch: no rows in `live`
-  // Unchanged rows move to `ended` as they are. An ended instance has no slots.
-  const auto move = [&](Part part) {
-    if (const auto bytes = tx.get(Table::kLive, part_key(prefix, part))) {
-      tx.put(table, part_key(prefix, part), std::string(*bytes));
-    }
-  };
-  move(Part::kInput);
-  if (!changed.data) move(Part::kData);
-  if (instance.failed_data && !changed.failed_data) move(Part::kFailedData);
-  // Each erase is written to the journal, so only rows that can exist are erased.
-  const auto erase = [&](Part part) { tx.erase(Table::kLive, part_key(prefix, part)); };
-  erase(Part::kHead);
-  erase(Part::kInput);
-  erase(Part::kData);
-  if (changed.slots) erase(Part::kSlots);
-  if (changed.found_data) erase(Part::kFoundData);
-  if (instance.failed_data || changed.failed_data) erase(Part::kFailedData);
+  parts.put(Part::kHead,
+            encode_head(instance));  // last, because the head has the sizes of the rest
 }
 
 void erase_ended(Transaction& tx, const Instance& instance) {

@@ -49,8 +49,9 @@ struct Changed {
   bool failed_data = false;
   const std::vector<Call>* calls = nullptr;  ///< calls as the rows have them; null: none
 };
-/// Writes a live instance, or moves an instance that has ended from `live` to `ended`.
-void write_instance(Transaction& tx, const Instance& instance, Changed changed);
+/// Writes a live instance, or moves an instance that has ended from `live` to `ended`. Updates the
+/// sizes of the rows (Instance::part_bytes).
+void write_instance(Transaction& tx, Instance& instance, Changed changed);
 
 /// Erases the rows of an ended instance, but not its history. Used before the instance is written
 /// as a live instance.

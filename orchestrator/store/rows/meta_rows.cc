@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,9 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/fields.h"
 #include "orchestrator/store/rows/group_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
 
@@ -22,6 +25,8 @@ constexpr std::string_view kCursorKey = "cursor";
 constexpr std::string_view kSealKey = "seal";
 constexpr std::string_view kTimeKey = "time";
 constexpr std::string_view kCounterKey = "counter/";
+constexpr std::string_view kMinorKey = "minor";
+constexpr std::string_view kLogKey = "log";  ///< reserved: the store follows the log of a cluster
 
 std::string counter_key(Counter counter) {
   return std::string(kCounterKey) + static_cast<char>(counter);
@@ -46,6 +51,28 @@ Status check_key(Transaction& tx) {
                           environment.key_file().string(),
                           environment.key_is_new() ? "is missing" : "holds another key",
                           environment.folder().string()));
+}
+
+/// Migrates a new store, or one of an older format. The rows of older formats are read as they are,
+/// because each record has its own version; the index is built in steps after that (index_build.h).
+Status migrate(Transaction& tx, const std::optional<uint64_t>& format) {
+  const bool has_key_row = tx.get(Table::kMeta, kSealKey).has_value();
+  TRY(tx.status());
+  if (has_key_row) {
+    TRY(check_key(tx));
+  } else {
+    TRY(tx.environment().keep_key());
+    rows::put(tx, Table::kMeta, kSealKey, "", true);
+  }
+  tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
+  if (format) request_index_build(tx);
+  // A damaged cursor is reported when the batches read it.
+  const auto cursor = read_cursor(tx);
+  if (cursor && cursor->stream_created != 0) TRY(number_stream(tx, cursor->stream_created));
+  TRY(tx.commit());
+  // Brings the row of the format into LMDB before any other row. A release from before the journal
+  // reads only LMDB, and must find there that it cannot use this store.
+  return tx.environment().checkpoint();
 }
 
 /// The highest number of a row that the counter numbers.
@@ -76,6 +103,9 @@ Result<uint64_t> highest_number(const View& view, Counter counter) {
       return last_number(view, Table::kInbox);
     case Counter::kWebhook:
       return last_number(view, Table::kWebhooks);
+    case Counter::kEffects:
+      return highest;  // the rows are not in the order of their numbers, and a start does not read
+                       // them
   }
   return highest;
 }
@@ -94,21 +124,21 @@ Status check_format(Transaction& tx) {
           damaged_row(Table::kMeta, kFormatKey, "it is missing, but the store has namespaces"));
     }
   }
-  // Rows of older formats are read as they are: heads have their own version, and no row is sealed.
-  if (!format || (*format >= 1 && *format < kStoreFormat)) {
-    tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
-    TRY(tx.environment().keep_key());
-    rows::put(tx, Table::kMeta, kSealKey, "", true);
-    TRY(tx.commit());
-    // Brings the row of the format into LMDB before any other row. A release from before the
-    // journal reads only LMDB, and must find there that it cannot use this store.
-    return tx.environment().checkpoint();
+  if (!format || (*format >= 1 && *format < kStoreFormat)) return migrate(tx, format);
+  const uint64_t minor = TRY(read(tx, Table::kMeta, kMinorKey, decode_number)).value_or(0);
+  if (*format != kStoreFormat || minor > kStoreMinor) {
+    return fail("store.version",
+                fmt::format("the data folder has format {}.{}, this release reads up to format "
+                            "{}.{}; use the release that wrote it, or a newer one",
+                            *format, minor, kStoreFormat, kStoreMinor));
   }
-  if (*format == kStoreFormat) return check_key(tx);
-  return fail("store.version",
-              fmt::format("the data folder has format {}, this release reads up to format {}; use "
-                          "the release that wrote it, or a newer one",
-                          *format, kStoreFormat));
+  if (tx.get(Table::kMeta, kLogKey)) {
+    return fail("store.cluster",
+                fmt::format("{} belongs to a cluster, and this release cannot join a cluster; use "
+                            "a release that can",
+                            tx.environment().folder().string()));
+  }
+  return check_key(tx);
 }
 
 // The progress of the store.

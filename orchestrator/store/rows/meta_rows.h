@@ -4,6 +4,7 @@
 // (damage.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,11 +20,18 @@ namespace millrace {
 
 /// The format that this release writes (docs/FORMATS.md). A store of an older format is migrated
 /// when it is opened.
-inline constexpr uint64_t kStoreFormat = 5;
+inline constexpr uint64_t kStoreFormat = 6;
+
+/// The minor number of the format. A later release that only adds tables, meta rows or fields at
+/// the end of records raises the minor number instead of the format: it opens a store with a lower
+/// minor number without a pass over the rows, and a release that does not know the number refuses
+/// the store. Row `minor` of table `meta`; without that row, 0.
+inline constexpr uint64_t kStoreMinor = 0;
 
 /// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
-/// the key of its seal. Errors: `store.version`, the format is newer; `store.key`, the store was
-/// sealed with another key; those of the store.
+/// the key of its seal. For an older store, requests a build of the index (index_build.h). Errors:
+/// `store.version`, the format or its minor number is newer; `store.key`, the store was sealed with
+/// another key; `store.cluster`, the store belongs to a cluster; those of the store.
 Status check_format(Transaction& tx);
 
 // The progress of the store.
@@ -56,7 +64,9 @@ enum class Counter : char {
   kKeptEvents = 'g',
   kInbox = 'h',
   kWebhook = 'i',
+  kEffects = 'j',
 };
+inline constexpr size_t kCounters = 10;
 
 /// The number that the counter assigned most recently; 0: the counter has assigned no number yet.
 /// Error: a damaged row, if it is above kMostNumber.

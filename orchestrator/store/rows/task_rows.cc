@@ -16,6 +16,9 @@ namespace {
 /// Since version 2 a task's row has `start_to_close`, the timeout of an attempt.
 constexpr uint8_t kTaskVersion = 2;
 
+/// Since version 2 an instance message has the event of `listen_from`.
+constexpr uint8_t kInboxVersion = 2;
+
 /// The kinds of instance messages in the inbox.
 // On disk, and not the index of the variant `InstanceMessage`: never renumber.
 enum class InstanceMessageKind : uint8_t {
@@ -145,8 +148,9 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
 // Inbox.
 
 std::string encode(const InboxRecord& record) {
-  Writer writer = begin_record();
-  writer.varint(record.listen_from);
+  Writer writer = begin_record(kInboxVersion);
+  writer.varint(record.listen_from.kept);
+  put_position(writer, record.listen_from.event);
   put_enum(writer, kind_of(record.message));
   if (const auto* start = std::get_if<StartChild>(&record.message)) {
     writer.varint(static_cast<uint32_t>(start->ns));
@@ -175,9 +179,11 @@ std::string encode(const InboxRecord& record) {
 }
 
 Result<InboxRecord> decode_inbox(std::string_view bytes) {
-  Reader reader = open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = read_version(reader, kInboxVersion);
   InboxRecord record;
-  record.listen_from = get_number(reader);
+  record.listen_from.kept = get_number(reader);
+  if (version >= 2) record.listen_from.event = get_position(reader);
   const auto kind = static_cast<InstanceMessageKind>(reader.u8());
   switch (kind) {
     case InstanceMessageKind::kStartChild: {

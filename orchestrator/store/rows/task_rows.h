@@ -39,7 +39,7 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
 /// An instance message that waits for the next batch.
 struct InboxRecord {
   InstanceMessage message;
-  uint64_t listen_from = 0;  ///< Instance::listen_from of a subflow that the message starts
+  ListenFrom listen_from;  ///< Instance::listen_from of a subflow that the message starts
   bool sealed = false;
 };
 std::string encode(const InboxRecord& record);

@@ -153,7 +153,7 @@ TEST_F(BatchStateTest, WritesNoRowForAnEvaluation) {
 }
 
 TEST_F(BatchStateTest, QueuesInstanceMessagesInOrder) {
-  kept_events.keep(*tx, ns, generated_event(), fingerprint({"1"}));
+  kept_events.keep(*tx, ns, generated_event(), fingerprint({"1"}), {1, 1});
   stage(StartChild{.ns = ns, .child = numbered_id(2)});
   stage(CancelChild{.ns = ns, .child = numbered_id(3)});
   stage(ReturnResult{.ns = ns, .result = LazyJson()});
@@ -162,7 +162,8 @@ TEST_F(BatchStateTest, QueuesInstanceMessagesInOrder) {
   EXPECT_TRUE(std::holds_alternative<CancelChild>(batch.messages[1].message));
   EXPECT_TRUE(std::holds_alternative<ReturnResult>(batch.messages[2].message));
   for (const QueuedMessage& queued : batch.messages) {
-    EXPECT_EQ(queued.listen_from, kept_events.last()) << "the child listens only for later events";
+    EXPECT_EQ(queued.listen_from.kept, kept_events.last())
+        << "the child listens only for later events";
     EXPECT_EQ(queued.row, 0U);
   }
   EXPECT_THAT(batch.outcome.actions, IsEmpty());

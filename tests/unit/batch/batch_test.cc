@@ -238,10 +238,10 @@ TEST_F(BatchTest, IsFullOnceItHasWokenAsManyInstancesAsOneBatchMayWake) {
 TEST_F(BatchTest, ReplacesItsCursorByThePositionAtWhichTheEventStreamWasOpened) {
   run_command(apply_workflow(kStartedWaitsAnHour));
   const Cursor elsewhere{.stream_created = 9, .sequence = 40, .stamped = now};
-  batch->stream_opened(elsewhere);
+  ASSERT_TRUE(batch->stream_opened(elsewhere));
   run(event("begin", "1"));
   EXPECT_EQ(read_cursor(*tx)->stream_created, 9);
-  batch->stream_opened(elsewhere);
+  ASSERT_TRUE(batch->stream_opened(elsewhere));
   EXPECT_EQ(batch->cursor(), elsewhere) << "the opened stream may be at an earlier sequence";
 }
 

@@ -21,7 +21,7 @@ TEST(CheckInstance, AcceptsOnlyAnInstanceThatFitsItsDefinition) {
   InstanceId id;
   id.bytes.back() = 7;
   Instance instance = make_instance(id, NamespaceNumber(1), {WorkflowNumber(1), 1}, **workflow,
-                                    Json::object(), now, 0);
+                                    Json::object(), now, {});
   EXPECT_TRUE(check_instance(**workflow, instance, now));
   instance.state = 1;
   const Status checked = check_instance(**workflow, instance, now);

@@ -120,7 +120,7 @@ TEST_F(EventRouterTest, FindsADuplicateOfAnEventThatHadAnEffect) {
 TEST_F(EventRouterTest, FindsADuplicateOfAKeptEvent) {
   pay_first();
   const EventRoute first = route(event("shipped"));
-  kept_events.keep(*tx, ns, first.event, first.known_as);
+  kept_events.keep(*tx, ns, first.event, first.known_as, {1, 1});
   EXPECT_EQ(route(event("shipped")).kind, Kind::kDuplicate);
   EXPECT_EQ(route(event("shipped", "2")).kind, Kind::kTargets);
 }

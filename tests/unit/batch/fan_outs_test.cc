@@ -21,7 +21,7 @@ class FanOutsTest : public BatchPartTest {
     for (size_t i = 0; i < targets; ++i) start(entry);
     commit_batch();
     const Event go{.id = "1", .source = "/s", .type = "go"};
-    kept_events.keep(*tx, ns, go, fingerprint({"1"}));
+    kept_events.keep(*tx, ns, go, fingerprint({"1"}), {1, 1});
     const Status fanned =
         fan_outs.begin(waiting.match(std::string(kDefaultNamespace), Attributes(go)).instances);
     ASSERT_TRUE(fanned) << fanned.error().message;

@@ -161,7 +161,7 @@ TEST_F(InstancesTest, GetKeptEventsWhenTheyBeginToListen) {
   const auto id = instances.start_later(now, entry, *definition(entry), {.data = Json::object()});
   ASSERT_TRUE(id);
   commit_batch();
-  kept_events.keep(*tx, ns, go, fingerprint({"1"}));
+  kept_events.keep(*tx, ns, go, fingerprint({"1"}), {1, 1});
   ASSERT_TRUE(*instances.step(now, *load(*id), Proceed{}));
   EXPECT_EQ(batch.outcome.counts.instances_woken, 1U);
   commit_batch();

@@ -110,7 +110,7 @@ class TimerInputsTest : public BatchPartTest {
   /// Offers one of the two events of a group; returns the timer of its lifespan.
   TimerInput group_event() {
     const WorkflowEntry& entry = define(kGroups);
-    EXPECT_TRUE(groups.offer(now, 1, event("one"), entry, *definition(entry), {0}));
+    EXPECT_TRUE(groups.offer(now, {1, 1}, event("one"), entry, *definition(entry), {0}));
     commit_batch();
     return due_of<TimerInput::OfGroupedEvent>(now + minutes(30));
   }
@@ -168,17 +168,17 @@ TEST_F(TimerInputsTest, SkipAnInstanceWithDamagedRows) {
 
 TEST_F(TimerInputsTest, LeadToAWaitThatIgnoresEventsFromBeforeTheTimeout) {
   const InstanceId id = start_committed(kWaitsTwice);
-  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}), {1, 1});
   take(timer(id, TimerKind::kStateTimeout, hours(1)));
   EXPECT_EQ(status_of(id), "waiting") << "the event came before the second wait";
-  EXPECT_EQ(read_live_head(*tx, ns, id).value()->listen_from, kept_events.last());
+  EXPECT_EQ(read_live_head(*tx, ns, id).value()->listen_from.kept, kept_events.last());
   EXPECT_TRUE(waiting.listens(id));
 }
 
 TEST_F(TimerInputsTest, DeliverKeptEventsWhenAnInstanceComesToWait) {
   const InstanceId id = start_committed(kPays);
   ASSERT_TRUE(kept_events.wants(ns, "go"));
-  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}), {1, 1});
   take(timer(id, TimerKind::kCalls, seconds(10)));
   EXPECT_EQ(status_of(id), "complete");
   EXPECT_EQ(outcome.counts.instances_woken, 1U);
@@ -186,7 +186,7 @@ TEST_F(TimerInputsTest, DeliverKeptEventsWhenAnInstanceComesToWait) {
 
 TEST_F(TimerInputsTest, DeliverAFanOutToAnInstanceBeforeTheTimeoutOfTheInstanceFires) {
   const InstanceId id = start_committed(kWaitsAnHour);
-  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}));
+  kept_events.keep(*tx, ns, event("go"), fingerprint({"1"}), {1, 1});
   ASSERT_TRUE(fan_outs.begin(waiting.match("default", Attributes(event("go"))).instances));
   commit_batch();
   take(timer(id, TimerKind::kStateTimeout, hours(1)));

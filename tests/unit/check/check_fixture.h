@@ -20,6 +20,7 @@
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/row.h"
+#include "tests/support/index.h"
 #include "tests/unit/support/batch_store.h"
 
 namespace millrace {
@@ -36,7 +37,7 @@ class CheckTest : public BatchStoreTest {
     batches.begin();
     batch = std::make_unique<Batch>(parts(), BatchLimits());
     EXPECT_TRUE(batch->load());
-    batch->stream_opened({.stream_created = 1, .sequence = 0, .stamped = now});
+    EXPECT_TRUE(batch->stream_opened({.stream_created = 1, .sequence = 0, .stamped = now}));
     options.load = load_stored;
   }
 
@@ -116,9 +117,12 @@ class CheckTest : public BatchStoreTest {
     }
     return lines;
   }
+  /// Computes the index from the rows that a test has changed, so that only the change is found.
+  void build_index() { millrace::build_index(*tx); }
   /// The findings after the change, which is then dropped.
   std::vector<std::string> found_after(const Change& change) {
     change(*tx);
+    build_index();
     std::vector<std::string> lines = found();
     tx->drop();
     return lines;

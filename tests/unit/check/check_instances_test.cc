@@ -228,7 +228,7 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
   expect_among("row.time " + at(ends) + "the end of the instance is at",
                head(ends, [&](Instance& one) { one.ended_at = now + Duration(1); }));
   expect_among("counter.behind " + at(waits) + "number 9 was assigned, but the counter `g`",
-               head(waits, [](Instance& one) { one.listen_from = 9; }));
+               head(waits, [](Instance& one) { one.listen_from.kept = 9; }));
 }
 
 // State and revision.

@@ -41,7 +41,7 @@ class CheckTasksTest : public CheckTest {
   Change message(InstanceMessage what, uint64_t listen_from = 0) const {
     return [=](Transaction& in) {
       write_counter(in, Counter::kInbox, 1);
-      write_inbox(in, 1, {.message = what, .listen_from = listen_from});
+      write_inbox(in, 1, {.message = what, .listen_from = {.kept = listen_from}});
     };
   }
 

@@ -69,7 +69,7 @@ TEST_F(CheckerTest, RefusesAStoreOfALaterFormat) {
   const auto report = check_store(*tx, options);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, "store.version");
-  EXPECT_THAT(report.error().message, HasSubstr("the store has format 6"));
+  EXPECT_THAT(report.error().message, HasSubstr("the store has format 7.0"));
 }
 
 TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {

@@ -21,7 +21,7 @@ TEST(FindingTest, HasACodeAnExpectationAndARemedyForEachKindOfFault) {
     EXPECT_FALSE(kind.action.empty()) << kind.code;
     EXPECT_EQ(&kind_of(kind.fault), &kind);
   }
-  EXPECT_EQ(faults.size(), static_cast<size_t>(StoreFault::kIdempotencyInstance) + 1);
+  EXPECT_EQ(faults.size(), static_cast<size_t>(StoreFault::kIndexUsage) + 1);
 }
 
 TEST(FindingTest, PrintsThePlaceTheCodeAndTheExpectation) {

@@ -180,7 +180,7 @@ TEST(Engine, FiresTheTimeoutOfAStateThatWaitsForAJqWorker) {
 TEST(Engine, TakesNoEventWhileAnInstanceWaitsForAJqWorker) {
   InstanceRun run = parked_run();
   const Event event{.id = "e", .source = "s", .type = "t"};
-  run.give("matched", Matched{.event = &event, .entries = {0}, .position = 1});
+  run.give("matched", Matched{.event = &event, .entries = {0}, .position = {.kept = 1}});
   EXPECT_FALSE(run.last().changed);
 }
 

@@ -167,9 +167,9 @@ states:
   run.proceed();
   ASSERT_TRUE(run.last().unfinished);
   const Event event = event_of("t");
-  run.give("matched", Matched{.event = &event, .entries = {0}, .position = 9});
+  run.give("matched", Matched{.event = &event, .entries = {0}, .position = {.kept = 9}});
   EXPECT_FALSE(run.last().changed);
-  EXPECT_EQ(run.instance().listen_from, 0u);
+  EXPECT_EQ(run.instance().listen_from.kept, 0u);
 }
 
 TEST(Engine, FailsAnInstanceBeyondItsTransitionLimit) {
@@ -261,21 +261,21 @@ states:
 )"));
   run.proceed();
   run.event(event_of("other"));
-  EXPECT_EQ(run.instance().listen_from, 0u);
+  EXPECT_EQ(run.instance().listen_from.kept, 0u);
   run.event(event_of("t"));
-  EXPECT_EQ(run.instance().listen_from, 2u);
+  EXPECT_EQ(run.instance().listen_from.kept, 2u);
   run.event(event_of("t"));  // no state listens for this event
   run.at(seconds(1));
   run.evaluated({Json::object()});
   ASSERT_EQ(run.rows().back().status, "waiting");
-  EXPECT_EQ(run.instance().listen_from, 2u)
+  EXPECT_EQ(run.instance().listen_from.kept, 2u)
       << "neither a timer nor an evaluation result changes `listen_from`";
   run.at(seconds(6));
-  EXPECT_EQ(run.instance().listen_from, 2u);
+  EXPECT_EQ(run.instance().listen_from.kept, 2u);
   run.at(seconds(7));
   run.evaluated({Json::object()});
   run.event(event_of("t"));
-  EXPECT_EQ(run.instance().listen_from, 4u);
+  EXPECT_EQ(run.instance().listen_from.kept, 4u);
 }
 
 TEST(Engine, RecordsTheTimeAtWhichAnInstanceEnded) {

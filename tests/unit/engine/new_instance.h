@@ -11,7 +11,7 @@ namespace millrace {
 /// An instance of the workflow that has not entered its first state yet.
 inline Instance new_instance(const Workflow& workflow, Json input = Json::object()) {
   return make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, workflow, std::move(input),
-                       run_start(), 0);
+                       run_start(), {});
 }
 
 }  // namespace millrace

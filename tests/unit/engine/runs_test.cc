@@ -35,7 +35,7 @@ const TimePoint kNow = run_start() + hours(50);
 Instance in_third_run(const Workflow& workflow) {
   Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, workflow, Json{{"n", 1}},
-                    run_start(), 42, {.own_policy = R"({"taskTimeout":"5s"})"});
+                    run_start(), {.kept = 42}, {.own_policy = R"({"taskTimeout":"5s"})"});
   instance.state = 2;
   instance.attempt = 4;
   instance.run = 3;
@@ -104,7 +104,7 @@ TEST(Runs, KeepOrResetEachFieldOfTheInstance) {
   const std::vector<Instance> instances = {
       after(w,
             make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, w, Json{{"n", 1}}, kNow,
-                          42),
+                          {.kept = 42}),
             Proceed{}),
       after(w, between_runs(w), Fired{TimerKind::kRetry, kNow}),
       after(w, ended(w), Retry{}),
@@ -240,14 +240,14 @@ TEST(Runs, BeginWithTheStatusPendingAndTheInputAsTheirData) {
   const auto workflow = load_right_workflow("{id: w, states: [{id: a, type: noop}]}");
   for (const Row& row : rows) {
     const Instance instance = make_instance({}, NamespaceNumber(3), {WorkflowNumber(2), 1},
-                                            *workflow, row.input, run_start(), 42);
+                                            *workflow, row.input, run_start(), {.kept = 42});
     EXPECT_EQ(instance.data.text(), row.data);
     EXPECT_EQ(instance.input.text(), row.data);
     EXPECT_EQ(instance.status, InstanceStatus::kPending);
     EXPECT_EQ(instance.phase, Phase::kEntering);
     EXPECT_EQ(instance.ns, NamespaceNumber(3));
     EXPECT_EQ(instance.started_at, run_start());
-    EXPECT_EQ(instance.listen_from, 42u);
+    EXPECT_EQ(instance.listen_from, (ListenFrom{.kept = 42}));
     EXPECT_EQ(instance.step, 0u);
   }
 }
@@ -329,7 +329,7 @@ TEST(Runs, HaveTheTimersOfTheWorkflowAndOfTheOwnPolicyOfTheInstance) {
   const auto workflow = load_right_workflow(kWorkflow);
   const Instance instance =
       make_instance({}, NamespaceNumber(1), {WorkflowNumber(1), 1}, *workflow, Json{{"n", 1}},
-                    run_start(), 42, {.own_policy = R"({"runTimeout":"5h"})"});
+                    run_start(), {.kept = 42}, {.own_policy = R"({"runTimeout":"5h"})"});
   EXPECT_EQ(shown_timers(instance), "execution 3d18h, interrupt 10h, kill 20h, run 5h");
   EXPECT_EQ(timers_of_run(*workflow, instance, run_start()), instance.timers);
   EXPECT_EQ(execution_deadline(*workflow, instance), run_start() + hours(90));

@@ -108,7 +108,8 @@ std::vector<Row> rows() {
       {"EvaluationDone, of another step", evaluation_done(1), "NECAPX", ""},
       // Not applied to an instance with calls (C), because `entries` must name one of its
       // listeners.
-      {"Matched", always(Matched{.event = &kEvent, .entries = {0}, .position = 3}), "NEAPX", "EP"},
+      {"Matched", always(Matched{.event = &kEvent, .entries = {0}, .position = {.kept = 3}}),
+       "NEAPX", "EP"},
       {"Fired, of a timer that it has", own_timer, "NECAPX", "NEC", hour},
       {"Fired, of a timer that it does not have", always(Fired{TimerKind::kKill, run_start()}),
        "NECAPX", ""},

@@ -17,13 +17,13 @@ class EndWaitersTest : public CatalogStoreTest {
  protected:
   EndWaitersTest() {
     for (const uint8_t number : {1, 2}) {
-      const Instance instance{.id = numbered_id(number),
-                              .ns = ns,
-                              .revision = {WorkflowNumber(1), 1},
-                              .status = InstanceStatus::kWaiting,
-                              .phase = Phase::kWaiting,
-                              .input = Json::object(),
-                              .data = Json::object()};
+      Instance instance{.id = numbered_id(number),
+                        .ns = ns,
+                        .revision = {WorkflowNumber(1), 1},
+                        .status = InstanceStatus::kWaiting,
+                        .phase = Phase::kWaiting,
+                        .input = Json::object(),
+                        .data = Json::object()};
       write_instance(*tx, instance, {.input = true, .data = true});
     }
     commit();

@@ -27,7 +27,7 @@ Fingerprint known_as(int id) { return fingerprint({std::to_string(id)}); }
 
 /// An instance that enters a state and listens from the event `listen_from` on.
 Instance entering(uint8_t number, uint64_t listen_from) {
-  return {.id = numbered_id(number), .ns = kSpace, .listen_from = listen_from};
+  return {.id = numbered_id(number), .ns = kSpace, .listen_from = {.kept = listen_from}};
 }
 Instance listening(uint8_t number, uint64_t listen_from, const std::vector<std::string>& types) {
   Instance instance = entering(number, listen_from);
@@ -47,7 +47,8 @@ class KeptEventsTest : public FaultyStoreTest {
     return std::make_shared<const AwaitedTypes>(std::move(of));
   }
   void keep(const std::string& type, int id, NamespaceNumber ns = kSpace) {
-    kept_events->keep(*tx, ns, event_of(type, id), known_as(id));
+    kept_events->keep(*tx, ns, event_of(type, id), known_as(id),
+                      {.stream = 1, .sequence = static_cast<uint64_t>(id)});
   }
   void commit_kept_events() {
     commit();
@@ -62,7 +63,7 @@ class KeptEventsTest : public FaultyStoreTest {
     const auto found = kept_events->find(*tx, instance);
     EXPECT_TRUE(found) << found.error().message;
     if (!found || !*found) return "none";
-    return fmt::format("{}:{}:{}", (*found)->number, (*found)->event->id,
+    return fmt::format("{}:{}:{}", (*found)->position.kept, (*found)->event->id,
                        fmt::join((*found)->entries, ","));
   }
   /// The numbers of the stored events.

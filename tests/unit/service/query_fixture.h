@@ -45,7 +45,7 @@ class QueryTest : public CatalogStoreTest {
     instance.ended_at = instance.started_at + std::chrono::seconds(1);
     return instance;
   }
-  void store(const Instance& instance) {
+  void store(Instance instance) {
     const std::vector<Call> none;
     write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
     commit();

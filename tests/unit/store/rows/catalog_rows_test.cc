@@ -28,11 +28,16 @@ TEST_F(CatalogRows, StoreNamespaces) {
   erase_namespace(*tx, "shop");
   EXPECT_FALSE(read_namespace(*tx, "shop").value());
   expect_whole(encode(record), decode_namespace);
-  expect_known_versions(encode(record), 2, decode_namespace);
+  expect_known_versions(encode(record), 3, decode_namespace);
 }
 
-TEST_F(CatalogRows, DecodeNamespacesOfAVersionWithoutSettings) {
-  std::string bytes = encode(NamespaceRecord{.number = NamespaceNumber(7), .created_at = kNow});
+TEST_F(CatalogRows, DecodeNamespacesOfVersionsWithoutPartitionOrSettings) {
+  std::string bytes =
+      encode(NamespaceRecord{.number = NamespaceNumber(7), .created_at = kNow, .partition = 100});
+  EXPECT_EQ(decode_namespace(bytes).value().partition, 100U);
+  bytes.front() = 2;
+  bytes.pop_back();
+  EXPECT_EQ(decode_namespace(bytes).value().partition, 0U);
   bytes.front() = 1;
   bytes.pop_back();
   EXPECT_EQ(decode_namespace(bytes).value().number, NamespaceNumber(7));

@@ -37,7 +37,11 @@ TEST_F(EventRows, StoreKeptEventsByNamespaceAndType) {
   erase_kept_event(*tx, place);
   EXPECT_FALSE(read_kept_event(*tx, place).value());
   expect_whole(encode(record), decode_kept_event);
-  expect_known_versions(encode(record), 1, decode_kept_event);
+  expect_known_versions(encode(record), 2, decode_kept_event);
+  std::string older = encode(record);
+  older.front() = 1;
+  older.resize(older.size() - 2);
+  EXPECT_EQ(decode_kept_event(older).value().position, EventPosition{});
 }
 
 TEST_F(EventRows, RefuseKeptEventsUnderAMalformedKey) {

@@ -16,7 +16,7 @@ class GroupRows : public StoreTest {
   GroupedEvent event(uint64_t number, uint16_t entry = 0) const {
     return {.queue = {.workflow = WorkflowNumber(4), .group = {7}, .entry = entry},
             .number = number,
-            .record = {.position = 70 + number,
+            .record = {.position = {3, 70 + number},
                        .expires = kNow,
                        .event = R"({"specversion":"1.0","id":"1","source":"s","type":"t"})"}};
   }
@@ -42,7 +42,7 @@ TEST_F(GroupRows, StoreEventsByNumber) {
   EXPECT_EQ(read->queue.workflow, WorkflowNumber(4));
   EXPECT_EQ(read->queue.entry, 300);
   EXPECT_EQ(read->number, 9U);
-  EXPECT_EQ(read->record.position, 79U);
+  EXPECT_EQ(read->record.position, (EventPosition{3, 79}));
   EXPECT_EQ(read->record.expires, kNow);
   EXPECT_EQ(event_of(*read).value().type, "t");
   EXPECT_EQ(last_grouped(*tx).value(), 9U);
@@ -50,7 +50,11 @@ TEST_F(GroupRows, StoreEventsByNumber) {
   EXPECT_FALSE(read_grouped(*tx, 9).value());
   EXPECT_EQ(last_grouped(*tx).value(), 0U);
   expect_whole(encode(event(9).record), decode_grouped);
-  expect_known_versions(encode(event(9).record), 1, decode_grouped);
+  expect_known_versions(encode(event(9).record), 2, decode_grouped);
+  std::string older = encode(event(9).record);
+  older.front() = 1;
+  older.pop_back();
+  EXPECT_EQ(decode_grouped(older).value().position, (EventPosition{0, 79}));
 }
 
 TEST_F(GroupRows, ReturnTheOldestEventFirst) {

@@ -169,9 +169,33 @@ TEST(HeadRows, KeepTheTimesFromWhichPoliciesCountAndWhetherThereIsFailedData) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRows, KeepTheSizesOfTheRowsAndOfTheHistory) {
+  Instance head{.id = id(1)};
+  head.part_bytes = {0, 1, 200, 3, 4, 500, 6};
+  head.history_count = 9;
+  head.history_trimmed = 8;
+  head.history_bytes = 70'000;
+  head.listen_from = {.kept = 5, .event = {2, 300}};
+  const std::string bytes = encode_head(head);
+  const Instance read = decode_head(bytes).value();
+  head.part_bytes[0] = bytes.size();
+  EXPECT_EQ(read.part_bytes, head.part_bytes) << "the size of the head is the size of its row";
+  EXPECT_EQ(read.history_trimmed, 8u);
+  EXPECT_EQ(read.history_bytes, 70'000u);
+  EXPECT_EQ(read.listen_from, head.listen_from);
+  expect_whole(bytes, decode_head);
+  head.history_trimmed = 10;
+  EXPECT_FALSE(decode_head(encode_head(head))) << "more records were trimmed than there were";
+}
+
 TEST(HeadRows, DecodeOlderVersions) {
   const Instance head{.id = id(1), .step = 9};
   std::string bytes = encode_head(head);
+  // Version 7 added six sizes, the size of the history, the trimmed records and a position of two
+  // fields. Each is one byte.
+  bytes.resize(bytes.size() - 10);
+  bytes[0] = 6;
+  EXPECT_EQ(decode_head(bytes).value().step, 9u);
   // Version 6 added the attempts of the failed state, which are one byte.
   bytes.resize(bytes.size() - 1);
   bytes[0] = 5;
@@ -238,6 +262,7 @@ class HeadRowsTest : public StoreTest {
     instance.input = Json::object();
     return instance;
   }
+  void write_live(Instance instance) { write_instance(*tx, instance, {.input = true}); }
   void write_ended(Instance instance) {
     instance.status = InstanceStatus::kComplete;
     instance.phase = Phase::kEnded;
@@ -247,7 +272,7 @@ class HeadRowsTest : public StoreTest {
 };
 
 TEST_F(HeadRowsTest, AreFoundForLiveAndEndedInstances) {
-  write_instance(*tx, make(1), {.input = true});
+  write_live(make(1));
   write_ended(make(2));
   EXPECT_TRUE(read_live_head(*tx, NamespaceNumber(1), id(1)).value());
   EXPECT_FALSE(read_live_head(*tx, NamespaceNumber(1), id(2)).value());
@@ -273,9 +298,9 @@ TEST_F(HeadRowsTest, AreReportedAsDamagedUnderTheKeyOfAnotherInstance) {
 }
 
 TEST_F(HeadRowsTest, AreListedFromTheNewest) {
-  for (const uint8_t last : {1, 4}) write_instance(*tx, make(last), {.input = true});
+  for (const uint8_t last : {1, 4}) write_live(make(last));
   for (const uint8_t last : {2, 3}) write_ended(make(last));
-  write_instance(*tx, make(9, NamespaceNumber(2)), {.input = true});
+  write_live(make(9, NamespaceNumber(2)));
   std::string seen;
   const auto see = [&](const Instance& head) {
     seen += std::to_string(head.id.bytes[15]);

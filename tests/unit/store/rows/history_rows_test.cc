@@ -81,7 +81,8 @@ TEST(HistoryRows, EncodeAndDecodeHistoryRecordsWithoutChange) {
                   .kind = HistoryKind::kEntered,
                   .state = "pay",
                   .detail = Json{{"n", 1}},
-                  .data = LazyJson(Json("x"))}};
+                  .data = LazyJson(Json("x")),
+                  .event = {2, 300}}};
   const HistoryRow read = decode_history(encode(row)).value();
   EXPECT_EQ(read.ns, row.ns);
   EXPECT_EQ(read.instance, row.instance);
@@ -92,7 +93,12 @@ TEST(HistoryRows, EncodeAndDecodeHistoryRecordsWithoutChange) {
   EXPECT_EQ(read.records[0].detail.text(), R"({"n":1})");
   EXPECT_EQ(read.records[0].data, row.records[0].data);
   expect_whole(encode(row), decode_history);
-  expect_known_versions(encode(row), 1, decode_history);
+  EXPECT_EQ(read.records[0].event, (EventPosition{2, 300}));
+  expect_known_versions(encode(row), 2, decode_history);
+  std::string older = encode(row);
+  older.front() = 1;
+  older.resize(older.size() - 3);
+  EXPECT_EQ(decode_history(older).value().records[0].event, EventPosition{});
 }
 
 class HistoryRowsTest : public StoreTest {

@@ -9,6 +9,9 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/stream_rows.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -35,6 +38,8 @@ int pinned(Counter counter) {
       return 'h';
     case Counter::kWebhook:
       return 'i';
+    case Counter::kEffects:
+      return 'j';
   }
   return -1;
 }
@@ -114,7 +119,7 @@ TEST_F(MetaRows, HaveAFixedLetterForEachCounter) {
     EXPECT_TRUE(tx->get(Table::kMeta, std::string("counter/") + static_cast<char>(letter)));
     letters.insert(static_cast<char>(letter));
   }
-  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghi");
+  EXPECT_EQ(std::string(letters.begin(), letters.end()), "abcdefghij");
 }
 
 TEST_F(MetaRows, RefuseANewerFormat) {
@@ -123,6 +128,41 @@ TEST_F(MetaRows, RefuseANewerFormat) {
   newer.u64(kStoreFormat + 1);
   tx->put(Table::kMeta, "format", newer.take());
   EXPECT_EQ(check_format(*tx).error().code, "store.version");
+}
+
+TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
+  ASSERT_TRUE(check_format(*tx));
+  tx->put(Table::kMeta, "minor", rows::key_of(kStoreMinor + 1));
+  const Status newer = check_format(*tx);
+  ASSERT_FALSE(newer);
+  EXPECT_EQ(newer.error().code, "store.version");
+  EXPECT_NE(newer.error().message.find("format 6.1, this release reads up to format 6.0"),
+            std::string::npos)
+      << newer.error().message;
+  tx->erase(Table::kMeta, "minor");
+  EXPECT_TRUE(check_format(*tx));
+  tx->put(Table::kMeta, "log", "any");
+  EXPECT_EQ(check_format(*tx).error().code, "store.cluster");
+}
+
+TEST_F(MetaRows, RequestTheIndexOfAnOlderFormatAndGiveItsStreamANumber) {
+  ASSERT_TRUE(check_format(*tx));
+  EXPECT_FALSE(is_index_incomplete(*tx)) << "a new store has an empty index, which is complete";
+  tx->put(Table::kMeta, "format", rows::key_of(uint64_t{5}));
+  write_cursor(*tx, {.stream_created = 1'234, .sequence = 77, .stamped = kNow});
+  commit();
+  ASSERT_TRUE(check_format(*tx));
+  EXPECT_TRUE(is_index_incomplete(*tx));
+  EXPECT_EQ(find_stream(*tx, 1'234), 1U);
+  EXPECT_EQ(*tx->get(Table::kMeta, "format"), rows::key_of(kStoreFormat));
+}
+
+TEST_F(MetaRows, KeepTheKeyOfAnOlderFormat) {
+  ASSERT_TRUE(check_format(*tx));
+  tx->put(Table::kMeta, "format", rows::key_of(uint64_t{4}));
+  tx->put(Table::kMeta, "seal", "\xff of another key");
+  commit();
+  EXPECT_EQ(check_format(*tx).error().code, "store.key");
 }
 
 TEST_F(MetaRows, AreReportedAsDamagedIfThereAreNamespacesButNoFormat) {

@@ -131,7 +131,8 @@ TEST_F(SealedRows, HideAllDataOfASealedInstance) {
 }
 
 TEST_F(SealedRows, AreNotWrittenForAnInstanceThatIsNotSealed) {
-  write_instance(*tx, instance_with(kValue), {.input = true, .data = true, .slots = true});
+  Instance instance = instance_with(kValue);
+  write_instance(*tx, instance, {.input = true, .data = true, .slots = true});
   commit();
   EXPECT_THAT(leaks(), Not(IsEmpty())) << "without seals the search finds the value";
   EXPECT_FALSE((*read_live(*tx, NamespaceNumber(1), {{1, 2, 3}}))->sealed);

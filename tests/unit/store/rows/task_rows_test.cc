@@ -124,9 +124,9 @@ TEST(TaskRows, KeepTheMessageThatStartsASubflow) {
                                                  .by = id(7),
                                                  .depth = 5,
                                                  .hops = 6},
-                           .listen_from = 77};
+                           .listen_from = {.kept = 77, .event = {2, 300}}};
   const InboxRecord read = decode_inbox(encode(record)).value();
-  EXPECT_EQ(read.listen_from, 77u);
+  EXPECT_EQ(read.listen_from, (ListenFrom{.kept = 77, .event = {2, 300}}));
   const auto& start = std::get<StartChild>(read.message);
   EXPECT_EQ(start.ns, NamespaceNumber(2));
   EXPECT_EQ(start.child, id(1));
@@ -162,7 +162,7 @@ TEST(TaskRows, KeepTheMessageWithTheResultOfACall) {
 TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
   // The byte of the kind follows the version and `listen_from`.
   const auto kind_of = [](InstanceMessage message) {
-    return static_cast<int>(encode(InboxRecord{.message = std::move(message)}).at(2));
+    return static_cast<int>(encode(InboxRecord{.message = std::move(message)}).at(4));
   };
   EXPECT_EQ(kind_of(StartChild{}), 0);
   EXPECT_EQ(kind_of(CancelChild{.at_once = true}), 1);
@@ -174,7 +174,7 @@ TEST(TaskRows, StoreKindsOfInstanceMessagesAsFixedNumbers) {
 
 TEST(TaskRows, RefuseUnknownVersions) {
   expect_known_versions(encode(StartTask{.runs = NamedService{}}), 2, decode_task);
-  expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 1, decode_inbox);
+  expect_known_versions(encode(InboxRecord{.message = CancelChild{}}), 2, decode_inbox);
   expect_known_versions(encode(WebhookRecord{}), 1, decode_webhook);
 }
 

@@ -1,0 +1,162 @@
+// Checks of the index rows: each instance is in `by_status`, and `counts` and `usage` are the sums
+// over the instances; and of the effects of events.
+#include <utility>
+
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/walked.h"
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+
+namespace millrace {
+
+/// Compares the instance with the index and notes it for the sums. After another finding about the
+/// instance, the index may have other values of it, so it only counts as unknown.
+void Checker::note_indexed(const Walked& one) {
+  if (report_.count() > one.findings_before) ++unknown_;
+  if (!has_index_ || report_.count() > one.findings_before) return;
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const auto compare = [&](uint64_t stored, uint64_t found, std::string_view what) {
+    if (stored == found) return;
+    add(StoreFault::kInstanceBytes, place,
+        fmt::format("the head has {} bytes for the {}, but the rows have {}", stored, what, found));
+  };
+  for (size_t part = 0; part < kPartCount; ++part) {
+    compare(head.part_bytes[part], one.part_bytes[part], part_name(static_cast<uint8_t>(part)));
+  }
+  if (one.history_bytes) compare(head.history_bytes, *one.history_bytes, "history");
+  const IndexedInstance entry = indexed(head);
+  if (is_indexed(view_, entry)) {
+    ++indexed_;
+  } else {
+    add(StoreFault::kIndexStatus, place,
+        fmt::format("`by_status` does not have the instance with the status {}",
+                    to_string(head.status)));
+  }
+  ++places_[entry.place];
+  Usage& usage = usage_[entry.place.ns];
+  ++(has_ended(entry.place.status) ? usage.ended : usage.live);
+  usage.row_bytes += entry.row_bytes;
+  usage.history_bytes += entry.history_bytes;
+}
+
+void Checker::check_index() {
+  uint64_t rows = 0;
+  each_row(Table::kByStatus, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kByStatus, key};
+    const auto one = decode_by_status_key(key);
+    if (!one) return add(StoreFault::kRowKey, place, one.error().message);
+    if (!value.empty()) {
+      add(StoreFault::kRowRecord, place,
+          fmt::format("the row has {} bytes, expected none", value.size()));
+    }
+    if (!purged_.contains(one->place.ns)) ++rows;
+  });
+  check_counts();
+  check_usage();
+  // Each readable instance was found in the table, so only more rows than instances are wrong.
+  if (is_over() || !has_index_ || rows <= indexed_) return;
+  view_.scan(Table::kByStatus, {}, [&](std::string_view key, auto) {
+    const auto one = decode_by_status_key(key);
+    if (!one || purged_.contains(one->place.ns)) return true;
+    const Table table = has_ended(one->place.status) ? Table::kEnded : Table::kLive;
+    const Known known = find(table, one->place.ns, one->id);
+    if (known.exists && !known.head) return true;
+    const bool fits = known.head && known.head->status == one->place.status &&
+                      known.head->revision.workflow == one->place.revision.workflow;
+    if (!fits) {
+      add(StoreFault::kIndexStatus, {Table::kByStatus, key},
+          fmt::format("instance {} does not exist with this workflow and status",
+                      to_string(one->id)));
+    }
+    return !is_over();
+  });
+}
+
+/// Whether a sum in the index fits the sum over the readable instances.
+bool Checker::fits_sum(uint64_t stored, uint64_t counted) const {
+  return stored >= counted && stored - counted <= unknown_;
+}
+
+void Checker::check_counts() {
+  each_row(Table::kCounts, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kCounts, key};
+    const auto where = decode_count_key(key);
+    if (!where) return add(StoreFault::kRowKey, place, where.error().message);
+    const auto count = decode(place, value, decode_count);
+    const uint64_t counted = std::exchange(places_[*where], 0);
+    if (!count || !has_index_ || purged_.contains(where->ns)) return;
+    if (fits_sum(*count, counted)) return;
+    add(StoreFault::kIndexCount, place,
+        fmt::format("the row counts {} instances, but {} exist", *count, counted));
+  });
+  if (is_over() || !has_index_) return;
+  for (const auto& [where, counted] : places_) {
+    if (counted == 0) continue;
+    add(StoreFault::kIndexCount, {Table::kCounts, count_key(where)},
+        fmt::format("the row is missing, and {} instances exist", counted));
+  }
+}
+
+void Checker::check_usage() {
+  const auto text = [](const Usage& usage) {
+    return fmt::format("{} live and {} ended instances with {} bytes and {} bytes of history",
+                       usage.live, usage.ended, usage.row_bytes, usage.history_bytes);
+  };
+  // The sizes of unknown instances are unknown, too.
+  const auto fits_bytes = [&](uint64_t stored, uint64_t counted) {
+    return unknown_ > 0 ? stored >= counted : stored == counted;
+  };
+  each_row(Table::kUsage, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kUsage, key};
+    Reader reader(key);
+    const auto ns = NamespaceNumber(reader.u32());
+    if (!reader.done()) {
+      return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
+    }
+    const auto usage = decode(place, value, decode_usage);
+    const Usage counted = std::exchange(usage_[ns], {});
+    if (!usage || !has_index_ || purged_.contains(ns)) return;
+    if (fits_sum(usage->live, counted.live) && fits_sum(usage->ended, counted.ended) &&
+        fits_bytes(usage->row_bytes, counted.row_bytes) &&
+        fits_bytes(usage->history_bytes, counted.history_bytes)) {
+      return;
+    }
+    add(StoreFault::kIndexUsage, place,
+        fmt::format("the row has {}, but there are {}", text(*usage), text(counted)));
+  });
+  if (is_over() || !has_index_) return;
+  for (const auto& [ns, counted] : usage_) {
+    if (counted == Usage{}) continue;
+    add(StoreFault::kIndexUsage, {Table::kUsage, rows::ns_prefix(ns)},
+        fmt::format("the row is missing, and there are {}", text(counted)));
+  }
+}
+
+void Checker::check_effects() {
+  each_row(Table::kEffects, [&](std::string_view key, std::string_view value) {
+    const Place place{Table::kEffects, key};
+    auto row = decode_effect_key(key);
+    if (!row) return add(StoreFault::kRowKey, place, row.error().message);
+    note_given(Counter::kEffects, row->number, place);
+    check_position(row->at, place);
+    if (const Status decoded = decode_effects(value, *row); !decoded) {
+      return add(StoreFault::kRowRecord, place, decoded.error().message);
+    }
+    for (const PlacedEffect& one : row->effects) {
+      const auto workflow = static_cast<uint32_t>(one.effect.workflow);
+      if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);
+    }
+  });
+}
+
+/// Checks that the stream of a position has a number.
+void Checker::check_position(const EventPosition& position, const Place& place) {
+  if (position.stream == 0 || streams_.contains(position.stream)) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the row names event stream {}, and meta has no row of this number",
+                  position.stream));
+}
+
+}  // namespace millrace

@@ -1,0 +1,174 @@
+#include "orchestrator/store/rows/index_build.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/codec.h"
+#include "orchestrator/store/rows/fields.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/row.h"
+
+namespace millrace {
+
+using namespace rows;
+
+namespace {
+
+constexpr std::string_view kIndexKey = "index";
+
+/// Reads the size of the kept history rows of the instance. `rows_left` is lowered by their number.
+/// A chain that breaks off ends there: the store check reports it.
+Result<uint64_t> history_bytes_of(const View& view, const Instance& head, size_t& rows_left) {
+  uint64_t bytes = 0;
+  uint64_t left = head.history_count - head.history_trimmed;
+  for (uint64_t number = head.last_history; number != 0 && left > 0;) {
+    const std::string key = rows::key_of(number);
+    const auto value = view.get(Table::kHistory, key);
+    TRY(view.status());
+    if (!value) break;
+    rows_left -= rows_left > 0 ? 1 : 0;
+    const auto row = rows::decode(view, Table::kHistory, key, *value, decode_history);
+    if (!row || row->instance != head.id || row->previous >= number) break;
+    bytes += Seal::plain_size(*value);
+    left -= std::min<uint64_t>(left, row->records.size());
+    number = row->previous;
+  }
+  return bytes;
+}
+
+/// Adds the instances of a table to the index, one after the other, and writes their sizes into
+/// their heads.
+class Adding {
+ public:
+  Adding(Transaction& tx, Table table, const OnDamage& damaged)
+      : tx_(tx), table_(table), damaged_(damaged) {}
+
+  /// Adds up to about `rows_left` rows from `from` on; at least one instance. Returns the key from
+  /// which to continue; nullopt: the table ends there.
+  Result<std::optional<std::string>> add(const std::string& from, size_t rows_left) {
+    std::optional<std::string> next;
+    Status status;
+    tx_.scan(table_, {}, from, Direction::kForward,
+             [&](std::string_view key, std::string_view value) {
+               if (is_head(key)) {
+                 status = finish(rows_left);
+                 if (!status) return false;
+                 if (rows_left == 0) {
+                   next = key;
+                   return false;
+                 }
+                 begin(key, value);
+               } else if (head_ && key.starts_with(prefix_)) {
+                 const auto part = static_cast<size_t>(key[prefix_.size()]);
+                 if (part < kPartCount) head_->part_bytes[part] += Seal::plain_size(value);
+               }
+               rows_left -= rows_left > 0 ? 1 : 0;
+               return true;
+             });
+    TRY(status);
+    TRY(tx_.status());
+    if (!next) TRY(finish(rows_left));
+    TRY(changes_.write(tx_, damaged_));
+    return next;
+  }
+
+  uint64_t added() const { return added_; }
+
+ private:
+  void begin(std::string_view key, std::string_view value) {
+    auto head = head_of(tx_, table_, key, value);
+    if (!head) return damaged_(head.error());
+    head_ = std::move(*head);
+    head_->part_bytes = {};
+    prefix_ = key.substr(0, key.size() - 1);
+    before_ = value;
+  }
+
+  /// Adds the instance whose rows were read, if there is one.
+  Status finish(size_t& rows_left) {
+    if (!head_) return {};
+    Instance head = std::move(*std::exchange(head_, std::nullopt));
+    head.history_bytes = TRY(history_bytes_of(tx_, head, rows_left));
+    std::string bytes = encode_head(head);
+    head.part_bytes[static_cast<size_t>(Part::kHead)] = bytes.size();
+    const std::string key = part_key(prefix_, Part::kHead);
+    if (head.sealed) bytes = tx_.seal().seal(bytes, seal_context(table_, key));
+    if (bytes != before_) tx_.put(table_, key, std::move(bytes));
+    changes_.add(tx_, indexed(head));
+    ++added_;
+    return {};
+  }
+
+  Transaction& tx_;
+  const Table table_;
+  const OnDamage& damaged_;
+  IndexChanges changes_;
+  std::optional<Instance> head_;  ///< of the instance whose rows are being read
+  std::string prefix_;            ///< of its keys
+  std::string before_;            ///< the bytes of its head
+  uint64_t added_ = 0;
+};
+
+/// Erases rows of the index. Returns whether none is left.
+Result<bool> erase_index(Transaction& tx, size_t most_rows) {
+  for (const Table table : {Table::kByStatus, Table::kCounts, Table::kUsage}) {
+    most_rows -= TRY(erase_some(tx, table, {}, most_rows));
+    if (most_rows == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string encode(const IndexBuild& build) {
+  Writer writer = begin_record();
+  put_enum(writer, build.stage);
+  writer.bytes(build.from);
+  writer.varint(build.instances);
+  return writer.take();
+}
+
+Result<IndexBuild> decode_index_build(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  IndexBuild build;
+  build.stage = get_enum(reader, IndexBuild::Stage::kEnded);
+  build.from = get_string(reader);
+  build.instances = get_number(reader);
+  return end_record(reader, std::move(build), "index");
+}
+
+bool is_index_incomplete(const View& view) { return view.get(Table::kMeta, kIndexKey).has_value(); }
+
+void request_index_build(Transaction& tx) { tx.put(Table::kMeta, kIndexKey, encode(IndexBuild{})); }
+
+Result<uint64_t> build_index_step(Transaction& tx, size_t most_rows, const OnDamage& damaged) {
+  // After damage to the row, the build begins again.
+  auto read_build = read(tx, Table::kMeta, kIndexKey, decode_index_build);
+  if (!read_build && !is_damaged_row(read_build.error())) {
+    return tl::unexpected(read_build.error());
+  }
+  IndexBuild build = read_build ? read_build->value_or(IndexBuild{}) : IndexBuild{};
+  bool is_complete = false;
+  if (build.stage == IndexBuild::Stage::kErase) {
+    if (TRY(erase_index(tx, most_rows))) build.stage = IndexBuild::Stage::kLive;
+  } else {
+    const bool is_live = build.stage == IndexBuild::Stage::kLive;
+    Adding adding(tx, is_live ? Table::kLive : Table::kEnded, damaged);
+    auto next = TRY(adding.add(build.from, most_rows));
+    build.instances += adding.added();
+    build.from = next.value_or("");
+    if (!next) build.stage = IndexBuild::Stage::kEnded;
+    is_complete = !next && !is_live;
+  }
+  if (is_complete) {
+    tx.erase(Table::kMeta, kIndexKey);
+  } else {
+    tx.put(Table::kMeta, kIndexKey, encode(build));
+  }
+  return build.instances;
+}
+
+}  // namespace millrace

@@ -1,0 +1,108 @@
+// Index rows: instances by workflow and status, and how many instances and bytes there are. Table
+// `by_status`: a row for each instance; `counts`: the number of instances for each revision, state
+// and status; `usage`: instances and bytes for each namespace. All of it can be computed from the
+// heads (index_build.h). IndexChanges keeps the rows true in each batch. Functions that read take
+// any View. A damaged row gives an error that names it (damage.h).
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/instance.h"
+#include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// A group of instances that are counted together.
+struct CountPlace {
+  NamespaceNumber ns{};
+  Revision revision;
+  uint32_t state = 0;
+  InstanceStatus status{};
+
+  auto operator<=>(const CountPlace&) const = default;
+};
+
+/// The values of one instance that the index has.
+struct IndexedInstance {
+  InstanceId id;
+  CountPlace place;
+  uint64_t row_bytes = 0;      ///< of all its rows, without the history, not sealed
+  uint64_t history_bytes = 0;  ///< of its history rows, not sealed
+};
+IndexedInstance indexed(const Instance& head);
+
+/// The number and the size of the instances of one namespace.
+struct Usage {
+  uint64_t live = 0;
+  uint64_t ended = 0;
+  uint64_t row_bytes = 0;
+  uint64_t history_bytes = 0;
+
+  bool operator==(const Usage&) const = default;
+};
+
+/// Collects the changes of a batch to the index. A batch calls it for each head that it writes or
+/// erases.
+class IndexChanges {
+ public:
+  void add(Transaction& tx, const IndexedInstance& after);
+  void remove(Transaction& tx, const IndexedInstance& before);
+  void change(Transaction& tx, const IndexedInstance& before, const IndexedInstance& after);
+
+  /// Adds the collected changes to the rows `counts` and `usage`. If such a row is damaged, or
+  /// would become negative, it reports the damage and requests a build of the index.
+  Status write(Transaction& tx, const OnDamage& damaged);
+  void clear();
+
+ private:
+  struct UsageChange {
+    int64_t live = 0;
+    int64_t ended = 0;
+    int64_t row_bytes = 0;
+    int64_t history_bytes = 0;
+  };
+
+  void count(const IndexedInstance& one, int64_t by);
+
+  std::map<CountPlace, int64_t> counts_;
+  std::map<NamespaceNumber, UsageChange> usage_;
+};
+
+// Reading.
+
+/// Whether `by_status` has the instance in that place.
+bool is_indexed(const View& view, const IndexedInstance& one);
+
+/// Visits the instances of a workflow with that status in the order of their ids, from the first id
+/// after `behind` on, until `see` returns false.
+Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
+                      InstanceStatus status, const std::optional<InstanceId>& behind,
+                      const std::function<bool(const InstanceId& id)>& see);
+
+/// Visits the counts of a namespace.
+Status each_count(const View& view, NamespaceNumber ns,
+                  const std::function<void(const CountPlace& place, uint64_t count)>& see);
+Result<Usage> read_usage(const View& view, NamespaceNumber ns);
+
+// The keys and records, for the store check.
+
+/// The key of a row in `by_status`. The revision and the state of the place are not in it.
+std::string by_status_key(const CountPlace& place, const InstanceId& id);
+/// The namespace, workflow, status and id of a key. Error: a damaged row.
+Result<IndexedInstance> decode_by_status_key(std::string_view key);
+std::string count_key(const CountPlace& place);
+Result<CountPlace> decode_count_key(std::string_view key);
+std::string encode_count(uint64_t count);
+Result<uint64_t> decode_count(std::string_view bytes);
+std::string encode(const Usage& usage);
+Result<Usage> decode_usage(std::string_view bytes);
+
+}  // namespace millrace

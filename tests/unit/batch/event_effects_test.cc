@@ -1,0 +1,182 @@
+// The effects that a batch stores for its events, and the index rows that it writes.
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/support/batch_store.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kWaits = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, timeout: PT1H, event: {type: go}}
+)";
+
+constexpr const char* kPair = R"(
+id: pair
+start:
+  type: eventsAnd
+  lifespan: PT1H
+  correlate: [key]
+  events: [{type: left}, {type: right}]
+states: [{id: done, type: noop}]
+)";
+
+class EventEffectsTest : public BatchStoreTest {
+ protected:
+  EventEffectsTest() {
+    batch = std::make_unique<Batch>(parts(), BatchLimits());
+    EXPECT_TRUE(batch->load());
+    EXPECT_TRUE(batch->stream_opened({.stream_created = 9, .sequence = 0, .stamped = now}));
+  }
+
+  void define(const std::string& text) {
+    auto workflow = load_stored(text);
+    ASSERT_TRUE(workflow) << workflow.error().message;
+    const Command command =
+        ApplyWorkflow{.ns = "default", .text = text, .workflow = std::move(*workflow)};
+    ASSERT_TRUE(batch->apply(now, CommandInput{1, command}));
+    end_batch();
+  }
+  /// Applies an event in the current batch; returns its sequence.
+  uint64_t apply(const std::string& type, const std::string& id, const std::string& key = "") {
+    Event event{.id = id, .source = "/s", .type = type};
+    if (!key.empty()) event.extensions["key"] = key;
+    const EventInput input{.ns = "default",
+                           .sequence = ++sequence,
+                           .stamped = now,
+                           .event = EncodedEvent(std::move(event))};
+    EXPECT_TRUE(batch->apply(now, input));
+    return sequence;
+  }
+  void end_batch() {
+    ASSERT_TRUE(batch->finish(now));
+    commit();
+    batches.begin();
+  }
+  /// The effects of an event as text.
+  std::vector<std::string> effects(uint64_t of) {
+    using Kind = EventEffect::Kind;
+    static const std::map<Kind, std::string> kNames = {
+        {Kind::kStarted, "started"}, {Kind::kWoken, "woken"},
+        {Kind::kGrouped, "grouped"}, {Kind::kDuplicate, "duplicate"},
+        {Kind::kSkipped, "skipped"}, {Kind::kUncorrelated, "uncorrelated"},
+        {Kind::kKept, "kept"},       {Kind::kRefused, "refused"},
+        {Kind::kExpired, "expired"}, {Kind::kClosed, "closed"}};
+    std::vector<std::string> found;
+    const auto effects = read_effects(*tx, {1, of}).value();
+    for (const EventEffect& one : effects) {
+      found.push_back(kNames.at(one.kind));
+      if (one.instance != InstanceId()) found.back() += " " + to_string(one.instance);
+    }
+    return found;
+  }
+
+  std::unique_ptr<Batch> batch;
+  uint64_t sequence = 0;
+};
+
+TEST_F(EventEffectsTest, AreStoredForEachEventOfABatch) {
+  define(kWaits);
+  const uint64_t begins = apply("begin", "1");
+  const uint64_t goes = apply("go", "2");
+  const uint64_t nothing = apply("other", "3");
+  const uint64_t again = apply("begin", "1");
+  end_batch();
+  const std::string id = to_string(numbered_id(last_id));
+  EXPECT_THAT(effects(begins), ElementsAre("started " + id));
+  EXPECT_THAT(effects(goes), ElementsAre("woken " + id));
+  EXPECT_THAT(effects(nothing), IsEmpty());
+  EXPECT_THAT(effects(again), ElementsAre("duplicate"));
+}
+
+TEST_F(EventEffectsTest, AreStoredForEventsOfGroupsAlsoWhenTheyExpire) {
+  define(kPair);
+  const uint64_t without_key = apply("left", "1");
+  const uint64_t left = apply("left", "2", "a");
+  const uint64_t alone = apply("left", "3", "b");
+  end_batch();
+  const uint64_t right = apply("right", "4", "a");
+  end_batch();
+  EXPECT_THAT(effects(without_key), ElementsAre("uncorrelated"));
+  EXPECT_THAT(effects(left), ElementsAre("grouped"));
+  EXPECT_THAT(effects(right), ElementsAre("started " + to_string(numbered_id(last_id))));
+  for (const TimerInput& timer : due(now + hours(1))) {
+    ASSERT_TRUE(batch->apply(now + hours(1), timer));
+  }
+  end_batch();
+  EXPECT_THAT(effects(alone), ElementsAre("grouped", "expired"))
+      << "the later effect has a row of its own";
+}
+
+TEST_F(EventEffectsTest, OfABatchThatChangesNothingElseWaitForTheNextCommit) {
+  define(kWaits);
+  apply("begin", "1");
+  end_batch();
+  const uint64_t again = apply("begin", "1");
+  ASSERT_TRUE(batch->finish(now));
+  EXPECT_TRUE(tx->write_set().empty()) << "a duplicate alone is not worth a sync";
+  batches.begin();
+  apply("begin", "2");
+  end_batch();
+  EXPECT_THAT(effects(again), ElementsAre("duplicate"));
+}
+
+TEST_F(EventEffectsTest, AreTheSameAfterALostBatch) {
+  define(kWaits);
+  const uint64_t begins = apply("begin", "1");
+  ASSERT_TRUE(batch->finish(now));
+  tx->drop();
+  tasks.undo();
+  ASSERT_TRUE(read_caches());
+  ASSERT_TRUE(batch->undo());
+  batches.begin();
+  sequence = begins - 1;
+  apply("begin", "1");
+  end_batch();
+  EXPECT_THAT(effects(begins), ElementsAre("started " + to_string(numbered_id(last_id))));
+  EXPECT_EQ(read_usage(*tx, ns)->live, 1U);
+}
+
+TEST_F(EventEffectsTest, HavePositionsThatInstancesAndHistoryHave) {
+  define(kWaits);
+  const uint64_t begins = apply("begin", "1");
+  end_batch();
+  const InstanceId id = numbered_id(last_id);
+  EXPECT_EQ(read_live_head(*tx, ns, id).value()->listen_from.event, (EventPosition{1, begins}));
+  const auto row =
+      rows::read(*tx, Table::kHistory,
+                 rows::key_of(read_live_head(*tx, ns, id).value()->last_history), decode_history);
+  ASSERT_TRUE(row && *row);
+  EXPECT_EQ((*row)->records.back().kind, HistoryKind::kEntered);
+  EXPECT_EQ((*row)->records.back().event, (EventPosition{1, begins}));
+}
+
+TEST_F(EventEffectsTest, GiveAStreamThatWasCreatedAgainAnotherNumber) {
+  define(kWaits);
+  apply("begin", "1");
+  end_batch();
+  ASSERT_TRUE(batch->stream_opened({.stream_created = 12, .sequence = 0, .stamped = now}));
+  sequence = 0;
+  apply("begin", "2");
+  end_batch();
+  const auto found = read_effects(*tx, {2, 1});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->size(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace

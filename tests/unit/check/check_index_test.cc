@@ -1,0 +1,152 @@
+#include "orchestrator/store/rows/effect_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kWaitsForGo = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- id: a
+  type: consumeEvent
+  event: {type: go}
+)";
+
+class CheckIndexTest : public CheckTest {
+ protected:
+  CheckIndexTest() {
+    define(kWaitsForGo);
+    publish(event("begin"));
+    publish(event("begin"));
+    waits_ = numbered_id(last_id);
+    publish(event("other"));
+  }
+
+  static Event event(const std::string& type) {
+    static int count = 0;
+    return {.id = std::to_string(++count), .source = "/test", .type = type};
+  }
+  Instance head() const { return *read_live_head(*tx, ns, waits_).value(); }
+  /// The findings after a change of the index alone, which is then dropped.
+  std::vector<std::string> found_in_index_after(const Change& change) {
+    change(*tx);
+    std::vector<std::string> lines = found();
+    tx->drop();
+    return lines;
+  }
+
+  InstanceId waits_;
+};
+
+TEST_F(CheckIndexTest, FindsNothingInAnUndamagedStore) { expect_sound(); }
+
+TEST_F(CheckIndexTest, FindsAnInstanceThatIsNotUnderItsStatus) {
+  const CountPlace place = indexed(head()).place;
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.erase(Table::kByStatus, by_status_key(place, waits_));
+              }),
+              ElementsAre(HasSubstr("`by_status` does not have the instance with the status "
+                                    "waiting")));
+}
+
+TEST_F(CheckIndexTest, FindsARowOfAnInstanceThatDoesNotExistOrHasAnotherStatus) {
+  CountPlace place = indexed(head()).place;
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kByStatus, by_status_key(place, numbered_id(77)), "");
+              }),
+              ElementsAre(HasSubstr("does not exist with this workflow and status")));
+  place.status = InstanceStatus::kRunning;
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kByStatus, by_status_key(place, waits_), "");
+              }),
+              ElementsAre(HasSubstr("does not exist with this workflow and status")));
+}
+
+TEST_F(CheckIndexTest, FindsAWrongMissingOrAdditionalCount) {
+  const CountPlace place = indexed(head()).place;
+  const auto put = [](const CountPlace& at, uint64_t count) {
+    return [=](Transaction& in) { in.put(Table::kCounts, count_key(at), encode_count(count)); };
+  };
+  EXPECT_THAT(found_in_index_after(put(place, 3)),
+              ElementsAre(HasSubstr("the row counts 3 instances, but 2 exist")));
+  EXPECT_THAT(found_in_index_after(put(place, 1)),
+              ElementsAre(HasSubstr("the row counts 1 instances, but 2 exist")));
+  EXPECT_THAT(
+      found_in_index_after([&](Transaction& in) { in.erase(Table::kCounts, count_key(place)); }),
+      ElementsAre(HasSubstr("the row is missing, and 2 instances exist")));
+  CountPlace other = place;
+  other.state = 9;
+  EXPECT_THAT(found_in_index_after(put(other, 1)),
+              ElementsAre(HasSubstr("the row counts 1 instances, but 0 exist")));
+}
+
+TEST_F(CheckIndexTest, FindsWrongSizes) {
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                Usage usage = read_usage(in, ns).value();
+                ++usage.row_bytes;
+                in.put(Table::kUsage, rows::ns_prefix(ns), encode(usage));
+              }),
+              ElementsAre(HasSubstr("index.usage usage/default")));
+  EXPECT_THAT(
+      found_in_index_after([&](Transaction& in) { in.erase(Table::kUsage, rows::ns_prefix(ns)); }),
+      ElementsAre(HasSubstr("the row is missing, and there are 2 live and 0 ended instances")));
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                Instance changed = head();
+                ++changed.history_bytes;
+                in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
+              }),
+              testing::Contains(HasSubstr("bytes for the history, but the rows have")));
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                Instance changed = head();
+                ++changed.part_bytes[static_cast<size_t>(Part::kInput)];
+                in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
+              }),
+              testing::Contains(HasSubstr("bytes for the input, but the rows have")));
+}
+
+TEST_F(CheckIndexTest, IsNotComparedWhileItIsBuilt) {
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.erase(Table::kUsage, rows::ns_prefix(ns));
+                request_index_build(in);
+              }),
+              IsEmpty());
+}
+
+TEST_F(CheckIndexTest, ChecksTheKeysAndRecordsOfTheIndex) {
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kByStatus, "short", "");
+                in.put(Table::kCounts, "short", "");
+                in.put(Table::kUsage, "short", "");
+                in.put(Table::kEffects, "short", "");
+              }),
+              ElementsAre(HasSubstr("row.key by_status"), HasSubstr("row.key counts"),
+                          HasSubstr("row.key usage"), HasSubstr("row.key effects")));
+}
+
+TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                write_effects(in, {.at = {1, 1}, .number = 99});
+              }),
+              ElementsAre(HasSubstr("number 99 was assigned, but the counter `j`")));
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                write_effects(in, {.at = {8, 1}, .number = 1});
+              }),
+              ElementsAre(HasSubstr("the row names event stream 8")));
+  expect_only("row.value live/default/" + to_string(waits_) + " head: the row names event stream 8",
+              [&](Transaction& in) {
+                Instance changed = head();
+                changed.listen_from.event = {8, 1};
+                in.put(Table::kLive, part(waits_, Part::kHead), encode_head(changed));
+              });
+  expect_among("meta.missing meta/cursor: the stream of the cursor, created at 1, has no row",
+               [](Transaction& in) { in.erase(Table::kMeta, std::string("stream/\0\0\0\1", 11)); });
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,140 @@
+#include "orchestrator/store/rows/index_rows.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/index_build.h"
+#include "tests/unit/store/rows/row_support.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr NamespaceNumber kShop{3};
+constexpr WorkflowNumber kOrders{7};
+
+class IndexRowsTest : public StoreTest {
+ protected:
+  static IndexedInstance one(uint8_t last, InstanceStatus status, uint32_t state = 0,
+                             uint64_t row_bytes = 100, uint64_t history_bytes = 40) {
+    return {.id = id(last),
+            .place = {.ns = kShop, .revision = {kOrders, 2}, .state = state, .status = status},
+            .row_bytes = row_bytes,
+            .history_bytes = history_bytes};
+  }
+
+  void write() {
+    ASSERT_TRUE(changes.write(*tx, [&](const Error& error) { damage.push_back(error.message); }));
+  }
+
+  std::vector<uint8_t> with(InstanceStatus status, std::optional<InstanceId> behind = {}) {
+    std::vector<uint8_t> found;
+    EXPECT_TRUE(each_by_status(*tx, kShop, kOrders, status, behind, [&](const InstanceId& one) {
+      found.push_back(one.bytes.back());
+      return true;
+    }));
+    return found;
+  }
+  /// The counts, as `revision:state:status=count`.
+  std::vector<std::string> counts() {
+    std::vector<std::string> found;
+    EXPECT_TRUE(each_count(*tx, kShop, [&](const CountPlace& place, uint64_t count) {
+      found.push_back(fmt::format("{}:{}:{}={}", place.revision.number, place.state,
+                                  to_string(place.status), count));
+    }));
+    return found;
+  }
+
+  IndexChanges changes;
+  std::vector<std::string> damage;
+};
+
+TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
+  for (const uint8_t last : {5, 1, 9}) changes.add(*tx, one(last, InstanceStatus::kWaiting));
+  changes.add(*tx, one(4, InstanceStatus::kFailed));
+  write();
+  EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1, 5, 9));
+  EXPECT_THAT(with(InstanceStatus::kWaiting, id(1)), ElementsAre(5, 9));
+  EXPECT_THAT(with(InstanceStatus::kFailed), ElementsAre(4));
+  EXPECT_THAT(with(InstanceStatus::kComplete), IsEmpty());
+  EXPECT_TRUE(is_indexed(*tx, one(4, InstanceStatus::kFailed)));
+  EXPECT_FALSE(is_indexed(*tx, one(4, InstanceStatus::kWaiting)));
+}
+
+TEST_F(IndexRowsTest, CountInstancesByRevisionStateAndStatus) {
+  changes.add(*tx, one(1, InstanceStatus::kWaiting, 0));
+  changes.add(*tx, one(2, InstanceStatus::kWaiting, 0));
+  changes.add(*tx, one(3, InstanceStatus::kWaiting, 1));
+  write();
+  EXPECT_THAT(counts(), ElementsAre("2:0:waiting=2", "2:1:waiting=1"));
+  changes.change(*tx, one(3, InstanceStatus::kWaiting, 1), one(3, InstanceStatus::kComplete, 1));
+  changes.remove(*tx, one(1, InstanceStatus::kWaiting, 0));
+  write();
+  EXPECT_THAT(counts(), ElementsAre("2:0:waiting=1", "2:1:complete=1"))
+      << "a count of 0 has no row";
+  EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(2));
+}
+
+TEST_F(IndexRowsTest, AddUpTheSizesOfTheInstancesOfANamespace) {
+  changes.add(*tx, one(1, InstanceStatus::kWaiting, 0, 100, 10));
+  changes.add(*tx, one(2, InstanceStatus::kFailed, 0, 50, 5));
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop),
+            (Usage{.live = 1, .ended = 1, .row_bytes = 150, .history_bytes = 15}));
+  changes.change(*tx, one(1, InstanceStatus::kWaiting, 0, 100, 10),
+                 one(1, InstanceStatus::kComplete, 0, 30, 20));
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop),
+            (Usage{.live = 0, .ended = 2, .row_bytes = 80, .history_bytes = 25}));
+  changes.remove(*tx, one(1, InstanceStatus::kComplete, 0, 30, 20));
+  changes.remove(*tx, one(2, InstanceStatus::kFailed, 0, 50, 5));
+  write();
+  EXPECT_EQ(read_usage(*tx, kShop), Usage{});
+  EXPECT_THAT(damage, IsEmpty());
+}
+
+TEST_F(IndexRowsTest, AreNotWrittenAfterTheChangesWereCleared) {
+  changes.add(*tx, one(1, InstanceStatus::kWaiting));
+  tx->drop();
+  changes.clear();
+  write();
+  EXPECT_TRUE(tx->write_set().empty());
+}
+
+TEST_F(IndexRowsTest, AreComputedAgainAfterADamagedOrNegativeCount) {
+  const std::string key = count_key(one(1, InstanceStatus::kWaiting).place);
+  tx->put(Table::kCounts, key, "rubbish");
+  changes.add(*tx, one(1, InstanceStatus::kWaiting));
+  write();
+  EXPECT_THAT(damage, ElementsAre(HasSubstr("counts")));
+  EXPECT_THAT(counts(), ElementsAre("2:0:waiting=1"));
+  EXPECT_TRUE(is_index_incomplete(*tx));
+  tx->erase(Table::kCounts, key);
+  damage.clear();
+  changes.remove(*tx, one(1, InstanceStatus::kWaiting));
+  write();
+  EXPECT_THAT(damage, ElementsAre(HasSubstr("it counts fewer instances or bytes than have ended")));
+  EXPECT_THAT(counts(), IsEmpty());
+}
+
+TEST_F(IndexRowsTest, AreDamagedWithKeysOrRecordsOfAnotherForm) {
+  EXPECT_FALSE(decode_by_status_key("short"));
+  EXPECT_FALSE(decode_count_key("short"));
+  EXPECT_FALSE(decode_count("rubbish"));
+  EXPECT_FALSE(decode_usage("rubbish"));
+  const IndexedInstance whole = one(1, InstanceStatus::kTimedOut, 5);
+  const auto key = decode_by_status_key(by_status_key(whole.place, whole.id));
+  ASSERT_TRUE(key);
+  EXPECT_EQ(key->id, whole.id);
+  EXPECT_EQ(key->place.status, InstanceStatus::kTimedOut);
+  EXPECT_EQ(decode_count_key(count_key(whole.place)), whole.place);
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,47 @@
+#include "orchestrator/store/rows/stream_rows.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+class StreamRowsTest : public StoreTest {
+ protected:
+  std::vector<std::pair<uint32_t, int64_t>> streams() {
+    std::vector<std::pair<uint32_t, int64_t>> found;
+    EXPECT_TRUE(each_stream(
+        *tx, [&](uint32_t number, int64_t created) { found.emplace_back(number, created); },
+        [&](const Error& error) { damage.push_back(error.message); }));
+    return found;
+  }
+
+  std::vector<std::string> damage;
+};
+
+TEST_F(StreamRowsTest, GiveEachStreamANumberOnce) {
+  EXPECT_EQ(find_stream(*tx, 500), 0U);
+  EXPECT_EQ(number_stream(*tx, 500), 1U);
+  EXPECT_EQ(number_stream(*tx, 900), 2U);
+  EXPECT_EQ(number_stream(*tx, 500), 1U) << "the broker has an earlier stream again";
+  EXPECT_EQ(find_stream(*tx, 900), 2U);
+  EXPECT_THAT(streams(), ElementsAre(Pair(1, 500), Pair(2, 900)));
+}
+
+TEST_F(StreamRowsTest, GiveAnotherNumberToAStreamWhoseRowIsDamaged) {
+  ASSERT_TRUE(number_stream(*tx, 500));
+  tx->put(Table::kMeta, std::string("stream/\0\0\0\1", 11), "rubbish");
+  EXPECT_EQ(number_stream(*tx, 500), 2U);
+  EXPECT_THAT(streams(), ElementsAre(Pair(2, 500)));
+  EXPECT_THAT(damage, ElementsAre(testing::HasSubstr("of table meta is damaged")));
+}
+
+}  // namespace
+}  // namespace millrace
