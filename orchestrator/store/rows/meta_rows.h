@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,16 @@ namespace millrace {
 /// The format that this release writes (docs/FORMATS.md). A store of an older format is migrated
 /// when it is opened.
 inline constexpr uint64_t kStoreFormat = 5;
+
+/// The format of the store; nullopt: the store has no rows yet. Errors: a damaged row, and those of
+/// the store.
+Result<std::optional<uint64_t>> read_format(const View& view);
+
+/// The row that identifies the key of the store's seal; nullopt: the store is empty or has a format
+/// without sealed rows. The row shows nothing about the key. Errors: those of the store.
+Result<std::optional<std::string>> read_key_row(const View& view);
+/// Whether the key of `seal` is the key of the store that has this row.
+bool opens_key_row(const Seal& seal, std::string_view row);
 
 /// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
 /// the key of its seal. Errors: `store.version`, the format is newer; `store.key`, the store was
