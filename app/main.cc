@@ -4,8 +4,10 @@
 
 #include <unistd.h>
 
+#include "app/backup.h"
 #include "app/dev.h"
 #include "app/jq_check.h"
+#include "app/restore.h"
 #include "app/serve.h"
 #include "app/test.h"
 #include "app/verify.h"
@@ -38,6 +40,8 @@ int main(int argc, char** argv) {
                                        .serve = millrace::run_serve,
                                        .dev = millrace::run_dev,
                                        .test = millrace::test_workflows,
-                                       .verify = millrace::verify_store};
+                                       .verify = millrace::verify_store,
+                                       .backup = millrace::back_up_store,
+                                       .restore = millrace::restore_store};
   return millrace::run_app({argv + 1, argv + argc}, console, program);
 }

@@ -183,6 +183,7 @@ ProcessorParts RunningEngine::processor_parts() {
 
 LocalService::Parts RunningEngine::service_parts() {
   return {.environment = *environment_,
+          .clock = process_.clock,
           .intake = intake_,
           .processor = processor_,
           .queries = queries_,

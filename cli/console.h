@@ -7,6 +7,8 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include <tl/expected.hpp>
 
@@ -56,6 +58,21 @@ using Ended = Fallible<ExitCode>;
 
 inline tl::unexpected<Failure> give_up(ExitCode code, std::string error, std::string message) {
   return tl::unexpected<Failure>(Failure{code, Error{std::move(error), std::move(message)}, {}});
+}
+
+inline tl::unexpected<Failure> give_up(ExitCode code, Error error) {
+  return tl::unexpected<Failure>(Failure{code, std::move(error), {}});
+}
+
+/// The value of a result; an error becomes a failure with the exit code kFailed.
+template <class T>
+Fallible<T> or_give_up(Result<T> result) {
+  if (!result) return give_up(ExitCode::kFailed, std::move(result).error());
+  if constexpr (std::is_void_v<T>) {
+    return {};
+  } else {
+    return *std::move(result);
+  }
 }
 
 inline tl::unexpected<Failure> wrong_usage(std::string message) {

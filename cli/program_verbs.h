@@ -2,11 +2,13 @@
 // program passes them to the command line, which defines the grammar of all verbs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/console.h"
+#include "cli/output.h"
 #include "cli/serve_options.h"
 #include "cli/session.h"
 
@@ -30,6 +32,23 @@ struct VerifyOptions {
   std::string secret_key_file;  ///< empty: the key in the folder `data`
 };
 
+/// The options of `millrace backup`.
+struct BackupOptions {
+  std::string destination;  ///< a new or empty folder; `-`: a tar stream on standard output
+  std::string data;         ///< folder of the store; empty: the store of the server
+  uint64_t rate = 0;        ///< bytes per second at most; 0: no limit
+};
+
+/// The options of `millrace restore`.
+struct RestoreOptions {
+  std::string backup;           ///< folder; `-`: a tar stream on standard input
+  std::string data;             ///< folder of the store to make
+  std::string secret_key_file;  ///< the key of the store; empty: not given
+  bool copy_key = false;        ///< writes the key into the folder `data`
+  bool take_over = false;       ///< keeps the id of the store
+  bool keep = false;            ///< keeps the temporary folder of a restore that failed
+};
+
 /// A verb whose function is null does not exist.
 struct ProgramVerbs {
   LoadDefinition load = nullptr;  ///< for `lint` and `graph`
@@ -37,6 +56,8 @@ struct ProgramVerbs {
   int (*dev)(const DevOptions&) = nullptr;
   Ended (*test)(Console&, const TestOptions&) = nullptr;
   Ended (*verify)(Session&, const VerifyOptions&) = nullptr;
+  Ended (*backup)(Session&, const BackupOptions&) = nullptr;
+  Ended (*restore)(Console&, Output&, const RestoreOptions&) = nullptr;
 };
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// Reads and writes tar archives of files and folders with libarchive (no other code includes
-// libarchive's headers). This code does not access disks. For one thread at a time.
+// Reads and writes tar archives of files and folders in memory, with libarchive. This code does not
+// access disks. For one thread at a time.
 #pragma once
 
 #include <array>

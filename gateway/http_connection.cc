@@ -228,7 +228,9 @@ void HttpConnection::write(Response response) {
   message.set("X-Content-Type-Options", "nosniff");
   for (const auto& [name, value] : response.headers) message.insert(name, value);
   message.keep_alive(keep_alive_);
-  message.content_length(response.body.size());
+  // A response with this status has no Content-Length (RFC 9110, section 8.6).
+  const bool is_without_content = message.result() == http::status::no_content;
+  if (!is_without_content) message.content_length(response.body.size());
   if (!head_) message.body() = std::move(response.body);
   stream_.expires_after(host_.options().transport.write);
   http::async_write(stream_, message, [self = shared_from_this()](ErrorCode error, size_t) {

@@ -41,6 +41,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"instance.", 409},
     {"settings.", 422},
     {"function.not_found", 404},
+    {"backup.not_found", 404},
+    {"backup.chunk", 409},
     {"dlq.", 400},
     {"schedule.not_found", 404},
     {"start.conflict", 409},

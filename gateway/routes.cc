@@ -22,6 +22,7 @@ Router make_router(Service& service, const RequestLimits& limits) {
   add_variable_routes(router, service, limits);
   add_secret_routes(router, service);
   add_system_routes(router, service);
+  add_backup_routes(router, service);
   return router;
 }
 

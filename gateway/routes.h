@@ -31,6 +31,7 @@ void add_schedule_routes(Router& router, Service& service);
 void add_variable_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_secret_routes(Router& router, Service& service);
 void add_system_routes(Router& router, Service& service);
+void add_backup_routes(Router& router, Service& service);
 
 /// A router with all routes.
 Router make_router(Service& service, const RequestLimits& limits);

@@ -48,6 +48,10 @@ class Gathering {
 
 }  // namespace
 
+LocalService::LocalService(Parts parts)
+    : parts_(std::move(parts)),
+      backups_(parts_.environment, parts_.clock, parts_.info.value("version", "")) {}
+
 LocalService::~LocalService() {
   stopping_ = true;
   const std::lock_guard lock(verify_lock_);
@@ -152,6 +156,15 @@ Result<Json> LocalService::check_rows() {
   if (report.error().code == "check.stopped") return fail("stopping", std::string(kStopping));
   return tl::unexpected(report.error());
 }
+
+void LocalService::begin_backup(Done done) { backups_.begin(std::move(done)); }
+
+Result<std::optional<std::string>> LocalService::backup_chunk(std::string_view id,
+                                                              uint64_t number) {
+  return backups_.chunk(id, number);
+}
+
+Result<Json> LocalService::end_backup(std::string_view id) { return backups_.end(id); }
 
 Status LocalService::ready() {
   TRY(parts_.processor.started());

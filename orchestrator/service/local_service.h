@@ -1,6 +1,6 @@
 // LocalService: the Service of the millrace in this process. Commands go to the processor, reads
-// use the last commit, and events go to the publisher. A check of the store has its own thread. Any
-// thread.
+// use the last commit, and events go to the publisher. A check of the store and a backup have
+// threads of their own. Any thread.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,8 @@
 #include "orchestrator/definition/lint_calls.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/processor.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/service/backups.h"
 #include "orchestrator/service/broker_losses.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
@@ -24,6 +26,7 @@ class LocalService final : public Service {
   /// All parts outlive the object.
   struct Parts {
     Environment& environment;
+    const Clock& clock;
     Intake& intake;
     Processor& processor;
     Queries& queries;
@@ -46,8 +49,8 @@ class LocalService final : public Service {
     Json info;  ///< the answer of info(), without the parts that change
   };
 
-  explicit LocalService(Parts parts) : parts_(std::move(parts)) {}
-  /// Stops a running check of the store.
+  explicit LocalService(Parts parts);
+  /// Stops a running check of the store, and ends a backup.
   ~LocalService() override;
 
   void command(Command command, Done done) override;
@@ -75,6 +78,9 @@ class LocalService final : public Service {
   Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) override;
 
   void verify(Done done) override;
+  void begin_backup(Done done) override;
+  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) override;
+  Result<Json> end_backup(std::string_view id) override;
   Status ready() override;
   Json info() override;
   std::string metrics() override;
@@ -89,6 +95,7 @@ class LocalService final : public Service {
   Result<Json> check_rows();
 
   Parts parts_;
+  Backups backups_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

@@ -116,6 +116,16 @@ class Service {
   /// running already.
   virtual void verify(Done done) = 0;
 
+  /// Begins a backup of the store at the last commit (backups.h): {"id","aboutRows"} and the
+  /// members of its head (orchestrator/backup/manifest.h). First the pages of the store are
+  /// checked. Errors: `busy` if there is a backup already, `store.corrupt`.
+  virtual void begin_backup(Done done) = 0;
+  /// The bytes of a chunk, counted from 1; nullopt after the last chunk. Errors:
+  /// `backup.not_found`, `backup.chunk` (neither the chunk that was given last nor the next one).
+  virtual Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) = 0;
+  /// {"id","ended"}. Error `backup.not_found`.
+  virtual Result<Json> end_backup(std::string_view id) = 0;
+
   /// ok if the streams exist and events are accepted; otherwise the error says what is missing.
   virtual Status ready() = 0;
   /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]}, …}

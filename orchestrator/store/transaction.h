@@ -68,6 +68,10 @@ class Snapshot final : public View {
   /// more than 500 Snapshots exist at a time.
   static Result<Snapshot> take(const Environment& environment);
 
+  /// The number of the commit that the Snapshot shows; 0: the store has no commit yet. Commits are
+  /// numbered from 1 in each data folder.
+  uint64_t commit() const { return layers_.commit; }
+
   std::optional<std::string_view> get(Table table, std::string_view key) const override;
   using View::scan;
   void scan(Table table, std::string_view prefix, std::string_view from, Direction direction,

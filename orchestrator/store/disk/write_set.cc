@@ -3,14 +3,27 @@
 #include "base/codec.h"
 
 namespace millrace {
+namespace {
+
+void put_write(Writer& writer, std::string_view absolute_key,
+               std::optional<std::string_view> value) {
+  writer.bytes(absolute_key);
+  writer.boolean(value.has_value());
+  if (value) writer.bytes(*value);
+}
+
+}  // namespace
 
 void append_encoded(std::string& bytes, const WriteSet& writes) {
   Writer writer(std::move(bytes));
-  for (const auto& [key, value] : writes) {
-    writer.bytes(key);
-    writer.boolean(value.has_value());
-    if (value) writer.bytes(*value);
-  }
+  for (const auto& [key, value] : writes) put_write(writer, key, value);
+  bytes = writer.take();
+}
+
+void append_write(std::string& bytes, std::string_view absolute_key,
+                  std::optional<std::string_view> value) {
+  Writer writer(std::move(bytes));
+  put_write(writer, absolute_key, value);
   bytes = writer.take();
 }
 

@@ -23,6 +23,11 @@ enum class Limit : uint8_t {
 /// Appends the encoded write-set to `bytes` (docs/FORMATS.md).
 void append_encoded(std::string& bytes, const WriteSet& writes);
 
+/// Appends one encoded write to `bytes`. The encoded writes of ascending keys, one after the other,
+/// are the encoded write-set of these writes.
+void append_write(std::string& bytes, std::string_view absolute_key,
+                  std::optional<std::string_view> value);
+
 /// Decodes a write-set and calls `see` for each entry, in order. False: the bytes are not a valid
 /// write-set, and the caller must discard the entries that `see` received.
 bool each_write(std::string_view bytes,

@@ -3,7 +3,6 @@
 #include "base/codec.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/meta_rows.h"
-#include "orchestrator/store/transaction.h"
 
 namespace millrace {
 namespace {
@@ -32,18 +31,26 @@ Result<StoreIdentity> decode_store_identity(std::string_view row) {
   return identity;
 }
 
+Result<std::optional<StoreIdentity>> read_store_identity(const View& view) {
+  const std::optional<std::string_view> row = view.get(Table::kMeta, kKey);
+  TRY(view.status());
+  if (!row) return std::nullopt;
+  return TRY(decode_store_identity(*row));
+}
+
+void write_store_identity(Transaction& tx, const StoreIdentity& identity) {
+  tx.put(Table::kMeta, kKey, encode(identity));
+}
+
 Result<StoreIdentity> identify(Environment& environment,
                                const std::function<std::array<uint8_t, 16>()>& make_id) {
   Transaction tx(environment);
   TRY(check_format(tx));
   const std::string mark = TRY(environment.mark());
-  if (const std::optional<std::string_view> row = tx.get(Table::kMeta, kKey)) {
-    Result<StoreIdentity> known = decode_store_identity(*row);
-    if (!known || known->folder.compare(mark) == 0) return known;
-  }
-  TRY(tx.status());
+  const std::optional<StoreIdentity> known = TRY(read_store_identity(tx));
+  if (known && known->folder.compare(mark) == 0) return *known;
   StoreIdentity made{.id = make_id(), .folder = mark};
-  tx.put(Table::kMeta, kKey, encode(made));
+  write_store_identity(tx, made);
   TRY(tx.commit(Limit::kPassed));
   return made;
 }

@@ -6,11 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
-#include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/transaction.h"
 
 namespace millrace {
 
@@ -23,6 +24,12 @@ struct StoreIdentity {
 
 /// Decodes the row "store" of the table `meta`. Error: a damaged row (damage.h).
 Result<StoreIdentity> decode_store_identity(std::string_view row);
+
+/// The identity of the store when it was last opened for a server; nullopt: it never was. Errors: a
+/// damaged row, and those of the store.
+Result<std::optional<StoreIdentity>> read_store_identity(const View& view);
+
+void write_store_identity(Transaction& tx, const StoreIdentity& identity);
 
 /// Returns the identity of the store. If the store has no identity, or its identity names another
 /// folder, identify() writes a new identity with the id that `make_id` returns. Call it before any

@@ -114,8 +114,23 @@ Result<uint64_t> highest_number(const View& view, Counter counter) {
 
 // The format.
 
+Result<std::optional<uint64_t>> read_format(const View& view) {
+  return read(view, Table::kMeta, kFormatKey, decode_number);
+}
+
+Result<std::optional<std::string>> read_key_row(const View& view) {
+  const std::optional<std::string_view> row = view.get(Table::kMeta, kSealKey);
+  TRY(view.status());
+  if (!row) return std::nullopt;
+  return std::string(*row);
+}
+
+bool opens_key_row(const Seal& seal, std::string_view row) {
+  return seal.open(row, seal_context(Table::kMeta, kSealKey)).has_value();
+}
+
 Status check_format(Transaction& tx) {
-  const auto format = TRY(read(tx, Table::kMeta, kFormatKey, decode_number));
+  const auto format = TRY(read_format(tx));
   if (!format) {
     bool is_used = false;
     tx.scan(Table::kNamespaces, {}, [&](auto, auto) { return !(is_used = true); });

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,16 @@ inline constexpr uint64_t kStoreFormat = 6;
 /// minor number without a pass over the rows, and a release that does not know the number refuses
 /// the store. Row `minor` of table `meta`; without that row, 0.
 inline constexpr uint64_t kStoreMinor = 0;
+
+/// The format of the store; nullopt: the store has no rows yet. Errors: a damaged row, and those of
+/// the store.
+Result<std::optional<uint64_t>> read_format(const View& view);
+
+/// The row that identifies the key of the store's seal; nullopt: the store is empty or has a format
+/// without sealed rows. The row shows nothing about the key. Errors: those of the store.
+Result<std::optional<std::string>> read_key_row(const View& view);
+/// Whether the key of `seal` is the key of the store that has this row.
+bool opens_key_row(const Seal& seal, std::string_view row);
 
 /// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
 /// the key of its seal. For an older store, requests a build of the index (index_build.h). Errors:

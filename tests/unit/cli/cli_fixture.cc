@@ -44,6 +44,18 @@ Ended CliTest::verify(Session& session, const VerifyOptions& options) {
   return ExitCode::kFailed;
 }
 
+Ended CliTest::backup(Session& session, const BackupOptions& options) {
+  backed_up_ = options;
+  session.output.item({{"backup", options.destination}}, "backup");
+  return ExitCode::kOk;
+}
+
+Ended CliTest::restore(Console&, Output& output, const RestoreOptions& options) {
+  restored_ = options;
+  output.item({{"data", options.data}}, "data");
+  return ExitCode::kOk;
+}
+
 void CliTest::SetUp() {
   auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
   ASSERT_TRUE(started) << started.error().message;
@@ -69,8 +81,13 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                     return found == env_.end() ? std::nullopt : std::optional(found->second);
                   },
                   .now = [] { return from_millis(1630497600000 + 300'000); }};
-  const ProgramVerbs program{
-      .load = load, .serve = serve, .dev = dev, .test = test, .verify = verify};
+  const ProgramVerbs program{.load = load,
+                             .serve = serve,
+                             .dev = dev,
+                             .test = test,
+                             .verify = verify,
+                             .backup = backup,
+                             .restore = restore};
   const int code = run_app(std::move(arguments), console, program);
   return {code, out.str(), err.str()};
 }

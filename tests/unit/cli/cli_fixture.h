@@ -1,6 +1,6 @@
 // CliTest: runs command lines against a gateway whose service is in memory (FakeService), and
 // returns their output and exit codes. Functions that record their options replace the verbs
-// `serve`, `dev`, `test` and `verify`.
+// `serve`, `dev`, `test`, `verify`, `backup` and `restore`.
 #pragma once
 
 #include <filesystem>
@@ -65,12 +65,16 @@ class CliTest : public testing::Test {
   static inline DevOptions developed_;
   static inline TestOptions tested_;
   static inline VerifyOptions verified_;
+  static inline BackupOptions backed_up_;
+  static inline RestoreOptions restored_;
 
  private:
   static int serve(const ServeOptions& options);
   static int dev(const DevOptions& options);
   static Ended test(Console& console, const TestOptions& options);
   static Ended verify(Session& session, const VerifyOptions& options);
+  static Ended backup(Session& session, const BackupOptions& options);
+  static Ended restore(Console& console, Output& output, const RestoreOptions& options);
 };
 
 }  // namespace millrace

@@ -43,6 +43,9 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"schema"},
       {"test"},
       {"run"},
+      {"verify"},
+      {"backup"},
+      {"restore"},
       {"status"},
       {"version"},
       {"workflow", "apply"},
@@ -208,6 +211,44 @@ TEST_F(CommandLineTest, PassesTheDataFolderAndTheSecretKeyFileToTheVerbVerify) {
   run({"verify"});
   EXPECT_EQ(verified_.data, "e");
   EXPECT_EQ(verified_.secret_key_file, "l");
+}
+
+TEST_F(CommandLineTest, PassesTheDestinationTheDataFolderAndTheRateToTheVerbBackup) {
+  EXPECT_EQ(run({"backup", "b", "--data", "d", "--rate", "20MiB", "-o", "name"}).out, "b\n");
+  EXPECT_EQ(backed_up_.destination, "b");
+  EXPECT_EQ(backed_up_.data, "d");
+  EXPECT_EQ(backed_up_.rate, uint64_t{20} << 20);
+  env_["MILLRACE_DATA"] = "e";
+  EXPECT_EQ(run({"backup", "-"}).code, 0);
+  EXPECT_EQ(backed_up_.destination, "-");
+  EXPECT_EQ(backed_up_.data, "e");
+  EXPECT_EQ(backed_up_.rate, 0U) << "no limit";
+  for (const char* const rate : {"20MB", "0", "1023KiB"}) {
+    const CommandOutput printed = run({"backup", "b", "--rate", rate});
+    EXPECT_EQ(printed.code, 2) << rate;
+    EXPECT_TRUE(printed.err.starts_with("millrace: --rate: ")) << printed.err;
+  }
+  EXPECT_EQ(run({"backup"}).code, 2);
+}
+
+TEST_F(CommandLineTest, PassesTheBackupTheDataFolderAndTheKeyToTheVerbRestore) {
+  EXPECT_EQ(run({"restore", "b", "--data", "d", "--secret-key-file", "k", "--copy-key",
+                 "--take-over", "--keep", "-o", "name"})
+                .out,
+            "d\n");
+  EXPECT_EQ(restored_.backup, "b");
+  EXPECT_EQ(restored_.data, "d");
+  EXPECT_EQ(restored_.secret_key_file, "k");
+  EXPECT_TRUE(restored_.copy_key && restored_.take_over && restored_.keep);
+  EXPECT_EQ(run({"restore", "b"}).code, 2) << "the data folder is missing";
+  EXPECT_EQ(run({"restore", "b", "--data", "d", "--copy-key"}).code, 2) << "the key is missing";
+  env_["MILLRACE_DATA"] = "e";
+  env_["MILLRACE_SECRET_KEY_FILE"] = "l";
+  EXPECT_EQ(run({"restore", "-"}).code, 0);
+  EXPECT_EQ(restored_.backup, "-");
+  EXPECT_EQ(restored_.data, "e");
+  EXPECT_EQ(restored_.secret_key_file, "l");
+  EXPECT_FALSE(restored_.copy_key || restored_.take_over || restored_.keep);
 }
 
 }  // namespace

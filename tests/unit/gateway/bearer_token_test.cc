@@ -94,6 +94,9 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"GET", "/v1/ns/default/listeners", 401},
       {"GET", "/v1/ns/default/dlq", 401},
       {"POST", "/v1/lint", 401},
+      {"POST", "/v1/backups", 401},
+      {"GET", "/v1/backups/backup-1/chunks/1", 401},
+      {"DELETE", "/v1/backups/backup-1", 401},
       // Without a token, the server does not show which routes exist.
       {"GET", "/nothing", 401},
       {"DELETE", "/livez", 401},

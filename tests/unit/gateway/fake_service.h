@@ -72,6 +72,15 @@ class FakeService : public Service {
                        {"unreadable", 0}};
   void verify(Done done) override;
 
+  /// The chunks of the backup `backup-1`.
+  std::vector<std::string> backup_chunks = {"one", "two"};
+  /// The head of a backup, as JSON.
+  static Json backup_head();
+  void begin_backup(Done done) override;
+  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) override;
+  Result<Json> end_backup(std::string_view id) override;
+  bool has_backup();
+
   void command(Command command, Done done) override;
 
   void wait_for_end(std::string, InstanceId, Duration at_most,
@@ -147,6 +156,7 @@ class FakeService : public Service {
   std::condition_variable changed_;
   bool ended_ = false;
   bool held_ = false;
+  bool has_backup_ = false;
   std::deque<std::function<void()>> answers_;
   std::vector<std::function<void(Status)>> waiters_;
   std::optional<Duration> last_wait_;

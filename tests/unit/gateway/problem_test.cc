@@ -17,6 +17,8 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"namespace.not_empty", 409},
       {"workflow.has_instances", 409},
       {"start.conflict", 409},
+      {"backup.not_found", 404},
+      {"backup.chunk", 409},
       {"busy", 503},
       {"stopping", 503},
       {"broker.unreachable", 503},

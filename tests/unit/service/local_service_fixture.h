@@ -66,6 +66,7 @@ states:
       };
     };
     return {.environment = world.environment(),
+            .clock = world.clock,
             .intake = world.intake(),
             .processor = processor,
             .queries = world.queries(),

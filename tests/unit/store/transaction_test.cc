@@ -388,5 +388,17 @@ TEST_F(TransactionTest, EstimatesTheNumberOfRows) {
   EXPECT_EQ(transaction->about_rows(Table::kEnded), 0U);
 }
 
+TEST_F(TransactionTest, NumbersItsCommitsForSnapshots) {
+  const uint64_t before = Snapshot::take(*environment).value().commit();
+  transaction->put(Table::kLive, "a", "1");
+  ASSERT_TRUE(transaction->commit());
+  const Snapshot view = Snapshot::take(*environment).value();
+  transaction->put(Table::kLive, "a", "2");
+  ASSERT_TRUE(transaction->commit());
+  EXPECT_EQ(view.commit(), before + 1);
+  EXPECT_EQ(view.get(Table::kLive, "a"), "1");
+  EXPECT_EQ(Snapshot::take(*environment).value().commit(), before + 2);
+}
+
 }  // namespace
 }  // namespace millrace

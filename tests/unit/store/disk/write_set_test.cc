@@ -58,6 +58,12 @@ TEST(WriteSetTest, AppendsItsEncodingToTheGivenBytes) {
   EXPECT_EQ(decoded(bytes), (WriteSet{{"a", "1"}, {"b", std::nullopt}}));
 }
 
+TEST(WriteSetTest, MayBeEncodedWriteByWrite) {
+  std::string bytes;
+  for (const auto& [key, value] : all_kinds()) append_write(bytes, key, value);
+  EXPECT_EQ(bytes, encoded(all_kinds()));
+}
+
 // docs/FORMATS.md: the length of the key, the key, then 0 for a deletion, or 1, the length of the
 // value and the value.
 TEST(WriteSetTest, HasTheDocumentedEncoding) {

@@ -54,5 +54,22 @@ TEST_F(IdentityTest, IsCreatedAgainInACopyOfTheFolder) {
   EXPECT_EQ(open(folder_.path() / "a"), first);
 }
 
+TEST_F(IdentityTest, CanBeReadAndWritten) {
+  const fs::path path = folder_.path() / "a";
+  const StoreIdentity first = open(path);
+  const auto environment = Environment::open(path).value();
+  EXPECT_EQ(read_store_identity(Snapshot::take(*environment).value()).value(), first);
+  Transaction tx(*environment);
+  const StoreIdentity other{.id = {7}, .folder = "elsewhere"};
+  write_store_identity(tx, other);
+  ASSERT_TRUE(tx.commit());
+  EXPECT_EQ(read_store_identity(tx).value(), other);
+}
+
+TEST_F(IdentityTest, IsMissingInANewStore) {
+  const auto environment = Environment::open(folder_.path() / "a").value();
+  EXPECT_EQ(read_store_identity(Snapshot::take(*environment).value()).value(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace millrace

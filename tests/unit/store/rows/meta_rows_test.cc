@@ -55,6 +55,18 @@ TEST_F(MetaRows, StoreTheCursorOfTheEventStream) {
   expect_known_versions(encode(cursor), 1, decode_cursor);
 }
 
+TEST_F(MetaRows, HaveTheFormatAndARowThatOnlyTheKeyOfTheStoreOpens) {
+  EXPECT_EQ(read_format(*tx).value(), std::nullopt) << "the store has no rows yet";
+  EXPECT_EQ(read_key_row(*tx).value(), std::nullopt);
+  ASSERT_TRUE(check_format(*tx));
+  EXPECT_EQ(read_format(*tx).value(), kStoreFormat);
+  const auto row = read_key_row(*tx).value();
+  ASSERT_TRUE(row);
+  EXPECT_TRUE(opens_key_row(tx->seal(), *row));
+  EXPECT_FALSE(opens_key_row(Seal::make(), *row));
+  EXPECT_FALSE(opens_key_row(tx->seal(), "x"));
+}
+
 TEST_F(MetaRows, NameADamagedCursorOfTheEventStreamInTheError) {
   tx->put(Table::kMeta, "cursor", "x");
   const auto read = read_cursor(*tx);

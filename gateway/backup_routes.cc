@@ -1,0 +1,67 @@
+// The routes /v1/backups and below: a backup of the store, which the caller reads chunk by chunk.
+// The bytes of a chunk are those of docs/FORMATS.md, "Backup".
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gateway/parameters.h"
+#include "gateway/routes.h"
+#include "language/findings.h"
+
+namespace millrace {
+namespace {
+
+constexpr unsigned kNoContent = 204;
+
+Status begin_backup(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  exchange->expect_long_wait();  // the pages of the store are checked first
+  service.begin_backup(exchange->back<Result<Json>>(
+      [exchange](const Result<Json>& backup) { exchange->reply(backup, 201); }));
+  return {};
+}
+
+/// The `{number}` of the path: the number of a chunk, from 1.
+Result<uint64_t> chunk_number_of(const Request& request) {
+  const std::string& text = request.parts.at("number");
+  uint64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error == std::errc() && end == last && number >= 1) return number;
+  return fail("request.parameter",
+              fmt::format("{} is not the number of a chunk; expected a whole number from 1 on",
+                          in_quotes(text)));
+}
+
+Status get_chunk(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  const Request& request = exchange->request();
+  const uint64_t number = TRY(chunk_number_of(request));
+  std::optional<std::string> chunk = TRY(service.backup_chunk(request.parts.at("backup"), number));
+  if (!chunk) {
+    exchange->answer({kNoContent, {{"Cache-Control", "no-store"}}, ""});
+  } else {
+    exchange->answer({200,
+                      {{"Content-Type", "application/octet-stream"}, {"Cache-Control", "no-store"}},
+                      *std::move(chunk)});
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_backup_routes(Router& router, Service& service) {
+  router.add({.method = "POST", .path = "/v1/backups", .handler = [&service](const auto& exchange) {
+                return begin_backup(service, exchange);
+              }});
+  router.add(
+      {.method = "GET",
+       .path = "/v1/backups/{backup}/chunks/{number}",
+       .handler = [&service](const auto& exchange) { return get_chunk(service, exchange); }});
+  router.add({.method = "DELETE",
+              .path = "/v1/backups/{backup}",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                return service.end_backup(request.parts.at("backup"));
+              })});
+}
+
+}  // namespace millrace

@@ -1,0 +1,169 @@
+#include "orchestrator/service/backups.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+
+#include "base/bytes.h"
+#include "orchestrator/backup/manifest.h"
+#include "orchestrator/store/disk/page_check.h"
+#include "os/thread.h"
+
+namespace millrace {
+namespace {
+
+/// A random id, so that a caller that continues after a restart of the server does not get chunks
+/// of another backup.
+std::string random_backup_id() {
+  std::array<uint8_t, 16> id{};
+  randombytes_buf(id.data(), id.size());
+  return to_hex(id);
+}
+
+uint64_t about_rows_of(const View& view) {
+  uint64_t rows = 0;
+  for (const TableName& one : kTables) rows += view.about_rows(one.table);
+  return rows;
+}
+
+}  // namespace
+
+Backups::~Backups() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Backups::begin(Done done) {
+  std::unique_lock lock(mutex_);
+  end_if_idle();
+  if (opens_ || backup_) {
+    lock.unlock();
+    return done(fail("busy", fmt::format("a backup is running; try again when it has ended, or {} "
+                                         "s after its last chunk was asked for",
+                                         kBackupIdle.count() / 1000)));
+  }
+  opens_ = true;
+  std::thread ended = std::move(thread_);  // the thread of an earlier backup
+  thread_ = std::thread([this, done = std::move(done)] { run(done); });
+  lock.unlock();
+  changed_.notify_all();
+  if (ended.joinable()) ended.join();
+}
+
+void Backups::run(const Done& done) {
+  name_thread("backup");
+  Result<Json> opened = open();
+  std::string id = opened ? opened->at("id").get<std::string>() : std::string();
+  if (opened) {
+    spdlog::info("a backup of commit {} begins", opened->at("commit").get<uint64_t>());
+  } else {
+    spdlog::warn("a backup could not begin: {}", opened.error().message);
+  }
+  done(std::move(opened));
+  if (!id.empty()) wait_for_end(id);
+}
+
+/// Checks the pages and takes the snapshot. Afterwards backup_ has the backup, unless it failed.
+Result<Json> Backups::open() {
+  const auto make = [this]() -> Result<std::pair<Backup, BackupHead>> {
+    const auto goes_on = [this] {
+      const std::lock_guard lock(mutex_);
+      return !stopping_;
+    };
+    const PageReport pages = TRY(environment_.check_pages({.most_damages = 1, .goes_on = goes_on}));
+    if (pages.is_stopped) return fail("stopping", "millrace is stopping");
+    if (pages.count > 0) {
+      return fail("store.corrupt",
+                  fmt::format("data.mdb is damaged: {}; `millrace verify` lists all damages; "
+                              "restore the last backup that passes `millrace verify`",
+                              to_string(pages.damages.front())));
+    }
+    Snapshot view = TRY(Snapshot::take(environment_));
+    BackupHead head = TRY(read_backup_head(view, view.commit()));
+    head.time = clock_.now();
+    head.release = release_;
+    Backup backup{.id = random_backup_id(), .view = std::make_unique<Snapshot>(std::move(view))};
+    return std::pair(std::move(backup), std::move(head));
+  };
+  auto made = make();
+  const std::lock_guard lock(mutex_);
+  opens_ = false;
+  if (!made) return tl::unexpected(std::move(made).error());
+  backup_ = std::move(made->first);
+  backup_->asked_at = clock_.elapsed();
+  Json answer = encode(made->second);
+  answer["id"] = backup_->id;
+  answer["aboutRows"] = about_rows_of(*backup_->view);
+  return answer;
+}
+
+/// Returns when that backup has ended. Ends the backup if it is idle.
+void Backups::wait_for_end(const std::string& id) {
+  std::unique_lock lock(mutex_);
+  while (backup_ && backup_->id == id) {
+    if (stopping_) {
+      backup_.reset();
+      return;
+    }
+    changed_.wait_for(lock, backup_->asked_at + kBackupIdle - clock_.elapsed());
+    end_if_idle();
+  }
+}
+
+/// Ends the backup if it is idle. The caller must hold the mutex.
+void Backups::end_if_idle() {
+  if (!backup_ || clock_.elapsed() < backup_->asked_at + kBackupIdle) return;
+  spdlog::warn("a backup was ended, because no chunk of it was asked for in {} s",
+               kBackupIdle.count() / 1000);
+  backup_.reset();
+  changed_.notify_all();
+}
+
+/// Error `backup.not_found`, if there is no backup with that id. The caller must hold the mutex.
+Status Backups::check_id(std::string_view id) {
+  end_if_idle();
+  if (backup_ && backup_->id == id) return {};
+  return fail("backup.not_found",
+              fmt::format("there is no backup with this id: a backup ends when it is deleted, when "
+                          "no chunk of it is asked for in {} s, and when the server stops; begin "
+                          "another one",
+                          kBackupIdle.count() / 1000));
+}
+
+Result<std::optional<std::string>> Backups::chunk(std::string_view id, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  TRY(check_id(id));
+  Backup& backup = *backup_;
+  backup.asked_at = clock_.elapsed();
+  if (number == 0 || (number != backup.given && number != backup.given + 1)) {
+    return fail(
+        "backup.chunk",
+        fmt::format("chunk {} cannot be given; ask for chunk {}, the next one, or again for "
+                    "the one before it",
+                    number, backup.given + 1));
+  }
+  if (number == backup.given) return backup.last.bytes;
+  BackupChunk next = TRY(read_chunk(*backup.view, backup.last.last_key));
+  if (next.bytes.empty()) return std::nullopt;
+  backup.last = std::move(next);
+  backup.given = number;
+  return backup.last.bytes;
+}
+
+Result<Json> Backups::end(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  TRY(check_id(id));
+  backup_.reset();
+  changed_.notify_all();
+  spdlog::info("a backup has ended");
+  return Json{{"id", id}, {"ended", true}};
+}
+
+}  // namespace millrace

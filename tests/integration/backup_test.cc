@@ -1,0 +1,272 @@
+// `millrace backup` and `millrace restore`: a backup while events flow, and a restored store beside
+// the same NATS server, whose event stream is ahead of the backup, behind it, empty or another one.
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "base/bytes.h"
+#include "tests/support/file_bytes.h"
+#include "tests/support/millrace_server.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr const char* kCounted = R"(
+id: counted
+start: {type: event, event: {type: count}}
+states:
+- {id: done, type: noop}
+)";
+
+constexpr const char* kWaits = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+class BackupAndRestore : public MillraceTest {
+ protected:
+  fs::path backup() const { return folder_.path() / "backup"; }
+  std::string key_file() const { return (millrace_.data() / "secret-key").string(); }
+
+  static void publish(RawNatsClient& client, std::string_view type, std::string_view id) {
+    const Json ack = client.publish_acked(
+        fmt::format("millrace.events.default.{}", type), "",
+        fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/t","type":"{}"}})", id, type));
+    ASSERT_TRUE(ack.contains("seq")) << ack;
+  }
+  void publish(std::string_view type, std::string_view id) { publish(*nats_.client(), type, id); }
+
+  static ProcessEnd run(std::vector<std::string> arguments, std::string input = "") {
+    arguments.insert(arguments.begin(), millrace_program());
+    return run_process({.command = std::move(arguments), .input = std::move(input)});
+  }
+  /// Makes a backup of the running server in the folder backup(); returns what the command prints.
+  Json back_up() {
+    const ProcessEnd end = millrace_.cli({"backup", backup().string(), "-o", "json"});
+    EXPECT_EQ(end.code, 0) << end.errors;
+    return is_json(end.output) ? Json::parse(end.output) : Json::object();
+  }
+  /// Stops the server of which there is a backup, and starts another one on the restored store.
+  void restore_and_start(std::vector<std::string> options = {}) {
+    if (millrace_.is_running()) millrace_.stop();
+    restore(std::move(options));
+    restored_.start_ready();
+  }
+  void restore(std::vector<std::string> options = {}) {
+    options.insert(options.begin(),
+                   {"restore", backup().string(), "--data", restored_.data().string(),
+                    "--secret-key-file", key_file(), "--copy-key"});
+    const ProcessEnd end = run(std::move(options));
+    ASSERT_EQ(end.code, 0) << end.errors;
+  }
+  bool has_counted(const MillraceServer& server, size_t count) const {
+    return server.has_instances("workflow=counted&status=complete", count);
+  }
+  /// The kinds of the losses that the restored server found in the broker.
+  std::vector<std::string> losses() const {
+    std::vector<std::string> kinds;
+    for (const Json& loss : restored_.get("/v1/info").at("broker").at("losses")) {
+      kinds.push_back(loss.at("kind"));
+    }
+    return kinds;
+  }
+
+  Folder folder_;
+  MillraceServer restored_{nats_.url()};
+};
+
+TEST_F(BackupAndRestore, AppliesTheEventsAfterTheBackupToTheRestoredStore) {
+  millrace_.apply(kCounted);
+  millrace_.apply(kWaits);
+  const std::string id = millrace_.start_instance("waits", {{"n", 1}});
+  std::atomic<bool> goes_on = true;
+  size_t published = 0;
+  std::thread publisher([&, client = nats_.client()] {
+    while (goes_on && published < 500) publish(*client, "count", fmt::format("c{}", published++));
+  });
+  EXPECT_TRUE(eventually([&] { return !millrace_.items("instances?workflow=counted").empty(); }));
+  const Json made = back_up();
+  goes_on = false;
+  publisher.join();
+  publish("count", fmt::format("c{}", published++));
+  publish("go", "g1");
+  ASSERT_TRUE(has_counted(millrace_, published));
+  millrace_.instance_once(id, "complete");
+  EXPECT_GT(made.at("commit"), 0);
+  EXPECT_GT(made.at("rows"), 0);
+  EXPECT_GE(made.at("chunks"), 1);
+  EXPECT_LE(made.at("cursor").at("sequence"), published);
+
+  restore_and_start();
+  EXPECT_TRUE(has_counted(restored_, published)) << "each event has started one instance";
+  restored_.instance_once(id, "complete");
+  EXPECT_TRUE(losses().empty());
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, WorksOnAStoppedServerAndWithATarStream) {
+  millrace_.apply(kWaits);
+  const std::string id = millrace_.start_instance("waits", {{"n", 1}});
+  EXPECT_EQ(millrace_.ask("PUT", "secrets/card", "4711").status, 201);
+  millrace_.stop();
+  const ProcessEnd made = run({"backup", "-", "--data", millrace_.data().string()});
+  ASSERT_EQ(made.code, 0) << made.errors;
+  EXPECT_THAT(made.errors, HasSubstr("\"commit\":"));
+  EXPECT_EQ(made.output.find("4711"), std::string::npos);
+  for (const std::string& cut : {std::string(), made.output.substr(0, made.output.size() / 2)}) {
+    const ProcessEnd refused =
+        run({"restore", "-", "--data", restored_.data().string(), "--secret-key-file", key_file()},
+            cut);
+    EXPECT_EQ(refused.code, 1) << refused.errors;
+    EXPECT_FALSE(fs::exists(restored_.data()));
+  }
+  const ProcessEnd end = run({"restore", "-", "--data", restored_.data().string(),
+                              "--secret-key-file", key_file(), "--copy-key"},
+                             made.output);
+  ASSERT_EQ(end.code, 0) << end.errors;
+  restored_.start_ready();
+  EXPECT_EQ(restored_.instance(id).at("status"), "waiting");
+  EXPECT_EQ(restored_.get("secrets").at("items"), (Json{{{"name", "card"}}}));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, AcceptsATarArchiveThatIsMadeFromABackupFolder) {
+  millrace_.apply(kWaits);
+  back_up();
+  millrace_.stop();
+  const ProcessEnd tar =
+      run_process({.command = {"tar", "--sort=name", "-cf", "-", "-C", backup().string(), "."}});
+  ASSERT_EQ(tar.code, 0) << tar.errors;
+  const ProcessEnd end =
+      run({"restore", "-", "--data", restored_.data().string(), "--secret-key-file", key_file()},
+          tar.output);
+  EXPECT_EQ(end.code, 0) << end.errors;
+}
+
+TEST_F(BackupAndRestore, RefusesABackupOrAKeyThatDoesNotFitAndChangesNothing) {
+  millrace_.apply(kWaits);
+  back_up();
+  millrace_.stop();
+  const std::vector<std::string> command = {"restore", backup().string(), "--data",
+                                            restored_.data().string()};
+  const ProcessEnd no_key = run(command);
+  EXPECT_EQ(no_key.code, 1);
+  EXPECT_THAT(no_key.errors, HasSubstr("--secret-key-file"));
+
+  std::vector<std::string> with_key = command;
+  with_key.insert(with_key.end(), {"--secret-key-file", key_file()});
+  const fs::path chunk = backup() / "chunk-000001";
+  const std::string bytes = file_bytes(chunk);
+  std::ofstream(chunk, std::ios::binary) << bytes << "x";
+  const ProcessEnd damaged = run(with_key);
+  EXPECT_EQ(damaged.code, 1);
+  EXPECT_THAT(damaged.errors, HasSubstr("chunk-000001"));
+  EXPECT_FALSE(fs::exists(restored_.data()));
+  EXPECT_FALSE(fs::exists(restored_.data().string() + ".partial"));
+
+  std::ofstream(chunk, std::ios::binary) << bytes;
+  ASSERT_EQ(run(with_key).code, 0);
+  const ProcessEnd again = run(with_key);
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.errors, HasSubstr("is not an empty folder"));
+  const ProcessEnd twice = run({"backup", backup().string(), "--data", millrace_.data().string()});
+  EXPECT_EQ(twice.code, 1);
+  EXPECT_THAT(twice.errors, HasSubstr("is not an empty folder"));
+}
+
+TEST_F(BackupAndRestore, MakesOneBackupOfAServerAtATime) {
+  const HttpReply opened = millrace_.ask("POST", "/v1/backups");
+  ASSERT_EQ(opened.status, 201) << opened.body;
+  const ProcessEnd second = millrace_.cli({"backup", backup().string()});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.errors, HasSubstr("a backup is running"));
+  const std::string id = opened.json().at("id");
+  EXPECT_EQ(millrace_.ask("DELETE", "/v1/backups/" + id).status, 200);
+  EXPECT_EQ(millrace_.cli({"backup", backup().string()}).code, 0) << "the folder is still empty";
+}
+
+TEST_F(BackupAndRestore, ReadsTheNewStreamIfTheStreamOfTheBackupIsGone) {
+  millrace_.apply(kCounted);
+  publish("count", "c1");
+  ASSERT_TRUE(has_counted(millrace_, 1));
+  back_up();
+  millrace_.stop();
+  nats_.client()->api("STREAM.DELETE.MILLRACE_EVENTS");
+  restore_and_start();
+  EXPECT_EQ(losses(), std::vector<std::string>{"stream"});
+  publish("count", "c2");
+  publish("count", "c1");
+  publish("count", "c3");
+  EXPECT_TRUE(has_counted(restored_, 3)) << "c1 is a duplicate, as the restored store knows";
+  EXPECT_THAT(restored_.process().errors(), HasSubstr("the event stream was created again"));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, ReportsTheEventsThatAnEmptiedStreamHasLost) {
+  millrace_.apply(kCounted);
+  publish("count", "c1");
+  ASSERT_TRUE(has_counted(millrace_, 1));
+  back_up();
+  millrace_.stop();
+  publish("count", "c2");
+  nats_.client()->api("STREAM.PURGE.MILLRACE_EVENTS");
+  restore_and_start();
+  EXPECT_EQ(losses(), std::vector<std::string>{"dropped"});
+  publish("count", "c3");
+  EXPECT_TRUE(has_counted(restored_, 2));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, ReadsNewEventsOfAStreamThatIsBehindTheBackup) {
+  millrace_.apply(kCounted);
+  publish("count", "c1");
+  ASSERT_TRUE(has_counted(millrace_, 1));
+  nats_.process().stop();
+  fs::copy(nats_.store(), folder_.path() / "store", fs::copy_options::recursive);
+  ASSERT_TRUE(nats_.process().start_again());
+  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
+  publish("count", "c2");
+  publish("count", "c3");
+  ASSERT_TRUE(has_counted(millrace_, 3));
+  back_up();
+  millrace_.stop();
+  nats_.process().stop();
+  fs::remove_all(nats_.store());
+  fs::copy(folder_.path() / "store", nats_.store(), fs::copy_options::recursive);
+  ASSERT_TRUE(nats_.process().start_again());
+  restored_.set_arguments({"--take-over"});  // the older copy names the first server as the owner
+  restore_and_start();
+  EXPECT_EQ(losses(), std::vector<std::string>{"tail"});
+  publish("count", "c4");
+  EXPECT_TRUE(has_counted(restored_, 4));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, KeepsTheIdOfTheStoreOnlyIfItTakesOver) {
+  const auto owner = [&] {
+    const Json found =
+        nats_.client()->api("STREAM.MSG.GET.MILLRACE_OWNER", {{"last_by_subj", "millrace.owner"}});
+    const auto data = base64_decode(found.at("message").at("data").get<std::string>());
+    return Json::parse(data.value()).at("store").get<std::string>();
+  };
+  const std::string original = owner();
+  EXPECT_EQ(back_up().at("store"), original);
+  restore_and_start({"--take-over"});
+  EXPECT_EQ(owner(), original);
+  restored_.stop();
+  fs::remove_all(restored_.data());
+  restore_and_start();
+  EXPECT_NE(owner(), original);
+  restored_.stop();
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// Tar archives as streams: entries in their order, and streams that are cut, broken or no archive.
+#include "orchestrator/backup/tar_stream.h"
+
+#include <sstream>
+
+#include <archive.h>
+#include <archive_entry.h>
+
+#include "tests/unit/backup/backup_fixture.h"
+
+namespace millrace {
+namespace {
+
+/// The bytes of a tar archive with these entries.
+std::string tar_of(const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::ostringstream out;
+  TarStreamWriter writer(out);
+  for (const auto& [name, bytes] : entries) EXPECT_TRUE(writer.add(name, bytes));
+  EXPECT_TRUE(writer.finish());
+  return out.str();
+}
+
+/// The bytes of a tar archive with one entry that is not a regular file.
+std::string tar_with(const char* name, mode_t type) {
+  std::string bytes(10'240, '\0');
+  size_t used = 0;
+  archive* const writer = archive_write_new();
+  archive_write_set_format_gnutar(writer);
+  archive_write_open_memory(writer, bytes.data(), bytes.size(), &used);
+  archive_entry* const entry = archive_entry_new();
+  archive_entry_set_pathname(entry, name);
+  archive_entry_set_filetype(entry, type);
+  archive_entry_set_perm(entry, 0755);
+  if (type == AE_IFLNK) archive_entry_set_symlink(entry, "elsewhere");
+  archive_write_header(writer, entry);
+  archive_entry_free(entry);
+  archive_write_close(writer);
+  archive_write_free(writer);
+  return bytes.substr(0, used);
+}
+
+TEST(TarStream, HasItsEntriesInTheirOrder) {
+  const std::vector<std::pair<std::string, std::string>> entries = {
+      {"first", "one"},
+      {"empty", ""},
+      {"./third", std::string("\0\xff", 2)},
+      {"large", std::string(300'000, 'x')}};
+  std::istringstream in(tar_of(entries));
+  TarStreamReader reader(in);
+  for (const auto& [name, bytes] : entries) {
+    const auto entry = reader.next();
+    ASSERT_TRUE(entry && *entry) << name;
+    EXPECT_EQ((*entry)->name, name == "./third" ? "third" : name);
+    EXPECT_EQ((*entry)->bytes == bytes, true) << name;
+  }
+  EXPECT_EQ(reader.next().value(), std::nullopt);
+}
+
+TEST(TarStream, IsRefusedIfItIsCutWithinAnEntry) {
+  const std::string whole = tar_of({{"a", std::string(2'000, 'x')}});
+  for (const size_t size : {size_t{100}, size_t{600}, size_t{2'000}}) {
+    std::istringstream in(whole.substr(0, size));
+    TarStreamReader reader(in);
+    EXPECT_EQ(code_of(reader.next()), "backup.read") << size;
+  }
+}
+
+TEST(TarStream, IsRefusedIfItIsNoArchive) {
+  for (const std::string& bytes : {std::string(2'000, 'x'), std::string("\x1f\x8b rubbish")}) {
+    std::istringstream in(bytes);
+    TarStreamReader reader(in);
+    const auto entry = reader.next();
+    EXPECT_EQ(code_of(entry), "backup.read");
+    EXPECT_THAT(entry.error().message, testing::HasSubstr("uncompressed"));
+  }
+}
+
+TEST(TarStream, SkipsFoldersAndRefusesLinks) {
+  std::istringstream folder(tar_with("./", AE_IFDIR));
+  EXPECT_EQ(TarStreamReader(folder).next().value(), std::nullopt);
+  std::istringstream link(tar_with("link", AE_IFLNK));
+  EXPECT_EQ(code_of(TarStreamReader(link).next()), "backup.read");
+}
+
+TEST(TarStream, ReportsAnOutputThatAcceptsNoMoreBytes) {
+  std::ostringstream out;
+  TarStreamWriter writer(out);
+  out.setstate(std::ios::badbit);
+  Status written = writer.add("a", std::string(100'000, 'x'));
+  if (written) written = writer.finish();
+  EXPECT_EQ(code_of(written), "backup.write");
+}
+
+}  // namespace
+}  // namespace millrace
