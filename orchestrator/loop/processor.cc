@@ -278,7 +278,8 @@ Result<BatchOutcome> Processor::commit(Result<BatchOutcome> applied, Limit limit
   BatchOutcome outcome = TRY(std::move(applied));
   if (pressure_.store_is_full()) {
     engine_.outbox.drop_acked(engine_.tx);
-  } else if (!engine_.tx.write_set().empty()) {
+  } else if (sends_ && !engine_.tx.write_set().empty()) {
+    // Until the stream is open, it is not known whether the broker still has old acked messages.
     engine_.outbox.trim_acked(engine_.tx, time_);
   }
   crash_point(CrashPoint::kFinished);

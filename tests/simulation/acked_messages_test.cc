@@ -162,6 +162,23 @@ TEST(AckedMessages, AreErasedByTheNextBatchOnceTheyAreTooOld) {
   EXPECT_THAT(world.events("sent"), SizeIs(1)) << "a late loss is final";
 }
 
+TEST(AckedMessages, AreNotErasedBeforeTheStreamIsOpenAgainAfterALongTime) {
+  World world;
+  world.apply(kPublishesThree);
+  world.publish("send", "1");
+  world.run_for(seconds(2));
+  world.crash();
+  world.broker.lose_tail(2);
+  world.broker.disconnect();
+  world.clock.advance(hours(1));
+  world.recover();
+  write_something(world);
+  world.broker.reconnect();
+  world.run_for(minutes(1));
+  EXPECT_THAT(world.events("sent"), SizeIs(3));
+  expect_all_published(world);
+}
+
 TEST(AckedMessages, StayWithinTheirByteLimit) {
   World world({.processor = {.engine = {.kept = {.bytes = 2'000}}}});
   world.apply(kPublishesThree);
