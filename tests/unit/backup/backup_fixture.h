@@ -22,6 +22,7 @@
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
+#include "orchestrator/store/rows/stream_rows.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
@@ -93,6 +94,7 @@ class BackupTest : public testing::Test {
     write_counter(*tx, Counter::kNamespace, 9);  // eight other namespaces were deleted
     write_engine_time(*tx, time);
     write_cursor(*tx, {.stream_created = 7, .sequence = 3, .stamped = time});
+    EXPECT_TRUE(number_stream(*tx, 7));
     write_secret(*tx, NamespaceNumber(1), "card", "4711");
     commit();
   }

@@ -37,7 +37,7 @@ TEST(Manifest, HasTheDocumentedMembers) {
   EXPECT_EQ(Json::parse(encode(some_manifest())),
             (Json{{"version", 1},
                   {"store", std::string(32, 'a')},
-                  {"format", 5},
+                  {"format", kStoreFormat},
                   {"commit", 42},
                   {"cursor",
                    {{"streamCreated", 1'630'497'600'000'000'001},

@@ -9,7 +9,7 @@ Json FakeService::backup_head() {
   return {
       {"version", 1},
       {"store", std::string(32, 'a')},
-      {"format", 5},
+      {"format", 6},
       {"commit", 42},
       {"cursor", {{"streamCreated", 7}, {"sequence", 3}, {"stamped", "2021-09-01T12:00:00.000Z"}}},
       {"time", "2021-09-01T12:00:00.000Z"},
