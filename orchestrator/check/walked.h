@@ -47,7 +47,7 @@ struct Checker::Walked {
   std::optional<TimePoint> due;      ///< the earliest deadline or retry of the calls
   std::optional<Part> plain;         ///< a part that is not sealed
 
-  uint64_t findings_before = 0;  ///< the number of findings before the instance
+  uint64_t findings_before = 0;                   ///< the number of findings before the instance
   std::array<uint64_t, kPartCount> part_bytes{};  ///< the sizes of the rows, not sealed
   /// The size of the history rows, not sealed; nullopt: not all can be read.
   std::optional<uint64_t> history_bytes;
