@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include "app/backup.h"
+#include "app/compact.h"
 #include "app/dev.h"
 #include "app/jq_check.h"
 #include "app/restore.h"
 #include "app/serve.h"
+#include "app/store_info.h"
 #include "app/test.h"
 #include "app/verify.h"
 #include "cli/app.h"
@@ -42,6 +44,8 @@ int main(int argc, char** argv) {
                                        .test = millrace::test_workflows,
                                        .verify = millrace::verify_store,
                                        .backup = millrace::back_up_store,
-                                       .restore = millrace::restore_store};
+                                       .restore = millrace::restore_store,
+                                       .store_info = millrace::show_store_info,
+                                       .compact = millrace::compact_data};
   return millrace::run_app({argv + 1, argv + argc}, console, program);
 }

@@ -20,6 +20,7 @@ void add_all_verbs(CommandLine& commands, const ProgramVerbs& program) {
   add_run_verb(commands);
   if (program.verify != nullptr) add_verify_verb(commands, program);
   add_backup_verbs(commands, program);
+  add_store_verbs(commands, program);
   add_status_verbs(commands);
 }
 

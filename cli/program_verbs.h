@@ -49,6 +49,16 @@ struct RestoreOptions {
   bool keep = false;            ///< keeps the temporary folder of a restore that failed
 };
 
+/// The options of `millrace store info`.
+struct StoreInfoOptions {
+  std::string data;  ///< folder of the store; empty: the store of the server
+};
+
+/// The options of `millrace store compact`.
+struct CompactOptions {
+  std::string data;  ///< folder of the store
+};
+
 /// A verb whose function is null does not exist.
 struct ProgramVerbs {
   LoadDefinition load = nullptr;  ///< for `lint` and `graph`
@@ -58,6 +68,8 @@ struct ProgramVerbs {
   Ended (*verify)(Session&, const VerifyOptions&) = nullptr;
   Ended (*backup)(Session&, const BackupOptions&) = nullptr;
   Ended (*restore)(Console&, Output&, const RestoreOptions&) = nullptr;
+  Ended (*store_info)(Session&, const StoreInfoOptions&) = nullptr;
+  Ended (*compact)(Console&, Output&, const CompactOptions&) = nullptr;
 };
 
 }  // namespace millrace

@@ -1,16 +1,21 @@
 #include "orchestrator/loop/metrics.h"
 
 #include <array>
+#include <chrono>
+#include <map>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <prometheus/counter.h>
+#include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include "model/instance.h"
+#include "orchestrator/size/store_figures.h"
 
 namespace millrace {
 namespace {
@@ -30,6 +35,30 @@ class Followed {
   uint64_t last_ = 0;
 };
 
+/// A gauge with a value for each namespace that exists.
+class NamespaceGauge {
+ public:
+  explicit NamespaceGauge(prometheus::Family<prometheus::Gauge>& family) : family_(family) {}
+
+  /// Sets the values; a namespace that `values` lacks loses its value.
+  void set(const std::map<std::string, uint64_t>& values) {
+    std::erase_if(gauges_, [&](const auto& known) {
+      if (values.contains(known.first)) return false;
+      family_.Remove(known.second);
+      return true;
+    });
+    for (const auto& [ns, value] : values) {
+      prometheus::Gauge*& gauge = gauges_[ns];
+      if (gauge == nullptr) gauge = &family_.Add(prometheus::Labels{{"namespace", ns}});
+      gauge->Set(static_cast<double>(value));
+    }
+  }
+
+ private:
+  prometheus::Family<prometheus::Gauge>& family_;
+  std::map<std::string, prometheus::Gauge*> gauges_;
+};
+
 }  // namespace
 
 struct Metrics::Series {
@@ -41,6 +70,10 @@ struct Metrics::Series {
   }
   prometheus::Gauge& gauge(const char* name, const char* help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+  }
+
+  prometheus::Family<prometheus::Gauge>& family(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
   }
 
   prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
@@ -172,6 +205,31 @@ struct Metrics::Series {
                                        "on a jq worker for slow evaluations.")};
   Followed evaluations_timed_out{
       counter("millrace_evaluations_timed_out_total", "Evaluations that reached their timeout.")};
+
+  std::mutex store_lock;  // guards all members below
+  prometheus::Gauge& store_data = gauge("millrace_store_data_bytes", "Size of the file data.mdb.");
+  prometheus::Gauge& store_used =
+      gauge("millrace_store_used_bytes", "Bytes of the pages of data.mdb that have rows.");
+  prometheus::Gauge& store_free =
+      gauge("millrace_store_free_bytes",
+            "Bytes of the free pages of data.mdb, which the next rows use before the file grows.");
+  prometheus::Gauge& store_journal =
+      gauge("millrace_store_journal_bytes", "Size of the two journal files.");
+  prometheus::Gauge& store_waiting =
+      gauge("millrace_store_waiting_rows",
+            "Rows in memory and in the journal that are not part of a completed checkpoint.");
+  prometheus::Gauge& oldest_ended =
+      gauge("millrace_oldest_ended_instance_start_seconds",
+            "Unix time at which the oldest ended instance that the store has was started; 0: the "
+            "store has no ended instance.");
+  NamespaceGauge ns_live{
+      family("millrace_namespace_live_instances", "Instances that have not ended.")};
+  NamespaceGauge ns_ended{
+      family("millrace_namespace_ended_instances", "Ended instances that the store has.")};
+  NamespaceGauge ns_row_bytes{
+      family("millrace_namespace_row_bytes", "Bytes of the rows of instances, without history.")};
+  NamespaceGauge ns_history_bytes{
+      family("millrace_namespace_history_bytes", "Bytes of the histories of instances.")};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -250,6 +308,28 @@ void Metrics::set(const PartLevels& levels) {
   series_->jq_worker_start_failures.set(levels.jq_worker_start_failures);
   series_->evaluations_overran.set(levels.evaluations_overran);
   series_->evaluations_timed_out.set(levels.evaluations_timed_out);
+}
+
+void Metrics::set_store(const StoreFigures& figures) {
+  const std::lock_guard lock(series_->store_lock);
+  series_->store_data.Set(static_cast<double>(figures.size.data_bytes));
+  series_->store_used.Set(static_cast<double>(figures.size.used_bytes));
+  series_->store_free.Set(static_cast<double>(figures.size.free_bytes));
+  series_->store_journal.Set(static_cast<double>(figures.size.journal_bytes));
+  series_->store_waiting.Set(static_cast<double>(figures.size.waiting_rows));
+  const Duration oldest = figures.oldest_ended.value_or(TimePoint()).time_since_epoch();
+  series_->oldest_ended.Set(std::chrono::duration<double>(oldest).count());
+  const auto set_all = [&](NamespaceGauge& gauge, uint64_t Usage::*value) {
+    std::map<std::string, uint64_t> values;
+    if (figures.namespaces) {
+      for (const auto& [ns, usage] : *figures.namespaces) values.emplace(ns, usage.*value);
+    }
+    gauge.set(values);
+  };
+  set_all(series_->ns_live, &Usage::live);
+  set_all(series_->ns_ended, &Usage::ended);
+  set_all(series_->ns_row_bytes, &Usage::row_bytes);
+  set_all(series_->ns_history_bytes, &Usage::history_bytes);
 }
 
 void Metrics::count(const BrokerLoss& loss) {

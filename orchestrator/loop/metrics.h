@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+struct StoreFigures;
+
 /// The current values of the engine's gauges.
 struct Levels {
   size_t listeners = 0;
@@ -64,6 +66,8 @@ class Metrics {
   void count_stray_answer();
   void set(const Levels& levels);
   void set(const PartLevels& levels);
+  /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.
+  void set_store(const StoreFigures& figures);
 
   /// All metrics in the Prometheus text format 0.0.4.
   std::string text() const;

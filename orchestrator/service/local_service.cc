@@ -12,6 +12,7 @@
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/service/store_check_options.h"
+#include "orchestrator/size/store_figures.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "os/thread.h"
 
@@ -181,6 +182,8 @@ std::string LocalService::metrics() {
   levels.sends_events = parts_.sends_events().has_value();
   levels.runs_tasks = parts_.runs_tasks().has_value();
   parts_.metrics.set(levels);
+  // If the figures cannot be read, the gauges keep their values.
+  if (const auto figures = read_figures(parts_.environment)) parts_.metrics.set_store(*figures);
   return parts_.metrics.text();
 }
 
@@ -196,6 +199,7 @@ Json LocalService::info() {
     info["damagedRows"] = {{"count", count}, {"items", damages.list()}};
   }
   if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
+  if (const auto figures = read_figures(parts_.environment)) info["store"] = to_json(*figures);
   return info;
 }
 

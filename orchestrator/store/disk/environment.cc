@@ -192,6 +192,27 @@ Status Environment::checkpoint() { return overlay_->checkpoint(); }
 
 uint64_t Environment::used_bytes() const { return overlay_->used_bytes(); }
 
+Result<StoreSize> Environment::size() const {
+  const auto bytes_of = [this](const char* name) -> Result<uint64_t> {
+    std::error_code failed;
+    const uint64_t bytes = std::filesystem::file_size(folder_ / name, failed);
+    if (!failed) return bytes;
+    if (failed == std::errc::no_such_file_or_directory) return uint64_t{0};
+    return tl::unexpected(error(failed.value(), "measuring the files"));
+  };
+  const LmdbFile::Size pages = overlay_->file_size();
+  StoreSize size{.used_bytes = pages.used_bytes,
+                 .free_bytes = pages.free_bytes,
+                 .waiting_rows = overlay_->waiting_rows()};
+  size.data_bytes = TRY(bytes_of("data.mdb"));
+  for (const char* const name : {"journal-0", "journal-1"}) {
+    size.journal_bytes += TRY(bytes_of(name));
+  }
+  return size;
+}
+
+Status Environment::shrink_journals() { return overlay_->shrink_journals(); }
+
 Status Environment::check_room(uint64_t reserve) {
   const auto check = [&](uint64_t left, uint64_t whole, std::string_view what) -> Status {
     if (left > std::min(reserve, whole / 8)) return {};

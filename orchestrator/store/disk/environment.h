@@ -73,6 +73,15 @@ struct EnvironmentOptions {
   std::function<void(const Error&)> on_failure;
 };
 
+/// The size of a store, in its files and in memory.
+struct StoreSize {
+  uint64_t data_bytes = 0;  ///< size of the file data.mdb
+  uint64_t used_bytes = 0;  ///< bytes of the pages of all tables in data.mdb
+  uint64_t free_bytes = 0;  ///< bytes of the free pages of data.mdb; the next rows use them first
+  uint64_t journal_bytes = 0;  ///< size of the two journal files
+  uint64_t waiting_rows = 0;   ///< rows in memory that are not part of a completed checkpoint
+};
+
 class Environment {
  public:
   /// Opens `folder`; creates it (mode 0700) if it is missing. Commits that only the journal has are
@@ -97,6 +106,15 @@ class Environment {
   /// data.mdb keeps its size, and new rows use its free pages first. Call it on the Transaction's
   /// thread.
   uint64_t used_bytes() const;
+
+  /// The size of the files and of the rows in memory; the pages are those after the last
+  /// checkpoint. Reads no row and no page. Any thread. Error `store.io`.
+  Result<StoreSize> size() const;
+
+  /// Makes a checkpoint, after which the journals have no commit that LMDB lacks, and cuts both
+  /// journal files to their headers. Errors: those of checkpoint(). Call it on the Transaction's
+  /// thread, between batches.
+  Status shrink_journals();
 
   /// Checks that more than `reserve` bytes are left, both below the soft limit and on the disk (for
   /// a small limit or disk: more than an eighth of its size, if that is less). Errors: `store.full`

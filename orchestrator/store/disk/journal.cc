@@ -311,6 +311,19 @@ Status Journal::switch_file() {
   return {};
 }
 
+Status Journal::shrink() {
+  TRY(Status(state_));
+  for (File& file : files_) {
+    const uint64_t end = &file == &files_[current_] ? tail_ : kRecords;
+    if (::ftruncate(file.descriptor.fd(), static_cast<off_t>(end)) != 0) {
+      return tl::unexpected(store_error(errno, "shrinking the journal", file.path));
+    }
+    file.size = end;
+    file.kept_to = 0;
+  }
+  return {};
+}
+
 void Journal::encode(uint64_t commit, const WriteSet& writes) {
   record_.assign(kRecordHead, '\0');
   append_encoded(record_, writes);

@@ -54,6 +54,11 @@ class Journal {
   /// the journal is unchanged; `store.sync`, the state of the disk is unknown.
   Status switch_file();
 
+  /// Frees the disk space behind the last commit of the current file, and that of all commits of
+  /// the other file, which must be in LMDB. The next commits allocate space again. Errors:
+  /// `store.io`, with all commits in place; `store.sync`, an earlier call failed with it.
+  Status shrink();
+
  private:
   /// The key of the hashes of a file's records, new each time the file is reused. So the file need
   /// not be cleared, and no value that a user stores can be mistaken for a record.

@@ -13,6 +13,7 @@
 
 #include "base/codec.h"
 #include "orchestrator/store/disk/page_check.h"
+#include "orchestrator/store/disk/page_layout.h"
 #include "orchestrator/store/disk/store_error.h"
 
 namespace millrace {
@@ -24,6 +25,10 @@ namespace {
 constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotency,
                               Table::kVariables};
 constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
+
+/// LMDB's handles of its own trees: the list of free pages, and the roots of the named trees.
+constexpr unsigned kFreeTree = 0;
+constexpr unsigned kMainTree = 1;
 
 constexpr uint64_t kLeastMapBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxReaders = 512;
@@ -234,16 +239,25 @@ Result<LmdbFile::Size> LmdbFile::measure() const {
   mdb_env_info(env_.get(), &info);
   size.end_bytes = (info.me_last_pgno + 1) * page_bytes_;
   const TxnHandle txn = TRY(begin(MDB_RDONLY));
+  uint64_t pages = lmdb::kMetaPages;  // of all trees so far
+  const auto measure_tree = [&](unsigned tree) -> Result<MDB_stat> {
+    MDB_stat stat;
+    const int failed = mdb_stat(txn.get(), tree, &stat);
+    if (failed != 0) return tl::unexpected(error(failed, "measuring"));
+    pages += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+    return stat;
+  };
+  for (const unsigned own : {kFreeTree, kMainTree}) TRY(measure_tree(own));
+  if (journal_tree_ != kNoTree) TRY(measure_tree(journal_tree_));
+  const uint64_t pages_without_rows = pages;
   for (const auto& [table, name, since] : kTables) {
     if (tree(table) == kNoTree) continue;
-    MDB_stat stat;
-    const int failed = mdb_stat(txn.get(), tree(table), &stat);
-    if (failed != 0) return tl::unexpected(error(failed, "measuring"));
+    const MDB_stat stat = TRY(measure_tree(tree(table)));
     size.branch_pages += stat.ms_branch_pages;
     size.leaf_pages += stat.ms_leaf_pages;
-    size.used_bytes +=
-        (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * page_bytes_;
   }
+  size.used_bytes = (pages - pages_without_rows) * page_bytes_;
+  size.free_bytes = size.end_bytes - std::min(size.end_bytes, pages * page_bytes_);
   return size;
 }
 

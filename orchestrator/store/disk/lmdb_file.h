@@ -43,6 +43,7 @@ class LmdbFile {
   /// The size of the file's trees, and of the file.
   struct Size {
     uint64_t used_bytes = 0;  ///< bytes of the pages of all tables
+    uint64_t free_bytes = 0;  ///< bytes of the pages that no tree has; the next rows use them first
     uint64_t end_bytes = 0;   ///< bytes up to the end of the last page that was ever used
     uint64_t branch_pages = 0;
     uint64_t leaf_pages = 0;
@@ -64,6 +65,8 @@ class LmdbFile {
   /// ones. nullopt: there was no checkpoint yet.
   Result<std::optional<uint64_t>> checkpointed() const;
 
+  /// Measures the trees as of the last transaction, without a scan. No thread may write meanwhile:
+  /// otherwise the sizes may be of two transactions. Errors: `store.io`, `store.readers`.
   Result<Size> measure() const;
 
   /// Checks the pages of all trees as of the last LMDB transaction, while the file may be written.
@@ -92,7 +95,8 @@ class LmdbFile {
   friend class LmdbCursor;
   friend class LmdbWriter;
 
-  /// The handle of a tree that a read-only file lacks. LMDB uses the value 0 for its own tree.
+  /// The handle of a tree that a read-only file lacks. LMDB uses the value 0 for the tree of free
+  /// pages.
   static constexpr unsigned kNoTree = 0;
 
   LmdbFile(std::filesystem::path folder, uint64_t map_bytes)

@@ -51,6 +51,7 @@ Result<std::unique_ptr<Overlay>> Overlay::open_to_read(const std::filesystem::pa
                                                        LmdbFile& file,
                                                        const OverlayOptions& options) {
   std::unique_ptr<Overlay> overlay(new Overlay(folder, file, options));
+  overlay->size_ = TRY(file.measure());
   const auto checkpointed = TRY(file.checkpointed());
   overlay->commit_ = TRY(Journal::read(folder, checkpointed, overlay->replaying(checkpointed)));
   return overlay;
@@ -98,6 +99,7 @@ void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::stri
   };
   const Memtable::Version* const before = active_.table->add(commit, key, value);
   active_.load.rows = active_.table->rows();
+  active_rows_.store(active_.load.rows, std::memory_order_relaxed);
   active_.load.bytes += room(value) - (before == nullptr ? 0 : room(before->value()));
   active_.last = commit;
 }
@@ -192,6 +194,16 @@ uint64_t Overlay::used_bytes() const {
   return size_.used_bytes + static_cast<uint64_t>(std::max<int64_t>(load, 0));
 }
 
+LmdbFile::Size Overlay::file_size() const {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+uint64_t Overlay::waiting_rows() const {
+  const std::lock_guard lock(mutex_);
+  return active_rows_.load(std::memory_order_relaxed) + (frozen_ ? frozen_->load.rows : 0);
+}
+
 // Switching to the next memtable.
 
 /// Freezes the active memtable if it is full and no other memtable is frozen. While another one is
@@ -238,6 +250,7 @@ Status Overlay::switch_memtable() {
 
 void Overlay::freeze() {
   frozen_ = std::exchange(active_, {});
+  active_rows_.store(0, std::memory_order_relaxed);
   applied_rows_ = 0;
 }
 
@@ -246,6 +259,11 @@ Status Overlay::checkpoint() {
   if (active_.table->empty()) return {};
   TRY(switch_memtable());
   return drain();
+}
+
+Status Overlay::shrink_journals() {
+  TRY(checkpoint());
+  return journal_->shrink();
 }
 
 /// Waits until no memtable is frozen.

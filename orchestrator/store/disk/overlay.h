@@ -70,8 +70,18 @@ class Overlay {
   /// Brings all committed rows into LMDB: see Environment::checkpoint().
   Status checkpoint();
 
+  /// Makes a checkpoint, and frees the disk space of the journals: see
+  /// Environment::shrink_journals().
+  Status shrink_journals();
+
   /// The size of the store: see Environment::used_bytes().
   uint64_t used_bytes() const;
+
+  /// The size of LMDB's file after the last checkpoint. Any thread.
+  LmdbFile::Size file_size() const;
+
+  /// The number of rows in memory that are not part of a completed checkpoint. Any thread.
+  uint64_t waiting_rows() const;
 
  private:
   /// An estimate of the space that rows need in LMDB.
@@ -113,6 +123,7 @@ class Overlay {
   std::unique_ptr<Journal> journal_;
   uint64_t allocated_to_ = 0;         ///< disk space for LMDB's file is allocated up to this byte
   std::atomic<uint64_t> commit_ = 0;  ///< the last commit
+  std::atomic<uint64_t> active_rows_ = 0;  ///< active_.load.rows, for any thread
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

@@ -1,5 +1,6 @@
 #include "orchestrator/store/rows/head_rows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/codec.h"
@@ -327,6 +328,18 @@ Status each_instance_backward(
     }
   }
   return {};
+}
+
+Result<std::optional<TimePoint>> read_oldest_ended(const View& view, NamespaceNumber ns) {
+  std::optional<TimePoint> oldest;
+  view.scan(Table::kEnded, ns_prefix(ns), [&](std::string_view key, std::string_view) {
+    if (!is_head(key)) return true;
+    const InstanceId id{Reader(key.substr(sizeof(uint32_t))).id()};
+    oldest = std::min(time_of(id), kLastTime);
+    return false;
+  });
+  TRY(view.status());
+  return oldest;
 }
 
 Error damaged_instance(NamespaceNumber ns, const InstanceId& id, std::string_view what) {

@@ -39,6 +39,9 @@ Result<uint64_t> decode_number(std::string_view bytes) {
   return number;
 }
 
+/// Whether a store of that format is migrated when it is opened.
+bool is_older(uint64_t format) { return format >= 1 && format < kStoreFormat; }
+
 /// Checks the secret key of the store: it must decrypt the row `seal`, which has an empty sealed
 /// value.
 Status check_key(Transaction& tx) {
@@ -118,6 +121,17 @@ Result<std::optional<uint64_t>> read_format(const View& view) {
   return read(view, Table::kMeta, kFormatKey, decode_number);
 }
 
+Status check_known_format(const View& view) {
+  const auto format = TRY(read_format(view));
+  if (!format || is_older(*format)) return {};
+  const uint64_t minor = TRY(read(view, Table::kMeta, kMinorKey, decode_number)).value_or(0);
+  if (*format == kStoreFormat && minor <= kStoreMinor) return {};
+  return fail("store.version",
+              fmt::format("the data folder has format {}.{}, this release reads up to format "
+                          "{}.{}; use the release that wrote it, or a newer one",
+                          *format, minor, kStoreFormat, kStoreMinor));
+}
+
 Result<std::optional<std::string>> read_key_row(const View& view) {
   const std::optional<std::string_view> row = view.get(Table::kMeta, kSealKey);
   TRY(view.status());
@@ -139,14 +153,8 @@ Status check_format(Transaction& tx) {
           damaged_row(Table::kMeta, kFormatKey, "it is missing, but the store has namespaces"));
     }
   }
-  if (!format || (*format >= 1 && *format < kStoreFormat)) return migrate(tx, format);
-  const uint64_t minor = TRY(read(tx, Table::kMeta, kMinorKey, decode_number)).value_or(0);
-  if (*format != kStoreFormat || minor > kStoreMinor) {
-    return fail("store.version",
-                fmt::format("the data folder has format {}.{}, this release reads up to format "
-                            "{}.{}; use the release that wrote it, or a newer one",
-                            *format, minor, kStoreFormat, kStoreMinor));
-  }
+  if (!format || is_older(*format)) return migrate(tx, format);
+  TRY(check_known_format(tx));
   if (tx.get(Table::kMeta, kLogKey)) {
     return fail("store.cluster",
                 fmt::format("{} belongs to a cluster, and this release cannot join a cluster; use "

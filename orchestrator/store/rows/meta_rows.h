@@ -33,6 +33,11 @@ inline constexpr uint64_t kStoreMinor = 0;
 /// the store.
 Result<std::optional<uint64_t>> read_format(const View& view);
 
+/// Checks that this release knows the format of the store, and writes nothing. A store without rows
+/// and a store of an older format pass. Errors: `store.version`, the format or its minor number is
+/// newer; a damaged row, and those of the store.
+Status check_known_format(const View& view);
+
 /// The row that identifies the key of the store's seal; nullopt: the store is empty or has a format
 /// without sealed rows. The row shows nothing about the key. Errors: those of the store.
 Result<std::optional<std::string>> read_key_row(const View& view);

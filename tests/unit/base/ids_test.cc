@@ -12,6 +12,13 @@ TEST(Ids, SortByTheTimeOfTheirCreation) {
   EXPECT_LT(to_string(early), to_string(late));
 }
 
+TEST(Ids, HaveTheTimeOfTheirCreation) {
+  for (const int64_t millis : {int64_t{0}, int64_t{1630497600123}, (int64_t{1} << 48) - 1}) {
+    const InstanceId id = make_instance_id(from_millis(millis), {0xff, 0xff});
+    EXPECT_EQ(time_of(id), from_millis(millis));
+  }
+}
+
 TEST(Ids, AreReadAsTheyAreWritten) {
   const InstanceId id =
       make_instance_id(from_millis(1630497600123), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

@@ -56,6 +56,18 @@ Ended CliTest::restore(Console&, Output& output, const RestoreOptions& options) 
   return ExitCode::kOk;
 }
 
+Ended CliTest::store_info(Session& session, const StoreInfoOptions& options) {
+  measured_ = options;
+  session.output.item({{"usedBytes", 8192}}, "usedBytes");
+  return ExitCode::kOk;
+}
+
+Ended CliTest::compact(Console&, Output& output, const CompactOptions& options) {
+  compacted_ = options;
+  output.item({{"data", options.data}}, "data");
+  return ExitCode::kOk;
+}
+
 void CliTest::SetUp() {
   auto started = HttpServer::start({.listen = "127.0.0.1:0"}, service_);
   ASSERT_TRUE(started) << started.error().message;
@@ -87,7 +99,9 @@ CommandOutput CliTest::run(std::vector<std::string> arguments, const std::string
                              .test = test,
                              .verify = verify,
                              .backup = backup,
-                             .restore = restore};
+                             .restore = restore,
+                             .store_info = store_info,
+                             .compact = compact};
   const int code = run_app(std::move(arguments), console, program);
   return {code, out.str(), err.str()};
 }

@@ -1,6 +1,6 @@
 // CliTest: runs command lines against a gateway whose service is in memory (FakeService), and
 // returns their output and exit codes. Functions that record their options replace the verbs
-// `serve`, `dev`, `test`, `verify`, `backup` and `restore`.
+// `serve`, `dev`, `test`, `verify`, `backup`, `restore`, `store info` and `store compact`.
 #pragma once
 
 #include <filesystem>
@@ -67,6 +67,8 @@ class CliTest : public testing::Test {
   static inline VerifyOptions verified_;
   static inline BackupOptions backed_up_;
   static inline RestoreOptions restored_;
+  static inline StoreInfoOptions measured_;
+  static inline CompactOptions compacted_;
 
  private:
   static int serve(const ServeOptions& options);
@@ -75,6 +77,8 @@ class CliTest : public testing::Test {
   static Ended verify(Session& session, const VerifyOptions& options);
   static Ended backup(Session& session, const BackupOptions& options);
   static Ended restore(Console& console, Output& output, const RestoreOptions& options);
+  static Ended store_info(Session& session, const StoreInfoOptions& options);
+  static Ended compact(Console& console, Output& output, const CompactOptions& options);
 };
 
 }  // namespace millrace

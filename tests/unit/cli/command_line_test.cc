@@ -46,6 +46,8 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"verify"},
       {"backup"},
       {"restore"},
+      {"store", "info"},
+      {"store", "compact"},
       {"status"},
       {"version"},
       {"workflow", "apply"},
@@ -249,6 +251,21 @@ TEST_F(CommandLineTest, PassesTheBackupTheDataFolderAndTheKeyToTheVerbRestore) {
   EXPECT_EQ(restored_.data, "e");
   EXPECT_EQ(restored_.secret_key_file, "l");
   EXPECT_FALSE(restored_.copy_key || restored_.take_over || restored_.keep);
+}
+
+TEST_F(CommandLineTest, PassesTheDataFolderToTheVerbsOfAStore) {
+  EXPECT_EQ(run({"store", "info", "--data", "d", "-o", "name"}).out, "8192\n");
+  EXPECT_EQ(measured_.data, "d");
+  EXPECT_EQ(run({"store", "info"}).code, 0);
+  EXPECT_EQ(measured_.data, "") << "the store of the server";
+  EXPECT_EQ(run({"store", "compact", "--data", "d", "-o", "name"}).out, "d\n");
+  EXPECT_EQ(compacted_.data, "d");
+  EXPECT_EQ(run({"store", "compact"}).code, 2) << "the data folder is missing";
+  env_["MILLRACE_DATA"] = "e";
+  EXPECT_EQ(run({"store", "info"}).code, 0);
+  EXPECT_EQ(measured_.data, "e");
+  EXPECT_EQ(run({"store", "compact"}).code, 0);
+  EXPECT_EQ(compacted_.data, "e");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/instance.h"
+#include "orchestrator/size/store_figures.h"
 
 namespace millrace {
 namespace {
@@ -78,6 +79,44 @@ TEST(Metrics, MeasureTheWaitOfTasksInSeconds) {
   metrics.count({.started_after = {Duration(1'500), Duration(500)}});
   EXPECT_TRUE(has_line(metrics, "millrace_function_schedule_to_start_seconds_count 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_function_schedule_to_start_seconds_sum 2"));
+}
+
+TEST(Metrics, ShowTheFiguresOfTheStore) {
+  Metrics metrics;
+  EXPECT_TRUE(has_line(metrics, "millrace_store_data_bytes 0"));
+  StoreFigures figures{.size = {.data_bytes = 8192,
+                                .used_bytes = 4096,
+                                .free_bytes = 1024,
+                                .journal_bytes = 512,
+                                .waiting_rows = 7}};
+  metrics.set_store(figures);
+  EXPECT_TRUE(has_line(metrics, "millrace_store_data_bytes 8192"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_used_bytes 4096"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_free_bytes 1024"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_journal_bytes 512"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_waiting_rows 7"));
+  EXPECT_TRUE(has_line(metrics, "millrace_oldest_ended_instance_start_seconds 0"));
+  figures.oldest_ended = from_millis(2'500);
+  metrics.set_store(figures);
+  EXPECT_TRUE(has_line(metrics, "millrace_oldest_ended_instance_start_seconds 2.5"));
+}
+
+TEST(Metrics, HaveAGaugeForEachNamespaceThatTheStoreHas) {
+  Metrics metrics;
+  const Usage usage{.live = 1, .ended = 2, .row_bytes = 300, .history_bytes = 40};
+  StoreFigures figures;
+  figures.namespaces =
+      std::vector<NamespaceUsage>{{.ns = "default"}, {.ns = "shop", .usage = usage}};
+  metrics.set_store(figures);
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"default\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"shop\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_ended_instances{namespace=\"shop\"} 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_row_bytes{namespace=\"shop\"} 300"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_history_bytes{namespace=\"shop\"} 40"));
+  figures.namespaces = std::vector<NamespaceUsage>{{.ns = "default", .usage = usage}};
+  metrics.set_store(figures);
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"default\"} 1"));
+  EXPECT_EQ(metrics.text().find("shop"), std::string::npos) << "the namespace was deleted";
 }
 
 }  // namespace

@@ -312,7 +312,9 @@ TEST_F(LocalServiceTest, IsNotReadyBeforeTheStoreIsRead) {
 }
 
 TEST_F(LocalServiceTest, ShowsInItsInfoWhetherItReadsTheEventStreamAndWhatTheBrokerLost) {
-  EXPECT_EQ(service->info(),
+  Json info = service->info();
+  info.erase("store");
+  EXPECT_EQ(info,
             (Json{{"version", "1"}, {"broker", {{"reading", true}, {"losses", Json::array()}}}}));
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
   failing = "reader";
@@ -338,9 +340,44 @@ TEST_F(LocalServiceTest, ListsUnreadableSettingsAndDamagedRowsInItsInfo) {
 }
 
 TEST_F(LocalServiceTest, ShowsItsInfoEvenIfTheStoreCannotBeRead) {
-  const Json whole = service->info();
+  Json whole = service->info();
   on_read = [] { return true; };
-  EXPECT_EQ(service->info(), whole);
+  whole.erase("store");
+  EXPECT_EQ(service->info(), whole) << "without the figures of the store";
+}
+
+TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
+  world.apply(kWaits);
+  world.must(CreateNamespace{.name = "shop"});
+  world.start("waits");
+  const std::string ended = world.start("waits")["id"];
+  world.must(CancelInstance{.ns = "default", .instance = *parse_instance_id(ended)});
+  const Json store = service->info()["store"];
+  EXPECT_GT(store["dataBytes"], 0);
+  EXPECT_GT(store["journalBytes"], 0);
+  EXPECT_GT(store["waitingRows"], 0);
+  EXPECT_EQ(store["oldestEnded"], world.instance(ended)["startedAt"]);
+  ASSERT_THAT(store["namespaces"], SizeIs(2));
+  EXPECT_EQ(store["namespaces"][0]["namespace"], "default");
+  EXPECT_EQ(store["namespaces"][0]["live"], 1);
+  EXPECT_EQ(store["namespaces"][0]["ended"], 1);
+  EXPECT_GT(store["namespaces"][0]["rowBytes"], 0);
+  EXPECT_GT(store["namespaces"][0]["historyBytes"], 0);
+  EXPECT_EQ(store["namespaces"][1]["namespace"], "shop");
+  EXPECT_EQ(store["namespaces"][1]["live"], 0);
+  const std::string text = service->metrics();
+  EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_live_instances{namespace=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_ended_instances{namespace=\"default\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_ended_instances{namespace=\"shop\"} 0\n"));
+}
+
+TEST_F(LocalServiceTest, KeepsTheGaugesOfTheStoreWhileItCannotBeRead) {
+  world.apply(kWaits);
+  world.start("waits");
+  constexpr const char* kLive = "\nmillrace_namespace_live_instances{namespace=\"default\"} 1\n";
+  EXPECT_THAT(service->metrics(), HasSubstr(kLive));
+  on_read = [] { return true; };
+  EXPECT_THAT(service->metrics(), HasSubstr(kLive));
 }
 
 TEST_F(LocalServiceTest, ShowsTheNumbersAndTheReadinessOfItsPartsInTheMetrics) {

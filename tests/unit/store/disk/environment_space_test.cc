@@ -36,6 +36,71 @@ TEST(Environment, MeasuresTheBytesThatRowsUse) {
   EXPECT_EQ((*environment)->used_bytes(), 0U);
 }
 
+TEST(Environment, MeasuresItsFilesItsFreePagesAndItsRowsInMemory) {
+  const Folder folder;
+  auto environment = Environment::open(folder.path(), {.checkpoints_at_close = false}).value();
+  const StoreSize fresh = environment->size().value();
+  EXPECT_EQ(fresh.used_bytes, 0U);
+  EXPECT_EQ(fresh.waiting_rows, 0U);
+  {
+    Transaction transaction(*environment);
+    for (const char* const key : {"a", "b", "c"}) {
+      transaction.put(Table::kLive, key, std::string(100'000, 'x'));
+    }
+    ASSERT_TRUE(transaction.commit());
+    const StoreSize waiting = environment->size().value();
+    EXPECT_EQ(waiting.waiting_rows, 3U);
+    EXPECT_EQ(waiting.used_bytes, 0U) << "no checkpoint has written the rows";
+    EXPECT_GE(waiting.journal_bytes, 300'000U);
+    ASSERT_TRUE(environment->checkpoint());
+    const StoreSize written = environment->size().value();
+    EXPECT_EQ(written.waiting_rows, 0U);
+    EXPECT_GE(written.used_bytes, 300'000U);
+    EXPECT_LE(written.used_bytes + written.free_bytes, written.data_bytes);
+    EXPECT_EQ(written.data_bytes, std::filesystem::file_size(folder.path() / "data.mdb"));
+    for (const char* const key : {"a", "b"}) transaction.erase(Table::kLive, key);
+    ASSERT_TRUE(transaction.commit());
+    EXPECT_EQ(environment->size()->waiting_rows, 2U) << "an erased row waits, too";
+    ASSERT_TRUE(environment->checkpoint());
+    EXPECT_GE(environment->size()->free_bytes, 200'000U);
+    transaction.put(Table::kLive, "d", "in the journal");
+    ASSERT_TRUE(transaction.commit());
+  }
+  const StoreSize last = environment->size().value();
+  environment = nullptr;
+  environment = Environment::open(folder.path(), {.read_only = true}).value();
+  const StoreSize found = environment->size().value();
+  EXPECT_EQ(found.data_bytes, last.data_bytes);
+  EXPECT_EQ(found.used_bytes, last.used_bytes);
+  EXPECT_EQ(found.free_bytes, last.free_bytes);
+  EXPECT_EQ(found.journal_bytes, last.journal_bytes);
+  EXPECT_EQ(found.waiting_rows, 1U);
+}
+
+TEST(Environment, ShrinksItsJournals) {
+  const Folder folder;
+  constexpr uint64_t kHeaders = 2 * 4096;
+  {
+    const auto environment = Environment::open(folder.path()).value();
+    Transaction transaction(*environment);
+    for (int i = 0; i < 10; ++i) {
+      transaction.put(Table::kLive, std::to_string(i), std::string(100'000, 'x'));
+      ASSERT_TRUE(transaction.commit());
+    }
+    EXPECT_GE(environment->size()->journal_bytes, 1'000'000U);
+    ASSERT_TRUE(environment->shrink_journals());
+    EXPECT_EQ(environment->size()->journal_bytes, kHeaders);
+    transaction.put(Table::kLive, "10", "after it");
+    ASSERT_TRUE(transaction.commit());
+    EXPECT_GT(environment->size()->journal_bytes, kHeaders);
+  }
+  const auto environment = Environment::open(folder.path()).value();
+  const Snapshot view = Snapshot::take(*environment).value();
+  EXPECT_EQ(view.commit(), 11U);
+  EXPECT_EQ(view.get(Table::kLive, "9")->size(), 100'000U);
+  EXPECT_EQ(view.get(Table::kLive, "10"), "after it");
+}
+
 TEST(Environment, UsesEqualSpaceForEqualWritesIfCommitsWaitForCheckpoints) {
   const auto used_bytes = [] {
     const Folder folder;

@@ -339,6 +339,36 @@ TEST_F(JournalTest, LosesNoCommitWhenASwitchOfFilesIsInterrupted) {
   }
 }
 
+TEST_F(JournalTest, KeepsTheCommitsThatLmdbLacksWhenItIsShrunk) {
+  constexpr uint64_t kHeader = 4096;
+  ASSERT_TRUE(open());
+  append(20);
+  ASSERT_TRUE(journal_->switch_file());
+  append(5);
+  const std::string old[] = {file_bytes(path(0)), file_bytes(path(1))};
+  ASSERT_TRUE(journal_->shrink());
+  EXPECT_EQ(std::filesystem::file_size(path(0)), kHeader) << "LMDB has its commits";
+  EXPECT_EQ(std::filesystem::file_size(path(1)), tail_of(old[1]));
+  append(2);
+  ASSERT_TRUE(open(20));
+  expect_found(21, 27);
+  // The process may end after it has shrunk one of the files.
+  const std::string shrunk[] = {file_bytes(path(0)).substr(0, kHeader),
+                                old[1].substr(0, tail_of(old[1]))};
+  for (const size_t file : {0, 1}) {
+    SCOPED_TRACE(file);
+    write_content(path(0), file == 0 ? shrunk[0] : old[0]);
+    write_content(path(1), file == 1 ? shrunk[1] : old[1]);
+    ASSERT_TRUE(open(20));
+    expect_found(21, 25);
+    append(1);
+    ASSERT_TRUE(journal_->switch_file());
+    append(1);
+    ASSERT_TRUE(open(20));
+    expect_found(21, 27);
+  }
+}
+
 TEST_F(JournalTest, IgnoresAValueThatLooksLikeARecord) {
   // The value has bytes that the journal wrote, or would write next.
   ASSERT_TRUE(open());

@@ -390,6 +390,39 @@ TEST_F(LmdbFileTest, DoesNotUnderestimateTheSpaceOfRows) {
   }
 }
 
+TEST_F(LmdbFileTest, MeasuresItsFreePages) {
+  constexpr uint64_t kOwnPages = 32;  // the most pages that meta pages and LMDB's own trees have
+  const auto expect_sum = [&](const LmdbFile::Size& size) {
+    EXPECT_LE(size.used_bytes + size.free_bytes, size.end_bytes);
+    EXPECT_GE(size.used_bytes + size.free_bytes + kOwnPages * file_->page_bytes(), size.end_bytes);
+  };
+  EXPECT_EQ(file_->measure()->free_bytes, 0U);
+  WriteSet writes;
+  for (int i = 0; i < 100; ++i) writes[fmt::format("l{:03}", i)] = std::string(10'000, 'v');
+  ASSERT_EQ(write(writes), "ok");
+  const LmdbFile::Size full = file_->measure().value();
+  EXPECT_LT(full.free_bytes, kOwnPages * file_->page_bytes());
+  expect_sum(full);
+  WriteSet erased = writes;
+  for (auto& [key, value] : erased) value = std::nullopt;
+  ASSERT_EQ(write(erased), "ok");
+  const LmdbFile::Size empty = file_->measure().value();
+  EXPECT_EQ(empty.used_bytes, 0U);
+  EXPECT_GE(empty.free_bytes, full.used_bytes);
+  expect_sum(empty);
+  ASSERT_EQ(write({{"mkey", "value"}}), "ok");  // now no version has the freed pages
+  ASSERT_EQ(write(writes), "ok");
+  const LmdbFile::Size again = file_->measure().value();
+  expect_sum(again);
+  EXPECT_LE(again.end_bytes, empty.end_bytes + kOwnPages * file_->page_bytes())
+      << "the free pages are used again";
+  for (const bool to_read : {true, false}) {
+    to_read ? open_to_read() : open();
+    EXPECT_EQ(file_->measure()->free_bytes, again.free_bytes);
+    EXPECT_EQ(file_->measure()->end_bytes, again.end_bytes);
+  }
+}
+
 TEST_F(LmdbFileTest, AllocatesBlocksInAdvance) {
   const uint64_t end = file_->measure()->end_bytes;
   EXPECT_TRUE(file_->allocate(end, end + (1 << 20)));

@@ -4,6 +4,7 @@
 
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -314,6 +315,31 @@ TEST_F(HeadRowsTest, AreListedFromTheNewest) {
   seen.clear();
   EXPECT_TRUE(each_live(*tx, NamespaceNumber(1), id(1), see));
   EXPECT_EQ(seen, "4");
+}
+
+TEST_F(HeadRowsTest, ShowWhenTheOldestEndedInstanceOfANamespaceStarted) {
+  const auto oldest = [&](uint32_t ns) {
+    return read_oldest_ended(*tx, NamespaceNumber(ns)).value();
+  };
+  const auto key = [](uint32_t ns, TimePoint started, char part) {
+    return rows::instance_prefix(NamespaceNumber(ns), make_instance_id(started, {})) + part;
+  };
+  EXPECT_EQ(oldest(1), std::nullopt);
+  tx->put(Table::kLive, key(1, kNow, '\0'), "a live head");
+  tx->put(Table::kEnded, key(1, kNow, '\1'), "an input without a head");
+  EXPECT_EQ(oldest(1), std::nullopt);
+  const TimePoint later = kNow + std::chrono::hours(1);
+  for (const TimePoint started : {later, later + std::chrono::hours(1)}) {
+    tx->put(Table::kEnded, key(1, started, '\0'), "a head");
+  }
+  EXPECT_EQ(oldest(1), later);
+  EXPECT_EQ(oldest(2), std::nullopt) << "another namespace";
+  tx->erase(Table::kEnded, key(1, later, '\0'));
+  EXPECT_EQ(oldest(1), later + std::chrono::hours(1));
+  InstanceId damaged;
+  damaged.bytes.fill(0xff);
+  tx->put(Table::kEnded, rows::instance_prefix(NamespaceNumber(3), damaged) + '\0', "a head");
+  EXPECT_EQ(oldest(3), kLastTime) << "no time after the year 9999";
 }
 
 }  // namespace

@@ -142,6 +142,21 @@ TEST_F(MetaRows, RefuseANewerFormat) {
   EXPECT_EQ(check_format(*tx).error().code, "store.version");
 }
 
+TEST_F(MetaRows, ShowWithoutAWriteWhetherThisReleaseKnowsTheFormat) {
+  EXPECT_TRUE(check_known_format(*tx)) << "the store has no rows yet";
+  for (const uint64_t known : {uint64_t{1}, kStoreFormat}) {
+    tx->put(Table::kMeta, "format", rows::key_of(known));
+    EXPECT_TRUE(check_known_format(*tx)) << known;
+  }
+  tx->put(Table::kMeta, "minor", rows::key_of(kStoreMinor + 1));
+  EXPECT_EQ(check_known_format(*tx).error().code, "store.version");
+  tx->erase(Table::kMeta, "minor");
+  for (const uint64_t unknown : {uint64_t{0}, kStoreFormat + 1}) {
+    tx->put(Table::kMeta, "format", rows::key_of(unknown));
+    EXPECT_EQ(check_known_format(*tx).error().code, "store.version") << unknown;
+  }
+}
+
 TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   ASSERT_TRUE(check_format(*tx));
   tx->put(Table::kMeta, "minor", rows::key_of(kStoreMinor + 1));

@@ -1,0 +1,41 @@
+// Store figures: how large a store is, and how many instances of each namespace it has. They are
+// read from the index rows (index_rows.h) and from sizes that the store keeps, without a scan of
+// the instances. Any thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/rows/index_rows.h"
+
+namespace millrace {
+
+struct NamespaceUsage {
+  std::string ns;
+  Usage usage;
+};
+
+struct StoreFigures {
+  StoreSize size;
+  /// Each namespace, in the order of the names. nullopt: the index that counts the instances is not
+  /// complete (index_build.h).
+  std::optional<std::vector<NamespaceUsage>> namespaces;
+  /// When the oldest ended instance was started, of those that the store still has; nullopt: the
+  /// store has no ended instance.
+  std::optional<TimePoint> oldest_ended;
+};
+
+/// The figures after the last commit. A namespace whose row of `usage` is damaged is left out.
+/// Errors: a damaged row of `namespaces` or `meta`, and those of the store.
+Result<StoreFigures> read_figures(const Environment& environment);
+
+/// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","oldestEnded"?,
+/// "namespaces"?:[{"namespace","live","ended","rowBytes","historyBytes"}]}
+Json to_json(const StoreFigures& figures);
+
+}  // namespace millrace

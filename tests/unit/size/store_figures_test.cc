@@ -1,0 +1,150 @@
+// Store figures: the sizes of the files, and the instances of each namespace.
+#include "orchestrator/size/store_figures.h"
+
+#include <gmock/gmock.h>
+
+#include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/store/store_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::SizeIs;
+
+constexpr NamespaceNumber kDefault{1};
+constexpr NamespaceNumber kShop{2};
+const TimePoint kEarly = from_millis(1'630'497'600'000);
+const TimePoint kLate = from_millis(1'630'497'700'000);
+
+class StoreFiguresTest : public StoreTest {
+ protected:
+  StoreFiguresTest() {
+    EXPECT_TRUE(check_format(*tx));
+    write_namespace(*tx, "default", {.number = kDefault, .created_at = kEarly});
+    write_namespace(*tx, "shop", {.number = kShop, .created_at = kEarly});
+    commit();
+  }
+
+  StoreFigures figures() const {
+    auto read = read_figures(*environment);
+    EXPECT_TRUE(read) << read.error().message;
+    return read.value_or(StoreFigures());
+  }
+  void set_usage(NamespaceNumber ns, const Usage& usage) {
+    tx->put(Table::kUsage, rows::ns_prefix(ns), encode(usage));
+    commit();
+  }
+  static std::string head_key(NamespaceNumber ns, TimePoint started) {
+    return rows::instance_prefix(ns, make_instance_id(started, {1, 2, 3})) + '\0';
+  }
+  void add_ended(NamespaceNumber ns, TimePoint started) {
+    tx->put(Table::kEnded, head_key(ns, started), "a head");
+    commit();
+  }
+};
+
+TEST_F(StoreFiguresTest, HaveTheSizeOfTheStore) {
+  const StoreSize size = environment->size().value();
+  EXPECT_EQ(figures().size.data_bytes, size.data_bytes);
+  EXPECT_EQ(figures().size.waiting_rows, size.waiting_rows);
+  EXPECT_GT(size.waiting_rows, 0U);
+}
+
+TEST_F(StoreFiguresTest, HaveTheUsageOfEachNamespace) {
+  const Usage usage{.live = 3, .ended = 4, .row_bytes = 500, .history_bytes = 60};
+  set_usage(kShop, usage);
+  const StoreFigures found = figures();
+  ASSERT_TRUE(found.namespaces);
+  ASSERT_THAT(*found.namespaces, SizeIs(2));
+  EXPECT_EQ(found.namespaces->at(0).ns, "default");
+  EXPECT_EQ(found.namespaces->at(0).usage, Usage{});
+  EXPECT_EQ(found.namespaces->at(1).ns, "shop");
+  EXPECT_EQ(found.namespaces->at(1).usage, usage);
+}
+
+TEST_F(StoreFiguresTest, LeaveOutANamespaceWhoseUsageIsDamaged) {
+  tx->put(Table::kUsage, rows::ns_prefix(kDefault), "damaged");
+  commit();
+  const StoreFigures found = figures();
+  ASSERT_TRUE(found.namespaces);
+  ASSERT_THAT(*found.namespaces, SizeIs(1));
+  EXPECT_EQ(found.namespaces->at(0).ns, "shop");
+}
+
+TEST_F(StoreFiguresTest, HaveNoUsageWhileTheIndexIsIncomplete) {
+  request_index_build(*tx);
+  commit();
+  EXPECT_FALSE(figures().namespaces);
+  while (is_index_incomplete(*tx)) {
+    ASSERT_TRUE(build_index_step(*tx, 100, nullptr));
+    commit();
+  }
+  EXPECT_TRUE(figures().namespaces);
+  tx->put(Table::kMeta, kFormatKey, rows::key_of(uint64_t{5}));
+  commit();
+  EXPECT_FALSE(figures().namespaces) << "format 5 has no index";
+}
+
+TEST_F(StoreFiguresTest, HaveTheStartOfTheOldestEndedInstanceOfAllNamespaces) {
+  EXPECT_EQ(figures().oldest_ended, std::nullopt);
+  add_ended(kDefault, kLate);
+  EXPECT_EQ(figures().oldest_ended, kLate);
+  add_ended(kShop, kEarly);
+  EXPECT_EQ(figures().oldest_ended, kEarly);
+  ASSERT_TRUE(environment->checkpoint());
+  EXPECT_EQ(figures().oldest_ended, kEarly);
+  tx->erase(Table::kEnded, head_key(kShop, kEarly));
+  commit();
+  EXPECT_EQ(figures().oldest_ended, kLate) << "the older one was deleted";
+}
+
+TEST_F(StoreFiguresTest, AreReadFromAFolderThatIsOpenReadOnly) {
+  set_usage(kShop, {.live = 3});
+  add_ended(kShop, kEarly);
+  const uint64_t waiting = figures().size.waiting_rows;
+  tx.reset();
+  environment = nullptr;
+  environment = Environment::open(folder.path(), {.read_only = true}).value();
+  const StoreFigures found = figures();
+  EXPECT_EQ(found.oldest_ended, kEarly);
+  EXPECT_EQ(found.namespaces->at(1).usage.live, 3U);
+  EXPECT_GT(found.size.used_bytes, 0U) << "closing the store made a checkpoint";
+  EXPECT_LT(found.size.waiting_rows, waiting);
+}
+
+TEST_F(StoreFiguresTest, FailIfTheStoreCannotBeRead) {
+  tx->put(Table::kNamespaces, "damaged", "damaged");
+  commit();
+  const auto failed = read_figures(*environment);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, kDamagedRow);
+}
+
+TEST(StoreFigures, HaveAJsonForm) {
+  StoreFigures figures{.size = {.data_bytes = 1,
+                                .used_bytes = 2,
+                                .free_bytes = 3,
+                                .journal_bytes = 4,
+                                .waiting_rows = 5}};
+  const Json sizes = {{"dataBytes", 1},
+                      {"usedBytes", 2},
+                      {"freeBytes", 3},
+                      {"journalBytes", 4},
+                      {"waitingRows", 5}};
+  EXPECT_EQ(to_json(figures), sizes);
+  figures.oldest_ended = kEarly;
+  NamespaceUsage shop{.ns = "shop"};
+  shop.usage = {.live = 6, .ended = 7, .row_bytes = 8, .history_bytes = 9};
+  figures.namespaces = std::vector<NamespaceUsage>{shop};
+  Json whole = sizes;
+  whole["oldestEnded"] = "2021-09-01T12:00:00.000Z";
+  whole["namespaces"] = Json::array(
+      {{{"namespace", "shop"}, {"live", 6}, {"ended", 7}, {"rowBytes", 8}, {"historyBytes", 9}}});
+  EXPECT_EQ(to_json(figures), whole);
+}
+
+}  // namespace
+}  // namespace millrace
