@@ -28,6 +28,9 @@ Evaluation on_lane(uint64_t lane, std::string program, Duration timeout) {
   return {.queries = {{std::move(program), shared_text("null")}}, .timeout = timeout, .lane = lane};
 }
 
+/// Slow workers have a low priority: on a machine with other work, even their start takes long.
+constexpr Duration kSlowWork = std::chrono::minutes(5);
+
 class JqSchedulerTest : public PoolTest {
  protected:
   using Answers = std::future<std::vector<QueryResult>>;
@@ -38,10 +41,12 @@ class JqSchedulerTest : public PoolTest {
 
   /// Waits until `overran` evaluations are on slow workers that have started.
   void wait_for_slow_work(uint64_t overran) {
-    ASSERT_TRUE(eventually([&] {
-      const JqPool::Stats stats = pool().stats();
-      return stats.overran == overran && stats.waiting == 0 && slow_workers().size() >= overran;
-    }));
+    ASSERT_TRUE(eventually(
+        [&] {
+          const JqPool::Stats stats = pool().stats();
+          return stats.overran == overran && stats.waiting == 0 && slow_workers().size() >= overran;
+        },
+        kSlowWork));
   }
 
   static pid_t launcher() {
@@ -70,10 +75,12 @@ class JqSchedulerTest : public PoolTest {
     });
   }
   std::vector<uint64_t> order_of(size_t count) {
-    EXPECT_TRUE(eventually([&] {
-      const std::lock_guard guard(lock_);
-      return order_.size() == count;
-    }));
+    EXPECT_TRUE(eventually(
+        [&] {
+          const std::lock_guard guard(lock_);
+          return order_.size() == count;
+        },
+        kSlowWork));
     const std::lock_guard guard(lock_);
     return order_;
   }
@@ -223,7 +230,7 @@ TEST_F(JqSchedulerTest, RunsSlowWorkersAtLowPriorityAndEndsIdleSlowWorkers) {
     return slow.empty() || getpriority(PRIO_PROCESS, static_cast<id_t>(slow[0])) == niceness;
   }));
   looping.wait();
-  EXPECT_TRUE(eventually([] { return slow_workers().empty(); }));
+  EXPECT_TRUE(eventually([] { return slow_workers().empty(); }, kSlowWork));
   EXPECT_EQ(evaluate("length"), Json(0));
 }
 
@@ -235,10 +242,12 @@ TEST_F(JqSchedulerTest, CountsNoCrashAndNoTimeoutIfAJqWorkerIsKilledFromOutside)
     const std::vector<pid_t> before = slow_workers();
     ASSERT_THAT(before, SizeIs(1));
     kill(before[0], SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const std::vector<pid_t> now = slow_workers();
-      return now.size() == 1 && now != before && pool().stats().ready_workers == 2;
-    }));
+    ASSERT_TRUE(eventually(
+        [&] {
+          const std::vector<pid_t> now = slow_workers();
+          return now.size() == 1 && now != before && pool().stats().ready_workers == 2;
+        },
+        kSlowWork));
   }
   EXPECT_TRUE(is_pending(looping));
   EXPECT_EQ(pool().stats().crashed, 0);
