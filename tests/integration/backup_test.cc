@@ -73,9 +73,8 @@ class BackupAndRestore : public MillraceTest {
   /// The kinds of the losses that the restored server found in the broker.
   std::vector<std::string> losses() const {
     std::vector<std::string> kinds;
-    for (const Json& loss : restored_.get("/v1/info").at("broker").at("losses")) {
-      kinds.push_back(loss.at("kind"));
-    }
+    const Json info = restored_.get("/v1/info");
+    for (const Json& loss : info.at("broker").at("losses")) kinds.push_back(loss.at("kind"));
     return kinds;
   }
 
