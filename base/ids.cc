@@ -16,6 +16,12 @@ InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness) 
   return id;
 }
 
+TimePoint time_of(const InstanceId& id) {
+  int64_t millis = 0;
+  for (size_t i = 0; i < 6; ++i) millis = millis << 8 | id.bytes[i];
+  return from_millis(millis);
+}
+
 std::string to_string(const InstanceId& id) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;

@@ -24,6 +24,9 @@ struct InstanceId {
 /// A version 7 UUID for `time`; `randomness` fills the bits that are not time, version or variant.
 InstanceId make_instance_id(TimePoint time, std::array<uint8_t, 10> randomness);
 
+/// The time for which the id was made, in milliseconds. An instance starts at this time or later.
+TimePoint time_of(const InstanceId& id);
+
 /// The id in the form `0190b5a4-7c1e-7f2a-8000-0123456789ab`.
 std::string to_string(const InstanceId& id);
 

@@ -18,13 +18,6 @@ constexpr std::array<std::string_view, 18> kOwnWords = {
     "error",    "function", "id",      "index", "instance", "parent",
     "revision", "run",      "status",  "task",  "tick",     "workflow"};
 
-/// The start time of the instance, from its id.
-TimePoint time_of(const InstanceId& id) {
-  int64_t millis = 0;
-  for (size_t i = 0; i < 6; ++i) millis = millis << 8 | id.bytes[i];
-  return std::min(from_millis(millis), kLastTime);
-}
-
 }  // namespace
 
 Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
@@ -75,8 +68,10 @@ std::optional<TimePoint> first_deadline(const Instance& instance) {
 }
 
 Json damaged_item(const InstanceId& id, const Error& error) {
+  // Only the id says when the instance started.
+  const TimePoint started_at = std::min(time_of(id), kLastTime);
   return {{"id", to_string(id)},    {"workflow", ""}, {"revision", 0},
-          {"status", "damaged"},    {"state", ""},    {"startedAt", format_rfc3339(time_of(id))},
+          {"status", "damaged"},    {"state", ""},    {"startedAt", format_rfc3339(started_at)},
           {"damage", error.message}};
 }
 

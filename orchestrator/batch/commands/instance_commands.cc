@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/sweep.h"
+#include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -237,13 +238,17 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   const InstanceId& id = command.instance;
   const std::optional<Instance> ended = TRY(removable(context, ns, command));
-  const VariableOwner owner{.scope = VariableScope::kInstance, .ns = ns, .instance = id};
-  if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   if (ended) {
-    erase_instance(context.batch.tx, *ended);
-    context.batch.index.remove(context.batch.tx, indexed(*ended));
-    TRY(erase_history(context, ended->last_history, id));
+    PurgeBudget budget;
+    const auto left = [&](uint64_t row) { context.purges.begin_history(row); };
+    if (!TRY(delete_ended(context.batch, *ended, DeletionReason::kRequest, budget, left))) {
+      return command;
+    }
   } else {
+    const VariableOwner owner{.scope = VariableScope::kInstance, .ns = ns, .instance = id};
+    if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) {
+      return command;
+    }
     const auto removed = TRY(context.instances.remove_damaged(ns, id));
     // If no row was erased, the instance does not exist, and find_instance() returns the error for
     // that.
@@ -251,6 +256,20 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
     TRY(erase_history(context, removed.last_history, id));
   }
   return Json{{"id", to_string(id)}, {"deleted", true}};
+}
+
+Result<Json> run_command(const CommandContext& context, const DeleteInstances& command) {
+  EndedFilter filter{.ns = TRY(find_namespace(context, command.ns)),
+                     .statuses = command.statuses,
+                     .before = command.before};
+  if (!command.workflow.empty()) {
+    filter.workflow = TRY(find_workflow(context, command.ns, command.workflow))->number;
+  }
+  std::sort(filter.statuses.begin(), filter.statuses.end());
+  filter.statuses.erase(std::unique(filter.statuses.begin(), filter.statuses.end()),
+                        filter.statuses.end());
+  TRY(context.purges.begin_instances(std::move(filter), command.ns, command.workflow));
+  return Json{{"deleting", true}};
 }
 
 }  // namespace millrace

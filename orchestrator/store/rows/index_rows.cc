@@ -142,13 +142,35 @@ bool is_indexed(const View& view, const IndexedInstance& one) {
 
 Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
                       InstanceStatus status, const std::optional<InstanceId>& behind,
-                      const std::function<bool(const InstanceId& id)>& see) {
+                      const std::function<bool(const InstanceId& id)>& see,
+                      const OnDamage& damaged) {
   const std::string prefix = by_status_prefix(ns, workflow, status);
   const std::string from = behind ? prefix + rows::key_of(*behind) + '\0' : "";
-  return walk(view, Table::kByStatus, prefix, from,
-              [&](std::string_view key, auto) -> Result<bool> {
-                return see(TRY(decode_by_status_key(key)).id);
-              });
+  return walk(
+      view, Table::kByStatus, prefix, from,
+      [&](std::string_view key, auto) -> Result<bool> {
+        return see(TRY(decode_by_status_key(key)).id);
+      },
+      damaged);
+}
+
+Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,
+                                                       WorkflowNumber workflow,
+                                                       std::optional<InstanceStatus> behind,
+                                                       const OnDamage& damaged) {
+  constexpr size_t kPastAllIds = sizeof(InstanceId::bytes) + 1;
+  const std::string from = behind
+                               ? by_status_prefix(ns, workflow, *behind).append(kPastAllIds, '\xff')
+                               : ns_prefix(ns).append(workflow_prefix(workflow));
+  std::optional<IndexedInstance> found;
+  TRY(walk(
+      view, Table::kByStatus, ns_prefix(ns), from,
+      [&](std::string_view key, auto) -> Result<bool> {
+        found = TRY(decode_by_status_key(key));
+        return false;
+      },
+      damaged));
+  return found;
 }
 
 Status each_count(const View& view, NamespaceNumber ns,

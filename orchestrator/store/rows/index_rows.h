@@ -85,7 +85,17 @@ bool is_indexed(const View& view, const IndexedInstance& one);
 /// after `behind` on, until `see` returns false.
 Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
                       InstanceStatus status, const std::optional<InstanceId>& behind,
-                      const std::function<bool(const InstanceId& id)>& see);
+                      const std::function<bool(const InstanceId& id)>& see,
+                      const OnDamage& damaged = nullptr);
+
+/// The first instance of a namespace in `by_status`, in the order of workflow, status and id, that
+/// comes after all instances of the workflow with that status; without a status, after those of all
+/// earlier workflows. nullopt: there is none. The revision and the state of the place are not
+/// known.
+Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,
+                                                       WorkflowNumber workflow,
+                                                       std::optional<InstanceStatus> behind,
+                                                       const OnDamage& damaged = nullptr);
 
 /// Visits the counts of a namespace.
 Status each_count(const View& view, NamespaceNumber ns,

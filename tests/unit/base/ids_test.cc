@@ -12,6 +12,12 @@ TEST(Ids, SortByTheTimeOfTheirCreation) {
   EXPECT_LT(to_string(early), to_string(late));
 }
 
+TEST(Ids, ShowTheTimeOfTheirCreation) {
+  const TimePoint time = from_millis(1630497600123);
+  EXPECT_EQ(time_of(make_instance_id(time, {1, 2, 3})), time);
+  EXPECT_EQ(time_of(InstanceId{}), from_millis(0));
+}
+
 TEST(Ids, AreReadAsTheyAreWritten) {
   const InstanceId id =
       make_instance_id(from_millis(1630497600123), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

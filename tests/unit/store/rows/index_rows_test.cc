@@ -67,6 +67,32 @@ TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
   EXPECT_FALSE(is_indexed(*tx, one(4, InstanceStatus::kWaiting)));
 }
 
+TEST_F(IndexRowsTest, HaveTheFirstInstanceBehindThoseOfAWorkflowAndStatus) {
+  using enum InstanceStatus;
+  IndexedInstance other = one(3, kFailed);
+  other.place.revision.workflow = WorkflowNumber(9);
+  IndexedInstance elsewhere = other;
+  elsewhere.place.ns = NamespaceNumber(4);
+  changes.add(*tx, one(5, kComplete));
+  changes.add(*tx, one(2, kComplete));
+  changes.add(*tx, one(1, kTimedOut));
+  changes.add(*tx, other);
+  changes.add(*tx, elsewhere);
+  write();
+  const auto first = [&](WorkflowNumber workflow, std::optional<InstanceStatus> behind) {
+    const auto found = first_by_status(*tx, kShop, workflow, behind).value();
+    if (!found) return std::string("none");
+    return fmt::format("{} {} {}", static_cast<uint32_t>(found->place.revision.workflow),
+                       to_string(found->place.status), found->id.bytes.back());
+  };
+  EXPECT_EQ(first(WorkflowNumber(0), std::nullopt), "7 complete 2");
+  EXPECT_EQ(first(kOrders, std::nullopt), "7 complete 2");
+  EXPECT_EQ(first(kOrders, kComplete), "7 timedout 1");
+  EXPECT_EQ(first(kOrders, kTimedOut), "9 failed 3");
+  EXPECT_EQ(first(WorkflowNumber(8), std::nullopt), "9 failed 3");
+  EXPECT_EQ(first(WorkflowNumber(9), kFailed), "none");
+}
+
 TEST_F(IndexRowsTest, CountInstancesByRevisionStateAndStatus) {
   changes.add(*tx, one(1, InstanceStatus::kWaiting, 0));
   changes.add(*tx, one(2, InstanceStatus::kWaiting, 0));
