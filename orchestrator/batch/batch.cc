@@ -38,6 +38,7 @@ Status Batch::load() {
   cursor_moved_ = false;
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
+  retention_.clear();
   TRY(purges_.load());
   TRY(messages_.load());
   return fan_outs_.load();
@@ -56,6 +57,7 @@ Status Batch::undo() {
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
   purges_.undo();
+  retention_.undo();
   TRY(messages_.load());
   return fan_outs_.load();
 }
@@ -329,6 +331,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   woken_ = 0;
   batch_.outcome.backlog = {.has_steps = !batch_.messages.empty() || !fan_outs_.empty(),
                             .has_purges = !purges_.empty(),
+                            .has_retention = retention_.is_running(),
+                            .retention_at = retention_.next_pass(),
                             .fan_out = fan_outs_.left()};
   return std::exchange(batch_.outcome, {});
 }

@@ -107,6 +107,29 @@ TEST_F(IndexRowsTest, CountInstancesByRevisionStateAndStatus) {
   EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(2));
 }
 
+TEST_F(IndexRowsTest, AreSummedUpWithTheChangesThatAreNotWrittenYet) {
+  using enum InstanceStatus;
+  const std::vector all = {kComplete, kFailed};
+  const auto sum = [&] { return changes.count(*tx, kShop, kOrders, all).value(); };
+  IndexedInstance elsewhere = one(9, kFailed);
+  elsewhere.place.revision.workflow = WorkflowNumber(8);
+  changes.add(*tx, one(1, kComplete, 0, 100, 10));
+  changes.add(*tx, one(2, kFailed, 1, 50, 5));
+  changes.add(*tx, one(3, kWaiting, 0, 20, 2));
+  changes.add(*tx, elsewhere);
+  EXPECT_EQ(sum(), 2U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 187U + 140U);
+  write();
+  EXPECT_EQ(sum(), 2U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 187U + 140U);
+  changes.remove(*tx, one(2, kFailed, 1, 50, 5));
+  EXPECT_EQ(sum(), 1U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 132U + 140U);
+  EXPECT_EQ(changes.count(*tx, NamespaceNumber(4), kOrders, all).value(), 0U);
+  tx->put(Table::kCounts, count_key(one(1, kComplete).place), "rubbish");
+  EXPECT_TRUE(is_damaged_row(changes.count(*tx, kShop, kOrders, all).error()));
+}
+
 TEST_F(IndexRowsTest, AddUpTheSizesOfTheInstancesOfANamespace) {
   changes.add(*tx, one(1, InstanceStatus::kWaiting, 0, 100, 10));
   changes.add(*tx, one(2, InstanceStatus::kFailed, 0, 50, 5));
