@@ -1,6 +1,7 @@
 #include "orchestrator/batch/batch.h"
 
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -307,7 +308,9 @@ Status Batch::write_effects() {
 Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(messages_.write());
   messages_.begin_batch(limits_.messages);
+  batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
+  for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
   batch_.kept_events.trim(batch_.tx);
   TRY(batch_.index.write(batch_.tx, batch_.damages.noting()));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));

@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
@@ -60,7 +61,8 @@ Status Purges::check(const Purge& purge) const {
       const auto owner = owner_of_history(batch_.tx, purge.number);
       if (!owner && !is_damaged_row(owner.error())) return tl::unexpected(owner.error());
       if (owner && !*owner) return {};
-      return damaged("the instance whose history it would erase exists");
+      if (owner && TRY(is_trimmed_row(batch_.tx, **owner, purge.number))) return {};
+      return damaged("it would erase history that an existing instance keeps");
     }
     case Purge::Kind::kGroups:
       return {};  // Groups::close checks each event

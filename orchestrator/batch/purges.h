@@ -5,6 +5,7 @@
 // assigned again, so a new namespace of the same name has none of these rows. Engine thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -20,6 +21,10 @@ namespace millrace {
 
 class Purges {
  public:
+  /// While so many purges are unfinished, the retention and the trims of histories, which begin
+  /// purges without a command, wait.
+  static constexpr size_t kMost = 1'000;
+
   Purges(BatchState& batch, Groups& groups)
       : batch_(batch), groups_(groups), before_(batch.batches) {}
 
@@ -31,6 +36,8 @@ class Purges {
   /// Erases as many rows as one batch should, for purges that started in earlier batches.
   Status go_on();
   bool empty() const { return jobs_.empty(); }
+  /// The number of unfinished purges.
+  size_t size() const { return jobs_.size(); }
 
   /// Undoes the changes of a batch that was lost.
   void undo() {
@@ -44,7 +51,8 @@ class Purges {
   bool is_erasing(NamespaceNumber ns) const;
   /// Starts to close all groups that the workflow has now.
   Status begin_groups(const WorkflowEntry& workflow, const std::string& ns);
-  /// Starts to erase the history of a removed instance, backward from the history row `row`.
+  /// Starts to erase the history of a removed instance, backward from the history row `row`, or the
+  /// rows that were trimmed from the history of an instance.
   void begin_history(uint64_t row);
   /// Starts to delete the ended instances that the filter selects, except those that end or begin a
   /// new run from now on. `ns` and `workflow` are the names of its namespace and workflow.

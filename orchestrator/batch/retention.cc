@@ -63,9 +63,10 @@ Status Retention::go_on(TimePoint now) {
     note_change();
     state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
   }
-  if (!is_running() || !purges_.empty()) return {};
+  if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
   PurgeBudget budget;
+  if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
     if (ns == retaining.end()) {

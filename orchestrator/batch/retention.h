@@ -27,8 +27,9 @@ class Retention {
       : batch_(batch), purges_(purges), before_(batch.batches) {}
 
   /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
-  /// the next step of the pass: some milliseconds of work. Waits while purges run, because deleted
-  /// instances may leave histories to them. Errors: those of the store.
+  /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
+  /// many purges run, because deleted instances may leave histories to them. Errors: those of the
+  /// store.
   Status go_on(TimePoint now);
 
   /// Whether a pass has steps left.
@@ -52,7 +53,7 @@ class Retention {
     std::optional<WorkflowNumber> done;  ///< the last workflow that needs no further look
     bool is_for_bytes = false;           ///< all workflows are done
 
-    bool is_within = false;  ///< the members below belong to a walk that has begun
+    bool is_within = false;  ///< the members below belong to a walk that has started
     WorkflowNumber workflow{};
     bool is_failed = false;            ///< the walk is for the instances with the rule `failed`
     bool is_shared = false;            ///< the instances with the rule `failed` have the same rule

@@ -107,6 +107,32 @@ Result<std::map<std::string, RetentionRules, std::less<>>> parse_workflows(const
   return workflows;
 }
 
+/// `wanted` unless `number` is at least `least`.
+Status check_least(const std::string& where, uint64_t number, uint64_t least,
+                   std::string_view wanted) {
+  return number >= least ? Status() : Status(invalid_setting(where, wanted));
+}
+
+Result<HistoryLimits> parse_history(const std::string& where, const Json& value) {
+  if (!value.is_object()) {
+    return invalid_setting(where, R"(write an object with "records" or "bytes")");
+  }
+  HistoryLimits limits;
+  for (const auto& [key, one] : value.items()) {
+    const std::string place = fmt::format("{}.{}", where, key);
+    if (key == "records") {
+      limits.records = TRY(parse_count(place, one));
+      TRY(check_least(place, *limits.records, kLeastRecords, "write a number of at least 100"));
+    } else if (key == "bytes") {
+      limits.bytes = TRY(parse_bytes(place, one));
+      TRY(check_least(place, *limits.bytes, kLeastHistoryBytes, "write at least 64KiB"));
+    } else {
+      return invalid_setting(place, "unknown key; valid: records, bytes");
+    }
+  }
+  return limits;
+}
+
 /// The rule of `rules` for that status; null: `rules` has none.
 const RetentionRule* find_rule(const RetentionRules& rules, InstanceStatus status) {
   if (is_failure(status) && rules.failed) return &*rules.failed;
@@ -150,7 +176,8 @@ std::optional<uint64_t> RetentionSettings::least_bytes() const {
 Result<RetentionSettings> parse_retention(const Json& value) {
   const std::string where = "retention";
   if (!value.is_object()) {
-    return invalid_setting(where, R"(write an object with "ended", "failed" or "workflows")");
+    return invalid_setting(where,
+                           R"(write an object with "ended", "failed", "workflows" or "history")");
   }
   RetentionSettings settings;
   for (const auto& [key, one] : value.items()) {
@@ -161,8 +188,10 @@ Result<RetentionSettings> parse_retention(const Json& value) {
       settings.rules.failed = TRY(parse_rule(place, one));
     } else if (key == "workflows") {
       settings.workflows = TRY(parse_workflows(place, one));
+    } else if (key == "history") {
+      settings.history = TRY(parse_history(place, one));
     } else {
-      return invalid_setting(place, "unknown key; valid: ended, failed, workflows");
+      return invalid_setting(place, "unknown key; valid: ended, failed, workflows, history");
     }
   }
   return settings;

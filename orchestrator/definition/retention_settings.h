@@ -1,4 +1,5 @@
-// Settings of a namespace that say how long its ended instances are kept. Pure values.
+// Settings of a namespace that say how long its ended instances are kept, and how much of their
+// histories its instances keep. Pure values.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +32,22 @@ struct RetentionRules {
   std::optional<RetentionRule> failed;  ///< in place of `ended`, for status failed and timedout
 };
 
+/// How much of its history an instance keeps; the oldest rows go when it has more than twice as
+/// much.
+struct HistoryLimits {
+  std::optional<uint64_t> records;  ///< at least kLeastRecords
+  std::optional<uint64_t> bytes;    ///< at least kLeastHistoryBytes
+};
+inline constexpr uint64_t kLeastRecords = 100;
+inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
+
 struct RetentionSettings {
   RetentionRules rules;
   /// By id of the workflow: if a rule of the workflow applies to an instance, no rule of the
   /// namespace does.
   std::map<std::string, RetentionRules, std::less<>> workflows;
+
+  HistoryLimits history;
 
   /// Whether any ended instance may have to be deleted.
   bool has_rules() const;
@@ -48,7 +60,8 @@ struct RetentionSettings {
 
 /// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "workflows": {ID: {"ended":
 /// RULE, "failed": RULE}}}` with RULE `{"age": duration, "count": n, "bytes": n or text such as
-/// "10GiB"}`. Each member may be missing. Error `settings.invalid`.
+/// "10GiB"}`, and `"history": {"records": n, "bytes": n or text}`. Each member may be missing.
+/// Error `settings.invalid`.
 Result<RetentionSettings> parse_retention(const Json& value);
 
 }  // namespace millrace

@@ -90,17 +90,32 @@ Result<Json> revive(const CommandContext& context, EndedInstance ended, const St
   return Json{{"id", to_string(id)}, {"run", loaded->instance.run}};
 }
 
+tl::unexpected<Error> no_data(const InstanceId& id, std::string_view state, std::string_view why) {
+  return fail("instance.no_data",
+              fmt::format("the history of instance {} does not have the data with which it last "
+                          "entered \"{}\": {}",
+                          to_string(id), state, why));
+}
+
 /// Returns the data with which the instance last entered the state; nullopt: the history does not
-/// have the data.
+/// have the data. Error `instance.no_data`: the history may have had the data and was trimmed.
 Result<std::optional<LazyJson>> data_at(const CommandContext& context, const Instance& instance,
                                         std::string_view state) {
   if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
   std::optional<LazyJson> data;
+  bool has_entry = false;
   for (HistoryRecord& record : TRY(read_history(context.batch.tx, instance))) {
-    const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
-    if (is_entry)
-      data =
-          std::move(record.data);  // the record has no data if the state neither waited nor acted
+    if (record.kind != HistoryKind::kEntered || record.state != state) continue;
+    has_entry = true;
+    data = std::move(record.data);  // the record has no data if the state neither waited nor acted
+  }
+  if (!has_entry && instance.history_trimmed > 0) {
+    return no_data(
+        instance.id, state,
+        fmt::format("its first {} records were erased, because the settings limit the "
+                    "history (retention.history); `restart` runs the instance again from "
+                    "its first state",
+                    instance.history_trimmed));
   }
   return data;
 }
@@ -223,10 +238,8 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
   }
   auto data = TRY(data_at(context, ended.instance, command.state));
   if (!data) {
-    return fail("instance.no_data",
-                fmt::format("the history of instance {} does not have the data with which it last "
-                            "entered \"{}\": it has the data only of states that waited or acted",
-                            to_string(command.instance), command.state));
+    return no_data(command.instance, command.state,
+                   "it has the data only of states that waited or acted");
   }
   const auto index = static_cast<StateIndex>(found - states.begin());
   const bool paused = ended.entry.paused;

@@ -6,6 +6,7 @@
 
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
@@ -185,6 +186,30 @@ TEST_F(PurgesTest, EraseNoRowOfANamespaceWhoseOwnRowIsMissing) {
   EXPECT_TRUE(purges.empty());
   commit_batch();
   EXPECT_EQ(rows(), before);
+}
+
+TEST_F(PurgesTest, EraseHistoryOfAnExistingInstanceOnlyIfItWasTrimmed) {
+  for (uint64_t number = 1; number <= 3; ++number) {
+    HistoryRow row{.ns = ns, .instance = numbered_id(9), .previous = number - 1};
+    row.records = {{.time = now, .kind = HistoryKind::kLog}};
+    write_history(*tx, number, row);
+  }
+  Instance head{.id = numbered_id(9), .ns = ns, .history_count = 3, .last_history = 3};
+  write_instance(*tx, head, {.input = true});
+  const auto is_accepted = [&](uint64_t number) {
+    const Purge purge{.kind = Purge::Kind::kHistory, .number = number, .record = {}};
+    write_purge(*tx, purge);
+    EXPECT_TRUE(purges.load());
+    erase_purge(*tx, purge);
+    return !purges.empty();
+  };
+  EXPECT_FALSE(is_accepted(1));
+  ASSERT_TRUE(begin_history_at(*tx, 2));
+  head.history_trimmed = 1;
+  write_instance(*tx, head, {});
+  EXPECT_TRUE(is_accepted(1));
+  EXPECT_FALSE(is_accepted(2));
+  EXPECT_FALSE(is_accepted(3));
 }
 
 TEST_F(PurgesTest, EraseTheHistoryOfADeletedInstance) {

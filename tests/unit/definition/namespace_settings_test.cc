@@ -138,12 +138,21 @@ TEST(NamespaceSettings, HaveTheRuleOfAWorkflowInPlaceOfThatOfTheNamespace) {
   EXPECT_EQ(rule_in(settings, "stays", kFailed), nullptr);
 }
 
+TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
+  EXPECT_FALSE(settings_of("{}").retention.history.records);
+  const NamespaceSettings settings =
+      settings_of(R"({"retention": {"history": {"records": 100, "bytes": "64KiB"}}})");
+  EXPECT_EQ(settings.retention.history.records, 100U);
+  EXPECT_EQ(settings.retention.history.bytes, uint64_t{64} << 10);
+  EXPECT_FALSE(settings.retention.has_rules()) << "the limits delete no instance";
+}
+
 TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
   const std::pair<const char*, std::string> cases[] = {
       {R"({"retention": 7})",
-       R"(retention: write an object with "ended", "failed" or "workflows")"},
+       R"(retention: write an object with "ended", "failed", "workflows" or "history")"},
       {R"({"retention": {"complete": {}}})",
-       "retention.complete: unknown key; valid: ended, failed, workflows"},
+       "retention.complete: unknown key; valid: ended, failed, workflows, history"},
       {R"({"retention": {"ended": "30d"}})",
        R"(retention.ended: write an object with "age", "count" or "bytes"; {} keeps instances )"
        "for ever"},
@@ -169,6 +178,14 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
        "retention.workflows.pay.age: unknown key; valid: ended, failed"},
       {R"({"retention": {"workflows": {"pay": {"ended": {"count": -1}}}}})",
        "retention.workflows.pay.ended.count: write a whole number above zero"},
+      {R"({"retention": {"history": 100}})",
+       R"(retention.history: write an object with "records" or "bytes")"},
+      {R"({"retention": {"history": {"records": 99}}})",
+       "retention.history.records: write a number of at least 100"},
+      {R"({"retention": {"history": {"bytes": "63KiB"}}})",
+       "retention.history.bytes: write at least 64KiB"},
+      {R"({"retention": {"history": {"age": "1d"}}})",
+       "retention.history.age: unknown key; valid: records, bytes"},
   };
   for (const auto& [text, refusal] : cases) {
     EXPECT_EQ(refusal_of(text), "settings.invalid: " + refusal) << text;

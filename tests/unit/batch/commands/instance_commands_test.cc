@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "tests/unit/batch/commands/command_rig.h"
 #include "tests/unit/batch/commands/definitions.h"
@@ -95,6 +97,22 @@ TEST_F(InstanceCommandsTest, RerunNeedsAStateWithStoredData) {
   rig.must(CancelInstance{.ns = "default", .instance = waited});
   EXPECT_EQ(rig.must(RerunInstance{.ns = "default", .instance = waited, .state = "wait"})["run"],
             2);
+}
+
+TEST_F(InstanceCommandsTest, RerunIsRefusedIfTheHistoryWithTheDataWasTrimmed) {
+  const InstanceId id = rig.start("waits");
+  rig.must(CancelInstance{.ns = "default", .instance = id});
+  Transaction& tx = rig.batch().tx;
+  Instance ended = rig.instance(id);
+  const uint64_t first = read_history_link(tx, ended.last_history).value()->previous;
+  ended.history_trimmed = read_history_link(tx, first).value()->records;
+  ASSERT_TRUE(begin_history_at(tx, ended.last_history));
+  write_instance(tx, ended, {});
+  ASSERT_TRUE(rig.commit());
+  const Error error = rig.refusal(RerunInstance{.ns = "default", .instance = id, .state = "wait"});
+  EXPECT_EQ(error.code, "instance.no_data");
+  EXPECT_NE(error.message.find("records were erased"), std::string::npos) << error.message;
+  EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 2);
 }
 
 TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
