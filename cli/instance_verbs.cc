@@ -1,6 +1,8 @@
 // `millrace instance`: shows the instances of workflows, and lets an operator control them.
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,7 +28,11 @@ struct InstanceListOptions {
 };
 
 struct DeleteInstanceOptions {
-  std::string id;
+  std::string id;  ///< empty: the options below select the instances
+  std::string workflow;
+  std::string statuses;  ///< names of statuses, separated by commas; empty: all of ended instances
+  std::string before;    ///< a time in RFC 3339, or how long ago: `30d`
+  bool all = false;      ///< all ended instances of the namespace
   bool damaged = false;
 };
 
@@ -40,20 +46,24 @@ struct ControlOptions {
   std::string from;     ///< for `rerun`: the id of the state
 };
 
-/// The value of --since as a time in RFC 3339. A duration is subtracted from `now`. Exit kUsage: it
-/// is neither a time nor a duration without months.
-Fallible<std::string> since_of(const std::string& text, TimePoint now) {
+/// The value of a flag that names a time, in RFC 3339. A duration is subtracted from `now`. Exit
+/// kUsage: it is neither a time nor a duration without months.
+Fallible<std::string> time_of_flag(std::string_view flag, const std::string& text, TimePoint now) {
   if (text.empty() || parse_rfc3339(text)) return text;
   if (const Result<Span> span = Span::parse(text); span && span->months == 0) {
     return format_rfc3339(now - span->fixed);
   }
-  return wrong_usage(
-      fmt::format("--since {}: expected how long ago (2h) or a time (2021-09-01T12:00:00Z)", text));
+  return wrong_usage(fmt::format(
+      "{} {}: expected how long ago (2h) or a time (2021-09-01T12:00:00Z)", flag, text));
+}
+
+Fallible<std::string> since_of(const InstanceFilterFlags& filter, TimePoint now) {
+  return time_of_flag("--since", filter.since, now);
 }
 
 Ended list_instances(Session& session, const InstanceListOptions& options) {
   const TimePoint now = session.console.now();
-  const std::string since = TRY(since_of(options.filter.since, now));
+  const std::string since = TRY(since_of(options.filter, now));
   return show_pages(
       session,
       {.path = session.path({"instances"}),
@@ -72,7 +82,43 @@ Ended get_instance(Session& session, const std::string& id) {
   return ExitCode::kOk;
 }
 
+/// The names in a list that is separated by commas; without a name, the names of all statuses of
+/// ended instances.
+Json statuses_of(const std::string& list) {
+  if (list.empty()) return {"complete", "failed", "cancelled", "timedout"};
+  Json names = Json::array();
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+/// Asks the server to delete the selected instances. The server answers before it deletes them.
+Ended delete_selected(Session& session, const DeleteInstanceOptions& options) {
+  Json body{{"status", statuses_of(options.statuses)}};
+  if (!options.workflow.empty()) body["workflow"] = options.workflow;
+  const std::string before = TRY(time_of_flag("--before", options.before, session.console.now()));
+  if (!before.empty()) body["before"] = before;
+  const Reply reply = TRY(session.client.send(
+      {.method = "POST", .path = session.path({"instances", "delete"}), .body = dump_json(body)}));
+  session.output.item(reply.body, "deleting");
+  return ExitCode::kOk;
+}
+
 Ended delete_instance(Session& session, const DeleteInstanceOptions& options) {
+  const bool has_filter = options.all || !options.workflow.empty() || !options.statuses.empty() ||
+                          !options.before.empty();
+  if (options.id.empty() == !has_filter) {
+    return wrong_usage(
+        "give either the id of one instance, or select instances with --workflow, --status, "
+        "--before or --all");
+  }
+  if (has_filter && options.damaged) {
+    return wrong_usage("--damaged needs the id of the instance");
+  }
+  if (has_filter) return delete_selected(session, options);
   const Reply reply =
       TRY(session.client.send({.method = "DELETE",
                                .path = session.path({"instances", options.id}),
@@ -152,7 +198,7 @@ Ended control_instances(Session& session, const std::string& verb, const Control
   const Parameters how = {{"now", options.now ? "1" : ""},
                           {"extend", options.extend ? "1" : ""},
                           {"from", options.from}};
-  const std::string since = TRY(since_of(options.filter.since, session.console.now()));
+  const std::string since = TRY(since_of(options.filter, session.console.now()));
   const Parameters filter = {
       {"workflow", options.filter.workflow}, {"status", options.filter.status}, {"since", since}};
   const bool has_filter = options.all || !options.filter.workflow.empty() ||
@@ -235,18 +281,36 @@ void add_controls(CommandLine& instance) {
   rerun.option("--from", from.from, "Id of the state", "STATE").required();
 }
 
+void add_delete(CommandLine& instance) {
+  auto [remove, removed] = instance.asking<DeleteInstanceOptions>(
+      "delete",
+      "Deletes an ended instance with its history; or all ended instances that the options select",
+      "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab\n  millrace instance delete "
+      "--workflow order --status complete,cancelled --before 30d",
+      delete_instance);
+  remove.option("id", removed.id, "Id of the instance; or select instances with the options below",
+                "ID");
+  remove.option("--workflow", removed.workflow, "Select instances of this workflow", "ID");
+  remove.option(
+      "--status", removed.statuses,
+      "Select instances with one of these statuses: complete, failed, cancelled, timedout "
+      "(default: all four)",
+      "STATUS,…");
+  remove.option("--before", removed.before,
+                "Select instances that ended before this: a time, or how long ago (30d)", "WHEN");
+  remove.flag("--all", removed.all, "Select all ended instances of the namespace");
+  remove.flag("--damaged", removed.damaged,
+              "Delete the instance with this id even if it has damaged rows, whether or not it has "
+              "ended");
+}
+
 }  // namespace
 
 void add_instance_verbs(CommandLine& commands) {
   CommandLine instance = commands.noun("instance", "Instances of workflows");
   add_reading(instance);
   add_controls(instance);
-  auto [remove, removed] = instance.asking<DeleteInstanceOptions>(
-      "delete", "Deletes an ended instance and its history",
-      "millrace instance delete 0190b5a4-7c1e-7f2a-8000-0123456789ab", delete_instance);
-  remove.option("id", removed.id, "Id of the instance", "ID").required();
-  remove.flag("--damaged", removed.damaged,
-              "Delete the instance even if it has damaged rows, whether or not it has ended");
+  add_delete(instance);
 }
 
 }  // namespace millrace

@@ -55,8 +55,8 @@ void add_namespace_verbs(CommandLine& commands) {
       "create", "Creates a namespace, or changes its settings",
       "millrace namespace create shop --settings @shop.json", create_namespace);
   create.option("id", made.name, "Name of the namespace", "ID").required();
-  create.option("--settings", made.settings, "Settings of the namespace (docs/functions.md)",
-                "JSON|@FILE|-");
+  create.option("--settings", made.settings,
+                "Settings of the namespace (docs/functions.md, docs/operating.md)", "JSON|@FILE|-");
   auto [remove, removed] =
       ns.asking<DeleteOptions>("delete", "Deletes a namespace and everything in it",
                                "millrace namespace delete shop --cancel", delete_namespace);

@@ -1,22 +1,13 @@
 #include "cli/quantity.h"
 
-#include <algorithm>
-#include <charconv>
-#include <iterator>
-#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "base/quantity.h"
 #include "policies/duration.h"
 
 namespace millrace {
-namespace {
-
-/// Units of bytes; each unit is 1024 times the unit before it.
-constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB", "TiB"};
-
-}  // namespace
 
 Fallible<Duration> read_duration(const std::string& flag, const std::string& text) {
   const Result<Span> span = Span::parse(text);
@@ -26,15 +17,7 @@ Fallible<Duration> read_duration(const std::string& flag, const std::string& tex
 }
 
 Fallible<uint64_t> read_number(const std::string& flag, const std::string& text) {
-  uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
-  const auto* const known = std::find(std::begin(kUnits), std::end(kUnits), unit);
-  const auto shift = static_cast<unsigned>(10 * (known - std::begin(kUnits)));
-  if (failed == std::errc() && number > 0 && known != std::end(kUnits) &&
-      number <= std::numeric_limits<uint64_t>::max() >> shift) {
-    return number << shift;
-  }
+  if (const auto number = parse_quantity(text)) return *number;
   return wrong_usage("--" + flag + ": \"" + text +
                      "\" is not a whole number above zero; write one like 10 or 10GiB");
 }
@@ -56,11 +39,11 @@ std::string duration_text(Duration duration) {
 
 std::string bytes_text(uint64_t bytes) {
   size_t unit = 0;
-  while (unit + 1 < std::size(kUnits) && bytes > 0 && bytes % 1024 == 0) {
+  while (unit + 1 < kByteUnits.size() && bytes > 0 && bytes % 1024 == 0) {
     bytes /= 1024;
     ++unit;
   }
-  return fmt::format("{}{}", bytes, kUnits[unit]);
+  return fmt::format("{}{}", bytes, kByteUnits[unit]);
 }
 
 }  // namespace millrace

@@ -1,5 +1,5 @@
-// The routes /v1/ns/{ns}/instances and below: list, show, history, delete, and the commands on
-// instances.
+// The routes /v1/ns/{ns}/instances and below: list, show, history, delete one or those of a filter,
+// and the commands on instances.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -85,6 +85,70 @@ Statuses ended_statuses() {
 }
 Statuses statuses_for(const RestartInstance&) { return ended_statuses(); }
 Statuses statuses_for(const RerunInstance&) { return ended_statuses(); }
+
+/// The largest body of a request that deletes instances.
+constexpr size_t kMaxSelectionBytes = size_t{4} << 10;
+
+tl::unexpected<Error> wrong_selection(std::string_view member, std::string_view what) {
+  return fail("request.parameter", fmt::format("{}: {}", member, what));
+}
+
+/// Reads the statuses of a selection of ended instances.
+Result<Statuses> ended_statuses_of(const Json& names) {
+  constexpr std::string_view kWanted =
+      "write a list of at least one of complete, failed, cancelled and timedout";
+  if (!names.is_array() || names.empty()) return wrong_selection("status", kWanted);
+  Statuses statuses;
+  for (const Json& name : names) {
+    const auto status = name.is_string() ? parse_status(name.get<std::string>()) : std::nullopt;
+    if (!status || !has_ended(*status)) {
+      return wrong_selection("status", fmt::format("{} is not the status of an ended instance; {}",
+                                                   name.dump(), kWanted));
+    }
+    statuses.push_back(*status);
+  }
+  return statuses;
+}
+
+/// Reads {"workflow"?: id, "status": [name], "before"?: time of the end}.
+Result<DeleteInstances> selection_of(const Request& request) {
+  DeleteInstances command;
+  command.ns = TRY(namespace_of(request));
+  const Json body = TRY(parse_json(request.body));
+  if (!body.is_object()) {
+    return fail(
+        "request.parameter",
+        R"(the body: write an object with "status", and optionally "workflow" and "before")");
+  }
+  if (!body.contains("status")) {
+    return wrong_selection("status", "it is missing; name the statuses of the instances to delete");
+  }
+  for (const auto& [key, value] : body.items()) {
+    if (key == "status") {
+      command.statuses = TRY(ended_statuses_of(value));
+    } else if (key != "workflow" && key != "before") {
+      return wrong_selection(key, "unknown member; valid: workflow, status, before");
+    } else if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+      return wrong_selection(key, key == "workflow" ? "write the id of a workflow"
+                                                    : "write a time, such as 2026-01-01T00:00:00Z");
+    } else if (key == "workflow") {
+      command.workflow = value.get<std::string>();
+    } else {
+      Result<TimePoint> time = parse_rfc3339(value.get_ref<const std::string&>());
+      if (!time) return fail_in("before", std::move(time.error()));
+      command.before = *time;
+    }
+  }
+  return command;
+}
+
+Status delete_instances(Service& service, const std::shared_ptr<Exchange>& exchange) {
+  DeleteInstances command = TRY(selection_of(exchange->request()));
+  service.command(std::move(command),
+                  exchange->back<Result<Json>>(
+                      [exchange](const Result<Json>& answer) { exchange->reply(answer); }));
+  return {};
+}
 
 /// Makes the handler of a command on the instance that the path names.
 template <class T>
@@ -175,6 +239,12 @@ void add_instance_routes(Router& router, Service& service) {
               .path = "/v1/ns/{ns}/instances/{instance}",
               .query = {"damaged"},
               .handler = commanding<DeleteInstance>(service)});
+  router.add({.method = "POST",
+              .path = "/v1/ns/{ns}/instances/delete",
+              .max_body = kMaxSelectionBytes,
+              .handler = [&service](const auto& exchange) {
+                return delete_instances(service, exchange);
+              }});
   const auto add_verb = [&]<class T>(const char* verb, std::vector<std::string> query, T) {
     router.add({.method = "POST",
                 .path = fmt::format("/v1/ns/{{ns}}/instances/{{instance}}/{}", verb),

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/batch.h"
 
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,7 @@ Status Batch::load() {
   cursor_moved_ = false;
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
+  retention_.clear();
   TRY(purges_.load());
   TRY(messages_.load());
   return fan_outs_.load();
@@ -56,6 +58,7 @@ Status Batch::undo() {
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
   purges_.undo();
+  retention_.undo();
   TRY(messages_.load());
   return fan_outs_.load();
 }
@@ -305,7 +308,9 @@ Status Batch::write_effects() {
 Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(messages_.write());
   messages_.begin_batch(limits_.messages);
+  batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
+  for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
   batch_.kept_events.trim(batch_.tx);
   TRY(batch_.index.write(batch_.tx, batch_.damages.noting()));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
@@ -329,6 +334,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   woken_ = 0;
   batch_.outcome.backlog = {.has_steps = !batch_.messages.empty() || !fan_outs_.empty(),
                             .has_purges = !purges_.empty(),
+                            .has_retention = retention_.is_running(),
+                            .retention_at = retention_.next_pass(),
                             .fan_out = fan_outs_.left()};
   return std::exchange(batch_.outcome, {});
 }

@@ -16,6 +16,7 @@
 #include "orchestrator/batch/instance_messages.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/batch/purges.h"
+#include "orchestrator/batch/retention.h"
 #include "orchestrator/batch/schedules.h"
 #include "orchestrator/batch/task_inputs.h"
 #include "orchestrator/batch/timer_inputs.h"
@@ -50,6 +51,8 @@ class Batch {
   Status go_on(TimePoint now);
   /// Continues the purges that are not finished.
   Status purge() { return purges_.go_on(); }
+  /// Deletes ended instances that the settings of their namespaces no longer keep.
+  Status retain(TimePoint now) { return retention_.go_on(now); }
 
   /// See TimerInputs::may_be_overtaken().
   Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer) {
@@ -132,6 +135,7 @@ class Batch {
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
   Purges purges_{batch_, groups_};
+  Retention retention_{batch_, purges_};
   size_t woken_ = 0;           ///< instances woken by events of the current batch
   bool cursor_moved_ = false;  ///< whether the cursor moved since it was last written
   /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the cursor on

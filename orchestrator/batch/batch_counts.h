@@ -2,12 +2,20 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "base/time.h"
 
 namespace millrace {
+
+/// Why an instance was deleted.
+enum class DeletionReason : uint8_t {
+  kRequest = 0,    ///< a command named it, or the filter of a command selected it
+  kRetention = 1,  ///< the settings of its namespace
+};
+inline constexpr size_t kDeletionReasons = 2;
 
 struct BatchCounts {
   uint64_t events = 0;
@@ -27,6 +35,7 @@ struct BatchCounts {
   uint64_t groups_expired = 0;       ///< events whose lifespan in an eventsAnd group ended
   uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
   std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
+  std::array<uint64_t, kDeletionReasons> deleted{};  ///< deleted instances, by DeletionReason
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 

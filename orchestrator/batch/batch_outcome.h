@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/effect.h"
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/batch/input.h"
@@ -42,9 +44,12 @@ using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask
 
 /// Work that this batch and earlier ones leave for later batches.
 struct Backlog {
-  bool has_steps = false;   ///< instance messages, or targets of fan-outs
-  bool has_purges = false;  ///< rows that purges must still erase
-  size_t fan_out = 0;       ///< number of fan-out targets that are left
+  bool has_steps = false;      ///< instance messages, or targets of fan-outs
+  bool has_purges = false;     ///< rows that purges must still erase
+  bool has_retention = false;  ///< a pass of the retention that has steps left
+  /// When the next pass of the retention begins, as engine time; nullopt: none is due.
+  std::optional<TimePoint> retention_at = std::nullopt;
+  size_t fan_out = 0;  ///< number of fan-out targets that are left
 };
 
 /// The result of a batch.

@@ -88,6 +88,7 @@ void BatchState::discard() {
   counters.clear();
   index.clear();
   effects.clear();
+  trimmed_rows.clear();
   outcome = {};
 }
 

@@ -76,6 +76,10 @@ struct BatchState : BatchParts {
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
   IndexChanges index;
   std::vector<PlacedEffect> effects;  ///< of events on instances and starts
+  /// The newest history rows that were trimmed from the histories of instances; a purge erases each
+  /// of them with its earlier rows.
+  std::vector<uint64_t> trimmed_rows;
+  bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);

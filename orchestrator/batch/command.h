@@ -7,9 +7,12 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/json.h"
+#include "base/time.h"
+#include "model/instance.h"
 #include "model/variable.h"
 #include "states/workflow.h"
 
@@ -82,6 +85,14 @@ struct DeleteInstance {
   InstanceId instance;
   bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
+/// Deletes the ended instances that the filter selects, after the answer, some in each batch. The
+/// instances that end or begin a new run after the command stay.
+struct DeleteInstances {
+  std::string ns;
+  std::string workflow = {};                       ///< empty: all workflows of the namespace
+  std::vector<InstanceStatus> statuses;            ///< not empty; only statuses of ended instances
+  std::optional<TimePoint> before = std::nullopt;  ///< only instances that ended before this time
+};
 /// Pauses or resumes a workflow. While the workflow is paused, its instances begin no new work, and
 /// neither do instances that start later.
 struct PauseWorkflow {
@@ -145,7 +156,7 @@ struct DeleteSecret {
 using Command =
     std::variant<ApplyWorkflow, DeleteWorkflow, StartInstance, TriggerSchedule, CancelInstance,
                  PauseInstance, ResumeInstance, RetryInstance, RestartInstance, RerunInstance,
-                 DeleteInstance, PauseWorkflow, PauseService, CreateNamespace, DeleteNamespace,
-                 PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
+                 DeleteInstance, DeleteInstances, PauseWorkflow, PauseService, CreateNamespace,
+                 DeleteNamespace, PutVariable, DeleteVariable, PutSecret, DeleteSecret>;
 
 }  // namespace millrace

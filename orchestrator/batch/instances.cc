@@ -309,6 +309,7 @@ Result<Instances::Page> Instances::live(
 }
 
 Status Instances::write() {
+  trims_.begin_batch();
   for (auto& [id, loaded] : loaded_) {
     if (!loaded.changed && !loaded.is_new) continue;
     Instance& instance = loaded.instance;
@@ -327,6 +328,7 @@ Status Instances::write() {
                                                .with_input = std::move(with_input),
                                                .sealed = instance.sealed});
       instance.last_history = number;
+      TRY(trims_.trim(instance));
     }
     write_instance(batch_.tx, instance,
                    {.input = loaded.is_new,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/history_trims.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
 
@@ -107,9 +108,12 @@ class Instances {
   Result<Page> live(NamespaceNumber ns, const std::optional<InstanceId>& behind, size_t most,
                     const std::function<bool(const Instance& head)>& is_one) const;
 
-  /// Writes all changed instances and clears the cache.
+  /// Writes all changed instances, trims their histories, and clears the cache.
   Status write();
-  void clear() { loaded_.clear(); }
+  void clear() {
+    loaded_.clear();
+    trims_.clear();
+  }
 
  private:
   LoadedInstance& begin(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
@@ -120,6 +124,7 @@ class Instances {
 
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
+  HistoryTrims trims_{batch_};
   std::map<InstanceId, LoadedInstance>
       loaded_;  // ordered by id, so that rows are written in a fixed order
 };

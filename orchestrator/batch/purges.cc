@@ -8,14 +8,20 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
+
+/// How many instances of one workflow and status are read from the index at once.
+constexpr size_t kInstancesAtOnce = 250;
 
 /// The namespace that a purge of Kind::kNamespace erases.
 NamespaceNumber ns_of(const Purge& purge) {
@@ -55,10 +61,13 @@ Status Purges::check(const Purge& purge) const {
       const auto owner = owner_of_history(batch_.tx, purge.number);
       if (!owner && !is_damaged_row(owner.error())) return tl::unexpected(owner.error());
       if (owner && !*owner) return {};
-      return damaged("the instance whose history it would erase exists");
+      if (owner && TRY(is_trimmed_row(batch_.tx, **owner, purge.number))) return {};
+      return damaged("it would erase history that an existing instance keeps");
     }
     case Purge::Kind::kGroups:
       return {};  // Groups::close checks each event
+    case Purge::Kind::kInstances:
+      return check_instances(purge);
   }
   return {};
 }
@@ -94,6 +103,31 @@ Status Purges::check_namespace(const Purge& purge) const {
       fmt::format("instance {} of namespace number {} is live, so the namespace was not "
                   "deleted",
                   to_string(*live), number));
+}
+
+/// The names in the record must belong to the numbers in its filter, so that damage to a number
+/// does not delete other instances.
+Status Purges::check_instances(const Purge& purge) const {
+  const auto damaged = [&](std::string_view what) {
+    return tl::unexpected(damaged_purge(purge, what));
+  };
+  const EndedFilter& filter = *purge.record.ended;
+  if (!batch_.catalog.has_namespace(filter.ns)) return {};  // the namespace was deleted since
+  if (batch_.catalog.name_of(filter.ns) != purge.record.ns) {
+    return damaged("it names a namespace that has another number");
+  }
+  const bool names_all = purge.record.workflow.empty();
+  if (names_all != (filter.workflow == WorkflowNumber(0))) {
+    return damaged("it has a workflow without a name, or a name without a workflow");
+  }
+  if (names_all) return {};
+  if (const WorkflowEntry* const entry = batch_.catalog.find_workflow(filter.workflow)) {
+    if (entry->ns == filter.ns && entry->id == purge.record.workflow) return {};
+    return damaged("it names a workflow that has another number");
+  }
+  // The workflow was deleted since.
+  if (TRY(namespace_of(filter.workflow)).value_or(filter.ns) == filter.ns) return {};
+  return damaged("its workflow belonged to another namespace");
 }
 
 /// Makes millrace not ready if the row of a namespace is lost. All rows of a namespace came from
@@ -204,7 +238,14 @@ Status Purges::go_on() {
   const uint64_t batch = batch_.batches.now();
   note_change();
   while (!jobs_.empty() && jobs_.front().started_in != batch && !budget.is_spent()) {
-    if (!TRY(run(jobs_.front(), budget))) break;
+    if (!TRY(run(jobs_.front(), budget))) {
+      // A purge of instances lets the other purges run first, also those of the histories that it
+      // leaves, so that their number does not grow.
+      if (jobs_.front().purge.kind == Purge::Kind::kInstances) {
+        std::rotate(jobs_.begin(), jobs_.begin() + 1, jobs_.end());
+      }
+      break;
+    }
     erase_purge(batch_.tx, jobs_.front().purge);
     jobs_.pop_front();
   }
@@ -227,6 +268,18 @@ Status Purges::begin_groups(const WorkflowEntry& workflow, const std::string& ns
   return {};
 }
 
+Status Purges::begin_instances(EndedFilter filter, const std::string& ns,
+                               const std::string& workflow) {
+  const uint64_t number = TRY(batch_.next(Counter::kHistory));
+  const Purge purge{.kind = Purge::Kind::kInstances,
+                    .number = number,
+                    .record = {.ns = ns, .workflow = workflow, .ended = std::move(filter)}};
+  write_purge(batch_.tx, purge);
+  note_change();
+  jobs_.push_back({.purge = purge, .started_in = batch_.batches.now()});
+  return {};
+}
+
 /// Continues a purge; returns whether it is finished.
 Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
   Purge& purge = job.purge;
@@ -242,6 +295,7 @@ Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
     write_purge(batch_.tx, purge);
     return false;
   }
+  if (purge.kind == Purge::Kind::kInstances) return delete_instances(job, budget);
   while (TRY(run_step(job, budget))) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
@@ -298,6 +352,64 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
     case Step::kDone:
       break;
   }
+  return true;
+}
+
+/// Deletes the instances that the filter selects, by workflow, status and id; returns whether none
+/// is left.
+Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
+  const EndedFilter& filter = *job.purge.record.ended;
+  // The instances of a deleted namespace are erased by its own purge.
+  if (!batch_.catalog.has_namespace(filter.ns)) return true;
+  EndedPosition& next = job.next;
+  if (!next.status) next.workflow = std::max(next.workflow, filter.workflow);
+  while (!budget.is_spent()) {
+    if (!next.is_within) {
+      budget.count(0);
+      const auto first = TRY(first_by_status(batch_.tx, filter.ns, next.workflow, next.status,
+                                             batch_.damages.noting()));
+      if (!first) return true;
+      next.workflow = first->place.revision.workflow;
+      next.status = first->place.status;
+      if (filter.workflow != WorkflowNumber(0) && next.workflow != filter.workflow) return true;
+      next.behind.reset();
+      next.is_within = filter.has(*next.status);
+      if (!next.is_within) continue;
+    }
+    if (!TRY(delete_with_status(job, *next.status, budget))) return false;
+    next.is_within = false;
+  }
+  return false;
+}
+
+/// Deletes instances of the current workflow that have this status; returns whether none is left
+/// that the filter selects.
+Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBudget& budget) {
+  const Purge& purge = job.purge;
+  const EndedFilter& filter = *purge.record.ended;
+  const auto left = [this](uint64_t row) { begin_history(row); };
+  std::vector<InstanceId> ids;
+  do {
+    ids.clear();
+    TRY(each_by_status(
+        batch_.tx, filter.ns, job.next.workflow, status, job.next.behind,
+        [&](const InstanceId& id) {
+          ids.push_back(id);
+          return ids.size() < kInstancesAtOnce;
+        },
+        batch_.damages.noting()));
+    for (const InstanceId& id : ids) {
+      if (budget.is_spent()) return false;
+      if (filter.before && time_of(id) >= *filter.before) return true;  // so do all later ids
+      const auto head = TRY(read_deletable(batch_, filter.ns, id, status, budget));
+      const bool is_one = head && head->last_history < purge.number &&
+                          (!filter.before || head->ended_at < filter.before);
+      if (is_one && !TRY(delete_ended(batch_, *head, DeletionReason::kRequest, budget, left))) {
+        return false;
+      }
+      job.next.behind = id;
+    }
+  } while (ids.size() == kInstancesAtOnce);
   return true;
 }
 

@@ -1,9 +1,11 @@
 // Purges: erases the rows of deleted namespaces, some in each batch, until none are left; also the
-// history of removed instances, and the events of closed groups. A namespace no longer exists after
+// history of removed instances, the events of closed groups, and ended instances that a command
+// selects by a filter. A namespace no longer exists after
 // the commit that deletes its name. From then on nothing refers to its rows, and its number is not
 // assigned again, so a new namespace of the same name has none of these rows. Engine thread only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -19,6 +21,10 @@ namespace millrace {
 
 class Purges {
  public:
+  /// While so many purges are unfinished, the retention and the trims of histories, which begin
+  /// purges without a command, wait.
+  static constexpr size_t kMost = 1'000;
+
   Purges(BatchState& batch, Groups& groups)
       : batch_(batch), groups_(groups), before_(batch.batches) {}
 
@@ -30,6 +36,8 @@ class Purges {
   /// Erases as many rows as one batch should, for purges that started in earlier batches.
   Status go_on();
   bool empty() const { return jobs_.empty(); }
+  /// The number of unfinished purges.
+  size_t size() const { return jobs_.size(); }
 
   /// Undoes the changes of a batch that was lost.
   void undo() {
@@ -43,8 +51,12 @@ class Purges {
   bool is_erasing(NamespaceNumber ns) const;
   /// Starts to close all groups that the workflow has now.
   Status begin_groups(const WorkflowEntry& workflow, const std::string& ns);
-  /// Starts to erase the history of a removed instance, backward from the history row `row`.
+  /// Starts to erase the history of a removed instance, backward from the history row `row`, or the
+  /// rows that were trimmed from the history of an instance.
   void begin_history(uint64_t row);
+  /// Starts to delete the ended instances that the filter selects, except those that end or begin a
+  /// new run from now on. `ns` and `workflow` are the names of its namespace and workflow.
+  Status begin_instances(EndedFilter filter, const std::string& ns, const std::string& workflow);
 
  private:
   /// The steps of a namespace's purge, in order: first tasks and webhooks end, because they act
@@ -64,10 +76,18 @@ class Purges {
     kUsage,
     kDone,
   };
+  /// A place among the ended instances of a namespace, in the order of the index.
+  struct EndedPosition {
+    WorkflowNumber workflow{};
+    std::optional<InstanceStatus> status;  ///< nullopt: before the first instance of the workflow
+    bool is_within = false;                ///< not all instances with `status` were looked at
+    std::optional<InstanceId> behind;      ///< the last instance with `status` that was looked at
+  };
   struct Job {
     Purge purge;
     Step step = Step::kTasks;
-    std::string at;  ///< the key to continue from
+    std::string at;      ///< the key to continue from
+    EndedPosition next;  ///< of kInstances: where to continue
     /// The batch in which the purge started; 0: before this process. The purge does not run in that
     /// batch: the batch writes its loaded instances at its end, and would write rows again that the
     /// purge had erased.
@@ -77,6 +97,7 @@ class Purges {
   void note_change();
   Status check(const Purge& purge) const;
   Status check_namespace(const Purge& purge) const;
+  Status check_instances(const Purge& purge) const;
   Status hold_lost() const;
   Status note_leftovers() const;
   Result<bool> run(Job& job, PurgeBudget& budget);
@@ -87,6 +108,8 @@ class Purges {
   /// The namespace of a workflow, even if the workflow is deleted; nullopt: no row names the
   /// workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
+  Result<bool> delete_instances(Job& job, PurgeBudget& budget);
+  Result<bool> delete_with_status(Job& job, InstanceStatus status, PurgeBudget& budget);
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
 

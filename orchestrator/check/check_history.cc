@@ -1,4 +1,5 @@
-// Checks of history: the chain of an instance's rows, from the newest to the first; the instance
+// Checks of history: the chain of an instance's rows, from the newest to the first one or, if the
+// history is trimmed, to the oldest one that is kept; the instance
 // compared with its history; and rows that are in no chain.
 #include <algorithm>
 
@@ -41,9 +42,10 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
   } else if (!is_whole) {
     unsound_.insert(one.id);  // the rows of the chain after the break get no findings of their own
     one.story.reset();
-  } else if (chain.records != head.history_count) {
+  } else if (const uint64_t kept = head.history_count - head.history_trimmed;
+             chain.records != kept) {
     add(StoreFault::kHistoryCount, head_place,
-        fmt::format("the head counts {} records, but {} exist", head.history_count, chain.records));
+        fmt::format("the head counts {} records, but {} exist", kept, chain.records));
   }
   if (is_whole) one.history_bytes = bytes;
   if (one.story) check_story(one, workflow);
@@ -107,7 +109,8 @@ void Checker::check_chained_records(const Walked& one, const Place& place, const
     return;
   }
   if (number == head.last_history) check_newest_records(one, place, row, number);
-  if (row.previous == 0) {
+  // The first records of a trimmed history do not exist any more.
+  if (row.previous == 0 && head.history_trimmed == 0) {
     if (row.records.front().kind != HistoryKind::kStarted) {
       order("the first record is not `started`");
     }
@@ -171,7 +174,8 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const HistoryFacts& story = *one.story;
-  if (story.is_first_sealed && one.plain) {
+  const bool is_trimmed = head.history_trimmed > 0;
+  if (story.is_first_sealed && one.plain && !is_trimmed) {
     const std::string part_key = one.key(*one.plain);
     add(StoreFault::kInstanceSeal, {one.table, part_key},
         "the row is not sealed, but its instance was sealed from the first batch on");
@@ -181,7 +185,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
         "the data of the instance is missing: a record of its history has data that is not the "
         "input");
   }
-  if (story.runs != head.run) {
+  if (story.runs != head.run && !is_trimmed) {
     add(StoreFault::kRowValue, place,
         fmt::format("the instance is in run {}, but its history has {} runs", head.run,
                     story.runs));

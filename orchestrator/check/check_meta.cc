@@ -180,17 +180,23 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   const auto kind = Purge::Kind(reader.u8());
   const uint64_t number = reader.u64();
   const bool is_namespace = kind == Purge::Kind::kNamespace;
+  // The numbers of kHistory and kInstances are those of history rows.
+  const bool is_of_history = kind == Purge::Kind::kHistory || kind == Purge::Kind::kInstances;
   const bool is_short = number <= UINT32_MAX;  // fits a namespace or workflow number
-  if (!reader.done() || number == 0 || kind > Purge::Kind::kGroups ||
-      (kind != Purge::Kind::kHistory && !is_short)) {
+  if (!reader.done() || number == 0 || kind > Purge::Kind::kInstances ||
+      (!is_of_history && !is_short)) {
     add(StoreFault::kRowKey, place, "the key is not a kind of purge and a number");
     return;
   }
-  const Counter counter = is_namespace                    ? Counter::kNamespace
-                          : kind == Purge::Kind::kHistory ? Counter::kHistory
-                                                          : Counter::kWorkflow;
+  const Counter counter = is_namespace    ? Counter::kNamespace
+                          : is_of_history ? Counter::kHistory
+                                          : Counter::kWorkflow;
   note_given(counter, number, place);
   const auto record = decode(place, value, decode_purge);
+  if (record && record->ended.has_value() != (kind == Purge::Kind::kInstances)) {
+    add(StoreFault::kRowRecord, place, "the record is that of another kind of purge");
+    return;
+  }
   if (is_namespace) {
     purged_.insert(NamespaceNumber(static_cast<uint32_t>(number)));
   } else if (kind == Purge::Kind::kGroups && record) {
@@ -204,6 +210,7 @@ void Checker::check_purge(const Place& place, std::string_view value) {
   if (kind == Purge::Kind::kGroups) {
     group_purges_.emplace(WorkflowNumber(static_cast<uint32_t>(number)), *record);
   }
+  if (kind == Purge::Kind::kInstances) instance_purges_.emplace(number, *record);
   if (kind != Purge::Kind::kHistory) return;
   for (uint64_t next = number; next != 0;) {
     const std::string key = rows::key_of(next);
@@ -246,6 +253,34 @@ void Checker::check_group_purges() {
       add(StoreFault::kPurgeTarget, place,
           fmt::format("workflow {} still has its first groups, so no groups were closed", row.id));
     }
+  }
+}
+
+/// Checks that each purge of instances names its namespace and its workflow correctly.
+void Checker::check_instance_purges() {
+  for (const auto& [number, record] : instance_purges_) {
+    const EndedFilter& filter = *record.ended;
+    if (!spaces_.contains(filter.ns)) continue;  // the namespace was deleted
+    Writer key;
+    key.raw(kPurgeKey);
+    key.u8(static_cast<uint8_t>(Purge::Kind::kInstances));
+    key.u64(number);
+    const Place place{Table::kMeta, key.view()};
+    if (record.ns != name_of(filter.ns)) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("the row names the namespace {}, but its number belongs to {}", record.ns,
+                      name_of(filter.ns)));
+    }
+    if (record.workflow.empty() != (filter.workflow == WorkflowNumber(0))) {
+      add(StoreFault::kPurgeTarget, place,
+          "the row has a workflow without a name, or a name without a workflow");
+    }
+    const auto workflow = workflows_.find(filter.workflow);
+    if (workflow == workflows_.end()) continue;  // all workflows, or a deleted one
+    if (workflow->second.ns == filter.ns && workflow->second.id == record.workflow) continue;
+    add(StoreFault::kPurgeTarget, place,
+        fmt::format("the row names workflow {} in {}, but its number belongs to {} in {}",
+                    record.workflow, record.ns, workflow->second.id, name_of(workflow->second.ns)));
   }
 }
 

@@ -54,10 +54,15 @@ Result<StoreReport> Checker::run() {
                             *format_, minor, kStoreFormat, kStoreMinor));
   }
   using Step = void (Checker::*)();
-  static constexpr Step kCatalog[] = {
-      &Checker::check_namespaces,   &Checker::check_workflows,   &Checker::check_retired_workflows,
-      &Checker::check_group_purges, &Checker::check_definitions, &Checker::check_schedules,
-      &Checker::check_groups,       &Checker::check_inbox};
+  static constexpr Step kCatalog[] = {&Checker::check_namespaces,
+                                      &Checker::check_workflows,
+                                      &Checker::check_retired_workflows,
+                                      &Checker::check_group_purges,
+                                      &Checker::check_instance_purges,
+                                      &Checker::check_definitions,
+                                      &Checker::check_schedules,
+                                      &Checker::check_groups,
+                                      &Checker::check_inbox};
   static constexpr Step kOthers[] = {
       &Checker::check_orphans,      &Checker::check_tasks,       &Checker::check_delayed,
       &Checker::check_outbox,       &Checker::check_sent,        &Checker::check_kept_events,

@@ -136,6 +136,7 @@ class Checker {
   void check_purge(const Place& place, std::string_view value);
   void check_stream(const Place& place, std::string_view value);
   void check_group_purges();
+  void check_instance_purges();
   void check_retired(const Place& place, std::string_view value);
   void check_retired_workflows();
 
@@ -286,6 +287,7 @@ class Checker {
   /// By workflow: the highest number of an event in closed groups.
   std::map<WorkflowNumber, uint64_t> closing_;
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
+  std::map<uint64_t, PurgeRecord> instance_purges_;                  ///< by the number in the key
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 
   std::set<InstanceId> starts_;   ///< subflows that instance messages start

@@ -133,12 +133,14 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kHistoryOwner, "history.owner",
      "a history row of the instance whose chain it is in", kRestore},
     {StoreFault::kHistoryOrder, "history.order",
-     "records in the order of their times, from `started` to `ended` (for an ended instance)",
+     "records in the order of their times, from `started` (if the history is not trimmed) to "
+     "`ended` "
+     "(for an ended instance)",
      kRestore},
-    {StoreFault::kHistoryCount, "history.count", "as many history records as the head counts",
-     kRestore},
+    {StoreFault::kHistoryCount, "history.count",
+     "as many history records as the head counts, without those that were trimmed", kRestore},
     {StoreFault::kHistoryOrphan, "history.orphan",
-     "a history row in the chain of an existing instance", kLeftover},
+     "a history row in the chain of an existing instance, or in that of a purge", kLeftover},
     {StoreFault::kGroupCounts, "group.counts",
      "the counts of a group that match its waiting events", kRestore},
     {StoreFault::kGroupEvent, "group.event",

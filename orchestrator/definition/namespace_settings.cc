@@ -7,40 +7,39 @@
 
 #include "cloudevents/subject.h"
 #include "language/policy_fields.h"
+#include "orchestrator/definition/invalid_setting.h"
 #include "policies/vocabularies.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::array kSettings = {"services", "paused", "defaults", "lifecycle", "webhooks"};
+constexpr std::array kSettings = {"services",  "paused",   "defaults",
+                                  "lifecycle", "webhooks", "retention"};
 
 /// The default retry policy of webhooks: Stevora's default with more attempts and longer waits,
 /// because a receiver may be unavailable for a day.
 constexpr std::string_view kWebhookRetries =
     R"({"maxAttempts": 20, "backoffMs": 1000, "backoffMultiplier": 3, "maxBackoffMs": 7200000})";
 
-tl::unexpected<Error> invalid(std::string_view where, std::string_view what) {
-  return fail("settings.invalid", fmt::format("{}: {}", where, what));
-}
-
 constexpr std::array kPlaces = {"url", "request", "queue"};
 
 Result<TaskTarget> parse_place(const std::string& where, const std::string& key,
                                const Json& place) {
-  if (!place.is_string()) return invalid(where, "write a string");
+  if (!place.is_string()) return invalid_setting(where, "write a string");
   std::string value = place.get<std::string>();
   if (key == "url") {
     if (!value.starts_with("http://") && !value.starts_with("https://")) {
-      return invalid(where, "this is not an HTTP URL; write http://… or https://…");
+      return invalid_setting(where, "this is not an HTTP URL; write http://… or https://…");
     }
     return HttpService{std::move(value)};
   }
   if (!is_publish_subject(value)) {
-    return invalid(where, "this is not a valid subject to publish to");
+    return invalid_setting(where, "this is not a valid subject to publish to");
   }
   if (key == "request") return NatsService{std::move(value)};
   if (!value.starts_with(kTaskSubjectPrefix)) {
-    return invalid(where, fmt::format("a work queue's subject begins with {}", kTaskSubjectPrefix));
+    return invalid_setting(
+        where, fmt::format("a work queue's subject begins with {}", kTaskSubjectPrefix));
   }
   return WorkQueue{std::move(value)};
 }
@@ -49,33 +48,34 @@ Result<ServiceSetting> parse_service(const std::string& where, const Json& servi
   constexpr std::string_view kWanted =
       R"(write {"url": "http://…"}, {"request": "subject"} or {"queue": "subject"}, )"
       R"(and optionally "retries" and the timeouts of its calls)";
-  if (!service.is_object() || service.empty()) return invalid(where, kWanted);
+  if (!service.is_object() || service.empty()) return invalid_setting(where, kWanted);
   ServiceSetting setting;
   Json policy = service;
   for (const char* const key : kPlaces) {
     if (!service.contains(key)) continue;
-    if (setting.target) return invalid(where, kWanted);
+    if (setting.target) return invalid_setting(where, kWanted);
     setting.target = TRY(parse_place(where + "." + key, key, service[key]));
     policy.erase(key);
   }
   Result<ServicePolicy> read = read_service_policy(dump_json(policy));
-  if (!read) return invalid(where, read.error().message);
+  if (!read) return invalid_setting(where, read.error().message);
   setting.policy = std::move(*read);
   return setting;
 }
 
 Result<std::vector<std::string>> parse_names(const std::string& where, const Json& value) {
-  if (!value.is_array()) return invalid(where, "write a list of names");
+  if (!value.is_array()) return invalid_setting(where, "write a list of names");
   std::vector<std::string> names;
   for (size_t i = 0; i < value.size(); ++i) {
-    if (!value[i].is_string()) return invalid(fmt::format("{}[{}]", where, i), "write a name");
+    if (!value[i].is_string())
+      return invalid_setting(fmt::format("{}[{}]", where, i), "write a name");
     names.push_back(value[i]);
   }
   return names;
 }
 
 Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value) {
-  if (!value.is_object()) return invalid(where, R"(write an object with a "url")");
+  if (!value.is_object()) return invalid_setting(where, R"(write an object with a "url")");
   WebhookSetting webhook;
   webhook.retries = TRY(read_retry_policy(kWebhookRetries));
   for (const auto& [key, one] : value.items()) {
@@ -84,18 +84,18 @@ Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value
       webhook.types = TRY(parse_names(place, one));
     } else if (key == "retries") {
       Result<RetryPolicy> policy = read_retry_policy(dump_json(one));
-      if (!policy) return invalid(place, policy.error().message);
+      if (!policy) return invalid_setting(place, policy.error().message);
       webhook.retries = std::move(*policy);
     } else if (key != "url" && key != "secret") {
-      return invalid(place, "unknown key; valid: url, secret, types, retries");
+      return invalid_setting(place, "unknown key; valid: url, secret, types, retries");
     } else if (!one.is_string()) {
-      return invalid(place, "write a string");
+      return invalid_setting(place, "write a string");
     } else {
       (key == "url" ? webhook.url : webhook.secret) = one;
     }
   }
   if (!webhook.url.starts_with("http://") && !webhook.url.starts_with("https://")) {
-    return invalid(where + ".url", "write the HTTP URL that receives the events");
+    return invalid_setting(where + ".url", "write the HTTP URL that receives the events");
   }
   return webhook;
 }
@@ -103,12 +103,12 @@ Result<WebhookSetting> parse_webhook(const std::string& where, const Json& value
 }  // namespace
 
 Result<NamespaceSettings> parse_settings(const Json& settings) {
-  if (!settings.is_object()) return invalid("settings", "write an object");
+  if (!settings.is_object()) return invalid_setting("settings", "write an object");
   NamespaceSettings parsed;
   for (const auto& [key, value] : settings.items()) {
     if (key == "services") {
       if (!value.is_object())
-        return invalid(key, "write an object that maps names of services to their targets");
+        return invalid_setting(key, "write an object that maps names of services to their targets");
       for (const auto& [name, service] : value.items()) {
         parsed.services.emplace(name, TRY(parse_service(fmt::format("{}.{}", key, name), service)));
       }
@@ -117,18 +117,22 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
     } else if (key == "defaults") {
       const auto vocabulary =
           value.is_string() ? vocabulary_named(value.get<std::string>()) : std::nullopt;
-      if (!vocabulary) return invalid(key, "write stevora, temporal, steep, zart or direktiv");
+      if (!vocabulary)
+        return invalid_setting(key, "write stevora, temporal, steep, zart or direktiv");
       parsed.default_retries = default_policy(*vocabulary);
     } else if (key == "lifecycle") {
-      if (!value.is_boolean()) return invalid(key, "write true or false");
+      if (!value.is_boolean()) return invalid_setting(key, "write true or false");
       parsed.lifecycle = value;
     } else if (key == "webhooks") {
-      if (!value.is_array()) return invalid(key, "write a list");
+      if (!value.is_array()) return invalid_setting(key, "write a list");
       for (size_t i = 0; i < value.size(); ++i) {
         parsed.webhooks.push_back(TRY(parse_webhook(fmt::format("webhooks[{}]", i), value[i])));
       }
+    } else if (key == "retention") {
+      parsed.retention = TRY(parse_retention(value));
     } else {
-      return invalid(key, fmt::format("unknown setting; valid: {}", fmt::join(kSettings, ", ")));
+      return invalid_setting(key,
+                             fmt::format("unknown setting; valid: {}", fmt::join(kSettings, ", ")));
     }
   }
   return parsed;

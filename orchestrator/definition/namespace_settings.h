@@ -1,5 +1,5 @@
-// Settings of a namespace: services, defaults, lifecycle events and webhooks, which an operator
-// sets as a JSON object. Pure values.
+// Settings of a namespace: services, defaults, lifecycle events, webhooks and retention, which an
+// operator sets as a JSON object. Pure values.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/task.h"
+#include "orchestrator/definition/retention_settings.h"
 #include "policies/action_policy.h"
 #include "policies/retry_policy.h"
 
@@ -47,14 +48,17 @@ struct NamespaceSettings {
   /// The webhooks that receive lifecycle events over HTTP.
   std::vector<WebhookSetting> webhooks;
 
+  /// How long ended instances are kept.
+  RetentionSettings retention;
+
   bool has_lifecycle_events() const { return lifecycle || !webhooks.empty(); }
 };
 
 /// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
 /// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
 /// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
-/// a policy}]}`. A missing key means that this setting is not set. Error `settings.invalid` has the
-/// place in the settings, and what to write there.
+/// a policy}], "retention": see parse_retention()}`. A missing key means that this setting is not
+/// set. Error `settings.invalid` has the place in the settings, and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Parses settings from their stored text; an empty text means no settings. Errors: those of

@@ -21,6 +21,7 @@ Error stopping() { return {"stopping", "millrace is stopping; try again"}; }
 bool makes_room(const Command& command) {
   return std::holds_alternative<CancelInstance>(command) ||
          std::holds_alternative<DeleteInstance>(command) ||
+         std::holds_alternative<DeleteInstances>(command) ||
          std::holds_alternative<DeleteWorkflow>(command) ||
          std::holds_alternative<DeleteVariable>(command) ||
          std::holds_alternative<DeleteSecret>(command) ||

@@ -20,6 +20,16 @@
 namespace millrace {
 namespace {
 
+std::string_view name_of(DeletionReason reason) {
+  switch (reason) {
+    case DeletionReason::kRequest:
+      return "request";
+    case DeletionReason::kRetention:
+      return "retention";
+  }
+  return "";
+}
+
 /// A counter that grows with a total of another module; that total may restart at 0.
 class Followed {
  public:
@@ -102,6 +112,15 @@ struct Metrics::Series {
     }
     return all;
   }();
+  std::array<prometheus::Counter*, kDeletionReasons> deleted = [this] {
+    std::array<prometheus::Counter*, kDeletionReasons> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = &counter("millrace_instances_deleted_total",
+                        "Ended instances that were deleted, by the reason.",
+                        {{"reason", std::string(name_of(static_cast<DeletionReason>(i)))}});
+    }
+    return all;
+  }();
   prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that fired.");
   prometheus::Counter& published =
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
@@ -111,7 +130,7 @@ struct Metrics::Series {
       counter("millrace_instances_damaged_total",
               "How often an instance was skipped because rows of the instance are damaged.");
   prometheus::Counter& rows_purged =
-      counter("millrace_rows_purged_total", "Erased rows of deleted namespaces.");
+      counter("millrace_rows_purged_total", "Rows that purges erased after a deletion.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
               "Dropped reports of workers: the subject of the report names no known task, or "
@@ -271,6 +290,7 @@ void Metrics::count(const BatchCounts& counts) {
   for (size_t i = 0; i < counts.ended.size(); ++i) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
+  for (size_t i = 0; i < counts.deleted.size(); ++i) add(*series_->deleted[i], counts.deleted[i]);
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }

@@ -30,6 +30,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   }
   TRY(apply_tasks(work.tasks, now));
   if (turn.backlog.has_purges) TRY(engine_.batch.purge());
+  TRY(engine_.batch.retain(now));
   return engine_.batch.finish(now);
 }
 
@@ -38,6 +39,7 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   engine_.outbox.drop_acked(engine_.tx);
   TRY(apply_commands(work.commands, now));
   TRY(engine_.batch.purge());
+  TRY(engine_.batch.retain(now));
   return engine_.batch.finish(now);
 }
 

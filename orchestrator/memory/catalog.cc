@@ -71,6 +71,7 @@ Status Catalog::load(const View& view) {
   by_id_.clear();
   settings_.clear();
   unreadable_.clear();
+  retaining_.clear();
   Status unique;
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
     spaces_.emplace(name, record.number);
@@ -89,6 +90,7 @@ Status Catalog::load(const View& view) {
       unreadable_.insert(record.number);
     } else if (!record.settings.empty()) {
       settings_.emplace(record.number, *settings);
+      if (settings->retention.has_rules()) retaining_.insert(record.number);
     }
   }));
   TRY(unique);
@@ -192,6 +194,11 @@ Status Catalog::set_settings(Transaction& tx, NamespaceNumber ns, std::string te
   if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
+  if (settings.retention.has_rules()) {
+    retaining_.insert(ns);
+  } else {
+    retaining_.erase(ns);
+  }
   settings_[ns] = std::move(settings);
   unreadable_.erase(ns);
   return {};
@@ -238,6 +245,7 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber ns) {
   std::erase_if(by_id_, [&](const auto& one) { return one.first.first == ns; });
   settings_.erase(ns);
   unreadable_.erase(ns);
+  retaining_.erase(ns);
   spaces_.erase(found->second);
   ns_names_.erase(found);
 }

@@ -86,6 +86,8 @@ class Catalog {
   /// Whether the stored settings cannot be read, so that settings() returns none. Until the
   /// settings are set again, the services and webhooks of the namespace are not known.
   bool has_unreadable_settings(NamespaceNumber ns) const { return unreadable_.contains(ns); }
+  /// The namespaces whose settings may require that ended instances are deleted, ascending.
+  const std::set<NamespaceNumber>& retaining() const { return retaining_; }
   /// See Lookup::is_held().
   bool is_held(NamespaceNumber ns, const NamedService& service) const;
   /// Forgets the namespace with its settings and workflows, and erases the row of the namespace
@@ -116,6 +118,7 @@ class Catalog {
   std::map<NamespaceNumber, std::string> ns_names_;
   std::map<NamespaceNumber, NamespaceSettings> settings_;  ///< of namespaces that have settings
   std::set<NamespaceNumber> unreadable_;                   ///< namespaces with unreadable settings
+  std::set<NamespaceNumber> retaining_;                    ///< see retaining()
   std::map<WorkflowNumber, WorkflowEntry> workflows_;
   std::map<std::pair<NamespaceNumber, std::string>, WorkflowNumber, std::less<>> by_id_;
   std::map<std::pair<Revision, StateIndex>, std::shared_ptr<const AwaitedTypes>> awaited_;

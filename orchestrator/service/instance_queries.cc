@@ -79,6 +79,7 @@ Result<Json> Queries::head(const View& view, const Instance& instance) {
   }
   if (const auto deadline = first_deadline(instance)) json["deadline"] = format_rfc3339(*deadline);
   if (instance.run > 1) json["run"] = instance.run;
+  if (instance.history_trimmed > 0) json["historyTrimmed"] = instance.history_trimmed;
   if (instance.caller) json["parent"] = to_string(instance.caller->instance);
   return json;
 }
@@ -159,7 +160,7 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
   const Instance found = TRY(find_instance(view, ns, id));
   Json items = Json::array();
   for (const HistoryRecord& record : TRY(read_history(view, found))) {
-    Json json{{"number", items.size() + 1},
+    Json json{{"number", found.history_trimmed + items.size() + 1},
               {"time", format_rfc3339(record.time)},
               {"kind", to_string(record.kind)}};
     if (!record.state.empty()) json["state"] = record.state;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/sweep.h"
+#include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -89,17 +90,32 @@ Result<Json> revive(const CommandContext& context, EndedInstance ended, const St
   return Json{{"id", to_string(id)}, {"run", loaded->instance.run}};
 }
 
+tl::unexpected<Error> no_data(const InstanceId& id, std::string_view state, std::string_view why) {
+  return fail("instance.no_data",
+              fmt::format("the history of instance {} does not have the data with which it last "
+                          "entered \"{}\": {}",
+                          to_string(id), state, why));
+}
+
 /// Returns the data with which the instance last entered the state; nullopt: the history does not
-/// have the data.
+/// have the data. Error `instance.no_data`: the history may have had the data and was trimmed.
 Result<std::optional<LazyJson>> data_at(const CommandContext& context, const Instance& instance,
                                         std::string_view state) {
   if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
   std::optional<LazyJson> data;
+  bool has_entry = false;
   for (HistoryRecord& record : TRY(read_history(context.batch.tx, instance))) {
-    const bool is_entry = record.kind == HistoryKind::kEntered && record.state == state;
-    if (is_entry)
-      data =
-          std::move(record.data);  // the record has no data if the state neither waited nor acted
+    if (record.kind != HistoryKind::kEntered || record.state != state) continue;
+    has_entry = true;
+    data = std::move(record.data);  // the record has no data if the state neither waited nor acted
+  }
+  if (!has_entry && instance.history_trimmed > 0) {
+    return no_data(
+        instance.id, state,
+        fmt::format("its first {} records were erased, because the settings limit the "
+                    "history (retention.history); `restart` runs the instance again from "
+                    "its first state",
+                    instance.history_trimmed));
   }
   return data;
 }
@@ -222,10 +238,8 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
   }
   auto data = TRY(data_at(context, ended.instance, command.state));
   if (!data) {
-    return fail("instance.no_data",
-                fmt::format("the history of instance {} does not have the data with which it last "
-                            "entered \"{}\": it has the data only of states that waited or acted",
-                            to_string(command.instance), command.state));
+    return no_data(command.instance, command.state,
+                   "it has the data only of states that waited or acted");
   }
   const auto index = static_cast<StateIndex>(found - states.begin());
   const bool paused = ended.entry.paused;
@@ -237,13 +251,17 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
   const InstanceId& id = command.instance;
   const std::optional<Instance> ended = TRY(removable(context, ns, command));
-  const VariableOwner owner{.scope = VariableScope::kInstance, .ns = ns, .instance = id};
-  if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) return command;
   if (ended) {
-    erase_instance(context.batch.tx, *ended);
-    context.batch.index.remove(context.batch.tx, indexed(*ended));
-    TRY(erase_history(context, ended->last_history, id));
+    PurgeBudget budget;
+    const auto left = [&](uint64_t row) { context.purges.begin_history(row); };
+    if (!TRY(delete_ended(context.batch, *ended, DeletionReason::kRequest, budget, left))) {
+      return command;
+    }
   } else {
+    const VariableOwner owner{.scope = VariableScope::kInstance, .ns = ns, .instance = id};
+    if (TRY(erase_variables(context.batch.tx, owner, kErasedAtOnce)) == kErasedAtOnce) {
+      return command;
+    }
     const auto removed = TRY(context.instances.remove_damaged(ns, id));
     // If no row was erased, the instance does not exist, and find_instance() returns the error for
     // that.
@@ -251,6 +269,20 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
     TRY(erase_history(context, removed.last_history, id));
   }
   return Json{{"id", to_string(id)}, {"deleted", true}};
+}
+
+Result<Json> run_command(const CommandContext& context, const DeleteInstances& command) {
+  EndedFilter filter{.ns = TRY(find_namespace(context, command.ns)),
+                     .statuses = command.statuses,
+                     .before = command.before};
+  if (!command.workflow.empty()) {
+    filter.workflow = TRY(find_workflow(context, command.ns, command.workflow))->number;
+  }
+  std::sort(filter.statuses.begin(), filter.statuses.end());
+  filter.statuses.erase(std::unique(filter.statuses.begin(), filter.statuses.end()),
+                        filter.statuses.end());
+  TRY(context.purges.begin_instances(std::move(filter), command.ns, command.workflow));
+  return Json{{"deleting", true}};
 }
 
 }  // namespace millrace

@@ -34,4 +34,8 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
 /// Erases an ended instance with its history and variables. Error `instance.living`.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command);
 
+/// Records the deletion of the ended instances that the filter selects. Purges deletes them in
+/// later batches.
+Result<Json> run_command(const CommandContext& context, const DeleteInstances& command);
+
 }  // namespace millrace

@@ -57,6 +57,18 @@ class Warnings {
     }
   }
 
+  /// Checks the rules of a namespace, or those of a workflow.
+  void check_retention(const Json& rules, const std::string& path) {
+    for (const auto& [key, value] : rules.items()) {
+      const std::string place = path_of(path, key);
+      if (key == "workflows") {
+        for (const auto& [id, own] : value.items()) check_retention(own, path_of(place, id));
+      } else if (value.is_object() && value.contains("age")) {
+        add(path_of(place, "age"), advice_on_unit(value["age"].get_ref<const std::string&>()));
+      }
+    }
+  }
+
   Json take() && { return std::move(all_); }
 
  private:
@@ -103,6 +115,9 @@ Json settings_warnings(const Json& settings) {
       }
       if (webhook.contains("types")) warnings.check_types(webhook["types"], path_of(path, "types"));
     }
+  }
+  if (const auto retention = settings.find("retention"); retention != settings.end()) {
+    warnings.check_retention(*retention, "retention");
   }
   return std::move(warnings).take();
 }

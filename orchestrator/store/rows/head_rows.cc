@@ -266,17 +266,33 @@ Status each_live(const View& view, const std::function<void(Instance head)>& see
       damaged);
 }
 
-Status each_live(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+namespace {
+
+/// Visits the heads of one table, as each_live() and each_ended() do.
+Status each_head(const View& view, Table table, NamespaceNumber ns,
+                 const std::optional<InstanceId>& behind,
                  const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
   // The first key after all parts of the instance `behind`.
   const std::string from = behind ? instance_prefix(ns, *behind).append("\xff") : "";
   return walk(
-      view, Table::kLive, ns_prefix(ns), from,
+      view, table, ns_prefix(ns), from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         if (!is_head(key)) return true;
-        return see(TRY(head_of(view, Table::kLive, key, value)));
+        return see(TRY(head_of(view, table, key, value)));
       },
       damaged);
+}
+
+}  // namespace
+
+Status each_live(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+                 const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
+  return each_head(view, Table::kLive, ns, behind, see, damaged);
+}
+
+Status each_ended(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+                  const std::function<bool(const Instance& head)>& see, const OnDamage& damaged) {
+  return each_head(view, Table::kEnded, ns, behind, see, damaged);
 }
 
 namespace {

@@ -67,6 +67,12 @@ Status each_live(const View& view, NamespaceNumber ns, const std::optional<Insta
                  const std::function<bool(const Instance& head)>& see,
                  const OnDamage& damaged = nullptr);
 
+/// Visits the heads of the ended instances of a namespace in the order of their ids, after the
+/// instance `behind` if that is given, until `see` returns false.
+Status each_ended(const View& view, NamespaceNumber ns, const std::optional<InstanceId>& behind,
+                  const std::function<bool(const Instance& head)>& see,
+                  const OnDamage& damaged = nullptr);
+
 /// Visits the heads of live and ended instances of a namespace before `before`, newest first, until
 /// `see` returns false. For a damaged head it calls `damaged` at its place in that order, with the
 /// id and the error; the result of `damaged` has the same meaning as the result of `see`. If

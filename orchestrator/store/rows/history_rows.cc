@@ -26,6 +26,19 @@ enum class Recorded : uint8_t {
   kInput = 2,
 };
 
+/// Decodes a row up to the number of its records.
+Result<HistoryLink> decode_link(std::string_view bytes) {
+  Reader reader(bytes);
+  read_version(reader, kHistoryVersion);
+  get_u32(reader);  // the namespace
+  HistoryLink link{.bytes = bytes.size()};
+  link.instance.bytes = reader.id();
+  link.previous = get_number(reader);
+  link.records = reader.count();
+  if (reader.ok()) return link;
+  return tl::unexpected(damaged_record(reader, "history"));
+}
+
 }  // namespace
 
 std::string encode(const HistoryRow& row) {
@@ -85,6 +98,30 @@ size_t write_history(Transaction& tx, uint64_t number, const HistoryRow& row) {
   const size_t size = bytes.size();
   rows::put(tx, Table::kHistory, key_of(number), std::move(bytes), row.sealed);
   return size;
+}
+
+Result<std::optional<HistoryLink>> read_history_link(const View& view, uint64_t number) {
+  return read(view, Table::kHistory, key_of(number), decode_link);
+}
+
+Result<uint64_t> begin_history_at(Transaction& tx, uint64_t number) {
+  const std::string key = key_of(number);
+  auto row = TRY(read(tx, Table::kHistory, key, decode_history));
+  if (!row) return missing_row(Table::kHistory, key);
+  row->previous = 0;
+  return uint64_t{write_history(tx, number, *row)};
+}
+
+Result<bool> is_trimmed_row(const View& view, const Instance& head, uint64_t number) {
+  if (head.history_trimmed == 0) return false;
+  for (uint64_t kept = head.last_history; kept != 0;) {
+    const auto link = read_history_link(view, kept);
+    if (!link && !is_damaged_row(link.error())) return tl::unexpected(link.error());
+    const bool is_whole = link && *link && (*link)->instance == head.id && (*link)->previous < kept;
+    if (!is_whole || kept <= number) return false;
+    kept = (*link)->previous;
+  }
+  return true;
 }
 
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance) {

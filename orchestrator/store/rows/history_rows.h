@@ -1,12 +1,13 @@
 // History rows: the histories of the instances, one row for each instance and batch with new
 // records. A row has the number of the instance's previous row. So the rows of an instance form a
-// chain from its head back to its start. Table `history`. Functions that read take any View,
-// functions that write the Transaction. A damaged row gives an error that names it (damage.h).
-// purge_history() (purge.h) erases the rows.
+// chain from its head back to its start, or, if the history is trimmed, to its first kept row.
+// Table `history`. Functions that read take any View, functions that write the Transaction. A
+// damaged row gives an error that names it (damage.h). purge_history() (purge.h) erases the rows.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,30 @@ Result<HistoryRow> decode_history(std::string_view bytes);
 
 /// Returns the size of the row in bytes, not sealed.
 size_t write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
+
+// Trimming: the oldest rows of an instance leave its chain, and a purge erases them.
+
+/// A row of a chain, without its records.
+struct HistoryLink {
+  InstanceId instance;
+  uint64_t previous = 0;  ///< HistoryRow::previous
+  uint64_t records = 0;   ///< number of records
+  uint64_t bytes = 0;     ///< size of the row, not sealed
+};
+/// nullopt: there is no row of that number. Reads the beginning of the row only, unless it is
+/// sealed.
+Result<std::optional<HistoryLink>> read_history_link(const View& view, uint64_t number);
+
+/// Makes an existing row the first of its chain, so that the rows before it are in no chain any
+/// more. Returns the new size of the row in bytes, not sealed.
+Result<uint64_t> begin_history_at(Transaction& tx, uint64_t number);
+
+/// Whether the row of that number is an older row that was trimmed from the history of the
+/// instance, so that it may be erased. False if not all kept rows can be read.
+Result<bool> is_trimmed_row(const View& view, const Instance& head, uint64_t number);
+
+// Reading.
+
 /// All kept records of an instance, in order. `instance` must be complete, with its input.
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance);
 

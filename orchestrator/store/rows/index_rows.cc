@@ -63,7 +63,7 @@ IndexedInstance indexed(const Instance& head) {
 
 // Changes.
 
-void IndexChanges::count(const IndexedInstance& one, int64_t by) {
+void IndexChanges::add_up(const IndexedInstance& one, int64_t by) {
   counts_[one.place] += by;
   UsageChange& usage = usage_[one.place.ns];
   (has_ended(one.place.status) ? usage.ended : usage.live) += by;
@@ -73,12 +73,12 @@ void IndexChanges::count(const IndexedInstance& one, int64_t by) {
 
 void IndexChanges::add(Transaction& tx, const IndexedInstance& after) {
   tx.put(Table::kByStatus, by_status_key(after.place, after.id), {});
-  count(after, 1);
+  add_up(after, 1);
 }
 
 void IndexChanges::remove(Transaction& tx, const IndexedInstance& before) {
   tx.erase(Table::kByStatus, by_status_key(before.place, before.id));
-  count(before, -1);
+  add_up(before, -1);
 }
 
 void IndexChanges::change(Transaction& tx, const IndexedInstance& before,
@@ -87,8 +87,8 @@ void IndexChanges::change(Transaction& tx, const IndexedInstance& before,
     tx.erase(Table::kByStatus, by_status_key(before.place, before.id));
     tx.put(Table::kByStatus, by_status_key(after.place, after.id), {});
   }
-  count(before, -1);
-  count(after, 1);
+  add_up(before, -1);
+  add_up(after, 1);
 }
 
 Status IndexChanges::write(Transaction& tx, const OnDamage& damaged) {
@@ -129,6 +129,38 @@ Status IndexChanges::write(Transaction& tx, const OnDamage& damaged) {
   return {};
 }
 
+Result<uint64_t> IndexChanges::count(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
+                                     std::span<const InstanceStatus> statuses) const {
+  const auto is_one = [&](InstanceStatus status) {
+    return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+  };
+  int64_t sum = 0;
+  TRY(walk(view, Table::kCounts, ns_prefix(ns).append(workflow_prefix(workflow)), {},
+           [&](std::string_view key, std::string_view value) -> Result<bool> {
+             const CountPlace place = TRY(decode_count_key(key));
+             if (!is_one(place.status)) return true;
+             sum += static_cast<int64_t>(
+                 TRY(rows::decode(view, Table::kCounts, key, value, decode_count)));
+             return true;
+           }));
+  const CountPlace first{.ns = ns, .revision = {.workflow = workflow}};
+  for (auto next = counts_.lower_bound(first); next != counts_.end(); ++next) {
+    const auto& [place, by] = *next;
+    if (place.ns != ns || place.revision.workflow != workflow) break;
+    if (is_one(place.status)) sum += by;
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(sum, 0));
+}
+
+Result<uint64_t> IndexChanges::bytes(const View& view, NamespaceNumber ns) const {
+  const Usage usage = TRY(read_usage(view, ns));
+  int64_t sum = static_cast<int64_t>(usage.row_bytes + usage.history_bytes);
+  if (const auto change = usage_.find(ns); change != usage_.end()) {
+    sum += change->second.row_bytes + change->second.history_bytes;
+  }
+  return static_cast<uint64_t>(std::max<int64_t>(sum, 0));
+}
+
 void IndexChanges::clear() {
   counts_.clear();
   usage_.clear();
@@ -142,13 +174,35 @@ bool is_indexed(const View& view, const IndexedInstance& one) {
 
 Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
                       InstanceStatus status, const std::optional<InstanceId>& behind,
-                      const std::function<bool(const InstanceId& id)>& see) {
+                      const std::function<bool(const InstanceId& id)>& see,
+                      const OnDamage& damaged) {
   const std::string prefix = by_status_prefix(ns, workflow, status);
   const std::string from = behind ? prefix + rows::key_of(*behind) + '\0' : "";
-  return walk(view, Table::kByStatus, prefix, from,
-              [&](std::string_view key, auto) -> Result<bool> {
-                return see(TRY(decode_by_status_key(key)).id);
-              });
+  return walk(
+      view, Table::kByStatus, prefix, from,
+      [&](std::string_view key, auto) -> Result<bool> {
+        return see(TRY(decode_by_status_key(key)).id);
+      },
+      damaged);
+}
+
+Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,
+                                                       WorkflowNumber workflow,
+                                                       std::optional<InstanceStatus> behind,
+                                                       const OnDamage& damaged) {
+  constexpr size_t kPastAllIds = sizeof(InstanceId::bytes) + 1;
+  const std::string from = behind
+                               ? by_status_prefix(ns, workflow, *behind).append(kPastAllIds, '\xff')
+                               : ns_prefix(ns).append(workflow_prefix(workflow));
+  std::optional<IndexedInstance> found;
+  TRY(walk(
+      view, Table::kByStatus, ns_prefix(ns), from,
+      [&](std::string_view key, auto) -> Result<bool> {
+        found = TRY(decode_by_status_key(key));
+        return false;
+      },
+      damaged));
+  return found;
 }
 
 Status each_count(const View& view, NamespaceNumber ns,

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,16 @@ class IndexChanges {
   Status write(Transaction& tx, const OnDamage& damaged);
   void clear();
 
+  // The sums after the changes that are collected and not written yet.
+
+  /// The number of instances of the workflow that have one of the statuses. Errors: those of the
+  /// store, or a damaged row.
+  Result<uint64_t> count(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
+                         std::span<const InstanceStatus> statuses) const;
+  /// The bytes of all rows of the instances of a namespace, their histories included. Errors as
+  /// count().
+  Result<uint64_t> bytes(const View& view, NamespaceNumber ns) const;
+
  private:
   struct UsageChange {
     int64_t live = 0;
@@ -70,7 +81,7 @@ class IndexChanges {
     int64_t history_bytes = 0;
   };
 
-  void count(const IndexedInstance& one, int64_t by);
+  void add_up(const IndexedInstance& one, int64_t by);
 
   std::map<CountPlace, int64_t> counts_;
   std::map<NamespaceNumber, UsageChange> usage_;
@@ -85,7 +96,17 @@ bool is_indexed(const View& view, const IndexedInstance& one);
 /// after `behind` on, until `see` returns false.
 Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workflow,
                       InstanceStatus status, const std::optional<InstanceId>& behind,
-                      const std::function<bool(const InstanceId& id)>& see);
+                      const std::function<bool(const InstanceId& id)>& see,
+                      const OnDamage& damaged = nullptr);
+
+/// The first instance of a namespace in `by_status`, in the order of workflow, status and id, that
+/// comes after all instances of the workflow with that status; without a status, after those of all
+/// earlier workflows. nullopt: there is none. The revision and the state of the place are not
+/// known.
+Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,
+                                                       WorkflowNumber workflow,
+                                                       std::optional<InstanceStatus> behind,
+                                                       const OnDamage& damaged = nullptr);
 
 /// Visits the counts of a namespace.
 Status each_count(const View& view, NamespaceNumber ns,

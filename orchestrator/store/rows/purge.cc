@@ -17,6 +17,9 @@ namespace {
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 
+/// Since version 2 the record has the filter of kInstances.
+constexpr uint8_t kPurgeVersion = 2;
+
 std::string key_of(const Purge& purge) {
   Writer key;
   key.raw(kPurgeKey);
@@ -30,6 +33,31 @@ std::string retired_key(WorkflowNumber workflow) {
 }
 
 NamespaceNumber ns_of(std::string_view key) { return NamespaceNumber(Reader(key).u32()); }
+
+void put_filter(Writer& writer, const EndedFilter& filter) {
+  writer.varint(static_cast<uint32_t>(filter.ns));
+  writer.varint(static_cast<uint32_t>(filter.workflow));
+  writer.varint(filter.statuses.size());
+  for (const InstanceStatus status : filter.statuses) rows::put_enum(writer, status);
+  rows::put_optional(writer, filter.before, rows::put_time);
+}
+
+/// A filter with no status, with the status of a live instance, or with statuses that are not
+/// ascending fails the reader.
+EndedFilter get_filter(Reader& reader) {
+  EndedFilter filter;
+  filter.ns = NamespaceNumber(rows::get_u32(reader));
+  filter.workflow = WorkflowNumber(rows::get_u32(reader));
+  for (size_t left = reader.count(); left > 0; --left) {
+    const auto status = rows::get_enum(reader, InstanceStatus::kTimedOut);
+    const bool is_ascending = filter.statuses.empty() || filter.statuses.back() < status;
+    if (!has_ended(status) || !is_ascending) reader.fail();
+    filter.statuses.push_back(status);
+  }
+  if (filter.statuses.empty()) reader.fail();
+  filter.before = rows::get_optional(reader, rows::get_time);
+  return filter;
+}
 
 enum class Row : uint8_t {
   kKeep,
@@ -95,25 +123,33 @@ Result<bool> erase_some(Transaction& tx, Table table, const std::string& prefix,
 
 }  // namespace
 
+bool EndedFilter::has(InstanceStatus status) const {
+  return std::find(statuses.begin(), statuses.end(), status) != statuses.end();
+}
+
 void PurgeBudget::count(size_t size) {
   looked_at -= looked_at > 0 ? 1 : 0;
   bytes -= std::min(bytes, size);
 }
 
 std::string encode(const PurgeRecord& record) {
-  Writer writer = rows::begin_record();
+  // Only the records of kInstances have the fields of version 2.
+  Writer writer = rows::begin_record(record.ended ? kPurgeVersion : rows::kFirstVersion);
   writer.bytes(record.ns);
   writer.bytes(record.workflow);
   writer.varint(record.up_to);
+  if (record.ended) put_filter(writer, *record.ended);
   return writer.take();
 }
 
 Result<PurgeRecord> decode_purge(std::string_view bytes) {
-  Reader reader = rows::open_record(bytes);
+  Reader reader(bytes);
+  const uint8_t version = rows::read_version(reader, kPurgeVersion);
   PurgeRecord record;
   record.ns = rows::get_string(reader);
   record.workflow = rows::get_string(reader);
   record.up_to = reader.varint();
+  if (version >= 2) record.ended = get_filter(reader);
   return rows::end_record(reader, std::move(record), "purge");
 }
 
@@ -131,11 +167,15 @@ Status each_purge(const View& view, const std::function<void(Purge purge)>& see,
         Reader reader(key.substr(kPurgeKey.size()));
         const uint8_t kind = reader.u8();
         const uint64_t number = reader.u64();
-        if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kGroups)) {
+        if (!reader.done() || kind > static_cast<uint8_t>(Purge::Kind::kInstances)) {
           return tl::unexpected(
               damaged_row(Table::kMeta, key, "its key is not the key of a purge"));
         }
         auto record = TRY(rows::decode(view, Table::kMeta, key, value, decode_purge));
+        if (record.ended.has_value() != (Purge::Kind(kind) == Purge::Kind::kInstances)) {
+          return tl::unexpected(
+              damaged_row(Table::kMeta, key, "its record is that of another kind of purge"));
+        }
         see({Purge::Kind(kind), number, std::move(record)});
         return true;
       },

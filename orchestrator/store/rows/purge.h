@@ -1,4 +1,4 @@
-// Purge: erases the rows that a deletion leaves, some in each batch. A row `purge/` of the table
+// Purge: what a deletion erases in later batches, some in each batch. A row `purge/` of the table
 // `meta`, written with the deletion, records what to erase, so the purge resumes after a restart.
 // An interrupted purge may walk its tables again from the start, because it does not find erased
 // rows again. Functions that read take any View, functions that write the Transaction. A damaged
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
@@ -31,17 +32,29 @@ struct PurgeBudget {
   bool is_spent() const { return rows == 0 || looked_at == 0 || bytes == 0; }
   /// Counts a row of `size` bytes that was read.
   void count(size_t size);
-  /// Counts a row that was erased.
-  void erase() { rows -= rows > 0 ? 1 : 0; }
+  /// Counts rows that were erased.
+  void erase(size_t count = 1) { rows -= count < rows ? count : rows; }
 };
 
 // The rows that record purges.
 
+/// Selects ended instances of a namespace.
+struct EndedFilter {
+  NamespaceNumber ns{};
+  WorkflowNumber workflow{};  ///< 0: all workflows, also deleted ones
+  /// The instance has one of these, ascending; not empty, and each is that of an ended instance.
+  std::vector<InstanceStatus> statuses;
+  std::optional<TimePoint> before = {};  ///< the instance ended before this time
+
+  bool has(InstanceStatus status) const;
+};
+
 /// The value of a row `purge/`.
 struct PurgeRecord {
   std::string ns;             ///< the namespace's name
-  std::string workflow = {};  ///< kGroups only: the workflow's id
+  std::string workflow = {};  ///< the workflow's id, of kGroups, and of kInstances for one workflow
   uint64_t up_to = 0;         ///< kGroups only: the number of the last event to erase
+  std::optional<EndedFilter> ended = {};  ///< kInstances only: which instances to delete
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const PurgeRecord& record);
@@ -53,9 +66,15 @@ struct Purge {
     kNamespace = 0,
     kHistory = 1,  ///< erases the history of one instance
     kGroups = 2,   ///< erases the groups of one workflow
+    /// Deletes ended instances of a namespace that exists, those that had ended when the purge
+    /// began.
+    kInstances = 3,
   };
   Kind kind{};
-  /// By kind: the number of the namespace, of the next history row, or of the workflow.
+  /// By kind: the number of the namespace, of the next history row, or of the workflow. Of
+  /// kInstances a number of a history row that is not written: it identifies the purge, and the
+  /// instances that ended before the purge began are those whose newest history row has a lower
+  /// number.
   uint64_t number = 0;
   PurgeRecord record;
 };

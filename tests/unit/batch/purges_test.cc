@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/batch/batch_part_fixture.h"
@@ -185,6 +188,30 @@ TEST_F(PurgesTest, EraseNoRowOfANamespaceWhoseOwnRowIsMissing) {
   EXPECT_EQ(rows(), before);
 }
 
+TEST_F(PurgesTest, EraseHistoryOfAnExistingInstanceOnlyIfItWasTrimmed) {
+  for (uint64_t number = 1; number <= 3; ++number) {
+    HistoryRow row{.ns = ns, .instance = numbered_id(9), .previous = number - 1};
+    row.records = {{.time = now, .kind = HistoryKind::kLog}};
+    write_history(*tx, number, row);
+  }
+  Instance head{.id = numbered_id(9), .ns = ns, .history_count = 3, .last_history = 3};
+  write_instance(*tx, head, {.input = true});
+  const auto is_accepted = [&](uint64_t number) {
+    const Purge purge{.kind = Purge::Kind::kHistory, .number = number, .record = {}};
+    write_purge(*tx, purge);
+    EXPECT_TRUE(purges.load());
+    erase_purge(*tx, purge);
+    return !purges.empty();
+  };
+  EXPECT_FALSE(is_accepted(1));
+  ASSERT_TRUE(begin_history_at(*tx, 2));
+  head.history_trimmed = 1;
+  write_instance(*tx, head, {});
+  EXPECT_TRUE(is_accepted(1));
+  EXPECT_FALSE(is_accepted(2));
+  EXPECT_FALSE(is_accepted(3));
+}
+
 TEST_F(PurgesTest, EraseTheHistoryOfADeletedInstance) {
   const WorkflowEntry& entry = define(kDone);
   const InstanceId id = start(entry);
@@ -197,6 +224,173 @@ TEST_F(PurgesTest, EraseTheHistoryOfADeletedInstance) {
   EXPECT_EQ(rows_of(Table::kHistory), 0U);
   EXPECT_EQ(purge_rows(), 0U);
 }
+
+// Ended instances that a filter selects.
+
+class DeletedInstancesTest : public PurgesTest {
+ protected:
+  DeletedInstancesTest() {
+    done = define(kDone);
+    fails = define(kStops);
+  }
+  /// Starts instances that end at once, each in a batch of its own.
+  std::vector<InstanceId> end(const WorkflowEntry& workflow, int count) {
+    std::vector<InstanceId> ids;
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(start(workflow));
+      commit_batch();
+    }
+    return ids;
+  }
+  EndedFilter filter(WorkflowNumber workflow = {}) const {
+    return {.ns = ns, .workflow = workflow, .statuses = {InstanceStatus::kComplete}};
+  }
+  void begin(const EndedFilter& selected, const std::string& workflow = "") {
+    ASSERT_TRUE(purges.begin_instances(selected, "default", workflow));
+    commit_batch();
+  }
+  uint64_t deleted() const {
+    return outcome.counts.deleted[static_cast<size_t>(DeletionReason::kRequest)];
+  }
+
+  static constexpr const char* kStops =
+      "id: stops\nstates:\n- {id: a, type: error, error: no.use, message: gone}\n";
+
+  WorkflowEntry done;
+  WorkflowEntry fails;
+};
+
+TEST_F(DeletedInstancesTest, AreThoseThatTheFilterSelects) {
+  const InstanceId complete = end(done, 1)[0];
+  const InstanceId failed = end(fails, 1)[0];
+  write_variable(
+      *tx,
+      {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = complete}, .key = "v"},
+      {.bytes = "1"});
+  begin(filter());
+  go_on();
+  EXPECT_EQ(deleted(), 1U);
+  EXPECT_TRUE(purges.empty());
+  EXPECT_EQ(purge_rows(), 0U);
+  EXPECT_EQ(status_of(complete), "none");
+  EXPECT_EQ(status_of(failed), "failed");
+  EXPECT_EQ(rows_of(Table::kHistory), 1U);
+  EXPECT_EQ(rows_of(Table::kByStatus), 1U);
+  EXPECT_EQ(rows_of(Table::kVariables), 0U);
+}
+
+TEST_F(DeletedInstancesTest, AreOfOneWorkflowIfTheFilterNamesIt) {
+  const WorkflowEntry other = define("id: other\nstates:\n- {id: a, type: noop}\n");
+  const InstanceId stays = end(done, 1)[0];
+  const InstanceId goes = end(other, 1)[0];
+  begin(filter(other.number), "other");
+  finish();
+  EXPECT_EQ(status_of(stays), "complete");
+  EXPECT_EQ(status_of(goes), "none");
+}
+
+TEST_F(DeletedInstancesTest, EndedBeforeTheTimeOfTheFilter) {
+  const InstanceId early = end(done, 1)[0];
+  const TimePoint before = now += std::chrono::seconds(1);
+  const InstanceId late = end(done, 1)[0];
+  EndedFilter selected = filter();
+  selected.before = before;
+  begin(selected);
+  finish();
+  EXPECT_EQ(status_of(early), "none");
+  EXPECT_EQ(status_of(late), "complete") << "the instance ended at that time";
+}
+
+TEST_F(DeletedInstancesTest, HadEndedWhenTheDeletionBegan) {
+  const InstanceId before = end(done, 1)[0];
+  begin(filter());
+  const InstanceId after = end(done, 1)[0];
+  finish();
+  EXPECT_EQ(status_of(before), "none");
+  EXPECT_EQ(status_of(after), "complete");
+}
+
+TEST_F(DeletedInstancesTest, AreDeletedSomeInEachBatchAlsoByTheNextProcess) {
+  for (const InstanceId& id : end(done, 3)) {
+    for (int i = 0; i < 600; ++i) {
+      write_variable(*tx,
+                     {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = id},
+                      .key = std::to_string(i)},
+                     {.bytes = "1"});
+    }
+  }
+  begin(filter());
+  go_on();
+  EXPECT_EQ(deleted(), 1U);
+  EXPECT_LE(outcome.counts.rows_purged, PurgeBudget().rows);
+  Purges next(batch, groups);
+  ASSERT_TRUE(next.load());
+  for (int i = 0; i < 10 && !next.empty(); ++i) {
+    ASSERT_TRUE(next.go_on());
+    commit_batch();
+  }
+  EXPECT_TRUE(next.empty());
+  EXPECT_EQ(rows_of(Table::kEnded), 0U);
+  EXPECT_EQ(rows_of(Table::kVariables), 0U);
+  EXPECT_EQ(rows_of(Table::kByStatus), 0U);
+}
+
+TEST_F(DeletedInstancesTest, StayIfTheirHeadIsDamaged) {
+  const auto ids = end(done, 2);
+  tx->put(Table::kEnded, part_key(rows::instance_prefix(ns, ids[0]), Part::kHead), "rubbish");
+  begin(filter());
+  finish();
+  EXPECT_EQ(damages.count(), 1U);
+  EXPECT_EQ(status_of(ids[1]), "none");
+  EXPECT_EQ(rows_of(Table::kByStatus), 1U);
+}
+
+TEST_F(DeletedInstancesTest, StayIfTheNamesInThePurgeDoNotBelongToItsNumbers) {
+  const auto is_refused = [&](const EndedFilter& selected, const PurgeRecord& names) {
+    PurgeRecord record = names;
+    record.ended = selected;
+    const Purge purge{.kind = Purge::Kind::kInstances, .number = 99, .record = record};
+    write_purge(*tx, purge);
+    EXPECT_TRUE(purges.load());
+    erase_purge(*tx, purge);
+    return purges.empty();
+  };
+  EXPECT_FALSE(is_refused(filter(done.number), {.ns = "default", .workflow = "done"}));
+  EXPECT_TRUE(is_refused(filter(), {.ns = "shop"}));
+  EXPECT_TRUE(is_refused(filter(), {.ns = "default", .workflow = "done"}));
+  EXPECT_TRUE(is_refused(filter(done.number), {.ns = "default", .workflow = "stops"}));
+  EXPECT_TRUE(is_refused(filter(done.number), {.ns = "default"}));
+  EXPECT_EQ(damages.count(), 3U) << "each damage is noted once";
+}
+
+TEST_F(DeletedInstancesTest, AreLeftToThePurgeOfTheirNamespace) {
+  const NamespaceNumber shop = fill("shop");
+  EndedFilter selected = filter();
+  selected.ns = shop;
+  ASSERT_TRUE(purges.begin_instances(selected, "shop", ""));
+  erase(shop, "shop");
+  finish();
+  EXPECT_EQ(rows_of(Table::kEnded), 0U);
+  EXPECT_EQ(purge_rows(), 0U);
+}
+
+TEST_F(DeletedInstancesTest, AreAllDeletedDespiteFailedReads) {
+  end(done, 3);
+  begin(filter());
+  const auto before = rows();
+  EXPECT_GE(fail_each_read([&] { return try_go_on(); },
+                           [&] {
+                             purges.undo();
+                             lose_batch();
+                             EXPECT_EQ(rows(), before);
+                           }),
+            5U);
+  finish();
+  EXPECT_EQ(rows_of(Table::kEnded), 0U);
+  EXPECT_EQ(rows_of(Table::kHistory), 0U);
+}
+
+// Failed reads.
 
 TEST_F(PurgesTest, EraseEachRowDespiteFailedReads) {
   const NamespaceNumber shop = fill("shop");

@@ -144,6 +144,44 @@ TEST_F(CheckHistoryTest, ChecksThatTheRowsAfterASealedRowAreSealedToo) {
   expect_among("instance.seal history/1: the row is sealed, but a later row is not", seal_row(1));
 }
 
+TEST_F(CheckHistoryTest, EndsAtTheOldestKeptRowOfATrimmedHistory) {
+  // Row 1 leaves the history of the live instance, whose chain begins at row 2 then.
+  const auto trim = [&](Transaction& in) {
+    const uint64_t records = read_history_link(in, 1).value()->records;
+    const uint64_t bytes = read_history_link(in, 1).value()->bytes;
+    const uint64_t before = read_history_link(in, 2).value()->bytes;
+    const uint64_t after = begin_history_at(in, 2).value();
+    edit_head(live_id, [&](Instance& one) {
+      one.history_trimmed = records;
+      one.history_bytes -= bytes + before - after;
+    });
+  };
+  const auto trim_with_purge = [&](Transaction& in) {
+    trim(in);
+    write_purge(in, {Purge::Kind::kHistory, 1, {}});
+  };
+  EXPECT_THAT(found_after(trim_with_purge), IsEmpty());
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                trim(in);
+                in.erase(Table::kHistory, rows::key_of(uint64_t{1}));
+              }),
+              IsEmpty())
+      << "the purge has ended";
+  expect_only(
+      "history.orphan history/1: the row is not in the chain of its instance " + to_string(live_id),
+      trim);
+  expect_only("history.count " + at(live_id) + "the head counts", [&](Transaction& in) {
+    trim_with_purge(in);
+    edit_head(live_id, [](Instance& one) { ++one.history_trimmed; });
+  });
+  expect_only("history row 2 belongs to this instance, but a purge erases it",
+              [&](Transaction& in) {
+                trim(in);
+                in.erase(Table::kHistory, rows::key_of(uint64_t{1}));
+                write_purge(in, {Purge::Kind::kHistory, 2, {}});
+              });
+}
+
 TEST_F(CheckHistoryTest, FindsHistoryRowsThatBelongToNoChain) {
   const auto add = [&](const InstanceId& owner, NamespaceNumber of) {
     return [=, this](Transaction& in) {

@@ -133,7 +133,7 @@ TEST_F(CheckMetaTest, ChecksTheKeyOfAPurge) {
   run_instance();
   const std::string number = rows::key_of(uint64_t{1});
   for (const std::string& key :
-       {std::string("purge/"), "purge/\x03" + number, "purge/\x01" + rows::key_of(uint64_t{0}),
+       {std::string("purge/"), "purge/\x04" + number, "purge/\x01" + rows::key_of(uint64_t{0}),
         "purge/\x01" + number + "x", "purge/\x02" + rows::key_of(uint64_t{1} << 32)}) {
     expect_only("the key is not a kind of purge and a number", put(key, encode(PurgeRecord())));
   }
@@ -169,6 +169,41 @@ TEST_F(CheckMetaTest, RefusesAPurgeOfHistoryThatAnInstanceHasOrAnotherPurgeErase
     write_counter(in, Counter::kHistory, 2);
     write_purge(in, {Purge::Kind::kHistory, 2, {}});
   });
+}
+
+TEST_F(CheckMetaTest, ChecksTheNamesOfAPurgeOfInstances) {
+  run_instance();
+  const EndedFilter filter{.ns = ns,
+                           .workflow = number_of("ends"),
+                           .statuses = {InstanceStatus::kComplete},
+                           .before = now};
+  const PurgeRecord record{.ns = "default", .workflow = "ends", .ended = filter};
+  const auto found_with = [&](const PurgeRecord& changed) {
+    return found_after(purge(Purge::Kind::kInstances, 1, changed));
+  };
+  EXPECT_THAT(found_with(record), IsEmpty());
+  PurgeRecord changed = record;
+  changed.ns = "other";
+  EXPECT_THAT(found_with(changed), testing::Contains(HasSubstr("purge.target meta/purge/")));
+  changed = record;
+  changed.workflow = "other";
+  EXPECT_THAT(found_with(changed),
+              ElementsAre(HasSubstr("the row names workflow other in default, but its number "
+                                    "belongs to ends in default")));
+  changed = record;
+  changed.ended->workflow = WorkflowNumber(0);
+  EXPECT_THAT(found_with(changed),
+              ElementsAre(HasSubstr("the row has a workflow without a name, or a name without")));
+  changed = record;
+  changed.ended->ns = NamespaceNumber(9);
+  EXPECT_THAT(found_with(changed), IsEmpty()) << "the namespace was deleted";
+  changed = record;
+  changed.ended.reset();
+  EXPECT_THAT(found_with(changed),
+              ElementsAre(HasSubstr("the record is that of another kind of purge")));
+  expect_only("counter.behind meta/purge/", purge(Purge::Kind::kInstances, 9, record));
+  expect_only("the record is that of another kind of purge",
+              purge(Purge::Kind::kGroups, 1, record));
 }
 
 TEST_F(CheckMetaTest, ChecksTheWorkflowOfAPurgeOfGroups) {

@@ -29,6 +29,33 @@ TEST_F(InstanceVerbs, CancelsAllInstancesAndPrintsTheCounts) {
   EXPECT_EQ(one.err, "");
 }
 
+TEST_F(InstanceVerbs, DeletesTheEndedInstancesThatTheOptionsSelect) {
+  using enum InstanceStatus;
+  EXPECT_EQ(run({"instance", "delete", "--workflow", "order", "--status", "failed,timedout",
+                 "--before", "5m"})
+                .out,
+            "deleting  true\n");
+  EXPECT_EQ(service_.last_deletion().workflow, "order");
+  EXPECT_EQ(service_.last_deletion().statuses, (std::vector{kFailed, kTimedOut}));
+  EXPECT_EQ(service_.last_deletion().before, from_millis(1630497600000));
+  EXPECT_EQ(run({"instance", "delete", "--all"}).code, 0);
+  EXPECT_EQ(service_.last_deletion().workflow, "");
+  EXPECT_EQ(service_.last_deletion().statuses,
+            (std::vector{kComplete, kFailed, kCancelled, kTimedOut}));
+  EXPECT_EQ(service_.last_deletion().before, std::nullopt);
+}
+
+TEST_F(InstanceVerbs, DeleteNeedsEitherAnIdOrASelection) {
+  const std::vector<std::vector<std::string>> wrong = {{"instance", "delete"},
+                                                       {"instance", "delete", kId, "--all"},
+                                                       {"instance", "delete", "--all", "--damaged"},
+                                                       {"instance", "delete", "--before", "now"}};
+  for (const std::vector<std::string>& arguments : wrong) {
+    EXPECT_EQ(run(arguments).code, 2) << arguments.back();
+  }
+  EXPECT_EQ(run({"instance", "delete", "--status", "failed,waiting"}).code, 1);
+}
+
 TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   expect_outputs({
       {{"instance", "get", kId},

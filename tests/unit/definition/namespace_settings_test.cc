@@ -1,6 +1,8 @@
 // NamespaceSettings: the meaning of each key, and the error for each wrong value.
 #include "orchestrator/definition/namespace_settings.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,6 +78,118 @@ TEST(NamespaceSettings, EnableLifecycleEventsOnNatsOrByWebhooks) {
   EXPECT_THAT(settings.webhooks[0].types, IsEmpty()) << "an empty list selects all types";
   EXPECT_EQ(settings.webhooks[1].secret, "token");
   EXPECT_THAT(settings.webhooks[1].types, ElementsAre("*.failed"));
+}
+
+// Retention.
+
+const RetentionRule* rule_in(const NamespaceSettings& settings, std::string_view workflow,
+                             InstanceStatus status) {
+  return settings.retention.rule_of(workflow, status);
+}
+
+TEST(NamespaceSettings, KeepEndedInstancesForEverWithoutARule) {
+  for (const char* const text : {"{}", R"({"retention": {}})", R"({"retention": {"ended": {}}})",
+                                 R"({"retention": {"workflows": {"pay": {"failed": {}}}}})"}) {
+    const NamespaceSettings settings = settings_of(text);
+    EXPECT_FALSE(settings.retention.has_rules()) << text;
+    EXPECT_EQ(rule_in(settings, "pay", InstanceStatus::kFailed), nullptr) << text;
+    EXPECT_EQ(settings.retention.least_bytes(), std::nullopt) << text;
+  }
+}
+
+TEST(NamespaceSettings, HaveRulesWithAnAgeACountAndANumberOfBytes) {
+  const NamespaceSettings settings =
+      settings_of(R"({"retention": {"ended": {"age": "30d", "count": 1000, "bytes": "10GiB"}}})");
+  EXPECT_TRUE(settings.retention.has_rules());
+  const RetentionRule* const rule = rule_in(settings, "pay", InstanceStatus::kCancelled);
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->age->fixed, std::chrono::days(30));
+  EXPECT_EQ(rule->count, 1000U);
+  EXPECT_EQ(rule->bytes, uint64_t{10} << 30);
+  EXPECT_EQ(settings.retention.least_bytes(), uint64_t{10} << 30);
+  EXPECT_EQ(rule_in(settings, "", InstanceStatus::kFailed), rule)
+      << "the rule `ended` is for failed instances, too, if there is no rule `failed`";
+  EXPECT_EQ(settings_of(R"({"retention": {"failed": {"bytes": 7}}})").retention.least_bytes(), 7U);
+  EXPECT_EQ(
+      settings_of(R"({"retention": {"ended": {"age": "P1M"}}})").retention.rules.ended->age->months,
+      1);
+}
+
+TEST(NamespaceSettings, HaveTheRuleOfAWorkflowInPlaceOfThatOfTheNamespace) {
+  using enum InstanceStatus;
+  const NamespaceSettings settings = settings_of(R"({"retention": {
+      "ended": {"count": 1}, "failed": {"count": 2},
+      "workflows": {"both": {"ended": {"count": 3}, "failed": {"count": 4}},
+                    "ends": {"ended": {"count": 5}},
+                    "fails": {"failed": {"count": 6}},
+                    "stays": {"ended": {}}}}})");
+  const struct {
+    const char* workflow;
+    uint64_t complete;
+    uint64_t failed;
+  } rows[] = {{"other", 1, 2}, {"both", 3, 4}, {"ends", 5, 5}, {"fails", 1, 6}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(rule_in(settings, row.workflow, kComplete)->count, row.complete) << row.workflow;
+    EXPECT_EQ(rule_in(settings, row.workflow, kCancelled)->count, row.complete) << row.workflow;
+    EXPECT_EQ(rule_in(settings, row.workflow, kFailed)->count, row.failed) << row.workflow;
+    EXPECT_EQ(rule_in(settings, row.workflow, kTimedOut)->count, row.failed) << row.workflow;
+  }
+  EXPECT_EQ(rule_in(settings, "stays", kComplete), nullptr);
+  EXPECT_EQ(rule_in(settings, "stays", kFailed), nullptr);
+}
+
+TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
+  EXPECT_FALSE(settings_of("{}").retention.history.records);
+  const NamespaceSettings settings =
+      settings_of(R"({"retention": {"history": {"records": 100, "bytes": "64KiB"}}})");
+  EXPECT_EQ(settings.retention.history.records, 100U);
+  EXPECT_EQ(settings.retention.history.bytes, uint64_t{64} << 10);
+  EXPECT_FALSE(settings.retention.has_rules()) << "the limits delete no instance";
+}
+
+TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
+  const std::pair<const char*, std::string> cases[] = {
+      {R"({"retention": 7})",
+       R"(retention: write an object with "ended", "failed", "workflows" or "history")"},
+      {R"({"retention": {"complete": {}}})",
+       "retention.complete: unknown key; valid: ended, failed, workflows, history"},
+      {R"({"retention": {"ended": "30d"}})",
+       R"(retention.ended: write an object with "age", "count" or "bytes"; {} keeps instances )"
+       "for ever"},
+      {R"({"retention": {"ended": {"days": 7}}})",
+       "retention.ended.days: unknown key; valid: age, count, bytes"},
+      {R"({"retention": {"ended": {"age": 30}}})",
+       R"(retention.ended.age: write a duration of at least a minute, such as "30d")"},
+      {R"({"retention": {"ended": {"age": "30"}}})",
+       R"(retention.ended.age: "30" is 30 ms; write a duration of at least a minute, such as "30d")"},
+      {R"({"retention": {"ended": {"age": "0d"}}})",
+       R"(retention.ended.age: "0d" is zero; it must be longer)"},
+      {R"({"retention": {"failed": {"count": 0}}})",
+       "retention.failed.count: write a whole number above zero"},
+      {R"({"retention": {"failed": {"count": 1.5}}})",
+       "retention.failed.count: write a whole number above zero"},
+      {R"({"retention": {"failed": {"bytes": "10GB"}}})",
+       R"(retention.failed.bytes: write a whole number above zero, or a text such as "10GiB")"},
+      {R"({"retention": {"workflows": []}})",
+       "retention.workflows: write an object that maps ids of workflows to their rules"},
+      {R"({"retention": {"workflows": {"a b": {}}}})",
+       R"(retention.workflows: "a b" is not the id of a workflow)"},
+      {R"({"retention": {"workflows": {"pay": {"age": "1d"}}}})",
+       "retention.workflows.pay.age: unknown key; valid: ended, failed"},
+      {R"({"retention": {"workflows": {"pay": {"ended": {"count": -1}}}}})",
+       "retention.workflows.pay.ended.count: write a whole number above zero"},
+      {R"({"retention": {"history": 100}})",
+       R"(retention.history: write an object with "records" or "bytes")"},
+      {R"({"retention": {"history": {"records": 99}}})",
+       "retention.history.records: write a number of at least 100"},
+      {R"({"retention": {"history": {"bytes": "63KiB"}}})",
+       "retention.history.bytes: write at least 64KiB"},
+      {R"({"retention": {"history": {"age": "1d"}}})",
+       "retention.history.age: unknown key; valid: records, bytes"},
+  };
+  for (const auto& [text, refusal] : cases) {
+    EXPECT_EQ(refusal_of(text), "settings.invalid: " + refusal) << text;
+  }
 }
 
 TEST(NamespaceSettings, AreRefusedWithThePlaceOfTheMistakeAndTheCorrection) {

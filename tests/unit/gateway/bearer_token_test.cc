@@ -88,6 +88,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"PUT", "/v1/ns/default/workflows/order", 401},
       {"POST", "/v1/ns/default/workflows/order/start", 401},
       {"GET", "/v1/ns/default/instances", 401},
+      {"POST", "/v1/ns/default/instances/delete", 401},
       {"GET", "/v1/ns/default/variables/a", 401},
       {"GET", "/v1/ns/default/secrets", 401},
       {"GET", "/v1/ns/default/schedules", 401},

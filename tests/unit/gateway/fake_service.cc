@@ -76,6 +76,11 @@ InstanceFilter FakeService::last_filter() {
   return filter_;
 }
 
+DeleteInstances FakeService::last_deletion() {
+  const std::lock_guard lock(mutex_);
+  return deletion_;
+}
+
 bool FakeService::has_workflow(const std::string& id) {
   const std::lock_guard lock(mutex_);
   return workflows_.contains(id);
@@ -376,6 +381,12 @@ Result<Json> FakeService::take(PauseService& pause) {
 Result<Json> FakeService::take(DeleteInstance& remove) {
   if (const Result<Json> known = find_instance(remove.instance); !known) return known;
   return Json{{"id", to_string(remove.instance)}, {"deleted", true}};
+}
+
+Result<Json> FakeService::take(DeleteInstances& remove) {
+  if (const Status known = check(remove.ns); !known) return tl::unexpected(known.error());
+  deletion_ = remove;
+  return Json{{"deleting", true}};
 }
 
 Result<Json> FakeService::take(CreateNamespace& create) {

@@ -62,6 +62,7 @@ class FakeService : public Service {
   std::vector<StartInstance> starts();
   std::optional<Duration> last_wait();
   InstanceFilter last_filter();
+  DeleteInstances last_deletion();
   bool has_workflow(const std::string& id);
 
   /// The result of a store check.
@@ -137,6 +138,7 @@ class FakeService : public Service {
   Result<Json> take(PauseWorkflow& pause);
   Result<Json> take(PauseService& pause);
   Result<Json> take(DeleteInstance& remove);
+  Result<Json> take(DeleteInstances& remove);
   Result<Json> take(CreateNamespace& create);
   Result<Json> take(DeleteNamespace& remove);
   Result<Json> take(ApplyWorkflow& apply);
@@ -161,6 +163,7 @@ class FakeService : public Service {
   std::vector<std::function<void(Status)>> waiters_;
   std::optional<Duration> last_wait_;
   InstanceFilter filter_;
+  DeleteInstances deletion_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;
   std::set<std::string, std::less<>> paused_;

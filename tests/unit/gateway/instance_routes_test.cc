@@ -78,6 +78,44 @@ TEST_F(InstanceRoutes, ReadsTheFilterOfAListFromTheParameters) {
   EXPECT_EQ(filter.since, from_millis(1630497600000));
 }
 
+TEST_F(InstanceRoutes, DeletesTheEndedInstancesThatTheBodySelects) {
+  const std::string target = "/v1/ns/default/instances/delete";
+  const HttpReply reply = call(
+      "POST", target, {},
+      R"({"workflow": "order", "status": ["failed", "complete"], "before": "2021-09-01T12:00:00Z"})");
+  expect({"POST", target, {}, "", 200, R"({"deleting":true})"}, reply);
+  const DeleteInstances deletion = service_.last_deletion();
+  EXPECT_EQ(deletion.ns, "default");
+  EXPECT_EQ(deletion.workflow, "order");
+  EXPECT_EQ(deletion.statuses, (std::vector{InstanceStatus::kFailed, InstanceStatus::kComplete}));
+  EXPECT_EQ(deletion.before, from_millis(1630497600000));
+  expect({"POST", target, {}, "", 200, R"({"deleting":true})"},
+         call("POST", target, {}, R"({"status": ["timedout"]})"));
+  EXPECT_EQ(service_.last_deletion().workflow, "");
+  EXPECT_EQ(service_.last_deletion().before, std::nullopt);
+}
+
+TEST_F(InstanceRoutes, RefusesADeletionWhoseBodySelectsNoEndedInstances) {
+  const std::string target = "/v1/ns/default/instances/delete";
+  const std::pair<const char*, const char*> rows[] = {
+      {"", "json.malformed"},
+      {"[]", "request.parameter"},
+      {"{}", "request.parameter"},
+      {R"({"status": []})", "request.parameter"},
+      {R"({"status": "failed"})", "request.parameter"},
+      {R"({"status": ["failed", "waiting"]})", "request.parameter"},
+      {R"({"status": ["failed", 7]})", "request.parameter"},
+      {R"({"status": ["failed"], "workflow": ""})", "request.parameter"},
+      {R"({"status": ["failed"], "before": 7})", "request.parameter"},
+      {R"({"status": ["failed"], "before": "yesterday"})", "time.malformed"},
+      {R"({"status": ["failed"], "since": "2021-09-01T12:00:00Z"})", "request.parameter"},
+  };
+  for (const auto& [body, code] : rows) {
+    expect({"POST", target, {}, "", 400, code}, call("POST", target, {}, body));
+  }
+  EXPECT_TRUE(service_.last_deletion().statuses.empty());
+}
+
 TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
   using enum InstanceStatus;
   const std::vector<InstanceStatus> live = {kPending, kRunning, kWaiting, kPaused};

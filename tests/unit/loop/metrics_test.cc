@@ -27,6 +27,7 @@ TEST(Metrics, AddTheCountsOfBatches) {
   Metrics metrics;
   BatchCounts counts{.events = 3, .events_unmatched = 1, .instances_started = 2};
   counts.ended[static_cast<size_t>(InstanceStatus::kFailed)] = 4;
+  counts.deleted[static_cast<size_t>(DeletionReason::kRetention)] = 5;
   metrics.count(counts);
   metrics.count(counts);
   EXPECT_TRUE(has_line(metrics, "millrace_batches_total 2"));
@@ -34,6 +35,8 @@ TEST(Metrics, AddTheCountsOfBatches) {
   EXPECT_TRUE(has_line(metrics, "millrace_events_unmatched_total 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_instances_started_total 4"));
   EXPECT_TRUE(has_line(metrics, "millrace_instances_ended_total{status=\"failed\"} 8"));
+  EXPECT_TRUE(has_line(metrics, "millrace_instances_deleted_total{reason=\"request\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "millrace_instances_deleted_total{reason=\"retention\"} 10"));
   EXPECT_TRUE(has_line(metrics, "millrace_events_duplicate_total 0"));
 }
 

@@ -182,6 +182,19 @@ TEST_F(CatalogTest, ReportsServicesAsHeldIfTheyArePausedOrHaveUnreadableSettings
   EXPECT_FALSE(catalog.is_held(ns, mail));
 }
 
+TEST_F(CatalogTest, ListsTheNamespacesWithRulesOfRetention) {
+  EXPECT_TRUE(catalog.retaining().empty());
+  set_settings(Json::parse(R"({"retention": {"ended": {"age": "30d"}}})"));
+  EXPECT_EQ(catalog.retaining(), std::set{ns});
+  ASSERT_TRUE(catalog.load(*tx));
+  EXPECT_EQ(catalog.retaining(), std::set{ns});
+  set_settings(Json::parse(R"({"retention": {"ended": {}}})"));
+  EXPECT_TRUE(catalog.retaining().empty());
+  set_settings(Json::parse(R"({"retention": {"failed": {"count": 1}}})"));
+  catalog.remove_namespace(*tx, ns);
+  EXPECT_TRUE(catalog.retaining().empty());
+}
+
 TEST_F(CatalogTest, ForgetsANamespaceWithItsWorkflows) {
   const NamespaceNumber shop = create_namespace("shop");
   ASSERT_TRUE(put(text_of("orders"), shop));

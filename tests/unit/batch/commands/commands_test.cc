@@ -24,6 +24,7 @@ std::vector<Command> all_commands(const std::string& ns) {
           RestartInstance{.ns = ns, .instance = id},
           RerunInstance{.ns = ns, .instance = id, .state = "none"},
           DeleteInstance{.ns = ns, .instance = id},
+          DeleteInstances{.ns = ns, .statuses = {InstanceStatus::kFailed}},
           PauseWorkflow{.ns = ns, .id = "none"},
           PauseService{.ns = ns, .name = "none"},
           DeleteNamespace{.name = ns},

@@ -1,7 +1,13 @@
 #include "orchestrator/batch/commands/instance_commands.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/purge.h"
 #include "tests/unit/batch/commands/command_rig.h"
 #include "tests/unit/batch/commands/definitions.h"
 
@@ -93,6 +99,22 @@ TEST_F(InstanceCommandsTest, RerunNeedsAStateWithStoredData) {
             2);
 }
 
+TEST_F(InstanceCommandsTest, RerunIsRefusedIfTheHistoryWithTheDataWasTrimmed) {
+  const InstanceId id = rig.start("waits");
+  rig.must(CancelInstance{.ns = "default", .instance = id});
+  Transaction& tx = rig.batch().tx;
+  Instance ended = rig.instance(id);
+  const uint64_t first = read_history_link(tx, ended.last_history).value()->previous;
+  ended.history_trimmed = read_history_link(tx, first).value()->records;
+  ASSERT_TRUE(begin_history_at(tx, ended.last_history));
+  write_instance(tx, ended, {});
+  ASSERT_TRUE(rig.commit());
+  const Error error = rig.refusal(RerunInstance{.ns = "default", .instance = id, .state = "wait"});
+  EXPECT_EQ(error.code, "instance.no_data");
+  EXPECT_NE(error.message.find("records were erased"), std::string::npos) << error.message;
+  EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 2);
+}
+
 TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
   const InstanceId id = rig.start("ends");
   const VariablePlace place{.ns = "default", .instance = id};
@@ -107,6 +129,30 @@ TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) 
     });
     EXPECT_EQ(rows, 0U) << table_name(table);
   }
+}
+
+TEST_F(InstanceCommandsTest, DeleteOfAFilterRecordsAPurge) {
+  using enum InstanceStatus;
+  const TimePoint before = rig.now;
+  EXPECT_EQ(rig.must(DeleteInstances{.ns = "default",
+                                     .workflow = "ends",
+                                     .statuses = {kFailed, kComplete, kFailed},
+                                     .before = before}),
+            (Json{{"deleting", true}}));
+  std::vector<Purge> purges;
+  ASSERT_TRUE(each_purge(rig.batch().tx, [&](Purge one) { purges.push_back(std::move(one)); }));
+  ASSERT_EQ(purges.size(), 1U);
+  EXPECT_EQ(purges[0].kind, Purge::Kind::kInstances);
+  EXPECT_EQ(purges[0].record.ns, "default");
+  EXPECT_EQ(purges[0].record.workflow, "ends");
+  const EndedFilter& filter = *purges[0].record.ended;
+  EXPECT_EQ(filter.ns, NamespaceNumber(1));
+  EXPECT_EQ(filter.workflow, rig.batch().catalog.find_workflow(NamespaceNumber(1), "ends")->number);
+  EXPECT_EQ(filter.statuses, (std::vector{kComplete, kFailed})) << "ascending, each once";
+  EXPECT_EQ(filter.before, before);
+  EXPECT_EQ(
+      rig.refusal(DeleteInstances{.ns = "default", .workflow = "none", .statuses = {kFailed}}).code,
+      "workflow.not_found");
 }
 
 TEST(InstanceCommands, LoseTheBatchWhenAReadOfTheStoreFails) {

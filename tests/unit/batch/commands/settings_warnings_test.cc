@@ -60,6 +60,12 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
       {webhook(R"("types": ["*", "millrace.instance.complete"])"),
        "webhooks[0].types[1]: no event has the type \"millrace.instance.complete\", so the "
        "webhook sends none for it; did you mean \"millrace.instance.completed\"?"},
+      {Json::parse(R"({"retention": {"ended": {"age": "100000"}}})"),
+       "retention.ended.age: 100000 without a unit is milliseconds; write 100000ms, or 100000s for "
+       "seconds"},
+      {Json::parse(R"({"retention": {"workflows": {"pay": {"failed": {"age": "60000"}}}}})"),
+       "retention.workflows.pay.failed.age: 60000 without a unit is milliseconds; write 60000ms, "
+       "or 60000s for seconds"},
   };
   for (const auto& [settings, warning] : cases) {
     EXPECT_THAT(warnings_for(settings), ElementsAre(warning));

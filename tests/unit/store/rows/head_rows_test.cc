@@ -315,6 +315,12 @@ TEST_F(HeadRowsTest, AreListedFromTheNewest) {
   seen.clear();
   EXPECT_TRUE(each_live(*tx, NamespaceNumber(1), id(1), see));
   EXPECT_EQ(seen, "4");
+  seen.clear();
+  EXPECT_TRUE(each_ended(*tx, NamespaceNumber(1), std::nullopt, see));
+  EXPECT_EQ(seen, "23");
+  seen.clear();
+  EXPECT_TRUE(each_ended(*tx, NamespaceNumber(1), id(2), see));
+  EXPECT_EQ(seen, "3");
 }
 
 TEST_F(HeadRowsTest, ShowWhenTheOldestEndedInstanceOfANamespaceStarted) {

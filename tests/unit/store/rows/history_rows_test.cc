@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -129,6 +130,66 @@ TEST_F(HistoryRowsTest, AreReportedAsDamagedIfARowLeadsToAnotherInstanceOrToItse
   EXPECT_EQ(read(2).error().code, kDamagedRow);
   write(3, 3);
   EXPECT_EQ(read(3).error().code, kDamagedRow);
+}
+
+TEST_F(HistoryRowsTest, HaveALinkWithThePreviousRowAndTheNumberOfRecords) {
+  HistoryRow row{.ns = NamespaceNumber(1), .instance = id(1), .previous = 300};
+  row.records.resize(3);
+  for (const bool sealed : {false, true}) {
+    row.sealed = sealed;
+    const size_t bytes = write_history(*tx, 301, row);
+    const auto link = read_history_link(*tx, 301).value();
+    ASSERT_TRUE(link);
+    EXPECT_EQ(link->instance, id(1));
+    EXPECT_EQ(link->previous, 300U);
+    EXPECT_EQ(link->records, 3U);
+    EXPECT_EQ(link->bytes, bytes);
+  }
+  EXPECT_FALSE(read_history_link(*tx, 9).value());
+  tx->put(Table::kHistory, rows::key_of(uint64_t{9}), "rubbish");
+  EXPECT_EQ(read_history_link(*tx, 9).error().code, kDamagedRow);
+}
+
+TEST_F(HistoryRowsTest, BecomeTheFirstOfTheirChainWithoutOtherChanges) {
+  HistoryRow row{.ns = NamespaceNumber(1), .instance = id(1), .previous = 300, .with_input = {1}};
+  row.records.resize(2);
+  row.records[0].data = LazyJson::of_text("7");
+  for (const bool sealed : {false, true}) {
+    row.sealed = sealed;
+    const size_t before = write_history(*tx, 301, row);
+    EXPECT_EQ(begin_history_at(*tx, 301).value(), before - 1) << "300 has two bytes, 0 has one";
+    const auto value = tx->get(Table::kHistory, rows::key_of(uint64_t{301}));
+    EXPECT_EQ(Seal::is_sealed(*value), sealed);
+    const HistoryRow cut =
+        rows::decode(*tx, Table::kHistory, rows::key_of(uint64_t{301}), *value, decode_history)
+            .value();
+    EXPECT_EQ(cut.previous, 0U);
+    EXPECT_EQ(cut.records.at(0).data, row.records[0].data);
+    EXPECT_EQ(cut.with_input, row.with_input);
+  }
+  EXPECT_EQ(begin_history_at(*tx, 9).error().code, kDamagedRow);
+}
+
+TEST_F(HistoryRowsTest, AreTrimmedRowsIfTheyAreOlderThanAllKeptRows) {
+  write(2, 0);
+  write(3, 2);
+  write(5, 3);
+  write(7, 5);
+  Instance head{.id = id(1), .history_count = 4, .last_history = 7};
+  const auto is_trimmed = [&](uint64_t number) {
+    return is_trimmed_row(*tx, head, number).value();
+  };
+  EXPECT_FALSE(is_trimmed(2)) << "the history is not trimmed";
+  head.history_trimmed = 2;
+  EXPECT_FALSE(is_trimmed(3)) << "the chain still leads to the row";
+  ASSERT_TRUE(begin_history_at(*tx, 5));
+  EXPECT_TRUE(is_trimmed(2));
+  EXPECT_TRUE(is_trimmed(3));
+  EXPECT_FALSE(is_trimmed(5));
+  EXPECT_FALSE(is_trimmed(6));
+  EXPECT_FALSE(is_trimmed(7));
+  tx->erase(Table::kHistory, rows::key_of(uint64_t{5}));
+  EXPECT_FALSE(is_trimmed(3)) << "not all kept rows can be read";
 }
 
 }  // namespace

@@ -67,6 +67,32 @@ TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
   EXPECT_FALSE(is_indexed(*tx, one(4, InstanceStatus::kWaiting)));
 }
 
+TEST_F(IndexRowsTest, HaveTheFirstInstanceBehindThoseOfAWorkflowAndStatus) {
+  using enum InstanceStatus;
+  IndexedInstance other = one(3, kFailed);
+  other.place.revision.workflow = WorkflowNumber(9);
+  IndexedInstance elsewhere = other;
+  elsewhere.place.ns = NamespaceNumber(4);
+  changes.add(*tx, one(5, kComplete));
+  changes.add(*tx, one(2, kComplete));
+  changes.add(*tx, one(1, kTimedOut));
+  changes.add(*tx, other);
+  changes.add(*tx, elsewhere);
+  write();
+  const auto first = [&](WorkflowNumber workflow, std::optional<InstanceStatus> behind) {
+    const auto found = first_by_status(*tx, kShop, workflow, behind).value();
+    if (!found) return std::string("none");
+    return fmt::format("{} {} {}", static_cast<uint32_t>(found->place.revision.workflow),
+                       to_string(found->place.status), found->id.bytes.back());
+  };
+  EXPECT_EQ(first(WorkflowNumber(0), std::nullopt), "7 complete 2");
+  EXPECT_EQ(first(kOrders, std::nullopt), "7 complete 2");
+  EXPECT_EQ(first(kOrders, kComplete), "7 timedout 1");
+  EXPECT_EQ(first(kOrders, kTimedOut), "9 failed 3");
+  EXPECT_EQ(first(WorkflowNumber(8), std::nullopt), "9 failed 3");
+  EXPECT_EQ(first(WorkflowNumber(9), kFailed), "none");
+}
+
 TEST_F(IndexRowsTest, CountInstancesByRevisionStateAndStatus) {
   changes.add(*tx, one(1, InstanceStatus::kWaiting, 0));
   changes.add(*tx, one(2, InstanceStatus::kWaiting, 0));
@@ -79,6 +105,29 @@ TEST_F(IndexRowsTest, CountInstancesByRevisionStateAndStatus) {
   EXPECT_THAT(counts(), ElementsAre("2:0:waiting=1", "2:1:complete=1"))
       << "a count of 0 has no row";
   EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(2));
+}
+
+TEST_F(IndexRowsTest, AreSummedUpWithTheChangesThatAreNotWrittenYet) {
+  using enum InstanceStatus;
+  const std::vector all = {kComplete, kFailed};
+  const auto sum = [&] { return changes.count(*tx, kShop, kOrders, all).value(); };
+  IndexedInstance elsewhere = one(9, kFailed);
+  elsewhere.place.revision.workflow = WorkflowNumber(8);
+  changes.add(*tx, one(1, kComplete, 0, 100, 10));
+  changes.add(*tx, one(2, kFailed, 1, 50, 5));
+  changes.add(*tx, one(3, kWaiting, 0, 20, 2));
+  changes.add(*tx, elsewhere);
+  EXPECT_EQ(sum(), 2U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 187U + 140U);
+  write();
+  EXPECT_EQ(sum(), 2U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 187U + 140U);
+  changes.remove(*tx, one(2, kFailed, 1, 50, 5));
+  EXPECT_EQ(sum(), 1U);
+  EXPECT_EQ(changes.bytes(*tx, kShop).value(), 132U + 140U);
+  EXPECT_EQ(changes.count(*tx, NamespaceNumber(4), kOrders, all).value(), 0U);
+  tx->put(Table::kCounts, count_key(one(1, kComplete).place), "rubbish");
+  EXPECT_TRUE(is_damaged_row(changes.count(*tx, kShop, kOrders, all).error()));
 }
 
 TEST_F(IndexRowsTest, AddUpTheSizesOfTheInstancesOfANamespace) {

@@ -1,5 +1,7 @@
 #include "orchestrator/store/rows/purge.h"
 
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/codec.h"
@@ -20,17 +22,23 @@ int pinned(Purge::Kind kind) {
       return 1;
     case Purge::Kind::kGroups:
       return 2;
+    case Purge::Kind::kInstances:
+      return 3;
   }
   return -1;
 }
 
 class PurgeTest : public StoreTest {};
 
+const EndedFilter kFailedOnes{.ns = NamespaceNumber(3), .statuses = {InstanceStatus::kFailed}};
+
 TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
-  for (int number = 0; number <= 2; ++number) {
+  for (int number = 0; number <= 3; ++number) {
     const auto kind = static_cast<Purge::Kind>(number);
     EXPECT_EQ(pinned(kind), number);
-    write_purge(*tx, {.kind = kind, .number = 9, .record = {}});
+    PurgeRecord record;
+    if (kind == Purge::Kind::kInstances) record.ended = kFailedOnes;
+    write_purge(*tx, {.kind = kind, .number = 9, .record = record});
     Writer key;
     key.raw("purge/");
     key.u8(static_cast<uint8_t>(number));
@@ -39,7 +47,7 @@ TEST_F(PurgeTest, StoresKindsAsFixedNumbers) {
   }
   int purges = 0;
   EXPECT_TRUE(each_purge(*tx, [&](const Purge&) { ++purges; }));
-  EXPECT_EQ(purges, 3);
+  EXPECT_EQ(purges, 4);
 }
 
 TEST_F(PurgeTest, EncodesAndDecodesAPurgeWithoutChange) {
@@ -52,9 +60,48 @@ TEST_F(PurgeTest, EncodesAndDecodesAPurgeWithoutChange) {
   expect_known_versions(encode(record), 1, decode_purge);
 }
 
-TEST_F(PurgeTest, IsReportedAsDamagedIfItsKindIsUnknown) {
-  write_purge(*tx, {.kind = static_cast<Purge::Kind>(3), .number = 9, .record = {}});
-  EXPECT_EQ(each_purge(*tx, [](const Purge&) {}).error().code, kDamagedRow);
+TEST_F(PurgeTest, EncodesAndDecodesAFilterOfEndedInstancesWithoutChange) {
+  using enum InstanceStatus;
+  const PurgeRecord record{.ns = "shop",
+                           .workflow = "pay",
+                           .ended = EndedFilter{.ns = NamespaceNumber(300),
+                                                .workflow = WorkflowNumber(7),
+                                                .statuses = {kComplete, kTimedOut},
+                                                .before = kNow}};
+  const PurgeRecord read = decode_purge(encode(record)).value();
+  EXPECT_EQ(read.workflow, "pay");
+  ASSERT_TRUE(read.ended);
+  EXPECT_EQ(read.ended->ns, NamespaceNumber(300));
+  EXPECT_EQ(read.ended->workflow, WorkflowNumber(7));
+  EXPECT_EQ(read.ended->statuses, (std::vector{kComplete, kTimedOut}));
+  EXPECT_EQ(read.ended->before, kNow);
+  EXPECT_TRUE(read.ended->has(kTimedOut));
+  EXPECT_FALSE(read.ended->has(kFailed));
+  expect_whole(encode(record), decode_purge);
+  expect_known_versions(encode(record), 2, decode_purge);
+}
+
+TEST_F(PurgeTest, RefusesAFilterWithoutStatusesOfEndedInstancesInAscendingOrder) {
+  using enum InstanceStatus;
+  for (const std::vector<InstanceStatus>& statuses :
+       {std::vector<InstanceStatus>{}, std::vector{kWaiting}, std::vector{kFailed, kComplete},
+        std::vector{kFailed, kFailed}}) {
+    const PurgeRecord record{.ns = "shop", .ended = EndedFilter{.statuses = statuses}};
+    EXPECT_FALSE(decode_purge(encode(record))) << statuses.size();
+  }
+}
+
+TEST_F(PurgeTest, IsReportedAsDamagedIfItsKindIsUnknownOrTheRecordIsOfAnotherKind) {
+  const auto code_of = [&](Purge::Kind kind, const PurgeRecord& record) {
+    const Purge purge{.kind = kind, .number = 9, .record = record};
+    write_purge(*tx, purge);
+    const Status walked = each_purge(*tx, [](const Purge&) {});
+    erase_purge(*tx, purge);
+    return walked ? "" : walked.error().code;
+  };
+  EXPECT_EQ(code_of(static_cast<Purge::Kind>(4), {}), kDamagedRow);
+  EXPECT_EQ(code_of(Purge::Kind::kInstances, {.ns = "shop"}), kDamagedRow);
+  EXPECT_EQ(code_of(Purge::Kind::kNamespace, {.ns = "shop", .ended = kFailedOnes}), kDamagedRow);
 }
 
 TEST_F(PurgeTest, StoresDeletedWorkflows) {
@@ -75,6 +122,11 @@ TEST(Purge, HasSpentItsBudgetAfterEnoughErasedRowsOrReadRowsOrBytes) {
   PurgeBudget rows{.rows = 1};
   EXPECT_FALSE(rows.is_spent());
   rows.erase();
+  EXPECT_TRUE(rows.is_spent());
+  rows = {.rows = 5};
+  rows.erase(3);
+  EXPECT_EQ(rows.rows, 2U);
+  rows.erase(3);
   EXPECT_TRUE(rows.is_spent());
   PurgeBudget looks{.looked_at = 1};
   looks.count(1);

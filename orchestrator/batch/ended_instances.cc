@@ -1,0 +1,42 @@
+#include "orchestrator/batch/ended_instances.h"
+
+#include <algorithm>
+
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/variable_rows.h"
+
+namespace millrace {
+
+Result<std::optional<Instance>> read_deletable(BatchState& batch, NamespaceNumber ns,
+                                               const InstanceId& id, InstanceStatus status,
+                                               PurgeBudget& budget) {
+  budget.count(sizeof(id.bytes));
+  auto head = TRY(batch.damages.pass_over(read_head(batch.tx, Table::kEnded, ns, id)));
+  if (!head || head->status != status) return std::optional<Instance>();
+  budget.count(head->part_bytes[static_cast<size_t>(Part::kHead)]);
+  if (const Status owned = batch.catalog.check_owner(*head); !owned) {
+    batch.damages.note(owned.error());
+    return std::optional<Instance>();
+  }
+  return head;
+}
+
+Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReason reason,
+                          PurgeBudget& budget, const std::function<void(uint64_t row)>& left) {
+  Transaction& tx = batch.tx;
+  const VariableOwner owner{.scope = VariableScope::kInstance, .ns = head.ns, .instance = head.id};
+  budget.erase(TRY(erase_variables(tx, owner, budget.rows)));
+  if (budget.is_spent()) return false;
+  erase_instance(tx, head);
+  batch.index.remove(tx, indexed(head));
+  const auto parts = std::count_if(head.part_bytes.begin(), head.part_bytes.end(),
+                                   [](uint64_t bytes) { return bytes > 0; });
+  budget.erase(static_cast<size_t>(parts) + 1);  // and the row of the index
+  const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id));
+  if (row != 0) left(row);
+  ++batch.outcome.counts.deleted[static_cast<size_t>(reason)];
+  return true;
+}
+
+}  // namespace millrace

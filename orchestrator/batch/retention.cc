@@ -1,0 +1,302 @@
+#include "orchestrator/batch/retention.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "orchestrator/batch/ended_instances.h"
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/index_rows.h"
+
+namespace millrace {
+namespace {
+
+constexpr Duration kBetweenPasses = std::chrono::minutes(1);
+
+/// How many instances a walk reads at once.
+constexpr size_t kReadAtOnce = 250;
+
+/// Two times of which the second is later can, some months later, be in the opposite order, by less
+/// than this: 30 January 12:00 and 31 January 11:00 both become 28 February.
+constexpr Duration kMonthsDisorder = std::chrono::days(4);
+
+constexpr std::array kAllEnded = {InstanceStatus::kComplete, InstanceStatus::kFailed,
+                                  InstanceStatus::kCancelled, InstanceStatus::kTimedOut};
+constexpr std::array kFailures = {InstanceStatus::kFailed, InstanceStatus::kTimedOut};
+constexpr std::array kNoFailures = {InstanceStatus::kComplete, InstanceStatus::kCancelled};
+
+/// Whether an instance with that id ended so late that the rule keeps it by its age. False does not
+/// say that it is old: an instance ends later than its id was made.
+bool is_young(const Span& age, const InstanceId& id, TimePoint now) {
+  return age.after(time_of(id)) > now + (age.months > 0 ? kMonthsDisorder : Duration(0));
+}
+
+bool is_old(const Span& age, const Instance& head, TimePoint now) {
+  return age.after(*head.ended_at) <= now;
+}
+
+/// The highest id below `id`.
+InstanceId id_before(InstanceId id) {
+  for (size_t i = id.bytes.size(); i-- > 0;) {
+    if (id.bytes[i]-- != 0) break;
+  }
+  return id;
+}
+
+}  // namespace
+
+std::optional<TimePoint> Retention::next_pass() const {
+  if (is_running() || batch_.catalog.retaining().empty()) return std::nullopt;
+  return state_.began ? *state_.began + kBetweenPasses : TimePoint();
+}
+
+/// To be called before the current batch changes the state: keeps the old state for undo().
+void Retention::note_change() {
+  auto* const before = before_.now();
+  if (before != nullptr && !*before) *before = state_;
+}
+
+Status Retention::go_on(TimePoint now) {
+  const auto& retaining = batch_.catalog.retaining();
+  if (const auto next = next_pass(); next && *next <= now) {
+    note_change();
+    state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
+  }
+  if (!is_running() || purges_.size() >= Purges::kMost) return {};
+  note_change();
+  PurgeBudget budget;
+  if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
+  while (is_running() && !budget.is_spent()) {
+    const auto ns = retaining.lower_bound(state_.at->ns);
+    if (ns == retaining.end()) {
+      state_.at.reset();
+      return {};
+    }
+    if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
+    if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
+    if (const auto next = std::next(ns); next != retaining.end()) {
+      state_.at = Position{.ns = *next};
+    } else {
+      state_.at.reset();
+    }
+  }
+  return {};
+}
+
+// Each function with the result bool returns whether its part of the pass is finished; false: the
+// budget is spent, and the next step continues.
+
+Result<bool> Retention::sweep(TimePoint now, const RetentionSettings& settings,
+                              PurgeBudget& budget) {
+  if (!state_.at->is_for_bytes) {
+    if (!TRY(sweep_workflows(now, settings, budget))) return false;
+    state_.at = Position{.ns = state_.at->ns, .is_for_bytes = true};
+  }
+  return sweep_for_bytes(settings, budget);
+}
+
+Result<bool> Retention::sweep_workflows(TimePoint now, const RetentionSettings& settings,
+                                        PurgeBudget& budget) {
+  while (!budget.is_spent()) {
+    if (!state_.at->is_within && !TRY(begin_workflow(budget))) return true;
+    if (!TRY(sweep_workflow(now, settings, budget))) return false;
+    state_.at = Position{.ns = state_.at->ns, .done = state_.at->workflow};
+  }
+  return false;
+}
+
+/// Goes to the next workflow that has instances; returns whether there is one.
+Result<bool> Retention::begin_workflow(PurgeBudget& budget) {
+  Position& at = *state_.at;
+  budget.count(0);
+  const auto first = TRY(first_by_status(batch_.tx, at.ns, at.done.value_or(WorkflowNumber(0)),
+                                         at.done ? std::optional(kAllEnded.back()) : std::nullopt,
+                                         batch_.damages.noting()));
+  if (!first) return false;
+  at = Position{
+      .ns = at.ns, .done = at.done, .is_within = true, .workflow = first->place.revision.workflow};
+  return true;
+}
+
+/// Deletes instances of the current workflow by age and count: first those with the rule `ended`,
+/// then those with the rule `failed`, if that is another rule.
+Result<bool> Retention::sweep_workflow(TimePoint now, const RetentionSettings& settings,
+                                       PurgeBudget& budget) {
+  Position& at = *state_.at;
+  const std::string_view id = id_of(at.workflow);
+  const RetentionRule* const ended = settings.rule_of(id, InstanceStatus::kComplete);
+  const RetentionRule* const failed = settings.rule_of(id, InstanceStatus::kFailed);
+  const bool is_shared = ended == failed;
+  if (!at.is_failed) {
+    // After a change of the settings, the walk has other instances and begins again.
+    if (is_shared != at.is_shared) restart(at);
+    at.is_shared = is_shared;
+    const Statuses statuses = is_shared ? Statuses(kAllEnded) : Statuses(kNoFailures);
+    if (ended != nullptr && !TRY(sweep_statuses(now, *ended, statuses, budget))) return false;
+    if (is_shared) return true;
+    restart(at);
+    at.is_failed = true;
+  }
+  return failed == nullptr || TRY(sweep_statuses(now, *failed, kFailures, budget));
+}
+
+/// Begins the walk through the instances of the current workflow again.
+void Retention::restart(Position& at) {
+  at.behind.reset();
+  at.kept = 0;
+  at.too_many.reset();
+}
+
+Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule, Statuses statuses,
+                                       PurgeBudget& budget) {
+  Position& at = *state_.at;
+  if (!rule.age && !rule.count) return true;
+  uint64_t too_many = TRY(count_too_many(rule, statuses));
+  while (!budget.is_spent()) {
+    const auto ids = TRY(next_ids(statuses, budget));
+    for (const auto& [id, status] : ids) {
+      const bool is_one_too_many = too_many > 0;
+      if (!is_one_too_many && (!rule.age || is_young(*rule.age, id, now))) return true;
+      if (budget.is_spent()) return false;
+      const auto head = TRY(read_deletable(batch_, at.ns, id, status, budget));
+      if (head && (is_one_too_many || is_old(*rule.age, *head, now))) {
+        if (!TRY(remove(*head, budget))) return false;
+      } else {
+        ++at.kept;
+      }
+      at.behind = id;
+      if (too_many > 0) --too_many;
+      if (at.too_many.value_or(0) > 0) --*at.too_many;
+    }
+    if (ids.size() < kReadAtOnce) return true;
+  }
+  return false;
+}
+
+/// How many of the next instances are too many for `count`. The instances that end or are deleted
+/// during the walk must not make it delete an instance that `count` keeps, so the lower of two
+/// numbers counts: from the begin of the walk, and from now.
+Result<uint64_t> Retention::count_too_many(const RetentionRule& rule, Statuses statuses) {
+  Position& at = *state_.at;
+  if (!rule.count || is_index_incomplete(batch_.tx)) return uint64_t{0};
+  const auto counted = batch_.index.count(batch_.tx, at.ns, at.workflow, statuses);
+  if (!counted && is_damaged_row(counted.error())) {
+    batch_.damages.note(counted.error());
+    return uint64_t{0};
+  }
+  const uint64_t count = TRY(counted);
+  const uint64_t stay = *rule.count + at.kept;
+  const uint64_t now = count > stay ? count - stay : 0;
+  at.too_many = std::min(at.too_many.value_or(now), now);
+  return *at.too_many;
+}
+
+/// The next ids of the current workflow with one of the statuses, ascending; fewer than kReadAtOnce
+/// if there are no more.
+Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(
+    Statuses statuses, PurgeBudget& budget) {
+  const Position& at = *state_.at;
+  std::vector<std::pair<InstanceId, InstanceStatus>> ids;
+  for (const InstanceStatus status : statuses) {
+    size_t read = 0;
+    TRY(each_by_status(
+        batch_.tx, at.ns, at.workflow, status, at.behind,
+        [&](const InstanceId& id) {
+          budget.count(sizeof(id.bytes));
+          ids.emplace_back(id, status);
+          return ++read < kReadAtOnce;
+        },
+        batch_.damages.noting()));
+  }
+  std::sort(ids.begin(), ids.end());
+  if (ids.size() > kReadAtOnce) ids.resize(kReadAtOnce);
+  return ids;
+}
+
+/// Deletes the oldest ended instances of the namespace while it has more bytes than the rules of
+/// these instances allow.
+Result<bool> Retention::sweep_for_bytes(const RetentionSettings& settings, PurgeBudget& budget) {
+  Position& at = *state_.at;
+  const auto least = settings.least_bytes();
+  if (!least || is_index_incomplete(batch_.tx)) return true;
+  const auto measured = batch_.index.bytes(batch_.tx, at.ns);
+  if (!measured && is_damaged_row(measured.error())) {
+    batch_.damages.note(measured.error());
+    return true;
+  }
+  uint64_t used = TRY(measured);
+  if (!at.is_within && used > *least) {
+    const auto first = TRY(first_for_bytes(settings, used, budget));
+    if (!first) return true;
+    at.is_within = true;
+    at.behind = id_before(*first);
+  }
+  while (used > *least) {
+    if (budget.is_spent()) return false;
+    const std::vector<Instance> heads = TRY(next_heads(budget));
+    for (const Instance& head : heads) {
+      if (budget.is_spent()) return false;
+      const RetentionRule* const rule =
+          settings.rule_of(id_of(head.revision.workflow), head.status);
+      const Status owned = batch_.catalog.check_owner(head);
+      if (!owned) {
+        batch_.damages.note(owned.error());
+      } else if (rule != nullptr && rule->bytes && used > *rule->bytes) {
+        if (!TRY(remove(head, budget))) return false;
+        const IndexedInstance removed = indexed(head);
+        used -= std::min(used, removed.row_bytes + removed.history_bytes);
+      }
+      at.behind = head.id;
+    }
+    if (heads.size() < kReadAtOnce) return true;
+  }
+  return true;
+}
+
+/// The instance with the lowest id that sweep_for_bytes() may have to delete; nullopt: there is
+/// none. Instances that are kept for ever need not be looked at up to that id.
+Result<std::optional<InstanceId>> Retention::first_for_bytes(const RetentionSettings& settings,
+                                                             uint64_t used, PurgeBudget& budget) {
+  std::optional<InstanceId> first;
+  WorkflowNumber workflow{};
+  std::optional<InstanceStatus> behind;
+  while (const auto one = TRY(first_by_status(batch_.tx, state_.at->ns, workflow, behind,
+                                              batch_.damages.noting()))) {
+    budget.count(sizeof(one->id.bytes));
+    workflow = one->place.revision.workflow;
+    behind = one->place.status;
+    if (!has_ended(*behind)) continue;
+    const RetentionRule* const rule = settings.rule_of(id_of(workflow), *behind);
+    const bool may_go = rule != nullptr && rule->bytes && used > *rule->bytes;
+    if (may_go && (!first || one->id < *first)) first = one->id;
+  }
+  return first;
+}
+
+/// The heads of the next ended instances; fewer than kReadAtOnce if there are no more.
+Result<std::vector<Instance>> Retention::next_heads(PurgeBudget& budget) {
+  std::vector<Instance> heads;
+  TRY(each_ended(
+      batch_.tx, state_.at->ns, state_.at->behind,
+      [&](const Instance& head) {
+        budget.count(head.part_bytes[static_cast<size_t>(Part::kHead)]);
+        heads.push_back(head);
+        return heads.size() < kReadAtOnce;
+      },
+      batch_.damages.noting()));
+  return heads;
+}
+
+/// Deletes the instance; returns whether it is deleted (see delete_ended()).
+Result<bool> Retention::remove(const Instance& head, PurgeBudget& budget) {
+  return delete_ended(batch_, head, DeletionReason::kRetention, budget,
+                      [this](uint64_t row) { purges_.begin_history(row); });
+}
+
+std::string_view Retention::id_of(WorkflowNumber workflow) const {
+  const WorkflowEntry* const entry = batch_.catalog.find_workflow(workflow);
+  return entry != nullptr ? std::string_view(entry->id) : std::string_view();
+}
+
+}  // namespace millrace

@@ -1,0 +1,99 @@
+// Retention: deletes ended instances that the settings of their namespace no longer keep
+// (retention_settings.h). Once in a minute a pass begins, which looks through the namespaces with
+// rules; each batch takes one step of it. The position of a pass is in memory only: a new process
+// begins a new pass. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/batch_notes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/purges.h"
+#include "orchestrator/definition/retention_settings.h"
+#include "orchestrator/store/rows/purge.h"
+
+namespace millrace {
+
+class Retention {
+ public:
+  Retention(BatchState& batch, Purges& purges)
+      : batch_(batch), purges_(purges), before_(batch.batches) {}
+
+  /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
+  /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
+  /// many purges run, because deleted instances may leave histories to them. Errors: those of the
+  /// store.
+  Status go_on(TimePoint now);
+
+  /// Whether a pass has steps left.
+  bool is_running() const { return state_.at.has_value(); }
+  /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
+  /// rules, or a pass is running.
+  std::optional<TimePoint> next_pass() const;
+
+  /// Forgets the current pass and when it began.
+  void clear() { state_ = {}; }
+  /// Undoes the changes of a batch that was lost.
+  void undo() {
+    if (auto before = before_.take()) state_ = *std::move(before);
+  }
+
+ private:
+  /// The position of a pass. In each namespace it first takes one workflow after the other, for
+  /// `age` and `count`, and then all ended instances by their ids, for `bytes`.
+  struct Position {
+    NamespaceNumber ns{};
+    std::optional<WorkflowNumber> done;  ///< the last workflow that needs no further look
+    bool is_for_bytes = false;           ///< all workflows are done
+
+    bool is_within = false;  ///< the members below belong to a walk that has started
+    WorkflowNumber workflow{};
+    bool is_failed = false;            ///< the walk is for the instances with the rule `failed`
+    bool is_shared = false;            ///< the instances with the rule `failed` have the same rule
+    std::optional<InstanceId> behind;  ///< the last instance that was looked at
+    uint64_t kept = 0;                 ///< how many instances up to `behind` stay
+    /// How many instances from `behind` on were too many for `count` when the walk began; nullopt:
+    /// not known yet.
+    std::optional<uint64_t> too_many;
+  };
+  struct State {
+    std::optional<TimePoint> began;  ///< when the last pass began
+    std::optional<Position> at;      ///< nullopt: no pass is running
+  };
+  using Statuses = std::span<const InstanceStatus>;
+
+  void note_change();
+  Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
+  Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,
+                               PurgeBudget& budget);
+  Result<bool> begin_workflow(PurgeBudget& budget);
+  Result<bool> sweep_workflow(TimePoint now, const RetentionSettings& settings,
+                              PurgeBudget& budget);
+  Result<bool> sweep_statuses(TimePoint now, const RetentionRule& rule, Statuses statuses,
+                              PurgeBudget& budget);
+  static void restart(Position& at);
+  Result<uint64_t> count_too_many(const RetentionRule& rule, Statuses statuses);
+  Result<std::vector<std::pair<InstanceId, InstanceStatus>>> next_ids(Statuses statuses,
+                                                                      PurgeBudget& budget);
+  Result<bool> sweep_for_bytes(const RetentionSettings& settings, PurgeBudget& budget);
+  Result<std::optional<InstanceId>> first_for_bytes(const RetentionSettings& settings,
+                                                    uint64_t used, PurgeBudget& budget);
+  Result<std::vector<Instance>> next_heads(PurgeBudget& budget);
+  Result<bool> remove(const Instance& head, PurgeBudget& budget);
+  /// The id of the workflow; empty: it was deleted.
+  std::string_view id_of(WorkflowNumber workflow) const;
+
+  BatchState& batch_;
+  Purges& purges_;
+  State state_;
+  BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
+};
+
+}  // namespace millrace

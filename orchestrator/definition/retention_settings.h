@@ -1,0 +1,67 @@
+// Settings of a namespace that say how long its ended instances are kept, and how much of their
+// histories its instances keep. Pure values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/instance.h"
+#include "policies/duration.h"
+
+namespace millrace {
+
+/// When ended instances are deleted. Each member deletes instances that the others would keep. A
+/// rule without a member keeps them for ever.
+struct RetentionRule {
+  std::optional<Span> age;        ///< from the end of the instance on; at least a minute
+  std::optional<uint64_t> count;  ///< of the instances of a workflow, the newest so many are kept
+  /// While all instances of the namespace have more bytes, the oldest instances are deleted.
+  std::optional<uint64_t> bytes;
+
+  bool is_empty() const { return !age && !count && !bytes; }
+};
+
+/// The rules of a namespace or of one workflow.
+struct RetentionRules {
+  std::optional<RetentionRule> ended;
+  std::optional<RetentionRule> failed;  ///< in place of `ended`, for status failed and timedout
+};
+
+/// How much of its history an instance keeps; the oldest rows go when it has more than twice as
+/// much.
+struct HistoryLimits {
+  std::optional<uint64_t> records;  ///< at least kLeastRecords
+  std::optional<uint64_t> bytes;    ///< at least kLeastHistoryBytes
+};
+inline constexpr uint64_t kLeastRecords = 100;
+inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
+
+struct RetentionSettings {
+  RetentionRules rules;
+  /// By id of the workflow: if a rule of the workflow applies to an instance, no rule of the
+  /// namespace does.
+  std::map<std::string, RetentionRules, std::less<>> workflows;
+
+  HistoryLimits history;
+
+  /// Whether any ended instance may have to be deleted.
+  bool has_rules() const;
+  /// The rule for the instances of a workflow that ended with that status; null: they are kept for
+  /// ever. For a deleted workflow, `workflow` is empty.
+  const RetentionRule* rule_of(std::string_view workflow, InstanceStatus status) const;
+  /// The lowest `bytes` of all rules; nullopt: no rule has `bytes`.
+  std::optional<uint64_t> least_bytes() const;
+};
+
+/// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "workflows": {ID: {"ended":
+/// RULE, "failed": RULE}}}` with RULE `{"age": duration, "count": n, "bytes": n or text such as
+/// "10GiB"}`, and `"history": {"records": n, "bytes": n or text}`. Each member may be missing.
+/// Error `settings.invalid`.
+Result<RetentionSettings> parse_retention(const Json& value);
+
+}  // namespace millrace

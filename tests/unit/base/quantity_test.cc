@@ -1,0 +1,25 @@
+#include "base/quantity.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+TEST(Quantity, IsAWholeNumberWithOrWithoutAUnitOfBytes) {
+  EXPECT_EQ(parse_quantity("1"), 1U);
+  EXPECT_EQ(parse_quantity("10KiB"), 10'240U);
+  EXPECT_EQ(parse_quantity("16MiB"), uint64_t{16} << 20);
+  EXPECT_EQ(parse_quantity("3GiB"), uint64_t{3} << 30);
+  EXPECT_EQ(parse_quantity("2TiB"), uint64_t{2} << 40);
+  EXPECT_EQ(parse_quantity("18446744073709551615"), UINT64_MAX);
+}
+
+TEST(Quantity, IsRefusedIfItIsZeroOrTooLargeOrHasAnotherUnit) {
+  for (const char* const text : {"", "0", "0MiB", "-1", "1.5GiB", "10 GiB", "10GB", "10gib", "MiB",
+                                 "18446744073709551616", "16777216TiB"}) {
+    EXPECT_EQ(parse_quantity(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,200 @@
+// History trims: the oldest rows of a long history leave its chain when the instance is written.
+#include "orchestrator/batch/history_trims.h"
+
+#include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/row.h"
+#include "tests/unit/batch/batch_part_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class HistoryTrimsTest : public BatchPartTest {
+ protected:
+  HistoryTrimsTest() { instance.ns = ns; }
+
+  void limit(const char* limits) {
+    set_settings({{"retention", {{"history", Json::parse(limits)}}}});
+  }
+  /// Appends a row with `records` records, of about `bytes` bytes, to the history.
+  void append(size_t records, size_t bytes = 0) {
+    HistoryRow row{.ns = ns, .instance = instance.id, .previous = instance.last_history};
+    row.records.resize(records);
+    for (HistoryRecord& record : row.records) record.time = now;
+    if (bytes > 0) row.records[0].data = LazyJson::of_text("\"" + std::string(bytes, 'a') + "\"");
+    instance.history_bytes += write_history(*tx, ++instance.last_history, row);
+    instance.history_count += records;
+  }
+  void append_rows(size_t count, size_t records, size_t bytes = 0) {
+    for (size_t i = 0; i < count; ++i) append(records, bytes);
+  }
+  void trim() {
+    trims.begin_batch();
+    const Status done = trims.trim(instance);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  /// Expects that the head has the records and the bytes of the rows in its chain.
+  void expect_fits() {
+    uint64_t records = 0;
+    uint64_t bytes = 0;
+    for (uint64_t number = instance.last_history; number != 0;) {
+      const auto link = read_history_link(*tx, number).value();
+      ASSERT_TRUE(link);
+      records += link->records;
+      bytes += link->bytes;
+      number = link->previous;
+    }
+    EXPECT_EQ(instance.history_count - instance.history_trimmed, records);
+    EXPECT_EQ(instance.history_bytes, bytes);
+  }
+
+  Instance instance{.id = numbered_id(7)};
+  HistoryTrims trims{batch};
+};
+
+TEST_F(HistoryTrimsTest, LeaveAHistoryWithoutALimitAsItIs) {
+  append_rows(300, 2);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  EXPECT_THAT(batch.trimmed_rows, IsEmpty());
+}
+
+TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyRecords) {
+  limit(R"({"records": 100})");
+  append_rows(100, 2);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  append(2);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 102U) << "the newest 100 records stay";
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(51));
+  expect_fits();
+  trim();
+  EXPECT_THAT(batch.trimmed_rows, SizeIs(1));
+}
+
+TEST_F(HistoryTrimsTest, KeepWholeRows) {
+  limit(R"({"records": 100})");
+  append_rows(5, 30);
+  append(70);
+  trim();
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 100U);
+  append(150);
+  trim();
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 150U);
+  append(99);
+  trim();
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 249U)
+      << "the newest two rows are needed for 100 records, and no row is left behind them";
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyBytes) {
+  limit(R"({"bytes": "64KiB"})");
+  append_rows(12, 1, 10'000);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  append_rows(3, 1, 10'000);
+  trim();
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 7U);
+  EXPECT_GE(instance.history_bytes, uint64_t{64} << 10);
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, KeepTheNewestRowWhateverItsSize) {
+  limit(R"({"records": 100, "bytes": "64KiB"})");
+  append(500, 200'000);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  append(500, 200'000);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 500U);
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(1));
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, LookAtSomeThousandRowsInABatchAndContinueInTheNext) {
+  limit(R"({"records": 6000})");
+  append_rows(12'100, 1);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  append_rows(10, 1);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 6'100U)
+      << "the 6000 newest records from the begin of the walk stay, and all later ones";
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, StartAgainAfterALostBatch) {
+  limit(R"({"records": 6000})");
+  append_rows(12'100, 1);
+  trim();
+  trims.clear();
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 6'100U);
+}
+
+TEST_F(HistoryTrimsTest, WaitWhileTooManyPurgesRun) {
+  limit(R"({"records": 100})");
+  append_rows(300, 1);
+  batch.trims_histories = false;
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  batch.trims_histories = true;
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 200U);
+}
+
+TEST_F(HistoryTrimsTest, LeaveADamagedHistoryAsItIs) {
+  limit(R"({"records": 100})");
+  append_rows(300, 1);
+  tx->put(Table::kHistory, rows::key_of(uint64_t{290}), "rubbish");
+  trim();
+  tx->erase(Table::kHistory, rows::key_of(uint64_t{290}));
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  EXPECT_EQ(damages.count(), 2U);
+}
+
+TEST_F(HistoryTrimsTest, AreMadeWhenAnInstanceIsWritten) {
+  limit(R"({"records": 100})");
+  const WorkflowEntry loops = define(R"(
+id: loops
+states:
+- {id: wait, type: consumeEvent, event: {type: go}, transition: wait}
+)");
+  const InstanceId id = start(loops);
+  commit_batch();
+  const Event go{.id = "1", .source = "/s", .type = "go"};
+  std::vector<uint64_t> trimmed;
+  for (int i = 0; i < 150; ++i) {
+    LoadedInstance* const loaded = instances.load(now, ns, id).value();
+    ASSERT_NE(loaded, nullptr);
+    ASSERT_TRUE(instances.step(now, *loaded, Matched{.event = &go, .entries = {0}}));
+    commit_batch();
+    for (const uint64_t row : std::exchange(batch.trimmed_rows, {})) trimmed.push_back(row);
+  }
+  EXPECT_THAT(trimmed, SizeIs(testing::Gt(0U)));
+  const auto stored = read_instance(*tx, ns, id).value();
+  EXPECT_GT(stored->history_trimmed, 0U);
+  const auto records = read_history(*tx, *stored).value();
+  EXPECT_EQ(records.size(), stored->history_count - stored->history_trimmed);
+  EXPECT_GE(records.size(), 100U);
+  instance = *stored;
+  expect_fits();
+  EXPECT_TRUE(is_trimmed_row(*tx, *stored, trimmed.back()).value());
+}
+
+}  // namespace
+}  // namespace millrace

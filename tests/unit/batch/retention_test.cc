@@ -1,0 +1,402 @@
+// Retention: ended instances are deleted by their age, their number and their size, as the settings
+// of their namespace require; some in each batch.
+#include "orchestrator/batch/retention.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/variable_rows.h"
+#include "tests/unit/batch/batch_part_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kPasses = "id: passes\nstates:\n- {id: a, type: noop}\n";
+constexpr const char* kFailsNow =
+    "id: fails\nstates:\n- {id: a, type: error, error: no.use, message: gone}\n";
+
+class RetentionTest : public BatchPartTest {
+ protected:
+  RetentionTest() {
+    passes = define(kPasses);
+    fails = define(kFailsNow);
+  }
+
+  void keep(const char* rules) { set_settings({{"retention", Json::parse(rules)}}); }
+
+  /// Starts an instance that ends at once, without a commit. Its id has the time `now`.
+  InstanceId add(const WorkflowEntry& workflow) {
+    std::array<uint8_t, 10> rest{};
+    ++last;
+    rest[8] = static_cast<uint8_t>(last >> 8);
+    rest[9] = static_cast<uint8_t>(last);
+    const auto id = instances.start(now, workflow, *definition(workflow),
+                                    {.data = Json::object(), .id = make_instance_id(now, rest)});
+    EXPECT_TRUE(id) << id.error().message;
+    return id.value_or(InstanceId());
+  }
+  Status try_commit_all() {
+    TRY(instances.write());
+    TRY(batch.index.write(*tx, damages.noting()));
+    return try_commit_batch();
+  }
+  void commit_all() {
+    const Status done = try_commit_all();
+    ASSERT_TRUE(done) << done.error().message;
+  }
+  InstanceId end(const WorkflowEntry& workflow) {
+    const InstanceId id = add(workflow);
+    commit_all();
+    return id;
+  }
+  std::vector<InstanceId> end(const WorkflowEntry& workflow, size_t count) {
+    std::vector<InstanceId> ids;
+    for (size_t i = 0; i < count; ++i) ids.push_back(add(workflow));
+    commit_all();
+    return ids;
+  }
+  void lose_all() {
+    retention.undo();
+    purges.undo();
+    batch.index.clear();
+    lose_batch();
+  }
+
+  Status try_step() {
+    TRY(purges.go_on());
+    TRY(retention.go_on(now));
+    return try_commit_all();
+  }
+  uint64_t step() {
+    const Status done = try_step();
+    EXPECT_TRUE(done) << done.error().message;
+    return outcome.counts.deleted[static_cast<size_t>(DeletionReason::kRetention)];
+  }
+  /// Runs one pass; returns how many instances it deleted.
+  uint64_t pass() {
+    now += minutes(1);
+    uint64_t deleted = step();
+    for (int i = 0; i < 100 && (retention.is_running() || !purges.empty()); ++i) deleted += step();
+    EXPECT_FALSE(retention.is_running()) << "the pass does not end";
+    return deleted;
+  }
+  /// The ids of all ended instances, ascending.
+  std::vector<InstanceId> ended() {
+    std::vector<InstanceId> ids;
+    EXPECT_TRUE(each_ended(*tx, ns, std::nullopt, [&](const Instance& head) {
+      ids.push_back(head.id);
+      return true;
+    }));
+    return ids;
+  }
+  uint64_t used() { return batch.index.bytes(*tx, ns).value(); }
+
+  WorkflowEntry passes;
+  WorkflowEntry fails;
+  uint32_t last = 0;
+  Groups groups{batch, instances};
+  Purges purges{batch, groups};
+  Retention retention{batch, purges};
+};
+
+TEST_F(RetentionTest, KeepsEveryInstanceOfANamespaceWithoutRules) {
+  end(passes);
+  EXPECT_EQ(retention.next_pass(), std::nullopt);
+  EXPECT_EQ(pass(), 0U);
+  keep(R"({"ended": {}})");
+  EXPECT_EQ(retention.next_pass(), std::nullopt);
+  EXPECT_EQ(pass(), 0U);
+  EXPECT_THAT(ended(), SizeIs(1));
+}
+
+TEST_F(RetentionTest, DeletesInstancesThatEndedAtLeastTheAgeAgo) {
+  keep(R"({"ended": {"age": "1h"}})");
+  end(passes);
+  end(fails);
+  now += minutes(30);
+  const InstanceId young = end(passes);
+  now += minutes(28);
+  EXPECT_EQ(pass(), 0U);
+  EXPECT_EQ(pass(), 2U);
+  EXPECT_THAT(ended(), ElementsAre(young));
+  EXPECT_EQ(rows_of(Table::kByStatus), 1U);
+  EXPECT_EQ(rows_of(Table::kHistory), 1U);
+  EXPECT_EQ(read_usage(*tx, ns)->ended, 1U);
+}
+
+TEST_F(RetentionTest, CountsTheAgeFromTheEndOfTheInstance) {
+  keep(R"({"ended": {"age": "1h"}})");
+  const WorkflowEntry& waits = define(kWaits);
+  const InstanceId id = add(waits);
+  commit_all();
+  now += hours(2);
+  LoadedInstance* const loaded = instances.load(now, ns, id).value();
+  ASSERT_NE(loaded, nullptr);
+  ASSERT_TRUE(instances.step(now, *loaded, Cancel{.error = {"a.code", "cancelled"}}));
+  commit_all();
+  EXPECT_EQ(pass(), 0U);
+  now += hours(1);
+  EXPECT_EQ(pass(), 1U);
+}
+
+TEST_F(RetentionTest, AddsMonthsOfAnAgeToTheEndOfTheInstance) {
+  keep(R"({"ended": {"age": "P1M"}})");
+  now = parse_rfc3339("2024-01-31T12:00:00Z").value();
+  end(passes);
+  now = parse_rfc3339("2024-02-29T11:58:00Z").value();
+  EXPECT_EQ(pass(), 0U);
+  EXPECT_EQ(pass(), 1U);
+}
+
+TEST_F(RetentionTest, KeepsTheNewestInstancesOfEachWorkflow) {
+  keep(R"({"ended": {"count": 3}})");
+  const WorkflowEntry other = define("id: other\nstates:\n- {id: a, type: noop}\n");
+  auto ids = end(passes, 5);
+  for (const InstanceId& id : end(other, 2)) ids.push_back(id);
+  EXPECT_EQ(pass(), 2U);
+  EXPECT_THAT(ended(), ElementsAre(ids[2], ids[3], ids[4], ids[5], ids[6]));
+  EXPECT_EQ(pass(), 0U);
+  end(passes);
+  EXPECT_EQ(pass(), 1U);
+}
+
+TEST_F(RetentionTest, CountsFailedInstancesApartIfTheyHaveARuleOfTheirOwn) {
+  const WorkflowEntry turns = define(R"(
+id: turns
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)");
+  const auto finish = [&](const InstanceId& id, bool fails_now) {
+    LoadedInstance* const loaded = instances.load(now, ns, id).value();
+    ASSERT_NE(loaded, nullptr);
+    if (fails_now) {
+      ASSERT_TRUE(instances.step(now, *loaded, Abandon{{"a.code", "it failed"}}));
+    } else {
+      ASSERT_TRUE(instances.step(now, *loaded, Cancel{.error = {"a.code", "cancelled"}}));
+    }
+  };
+  const auto ids = end(turns, 6);
+  for (size_t i = 0; i < ids.size(); ++i) finish(ids[i], i % 2 == 0);
+  commit_all();
+  keep(R"({"ended": {"count": 1}, "failed": {"count": 2}})");
+  EXPECT_EQ(pass(), 3U);
+  EXPECT_THAT(ended(), ElementsAre(ids[2], ids[4], ids[5]));
+  keep(R"({"ended": {"count": 2}})");
+  EXPECT_EQ(pass(), 1U);
+  EXPECT_THAT(ended(), ElementsAre(ids[4], ids[5])) << "one rule counts all instances together";
+}
+
+TEST_F(RetentionTest, AppliesTheRuleOfAWorkflowInPlaceOfThatOfItsNamespace) {
+  keep(R"({"ended": {"count": 1}, "workflows": {"passes": {"ended": {}}}})");
+  end(passes, 3);
+  end(fails, 3);
+  EXPECT_EQ(pass(), 2U);
+  EXPECT_THAT(ended(), SizeIs(4));
+}
+
+TEST_F(RetentionTest, AppliesTheRulesOfTheNamespaceToTheInstancesOfADeletedWorkflow) {
+  keep(R"({"ended": {"count": 1}, "workflows": {"passes": {"ended": {}}}})");
+  end(passes, 3);
+  catalog.remove_workflow(*tx, passes.number);
+  commit_all();
+  EXPECT_EQ(pass(), 2U);
+}
+
+TEST_F(RetentionTest, DeletesTheOldestInstancesWhileTheNamespaceHasTooManyBytes) {
+  auto ids = end(passes, 2);
+  ids.push_back(end(fails));
+  ids.push_back(end(passes));
+  keep(fmt::format(R"({{"ended": {{"bytes": {}}}}})", used()).c_str());
+  EXPECT_EQ(pass(), 0U);
+  keep(fmt::format(R"({{"ended": {{"bytes": {}}}}})", used() - 1).c_str());
+  EXPECT_EQ(pass(), 1U);
+  EXPECT_THAT(ended(), ElementsAre(ids[1], ids[2], ids[3]));
+  keep(R"({"ended": {"bytes": 1}})");
+  EXPECT_EQ(pass(), 3U);
+  EXPECT_THAT(ended(), IsEmpty());
+}
+
+TEST_F(RetentionTest, DeletesForBytesOnlyInstancesWhoseRuleHasBytes) {
+  const auto stay = end(passes, 2);
+  end(fails, 2);
+  keep(R"({"failed": {"bytes": 1}, "workflows": {"other": {"ended": {"bytes": 2}}}})");
+  EXPECT_EQ(pass(), 2U);
+  EXPECT_EQ(ended(), stay);
+}
+
+TEST_F(RetentionTest, NeverDeletesALiveInstance) {
+  const InstanceId id = add(define(kWaits));
+  commit_all();
+  keep(R"({"ended": {"age": "1m", "count": 1, "bytes": 1}})");
+  now += hours(1);
+  EXPECT_EQ(pass(), 0U);
+  EXPECT_EQ(status_of(id), "waiting");
+}
+
+// Passes and steps.
+
+TEST_F(RetentionTest, BeginsAPassOnceInAMinute) {
+  keep(R"({"ended": {"age": "1m"}})");
+  ASSERT_TRUE(retention.next_pass());
+  EXPECT_LE(*retention.next_pass(), now) << "the first pass begins at once";
+  const TimePoint began = now;
+  step();
+  EXPECT_FALSE(retention.is_running());
+  EXPECT_EQ(retention.next_pass(), began + minutes(1));
+  end(passes);
+  now += minutes(1) - Duration(1);
+  EXPECT_EQ(step(), 0U);
+  EXPECT_EQ(retention.next_pass(), began + minutes(1));
+  now += Duration(1);
+  EXPECT_EQ(step(), 1U);
+  EXPECT_EQ(retention.next_pass(), began + minutes(2));
+}
+
+TEST_F(RetentionTest, DeletesSomeHundredInstancesInEachBatch) {
+  keep(R"({"ended": {"count": 1}})");
+  end(passes, 600);
+  now += minutes(1);
+  uint64_t deleted = 0;
+  int steps = 0;
+  do {
+    const uint64_t some = step();
+    EXPECT_LE(some, 300U);
+    deleted += some;
+    ++steps;
+  } while (retention.is_running() && steps < 100);
+  EXPECT_EQ(deleted, 599U);
+  EXPECT_GE(steps, 3);
+  EXPECT_EQ(read_usage(*tx, ns)->ended, 1U);
+}
+
+TEST_F(RetentionTest, KeepsTheNewestInstancesIfOthersEndOrAreDeletedDuringThePass) {
+  keep(R"({"ended": {"count": 100}})");
+  const auto ids = end(passes, 600);
+  now += minutes(1);
+  step();
+  ASSERT_TRUE(retention.is_running());
+  const auto left = ended();
+  ASSERT_GT(left.size(), 300U);
+  // Twenty of the oldest are deleted by another command, and ten end.
+  for (size_t i = 0; i < 20; ++i) {
+    const auto head = read_head(*tx, Table::kEnded, ns, left[i]).value();
+    erase_instance(*tx, *head);
+    batch.index.remove(*tx, indexed(*head));
+    purges.begin_history(head->last_history);
+  }
+  end(passes, 10);
+  for (int i = 0; i < 100 && (retention.is_running() || !purges.empty()); ++i) step();
+  const auto kept = ended();
+  ASSERT_GE(kept.size(), 100U);
+  EXPECT_TRUE(std::includes(kept.begin(), kept.end(), ids.end() - 90, ids.end()));
+  EXPECT_EQ(pass() + 100, kept.size());
+}
+
+TEST_F(RetentionTest, WaitsWhileTooManyPurgesRun) {
+  keep(R"({"ended": {"age": "1m"}})");
+  end(passes, 2);
+  for (uint64_t i = 0; i < Purges::kMost; ++i) purges.begin_history(1'000 + i);
+  now += minutes(2);
+  ASSERT_TRUE(retention.go_on(now));
+  EXPECT_TRUE(retention.is_running());
+  EXPECT_EQ(batch.outcome.counts.deleted[1], 0U);
+  commit_all();
+  EXPECT_EQ(step(), 2U) << "the purges, whose history rows do not exist, have ended";
+}
+
+TEST_F(RetentionTest, DeletesAnInstanceWithManyVariablesInSeveralBatches) {
+  keep(R"({"ended": {"age": "1m"}})");
+  const InstanceId id = end(passes);
+  for (int i = 0; i < 1'500; ++i) {
+    write_variable(*tx,
+                   {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = id},
+                    .key = std::to_string(i)},
+                   {.bytes = "1"});
+  }
+  commit_all();
+  now += minutes(2);
+  EXPECT_EQ(step(), 0U);
+  EXPECT_TRUE(retention.is_running());
+  EXPECT_EQ(status_of(id), "complete");
+  EXPECT_EQ(step(), 1U);
+  EXPECT_EQ(rows_of(Table::kVariables), 0U);
+}
+
+// Damage and lost batches.
+
+TEST_F(RetentionTest, PassesOverAnInstanceWhoseHeadIsDamaged) {
+  keep(R"({"ended": {"age": "1m", "bytes": 1}})");
+  const auto ids = end(passes, 2);
+  tx->put(Table::kEnded, part_key(rows::instance_prefix(ns, ids[0]), Part::kHead), "rubbish");
+  commit_all();
+  now += minutes(2);
+  EXPECT_EQ(pass(), 1U);
+  EXPECT_EQ(damages.count(), 1U);
+  EXPECT_EQ(rows_of(Table::kByStatus), 1U);
+}
+
+TEST_F(RetentionTest, DeletesNothingByCountOrBytesIfTheIndexIsDamaged) {
+  keep(R"({"ended": {"count": 1, "bytes": 1}})");
+  end(passes, 3);
+  damage(Table::kCounts);
+  damage(Table::kUsage);
+  EXPECT_EQ(pass(), 0U);
+  EXPECT_EQ(damages.count(), 2U);
+}
+
+TEST_F(RetentionTest, ContinuesFromTheLastCommitAfterALostBatch) {
+  keep(R"({"ended": {"count": 1}})");
+  end(passes, 600);
+  now += minutes(1);
+  step();
+  const auto before = rows();
+  ASSERT_TRUE(retention.go_on(now));
+  lose_all();
+  EXPECT_EQ(rows(), before);
+  EXPECT_TRUE(retention.is_running());
+  for (int i = 0; i < 100 && retention.is_running(); ++i) step();
+  EXPECT_THAT(ended(), SizeIs(1));
+}
+
+TEST_F(RetentionTest, ForgetsAPassThatBeganInALostBatch) {
+  keep(R"({"ended": {"age": "1m"}})");
+  end(passes);
+  now += minutes(1);
+  ASSERT_TRUE(retention.go_on(now));
+  lose_all();
+  EXPECT_FALSE(retention.is_running());
+  EXPECT_LE(*retention.next_pass(), now);
+  EXPECT_EQ(step(), 1U);
+}
+
+TEST_F(RetentionTest, DeletesTheSameInstancesDespiteFailedReads) {
+  keep(R"({"ended": {"count": 1}, "failed": {"bytes": 1}})");
+  const auto ids = end(passes, 3);
+  end(fails, 2);
+  now += minutes(1);
+  const auto before = rows();
+  EXPECT_GE(fail_each_read([&] { return try_step(); },
+                           [&] {
+                             lose_all();
+                             EXPECT_EQ(rows(), before);
+                           }),
+            10U);
+  for (int i = 0; i < 10 && retention.is_running(); ++i) step();
+  EXPECT_THAT(ended(), ElementsAre(ids[2]));
+}
+
+}  // namespace
+}  // namespace millrace
