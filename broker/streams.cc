@@ -13,8 +13,8 @@ namespace {
 
 int64_t nanoseconds(Duration duration) { return std::chrono::nanoseconds(duration).count(); }
 
-const char* name_of(Retention retention) {
-  return retention == Retention::kLimits ? "limits" : "workqueue";
+const char* name_of(StreamRetention retention) {
+  return retention == StreamRetention::kLimits ? "limits" : "workqueue";
 }
 
 /// Where NATS servers may place the stream; null: anywhere.
@@ -26,7 +26,7 @@ Json placement(const StreamSettings& settings) {
 }
 
 Json configuration(const StreamSettings& settings) {
-  const bool refuses = settings.retention == Retention::kWorkQueue && settings.max_bytes;
+  const bool refuses = settings.retention == StreamRetention::kWorkQueue && settings.max_bytes;
   Json wanted = {{"name", settings.name},
                  {"subjects", Json::array({settings.subjects})},
                  {"retention", name_of(settings.retention)},
@@ -89,7 +89,7 @@ Status refuse_what_breaks_us(const Json& config, const StreamSettings& settings)
   if (const char* const wanted = name_of(settings.retention);
       text_field(config, "retention") != wanted) {
     return refused("retention", fmt::format("\"{}\"", wanted),
-                   settings.retention == Retention::kLimits
+                   settings.retention == StreamRetention::kLimits
                        ? "the broker would remove messages before millrace has applied them"
                        : "the broker would not remove processed messages");
   }
@@ -142,14 +142,15 @@ StreamSettings lifecycle_stream(const StreamOptions& options) {
 }
 
 StreamSettings tasks_stream(const StreamOptions& options) {
-  return stream_of(
-      options, "tasks", "TASKS", options.tasks,
-      {.retention = Retention::kWorkQueue, .max_age = kTasksKept, .duplicate_window = kTaskKnown});
+  return stream_of(options, "tasks", "TASKS", options.tasks,
+                   {.retention = StreamRetention::kWorkQueue,
+                    .max_age = kTasksKept,
+                    .duplicate_window = kTaskKnown});
 }
 
 StreamSettings results_stream(const StreamOptions& options) {
   return stream_of(options, "results", "RESULTS", options.results,
-                   {.retention = Retention::kWorkQueue, .max_age = kTasksKept});
+                   {.retention = StreamRetention::kWorkQueue, .max_age = kTasksKept});
 }
 
 Result<int64_t> parse_nanoseconds(std::string_view text) {

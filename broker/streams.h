@@ -24,7 +24,7 @@ inline constexpr std::string_view kTasksStream = "MILLRACE_TASKS";
 inline constexpr std::string_view kResultsStream = "MILLRACE_RESULTS";
 
 /// When a message leaves a stream: only by the stream's limits, or as soon as it is acknowledged.
-enum class Retention { kLimits, kWorkQueue };
+enum class StreamRetention { kLimits, kWorkQueue };
 
 /// The settings with which a stream is created: file storage, and discard `old`. A work queue with
 /// a limit on its bytes refuses new messages instead (discard `new`), so that no unfinished message
@@ -32,7 +32,7 @@ enum class Retention { kLimits, kWorkQueue };
 struct StreamSettings {
   std::string name;
   std::string subjects;  ///< with wildcards
-  Retention retention = Retention::kLimits;
+  StreamRetention retention = StreamRetention::kLimits;
   Duration max_age = std::chrono::days(7);
   Duration duplicate_window = std::chrono::minutes(2);
   std::optional<uint64_t> max_bytes = std::nullopt;

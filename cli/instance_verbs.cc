@@ -295,7 +295,7 @@ void add_delete(CommandLine& instance) {
       "--status", removed.statuses,
       "Select instances with one of these statuses: complete, failed, cancelled, timedout "
       "(default: all four)",
-      "STATUS,…");
+      "STATUS[,STATUS]");
   remove.option("--before", removed.before,
                 "Select instances that ended before this: a time, or how long ago (30d)", "WHEN");
   remove.flag("--all", removed.all, "Select all ended instances of the namespace");

@@ -16,14 +16,14 @@ namespace {
 
 /// All tables, in the order of their absolute keys.
 const std::array<Table, kTables.size()>& tables_by_letter() {
-  static const std::array<Table, kTables.size()> kSorted = [] {
+  static const std::array<Table, kTables.size()> sorted = [] {
     std::array<Table, kTables.size()> tables{};
     std::transform(kTables.begin(), kTables.end(), tables.begin(),
                    [](const TableName& one) { return one.table; });
     std::sort(tables.begin(), tables.end());
     return tables;
   }();
-  return kSorted;
+  return sorted;
 }
 
 bool is_table(char letter) {

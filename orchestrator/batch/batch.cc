@@ -334,9 +334,8 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   woken_ = 0;
   batch_.outcome.backlog = {.has_steps = !batch_.messages.empty() || !fan_outs_.empty(),
                             .has_purges = !purges_.empty(),
-                            .has_retention = retention_.is_running(),
-                            .retention_at = retention_.next_pass(),
-                            .fan_out = fan_outs_.left()};
+                            .fan_out = fan_outs_.left(),
+                            .retention = batch_.retention};
   return std::exchange(batch_.outcome, {});
 }
 

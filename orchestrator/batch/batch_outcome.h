@@ -42,14 +42,20 @@ struct InstanceEnd {
 using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
                                  Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
 
+/// When the retention has work.
+struct RetentionPlan {
+  bool has_steps = false;  ///< a pass has steps left, or it is not known whether there is work
+  /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
+  /// rules, or a pass is running.
+  std::optional<TimePoint> next_pass = std::nullopt;
+};
+
 /// Work that this batch and earlier ones leave for later batches.
 struct Backlog {
-  bool has_steps = false;      ///< instance messages, or targets of fan-outs
-  bool has_purges = false;     ///< rows that purges must still erase
-  bool has_retention = false;  ///< a pass of the retention that has steps left
-  /// When the next pass of the retention begins, as engine time; nullopt: none is due.
-  std::optional<TimePoint> retention_at = std::nullopt;
-  size_t fan_out = 0;  ///< number of fan-out targets that are left
+  bool has_steps = false;   ///< instance messages, or targets of fan-outs
+  bool has_purges = false;  ///< rows that purges must still erase
+  size_t fan_out = 0;       ///< number of fan-out targets that are left
+  RetentionPlan retention = {};
 };
 
 /// The result of a batch.

@@ -80,6 +80,7 @@ struct BatchState : BatchParts {
   /// of them with its earlier rows.
   std::vector<uint64_t> trimmed_rows;
   bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
+  RetentionPlan retention;      ///< set by Retention
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);

@@ -26,10 +26,11 @@ bool is_too_long(const Instance& instance, const HistoryLimits& limits) {
 
 }  // namespace
 
-void HistoryTrims::begin_batch() { rows_left_ = kLinksInABatch; }
-
 Status HistoryTrims::trim(Instance& instance) {
   const HistoryLimits& limits = batch_.catalog.settings(instance.ns).retention.history;
+  if (std::exchange(looked_in_, batch_.batches.now()) != batch_.batches.now()) {
+    rows_left_ = kLinksInABatch;
+  }
   if (!batch_.trims_histories || rows_left_ == 0 || !is_too_long(instance, limits)) return {};
   Walk walk{.next = instance.last_history,
             .all_records = instance.history_count,

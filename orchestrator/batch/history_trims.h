@@ -16,14 +16,15 @@ namespace millrace {
 
 class HistoryTrims {
  public:
-  explicit HistoryTrims(BatchState& batch) : batch_(batch) {}
+  static constexpr uint64_t kShortRecords = 2 * kLeastRecords;
+  static constexpr uint64_t kShortBytes = 2 * kLeastHistoryBytes;
 
-  /// Begins the writes of a batch, which may look at a limited number of rows.
-  void begin_batch();
+  explicit HistoryTrims(BatchState& batch) : batch_(batch) {}
 
   /// Trims the history of an instance if it has more than twice as many records or bytes as the
   /// settings keep. To be called after the history row of this batch is written, and before the
-  /// head. Changes `history_trimmed` and `history_bytes` of the instance; whole rows go, so at
+  /// head. A history with up to kShortRecords records and kShortBytes bytes is never trimmed.
+  /// Changes `history_trimmed` and `history_bytes` of the instance; whole rows go, so at
   /// least the limit is kept. If the batch has looked at enough rows, a later write of the instance
   /// continues. A damaged row is noted, and the history stays as it is.
   Status trim(Instance& instance);
@@ -47,7 +48,8 @@ class HistoryTrims {
   Status cut(Instance& instance, const Walk& walk);
 
   BatchState& batch_;
-  size_t rows_left_ = 0;              ///< rows that the current batch may still look at
+  uint64_t looked_in_ = 0;            ///< the last batch that looked at rows
+  size_t rows_left_ = 0;              ///< rows that this batch may still look at
   std::map<InstanceId, Walk> walks_;  ///< walks that later batches continue
 };
 

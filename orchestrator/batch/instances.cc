@@ -49,6 +49,12 @@ std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) 
   return json ? json->shared_text() : nullptr;
 }
 
+/// Whether the history may have to be trimmed.
+bool is_long(const Instance& instance) {
+  return instance.history_count - instance.history_trimmed > HistoryTrims::kShortRecords ||
+         instance.history_bytes > HistoryTrims::kShortBytes;
+}
+
 }  // namespace
 
 Status Instances::refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const {
@@ -309,7 +315,6 @@ Result<Instances::Page> Instances::live(
 }
 
 Status Instances::write() {
-  trims_.begin_batch();
   for (auto& [id, loaded] : loaded_) {
     if (!loaded.changed && !loaded.is_new) continue;
     Instance& instance = loaded.instance;
@@ -328,7 +333,7 @@ Status Instances::write() {
                                                .with_input = std::move(with_input),
                                                .sealed = instance.sealed});
       instance.last_history = number;
-      TRY(trims_.trim(instance));
+      if (is_long(instance)) TRY(trims_.trim(instance));
     }
     write_instance(batch_.tx, instance,
                    {.input = loaded.is_new,

@@ -14,6 +14,9 @@ namespace {
 
 constexpr Duration kBetweenPasses = std::chrono::minutes(1);
 
+/// How many rows one step reads, besides rows of the index.
+constexpr size_t kLookedAt = 1'500;
+
 /// How many instances a walk reads at once.
 constexpr size_t kReadAtOnce = 250;
 
@@ -57,7 +60,28 @@ void Retention::note_change() {
   if (before != nullptr && !*before) *before = state_;
 }
 
+void Retention::set_plan() {
+  batch_.retention = {.has_steps = is_running(), .next_pass = next_pass()};
+}
+
+void Retention::clear() {
+  state_ = {};
+  batch_.retention = {.has_steps = true};  // the next batch finds out
+}
+
+void Retention::undo() {
+  if (auto before = before_.take()) state_ = *std::move(before);
+  set_plan();
+}
+
 Status Retention::go_on(TimePoint now) {
+  TRY(run(now));
+  set_plan();
+  return {};
+}
+
+/// Takes the next step of a pass, if one is running or due.
+Status Retention::run(TimePoint now) {
   const auto& retaining = batch_.catalog.retaining();
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
@@ -65,7 +89,7 @@ Status Retention::go_on(TimePoint now) {
   }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
-  PurgeBudget budget;
+  PurgeBudget budget{.looked_at = kLookedAt};
   if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
@@ -154,7 +178,7 @@ Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule,
   if (!rule.age && !rule.count) return true;
   uint64_t too_many = TRY(count_too_many(rule, statuses));
   while (!budget.is_spent()) {
-    const auto ids = TRY(next_ids(statuses, budget));
+    const auto ids = TRY(next_ids(statuses));
     for (const auto& [id, status] : ids) {
       const bool is_one_too_many = too_many > 0;
       if (!is_one_too_many && (!rule.age || is_young(*rule.age, id, now))) return true;
@@ -194,8 +218,7 @@ Result<uint64_t> Retention::count_too_many(const RetentionRule& rule, Statuses s
 
 /// The next ids of the current workflow with one of the statuses, ascending; fewer than kReadAtOnce
 /// if there are no more.
-Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(
-    Statuses statuses, PurgeBudget& budget) {
+Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(Statuses statuses) {
   const Position& at = *state_.at;
   std::vector<std::pair<InstanceId, InstanceStatus>> ids;
   for (const InstanceStatus status : statuses) {
@@ -203,7 +226,6 @@ Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(
     TRY(each_by_status(
         batch_.tx, at.ns, at.workflow, status, at.behind,
         [&](const InstanceId& id) {
-          budget.count(sizeof(id.bytes));
           ids.emplace_back(id, status);
           return ++read < kReadAtOnce;
         },

@@ -28,22 +28,20 @@ class Retention {
 
   /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
   /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
-  /// many purges run, because deleted instances may leave histories to them. Errors: those of the
-  /// store.
+  /// many purges run, because deleted instances may leave histories to them. Sets the plan
+  /// (BatchState::retention), so it is to be called in each batch for which the plan has work, and
+  /// in each batch that may change settings. Errors: those of the store.
   Status go_on(TimePoint now);
 
   /// Whether a pass has steps left.
   bool is_running() const { return state_.at.has_value(); }
-  /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
-  /// rules, or a pass is running.
+  /// See RetentionPlan::next_pass.
   std::optional<TimePoint> next_pass() const;
 
   /// Forgets the current pass and when it began.
-  void clear() { state_ = {}; }
-  /// Undoes the changes of a batch that was lost.
-  void undo() {
-    if (auto before = before_.take()) state_ = *std::move(before);
-  }
+  void clear();
+  /// Undoes the changes of a batch that was lost. Precondition: the catalog is undone.
+  void undo();
 
  private:
   /// The position of a pass. In each namespace it first takes one workflow after the other, for
@@ -70,6 +68,8 @@ class Retention {
   using Statuses = std::span<const InstanceStatus>;
 
   void note_change();
+  void set_plan();
+  Status run(TimePoint now);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
   Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,
                                PurgeBudget& budget);
@@ -80,8 +80,7 @@ class Retention {
                               PurgeBudget& budget);
   static void restart(Position& at);
   Result<uint64_t> count_too_many(const RetentionRule& rule, Statuses statuses);
-  Result<std::vector<std::pair<InstanceId, InstanceStatus>>> next_ids(Statuses statuses,
-                                                                      PurgeBudget& budget);
+  Result<std::vector<std::pair<InstanceId, InstanceStatus>>> next_ids(Statuses statuses);
   Result<bool> sweep_for_bytes(const RetentionSettings& settings, PurgeBudget& budget);
   Result<std::optional<InstanceId>> first_for_bytes(const RetentionSettings& settings,
                                                     uint64_t used, PurgeBudget& budget);

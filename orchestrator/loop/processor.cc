@@ -60,7 +60,8 @@ Status Processor::load_state() {
   unfinished_ = TRY(millrace::load(engine_, read_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
-  backlog_ = {.has_steps = true, .has_purges = true};  // unknown; the first turn looks for both
+  backlog_ = {.has_steps = true, .has_purges = true};  // unknown; the first turn looks for all
+  backlog_.retention.has_steps = true;
   return {};
 }
 
@@ -159,14 +160,15 @@ std::optional<Duration> Processor::next_wake() const {
   } else if ((fired_ && engine_.tasks.has_due()) || (sends_ && engine_.outbox.has_due())) {
     sooner(Duration(0));
   }
-  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges || backlog_.has_retention ||
-      (!pressure_.is_on() && (backlog_.has_steps || relieved_))) {
+  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges ||
+      backlog_.retention.has_steps || (!pressure_.is_on() && (backlog_.has_steps || relieved_))) {
     sooner(Duration(0));
   }
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(*deadline - std::max(time_, engine_.clock.now()));
   }
-  if (const auto at = backlog_.retention_at) sooner(*at - std::max(time_, engine_.clock.now()));
+  if (const auto at = backlog_.retention.next_pass)
+    sooner(*at - std::max(time_, engine_.clock.now()));
   if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
     sooner(*due - std::max(time_, engine_.clock.now()));
   }

@@ -30,7 +30,10 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   }
   TRY(apply_tasks(work.tasks, now));
   if (turn.backlog.has_purges) TRY(engine_.batch.purge());
-  TRY(engine_.batch.retain(now));
+  // A command may have changed the settings.
+  const RetentionPlan& plan = turn.backlog.retention;
+  const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
+  if (plan.has_steps || begins_pass || !work.commands.empty()) TRY(engine_.batch.retain(now));
   return engine_.batch.finish(now);
 }
 

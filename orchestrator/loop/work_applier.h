@@ -32,7 +32,8 @@ class WorkApplier {
   Result<BatchOutcome> apply(Work& work, Work& left, const TurnState& turn);
 
   /// Applies a batch of the inputs that free space: acknowledgements, changes of the stream,
-  /// commands; purges and the retention free space, too. Errors: those of the store; then the batch is lost.
+  /// commands; purges and the retention free space, too. Errors: those of the store; then the batch
+  /// is lost.
   Result<BatchOutcome> make_room(const Work& work, TimePoint now);
 
   /// Makes the event with that sequence a dead letter when the event comes, because processes died

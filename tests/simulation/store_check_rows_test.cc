@@ -89,7 +89,7 @@ const Plant kRowPlants[] = {
     {"a purge of an unknown kind",
      {"row.key"},
      [](Transaction& tx) {
-       write_purge(tx, {Purge::Kind(3), 1, {}});
+       write_purge(tx, {Purge::Kind(4), 1, {}});
      }},
     {"a purge of an existing namespace",
      {"row.value"},
@@ -182,6 +182,21 @@ const Plant kRowPlants[] = {
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);
        write_purge(tx, {Purge::Kind::kHistory, number, {}});
+     }},
+    {"a purge of instances of a workflow with another name",
+     {"purge.target"},
+     [](Transaction& tx) {
+       const EndedFilter filter{.ns = kDefault,
+                                .workflow = number_of(tx, "naps"),
+                                .statuses = {InstanceStatus::kFailed}};
+       write_purge(
+           tx,
+           {Purge::Kind::kInstances, 1, {.ns = "default", .workflow = "pairs", .ended = filter}});
+     }},
+    {"a purge of instances without a filter",
+     {"row.record"},
+     [](Transaction& tx) {
+       write_purge(tx, {Purge::Kind::kInstances, 1, {.ns = "default"}});
      }},
     {"a purge of the current groups of a workflow",
      {"purge.target"},

@@ -64,6 +64,12 @@ const Plant kLegal[] = {
        erase_instance(tx, *instance);
        write_purge(tx, {Purge::Kind::kHistory, instance->last_history, {}});
      }},
+    {"ended instances that a request selected",
+     {},
+     [](Transaction& tx) {
+       const EndedFilter filter{.ns = kDefault, .statuses = {InstanceStatus::kFailed}};
+       write_purge(tx, {Purge::Kind::kInstances, 1, {.ns = "default", .ended = filter}});
+     }},
     {"a group of a deleted workflow",
      {},
      [](Transaction& tx) {

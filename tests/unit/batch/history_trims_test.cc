@@ -38,7 +38,7 @@ class HistoryTrimsTest : public BatchPartTest {
     for (size_t i = 0; i < count; ++i) append(records, bytes);
   }
   void trim() {
-    trims.begin_batch();
+    batches.begin();
     const Status done = trims.trim(instance);
     ASSERT_TRUE(done) << done.error().message;
   }

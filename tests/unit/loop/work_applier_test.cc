@@ -208,6 +208,21 @@ TEST_F(WorkApplierTest, ContinuesThePurgeOfADeletedNamespace) {
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
+TEST_F(WorkApplierTest, DeletesInstancesThatTheSettingsNoLongerKeep) {
+  run(CreateNamespace{.name = "default",
+                      .settings = Json::parse(R"({"retention": {"ended": {"age": "1m"}}})")});
+  run(apply_workflow("{id: done, states: [{id: a, type: noop}]}"));
+  start("done");
+  ASSERT_TRUE(backlog.retention.next_pass);
+  clock.advance(*backlog.retention.next_pass - clock.now() - Duration(1));
+  run(Work());
+  EXPECT_EQ(outcome.counts.deleted[static_cast<size_t>(DeletionReason::kRetention)], 0U);
+  clock.advance(Duration(1));
+  run(Work());
+  EXPECT_EQ(outcome.counts.deleted[static_cast<size_t>(DeletionReason::kRetention)], 1U);
+  EXPECT_EQ(rows_of(Table::kEnded), 0U);
+}
+
 TEST_F(WorkApplierTest, AppliesAnEventBeforeATimeoutWhoseDeadlineIsLater) {
   run(apply_workflow(kWaitsTenSeconds));
   const struct {
