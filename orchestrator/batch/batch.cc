@@ -312,7 +312,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(instances_.write());
   for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
   batch_.kept_events.trim(batch_.tx);
-  TRY(batch_.index.write(batch_.tx, batch_.damages.noting()));
+  TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
   // Events without effect may be read again, so a batch that only moves the cursor is not worth a
   // sync.

@@ -125,6 +125,7 @@ class Batch {
   void note_cursor();
 
   BatchState batch_;
+  const OnDamage note_damage_ = batch_.damages.noting();
   RouteViews views_{batch_.catalog, batch_.waiting, batch_.kept_events, batch_.dedupe};
   BatchLimits limits_;
   Instances instances_{batch_};
