@@ -146,7 +146,10 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   } else if (key == "minor") {
     minor_ = number();
   } else if (key == "index") {
-    decode(place, value, decode_index_build);
+    const auto build = decode(place, value, decode_index_build);
+    if (build && !is_at_head(view_, *build)) {
+      add(StoreFault::kRowValue, place, "the next step would begin at a row that does not exist");
+    }
   } else if (key.starts_with(kStreamKey)) {
     check_stream(place, value);
   } else if (key.starts_with(kPurgeKey)) {

@@ -140,6 +140,12 @@ Result<IndexBuild> decode_index_build(std::string_view bytes) {
   return end_record(reader, std::move(build), "index");
 }
 
+bool is_at_head(const View& view, const IndexBuild& build) {
+  if (build.from.empty()) return true;
+  const Table table = build.stage == IndexBuild::Stage::kEnded ? Table::kEnded : Table::kLive;
+  return is_head(build.from) && view.get(table, build.from).has_value();
+}
+
 bool is_index_incomplete(const View& view) { return view.get(Table::kMeta, kIndexKey).has_value(); }
 
 void request_index_build(Transaction& tx) { tx.put(Table::kMeta, kIndexKey, encode(IndexBuild{})); }
@@ -151,6 +157,7 @@ Result<uint64_t> build_index_step(Transaction& tx, size_t most_rows, const OnDam
     return tl::unexpected(read_build.error());
   }
   IndexBuild build = read_build ? read_build->value_or(IndexBuild{}) : IndexBuild{};
+  if (!is_at_head(tx, build)) build = {};
   bool is_complete = false;
   if (build.stage == IndexBuild::Stage::kErase) {
     if (TRY(erase_index(tx, most_rows))) build.stage = IndexBuild::Stage::kLive;

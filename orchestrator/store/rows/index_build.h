@@ -30,6 +30,9 @@ struct IndexBuild {
 std::string encode(const IndexBuild& build);
 Result<IndexBuild> decode_index_build(std::string_view bytes);
 
+/// Whether the next step begins at the first row of its table, or at a head that exists.
+bool is_at_head(const View& view, const IndexBuild& build);
+
 /// Whether a build was requested and is not complete.
 bool is_index_incomplete(const View& view);
 

@@ -118,6 +118,25 @@ TEST_F(CheckIndexTest, IsNotComparedWhileItIsBuilt) {
               IsEmpty());
 }
 
+TEST_F(CheckIndexTest, ReportsABuildThatWouldBeginAtARowThatDoesNotExist) {
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kMeta, "index",
+                       encode(IndexBuild{.stage = IndexBuild::Stage::kEnded,
+                                         .from = std::string(21, '\xff')}));
+              }),
+              ElementsAre(HasSubstr("the next step would begin at a row that does not exist")));
+}
+
+TEST_F(CheckIndexTest, ChecksTheStreamsOfPositionsInTheHistory) {
+  const Instance one = head();
+  expect_only(
+      "row.value history/" + std::to_string(one.last_history) + ": the row names event stream 8",
+      [&](Transaction&) {
+        edit_history(one.last_history,
+                     [](HistoryRow& row) { row.records.back().event.stream = 8; });
+      });
+}
+
 TEST_F(CheckIndexTest, ChecksTheKeysAndRecordsOfTheIndex) {
   EXPECT_THAT(found_in_index_after([&](Transaction& in) {
                 in.put(Table::kByStatus, "short", "");

@@ -161,6 +161,16 @@ TEST_F(IndexBuildTest, BeginsAgainIfTheRowOfItsProgressIsDamaged) {
   EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
 }
 
+TEST_F(IndexBuildTest, BeginsAgainIfItsNextRowDoesNotExist) {
+  add(1, InstanceStatus::kWaiting);
+  const IndexBuild behind_all{.stage = IndexBuild::Stage::kEnded, .from = std::string(21, '\xff')};
+  EXPECT_FALSE(is_at_head(*tx, behind_all));
+  tx->put(Table::kMeta, "index", encode(behind_all));
+  commit();
+  build(100);
+  EXPECT_THAT(with(InstanceStatus::kWaiting), ElementsAre(1));
+}
+
 TEST_F(IndexBuildTest, HasARecordOfItsProgress) {
   for (const auto stage :
        {IndexBuild::Stage::kErase, IndexBuild::Stage::kLive, IndexBuild::Stage::kEnded}) {
