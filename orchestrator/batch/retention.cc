@@ -70,7 +70,7 @@ void Retention::clear() {
 }
 
 void Retention::undo() {
-  if (auto before = before_.take()) state_ = *std::move(before);
+  if (const auto before = before_.take()) state_ = *before;
   set_plan();
 }
 

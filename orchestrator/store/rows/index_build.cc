@@ -62,7 +62,7 @@ class Adding {
                  }
                  begin(key, value);
                } else if (head_ && key.starts_with(prefix_)) {
-                 const auto part = static_cast<size_t>(key[prefix_.size()]);
+                 const auto part = static_cast<uint8_t>(key[prefix_.size()]);
                  if (part < kPartCount) head_->part_bytes[part] += Seal::plain_size(value);
                }
                rows_left -= rows_left > 0 ? 1 : 0;
