@@ -7,6 +7,7 @@
 
 #include "app/folder_owner.h"
 #include "orchestrator/store/disk/environment.h"
+#include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -33,11 +34,7 @@ class FolderInput final : public BackupInput {
   }
 
   const BackupHead& head() const override { return head_; }
-  uint64_t about_rows() const override {
-    uint64_t rows = 0;
-    for (const TableName& one : kTables) rows += view_->about_rows(one.table);
-    return rows;
-  }
+  uint64_t about_rows() const override { return about_rows_of(*view_); }
   Fallible<std::string> next() override {
     BackupChunk chunk = TRY(or_give_up(read_chunk(*view_, last_key_)));
     last_key_ = std::move(chunk.last_key);

@@ -10,21 +10,10 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "orchestrator/store/disk/write_set.h"
+#include "orchestrator/store/tables.h"
 
 namespace millrace {
 namespace {
-
-/// All tables, in the order of their absolute keys.
-const std::array<Table, kTables.size()>& tables_by_letter() {
-  static const std::array<Table, kTables.size()> sorted = [] {
-    std::array<Table, kTables.size()> tables{};
-    std::transform(kTables.begin(), kTables.end(), tables.begin(),
-                   [](const TableName& one) { return one.table; });
-    std::sort(tables.begin(), tables.end());
-    return tables;
-  }();
-  return sorted;
-}
 
 bool is_table(char letter) {
   return std::any_of(kTables.begin(), kTables.end(), [letter](const TableName& one) {
@@ -63,7 +52,7 @@ Result<BackupChunk> read_chunk(const View& view, std::string_view after, size_t 
   BackupChunk chunk{.last_key = std::string(after)};
   bool is_full = false;
   std::string absolute;
-  for (const Table table : tables_by_letter()) {
+  for (const Table table : tables_in_order()) {
     std::string from;
     if (!after.empty()) {
       if (table < table_of(after)) continue;

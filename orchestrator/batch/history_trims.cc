@@ -48,8 +48,8 @@ Status HistoryTrims::trim(Instance& instance) {
   return {};
 }
 
-/// Continues the walk. Returns whether the rows that were looked at are enough to keep, and a row
-/// is left behind them; false: the batch has looked at enough rows, or there is no such row.
+/// Continues the walk. Returns true if the rows of the walk reach a limit and the chain has an
+/// earlier row. Returns false if the batch may look at no more rows, or if the chain ends.
 Result<bool> HistoryTrims::is_enough(const Instance& instance, const HistoryLimits& limits,
                                      Walk& walk) {
   const auto is_reached = [&] {

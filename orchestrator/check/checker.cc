@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/tables.h"
 
 namespace millrace {
 namespace {
@@ -38,7 +39,7 @@ std::string printable(std::string_view text) {
 }
 
 Result<StoreReport> Checker::run() {
-  for (const auto& [table, name, since] : kTables) about_rows_ += view_.about_rows(table);
+  about_rows_ = about_rows_of(view_);
   check_meta();
   if (format_ == kStoreFormat && options_.has_tree) {
     for (const auto& [table, name, since] : kTables) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "orchestrator/backup/manifest.h"
 #include "orchestrator/store/disk/page_check.h"
+#include "orchestrator/store/tables.h"
 #include "os/thread.h"
 
 namespace millrace {
@@ -21,12 +22,6 @@ std::string random_backup_id() {
   std::array<uint8_t, 16> id{};
   randombytes_buf(id.data(), id.size());
   return to_hex(id);
-}
-
-uint64_t about_rows_of(const View& view) {
-  uint64_t rows = 0;
-  for (const TableName& one : kTables) rows += view.about_rows(one.table);
-  return rows;
 }
 
 }  // namespace

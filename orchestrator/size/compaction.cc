@@ -17,6 +17,7 @@
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
 #include "os/descriptor.h"
 
@@ -116,8 +117,7 @@ Result<uint64_t> make_copy(const Environment& environment, const fs::path& copy,
   fs::create_directory(copy, failed);
   if (failed) return cannot_write(copy, failed.value());
   const Snapshot view = TRY(Snapshot::take(environment));
-  uint64_t about = 0;
-  for (const TableName& one : kTables) about += view.about_rows(one.table);
+  const uint64_t about = about_rows_of(view);
   uint64_t done = 0;
   const auto report = [&](uint64_t rows) {
     if (settings.progress) settings.progress(done + rows, 2 * about);

@@ -1,7 +1,5 @@
 #include "orchestrator/size/row_copy.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 
@@ -9,6 +7,7 @@
 
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/disk/table.h"
+#include "orchestrator/store/tables.h"
 
 namespace millrace {
 namespace {
@@ -18,15 +17,6 @@ namespace {
 constexpr uint64_t kStepBytes = uint64_t{16} << 20;
 
 constexpr uint64_t kRowsPerCall = 4096;
-
-/// All tables, in the order of their absolute keys.
-std::array<Table, kTables.size()> tables_in_order() {
-  std::array<Table, kTables.size()> tables{};
-  std::transform(kTables.begin(), kTables.end(), tables.begin(),
-                 [](const TableName& one) { return one.table; });
-  std::sort(tables.begin(), tables.end());
-  return tables;
-}
 
 KeyRange whole_table(Table table) {
   const auto letter = static_cast<char>(table);

@@ -23,23 +23,10 @@
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
+#include "tests/support/all_rows.h"
 #include "tests/support/folder.h"
 
 namespace millrace {
-
-using AllRows = std::map<std::pair<Table, std::string>, std::string>;
-
-inline AllRows rows_of(const View& view) {
-  AllRows rows;
-  for (const TableName& one : kTables) {
-    view.scan(one.table, "", [&](std::string_view key, std::string_view value) {
-      rows.emplace(std::pair(one.table, key), value);
-      return true;
-    });
-  }
-  EXPECT_TRUE(view.status());
-  return rows;
-}
 
 /// All chunks of a view, from its first row to its last.
 inline std::vector<BackupChunk> chunks_of(const View& view, size_t most_bytes = kBackupChunkBytes) {
@@ -119,7 +106,7 @@ class BackupTest : public testing::Test {
     return write_backup(*target, most_bytes);
   }
 
-  AllRows committed_rows() { return rows_of(Snapshot::take(*environment).value()); }
+  RowsByKey committed_rows() { return all_rows(Snapshot::take(*environment).value()); }
 
   Folder folder;
   std::unique_ptr<Environment> environment;

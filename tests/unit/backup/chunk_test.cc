@@ -30,8 +30,8 @@ std::vector<std::pair<std::string, std::string>> listed(const std::vector<Backup
   return rows;
 }
 
-AllRows to_rows(const std::vector<std::pair<std::string, std::string>>& rows) {
-  AllRows all;
+RowsByKey to_rows(const std::vector<std::pair<std::string, std::string>>& rows) {
+  RowsByKey all;
   for (const auto& [key, value] : rows) {
     all.emplace(std::pair(table_of(key), std::string(key_of(key))), value);
   }
@@ -41,7 +41,7 @@ AllRows to_rows(const std::vector<std::pair<std::string, std::string>>& rows) {
 TEST_F(ChunkTest, HaveEachRowOfEachTableOnceInTheOrderOfTheAbsoluteKeys) {
   fill_tables();
   const Snapshot view = Snapshot::take(*environment).value();
-  const AllRows stored = rows_of(view);
+  const RowsByKey stored = all_rows(view);
   ASSERT_THAT(stored, SizeIs(4 * kTables.size()));
   for (const size_t most : {size_t{1}, size_t{100}, size_t{1'000}, kBackupChunkBytes}) {
     const auto rows = listed(chunks_of(view, most));
@@ -80,7 +80,7 @@ TEST_F(ChunkTest, EndWithAnEmptyChunk) {
 TEST_F(ChunkTest, ShowOneCommitWhileOtherCommitsAndCheckpointsFollow) {
   fill_tables();
   const Snapshot view = Snapshot::take(*environment).value();
-  const AllRows before = rows_of(view);
+  const RowsByKey before = all_rows(view);
   std::vector<BackupChunk> chunks;
   std::string after;
   for (int n = 0;; ++n) {

@@ -28,7 +28,7 @@ TEST_F(LoaderTest, WritesEachRowOfEachTableAsItWas) {
     EXPECT_EQ(sum_of(loader.rows()), 4 * kTables.size());
   }
   const Snapshot made = Snapshot::take(*other).value();
-  EXPECT_EQ(rows_of(made), committed_rows());
+  EXPECT_EQ(all_rows(made), committed_rows());
   const auto opened = rows::read_text(made, Table::kSecrets, "sealed");
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ(*opened, "secret of secrets");

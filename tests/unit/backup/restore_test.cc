@@ -55,7 +55,7 @@ TEST_F(RestoreTest, MakesAStoreWithTheSameRows) {
   with.on_loaded = [&](uint64_t rows) { loaded = rows; };
   const auto made = restored_store(with);
   const Snapshot view = Snapshot::take(*made).value();
-  EXPECT_EQ(rows_of(view), committed_rows());
+  EXPECT_EQ(all_rows(view), committed_rows());
   EXPECT_EQ(loaded, committed_rows().size());
   EXPECT_EQ(read_secret(view, NamespaceNumber(1), "card").value(), "4711");
   EXPECT_EQ(fs::status(restored()).permissions(), fs::perms::owner_all);

@@ -12,9 +12,9 @@
 
 #include "orchestrator/size/row_copy.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "tests/support/all_rows.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
-#include "tests/unit/size/all_rows.h"
 
 namespace millrace {
 namespace {

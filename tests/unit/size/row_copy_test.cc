@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "tests/unit/size/all_rows.h"
+#include "tests/support/all_rows.h"
 #include "tests/unit/store/store_fixture.h"
 
 namespace millrace {
