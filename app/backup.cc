@@ -51,9 +51,7 @@ Fallible<void> copy_chunks(BackupInput& input, BackupWriter& writer, uint64_t ra
 }
 
 Json backup_summary(const std::string& destination, const BackupWriter& writer) {
-  Json summary = encode(writer.manifest().head);
-  summary.erase("version");
-  summary.erase("key");
+  Json summary = summary_of(writer.manifest().head);
   summary["backup"] = destination;
   summary["rows"] = sum_of(writer.manifest().rows);
   summary["bytes"] = writer.bytes();

@@ -108,12 +108,7 @@ Fallible<std::unique_ptr<BackupInput>> open_backup_input(Session& session,
   if (data.empty()) return ServerInput::open(session.client);
   Result<std::unique_ptr<FolderInput>> input = FolderInput::open(data, session.console.now());
   if (input) return *std::move(input);
-  const Error error = input.error();
-  if (error.code != "store.locked") {
-    return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
-                   error);
-  }
-  TRY(find_folder_owner(session, data, error, "the backup", "begin the backup again"));
+  TRY(find_folder_owner(session, data, input.error(), "the backup", "begin the backup again"));
   return ServerInput::open(session.client);
 }
 

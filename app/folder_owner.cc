@@ -16,6 +16,10 @@ constexpr std::chrono::seconds kFirstAnswer(5);
 
 Fallible<void> find_folder_owner(Session& session, const std::string& data, const Error& locked,
                                  std::string_view what, std::string_view again) {
+  if (locked.code != "store.locked") {
+    return give_up(locked.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
+                   locked);
+  }
   session.console.err << fmt::format("{} is in use: the server that uses it is asked for {}\n",
                                      data, what)
                       << std::flush;

@@ -24,9 +24,7 @@ Result<std::unique_ptr<BackupSource>> open_source(Console& console, const std::s
 }
 
 Json restore_summary(const Restored& restored, const BackupSource& source) {
-  Json summary = encode(source.head());
-  summary.erase("version");
-  summary.erase("key");
+  Json summary = summary_of(source.head());
   summary["data"] = restored.folder.string();
   summary["rows"] = sum_of(source.manifest().rows);
   return summary;

@@ -33,12 +33,7 @@ Fallible<Json> find_figures(Session& session, const std::string& data) {
   if (data.empty()) return figures_of_server(session);
   Result<Json> figures = figures_of_folder(data);
   if (figures) return *std::move(figures);
-  const Error error = figures.error();
-  if (error.code != "store.locked") {
-    return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
-                   error);
-  }
-  TRY(find_folder_owner(session, data, error, "the size of the store", "ask again"));
+  TRY(find_folder_owner(session, data, figures.error(), "the size of the store", "ask again"));
   return figures_of_server(session);
 }
 

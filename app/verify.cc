@@ -96,10 +96,7 @@ Fallible<Json> check(Session& session, const VerifyOptions& options) {
   const Result<Json> checked = check_apart(session, options);
   if (!checked) return give_up(ExitCode::kFailed, checked.error().code, checked.error().message);
   if (checked->contains("report")) return checked->at("report");
-  const Error error{checked->at("code"), checked->at("message")};
-  if (error.code == "store.locked") return ask_owner(session, options.data, error);
-  return give_up(error.code == "store.not_found" ? ExitCode::kNotFound : ExitCode::kFailed,
-                 error.code, error.message);
+  return ask_owner(session, options.data, Error{checked->at("code"), checked->at("message")});
 }
 
 }  // namespace

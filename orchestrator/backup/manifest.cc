@@ -126,6 +126,13 @@ Result<BackupHead> read_backup_head(const View& view, uint64_t commit) {
 
 Json encode(const BackupHead& head) { return to_object(head); }
 
+Json summary_of(const BackupHead& head) {
+  Json summary = encode(head);
+  summary.erase("version");
+  summary.erase("key");
+  return summary;
+}
+
 Result<BackupHead> decode_backup_head(const Json& json) {
   if (!json.is_object()) return wrong_member("version", "a member of a JSON object");
   const uint64_t version = TRY(number_member(json, "version"));

@@ -54,6 +54,9 @@ Result<BackupHead> read_backup_head(const View& view, uint64_t commit);
 /// "time","millrace","key"?}; "key" is key_row in hexadecimal digits.
 Json encode(const BackupHead& head);
 
+/// The members of a head that are shown to a person: all but "version" and "key".
+Json summary_of(const BackupHead& head);
+
 /// Reads a head, also one with further members. Errors: kBackupDamaged (the message names the
 /// member), `backup.version` (another version of the format of backups), `store.version` (the store
 /// has a newer format than this release reads).
