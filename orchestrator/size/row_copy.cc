@@ -59,7 +59,7 @@ class StepWriter {
 
  private:
   Status commit() {
-    const Status done = writer_->commit();
+    Status done = writer_->commit();
     writer_.reset();
     bytes_ = 0;
     return done;
