@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 
 #include <sodium.h>
 #include <spdlog/spdlog.h>
@@ -13,6 +14,7 @@
 #include "broker/dead_letters.h"
 #include "broker/streams.h"
 #include "orchestrator/definition/lint.h"
+#include "orchestrator/service/archive_lines.h"
 #include "orchestrator/store/rows/identity.h"
 
 namespace millrace {
@@ -102,6 +104,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       environment_(std::move(store)),
       owner_record_(std::move(owner)),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
+      archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       processor_(processor_parts(),
                  {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
                                         .events = process_.settings.bounds.dedupe_events}}}),
@@ -148,6 +151,7 @@ RunningEngine::~RunningEngine() {
 
 Status RunningEngine::start() {
   TRY(processor_.load());
+  TRY(cut_archives(TRY(Snapshot::take(*environment_)), process_.settings.data / kArchiveFolder));
   cursor_ = processor_.cursor();
   // The ownership is decided before the engine does anything that another owner of the streams may
   // be doing too. Without a broker the instances run, but nothing is sent over NATS before this
@@ -178,6 +182,7 @@ ProcessorParts RunningEngine::processor_parts() {
                      .started_tasks = started_tasks_},
           .intake = intake_,
           .evaluate = evaluator(),
+          .archive = std::bind_front(&ArchiveThread::write, &archive_),
           .metrics = process_.metrics};
 }
 

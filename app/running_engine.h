@@ -14,6 +14,7 @@
 #include "functions/container.h"
 #include "functions/http_services.h"
 #include "functions/task_router.h"
+#include "orchestrator/archive/archive_thread.h"
 #include "orchestrator/definition/loader.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/processor.h"
@@ -70,6 +71,7 @@ class RunningEngine {
   Queries queries_{definitions_, started_tasks_};
   TaskRouter functions_;
   Intake intake_;
+  ArchiveThread archive_;
   Processor processor_;
   LocalService service_;
   std::unique_ptr<TaskQueue> workers_;

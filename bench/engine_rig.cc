@@ -45,6 +45,7 @@ EngineRig::EngineRig() {
                      .started_tasks = started_tasks_},
           .intake = intake_,
           .evaluate = [](const Evaluation&, auto) { CHECK(false, "the rig has no jq worker"); },
+          .archive = [](const ArchivePage&, auto) { CHECK(false, "the rig has no archive"); },
           .metrics = metrics_},
       ProcessorOptions{});
   CHECK(processor_->load().has_value());

@@ -53,6 +53,8 @@ enum class CrashPoint : uint8_t {
   kDelivering,        ///< an event for a webhook is about to be sent
   kDeliveryReported,  ///< the result of the webhook delivery is known
   kDeliveryQueued,    ///< the result of the webhook delivery is in the intake
+  kLineArchived,      ///< the line of an instance is in the archive, not synced
+  kPageArchived,      ///< a page of the archive is synced; none of its instances is deleted
   kAnswering,         ///< a command is about to be answered
   kAnswered,          ///< the gateway has the answer to the command
 };
@@ -62,7 +64,7 @@ struct CrashPointName {
   std::string_view name;
 };
 
-inline constexpr std::array<CrashPointName, 40> kCrashPoints{{
+inline constexpr std::array<CrashPointName, 42> kCrashPoints{{
     {CrashPoint::kPulled, "pulled"},
     {CrashPoint::kDecoded, "decoded"},
     {CrashPoint::kDelivered, "delivered"},
@@ -101,6 +103,8 @@ inline constexpr std::array<CrashPointName, 40> kCrashPoints{{
     {CrashPoint::kDelivering, "delivering"},
     {CrashPoint::kDeliveryReported, "delivery-reported"},
     {CrashPoint::kDeliveryQueued, "delivery-queued"},
+    {CrashPoint::kLineArchived, "line-archived"},
+    {CrashPoint::kPageArchived, "page-archived"},
     {CrashPoint::kAnswering, "answering"},
     {CrashPoint::kAnswered, "answered"},
 }};

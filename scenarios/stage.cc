@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "orchestrator/definition/loader.h"
+#include "orchestrator/service/archive_lines.h"
 
 namespace millrace {
 namespace {
@@ -37,11 +38,20 @@ Result<std::unique_ptr<Stage>> Stage::open(StageParts parts) {
                                                             .started_tasks = stage->started_tasks_},
                                                  .intake = stage->intake_,
                                                  .evaluate = given.evaluate,
+                                                 .archive = stage->archiver(),
                                                  .metrics = stage->metrics_},
                                   given.processor);
+  TRY(cut_archives(TRY(Snapshot::take(*stage->environment_)), given.folder / kArchiveFolder));
   TRY(stage->processor_->load());
   given.broker.start(stage->processor_->cursor(), stage->intake_);
   return stage;
+}
+
+/// Writes each page at once.
+Archiver Stage::archiver() {
+  return [this](const ArchivePage& page, const std::function<void(ArchivedPage)>& done) {
+    done(write_page(parts_.folder / kArchiveFolder, page, archive_lines(*environment_, queries_)));
+  };
 }
 
 Stage::~Stage() { parts_.broker.stop(); }

@@ -81,6 +81,7 @@ class Stage {
 
  private:
   explicit Stage(StageParts parts);
+  Archiver archiver();
 
   StageParts parts_;
   Metrics metrics_;

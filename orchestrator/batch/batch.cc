@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
+#include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/batch/event_start.h"
 #include "orchestrator/outgoing/messages.h"
@@ -40,6 +41,7 @@ Status Batch::load() {
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
   retention_.clear();
+  batch_.archive.clear();
   TRY(purges_.load());
   TRY(messages_.load());
   return fan_outs_.load();
@@ -58,6 +60,7 @@ Status Batch::undo() {
   woken_ = 0;
   messages_.begin_batch(limits_.messages);
   purges_.undo();
+  batch_.archive.undo();
   retention_.undo();
   TRY(messages_.load());
   return fan_outs_.load();
@@ -251,6 +254,17 @@ Status Batch::apply_input(TimePoint now, const ContinueInput& input) {
   return {};
 }
 
+// The archive.
+
+Status Batch::apply_input(TimePoint now, const ArchivedPage& page) {
+  if (!batch_.archive.apply(page, now)) ++batch_.outcome.counts.archive_failures;
+  return {};
+}
+
+Status Batch::delete_archived() {
+  return millrace::delete_archived(batch_, [this](uint64_t row) { purges_.begin_history(row); });
+}
+
 // Commands.
 
 Status Batch::apply_input(TimePoint now, const CommandInput& input) {
@@ -311,6 +325,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
   for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
+  TRY(send_archive_page(batch_, now));
   batch_.kept_events.trim(batch_.tx);
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
@@ -333,9 +348,11 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.counters.clear();
   woken_ = 0;
   batch_.outcome.backlog = {.has_steps = !batch_.messages.empty() || !fan_outs_.empty(),
-                            .has_purges = !purges_.empty(),
+                            .has_purges = purges_.has_work(),
                             .fan_out = fan_outs_.left(),
-                            .retention = batch_.retention};
+                            .retention = batch_.retention,
+                            .has_archived = batch_.archive.next() != nullptr,
+                            .archive_retry_at = batch_.archive.retry_at()};
   return std::exchange(batch_.outcome, {});
 }
 

@@ -51,6 +51,8 @@ class Batch {
   Status go_on(TimePoint now);
   /// Continues the purges that are not finished.
   Status purge() { return purges_.go_on(); }
+  /// Deletes ended instances whose lines are in the archive.
+  Status delete_archived();
   /// Deletes ended instances that the settings of their namespaces no longer keep.
   Status retain(TimePoint now) { return retention_.go_on(now); }
 
@@ -106,6 +108,7 @@ class Batch {
     return task_inputs_.apply_input(now, input);
   }
   Status apply_input(TimePoint now, const ContinueInput& input);
+  Status apply_input(TimePoint now, const ArchivedPage& page);
   Status apply_input(TimePoint now, const CommandInput& input);
 
   Status refuse(const EventInput& input);

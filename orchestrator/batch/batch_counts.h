@@ -36,6 +36,8 @@ struct BatchCounts {
   uint64_t groups_closed = 0;        ///< events of eventsAnd groups that a new revision closed
   std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
   std::array<uint64_t, kDeletionReasons> deleted{};  ///< deleted instances, by DeletionReason
+  uint64_t instances_archived = 0;                   ///< deleted instances that were archived
+  uint64_t archive_failures = 0;        ///< pages of the archive that could not be written
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 

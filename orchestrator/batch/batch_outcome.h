@@ -15,6 +15,7 @@
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/batch/input.h"
 #include "orchestrator/outgoing/outbox.h"
+#include "orchestrator/ports/archiver.h"
 
 namespace millrace {
 
@@ -37,10 +38,11 @@ struct InstanceEnd {
 
 /// An action after the commit; a closed list (loop/after_commit.h): send a message that the batch
 /// put into the outbox; hand out, stop or forget a task; call `stored` of a report; run an
-/// evaluation; answer a command; announce the end of an instance; or continue an instance or a
-/// command that was too large for one batch.
-using AfterCommit = std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport,
-                                 Evaluate, Answer, InstanceEnd, ContinueInput, CommandInput>;
+/// evaluation; write a page of the archive; answer a command; announce the end of an instance; or
+/// continue an instance or a command that was too large for one batch.
+using AfterCommit =
+    std::variant<NumberedMessage, StartTask, StopTask, EndedTask, StoredReport, Evaluate,
+                 ArchivePage, Answer, InstanceEnd, ContinueInput, CommandInput>;
 
 /// When the retention has work.
 struct RetentionPlan {
@@ -56,6 +58,9 @@ struct Backlog {
   bool has_purges = false;  ///< rows that purges must still erase
   size_t fan_out = 0;       ///< number of fan-out targets that are left
   RetentionPlan retention = {};
+  bool has_archived = false;  ///< archived instances that must still be deleted
+  /// The engine time at which a page of the archive is written again; nullopt: none has failed.
+  std::optional<TimePoint> archive_retry_at = std::nullopt;
 };
 
 /// The result of a batch.

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "model/dead_letter.h"
 #include "model/effect.h"
+#include "orchestrator/batch/archive_queue.h"
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/batch/crash_note.h"
 #include "orchestrator/engine/engine.h"
@@ -81,6 +82,7 @@ struct BatchState : BatchParts {
   std::vector<uint64_t> trimmed_rows;
   bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
   RetentionPlan retention;      ///< set by Retention
+  ArchiveQueue archive{batches};
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);

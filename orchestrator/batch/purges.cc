@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/ended_instances.h"
+#include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -300,6 +302,7 @@ Result<bool> Purges::run(Job& job, PurgeBudget& budget) {
     job.at.clear();
     job.step = Step(static_cast<uint8_t>(job.step) + 1);
     if (job.step != Step::kDone) continue;
+    erase_archive(batch_.tx, ns_of(purge));
     spdlog::info("erased all rows of the deleted namespace \"{}\" (number {})", purge.record.ns,
                  purge.number);
     return true;
@@ -355,12 +358,29 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
   return true;
 }
 
+bool Purges::has_work() const {
+  return std::any_of(jobs_.begin(), jobs_.end(),
+                     [this](const Job& job) { return !waits_for_archive(job); });
+}
+
+bool Purges::waits_for_archive(const Job& job) const {
+  return job.purge.kind == Purge::Kind::kInstances && !batch_.archive.is_free() &&
+         is_archived(batch_, job.purge.record.ended->ns);
+}
+
 /// Deletes the instances that the filter selects, by workflow, status and id; returns whether none
-/// is left.
+/// is left. In a namespace with an archive, adds them to the queue of the archive instead, and is
+/// finished when the last of them is deleted.
 Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
   const EndedFilter& filter = *job.purge.record.ended;
   // The instances of a deleted namespace are erased by its own purge.
   if (!batch_.catalog.has_namespace(filter.ns)) return true;
+  if (waits_for_archive(job)) return false;
+  return TRY(select_instances(job, budget)) && batch_.archive.is_free();
+}
+
+Result<bool> Purges::select_instances(Job& job, PurgeBudget& budget) {
+  const EndedFilter& filter = *job.purge.record.ended;
   EndedPosition& next = job.next;
   if (!next.status) next.workflow = std::max(next.workflow, filter.workflow);
   while (!budget.is_spent()) {
@@ -388,6 +408,7 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
   const Purge& purge = job.purge;
   const EndedFilter& filter = *purge.record.ended;
   const auto left = [this](uint64_t row) { begin_history(row); };
+  const bool archives = is_archived(batch_, filter.ns);
   std::vector<InstanceId> ids;
   do {
     ids.clear();
@@ -404,7 +425,10 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
       const auto head = TRY(read_deletable(batch_, filter.ns, id, status, budget));
       const bool is_one = head && head->last_history < purge.number &&
                           (!filter.before || head->ended_at < filter.before);
-      if (is_one && !TRY(delete_ended(batch_, *head, DeletionReason::kRequest, budget, left))) {
+      if (is_one && archives) {
+        add_to_archive(batch_, *head, DeletionReason::kRequest, budget);
+      } else if (is_one &&
+                 !TRY(delete_ended(batch_, *head, DeletionReason::kRequest, budget, left))) {
         return false;
       }
       job.next.behind = id;

@@ -36,6 +36,9 @@ class Purges {
   /// Erases as many rows as one batch should, for purges that started in earlier batches.
   Status go_on();
   bool empty() const { return jobs_.empty(); }
+  /// Whether go_on() can erase anything. Purges of instances that must be archived wait while the
+  /// archive is written.
+  bool has_work() const;
   /// The number of unfinished purges.
   size_t size() const { return jobs_.size(); }
 
@@ -108,7 +111,9 @@ class Purges {
   /// The namespace of a workflow, even if the workflow is deleted; nullopt: no row names the
   /// workflow.
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
+  bool waits_for_archive(const Job& job) const;
   Result<bool> delete_instances(Job& job, PurgeBudget& budget);
+  Result<bool> select_instances(Job& job, PurgeBudget& budget);
   Result<bool> delete_with_status(Job& job, InstanceStatus status, PurgeBudget& budget);
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 
+#include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/index_build.h"
@@ -61,7 +62,13 @@ void Retention::note_change() {
 }
 
 void Retention::set_plan() {
-  batch_.retention = {.has_steps = is_running(), .next_pass = next_pass()};
+  batch_.retention = {.has_steps = is_running() && !waits_for_archive(), .next_pass = next_pass()};
+}
+
+/// Whether the pass is in a namespace with an archive, and a page of the archive must be written
+/// first.
+bool Retention::waits_for_archive() const {
+  return is_running() && is_archived(batch_, state_.at->ns) && !batch_.archive.is_free();
 }
 
 void Retention::clear() {
@@ -98,7 +105,10 @@ Status Retention::run(TimePoint now) {
       return {};
     }
     if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
-    if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
+    // While the archive cannot be written, the pass continues with the other namespaces.
+    const bool is_skipped = waits_for_archive() && batch_.archive.is_failing();
+    if (waits_for_archive() && !is_skipped) return {};
+    if (!is_skipped && !TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
     if (const auto next = std::next(ns); next != retaining.end()) {
       state_.at = Position{.ns = *next};
     } else {
@@ -117,6 +127,8 @@ Result<bool> Retention::sweep(TimePoint now, const RetentionSettings& settings,
     if (!TRY(sweep_workflows(now, settings, budget))) return false;
     state_.at = Position{.ns = state_.at->ns, .is_for_bytes = true};
   }
+  // The bytes of instances that the archive has not got yet are still counted.
+  if (waits_for_archive()) return false;
   return sweep_for_bytes(settings, budget);
 }
 
@@ -310,8 +322,13 @@ Result<std::vector<Instance>> Retention::next_heads(PurgeBudget& budget) {
   return heads;
 }
 
-/// Deletes the instance; returns whether it is deleted (see delete_ended()).
+/// Deletes the instance, or adds it to the page of the archive; returns false if it must be called
+/// again (see delete_ended()).
 Result<bool> Retention::remove(const Instance& head, PurgeBudget& budget) {
+  if (is_archived(batch_, head.ns)) {
+    add_to_archive(batch_, head, DeletionReason::kRetention, budget);
+    return true;
+  }
   return delete_ended(batch_, head, DeletionReason::kRetention, budget,
                       [this](uint64_t row) { purges_.begin_history(row); });
 }

@@ -33,7 +33,7 @@ class Retention {
   /// in each batch that may change settings. Errors: those of the store.
   Status go_on(TimePoint now);
 
-  /// Whether a pass has steps left.
+  /// Whether a pass has steps left. It may wait for the archive.
   bool is_running() const { return state_.at.has_value(); }
   /// See RetentionPlan::next_pass.
   std::optional<TimePoint> next_pass() const;
@@ -69,6 +69,7 @@ class Retention {
 
   void note_change();
   void set_plan();
+  bool waits_for_archive() const;
   Status run(TimePoint now);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
   Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
@@ -12,6 +13,7 @@
 namespace millrace {
 namespace {
 
+constexpr std::string_view kArchiveKey = "archive/";
 constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
@@ -150,6 +152,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     if (build && !is_at_head(view_, *build)) {
       add(StoreFault::kRowValue, place, "the next step would begin at a row that does not exist");
     }
+  } else if (key.starts_with(kArchiveKey)) {
+    check_archive(place, value);
   } else if (key.starts_with(kStreamKey)) {
     check_stream(place, value);
   } else if (key.starts_with(kPurgeKey)) {
@@ -159,6 +163,24 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
   } else {
     add(StoreFault::kMetaUnknown, place,
         fmt::format("the key is unknown; its value has {} bytes", value.size()));
+  }
+}
+
+void Checker::check_archive(const Place& place, std::string_view value) {
+  Reader key(place.key.substr(kArchiveKey.size()));
+  const uint32_t number = key.u32();
+  if (!key.done() || number == 0) {
+    return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
+  }
+  archives_.push_back(NamespaceNumber(number));
+  decode(place, value, decode_archive);
+}
+
+/// Checks that each archive belongs to a namespace.
+void Checker::check_archives() {
+  for (const NamespaceNumber ns : archives_) {
+    const std::string key = std::string(kArchiveKey).append(rows::ns_prefix(ns));
+    check_namespace(ns, {Table::kMeta, key});
   }
 }
 

@@ -60,6 +60,7 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_retired_workflows,
                                       &Checker::check_group_purges,
                                       &Checker::check_instance_purges,
+                                      &Checker::check_archives,
                                       &Checker::check_definitions,
                                       &Checker::check_schedules,
                                       &Checker::check_groups,

@@ -134,6 +134,8 @@ class Checker {
   void check_meta();
   void check_meta_row(const Place& place, std::string_view value);
   void check_purge(const Place& place, std::string_view value);
+  void check_archive(const Place& place, std::string_view value);
+  void check_archives();
   void check_stream(const Place& place, std::string_view value);
   void check_group_purges();
   void check_instance_purges();
@@ -272,10 +274,11 @@ class Checker {
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key
   std::array<uint64_t, kCounters> counters_{};
-  std::array<bool, kCounters> behind_{};  ///< counters that already have a finding
-  std::set<uint32_t> streams_;            ///< the numbers of event streams
-  std::set<int64_t> stream_times_;        ///< when the event streams were created
-  bool has_index_ = false;                ///< the index is complete
+  std::array<bool, kCounters> behind_{};   ///< counters that already have a finding
+  std::vector<NamespaceNumber> archives_;  ///< the namespaces of the rows `archive/`
+  std::set<uint32_t> streams_;             ///< the numbers of event streams
+  std::set<int64_t> stream_times_;         ///< when the event streams were created
+  bool has_index_ = false;                 ///< the index is complete
 
   std::map<NamespaceNumber, std::string> spaces_;
   std::map<WorkflowNumber, WorkflowRow> workflows_;

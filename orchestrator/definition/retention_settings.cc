@@ -177,7 +177,8 @@ Result<RetentionSettings> parse_retention(const Json& value) {
   const std::string where = "retention";
   if (!value.is_object()) {
     return invalid_setting(where,
-                           R"(write an object with "ended", "failed", "workflows" or "history")");
+                           R"(write an object with "ended", "failed", "workflows", "history" or )"
+                           R"("archive")");
   }
   RetentionSettings settings;
   for (const auto& [key, one] : value.items()) {
@@ -190,8 +191,12 @@ Result<RetentionSettings> parse_retention(const Json& value) {
       settings.workflows = TRY(parse_workflows(place, one));
     } else if (key == "history") {
       settings.history = TRY(parse_history(place, one));
+    } else if (key == "archive") {
+      if (!one.is_boolean()) return invalid_setting(place, "write true or false");
+      settings.archive = one.get<bool>();
     } else {
-      return invalid_setting(place, "unknown key; valid: ended, failed, workflows, history");
+      return invalid_setting(place,
+                             "unknown key; valid: ended, failed, workflows, history, archive");
     }
   }
   return settings;

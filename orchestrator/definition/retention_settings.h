@@ -49,6 +49,8 @@ struct RetentionSettings {
 
   HistoryLimits history;
 
+  bool archive = false;  ///< instances are written to the archive before they are deleted
+
   /// Whether any ended instance may have to be deleted.
   bool has_rules() const;
   /// The rule for the instances of a workflow that ended with that status; null: they are kept for
@@ -60,8 +62,8 @@ struct RetentionSettings {
 
 /// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "workflows": {ID: {"ended":
 /// RULE, "failed": RULE}}}` with RULE `{"age": duration, "count": n, "bytes": n or text such as
-/// "10GiB"}`, and `"history": {"records": n, "bytes": n or text}`. Each member may be missing.
-/// Error `settings.invalid`.
+/// "10GiB"}`, `"history": {"records": n, "bytes": n or text}`, and `"archive": bool`. Each member
+/// may be missing. Error `settings.invalid`.
 Result<RetentionSettings> parse_retention(const Json& value);
 
 }  // namespace millrace

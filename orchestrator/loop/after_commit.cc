@@ -34,6 +34,11 @@ struct Perform {
                    });
     crash_point(CrashPoint::kEvaluationAsked);
   }
+  void operator()(ArchivePage& page) const {
+    parts.archive(std::move(page), [&intake = parts.intake](ArchivedPage archived) {
+      intake.put(std::move(archived));
+    });
+  }
   void operator()(Answer& answer) const {
     parts.intake.answer(answer.request, std::move(answer.result));
   }

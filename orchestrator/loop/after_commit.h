@@ -1,5 +1,6 @@
 // perform: the only place that performs the actions of a batch (AfterCommit, batch_outcome.h) after
-// its commit: send messages, hand out and stop tasks, evaluate expressions, answer callers.
+// its commit: send messages, hand out and stop tasks, evaluate expressions, archive instances,
+// answer callers.
 // perform() does not read the store: each action holds all the data that the action needs. Engine
 // thread only.
 #pragma once
@@ -12,6 +13,7 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/outgoing/outbox.h"
 #include "orchestrator/outgoing/task_dispatch.h"
+#include "orchestrator/ports/archiver.h"
 #include "orchestrator/ports/evaluator.h"
 
 namespace millrace {
@@ -20,7 +22,8 @@ struct AfterCommitParts {
   Outbox& outbox;
   TaskDispatch& tasks;
   Evaluator& evaluate;
-  Intake& intake;  ///< accepts the answers and the results of evaluations
+  Archiver& archive;
+  Intake& intake;  ///< accepts the answers and the results of evaluations and pages
   EndWaiters& end_waiters;
   bool sends = false;  ///< messages may be sent to the broker; false: they wait in the outbox
 };

@@ -122,6 +122,12 @@ void Intake::put(WebhookResult result) {
   work_came_.notify_one();
 }
 
+void Intake::put(ArchivedPage page) {
+  const std::lock_guard guard(lock_);
+  lanes_.archived.push_back(std::move(page));
+  work_came_.notify_one();
+}
+
 void Intake::opening() {
   const std::lock_guard guard(lock_);
   ++openings_;
@@ -205,6 +211,7 @@ void Intake::gather(Work& work) {
   move_all(lanes_.webhook_results, work.webhook_results);
   move_all(lanes_.acks, work.acks);
   move_all(lanes_.stream_changes, work.stream_changes);
+  move_all(lanes_.archived, work.archived);
   move_all(lanes_.waiters, work.waiters);
 }
 
@@ -216,7 +223,8 @@ bool Intake::has_deliveries() const {
 bool Intake::has_work() const {
   return (!deliveries_.empty() && !refusal_) || lanes_.size() > 0 ||
          !lanes_.webhook_results.empty() || !lanes_.waiters.empty() ||
-         !lanes_.stream_changes.empty() || lanes_.acks.size() >= kManyAcks;
+         !lanes_.stream_changes.empty() || !lanes_.archived.empty() ||
+         lanes_.acks.size() >= kManyAcks;
 }
 
 bool Intake::sleep(const Sleep& sleep) {

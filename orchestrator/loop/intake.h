@@ -60,6 +60,7 @@ class Intake final : public DeliverySink, public TaskSink {
   void report(TaskReport report, std::function<void()> stored) override;
   void put(EvaluatedInput input);
   void put(WebhookResult result);
+  void put(ArchivedPage page);
   /// Adds the broker's answer to the publish of an outbox message.
   void acknowledge(uint64_t number, Result<PublishAck> ack);
 

@@ -121,6 +121,12 @@ struct Metrics::Series {
     }
     return all;
   }();
+  prometheus::Counter& archived =
+      counter("millrace_instances_archived_total",
+              "Deleted instances that were written to the archive before.");
+  prometheus::Counter& archive_failures =
+      counter("millrace_archive_failures_total",
+              "How often instances could not be written to the archive, so that they stayed.");
   prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that fired.");
   prometheus::Counter& published =
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
@@ -291,6 +297,8 @@ void Metrics::count(const BatchCounts& counts) {
     if (counts.ended[i] > 0) add(*series_->ended[i], counts.ended[i]);
   }
   for (size_t i = 0; i < counts.deleted.size(); ++i) add(*series_->deleted[i], counts.deleted[i]);
+  add(series_->archived, counts.instances_archived);
+  add(series_->archive_failures, counts.archive_failures);
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }

@@ -160,15 +160,16 @@ std::optional<Duration> Processor::next_wake() const {
   } else if ((fired_ && engine_.tasks.has_due()) || (sends_ && engine_.outbox.has_due())) {
     sooner(Duration(0));
   }
-  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges ||
+  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges || backlog_.has_archived ||
       backlog_.retention.has_steps || (!pressure_.is_on() && (backlog_.has_steps || relieved_))) {
     sooner(Duration(0));
   }
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(*deadline - std::max(time_, engine_.clock.now()));
   }
-  if (const auto at = backlog_.retention.next_pass)
-    sooner(*at - std::max(time_, engine_.clock.now()));
+  for (const auto& at : {backlog_.retention.next_pass, backlog_.archive_retry_at}) {
+    if (at) sooner(*at - std::max(time_, engine_.clock.now()));
+  }
   if (const auto due = engine_.webhook_outbox.next_due(); due && !resend_at_) {
     sooner(*due - std::max(time_, engine_.clock.now()));
   }
@@ -298,6 +299,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   FollowingTurns next = perform({.outbox = engine_.outbox,
                                  .tasks = engine_.tasks,
                                  .evaluate = parts_.evaluate,
+                                 .archive = parts_.archive,
                                  .intake = intake_,
                                  .end_waiters = end_waiters_,
                                  .sends = sends_},
@@ -384,6 +386,7 @@ void Processor::make_room(Work& work) {
   Work room;
   room.acks = std::exchange(work.acks, {});
   room.stream_changes = std::exchange(work.stream_changes, {});
+  room.archived = std::exchange(work.archived, {});
   const auto kept =
       std::stable_partition(work.commands.begin(), work.commands.end(),
                             [](const CommandInput& one) { return !makes_room(one.command); });
@@ -397,6 +400,7 @@ void Processor::make_room(Work& work) {
   move_all(room.commands, work.commands);
   move_all(room.acks, work.acks);
   move_all(room.stream_changes, work.stream_changes);
+  move_all(room.archived, work.archived);
 }
 
 // The failures that /readyz reports.

@@ -19,6 +19,7 @@
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/pressure.h"
 #include "orchestrator/loop/work_applier.h"
+#include "orchestrator/ports/archiver.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/evaluator.h"
 #include "orchestrator/ports/publisher.h"
@@ -38,6 +39,7 @@ struct ProcessorParts {
   EngineParts engine;
   Intake& intake;
   Evaluator evaluate;
+  Archiver archive;
   Metrics& metrics;
 };
 

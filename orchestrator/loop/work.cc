@@ -4,7 +4,7 @@ namespace millrace {
 
 bool Work::empty() const {
   return size() == 0 && acks.empty() && webhook_results.empty() && stream_changes.empty() &&
-         waiters.empty();
+         archived.empty() && waiters.empty();
 }
 
 size_t Work::size() const {

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/input.h"
+#include "orchestrator/ports/archiver.h"
 
 namespace millrace {
 
@@ -31,12 +32,13 @@ struct Work {
   std::vector<AckInput> acks;
   std::vector<WebhookResult> webhook_results;
   std::vector<StreamChange> stream_changes;
+  std::vector<ArchivedPage> archived;
   std::vector<ContinueInput> continues;  ///< from earlier turns, not from the intake
   std::vector<EndWaiter> waiters;
 
   bool empty() const;
-  /// The number of inputs for the crash note. Acknowledgements, webhook results and changes of the
-  /// stream are not counted: they step no instance.
+  /// The number of inputs for the crash note. Acknowledgements, webhook results, changes of the
+  /// stream and archived pages are not counted: they step no instance.
   size_t size() const;
 };
 

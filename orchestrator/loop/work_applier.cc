@@ -29,11 +29,17 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
     crash_point(CrashPoint::kResultApplied);
   }
   TRY(apply_tasks(work.tasks, now));
-  if (turn.backlog.has_purges) TRY(engine_.batch.purge());
+  for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
+  const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
+  if (has_archived) TRY(engine_.batch.delete_archived());
+  // What waited for the archive may go on.
+  if (turn.backlog.has_purges || has_archived) TRY(engine_.batch.purge());
   // A command may have changed the settings.
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
-  if (plan.has_steps || begins_pass || !work.commands.empty()) TRY(engine_.batch.retain(now));
+  if (plan.has_steps || begins_pass || has_archived || !work.commands.empty()) {
+    TRY(engine_.batch.retain(now));
+  }
   return engine_.batch.finish(now);
 }
 
@@ -41,6 +47,8 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   TRY(apply_acks(work, now, Outbox::OnAck::kErase));
   engine_.outbox.drop_acked(engine_.tx);
   TRY(apply_commands(work.commands, now));
+  for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
+  TRY(engine_.batch.delete_archived());
   TRY(engine_.batch.purge());
   TRY(engine_.batch.retain(now));
   return engine_.batch.finish(now);

@@ -172,4 +172,19 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
   return Json{{"items", std::move(items)}};
 }
 
+Result<std::optional<std::string>> Queries::archive_line(const View& view, std::string_view ns,
+                                                         const ArchivePageEntry& entry) {
+  Result<Instance> found = find_instance(view, ns, entry.id);
+  if (!found &&
+      (found.error().code == "instance.not_found" || found.error().code == "namespace.not_found")) {
+    return std::nullopt;
+  }
+  const Instance head = TRY(std::move(found));
+  if (head.last_history != entry.last_history) return std::nullopt;
+  Json line = TRY(instance(view, ns, entry.id));
+  line["namespace"] = ns;
+  line["history"] = std::move(TRY(history(view, ns, entry.id))["items"]);
+  return dump_json(line);
+}
+
 }  // namespace millrace

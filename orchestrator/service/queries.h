@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/outgoing/started_tasks.h"
+#include "orchestrator/ports/archiver.h"
 #include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
@@ -36,6 +38,11 @@ class Queries {
   Result<Json> instances(const View& view, std::string_view ns, const InstanceFilter& filter);
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
   Result<Json> history(const View& view, std::string_view ns, const InstanceId& id);
+  /// The line of an ended instance in the archive: the JSON of instance(), with the members
+  /// `namespace` and `history` (the items of history()). nullopt: the instance does not exist, or
+  /// has another newest history row than the entry.
+  Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
+                                                  const ArchivePageEntry& entry);
   Result<Json> schedules(const View& view, std::string_view ns);
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view ns, size_t limit,

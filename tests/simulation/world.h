@@ -198,6 +198,8 @@ class World {
   std::map<std::string, std::string> rows() const;
   /// The number of rows in a table.
   size_t rows_of(std::string_view table) const;
+  /// The folder of the store.
+  const std::filesystem::path& folder() const { return store_; }
   Queries& queries() const { return stage_->queries(); }
   Environment& environment() const { return stage_->environment(); }
 

@@ -150,9 +150,10 @@ TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
 TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
   const std::pair<const char*, std::string> cases[] = {
       {R"({"retention": 7})",
-       R"(retention: write an object with "ended", "failed", "workflows" or "history")"},
+       R"(retention: write an object with "ended", "failed", "workflows", "history" or "archive")"},
       {R"({"retention": {"complete": {}}})",
-       "retention.complete: unknown key; valid: ended, failed, workflows, history"},
+       "retention.complete: unknown key; valid: ended, failed, workflows, history, archive"},
+      {R"({"retention": {"archive": "yes"}})", "retention.archive: write true or false"},
       {R"({"retention": {"ended": "30d"}})",
        R"(retention.ended: write an object with "age", "count" or "bytes"; {} keeps instances )"
        "for ever"},

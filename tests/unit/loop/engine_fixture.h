@@ -58,6 +58,7 @@ struct ThreadlessEngine {
     return millrace::perform({.outbox = engine.outbox,
                               .tasks = engine.tasks,
                               .evaluate = evaluate,
+                              .archive = archive,
                               .intake = intake,
                               .end_waiters = end_waiters,
                               .sends = sends},
@@ -71,6 +72,10 @@ struct ThreadlessEngine {
   std::vector<Asked> asked;  ///< evaluations that were requested
   Evaluator evaluate = [this](Evaluation evaluation, std::function<void(EvaluationResult)> done) {
     asked.push_back({std::move(evaluation), std::move(done)});
+  };
+  std::vector<std::pair<ArchivePage, std::function<void(ArchivedPage)>>> pages;
+  Archiver archive = [this](ArchivePage page, std::function<void(ArchivedPage)> done) {
+    pages.emplace_back(std::move(page), std::move(done));
   };
   RecordingPublisher publisher;
   RecordingRunner runner;

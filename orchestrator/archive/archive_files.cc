@@ -1,0 +1,141 @@
+#include "orchestrator/archive/archive_files.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/crash_point.h"
+#include "os/descriptor.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+tl::unexpected<Error> cannot_archive(const fs::path& path, int error) {
+  return fail("archive.write",
+              fmt::format("writing the archive: {}: {}", path.string(), std::strerror(error)));
+}
+
+/// Creates the folder (mode 0700) unless it exists, and puts its name on disk.
+Status make_archive_folder(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return {};
+    return cannot_archive(path, errno);
+  }
+  const Descriptor parent(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent || ::fsync(parent.fd()) != 0) return cannot_archive(path, errno);
+  return {};
+}
+
+/// Makes the file exactly `length` bytes long. Error kArchiveMoved: it is shorter.
+Status cut_file(const Descriptor& file, const fs::path& path, uint64_t length) {
+  struct stat found {};
+  if (::fstat(file.fd(), &found) != 0) return cannot_archive(path, errno);
+  const auto size = static_cast<uint64_t>(found.st_size);
+  if (size < length) {
+    return fail(std::string(kArchiveMoved),
+                fmt::format("{} has {} bytes, expected {}: another program changed "
+                            "it; the archive continues in a new file",
+                            path.string(), size, length));
+  }
+  if (size > length && ::ftruncate(file.fd(), static_cast<off_t>(length)) != 0) {
+    return cannot_archive(path, errno);
+  }
+  return {};
+}
+
+/// Opens the file of the page to append at its position. A page at the begin of a file creates the
+/// file.
+Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
+                                const ArchivePage& page) {
+  TRY(make_archive_folder(folder));
+  TRY(make_archive_folder(path.parent_path()));
+  const bool begins_file = page.at.length == 0;
+  const int create = begins_file ? O_CREAT | (page.is_new_file ? O_EXCL : 0) : 0;
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | create, 0600));
+  if (!file && (errno == ENOENT || errno == EEXIST)) {
+    return fail(
+        std::string(kArchiveMoved),
+        fmt::format("{} {}: another program changed the archive, which continues in a new "
+                    "file",
+                    path.string(), errno == ENOENT ? "does not exist any more" : "exists already"));
+  }
+  if (!file) return cannot_archive(path, errno);
+  TRY(cut_file(file, path, page.at.length));
+  if (!begins_file) return file;
+  const Descriptor parent(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent || ::fsync(parent.fd()) != 0) return cannot_archive(path, errno);
+  return file;
+}
+
+Status append(const Descriptor& file, const fs::path& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t some = ::write(file.fd(), bytes.data(), bytes.size());
+    if (some < 0 && errno == EINTR) continue;
+    if (some <= 0) return cannot_archive(path, some < 0 ? errno : EIO);
+    bytes.remove_prefix(static_cast<size_t>(some));
+  }
+  return {};
+}
+
+Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
+                                                         const ArchivePage& page,
+                                                         const ArchiveLine& make_line) {
+  const fs::path path = archive_file(folder, page.ns, page.name, page.at.file);
+  const Descriptor file = TRY(open_archive(folder, path, page));
+  std::vector<std::optional<uint64_t>> lengths;
+  lengths.reserve(page.entries.size());
+  uint64_t length = page.at.length;
+  for (const ArchivePageEntry& entry : page.entries) {
+    Result<std::optional<std::string>> line = make_line(page.name, entry);
+    if (!line) {
+      spdlog::warn("instance {} is neither archived nor deleted: {}", to_string(entry.id),
+                   line.error().message);
+    }
+    if (!line || !*line) {
+      lengths.emplace_back();
+      continue;
+    }
+    **line += '\n';
+    TRY(append(file, path, **line));
+    length += (*line)->size();
+    lengths.emplace_back(length);
+    crash_point(CrashPoint::kLineArchived);
+  }
+  if (::fdatasync(file.fd()) != 0) return cannot_archive(path, errno);
+  crash_point(CrashPoint::kPageArchived);
+  return lengths;
+}
+
+}  // namespace
+
+fs::path archive_file(const fs::path& folder, NamespaceNumber ns, std::string_view name,
+                      uint32_t file) {
+  return folder / fmt::format("{}.{}", name, static_cast<uint32_t>(ns)) /
+         fmt::format("{:06}.jsonl", file);
+}
+
+ArchivedPage write_page(const fs::path& folder, const ArchivePage& page, const ArchiveLine& line) {
+  return {.number = page.number, .lengths = write_lines(folder, page, line)};
+}
+
+Status cut_archive(const fs::path& folder, NamespaceNumber ns, std::string_view name,
+                   const ArchivePosition& at) {
+  const fs::path path = archive_file(folder, ns, name, at.file);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file) return errno == ENOENT ? Status() : Status(cannot_archive(path, errno));
+  const Status cut = cut_file(file, path, at.length);
+  return !cut && cut.error().code == kArchiveMoved ? Status() : cut;
+}
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+#include "orchestrator/batch/archive_queue.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+#include "orchestrator/store/rows/index_rows.h"
+
+namespace millrace {
+namespace {
+
+/// How much one page has at most; a single instance may be larger.
+constexpr size_t kMostInstances = 1'000;
+constexpr uint64_t kMostBytes = uint64_t{8} << 20;
+
+/// How long a page waits after it could not be written.
+constexpr Duration kUntilRetry = std::chrono::minutes(1);
+
+}  // namespace
+
+/// To be called before the current batch changes the state: keeps the old state for undo().
+void ArchiveQueue::note_change() {
+  auto* const before = before_.now();
+  if (before != nullptr && !*before) *before = state_;
+}
+
+void ArchiveQueue::undo() {
+  if (auto before = before_.take()) state_ = *std::move(before);
+}
+
+void ArchiveQueue::add(const Instance& head, DeletionReason reason) {
+  note_change();
+  state_.stage = Stage::kCollected;
+  state_.ns = head.ns;
+  state_.items.push_back(
+      {.id = head.id, .status = head.status, .last_history = head.last_history, .reason = reason});
+  const IndexedInstance one = indexed(head);
+  state_.bytes += one.row_bytes + one.history_bytes;
+}
+
+bool ArchiveQueue::is_full() const {
+  return state_.stage == Stage::kCollected &&
+         (state_.items.size() >= kMostInstances || state_.bytes >= kMostBytes);
+}
+
+bool ArchiveQueue::has_page(TimePoint now) const {
+  return state_.stage == Stage::kCollected ||
+         (state_.stage == Stage::kFailed && *state_.retry_at <= now);
+}
+
+ArchivePage ArchiveQueue::take_page(uint32_t file) {
+  note_change();
+  state_.stage = Stage::kWriting;
+  state_.file = file;
+  state_.needs_new_file = false;
+  state_.retry_at.reset();
+  ArchivePage page;
+  page.number = ++state_.number;
+  page.ns = state_.ns;
+  page.entries.reserve(state_.items.size());
+  for (const ArchiveItem& item : state_.items) page.entries.push_back({item.id, item.last_history});
+  return page;
+}
+
+bool ArchiveQueue::apply(const ArchivedPage& result, TimePoint now) {
+  if (state_.stage != Stage::kWriting || result.number != state_.number) return true;
+  note_change();
+  if (!result.lengths) {
+    state_.needs_new_file = result.lengths.error().code == kArchiveMoved;
+    state_.stage = state_.needs_new_file ? Stage::kCollected : Stage::kFailed;
+    if (!state_.needs_new_file) state_.retry_at = now + kUntilRetry;
+    return state_.needs_new_file;
+  }
+  CHECK(result.lengths->size() == state_.items.size(), "a page has {} results for {} instances",
+        result.lengths->size(), state_.items.size());
+  for (size_t i = 0; i < state_.items.size(); ++i) state_.items[i].length = (*result.lengths)[i];
+  state_.stage = Stage::kWritten;
+  return true;
+}
+
+const ArchiveItem* ArchiveQueue::next() const {
+  return state_.stage == Stage::kWritten ? &state_.items[state_.next] : nullptr;
+}
+
+void ArchiveQueue::pop() {
+  note_change();
+  if (++state_.next == state_.items.size()) drop();
+}
+
+void ArchiveQueue::drop() {
+  note_change();
+  clear();
+}
+
+}  // namespace millrace

@@ -1,0 +1,82 @@
+#include "orchestrator/batch/archived_instances.h"
+
+#include <optional>
+#include <utility>
+
+#include "orchestrator/batch/ended_instances.h"
+#include "orchestrator/store/rows/archive_rows.h"
+#include "orchestrator/store/rows/damage.h"
+
+namespace millrace {
+namespace {
+
+/// From this size on, the archive continues in a new file.
+constexpr uint64_t kFileBytes = uint64_t{256} << 20;
+
+}  // namespace
+
+bool is_archived(const BatchState& batch, NamespaceNumber ns) {
+  return batch.catalog.settings(ns).retention.archive;
+}
+
+void add_to_archive(BatchState& batch, const Instance& head, DeletionReason reason,
+                    PurgeBudget& budget) {
+  batch.archive.add(head, reason);
+  if (batch.archive.is_full()) budget.looked_at = 0;
+}
+
+Status send_archive_page(BatchState& batch, TimePoint now) {
+  ArchiveQueue& queue = batch.archive;
+  if (!queue.has_page(now)) return {};
+  const NamespaceNumber ns = queue.ns();
+  if (!batch.catalog.has_namespace(ns)) {
+    queue.drop();  // the namespace was deleted since
+    return {};
+  }
+  const auto stored = read_archive(batch.tx, ns);
+  if (!stored && is_damaged_row(stored.error())) {
+    // It is not known which lines count, so nothing is archived and nothing is deleted.
+    batch.damages.note(stored.error());
+    queue.drop();
+    return {};
+  }
+  const std::optional<ArchivePosition> before = TRY(stored);
+  ArchivePosition at = before.value_or(ArchivePosition());
+  if (queue.needs_new_file() || at.length >= kFileBytes) at = {.file = at.file + 1};
+  ArchivePage page = queue.take_page(at.file);
+  page.name = batch.catalog.name_of(ns);
+  page.at = at;
+  page.is_new_file = at != before;
+  // The row is committed before the file exists, so that a file without committed lines is known.
+  if (page.is_new_file) write_archive(batch.tx, ns, at);
+  batch.after_commit(std::move(page));
+  return {};
+}
+
+Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left) {
+  ArchiveQueue& queue = batch.archive;
+  if (queue.next() == nullptr) return {};
+  const NamespaceNumber ns = queue.ns();
+  if (!batch.catalog.has_namespace(ns)) {
+    queue.drop();  // the purge of the namespace erases its instances
+    return {};
+  }
+  PurgeBudget budget;
+  std::optional<ArchivePosition> position;
+  while (const ArchiveItem* const item = queue.next()) {
+    if (budget.is_spent()) break;
+    if (item->length) {
+      const auto head = TRY(read_deletable(batch, ns, item->id, item->status, budget));
+      if (head && head->last_history == item->last_history) {
+        if (!TRY(delete_ended(batch, *head, item->reason, budget, left))) break;
+        position = {.file = queue.file(), .length = *item->length};
+        ++batch.outcome.counts.instances_archived;
+      }
+    }
+    queue.pop();
+  }
+  if (position) write_archive(batch.tx, ns, *position);
+  return {};
+}
+
+}  // namespace millrace

@@ -1,0 +1,32 @@
+// Archived instances: hands pages of ended instances to the archive, and deletes the instances
+// whose lines are in the archive. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "orchestrator/batch/batch_state.h"
+#include "orchestrator/store/rows/purge.h"
+
+namespace millrace {
+
+/// Whether instances of the namespace must be in the archive before they are deleted.
+bool is_archived(const BatchState& batch, NamespaceNumber ns);
+
+/// Adds an ended instance of such a namespace to the page of the archive (ArchiveQueue::add). If
+/// the page is full, spends the budget.
+void add_to_archive(BatchState& batch, const Instance& head, DeletionReason reason,
+                    PurgeBudget& budget);
+
+/// If a page must be written (ArchiveQueue::has_page), hands it to the Archiver after the commit.
+/// Call it once at the end of a batch. Errors: those of the store.
+Status send_archive_page(BatchState& batch, TimePoint now);
+
+/// Deletes instances whose lines are on disk, as many as one batch should, and moves the committed
+/// position of the archive behind their lines. `left`: see delete_ended(). Errors: those of the
+/// store.
+Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left);
+
+}  // namespace millrace

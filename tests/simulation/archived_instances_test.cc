@@ -1,0 +1,208 @@
+// The archive: instances that are deleted are written before, each once, as lines of JSON; also if
+// the process ends at any moment, and if the files cannot be written or were moved.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/archive/archive_files.h"
+#include "tests/simulation/deleted_namespace.h"
+#include "tests/simulation/world.h"
+#include "tests/support/file_bytes.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::minutes;
+using testing::Ge;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kCountsFailures = R"(
+id: errs
+states:
+- {id: stop, type: error, error: no.use, message: gone}
+)";
+constexpr const char* kArchiveAll = R"({"ended": {"age": "1m"}, "archive": true})";
+
+class ArchiveWorld : public testing::Test {
+ protected:
+  ArchiveWorld() {
+    world.apply(job("job"));
+    world.apply(kCountsFailures);
+    world.apply(kWaitsInDeleted);
+  }
+
+  void keep(const std::string& rules, const std::string& ns = "default") {
+    world.must(CreateNamespace{.name = ns, .settings = Json{{"retention", Json::parse(rules)}}});
+  }
+  /// Starts instances that end at once; returns their ids.
+  std::set<std::string> run(int count, const std::string& ns = "default") {
+    std::vector<Answered> answers;
+    for (int i = 0; i < count; ++i) {
+      answers.push_back(
+          world.command(StartInstance{.ns = ns, .workflow = "job", .input = {{"n", i}}}));
+      if (i % 100 == 99) world.run_until_idle();
+    }
+    world.run_until_idle();
+    std::set<std::string> ids;
+    for (const Answered& answer : answers) ids.insert((**answer)->at("id").get<std::string>());
+    return ids;
+  }
+  fs::path file(uint32_t number = 1, NamespaceNumber ns = NamespaceNumber(1),
+                std::string_view name = "default") const {
+    return archive_file(world.folder() / kArchiveFolder, ns, name, number);
+  }
+  /// The lines of the file, each of which must be a JSON object.
+  static std::vector<Json> lines(const fs::path& path) {
+    std::vector<Json> found;
+    std::istringstream bytes(file_bytes(path));
+    for (std::string line; std::getline(bytes, line);) {
+      EXPECT_TRUE(is_json(line)) << line;
+      EXPECT_FALSE(bytes.eof()) << "the last line has no line feed: " << line;
+      if (is_json(line)) found.push_back(Json::parse(line));
+    }
+    return found;
+  }
+  static std::multiset<std::string> ids_in(const std::vector<Json>& lines) {
+    std::multiset<std::string> ids;
+    for (const Json& line : lines) ids.insert(line.at("id").get<std::string>());
+    return ids;
+  }
+  static std::multiset<std::string> once(const std::set<std::string>& ids) {
+    return {ids.begin(), ids.end()};
+  }
+
+  World world;
+};
+
+TEST_F(ArchiveWorld, HasEachInstanceThatTheRetentionDeletes) {
+  keep(kArchiveAll);
+  const std::set<std::string> ids = run(3);
+  const Json shown = world.instance(*ids.begin());
+  const Json history = world.history_items(*ids.begin());
+  world.run_for(minutes(3));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  const std::vector<Json> archived = lines(file());
+  EXPECT_EQ(ids_in(archived), once(ids));
+  const auto first = std::find_if(archived.begin(), archived.end(),
+                                  [&](const Json& one) { return one.at("id") == shown.at("id"); });
+  ASSERT_NE(first, archived.end());
+  Json expected = shown;
+  expected["namespace"] = "default";
+  expected["history"] = history;
+  EXPECT_EQ(*first, expected);
+  EXPECT_EQ(world.metric("millrace_instances_archived_total"), 3);
+  EXPECT_EQ(world.metric("millrace_instances_deleted_total{reason=\"retention\"}"), 3);
+}
+
+TEST_F(ArchiveWorld, HasEachInstanceThatAFilterSelects) {
+  keep(R"({"archive": true})");
+  const std::set<std::string> ids = run(1'500);
+  world.start("errs");
+  world.start("waits");
+  world.must(
+      DeleteInstances{.ns = "default", .workflow = "job", .statuses = {InstanceStatus::kComplete}});
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_EQ(ids_in(lines(file())), once(ids));
+  EXPECT_FALSE(is_purging(world));
+}
+
+TEST_F(ArchiveWorld, HasNoInstanceThatACommandDeletesByItsId) {
+  keep(R"({"archive": true})");
+  const std::set<std::string> ids = run(1);
+  world.must(DeleteInstance{.ns = "default", .instance = *parse_instance_id(*ids.begin())});
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_FALSE(fs::exists(file()));
+}
+
+TEST_F(ArchiveWorld, HasEachInstanceOnceIfTheProcessEndsAtAnyMoment) {
+  keep(kArchiveAll);
+  std::set<std::string> ids;
+  for (int turns = 0;; ++turns) {
+    const std::set<std::string> more = run(40);
+    ids.insert(more.begin(), more.end());
+    world.clock.advance(minutes(2));
+    bool is_done = false;
+    for (int i = 0; i < turns; ++i) is_done = !world.step();
+    if (turns % 2 == 0) {
+      world.restart();
+    } else {
+      world.crash_after_commit();
+      world.recover();
+    }
+    EXPECT_THAT(lines(file()), testing::Not(SizeIs(Ge(ids.size() + 1)))) << turns;
+    world.run_for(minutes(3));
+    EXPECT_THAT(world.instances(), IsEmpty()) << turns;
+    ASSERT_EQ(ids_in(lines(file())), once(ids)) << turns;
+    if (is_done) break;
+    ASSERT_LT(turns, 40);
+  }
+}
+
+TEST_F(ArchiveWorld, LosesALineThatWasNotCommittedWhenMillraceStarts) {
+  keep(kArchiveAll);
+  const std::set<std::string> ids = run(2);
+  world.run_for(minutes(3));
+  world.crash();
+  std::ofstream(file(), std::ios::app) << R"({"id":"half)";
+  world.recover();
+  EXPECT_EQ(ids_in(lines(file())), once(ids));
+}
+
+TEST_F(ArchiveWorld, KeepsInstancesWhileItCannotBeWritten) {
+  keep(kArchiveAll);
+  keep(R"({"ended": {"age": "1m"}})", "shop");
+  world.apply(job("job"), "shop");
+  const fs::path archives = world.folder() / kArchiveFolder;
+  std::ofstream(archives) << "no folder";
+  const std::set<std::string> ids = run(2);
+  run(3, "shop");
+  world.run_for(minutes(5));
+  EXPECT_THAT(world.instances(), SizeIs(2));
+  EXPECT_EQ(world.metric("millrace_instances_deleted_total{reason=\"retention\"}"), 3)
+      << "the retention of other namespaces continues";
+  EXPECT_THAT(world.metric("millrace_archive_failures_total"), Ge(2));
+  EXPECT_NE(world.processor().next_wake(), Duration(0)) << "the engine waits for the next attempt";
+  fs::remove(archives);
+  world.run_for(minutes(2));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(ids_in(lines(file())), once(ids));
+}
+
+TEST_F(ArchiveWorld, ContinuesInANewFileIfItsFileWasMoved) {
+  keep(kArchiveAll);
+  const std::set<std::string> first = run(2);
+  world.run_for(minutes(3));
+  EXPECT_EQ(ids_in(lines(file())), once(first));
+  fs::remove(file());
+  const std::set<std::string> second = run(2);
+  world.run_for(minutes(3));
+  EXPECT_FALSE(fs::exists(file()));
+  EXPECT_EQ(ids_in(lines(file(2))), once(second));
+  EXPECT_EQ(world.metric("millrace_archive_failures_total"), 0);
+}
+
+TEST_F(ArchiveWorld, OfADeletedNamespaceStaysAndIsNotUsedByAnotherOneWithItsName) {
+  keep(kArchiveAll, "shop");
+  world.apply(job("job"), "shop");
+  const std::set<std::string> first = run(2, "shop");
+  world.run_for(minutes(3));
+  world.must(DeleteNamespace{.name = "shop"});
+  world.run_until_idle();
+  keep(kArchiveAll, "shop");
+  world.apply(job("job"), "shop");
+  const std::set<std::string> second = run(1, "shop");
+  world.run_for(minutes(3));
+  EXPECT_EQ(ids_in(lines(file(1, NamespaceNumber(2), "shop"))), once(first));
+  EXPECT_EQ(ids_in(lines(file(1, NamespaceNumber(3), "shop"))), once(second));
+}
+
+}  // namespace
+}  // namespace millrace
