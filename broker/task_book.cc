@@ -22,7 +22,8 @@ TaskReport unavailable(const InstanceId& task, std::string why) {
 
 }  // namespace
 
-void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message) {
+void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message,
+                   bool inherited) {
   const auto [at, is_new] = tasks_.try_emplace(task);
   if (!is_new) return;
   const auto [subject, is_new_subject] =
@@ -32,6 +33,7 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
   at->second.ns = spaces_.emplace(ns).first;
   at->second.message = std::make_shared<const NatsMessage>(std::move(message));
   at->second.queued = queued;
+  at->second.inherited = inherited;
   ++unsent_;
   (queued ? queue_ : calls_).push_back(task);
 }
@@ -40,7 +42,7 @@ void TaskBook::stop(const InstanceId& task) {
   const auto at = tasks_.find(task);
   if (at == tasks_.end() || at->second.standing == Standing::kStopped) return;
   Entry& entry = at->second;
-  const bool has_left = entry.message == nullptr || entry.sent;
+  const bool has_left = entry.message == nullptr || entry.sent || doubts_.contains(task);
   if (has_left && entry.standing != Standing::kAnswered) stops_.push_back(task);
   if (entry.queued && entry.message != nullptr && entry.sent) {
     entry.standing = Standing::kStopped;  // stored() will give its sequence soon
@@ -53,7 +55,8 @@ void TaskBook::stop(const InstanceId& task) {
 bool TaskBook::has_mail(bool with_stream) const {
   if (!stops_.empty() || !calls_.empty()) return true;
   if (!with_stream) return false;
-  return !deletes_.empty() || (!queue_.empty() && unacknowledged_ < settings_.most_unacknowledged);
+  return !deletes_.empty() || doubts_.has_question() ||
+         (!queue_.empty() && unacknowledged_ < settings_.most_unacknowledged);
 }
 
 TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
@@ -71,12 +74,21 @@ TaskMail TaskBook::take_mail(bool with_stream, size_t most, Time now) {
       ++unacknowledged_;
       check_started(task, entry, now + settings_.ack_timeout);
     }
-    mail.messages.push_back({task, entry.queued, entry.message});
+    mail.messages.push_back({task, entry.queued, entry.message, doubts_.contains(task)});
   };
   while (!calls_.empty() && mail.messages.size() < most) take(calls_);
   if (!with_stream) return mail;
-  while (!queue_.empty() && mail.messages.size() < most &&
-         unacknowledged_ < settings_.most_unacknowledged) {
+  const auto has_space = [&] { return mail.messages.size() + mail.questions.size() < most; };
+  // Questions come first: there are few of them, and messages may wait without end.
+  while (has_space()) {
+    std::optional<TaskQuestion> question = doubts_.open_next();
+    if (!question) break;
+    Entry& entry = tasks_.at(question->task);
+    question->ns = *entry.ns;
+    check_started(question->task, entry, now + settings_.ack_timeout);
+    mail.questions.push_back(*std::move(question));
+  }
+  while (!queue_.empty() && has_space() && unacknowledged_ < settings_.most_unacknowledged) {
     take(queue_);
   }
   return mail;
@@ -124,6 +136,7 @@ void TaskBook::link_lost() {
     ++at;  // send_again() may erase the entry
     send_again(task);
   }
+  doubts_.ask_open_again();
   early_.clear();
   early_in_order_.clear();
 }
@@ -131,6 +144,8 @@ void TaskBook::link_lost() {
 std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAck& ack, Time now) {
   const auto at = tasks_.find(task);
   if (at == tasks_.end() || !at->second.queued || at->second.sequence != 0) return {};
+  if (doubts_.is_of_first_message(task, ack)) return {};
+  doubts_.drop(task);
   std::vector<TaskReport> reports;
   if (!ack.duplicate && ack.sequence <= newest_) {
     reports = lost(ack.sequence, newest_);
@@ -154,9 +169,44 @@ std::vector<TaskReport> TaskBook::stored(const InstanceId& task, const PublishAc
   // about messages up to newest_ do not wait for an acknowledgement any more.
   early_.erase(early_.begin(), early_.upper_bound(newest_));
   if (early_.empty()) early_in_order_.clear();
+  if (entry.inherited && ack.duplicate && entry.standing == Standing::kWanted && !entry.started) {
+    doubts_.add(task, entry.sequence, entry.message);
+    entry.subject->second.not_started.erase(entry.sequence);
+  }
   have_sent(entry);
   take_from_stream(at, now);
   return reports;
+}
+
+void TaskBook::found(const InstanceId& task, TaskQuestion::About about, bool is_there, Time now) {
+  if (!doubts_.close(task, about)) return;
+  Entry& entry = tasks_.at(task);
+  if (about == TaskQuestion::About::kMessage && is_there) {
+    doubts_.drop(task);  // a worker has the task, or will get it
+    entry.subject->second.not_started[entry.sequence] = task;
+  } else if (about == TaskQuestion::About::kAnswer && !is_there) {
+    deliver_again(task, entry);
+  } else {
+    // An answer that is in its stream will be read; then the task is not doubtful any more. Without
+    // an answer, the worker that removed the message may send one soon.
+    entry.gone = true;
+    doubts_.message_is_gone(task);
+    check_started(task, entry, now + settings_.grace);
+  }
+}
+
+/// Sends a doubtful task to the workers once more, under another Nats-Msg-Id: the stream takes it
+/// as a new message.
+void TaskBook::deliver_again(const InstanceId& task, Entry& entry) {
+  forget_sequence(task, entry);
+  entry.message =
+      std::make_shared<const NatsMessage>(sent_again(*doubts_.send_again(task), settings_.folder));
+  entry.sequence = 0;
+  entry.sent = false;
+  entry.gone = false;
+  entry.inherited = false;
+  ++unsent_;
+  queue_.push_back(task);
 }
 
 /// Handles a task that is over and whose sequence in the stream is known: its message has to be
@@ -200,6 +250,7 @@ std::optional<TaskReport> TaskBook::heard(std::string_view consumer, uint64_t se
   const auto at = tasks_.find(found->second);
   if (consumer != at->second.subject->second.consumer) return std::nullopt;
   std::optional<TaskReport> report = apply(at->first, at->second, word, now);
+  doubts_.drop(at->first);  // this worker will send its answer to this process
   if (at->second.standing == Standing::kAnswered && at->second.gone) forget(at);
   return report;
 }
@@ -258,7 +309,9 @@ TaskBook::Asked TaskBook::take_asked() {
   std::erase_if(asked_, [&](const InstanceId& task) {
     const auto at = tasks_.find(task);
     if (at == tasks_.end() || !at->second.asked_until) return true;
-    if (at->second.sequence == 0) return false;  // stays until the stream acknowledged the task
+    // The task stays until the stream has acknowledged it, and until it is known whether the stream
+    // has its message.
+    if (at->second.sequence == 0 || doubts_.is_message_unknown(task)) return false;
     by_subject[at->second.subject->first].push_back(task);
     return true;
   });
@@ -315,6 +368,7 @@ bool TaskBook::answered(const InstanceId& task, const std::optional<std::string>
       entry.standing == Standing::kWanted || entry.standing == Standing::kRefused;
   if (entry.standing != Standing::kStopped) entry.standing = Standing::kAnswered;
   if (entry.sequence != 0) {
+    doubts_.drop(task);
     take_from_stream(at, now);
   } else if (!entry.queued || !entry.sent) {
     forget(at);
@@ -357,7 +411,10 @@ std::vector<TaskReport> TaskBook::elapse(Time now) {
       if (entry.sent) send_again(task);
       continue;
     }
-    if (entry.standing == Standing::kWanted) continue;
+    if (entry.standing == Standing::kWanted) {
+      doubts_.ask(task);
+      continue;
+    }
     if (entry.standing == Standing::kRefused) {
       reports.push_back(unavailable(task, "a worker gave the task back without an answer"));
     }
@@ -383,11 +440,16 @@ void TaskBook::check_started(const InstanceId& task, Entry& entry, Time when) {
 
 TaskBook::Tasks::iterator TaskBook::forget(Tasks::iterator at) {
   have_sent(at->second);
+  doubts_.drop(at->first);
   if (!at->second.started) at->second.subject->second.not_started.erase(at->second.sequence);
-  // After a loss, another message may have the same sequence.
-  const auto place = by_sequence_.find(at->second.sequence);
-  if (place != by_sequence_.end() && place->second == at->first) by_sequence_.erase(place);
+  forget_sequence(at->first, at->second);
   return tasks_.erase(at);
+}
+
+void TaskBook::forget_sequence(const InstanceId& task, const Entry& entry) {
+  // After a loss, another message may have the same sequence.
+  const auto place = by_sequence_.find(entry.sequence);
+  if (place != by_sequence_.end() && place->second == task) by_sequence_.erase(place);
 }
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // The known state of the tasks that are under way over NATS. The functions change this state, and
-// return what has to be sent, deleted and reported. No I/O: the time is an argument, and nothing is
-// sent. Each task takes about 200 bytes once the broker has it. Private to broker/; for one thread
-// at a time.
+// return what has to be sent, deleted, asked and reported. No I/O: the time is an argument, and
+// nothing is sent. Each task takes about 200 bytes once the broker has it; a doubtful task
+// (task_doubts.h) also keeps its message. Private to broker/; for one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "broker/task_doubts.h"
 #include "broker/task_message.h"
 #include "cloudevents/nats_binding.h"
 #include "orchestrator/ports/publisher.h"
@@ -31,12 +32,16 @@ struct TaskMail {
     InstanceId task;
     bool queued = false;  ///< true: to the stream, which acknowledges it; false: to a service
     std::shared_ptr<const NatsMessage> message;
+    bool again = false;  ///< an inherited task, whose first message the stream does not have
   };
   std::vector<Message> messages;
+  std::vector<TaskQuestion> questions;
   std::vector<uint64_t> deletes;  ///< sequences of messages to delete from the stream
   std::vector<InstanceId> stops;  ///< tasks whose worker or service has to stop
 
-  bool empty() const { return messages.empty() && deletes.empty() && stops.empty(); }
+  bool empty() const {
+    return messages.empty() && questions.empty() && deletes.empty() && stops.empty();
+  }
 };
 
 class TaskBook {
@@ -44,39 +49,53 @@ class TaskBook {
   using Time = std::chrono::steady_clock::time_point;
 
   struct Settings {
-    Duration ack_timeout{5'000};  ///< after it, an unacknowledged message is sent again
+    /// After this time, an unacknowledged message is sent again, and an unanswered question is
+    /// asked again.
+    Duration ack_timeout{5'000};
     /// How long a worker may take between its answer and its last acknowledgement, in either order.
     Duration grace{2'000};
     Duration look_timeout{1'000};        ///< the limit to find out whether a worker has a task
     size_t most_unacknowledged = 4'096;  ///< limit of messages that the stream has not acknowledged
+    size_t most_questions = 64;          ///< limit of questions that the broker has not answered
+    std::string folder = {};             ///< the mark of the data folder: see sent_again()
   };
-  explicit TaskBook(Settings settings) : settings_(settings) {}
+  explicit TaskBook(Settings settings)
+      : settings_(std::move(settings)), doubts_(settings_.most_questions) {}
 
-  /// Adds a task of that namespace. `queued`: for the work queue, else for a service. A task that
-  /// is already known is not changed.
-  void add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message);
+  /// Adds a task of that namespace. `queued`: for the work queue, else for a service. `inherited`:
+  /// another process may have sent the task and received its answer. A task that is already known
+  /// is not changed.
+  void add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message,
+           bool inherited = false);
   /// Cancels the task: the task is removed from this object or from the stream, and its worker or
   /// service gets a stop message.
   void stop(const InstanceId& task);
 
-  /// Returns what has to be sent next, with at most `most` messages. `with_stream`: the stream
-  /// exists; if not, only what needs no stream is returned. The returned messages count as sent.
+  /// Returns what has to be sent next, with at most `most` messages and questions together.
+  /// `with_stream`: the streams exist, and the answers that waited in their stream have been read;
+  /// if not, only what needs no stream is returned. The returned messages and questions count as
+  /// sent.
   TaskMail take_mail(bool with_stream, size_t most, Time now);
   bool has_mail(bool with_stream) const;
 
   /// It is not certain that any part of `mail` was sent: the deletes and stops of `mail` are queued
-  /// again. link_lost() queues its messages again.
+  /// again. link_lost() queues its messages and questions again.
   void not_sent(TaskMail mail);
   /// The broker has accepted the request to a service, so the service has started the task.
   std::optional<TaskReport> delivered(const InstanceId& task);
   /// The broker did not accept the message: it has to be sent again.
   void send_again(const InstanceId& task);
-  /// The connection is lost: messages that the broker has not acknowledged have to be sent again.
+  /// The connection is lost: messages that the broker has not acknowledged have to be sent again,
+  /// and questions that it has not answered have to be asked again.
   void link_lost();
 
   /// The stream has stored the message. If its sequence shows that the stream lost tasks, those are
-  /// reported as ended.
+  /// reported as ended. If an inherited task is a duplicate, it becomes doubtful.
   std::vector<TaskReport> stored(const InstanceId& task, const PublishAck& ack, Time now);
+  /// The broker's answer to a question: whether the message or the answer is in its stream. The
+  /// task is sent again, under another Nats-Msg-Id, if neither is there and no acknowledgement of a
+  /// worker has come. An answer to a question that is not open is ignored.
+  void found(const InstanceId& task, TaskQuestion::About about, bool is_there, Time now);
   /// The stream does not have its messages from sequence `first` to `last` any more: their tasks
   /// are reported as ended.
   std::vector<TaskReport> lost(uint64_t first, uint64_t last);
@@ -151,8 +170,9 @@ class TaskBook {
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;
-    bool started = false;  ///< a worker has the task, or the service got the request
-    bool gone = false;     ///< the stream does not have the message any more
+    bool started = false;    ///< a worker has the task, or the service got the request
+    bool gone = false;       ///< the stream does not have the message any more
+    bool inherited = false;  ///< becomes doubtful if the stream acknowledges it as a duplicate
   };
   using Tasks = std::map<InstanceId, Entry>;  // ids sort by time, so resent tasks keep their order
   /// The words of workers about a message that the stream has not acknowledged to us yet, or that
@@ -167,11 +187,16 @@ class TaskBook {
   void check_started(const InstanceId& task, Entry& entry, Time when);
   std::optional<TaskReport> apply(const InstanceId& task, Entry& entry, AckWord word, Time now);
   void take_from_stream(Tasks::iterator at, Time now);
+  void deliver_again(const InstanceId& task, Entry& entry);
+  void forget_sequence(const InstanceId& task, const Entry& entry);
   void have_sent(Entry& entry);
   void has_started(Entry& entry);
   Tasks::iterator forget(Tasks::iterator at);
 
   const Settings settings_;
+  /// Each of these tasks is in tasks_. Until it is sent again, its sequence is known, it has not
+  /// started and its standing is kWanted.
+  TaskDoubts doubts_;
   Tasks tasks_;
   std::deque<InstanceId> queue_;  ///< to be sent to the stream; outdated entries are skipped
   std::deque<InstanceId> calls_;  ///< to be sent to services; outdated entries are skipped

@@ -20,6 +20,7 @@ namespace {
 constexpr std::string_view kResultSubjectPrefix = "millrace.results.";
 constexpr std::string_view kStopSubjectPrefix = "millrace.stops.";
 constexpr std::string_view kPartition = "0";
+constexpr std::string_view kMessageId = "Nats-Msg-Id";
 constexpr std::string_view kActionId = "Direktiv-ActionID";
 constexpr std::string_view kErrorCode = "Direktiv-ErrorCode";
 constexpr std::string_view kServiceErrorCode = "Nats-Service-Error-Code";
@@ -83,7 +84,7 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
             task.function));
   }
   const std::string id = to_string(task.id);
-  message.headers = {{"Nats-Msg-Id", id},
+  message.headers = {{std::string(kMessageId), id},
                      {std::string(kActionId), id},
                      {"Direktiv-InstanceID", to_string(task.instance)},
                      {"Direktiv-Namespace", task.ns},
@@ -96,6 +97,14 @@ tl::expected<NatsMessage, Error> task_message(const Task& task, std::string_view
     message.headers.emplace_back("Millrace-Reply", reply_subject(task.ns, task.id, prefix));
   }
   message.data = task.input;
+  return message;
+}
+
+NatsMessage sent_again(NatsMessage message, std::string_view folder) {
+  const std::string digits = to_hex(fingerprint({folder})).substr(0, kFingerprintDigits);
+  for (auto& [name, value] : message.headers) {
+    if (name == kMessageId) value += "/" + digits;
+  }
   return message;
 }
 

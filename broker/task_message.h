@@ -22,6 +22,11 @@ namespace millrace {
 tl::expected<NatsMessage, Error> task_message(const Task& task,
                                               std::string_view prefix = kDefaultPrefix);
 
+/// Returns a message of task_message() under another Nats-Msg-Id: the action id, `/` and 16
+/// hexadecimal digits of the fingerprint of `folder`. The stream of tasks stores it although it has
+/// stored `message` before, but only once for each `folder`.
+NatsMessage sent_again(NatsMessage message, std::string_view folder);
+
 /// The subject for the answer to a task of the work queue: `millrace.results.0.<namespace>.<action
 /// id>`. The 0 is the partition of the namespace; no other partition exists yet.
 std::string reply_subject(std::string_view ns, const InstanceId& task,

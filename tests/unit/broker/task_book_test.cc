@@ -1,57 +1,9 @@
 #include "broker/task_book.h"
 
-#include <gtest/gtest.h>
-
-#include "tests/unit/broker/task_world.h"
+#include "tests/unit/broker/task_book_fixture.h"
 
 namespace millrace {
 namespace {
-
-using Words = std::vector<std::string>;
-
-constexpr Duration kAckTimeout{5'000};
-constexpr Duration kGrace{2'000};
-constexpr Duration kLookTimeout{1'000};
-
-class TaskBookTest : public testing::Test {
- protected:
-  void add(uint8_t number, bool queued = true) {
-    book_.add(task_id(number), "shop", queued, NatsMessage{.subject = kTaskSubject, .data = "x"});
-  }
-  /// The numbers of the tasks whose messages are to be sent now.
-  std::vector<int> sent(bool with_stream = true) {
-    mail_ = book_.take_mail(with_stream, 100, now_);
-    std::vector<int> numbers;
-    for (const TaskMail::Message& message : mail_.messages) {
-      numbers.push_back(message.task.bytes.back());
-    }
-    return numbers;
-  }
-  void record(const std::vector<TaskReport>& reports) {
-    for (const TaskReport& report : reports) {
-      reports_.push_back(fmt::format("{} {}", report.task.bytes.back(), word(report)));
-    }
-  }
-  void stored(uint8_t number, uint64_t sequence, bool duplicate = false) {
-    record(book_.stored(task_id(number), {sequence, duplicate}, now_));
-  }
-  void heard(uint64_t sequence, AckWord ack, std::string_view consumer = "shop+charge") {
-    if (const auto report = book_.heard(consumer, sequence, ack, now_)) record({*report});
-  }
-  void pass(Duration time) {
-    now_ += time;
-    record(book_.elapse(now_));
-  }
-  std::vector<uint64_t> deletes() { return book_.take_mail(true, 0, now_).deletes; }
-
-  TaskBook::Time now_{};
-  TaskBook book_{{.ack_timeout = kAckTimeout,
-                  .grace = kGrace,
-                  .look_timeout = kLookTimeout,
-                  .most_unacknowledged = 3}};
-  TaskMail mail_;
-  Words reports_;
-};
 
 TEST_F(TaskBookTest, KeepsAHeartbeatThatComesBeforeTheAcknowledgementOfTheStream) {
   add(1);

@@ -31,6 +31,20 @@ TEST(TaskMessage, OmitsTheDeadlineHeaderIfTheTaskHasNoDeadline) {
   EXPECT_EQ(find_header(task_message(task)->headers, "Direktiv-Deadline"), nullptr);
 }
 
+TEST(TaskMessage, GetsAnotherMessageIdInEachDataFolder) {
+  const NatsMessage first = task_message(queue_task(1)).value();
+  const std::string id = to_string(task_id(1));
+  const NatsMessage here = sent_again(first, "here");
+  EXPECT_EQ(sent_again(first, "here").headers, here.headers);
+  const std::string& message_id = *find_header(here.headers, "Nats-Msg-Id");
+  EXPECT_TRUE(message_id.starts_with(id + "/")) << message_id;
+  EXPECT_EQ(message_id.size(), id.size() + 17);
+  EXPECT_NE(*find_header(sent_again(first, "there").headers, "Nats-Msg-Id"), message_id);
+  EXPECT_EQ(*find_header(here.headers, "Direktiv-ActionID"), id);
+  EXPECT_EQ(here.subject, first.subject);
+  EXPECT_EQ(here.data, first.data);
+}
+
 TEST(TaskMessage, ReadsTheAcknowledgementsThatNatsDefines) {
   EXPECT_EQ(read_ack_word("+WPI"), AckWord::kAlive);
   for (const char* done : {"", "+ACK", "+OK", "+NXT", R"(+NXT {"batch":1})"}) {
