@@ -113,6 +113,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
           *process_.working, intake_,
           TaskQueueSettings{.streams = process_.settings.streams,
                             .process = owner_record_.process,
+                            .folder = {.mark = owner_record_.folder, .made = environment_->made()},
                             .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
       services_(process_.http, intake_),
       containers_({.runtime = process_.settings.container_runtime,

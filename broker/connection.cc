@@ -366,15 +366,20 @@ Result<NatsMessage> Connection::request(const NatsMessage& message, Duration at_
 Result<Json> Connection::api(std::string_view subject, const Json& body, Duration at_most) const {
   const std::string full = api_subject(subject);
   const NatsMessage message = TRY(request(full, dump_json(body), at_most));
-  Result<Json> answer = parse_json(message.data);
-  if (!answer || !answer->is_object()) {
+  Json answer = parse_json(message.data).value_or(Json());
+  TRY(check_api_answer(full, answer));
+  return answer;
+}
+
+Status check_api_answer(std::string_view subject, const Json& answer) {
+  if (!answer.is_object()) {
     return fail("broker.protocol",
-                fmt::format("request to {}: the answer is not a JSON object", full));
+                fmt::format("request to {}: the answer is not a JSON object", subject));
   }
-  const Json& error = field(*answer, "error");
-  if (!error.is_object()) return answer;
+  const Json& error = field(answer, "error");
+  if (!error.is_object()) return {};
   return fail(integer_field(error, "code") == 404 ? "broker.not_found" : "broker.refused",
-              fmt::format("request to {}: {} ({})", full, text_field(error, "description"),
+              fmt::format("request to {}: {} ({})", subject, text_field(error, "description"),
                           integer_field(error, "err_code")));
 }
 

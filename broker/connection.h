@@ -139,4 +139,9 @@ class Connection {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Checks the answer to a request of the JetStream API that was sent to `subject`. Errors: for an
+/// error answer `broker.not_found` (its code is 404) or `broker.refused`; `broker.protocol` if
+/// `answer` is not a JSON object.
+Status check_api_answer(std::string_view subject, const Json& answer);
+
 }  // namespace millrace

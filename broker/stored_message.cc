@@ -9,10 +9,29 @@
 #include "broker/wire.h"
 
 namespace millrace {
+namespace {
+
+/// JetStream's code for a message that its stream does not have.
+constexpr int64_t kNoMessageFound = 10037;
+
+}  // namespace
 
 Result<StoredMessage> fetch_stored(Connection& connection, std::string_view stream,
                                    const Json& query) {
   return read_stored(TRY(connection.api("STREAM.MSG.GET." + std::string(stream), query)));
+}
+
+std::string get_request(uint64_t sequence) { return dump_json({{"seq", sequence}}); }
+
+std::string get_first_request(std::string_view subject) {
+  return dump_json({{"seq", 1}, {"next_by_subj", subject}});
+}
+
+Result<bool> read_whether_stored(std::string_view subject, std::string_view answer) {
+  const Json read = parse_json(answer).value_or(Json());
+  if (integer_field(field(read, "error"), "err_code") == kNoMessageFound) return false;
+  TRY(check_api_answer(subject, read));
+  return true;
 }
 
 std::string delete_request(uint64_t sequence) {

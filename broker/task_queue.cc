@@ -52,8 +52,11 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       tasks_stream_(tasks_stream(settings.streams)),
       results_stream_(results_stream(settings.streams)),
       prefix_(settings.streams.prefix),
+      folder_made_(settings.folder.made),
       keeper_(connection, {tasks_stream_, results_stream_}),
-      book_({.ack_timeout = settings.ack_timeout, .grace = settings.grace}) {
+      book_({.ack_timeout = settings.ack_timeout,
+             .grace = settings.grace,
+             .folder = settings.folder.mark}) {
   watch_ = connection_.watch([this](LinkChange change) {
     const std::lock_guard lock(mutex_);
     if (change == LinkChange::kDisconnected) lost_ = true;
@@ -103,8 +106,10 @@ void TaskQueue::Impl::run(Task task) {
     sink_.report({task.id, TaskEnded{.result = tl::unexpected(std::move(message).error())}}, {});
     return;
   }
+  const bool inherited = folder_made_ && time_of(task.id) < *folder_made_;
   const std::lock_guard lock(mutex_);
-  book_.add(task.id, task.ns, std::holds_alternative<WorkQueue>(task.target), *std::move(message));
+  book_.add(task.id, task.ns, std::holds_alternative<WorkQueue>(task.target), *std::move(message),
+            inherited);
   changed_.notify_all();
 }
 
@@ -326,6 +331,7 @@ void TaskQueue::Impl::send(TaskMail mail) {
   for (const TaskMail::Message& message : mail.messages) {
     sent = sent && send_message(message);
   }
+  for (const TaskQuestion& question : mail.questions) sent = sent && send_question(question);
   for (const uint64_t sequence : mail.deletes) {
     sent = sent &&
            publish(connection_.api_subject(fmt::format("STREAM.MSG.DELETE.{}", tasks_stream_.name)),
@@ -335,6 +341,8 @@ void TaskQueue::Impl::send(TaskMail mail) {
     sent = sent && publish(stop_subject(task, prefix_), to_string(task));
   }
   sent = sent && natsConnection_FlushTimeout(handle.get(), kMostTaskFlush.count()) == NATS_OK;
+  const auto again = std::count_if(mail.messages.begin(), mail.messages.end(),
+                                   [](const TaskMail::Message& message) { return message.again; });
   std::vector<TaskReport> started;
   {
     const std::lock_guard lock(mutex_);
@@ -347,6 +355,12 @@ void TaskQueue::Impl::send(TaskMail mail) {
       if (message.queued) continue;
       if (auto report = book_.delivered(message.task)) started.push_back(*std::move(report));
     }
+  }
+  if (again > 0) {
+    spdlog::info(
+        "{} tasks are sent to workers again: they are older than the data folder, their messages "
+        "are not in stream {} any more, and stream {} has no answer to them",
+        again, tasks_stream_.name, results_stream_.name);
   }
   report(std::move(started));
 }
@@ -372,6 +386,27 @@ bool TaskQueue::Impl::send_message(const TaskMail::Message& mail) {
   }
   crash_point(CrashPoint::kTaskSent);
   return status == NATS_OK;
+}
+
+/// The answer is handled by on_found(). Returns false if the connection is lost.
+bool TaskQueue::Impl::send_question(const TaskQuestion& question) {
+  if (!connection_.connected()) return false;
+  const bool for_message = question.about == TaskQuestion::About::kMessage;
+  const std::string body =
+      for_message ? get_request(question.sequence)
+                  : get_first_request(reply_subject(question.ns, question.task, prefix_));
+  const std::string reply = fmt::format(
+      "{}{}{}", inbox_, for_message ? kAboutMessage : kAboutAnswer, to_string(question.task));
+  return natsConnection_PublishRequestString(connection_.handle().get(),
+                                             question_subject(question.about).c_str(),
+                                             reply.c_str(), body.c_str()) == NATS_OK;
+}
+
+/// The subject of the request that asks the question.
+std::string TaskQueue::Impl::question_subject(TaskQuestion::About about) const {
+  const bool for_message = about == TaskQuestion::About::kMessage;
+  return connection_.api_subject(
+      fmt::format("STREAM.MSG.GET.{}", for_message ? tasks_stream_.name : results_stream_.name));
 }
 
 TaskQueue::TaskQueue(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings)

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "broker/connection.h"
 #include "broker/pull_window.h"
 #include "broker/stream_options.h"
@@ -18,9 +20,18 @@
 
 namespace millrace {
 
+/// The data folder of the process.
+struct DataFolder {
+  std::string mark;  ///< distinguishes the folder from its copies (Environment::mark)
+  /// When the folder was made; nullopt: unknown. An older task is an inherited task: the store was
+  /// restored or copied, so another process may have sent the task and received its answer.
+  std::optional<TimePoint> made;
+};
+
 struct TaskQueueSettings {
   StreamOptions streams;
   std::string process;           ///< the owner's process (OwnerRecord); empty: no owner
+  DataFolder folder;             ///< for inherited tasks; empty: no task is inherited
   PullSettings pull;             ///< for the consumer of answers
   size_t most_unstored = 4'096;  ///< limit of answers that are reported but not stored yet
   Duration ack_timeout{5'000};   ///< after it, an unacknowledged task is sent again
@@ -32,7 +43,9 @@ struct TaskQueueSettings {
 };
 
 /// Runs tasks whose target is a WorkQueue or a NatsService. Without a broker, tasks wait in memory.
-/// The stream does not redeliver: a worker keeps its task until the task is stopped.
+/// The stream does not redeliver: a worker keeps its task until the task is stopped. An inherited
+/// task is sent again if the stream recognizes it as a duplicate, but neither its message nor an
+/// answer to it is in the streams.
 class TaskQueue : public TaskRunner {
  public:
   /// `connection` and `sink` must outlive this object. Use a connection that nothing else uses. The

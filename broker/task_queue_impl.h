@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,11 @@
 #include "broker/task_results.h"
 
 namespace millrace {
+
+// The last token of the subject to which an answer of the broker comes, within the inbox: for a
+// message of a task, the action id; for a TaskQuestion, one of these texts and the action id.
+inline constexpr std::string_view kAboutMessage = "message-";
+inline constexpr std::string_view kAboutAnswer = "answer-";
 
 class TaskQueue::Impl {
  public:
@@ -47,10 +53,13 @@ class TaskQueue::Impl {
   bool listen();
   void send(TaskMail mail);
   bool send_message(const TaskMail::Message& mail);
+  bool send_question(const TaskQuestion& question);
+  std::string question_subject(TaskQuestion::About about) const;
   void try_again(Duration later, const Error& why);
 
   void on_reply(natsMsg* message);
   void on_stored(const InstanceId& task, natsMsg* message);
+  void on_found(std::string_view task, TaskQuestion::About about, natsMsg* message);
   void on_service_answer(const InstanceId& task, natsMsg* message);
   void on_word(natsMsg* message);
   void on_result(NatsMessage answer, std::function<void()> stored);
@@ -64,7 +73,8 @@ class TaskQueue::Impl {
   const StreamSettings tasks_stream_;
   const StreamSettings results_stream_;
   const std::string prefix_;
-  std::string inbox_;  ///< set by listen(); ends in a dot; reply subjects add the action id
+  const std::optional<TimePoint> folder_made_;
+  std::string inbox_;  ///< set by listen(); ends in a dot; reply subjects add their last token
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
 

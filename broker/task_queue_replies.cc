@@ -1,6 +1,6 @@
-// The incoming messages of a TaskQueue: the stream's acknowledgements, answers of services,
-// acknowledgements of workers, and answers of workers. The messages come on threads of nats.c and
-// of TaskResults.
+// The incoming messages of a TaskQueue: the stream's acknowledgements, the broker's answers to
+// questions, answers of services, acknowledgements of workers, and answers of workers. The messages
+// come on threads of nats.c and of TaskResults.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 
 #include "broker/nats_status.h"
 #include "broker/publisher.h"
+#include "broker/stored_message.h"
 #include "broker/task_message.h"
 #include "broker/task_queue_impl.h"
 #include "broker/wire.h"
@@ -18,6 +19,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
+/// The data of a message, as long as the message exists.
+std::string_view data_of(natsMsg* message) {
+  return {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))};
+}
+
+tl::unexpected<Error> no_jetstream() {
+  return fail("broker.unreachable", "no stream accepts tasks; check that JetStream is enabled");
+}
+
 TaskReport ended_by(const InstanceId& task, std::string_view code, std::string why) {
   return {task,
           TaskEnded{.result = tl::unexpected<Error>(Error{std::string(code), std::move(why)})}};
@@ -25,10 +35,20 @@ TaskReport ended_by(const InstanceId& task, std::string_view code, std::string w
 
 }  // namespace
 
-/// Handles an acknowledgement of the tasks stream, or the answer of a service.
+/// Handles an acknowledgement of the tasks stream, the answer to a question, or the answer of a
+/// service.
 void TaskQueue::Impl::on_reply(natsMsg* message) {
-  const std::string_view subject = natsMsg_GetSubject(message);
-  const Result<InstanceId> task = parse_instance_id(subject.substr(inbox_.size()));
+  std::string_view token = natsMsg_GetSubject(message);
+  token.remove_prefix(inbox_.size());
+  if (token.starts_with(kAboutMessage)) {
+    on_found(token.substr(kAboutMessage.size()), TaskQuestion::About::kMessage, message);
+    return;
+  }
+  if (token.starts_with(kAboutAnswer)) {
+    on_found(token.substr(kAboutAnswer.size()), TaskQuestion::About::kAnswer, message);
+    return;
+  }
+  const Result<InstanceId> task = parse_instance_id(token);
   if (!task) return;
   std::optional<bool> queued;
   {
@@ -44,11 +64,9 @@ void TaskQueue::Impl::on_reply(natsMsg* message) {
 }
 
 void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
-  const Result<PublishAck> ack =
-      natsMsg_IsNoResponders(message)
-          ? fail("broker.unreachable", "no stream accepts tasks; check that JetStream is enabled")
-          : read_publish_ack(
-                {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+  const Result<PublishAck> ack = natsMsg_IsNoResponders(message)
+                                     ? Result<PublishAck>(no_jetstream())
+                                     : read_publish_ack(data_of(message));
   if (!ack && ack.error().code == kTooLarge) {
     end(task, kFunctionTooLarge, ack.error().message);
     return;
@@ -65,6 +83,24 @@ void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
     changed_.notify_all();
   }
   report(std::move(reports));
+}
+
+/// Handles the broker's answer to a TaskQuestion. After an error the question is asked again when
+/// its time has passed.
+void TaskQueue::Impl::on_found(std::string_view task, TaskQuestion::About about, natsMsg* message) {
+  const Result<InstanceId> id = parse_instance_id(task);
+  if (!id) return;
+  const Result<bool> is_there =
+      natsMsg_IsNoResponders(message)
+          ? Result<bool>(no_jetstream())
+          : read_whether_stored(question_subject(about), data_of(message));
+  const std::lock_guard lock(mutex_);
+  if (is_there) {
+    book_.found(*id, about, *is_there, steady_clock::now());
+  } else {
+    try_again(StreamKeeper::kLeaveAlone, is_there.error());
+  }
+  changed_.notify_all();
 }
 
 void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message) {
@@ -92,8 +128,7 @@ void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message
 void TaskQueue::Impl::on_word(natsMsg* message) {
   const std::string_view subject = natsMsg_GetSubject(message);
   const std::optional<DeliveryNumbers> numbers = parse_ack_subject(subject);
-  const std::optional<AckWord> word = read_ack_word(
-      {natsMsg_GetData(message), static_cast<size_t>(natsMsg_GetDataLength(message))});
+  const std::optional<AckWord> word = read_ack_word(data_of(message));
   if (!numbers || !word) return;
   std::optional<TaskReport> report;
   {

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/millrace_server.h"
+#include "tests/support/queue_worker.h"
 
 namespace millrace {
 namespace {
@@ -29,6 +30,14 @@ constexpr const char* kWaits = R"(
 id: waits
 states:
 - {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+constexpr const char* kCharges = R"(
+id: charges
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- {id: pay, type: action, action: {function: charge}}
 )";
 
 class BackupAndRestore : public MillraceTest {
@@ -246,6 +255,25 @@ TEST_F(BackupAndRestore, ReadsNewEventsOfAStreamThatIsBehindTheBackup) {
   EXPECT_EQ(losses(), std::vector<std::string>{"tail"});
   publish("count", "c4");
   EXPECT_TRUE(has_counted(restored_, 4));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, DeliversATaskAgainWhoseAnswerOnlyTheOriginalServerHas) {
+  millrace_.apply(kCharges);
+  const std::string id = millrace_.start_instance("charges", {{"n", 1}});
+  millrace_.instance_once(id, "waiting");
+  QueueWorker worker(nats_.client(), "millrace", "default+charge");
+  back_up();
+  const auto first = worker.do_one("1");
+  ASSERT_TRUE(first);
+  millrace_.instance_once(id, "complete");
+
+  restore_and_start();
+  const auto again = worker.do_one("2");
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->data, first->data);
+  EXPECT_EQ(QueueWorker::reply_of(*again), QueueWorker::reply_of(*first));
+  restored_.instance_once(id, "complete");
   restored_.stop();
 }
 

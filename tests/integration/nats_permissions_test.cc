@@ -55,6 +55,13 @@ class NatsPermissions : public testing::Test {
         {.user = user, .password = user + "-password", .inbox = fmt::format("_INBOX_{}", user)});
   }
 
+  bool has_orders(const MillraceServer& server, std::string_view status, size_t count) const {
+    return eventually([&] {
+      const Json found = server.get(fmt::format("/v1/ns/shop/instances?status={}", status));
+      return found.at("items").size() == count;
+    });
+  }
+
   NatsServer nats_{documented_permissions()};
   MillraceServer millrace_{nats_.url(),
                            {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}}};
@@ -69,16 +76,14 @@ TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   worker.client().subscribe("millrace.stops.*");
   ASSERT_TRUE(worker.do_one("1"));
   EXPECT_TRUE(shop->next(kLongEnough)) << "the generated event";
-  EXPECT_TRUE(eventually(
-      [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 1; }));
+  EXPECT_TRUE(has_orders(millrace_, "complete", 1));
   EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
 
   millrace_.kill();  // the next process must delete old consumers and ask for the owner
   millrace_.start_ready();
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
-  EXPECT_TRUE(eventually(
-      [&] { return millrace_.get("/v1/ns/shop/instances?status=complete")["items"].size() == 2; }));
+  EXPECT_TRUE(has_orders(millrace_, "complete", 2));
   MillraceServer newcomer(nats_.url(),
                           {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
   newcomer.launch();
@@ -88,6 +93,32 @@ TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   EXPECT_THAT(shop->complaints(), IsEmpty());
   EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("ermission")));
   millrace_.stop();
+}
+
+TEST_F(NatsPermissions, SufficeToSendATaskOfARestoredStoreAgain) {
+  const auto shop = client_as("shop");
+  shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
+  ASSERT_TRUE(has_orders(millrace_, "waiting", 1));
+  const Folder folder;
+  const std::string backup = (folder.path() / "backup").string();
+  const ProcessEnd made = millrace_.cli({"backup", backup});
+  ASSERT_EQ(made.code, 0) << made.errors;
+  QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
+  ASSERT_TRUE(worker.do_one("1"));
+  ASSERT_TRUE(has_orders(millrace_, "complete", 1));
+  millrace_.stop();
+
+  MillraceServer restored(nats_.url(),
+                          {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
+  const ProcessEnd end = run_process(
+      {.command = {millrace_program(), "restore", backup, "--data", restored.data().string(),
+                   "--secret-key-file", (millrace_.data() / "secret-key").string(), "--copy-key"}});
+  ASSERT_EQ(end.code, 0) << end.errors;
+  restored.start_ready();
+  EXPECT_TRUE(worker.do_one("1"));
+  EXPECT_TRUE(has_orders(restored, "complete", 1));
+  EXPECT_THAT(restored.process().errors(), Not(HasSubstr("ermission")));
+  restored.stop();
 }
 
 TEST_F(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {

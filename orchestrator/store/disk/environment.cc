@@ -35,6 +35,8 @@ bool has_data(const std::filesystem::path& folder) {
          std::filesystem::file_size(file, ignored) > 0;
 }
 
+bool has_birth_time(const struct statx& file) { return (file.stx_mask & STATX_BTIME) != 0; }
+
 /// Checks a folder without data.mdb. Error `store.corrupt`: a journal has commits after a
 /// checkpoint, so the folder must have had a data.mdb.
 Status refuse_lost_data(const std::filesystem::path& folder) {
@@ -130,9 +132,16 @@ Result<std::string> Environment::mark() const {
   if (::statx(lock_file_.fd(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) {
     return tl::unexpected(error(errno, "reading the status of the lock"));
   }
-  const bool has_time = (found.stx_mask & STATX_BTIME) != 0;
+  const bool has_time = has_birth_time(found);
   return fmt::format("{}-{}.{}", found.stx_ino, has_time ? found.stx_btime.tv_sec : 0,
                      has_time ? found.stx_btime.tv_nsec : 0);
+}
+
+std::optional<TimePoint> Environment::made() const {
+  struct statx found {};
+  if (::statx(lock_file_.fd(), "", AT_EMPTY_PATH, STATX_BTIME, &found) != 0) return std::nullopt;
+  if (!has_birth_time(found)) return std::nullopt;
+  return from_millis(found.stx_btime.tv_sec * 1'000 + found.stx_btime.tv_nsec / 1'000'000);
 }
 
 Status Environment::open_store() {

@@ -16,6 +16,7 @@
 
 #include "base/defaults.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/disk/overlay.h"
 #include "orchestrator/store/disk/seal.h"
@@ -144,6 +145,9 @@ class Environment {
   /// system: the inode number of its lock file, and the time at which that file was created.
   /// Errors: `store.io`.
   Result<std::string> mark() const;
+  /// When this folder was made, by the clock of its machine: the time in mark(). nullopt: the file
+  /// system does not record that time.
+  std::optional<TimePoint> made() const;
   const EnvironmentOptions& options() const { return options_; }
 
  private:

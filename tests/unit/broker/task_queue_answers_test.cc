@@ -13,6 +13,12 @@
 namespace millrace {
 namespace {
 
+/// The settings of a process whose data folder is newer than queue_task().
+TaskQueueSettings of_a_restored_store() {
+  return {.folder = {.mark = "restored", .made = time_of(task_id(1)) + Duration(1)},
+          .grace = Duration(1)};
+}
+
 TEST_F(TaskQueueTest, TakesAnAcknowledgementAsAHeartbeatAndALaterAnswerAsTheEnd) {
   open();
   queue_->run(queue_task(1));
@@ -272,6 +278,46 @@ TEST_F(TaskQueueTest, SendsATaskAgainUnderTheSameIdAfterARestartOfMillrace) {
   worker.answer(task, "1");
   EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
   expect_starts(1, 2);
+}
+
+TEST_F(TaskQueueTest, SendsAnInheritedTaskAgainWhoseAnswerAnotherProcessHasReceived) {
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  const Message task = worker.take().value();
+  worker.answer(task, "1");
+  ASSERT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"1"}));
+  worker.say(task, "+ACK");
+  ASSERT_TRUE(empties(kTasksStream));
+  ASSERT_TRUE(empties(kResultsStream));
+
+  restart(of_a_restored_store());
+  queue_->run(queue_task(1));
+  const Message again = worker.take().value();
+  EXPECT_EQ(again.data, task.data);
+  EXPECT_EQ(Worker::header(again, "Direktiv-ActionID"), to_string(task_id(1)));
+  EXPECT_TRUE(Worker::header(again, "Nats-Msg-Id").starts_with(to_string(task_id(1)) + "/"));
+
+  restart(of_a_restored_store());
+  queue_->run(queue_task(1));
+  worker.answer(again, "2");
+  EXPECT_EQ(sink_.wait_for_ends(task_id(1), 2), (Words{"1", "2"}));
+  worker.say(again, "+ACK");
+  EXPECT_TRUE(empties(kTasksStream)) << "the third process has not sent the task again";
+}
+
+TEST_F(TaskQueueTest, SendsAnInheritedTaskOnceIfAWorkerHasIt) {
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  const Message task = worker.take().value();
+  restart(of_a_restored_store());
+  queue_->run(queue_task(1));
+  ASSERT_TRUE(all_sent());
+  worker.answer(task, "1");
+  EXPECT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"1"}));
+  worker.say(task, "+ACK");
+  EXPECT_TRUE(empties(kTasksStream));
 }
 
 }  // namespace

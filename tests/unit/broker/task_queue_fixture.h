@@ -39,9 +39,9 @@ class TaskQueueTest : public NatsFixture {
   }
 
   /// Destroys the queue and opens another queue, as a restart of the process does.
-  void restart() {
+  void restart(const TaskQueueSettings& settings = {}) {
     queue_.reset();
-    open();
+    open(settings);
   }
 
   uint64_t messages_in(std::string_view stream) {

@@ -48,6 +48,20 @@ TEST(Environment, LocksItsFolder) {
   EXPECT_TRUE(Environment::open(folder.path())) << "the lock is released";
 }
 
+TEST(Environment, KeepsTheTimeAtWhichItsFolderWasMade) {
+  const Folder parent;
+  const auto made_in = [&](const char* name) {
+    return Environment::open(parent.path() / name).value()->made();
+  };
+  const std::optional<TimePoint> made = made_in("a");
+  EXPECT_EQ(made_in("a"), made);
+  std::filesystem::copy(parent.path() / "a", parent.path() / "copy",
+                        std::filesystem::copy_options::recursive);
+  EXPECT_GE(made_in("copy"), made) << "the copy is a younger folder";
+  std::filesystem::rename(parent.path() / "a", parent.path() / "b");
+  EXPECT_EQ(made_in("b"), made);
+}
+
 std::map<std::string, std::string> files_of(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
