@@ -6,12 +6,14 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 #include <thread>
 
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <jemalloc/jemalloc.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -28,6 +30,15 @@ std::filesystem::path binary() {
 size_t append(char* data, size_t size, size_t count, void* to) {
   static_cast<std::string*>(to)->append(data, size * count);
   return size * count;
+}
+
+/// A field of /proc/PID/status that has a number of KiB, in bytes.
+int64_t status_bytes(int pid, std::string_view field) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::atoll(line.c_str() + field.size()) * 1024;
+  }
+  return 0;
 }
 
 void pause_briefly() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
@@ -54,6 +65,40 @@ size_t heap_bytes() {
   size_t size = sizeof bytes;
   CHECK(mallctl("stats.allocated", &bytes, &size, nullptr, 0) == 0);
   return bytes;
+}
+
+uint64_t bytes_on_disk(const std::filesystem::path& folder) {
+  uint64_t bytes = 0;
+  std::error_code error;  // the folder, or a file in it, may be removed at any time
+  for (std::filesystem::directory_iterator at(folder, error), end; at != end; at.increment(error)) {
+    struct stat file {};
+    if (::lstat(at->path().c_str(), &file) != 0) continue;
+    bytes += S_ISDIR(file.st_mode) ? bytes_on_disk(at->path())
+                                   : static_cast<uint64_t>(file.st_blocks) * 512;
+  }
+  return bytes;
+}
+
+ProgramRun run_millrace(std::vector<std::string> arguments) {
+  const Stopwatch watch;
+  arguments.insert(arguments.begin(), binary().string());
+  std::array<int, 2> output;
+  CHECK(pipe2(output.data(), O_CLOEXEC) == 0);
+  const Result<LaunchedProcess> process =
+      launch({.command = std::move(arguments), .output = output[1]});
+  close(output[1]);
+  CHECK(process.has_value(), "{}", process.error().message);
+  ProgramRun run;
+  std::array<char, 4096> buffer;
+  for (ssize_t size; (size = read(output[0], buffer.data(), buffer.size())) > 0;) {
+    run.output.append(buffer.data(), static_cast<size_t>(size));
+  }
+  close(output[0]);
+  std::optional<int> code;
+  while (!code) code = wait_for_end(*process, Duration(1000));
+  run.code = *code;
+  run.seconds = watch.seconds();
+  return run;
 }
 
 double percentile(std::vector<double> samples, double part) {
@@ -119,10 +164,10 @@ void MillraceProcess::kill() {
 
 std::string MillraceProcess::request(const std::string& method, const std::string& path,
                                      const std::string& body, long* status) {
-  const std::string url = fmt::format("http://127.0.0.1:{}{}", port_, path);
+  const std::string address = url() + path;
   std::string answer;
   CURL* curl = curl_easy_init();
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(curl, CURLOPT_URL, address.c_str());
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method.c_str());
   if (!body.empty()) {
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.data());
@@ -138,10 +183,17 @@ std::string MillraceProcess::request(const std::string& method, const std::strin
 }
 
 void MillraceProcess::apply(const std::string& workflow_text, const std::string& id) {
+  ask("PUT", "/v1/ns/default/workflows/" + id, workflow_text);
+}
+
+Json MillraceProcess::ask(const std::string& method, const std::string& path,
+                          const std::string& body) {
   long status = 0;
-  const std::string answer =
-      request("PUT", "/v1/ns/default/workflows/" + id, workflow_text, &status);
-  CHECK(status == 200 || status == 201, "{}", answer);
+  const std::string answer = request(method, path, body, &status);
+  CHECK(status >= 200 && status < 300, "{} {}: status {}, {}", method, path, status, answer);
+  Result<Json> json = parse_json(answer);
+  CHECK(json.has_value(), "{} {}: {}", method, path, json.error().message);
+  return *std::move(json);
 }
 
 double MillraceProcess::metric(const std::string& name) {
@@ -160,12 +212,20 @@ void MillraceProcess::wait_for(const std::string& name, double value) {
   while (metric(name) < value) pause_briefly();
 }
 
-int64_t MillraceProcess::anonymous_memory() const {
-  std::ifstream status(fmt::format("/proc/{}/status", pid()));
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:")) return std::atoll(line.c_str() + 8) * 1024;
+std::string MillraceProcess::url() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+int64_t MillraceProcess::anonymous_memory() const { return status_bytes(pid(), "RssAnon:"); }
+
+int64_t MillraceProcess::resident_memory() const { return status_bytes(pid(), "VmRSS:"); }
+
+size_t MillraceProcess::open_descriptors() const {
+  size_t count = 0;
+  std::error_code error;
+  const std::filesystem::path folder = fmt::format("/proc/{}/fd", pid());
+  for (std::filesystem::directory_iterator at(folder, error), end; at != end; at.increment(error)) {
+    ++count;
   }
-  return 0;
+  return count;
 }
 
 PlainClient::PlainClient(const std::string& url) {

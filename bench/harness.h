@@ -39,6 +39,21 @@ double processor_seconds(int pid);
 /// The memory that this process has allocated and not freed, in bytes.
 size_t heap_bytes();
 
+/// The space on the disk of all files in the folder and its subfolders, in bytes. Files that are
+/// removed during the call may be left out.
+uint64_t bytes_on_disk(const std::filesystem::path& folder);
+
+/// A finished run of the program `millrace`.
+struct ProgramRun {
+  int code = 0;        ///< the exit code, as a shell reports it
+  std::string output;  ///< what the program wrote to standard output
+  double seconds = 0;
+};
+
+/// Runs the program `millrace` of the same build folder with these arguments and waits for its end.
+/// Its standard error is that of this process.
+ProgramRun run_millrace(std::vector<std::string> arguments);
+
 /// The value below which the fraction `part` (0 to 1) of the samples lies.
 double percentile(std::vector<double> samples, double part);
 
@@ -59,13 +74,21 @@ class MillraceProcess {
   void kill();
 
   void apply(const std::string& workflow_text, const std::string& id);
+  /// Sends a request to the server and returns the JSON of its answer. An answer whose status is
+  /// not 200 to 299 ends the program.
+  Json ask(const std::string& method, const std::string& path, const std::string& body = "");
   /// The value of a metric, summed over its labels.
   double metric(const std::string& name);
   /// Waits until `metric(name)` reaches `value`.
   void wait_for(const std::string& name, double value);
   int pid() const { return process_->pid; }
+  /// The URL of the server, for the option `--url` of `millrace`.
+  std::string url() const;
   /// Anonymous resident memory in bytes.
   int64_t anonymous_memory() const;
+  /// All resident memory in bytes; it includes the resident pages of data.mdb.
+  int64_t resident_memory() const;
+  size_t open_descriptors() const;
 
  private:
   std::string request(const std::string& method, const std::string& path, const std::string& body,

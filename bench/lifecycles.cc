@@ -1,6 +1,5 @@
 #include "bench/lifecycles.h"
 
-#include <charconv>
 #include <condition_variable>
 #include <mutex>
 #include <random>
@@ -8,8 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "bench/bare_loop.h"
+#include "bench/lifecycle_events.h"
 #include "bench/rows.h"
 #include "bench/wire_client.h"
 #include "bench/workflows.h"
@@ -17,27 +16,13 @@
 namespace millrace {
 namespace {
 
-/// The number of the lifecycle whose end a generated event reports. The data of the event is the
-/// key, which ends with that number.
-size_t number_in(std::string_view event) {
-  const std::string_view mark = "\"data\":\"";
-  const size_t begin = event.find(mark);
-  CHECK(begin != std::string_view::npos, "the event has no key: {}", event);
-  const std::string_view rest = event.substr(begin + mark.size());
-  const std::string_view key = rest.substr(0, rest.find('"'));
-  size_t number = 0;
-  const char* const digits = key.data() + key.rfind('-') + 1;
-  CHECK(std::from_chars(digits, key.data() + key.size(), number).ec == std::errc());
-  return number;
-}
-
 /// The load of one call of run_lifecycles.
 class Load {
  public:
   Load(const std::string& url, LifecyclePlan plan)
       : plan_(std::move(plan)),
         began_(plan_.waiting + plan_.count),
-        client_(url, fmt::format("millrace.events.default.{}.done", plan_.workflow),
+        client_(url, done_subject(plan_.workflow),
                 [this](std::string_view event) { hear(event); }) {}
 
   /// Starts the instances that only wait, and returns once the last of them has been woken.
@@ -64,17 +49,11 @@ class Load {
  private:
   // The functions below are called with lock_ held, except hear(), which takes lock_.
 
-  std::string key(size_t number) const {
-    return fmt::format("{}-{}-{}", plan_.workflow, plan_.run, number);
-  }
-  void start() {
-    const std::string mine = key(started_++);
-    client_.publish(kBenchSubject, with_key(plan_.workflow + ".start", "s" + mine, mine));
-  }
+  std::string key(size_t number) const { return lifecycle_key(plan_.workflow, plan_.run, number); }
+  void start() { client_.publish(kBenchSubject, start_event(plan_.workflow, key(started_++))); }
   void wake(size_t number) {
     began_[number] = Stopwatch();
-    const std::string its = key(number);
-    client_.publish(kBenchSubject, with_key(plan_.workflow + ".go", "g" + its, its));
+    client_.publish(kBenchSubject, wake_event(plan_.workflow, key(number)));
   }
   /// Starts an instance and wakes a random waiting instance, possibly the new one.
   void go_on() {
@@ -88,7 +67,7 @@ class Load {
 
   void hear(std::string_view event) {
     if (event.empty()) return client_.flush();
-    const size_t number = number_in(event);
+    const size_t number = number_of_key(key_in(event));
     const std::lock_guard guard(lock_);
     took_.push_back(began_.at(number).seconds() * 1000);
     if (woken_ > 0 && woken_ < plan_.count) go_on();

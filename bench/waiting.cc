@@ -1,7 +1,6 @@
 // Measures many waiting instances: the cost of waking one of them, their memory and disk space, and
 // the time until millrace is ready again after a kill.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "base/check.h"
 #include "bench/bare_loop.h"
@@ -16,17 +15,6 @@
 
 namespace millrace {
 namespace {
-
-uint64_t bytes_on_disk(const std::filesystem::path& folder) {
-  uint64_t bytes = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;
-    struct stat file {};
-    CHECK(::stat(entry.path().c_str(), &file) == 0);
-    bytes += static_cast<uint64_t>(file.st_blocks) * 512;
-  }
-  return bytes;
-}
 
 /// The time of a scan of all rows of the live instances, in seconds.
 double scan_seconds(const std::filesystem::path& data) {
