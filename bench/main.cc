@@ -1,12 +1,15 @@
 // ./dev bench: prints a table of results on this machine. Most figures have a comparison that was
-// measured in the same run. `bench NAME` prints only the rows of one benchmark.
+// measured in the same run. `bench NAME` prints only the rows of one benchmark, or runs one mode
+// (modes.h) with the arguments after its name.
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/bare_loop.h"
 #include "bench/harness.h"
+#include "bench/modes.h"
 #include "bench/rows.h"
 #include "expressions/workers/worker.h"
 
@@ -26,12 +29,39 @@ constexpr Benchmark kBenchmarks[] = {
     {"crowd", millrace::crowd},           {"beside", millrace::beside},
 };
 
+struct Mode {
+  const char* name;
+  const char* arguments;
+  millrace::Result<int> (*run)(const millrace::ModeArguments& arguments);
+};
+constexpr Mode kModes[] = {
+    {"soak", "[MINUTES] [--rate LIFECYCLES] [--backups SECONDS] [--out DIR]", millrace::soak},
+};
+
+int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {
+  const millrace::Result<int> code = mode.run(arguments);
+  if (code) return *code;
+  fmt::print(stderr, "bench {}: {} [{}]\nusage: bench {} {}\n", mode.name, code.error().message,
+             code.error().code, mode.name, mode.arguments);
+  return 2;
+}
+
+void print_names() {
+  fmt::print(stderr, "expected one of:");
+  for (const Benchmark& one : kBenchmarks) fmt::print(stderr, " {}", one.name);
+  for (const Mode& mode : kModes) fmt::print(stderr, " {}", mode.name);
+  fmt::print(stderr, "\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (const auto code = millrace::run_as_jq_process(argc, argv)) return *code;
   millrace::run_if_bare_loop(argc, argv);
   const std::string only = argc > 1 ? argv[1] : "";
+  for (const Mode& mode : kModes) {
+    if (only == mode.name) return run_mode(mode, millrace::ModeArguments(argv + 2, argv + argc));
+  }
   millrace::row("what", "figure", "comparison");
   millrace::row("---", "---:", "---");
   bool found = only.empty();
@@ -41,9 +71,8 @@ int main(int argc, char** argv) {
     one.run();
   }
   if (!found) {
-    fmt::print(stderr, "unknown benchmark {}; expected one of:", only);
-    for (const Benchmark& one : kBenchmarks) fmt::print(stderr, " {}", one.name);
-    fmt::print(stderr, "\n");
+    fmt::print(stderr, "unknown benchmark {}; ", only);
+    print_names();
     return 2;
   }
 }

@@ -1,0 +1,19 @@
+// Modes of the bench program that run for minutes and check what they measure. `bench NAME` runs
+// one of them; `bench` without a name runs none. Each returns the exit code: 0, or 1 if a check
+// failed. Error of each: `bench.argument`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace millrace {
+
+using ModeArguments = std::vector<std::string>;
+
+/// A fixed rate of lifecycles for a long time, with retention, and with backups that are restored
+/// and verified.
+Result<int> soak(const ModeArguments& arguments);
+
+}  // namespace millrace
