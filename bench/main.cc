@@ -36,6 +36,7 @@ struct Mode {
 };
 constexpr Mode kModes[] = {
     {"soak", "[MINUTES] [--rate LIFECYCLES] [--backups SECONDS] [--out DIR]", millrace::soak},
+    {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
 };
 
 int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {

@@ -16,4 +16,7 @@ using ModeArguments = std::vector<std::string>;
 /// and verified.
 Result<int> soak(const ModeArguments& arguments);
 
+/// The deletion of many ended instances beside a fixed rate of lifecycles.
+Result<int> deletions(const ModeArguments& arguments);
+
 }  // namespace millrace
