@@ -36,6 +36,7 @@ struct Mode {
 };
 constexpr Mode kModes[] = {
     {"soak", "[MINUTES] [--rate LIFECYCLES] [--backups SECONDS] [--out DIR]", millrace::soak},
+    {"restores", "[ROUNDS] [--rate LIFECYCLES] [--seconds SECONDS]", millrace::restores},
     {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
 };
 

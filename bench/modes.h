@@ -16,6 +16,9 @@ using ModeArguments = std::vector<std::string>;
 /// and verified.
 Result<int> soak(const ModeArguments& arguments);
 
+/// A restored server beside an event stream that is ahead of the backup, behind it, or empty.
+Result<int> restores(const ModeArguments& arguments);
+
 /// The deletion of many ended instances beside a fixed rate of lifecycles.
 Result<int> deletions(const ModeArguments& arguments);
 
