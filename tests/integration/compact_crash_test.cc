@@ -4,13 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "orchestrator/store/transaction.h"
+#include "tests/support/all_rows.h"
 #include "tests/support/campaign.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/store_check.h"
@@ -20,8 +18,6 @@ namespace {
 
 constexpr int kEndedByKill = 128 + SIGKILL;
 constexpr int kMostHits = 20;
-
-using RowsOfStore = std::map<std::string, std::string>;
 
 class CompactCrash : public testing::Test {
  protected:
@@ -33,23 +29,8 @@ class CompactCrash : public testing::Test {
     server_.start();
     for (int n = 0; n < 20; ++n) server_.start_instance("waits", {{"n", n}});
     server_.kill();  // so some commits are in the journal only
-    rows_ = rows_of_store(server_.data());
+    rows_ = rows_in_folder(server_.data());
     EXPECT_GT(rows_.size(), 40U);
-  }
-
-  static RowsOfStore rows_of_store(const std::filesystem::path& folder) {
-    RowsOfStore rows;
-    const auto environment = Environment::open(folder, {.read_only = true});
-    EXPECT_TRUE(environment) << environment.error().message;
-    if (!environment) return rows;
-    const Snapshot view = Snapshot::take(**environment).value();
-    for (const TableName& one : kTables) {
-      view.scan(one.table, "", [&](std::string_view key, std::string_view value) {
-        rows.emplace(fmt::format("{}/{}", one.name, key), value);
-        return true;
-      });
-    }
-    return rows;
   }
 
   /// Compacts a copy of the store, in a new process. Afterwards the copy must have all rows, and it
@@ -59,12 +40,12 @@ class CompactCrash : public testing::Test {
     const std::filesystem::path data = folder.path() / "data";
     std::filesystem::copy(server_.data(), data, std::filesystem::copy_options::recursive);
     ProcessEnd end = run(data, faults);
-    EXPECT_EQ(rows_of_store(data) == rows_, true);
+    EXPECT_EQ(rows_in_folder(data) == rows_, true);
     expect_sound_folder(data, "after the process has ended");
     const ProcessEnd again = run(data, {});
     EXPECT_EQ(again.code, 0) << again.errors;
     EXPECT_FALSE(std::filesystem::exists(data / "compact"));
-    EXPECT_EQ(rows_of_store(data) == rows_, true);
+    EXPECT_EQ(rows_in_folder(data) == rows_, true);
     return end;
   }
 
@@ -77,7 +58,7 @@ class CompactCrash : public testing::Test {
   }
 
   MillraceServer server_{"nats://127.0.0.1:1"};  // no server listens there
-  RowsOfStore rows_;
+  RowsByKey rows_;
 };
 
 TEST_F(CompactCrash, LeavesAStoreWithAllRows) {

@@ -91,10 +91,7 @@ class ScenarioRun {
         webhook_(webhook),
         subscriber_(nats.client()),
         server_(nats.url(), {}, MILLRACE_FAULTS_PROGRAM) {
-    // Without the deletion of the owner the server waits for the killed owner of another folder.
-    for (const char* const stream : {"EVENTS", "DLQ", "TASKS", "RESULTS", "OWNER"}) {
-      client_.api(fmt::format("STREAM.DELETE.MILLRACE_{}", stream));
-    }
+    delete_streams(client_);
     subscriber_->subscribe("millrace.events.default.told");
     subscriber_->flush();
     std::filesystem::copy(prepared, server_.data());

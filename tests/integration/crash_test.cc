@@ -164,19 +164,6 @@ class Received {
 
 class RandomKills : public MillraceTest {
  protected:
-  /// All instances that match the query, from all pages.
-  std::vector<Json> instances(const std::string& query) const {
-    std::vector<Json> all;
-    std::string cursor;
-    do {
-      const Json page =
-          millrace_.get(fmt::format("instances?limit=1000&{}&cursor={}", query, cursor));
-      for (const Json& item : page.at("items")) all.push_back(item);
-      cursor = page.at("next").is_null() ? "" : page.at("next").get<std::string>();
-    } while (!cursor.empty());
-    return all;
-  }
-
   /// Expects that the timeout was raised once and not early.
   void expect_timely(const std::string& id) const {
     std::optional<TimePoint> entered;
@@ -214,9 +201,7 @@ TEST_F(RandomKills, LoseAndRepeatNothing) {
     // At this random time the server is starting, catching up, or applying the newest events.
     millrace_.process().wait(Duration(up_to(300)));
     load.publish(up_to(400));
-    millrace_.process().wait(Duration(up_to(20)));
-    ASSERT_TRUE(millrace_.is_running()) << millrace_.process().errors();
-    millrace_.kill();
+    millrace_.kill_after(Duration(up_to(20)));
     load.publish(up_to(200));
     received.read();
     millrace_.launch();
@@ -239,9 +224,9 @@ TEST_F(RandomKills, LoseAndRepeatNothing) {
   EXPECT_EQ(received.keys("job.late"), load.lates());
   received.expect_one_id_a_key();
 
-  EXPECT_EQ(instances("workflow=job").size(), load.jobs());
-  EXPECT_EQ(instances("workflow=job&status=complete").size(), load.jobs());
-  const std::vector<Json> late = instances("workflow=late");
+  EXPECT_EQ(millrace_.instances("workflow=job").size(), load.jobs());
+  EXPECT_EQ(millrace_.instances("workflow=job&status=complete").size(), load.jobs());
+  const std::vector<Json> late = millrace_.instances("workflow=late");
   EXPECT_EQ(late.size(), load.lates());
   for (const Json& instance : late) expect_timely(instance.at("id"));
   EXPECT_TRUE(millrace_.items("dlq").empty());

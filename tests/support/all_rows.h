@@ -1,6 +1,7 @@
-// All rows of a view, by table and key.
+// All rows of a view or of a data folder, by table and key.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -24,6 +25,20 @@ inline RowsByKey all_rows(const View& view) {
   }
   EXPECT_TRUE(view.status());
   return rows;
+}
+
+/// All rows of the store in that folder, which no process may have open. If the store does not
+/// open, fails the test and returns no rows.
+inline RowsByKey rows_in_folder(const std::filesystem::path& folder) {
+  const auto environment = Environment::open(folder, {.read_only = true});
+  if (!environment) {
+    ADD_FAILURE() << environment.error().message;
+    return {};
+  }
+  const auto view = Snapshot::take(**environment);
+  if (view) return all_rows(*view);
+  ADD_FAILURE() << view.error().message;
+  return {};
 }
 
 }  // namespace millrace

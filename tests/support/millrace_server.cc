@@ -1,5 +1,6 @@
 #include "tests/support/millrace_server.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -91,6 +92,11 @@ void MillraceServer::kill() {
   expect_sound_folder(data(), "after a kill");
 }
 
+void MillraceServer::kill_after(Duration time) {
+  CHECK(!process_->wait(time), "millrace has ended by itself:\n{}", process_->errors());
+  kill();
+}
+
 ProcessEnd MillraceServer::end() {
   const std::optional<int> code = process_->wait();
   CHECK(code.has_value(), "the server did not end:\n{}", process_->errors());
@@ -165,6 +171,27 @@ std::vector<Json> MillraceServer::history(const std::string& id) const {
 bool MillraceServer::has_instances(const std::string& query, size_t count) const {
   return eventually(
       [&] { return items(fmt::format("instances?limit=1000&{}", query)).size() == count; });
+}
+
+std::vector<Json> MillraceServer::instances(const std::string& query) const {
+  std::vector<Json> all;
+  const std::string path = fmt::format("instances?limit=1000{}{}", query.empty() ? "" : "&", query);
+  std::string cursor;
+  do {
+    const Json page = get(fmt::format("{}&cursor={}", path, cursor));
+    for (const Json& item : page.at("items")) all.push_back(item);
+    cursor = page.at("next").is_null() ? "" : page.at("next").get<std::string>();
+  } while (!cursor.empty());
+  return all;
+}
+
+bool MillraceServer::has_usage(size_t live, size_t ended) const {
+  return eventually([&] {
+    const Json namespaces = get("/v1/info").at("store").at("namespaces");
+    return std::any_of(namespaces.begin(), namespaces.end(), [&](const Json& one) {
+      return one.at("namespace") == "default" && one.at("live") == live && one.at("ended") == ended;
+    });
+  });
 }
 
 ProcessEnd MillraceServer::cli(const std::vector<std::string>& arguments, std::string input) const {

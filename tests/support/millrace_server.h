@@ -58,6 +58,8 @@ class MillraceServer {
 
   /// Sends SIGKILL to millrace, and waits until its whole process group has ended.
   void kill();
+  /// Lets millrace run for that time, and then does as kill(). millrace must not end by itself.
+  void kill_after(Duration time);
   /// Waits until millrace and its whole process group have ended by themselves.
   ProcessEnd end();
   /// Sends SIGTERM to millrace, and waits until its process group has ended. An exit code other
@@ -91,6 +93,11 @@ class MillraceServer {
   std::vector<Json> history(const std::string& id) const;
   /// Waits until that many instances match the query (`workflow=x&status=complete`).
   bool has_instances(const std::string& query, size_t count) const;
+  /// All instances that match the query (`workflow=x`), from all pages, newest first. An empty
+  /// query matches all.
+  std::vector<Json> instances(const std::string& query) const;
+  /// Waits until the default namespace has that many live and ended instances.
+  bool has_usage(size_t live, size_t ended) const;
 
   /// Runs `millrace ARGUMENTS…` as a client of this millrace.
   ProcessEnd cli(const std::vector<std::string>& arguments, std::string input = "") const;

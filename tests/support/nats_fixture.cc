@@ -1,5 +1,6 @@
 #include "tests/support/nats_fixture.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
@@ -29,6 +30,12 @@ std::unique_ptr<Connection> connect_to(const std::string& url) {
   CHECK(connection.has_value(), "{}", connection.error().message);
   CHECK((*connection)->wait_until_connected(kLongEnough));
   return *std::move(connection);
+}
+
+void delete_streams(RawNatsClient& client) {
+  for (const char* const stream : {"EVENTS", "DLQ", "TASKS", "RESULTS", "OWNER"}) {
+    client.api(fmt::format("STREAM.DELETE.MILLRACE_{}", stream));
+  }
 }
 
 }  // namespace millrace

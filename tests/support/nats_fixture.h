@@ -22,6 +22,10 @@ inline constexpr Duration kLongEnough{30'000};
 /// Connects to the nats-server at that URL.
 std::unique_ptr<Connection> connect_to(const std::string& url);
 
+/// Deletes the streams of millrace. A server that starts after that creates them again, and does
+/// not wait for the owner of before, which may have been killed.
+void delete_streams(RawNatsClient& client);
+
 /// A running nats-server; `configuration` adds lines to its configuration file.
 class NatsServer {
  public:

@@ -105,16 +105,21 @@ class RawClient {
   std::string buffer_;
 };
 
-/// Sends one request on a new connection.
-inline HttpReply request(uint16_t port, std::string_view method, std::string_view target,
-                         const Headers& headers = {}, std::string_view body = "") {
-  RawClient client(port);
+/// The bytes of a request that is the only one on its connection.
+inline std::string request_text(uint16_t port, std::string_view method, std::string_view target,
+                                const Headers& headers, std::string_view body) {
   std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n",
                                  method, target, port);
   for (const auto& [name, value] : headers) text += fmt::format("{}: {}\r\n", name, value);
   if (!body.empty()) text += fmt::format("Content-Length: {}\r\n", body.size());
-  client.send(text + "\r\n");
-  client.send(body);
+  return text.append("\r\n").append(body);
+}
+
+/// Sends one request on a new connection.
+inline HttpReply request(uint16_t port, std::string_view method, std::string_view target,
+                         const Headers& headers = {}, std::string_view body = "") {
+  RawClient client(port);
+  client.send(request_text(port, method, target, headers, body));
   return client.read_reply(method == "HEAD").value_or(HttpReply{});
 }
 
