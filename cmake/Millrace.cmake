@@ -63,8 +63,12 @@ endif()
 
 function(millrace_test name)
   cmake_parse_arguments(ARG "CAMPAIGN;ENGINE;SEPARATE" "" "SOURCES;DEPS" ${ARGN})
+  # The time limit ends only a test that hangs: the longest take a minute of a core, and the machine may be busy. A
+  # campaign takes as long as its number of runs requires.
+  set(timeout 900)
   if(ARG_CAMPAIGN)
     set(labels LABELS campaign)
+    set(timeout 3600)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   millrace_unity(${name} ${ARG_SEPARATE})
@@ -75,7 +79,6 @@ function(millrace_test name)
   else()
     target_precompile_headers(${name} REUSE_FROM millrace_test_header)
   endif()
-  # The time limit ends only a test that hangs: the longest take a minute of a core, and the machine may be busy.
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES TIMEOUT 900 ${labels})
+    PROPERTIES TIMEOUT ${timeout} ${labels})
 endfunction()
