@@ -7,6 +7,7 @@
 #include <iterator>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "tests/integration/filled_store.h"
 #include "tests/integration/kill_series.h"
+#include "tests/support/file_bytes.h"
 
 namespace millrace {
 namespace {
@@ -24,6 +26,7 @@ struct Deletion {
   Json settings;   ///< the settings of the namespace; null: they are not set
   Json selection;  ///< the body of the request; null: there is no request
   std::set<std::string> deleted;
+  bool is_archived = false;
 };
 
 /// The ids after the first `kept`; the newest come first.
@@ -31,15 +34,18 @@ std::set<std::string> all_but_newest(const std::vector<std::string>& ids, size_t
   return {ids.begin() + static_cast<ptrdiff_t>(kept), ids.end()};
 }
 
-/// The rules delete the oldest instances of `done` and `fail`, and none of `audit`.
+/// The rules delete the oldest instances of `done` and `fail`, and none of `audit`. The deleted
+/// instances are archived.
 Deletion by_rules(const FilledStore& store) {
   Deletion deletion{.name = "rules", .settings = Json::parse(R"({
     "retention": {
       "ended": {"count": 500},
       "failed": {"count": 100},
-      "workflows": {"audit": {"ended": {}}}
+      "workflows": {"audit": {"ended": {}}},
+      "archive": true
     }
   })")};
+  deletion.is_archived = true;
   deletion.deleted = all_but_newest(store.ids_of("done"), 500);
   deletion.deleted.merge(all_but_newest(store.ids_of("fail"), 100));
   return deletion;
@@ -158,8 +164,7 @@ class DeletionRun {
     const RowsByKey left = instance_rows_of(rows_in_folder(server_.data()));
     EXPECT_TRUE(left == store_.instance_rows_without(deletion_.deleted))
         << "the instances that stay have other rows than before";
-    // Checks of what the server keeps of the deleted instances (deletion_.deleted) belong here: the
-    // server has stopped, and its folder is server_.data().
+    expect_archived();
   }
 
  private:
@@ -192,6 +197,20 @@ class DeletionRun {
       EXPECT_FALSE(server_.history(listed[i].at("id")).empty()) << listed[i];
     }
     EXPECT_EQ(server_.ask("GET", "instances/" + *deletion_.deleted.begin()).status, 404);
+  }
+
+  /// Expects one complete line for each deleted instance in the archive.
+  void expect_archived() const {
+    if (!deletion_.is_archived) return;
+    std::multiset<std::string> ids;
+    std::istringstream bytes(file_bytes(server_.data() / "archive" / "default.1" / "000001.jsonl"));
+    for (std::string line; std::getline(bytes, line);) {
+      EXPECT_TRUE(is_json(line)) << line;
+      if (is_json(line)) ids.insert(Json::parse(line).at("id").get<std::string>());
+    }
+    EXPECT_TRUE(ids == std::multiset(deletion_.deleted.begin(), deletion_.deleted.end()))
+        << "the archive has " << ids.size() << " lines for " << deletion_.deleted.size()
+        << " instances";
   }
 
   /// Stops the server when the store has no row of a purge. The last step of a purge may come after
