@@ -48,7 +48,7 @@ struct NamespaceSettings {
   /// The webhooks that receive lifecycle events over HTTP.
   std::vector<WebhookSetting> webhooks;
 
-  /// How long ended instances are kept.
+  /// How long ended instances and dead letters are kept.
   RetentionSettings retention;
 
   bool has_lifecycle_events() const { return lifecycle || !webhooks.empty(); }

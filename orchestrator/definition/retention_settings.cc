@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-/// The lowest age, because the instances are looked through once in a minute.
+/// The lowest age, because instances and dead letters are looked through once in a minute.
 constexpr Duration kLeastAge = std::chrono::minutes(1);
 
 bool is_failure(InstanceStatus status) {
@@ -133,6 +133,25 @@ Result<HistoryLimits> parse_history(const std::string& where, const Json& value)
   return limits;
 }
 
+Result<DeadLetterRule> parse_dead_letters(const std::string& where, const Json& value) {
+  // An empty rule keeps dead letters no longer than no rule: the limits of their stream apply.
+  if (!value.is_object() || value.empty()) {
+    return invalid_setting(where, R"(write an object with "age" or "count")");
+  }
+  DeadLetterRule rule;
+  for (const auto& [key, one] : value.items()) {
+    const std::string place = fmt::format("{}.{}", where, key);
+    if (key == "age") {
+      rule.age = TRY(parse_age(place, one));
+    } else if (key == "count") {
+      rule.count = TRY(parse_count(place, one));
+    } else {
+      return invalid_setting(place, "unknown key; valid: age, count");
+    }
+  }
+  return rule;
+}
+
 /// The rule of `rules` for that status; null: `rules` has none.
 const RetentionRule* find_rule(const RetentionRules& rules, InstanceStatus status) {
   if (is_failure(status) && rules.failed) return &*rules.failed;
@@ -177,8 +196,8 @@ Result<RetentionSettings> parse_retention(const Json& value) {
   const std::string where = "retention";
   if (!value.is_object()) {
     return invalid_setting(where,
-                           R"(write an object with "ended", "failed", "workflows", "history" or )"
-                           R"("archive")");
+                           R"(write an object with "ended", "failed", "workflows", "history", )"
+                           R"("deadLetters" or "archive")");
   }
   RetentionSettings settings;
   for (const auto& [key, one] : value.items()) {
@@ -191,12 +210,14 @@ Result<RetentionSettings> parse_retention(const Json& value) {
       settings.workflows = TRY(parse_workflows(place, one));
     } else if (key == "history") {
       settings.history = TRY(parse_history(place, one));
+    } else if (key == "deadLetters") {
+      settings.dead_letters = TRY(parse_dead_letters(place, one));
     } else if (key == "archive") {
       if (!one.is_boolean()) return invalid_setting(place, "write true or false");
       settings.archive = one.get<bool>();
     } else {
-      return invalid_setting(place,
-                             "unknown key; valid: ended, failed, workflows, history, archive");
+      return invalid_setting(
+          place, "unknown key; valid: ended, failed, workflows, history, deadLetters, archive");
     }
   }
   return settings;

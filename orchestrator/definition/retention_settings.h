@@ -1,5 +1,5 @@
-// Settings of a namespace that say how long its ended instances are kept, and how much of their
-// histories its instances keep. Pure values.
+// Settings of a namespace that say how long its ended instances and its dead letters are kept, and
+// how much of their histories its instances keep. Pure values.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,14 @@ struct HistoryLimits {
 inline constexpr uint64_t kLeastRecords = 100;
 inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
 
+/// When dead letters of a namespace are deleted. At least one member is set. Each member deletes
+/// dead letters that the other would keep.
+struct DeadLetterRule {
+  /// From the time on at which the broker stored the dead letter; at least a minute.
+  std::optional<Span> age;
+  std::optional<uint64_t> count;  ///< of all dead letters of the namespace, the newest so many stay
+};
+
 struct RetentionSettings {
   RetentionRules rules;
   /// By id of the workflow: if a rule of the workflow applies to an instance, no rule of the
@@ -50,6 +58,9 @@ struct RetentionSettings {
   HistoryLimits history;
 
   bool archive = false;  ///< instances are written to the archive before they are deleted
+
+  /// nullopt: only the limits of their stream remove dead letters of the namespace.
+  std::optional<DeadLetterRule> dead_letters;
 
   /// Whether any ended instance may have to be deleted.
   bool has_rules() const;
@@ -62,8 +73,9 @@ struct RetentionSettings {
 
 /// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "workflows": {ID: {"ended":
 /// RULE, "failed": RULE}}}` with RULE `{"age": duration, "count": n, "bytes": n or text such as
-/// "10GiB"}`, `"history": {"records": n, "bytes": n or text}`, and `"archive": bool`. Each member
-/// may be missing. Error `settings.invalid`.
+/// "10GiB"}`, `"history": {"records": n, "bytes": n or text}`, `"archive": bool`, and
+/// `"deadLetters": {"age": duration, "count": n}`, which must not be empty. Each member may be
+/// missing. Error `settings.invalid`.
 Result<RetentionSettings> parse_retention(const Json& value);
 
 }  // namespace millrace

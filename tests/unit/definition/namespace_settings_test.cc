@@ -147,12 +147,35 @@ TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
   EXPECT_FALSE(settings.retention.has_rules()) << "the limits delete no instance";
 }
 
+TEST(NamespaceSettings, LimitTheDeadLettersByAgeAndByCount) {
+  EXPECT_FALSE(settings_of(R"({"retention": {}})").retention.dead_letters);
+  const auto rule_of = [](const char* text) {
+    return settings_of(text).retention.dead_letters.value_or(DeadLetterRule());
+  };
+  const DeadLetterRule both =
+      rule_of(R"({"retention": {"deadLetters": {"age": "3d", "count": 1000}}})");
+  ASSERT_TRUE(both.age);
+  EXPECT_EQ(both.age->fixed, std::chrono::days(3));
+  EXPECT_EQ(both.count, 1000U);
+  const DeadLetterRule by_age = rule_of(R"({"retention": {"deadLetters": {"age": "P1M"}}})");
+  ASSERT_TRUE(by_age.age);
+  EXPECT_EQ(by_age.age->months, 1);
+  EXPECT_FALSE(by_age.count);
+  const NamespaceSettings by_count = settings_of(R"({"retention": {"deadLetters": {"count": 1}}})");
+  ASSERT_TRUE(by_count.retention.dead_letters);
+  EXPECT_FALSE(by_count.retention.dead_letters->age);
+  EXPECT_EQ(by_count.retention.dead_letters->count, 1U);
+  EXPECT_FALSE(by_count.retention.has_rules()) << "the rule deletes no instance";
+}
+
 TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
   const std::pair<const char*, std::string> cases[] = {
       {R"({"retention": 7})",
-       R"(retention: write an object with "ended", "failed", "workflows", "history" or "archive")"},
+       R"(retention: write an object with "ended", "failed", "workflows", "history", )"
+       R"("deadLetters" or "archive")"},
       {R"({"retention": {"complete": {}}})",
-       "retention.complete: unknown key; valid: ended, failed, workflows, history, archive"},
+       "retention.complete: unknown key; valid: ended, failed, workflows, history, deadLetters, "
+       "archive"},
       {R"({"retention": {"archive": "yes"}})", "retention.archive: write true or false"},
       {R"({"retention": {"ended": "30d"}})",
        R"(retention.ended: write an object with "age", "count" or "bytes"; {} keeps instances )"
@@ -187,6 +210,17 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
        "retention.history.bytes: write at least 64KiB"},
       {R"({"retention": {"history": {"age": "1d"}}})",
        "retention.history.age: unknown key; valid: records, bytes"},
+      {R"({"retention": {"deadLetters": "3d"}})",
+       R"(retention.deadLetters: write an object with "age" or "count")"},
+      {R"({"retention": {"deadLetters": {}}})",
+       R"(retention.deadLetters: write an object with "age" or "count")"},
+      {R"({"retention": {"deadLetters": {"age": "59s"}}})",
+       R"(retention.deadLetters.age: "59s" is 59000 ms; write a duration of at least a minute, )"
+       R"(such as "30d")"},
+      {R"({"retention": {"deadLetters": {"count": 0}}})",
+       "retention.deadLetters.count: write a whole number above zero"},
+      {R"({"retention": {"deadLetters": {"bytes": "1GiB"}}})",
+       "retention.deadLetters.bytes: unknown key; valid: age, count"},
   };
   for (const auto& [text, refusal] : cases) {
     EXPECT_EQ(refusal_of(text), "settings.invalid: " + refusal) << text;

@@ -66,6 +66,9 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
       {Json::parse(R"({"retention": {"workflows": {"pay": {"failed": {"age": "60000"}}}}})"),
        "retention.workflows.pay.failed.age: 60000 without a unit is milliseconds; write 60000ms, "
        "or 60000s for seconds"},
+      {Json::parse(R"({"retention": {"deadLetters": {"age": "60000"}}})"),
+       "retention.deadLetters.age: 60000 without a unit is milliseconds; write 60000ms, or 60000s "
+       "for seconds"},
   };
   for (const auto& [settings, warning] : cases) {
     EXPECT_THAT(warnings_for(settings), ElementsAre(warning));
