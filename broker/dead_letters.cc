@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -78,6 +77,10 @@ bool is_of(const StoredMessage& stored, const NamespaceIdentity& identity) {
 
 }  // namespace
 
+std::string dead_letter_subjects(std::string_view prefix, std::string_view ns) {
+  return fmt::format("{}.dlq.{}.>", prefix, subject_token(ns));
+}
+
 Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, std::string_view ns,
                                const std::optional<NamespaceIdentity>& identity, size_t limit,
                                std::string_view cursor) {
@@ -92,7 +95,7 @@ Result<Json> list_dead_letters(Connection& connection, std::string_view prefix, 
     }
   }
   const std::string stream = dead_letters_stream({.prefix = std::string(prefix)}).name;
-  const std::string subjects = fmt::format("{}.dlq.{}.>", prefix, subject_token(ns));
+  const std::string subjects = dead_letter_subjects(prefix, ns);
   Json page = {{"items", Json::array()}};
   for (size_t read = 0;; ++read) {
     const Result<StoredMessage> stored =

@@ -1,9 +1,10 @@
 // Reads dead letters from the stream MILLRACE_DLQ, the only source of `dlq list`.
-// orchestrator/outgoing/messages creates dead letters.
+// orchestrator/outgoing/messages creates dead letters; dead_letter_queue.h deletes them.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/json.h"
@@ -18,6 +19,9 @@ inline constexpr size_t kDeadLetterPreviewBytes = 4096;
 
 /// How many dead letters are read for one page of a list.
 inline constexpr size_t kMostLettersRead = 2'000;
+
+/// The subjects on the broker of all dead letters of a namespace, with a wildcard.
+std::string dead_letter_subjects(std::string_view prefix, std::string_view ns);
 
 /// One page of the dead letters of a namespace, oldest first:
 /// {"items":[{"id","reason","detail","time","subject","size","data","encoding"}],"next"}. `id` is
