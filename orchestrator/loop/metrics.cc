@@ -132,6 +132,14 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages sent to the dead-letter queue.");
+  prometheus::Family<prometheus::Counter>& letters_deleted =
+      prometheus::BuildCounter()
+          .Name("millrace_dead_letters_deleted_total")
+          .Help("Dead letters that the retention of their namespace deleted.")
+          .Register(registry);
+  prometheus::Counter& letter_retention_failures =
+      counter("millrace_dead_letter_retention_failures_total",
+              "How often the retention of dead letters failed, for one namespace or for all.");
   prometheus::Counter& damaged =
       counter("millrace_instances_damaged_total",
               "How often an instance was skipped because rows of the instance are damaged.");
@@ -305,6 +313,13 @@ void Metrics::count(const BatchCounts& counts) {
 }
 
 void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
+
+void Metrics::count_deleted_letters(const std::string& ns, uint64_t number) {
+  if (number == 0) return;
+  series_->letters_deleted.Add({{"namespace", ns}}).Increment(static_cast<double>(number));
+}
+
+void Metrics::count_letter_retention_failure() { series_->letter_retention_failures.Increment(); }
 
 void Metrics::set(const Levels& levels) {
   series_->tasks.Set(static_cast<double>(levels.tasks));

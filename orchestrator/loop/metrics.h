@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -64,6 +65,10 @@ class Metrics {
   void count(const BrokerLoss& loss);
   /// Counts a report of a worker whose subject names no task.
   void count_stray_answer();
+  /// Counts dead letters of the namespace that its retention deleted.
+  void count_deleted_letters(const std::string& ns, uint64_t number);
+  /// Counts a failure of the retention of dead letters.
+  void count_letter_retention_failure();
   void set(const Levels& levels);
   void set(const PartLevels& levels);
   /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.

@@ -47,6 +47,19 @@ TEST(Metrics, CountStrayAnswersOfBatchesAndOfTheBroker) {
   EXPECT_TRUE(has_line(metrics, "millrace_answers_stray_total 3"));
 }
 
+TEST(Metrics, CountTheDeadLettersThatTheRetentionDeletedByNamespace) {
+  Metrics metrics;
+  metrics.count_deleted_letters("shop", 3);
+  metrics.count_deleted_letters("shop", 4);
+  metrics.count_deleted_letters("default", 1);
+  metrics.count_deleted_letters("idle", 0);
+  metrics.count_letter_retention_failure();
+  EXPECT_TRUE(has_line(metrics, "millrace_dead_letters_deleted_total{namespace=\"shop\"} 7"));
+  EXPECT_TRUE(has_line(metrics, "millrace_dead_letters_deleted_total{namespace=\"default\"} 1"));
+  EXPECT_EQ(metrics.text().find("idle"), std::string::npos);
+  EXPECT_TRUE(has_line(metrics, "millrace_dead_letter_retention_failures_total 1"));
+}
+
 TEST(Metrics, CountEventsThatTheBrokerDropped) {
   Metrics metrics;
   metrics.count(BrokerLoss{.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
