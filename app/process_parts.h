@@ -54,7 +54,7 @@ class ProcessParts {
   std::unique_ptr<Connection> reading;  ///< for events, dead letters and the stream owner
   // These two connections are usable only while this process owns the streams (StreamOwner).
   std::unique_ptr<Connection> publishing;  ///< for the publisher
-  std::unique_ptr<Connection> working;     ///< for tasks
+  std::unique_ptr<Connection> working;     ///< for tasks and the retention of dead letters
   /// Called when the broker has no stream for a message. An engine must set it before it publishes
   /// anything.
   std::function<void()> on_missing_stream = [] {};

@@ -120,6 +120,9 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                    .folder = process_.settings.data / "tasks",
                    .data_id = data_id(process_.settings.data)},
                   process_.http, process_.clock, intake_),
+      dead_letters_(*process_.working, process_.settings.streams),
+      letter_retention_(std::make_unique<DeadLetterRetention>(*environment_, process_.clock,
+                                                              dead_letters_, process_.metrics)),
       owner_(*process_.reading, owner_settings()) {
   process_.on_missing_stream = [this] { events_->doubt_streams(); };
   functions_.route<WorkQueue>(*workers_);
@@ -131,10 +134,11 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
 RunningEngine::~RunningEngine() {
   intake_.refuse_deliveries();
   {
-    const std::lock_guard lock(reading_);
+    const std::lock_guard lock(owning_);
     stops_ = true;
   }
   events_->stop();
+  letter_retention_.reset();
   // If another process owns the streams, nothing can be sent.
   const Status owner = owner_.health();
   const bool drains = runs_ && (owner || owner.error().code != kOwnerError);
@@ -217,13 +221,15 @@ OwnerSettings RunningEngine::owner_settings() {
           .self = owner_record_,
           .take_over = process_.settings.take_over,
           .guarded = {process_.publishing.get(), process_.working.get()},
-          .on_owned = [this] { begin_reading(); },
+          .on_owned = [this] { begin_owning(); },
           .on_lost = process_.settings.on_lost};
 }
 
-void RunningEngine::begin_reading() {
-  const std::lock_guard lock(reading_);
-  if (!stops_) events_->start(cursor_, intake_);
+void RunningEngine::begin_owning() {
+  const std::lock_guard lock(owning_);
+  if (stops_) return;
+  events_->start(cursor_, intake_);
+  letter_retention_->start();
 }
 
 Status RunningEngine::reads_events() const {

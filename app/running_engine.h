@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "app/process_parts.h"
+#include "broker/dead_letter_queue.h"
 #include "broker/event_stream.h"
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
@@ -19,6 +20,7 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/processor.h"
 #include "orchestrator/memory/definition_cache.h"
+#include "orchestrator/service/dead_letter_retention.h"
 #include "orchestrator/service/local_service.h"
 #include "orchestrator/store/disk/environment.h"
 
@@ -55,7 +57,7 @@ class RunningEngine {
   EventStreamSettings stream_settings();
   OwnerSettings owner_settings();
   Evaluator evaluator();
-  void begin_reading();
+  void begin_owning();
   Status reads_events() const;
   Status evaluates() const;
   PartLevels levels() const;
@@ -77,8 +79,10 @@ class RunningEngine {
   std::unique_ptr<TaskQueue> workers_;
   HttpServices services_;
   ContainerRunner containers_;
+  JetStreamDeadLetterQueue dead_letters_;
+  std::unique_ptr<DeadLetterRetention> letter_retention_;
   bool runs_ = false;
-  std::mutex reading_;
+  std::mutex owning_;  ///< held while the parts start that need the streams
   bool stops_ = false;
   Cursor cursor_;      ///< the position from which events are read
   StreamOwner owner_;  ///< destroyed first, because it calls the other parts

@@ -79,8 +79,17 @@ TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   EXPECT_TRUE(has_orders(millrace_, "complete", 1));
   EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
 
-  millrace_.kill();  // the next process must delete old consumers and ask for the owner
+  shop->publish_acked("millrace.events.shop.bad", "", "no event either");
+  EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 2; }));
+  const HttpReply limited = millrace_.ask(
+      "PUT", "/v1/ns/shop",
+      R"({"lifecycle": true, "retention": {"deadLetters": {"age": "P1D", "count": 1}}})");
+  ASSERT_LT(limited.status, 300) << limited.body;
+
+  // The next process must delete old consumers, ask for the owner, and delete dead letters.
+  millrace_.kill();
   millrace_.start_ready();
+  EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
   EXPECT_TRUE(has_orders(millrace_, "complete", 2));
