@@ -409,6 +409,11 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
   const EndedFilter& filter = *purge.record.ended;
   const auto left = [this](uint64_t row) { begin_history(row); };
   const bool archives = is_archived(batch_, filter.ns);
+  std::optional<TimePoint> end;  // instances with this time or a later one in their ids ended later
+  if (filter.before) {
+    const auto bounds = TRY(read_start_bounds(batch_.tx, filter.ns));
+    if (bounds) end = bounds->end_for(*filter.before);
+  }
   std::vector<InstanceId> ids;
   do {
     ids.clear();
@@ -421,7 +426,7 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
         batch_.damages.noting()));
     for (const InstanceId& id : ids) {
       if (budget.is_spent()) return false;
-      if (filter.before && time_of(id) >= *filter.before) return true;  // so do all later ids
+      if (end && time_of(id) >= *end) return true;
       const auto head = TRY(read_deletable(batch_, filter.ns, id, status, budget));
       const bool is_one = head && head->last_history < purge.number &&
                           (!filter.before || head->ended_at < filter.before);

@@ -31,7 +31,9 @@ constexpr std::array kFailures = {InstanceStatus::kFailed, InstanceStatus::kTime
 constexpr std::array kNoFailures = {InstanceStatus::kComplete, InstanceStatus::kCancelled};
 
 /// Whether an instance with that id ended so late that the rule keeps it by its age. False does not
-/// say that it is old: an instance ends later than its id was made.
+/// say that it is old: an instance ends later than its id was made, by any length of time. If an
+/// event started the instance, and the clock of the broker was ahead of the engine time, true may
+/// hold too long, by that difference; then the instance is deleted later by as much.
 bool is_young(const Span& age, const InstanceId& id, TimePoint now) {
   return age.after(time_of(id)) > now + (age.months > 0 ? kMonthsDisorder : Duration(0));
 }

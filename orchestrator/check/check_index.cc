@@ -39,6 +39,7 @@ void Checker::note_indexed(const Walked& one) {
   ++(has_ended(entry.place.status) ? usage.ended : usage.live);
   usage.row_bytes += entry.row_bytes;
   usage.history_bytes += entry.history_bytes;
+  usage.starts.include(entry.starts);
 }
 
 void Checker::check_index() {
@@ -104,6 +105,10 @@ void Checker::check_usage() {
     return fmt::format("{} live and {} ended instances with {} bytes and {} bytes of history",
                        usage.live, usage.ended, usage.row_bytes, usage.history_bytes);
   };
+  const auto bounds = [](const StartBounds& starts) {
+    return fmt::format("-{} ms, +{} ms until {}", starts.early_by.count(), starts.late_by.count(),
+                       format_rfc3339(starts.late_until));
+  };
   // The sizes of unknown instances are unknown, too.
   const auto fits_bytes = [&](uint64_t stored, uint64_t counted) {
     return unknown_ > 0 ? stored >= counted : stored == counted;
@@ -121,7 +126,12 @@ void Checker::check_usage() {
     if (fits_sum(usage->live, counted.live) && fits_sum(usage->ended, counted.ended) &&
         fits_bytes(usage->row_bytes, counted.row_bytes) &&
         fits_bytes(usage->history_bytes, counted.history_bytes)) {
-      return;
+      if (usage->starts.covers(counted.starts)) return;
+      // The bounds may be wider: they hold for deleted instances, too.
+      return add(StoreFault::kIndexUsage, place,
+                 fmt::format("the row has the bounds {} of the starts, but those of the instances "
+                             "are {}",
+                             bounds(usage->starts), bounds(counted.starts)));
     }
     add(StoreFault::kIndexUsage, place,
         fmt::format("the row has {}, but there are {}", text(*usage), text(counted)));

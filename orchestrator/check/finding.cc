@@ -167,7 +167,9 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kIndexCount, "index.count",
      "in `counts` the number of instances for each revision, state and status", kRecount},
     {StoreFault::kIndexUsage, "index.usage",
-     "in `usage` the number and the size of the instances of each namespace", kRecount},
+     "in `usage` the number and the size of the instances of each namespace, and bounds of their "
+     "starts",
+     kRecount},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "states/state.h"
 
@@ -92,10 +93,18 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
   std::optional<InstanceId> before;
   if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
 
+  // The walk is in the order of the ids. All instances with an id before `lowest` started too
+  // early; an instance above it may have started before `since`, and those below it after `since`.
+  std::optional<TimePoint> lowest;
+  if (filter.since) {
+    const auto bounds = TRY(read_start_bounds(view, number));
+    if (bounds) lowest = bounds->lowest_for(*filter.since);
+  }
   Page page(filter.limit);
   Status status;
   const auto see = [&](const Instance& one) {
-    if (filter.since && one.started_at < *filter.since) return false;
+    if (lowest && time_of(one.id) < *lowest) return false;
+    if (filter.since && one.started_at < *filter.since) return true;
     if (workflow && one.revision.workflow != *workflow) return true;
     const auto& wanted = filter.statuses;
     const bool has_status = std::find(wanted.begin(), wanted.end(), one.status) != wanted.end();
@@ -112,6 +121,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     return status.has_value();
   };
   const auto see_damaged = [&](const InstanceId& id, const Error& error) {
+    if (lowest && time_of(id) < *lowest) return false;
     // The damaged instance's workflow and status are unknown.
     if (workflow || !filter.statuses.empty()) return true;
     if (!page.has_room()) return false;

@@ -69,6 +69,7 @@ std::optional<TimePoint> first_deadline(const Instance& instance) {
 }
 
 Json damaged_item(const InstanceId& id, const Error& error) {
+  // The head has the time of the start, and does not decode. The time in the id is near it.
   const TimePoint started_at = std::min(time_of(id), kLastTime);
   return {{"id", to_string(id)},    {"workflow", ""}, {"revision", 0},
           {"status", "damaged"},    {"state", ""},    {"startedAt", format_rfc3339(started_at)},

@@ -82,9 +82,9 @@ Status each_instance_backward(
     const std::function<bool(const Instance& head)>& see,
     const std::function<bool(const InstanceId& id, const Error&)>& damaged = nullptr);
 
-/// The time in the id of the oldest ended instance of a namespace, which is the time of its start;
-/// nullopt: the namespace has no ended instance. Reads one row, after the rows that were erased
-/// since the last checkpoint. Errors: those of the view.
+/// The lowest time in the id of an ended instance of a namespace, which is about the time of its
+/// start (start_bounds.h); nullopt: the namespace has no ended instance. Reads one row, after the
+/// rows that were erased since the last checkpoint. Errors: those of the view.
 Result<std::optional<TimePoint>> read_oldest_ended(const View& view, NamespaceNumber ns);
 
 /// The error of a live instance whose head contradicts its other rows; it names the head.

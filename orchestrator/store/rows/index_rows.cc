@@ -52,13 +52,16 @@ void report_negative(Transaction& tx, Table table, std::string_view key, const O
 }  // namespace
 
 IndexedInstance indexed(const Instance& head) {
-  return {.id = head.id,
-          .place = {.ns = head.ns,
-                    .revision = head.revision,
-                    .state = static_cast<uint32_t>(head.state),
-                    .status = head.status},
-          .row_bytes = std::accumulate(head.part_bytes.begin(), head.part_bytes.end(), uint64_t{0}),
-          .history_bytes = head.history_bytes};
+  IndexedInstance one{
+      .id = head.id,
+      .place = {.ns = head.ns,
+                .revision = head.revision,
+                .state = static_cast<uint32_t>(head.state),
+                .status = head.status},
+      .row_bytes = std::accumulate(head.part_bytes.begin(), head.part_bytes.end(), uint64_t{0}),
+      .history_bytes = head.history_bytes};
+  one.starts.include(head.id, head.started_at);
+  return one;
 }
 
 // Changes.
@@ -69,6 +72,7 @@ void IndexChanges::add_up(const IndexedInstance& one, int64_t by) {
   (has_ended(one.place.status) ? usage.ended : usage.live) += by;
   usage.row_bytes += by * static_cast<int64_t>(one.row_bytes);
   usage.history_bytes += by * static_cast<int64_t>(one.history_bytes);
+  if (by > 0) usage.starts.include(one.starts);
 }
 
 void IndexChanges::add(Transaction& tx, const IndexedInstance& after) {
@@ -114,10 +118,14 @@ Status IndexChanges::write(Transaction& tx, const OnDamage& damaged) {
     if (!live || !ended || !row_bytes || !history_bytes) {
       report_negative(tx, Table::kUsage, key, damaged);
     }
-    const Usage after{.live = live.value_or(0),
-                      .ended = ended.value_or(0),
-                      .row_bytes = row_bytes.value_or(0),
-                      .history_bytes = history_bytes.value_or(0)};
+    Usage after{.live = live.value_or(0),
+                .ended = ended.value_or(0),
+                .row_bytes = row_bytes.value_or(0),
+                .history_bytes = history_bytes.value_or(0)};
+    if (after.live > 0 || after.ended > 0) {
+      after.starts = before.starts;
+      after.starts.include(by.starts);
+    }
     if (after == before) continue;
     if (after == Usage{}) {
       tx.erase(Table::kUsage, key);
@@ -219,6 +227,14 @@ Result<Usage> read_usage(const View& view, NamespaceNumber ns) {
   return TRY(read(view, Table::kUsage, ns_prefix(ns), decode_usage)).value_or(Usage{});
 }
 
+Result<std::optional<StartBounds>> read_start_bounds(const View& view, NamespaceNumber ns) {
+  if (is_index_incomplete(view)) return std::optional<StartBounds>();
+  const auto usage = read(view, Table::kUsage, ns_prefix(ns), decode_usage);
+  if (!usage && !is_damaged_row(usage.error())) return tl::unexpected(usage.error());
+  if (!usage || !*usage) return std::optional<StartBounds>();
+  return std::optional((*usage)->starts);
+}
+
 // Keys and records.
 
 std::string by_status_key(const CountPlace& place, const InstanceId& id) {
@@ -277,6 +293,9 @@ std::string encode(const Usage& usage) {
   writer.varint(usage.ended);
   writer.varint(usage.row_bytes);
   writer.varint(usage.history_bytes);
+  put_duration(writer, usage.starts.early_by);
+  put_duration(writer, usage.starts.late_by);
+  put_time(writer, usage.starts.late_until);
   return writer.take();
 }
 
@@ -287,6 +306,11 @@ Result<Usage> decode_usage(std::string_view bytes) {
   usage.ended = get_number(reader);
   usage.row_bytes = get_number(reader);
   usage.history_bytes = get_number(reader);
+  usage.starts.early_by = get_duration(reader);
+  usage.starts.late_by = get_duration(reader);
+  usage.starts.late_until = get_time(reader);
+  const StartBounds& starts = usage.starts;
+  if (starts.early_by < Duration(0) || starts.late_by < Duration(0)) reader.fail();
   return end_record(reader, usage, "usage");
 }
 

@@ -1,7 +1,8 @@
 // Index rows: instances by workflow and status, and how many instances and bytes there are. Table
 // `by_status`: a row for each instance; `counts`: the number of instances for each revision, state
-// and status; `usage`: instances and bytes for each namespace. All of it can be computed from the
-// heads (index_build.h). IndexChanges keeps the rows true in each batch. Functions that read take
+// and status; `usage`: instances and bytes for each namespace, and how far the starts of its
+// instances are from the times in their ids. All of it can be computed from the heads
+// (index_build.h). IndexChanges keeps the rows true in each batch. Functions that read take
 // any View. A damaged row gives an error that names it (damage.h).
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "base/result.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/start_bounds.h"
 #include "orchestrator/store/transaction.h"
 
 namespace millrace {
@@ -37,15 +39,19 @@ struct IndexedInstance {
   CountPlace place;
   uint64_t row_bytes = 0;      ///< of all its rows, without the history, not sealed
   uint64_t history_bytes = 0;  ///< of its history rows, not sealed
+  StartBounds starts{};        ///< that hold for this instance
 };
 IndexedInstance indexed(const Instance& head);
 
-/// The number and the size of the instances of one namespace.
+/// The number and the size of the instances of one namespace, and the bounds of their starts.
 struct Usage {
   uint64_t live = 0;
   uint64_t ended = 0;
   uint64_t row_bytes = 0;
   uint64_t history_bytes = 0;
+  /// They hold for each instance of the namespace. The deletion of an instance does not narrow
+  /// them, unless it is the last one.
+  StartBounds starts{};
 
   bool operator==(const Usage&) const = default;
 };
@@ -79,6 +85,7 @@ class IndexChanges {
     int64_t ended = 0;
     int64_t row_bytes = 0;
     int64_t history_bytes = 0;
+    StartBounds starts{};
   };
 
   void add_up(const IndexedInstance& one, int64_t by);
@@ -112,6 +119,10 @@ Result<std::optional<IndexedInstance>> first_by_status(const View& view, Namespa
 Status each_count(const View& view, NamespaceNumber ns,
                   const std::function<void(const CountPlace& place, uint64_t count)>& see);
 Result<Usage> read_usage(const View& view, NamespaceNumber ns);
+
+/// The bounds of the starts of the instances of a namespace; nullopt: they are not known, because
+/// the index is not complete, or because the row is missing or damaged. Errors: those of the store.
+Result<std::optional<StartBounds>> read_start_bounds(const View& view, NamespaceNumber ns);
 
 // The keys and records, for the store check.
 

@@ -301,6 +301,21 @@ TEST_F(DeletedInstancesTest, EndedBeforeTheTimeOfTheFilter) {
   EXPECT_EQ(status_of(late), "complete") << "the instance ended at that time";
 }
 
+TEST_F(DeletedInstancesTest, EndedBeforeThatTimeAlsoIfTheTimeInAnIdIsLater) {
+  const auto ahead = instances.start(
+      now, done, *definition(done),
+      {.data = Json::object(), .id = make_instance_id(now + std::chrono::hours(1), {})});
+  ASSERT_TRUE(ahead);
+  ASSERT_TRUE(instances.write());
+  ASSERT_TRUE(batch.index.write(*tx, damages.noting()));
+  commit_batch();
+  EndedFilter selected = filter();
+  selected.before = now += std::chrono::seconds(1);
+  begin(selected);
+  finish();
+  EXPECT_EQ(status_of(*ahead), "none");
+}
+
 TEST_F(DeletedInstancesTest, HadEndedWhenTheDeletionBegan) {
   const InstanceId before = end(done, 1)[0];
   begin(filter());

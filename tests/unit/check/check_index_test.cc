@@ -86,6 +86,22 @@ TEST_F(CheckIndexTest, FindsAWrongMissingOrAdditionalCount) {
               ElementsAre(HasSubstr("the row counts 1 instances, but 0 exist")));
 }
 
+TEST_F(CheckIndexTest, FindsBoundsOfTheStartsThatDoNotHoldForAnInstance) {
+  start("waits");  // the id has a time long before the start
+  expect_sound();
+  const auto put = [&](const StartBounds& starts) {
+    return [=, this](Transaction& in) {
+      Usage usage = read_usage(in, ns).value();
+      usage.starts = starts;
+      in.put(Table::kUsage, rows::ns_prefix(ns), encode(usage));
+    };
+  };
+  StartBounds wider = read_usage(*tx, ns)->starts;
+  wider.late_by += std::chrono::hours(1);
+  EXPECT_THAT(found_in_index_after(put(wider)), IsEmpty()) << "an instance was deleted";
+  EXPECT_THAT(found_in_index_after(put({})), ElementsAre(HasSubstr("bounds -0 ms, +0 ms until")));
+}
+
 TEST_F(CheckIndexTest, FindsWrongSizes) {
   EXPECT_THAT(found_in_index_after([&](Transaction& in) {
                 Usage usage = read_usage(in, ns).value();

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -146,6 +147,45 @@ TEST_F(IndexRowsTest, AddUpTheSizesOfTheInstancesOfANamespace) {
   write();
   EXPECT_EQ(read_usage(*tx, kShop), Usage{});
   EXPECT_THAT(damage, IsEmpty());
+}
+
+TEST_F(IndexRowsTest, HaveTheBoundsOfTheStartsUntilTheLastInstanceIsDeleted) {
+  EXPECT_FALSE(read_start_bounds(*tx, kShop).value()) << "there is no row";
+  IndexedInstance late = one(1, InstanceStatus::kWaiting);
+  late.starts.include(late.id, time_of(late.id) + std::chrono::hours(2));
+  IndexedInstance early = one(2, InstanceStatus::kWaiting);
+  early.starts.include(early.id, time_of(early.id) - std::chrono::seconds(3));
+  changes.add(*tx, late);
+  write();
+  changes.add(*tx, early);
+  write();
+  StartBounds both = late.starts;
+  both.include(early.starts);
+  EXPECT_EQ(read_start_bounds(*tx, kShop).value(), both);
+  EXPECT_EQ(decode_usage(encode(read_usage(*tx, kShop).value())), read_usage(*tx, kShop));
+  changes.remove(*tx, late);
+  write();
+  EXPECT_EQ(read_start_bounds(*tx, kShop).value(), both) << "the bounds stay wider";
+  changes.remove(*tx, early);
+  write();
+  EXPECT_FALSE(read_start_bounds(*tx, kShop).value());
+}
+
+TEST_F(IndexRowsTest, HaveNoBoundsOfTheStartsWhileTheIndexIsDamagedOrIncomplete) {
+  changes.add(*tx, one(1, InstanceStatus::kWaiting));
+  write();
+  EXPECT_TRUE(read_start_bounds(*tx, kShop).value());
+  const std::string key = rows::ns_prefix(kShop);
+  Usage negative = read_usage(*tx, kShop).value();
+  negative.starts.late_by = Duration(-1);
+  for (const std::string& bytes : {std::string("rubbish"), encode(negative)}) {
+    tx->put(Table::kUsage, key, bytes);
+    EXPECT_FALSE(read_start_bounds(*tx, kShop).value());
+  }
+  tx->put(Table::kUsage, key, encode(Usage{.live = 1}));
+  EXPECT_TRUE(read_start_bounds(*tx, kShop).value());
+  request_index_build(*tx);
+  EXPECT_FALSE(read_start_bounds(*tx, kShop).value());
 }
 
 TEST_F(IndexRowsTest, AreNotWrittenAfterTheChangesWereCleared) {
