@@ -1,6 +1,7 @@
-// Ids of instances: UUIDs of version 7 (RFC 9562). Ids sort by creation time, so that the store
-// appends the rows of new instances at the end. Nothing here generates random bits: the caller
-// passes them.
+// Ids of instances: UUIDs of version 7 (RFC 9562). Ids sort by their times, so that the store
+// appends the rows of new instances at the end. The time is usually near the start of the instance,
+// but not always (orchestrator/store/rows/start_bounds.h). Nothing here generates random bits: the
+// caller passes them.
 #pragma once
 
 #include <array>

@@ -39,8 +39,8 @@ class Lookup {
   virtual bool is_held(NamespaceNumber /*space*/, const NamedService& /*service*/) const {
     return false;
   }
-  /// The key of the hash that makes the ids of calls, so that only this store can compute them;
-  /// empty: the hash has no key.
+  /// The key of the hash that makes the ids of calls and of the instances that events start, so
+  /// that only this store can compute them; empty: the hash has no key.
   virtual std::string_view id_key() const { return {}; }
   /// The time of the latest step of a live instance; nullopt if no live instance has that id.
   virtual std::optional<TimePoint> last_moved(NamespaceNumber ns,

@@ -13,7 +13,9 @@
 namespace millrace {
 namespace {
 
-/// Makes ids with ascending numbers, so that they are the same in every run.
+/// Makes ids with ascending numbers, so that they are the same in every run. So are the ids that
+/// follow from events (orchestrator/batch/event_start_id.h): a play has no key for ids, and the
+/// virtual time of its stream and events is the same in every run.
 class CountedIds {
  public:
   InstanceId operator()(TimePoint now) {

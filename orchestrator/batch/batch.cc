@@ -1,5 +1,7 @@
 #include "orchestrator/batch/batch.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "orchestrator/batch/event_start.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 #include "os/crash_point.h"
@@ -42,6 +45,7 @@ Status Batch::load() {
   messages_.begin_batch(limits_.messages);
   retention_.clear();
   batch_.archive.clear();
+  TRY(load_newest());
   TRY(purges_.load());
   TRY(messages_.load());
   return fan_outs_.load();
@@ -126,12 +130,34 @@ void Batch::moved_to(uint64_t sequence, TimePoint stamped) {
 
 // Events.
 
+/// Sets newest_ from the ids in the store: the id of an instance that an event started has the time
+/// at which the broker stored the event.
+Status Batch::load_newest() {
+  newest_ = {};
+  for (const NamespaceNumber ns : batch_.catalog.namespaces()) {
+    const auto newest = TRY(read_newest_time(batch_.tx, ns));
+    if (newest) newest_ = std::max(newest_, {*newest, std::numeric_limits<uint64_t>::max()});
+  }
+  return {};
+}
+
+/// Whether the event is above newest_, which then becomes this event: see AppliedEvent::is_new.
+/// This holds for nearly all events, so their starts need not look for an instance with the same
+/// id. After a lost batch newest_ stays, and the starts of its events look for one without need.
+bool Batch::is_newest(const EventInput& input) {
+  const std::pair at{input.stamped, input.sequence};
+  if (at <= newest_) return false;
+  newest_ = at;
+  return true;
+}
+
 Status Batch::apply_input(TimePoint now, const EventInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events;
   moved_to(input.sequence, input.stamped);
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
   const EventPosition position = batch_.position_of(input.sequence);
+  const bool is_new = is_newest(input);
   const EventRoute route = route_event(views_, input, limits_.woken);
   const bool is_unmatched = route.kind != EventRoute::Kind::kNoNamespace && !route.matched;
   if (is_unmatched) ++batch_.outcome.counts.events_unmatched;
@@ -146,7 +172,14 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
       batch_.note_effect(position, {.kind = EventEffect::Kind::kDuplicate});
       return {};
     case EventRoute::Kind::kTargets:
-      return send_to(now, position, route);
+      return send_to(now,
+                     {.event = route.event,
+                      .position = position,
+                      .stream_created = batch_.cursor.stream_created,
+                      .stamped = input.stamped,
+                      .known_as = route.known_as,
+                      .is_new = is_new},
+                     route);
   }
   return {};
 }
@@ -159,7 +192,8 @@ Status Batch::refuse(const EventInput& input) {
        .message = event_message(input.ns, input.event.event())});
 }
 
-Status Batch::send_to(TimePoint now, const EventPosition& position, const EventRoute& route) {
+Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
+  const EventPosition& position = applied.position;
   const bool kept = route.is_wanted;
   if (kept || route.fans_out) {
     batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position);
@@ -167,7 +201,7 @@ Status Batch::send_to(TimePoint now, const EventPosition& position, const EventR
   }
   bool had_effect = route.fans_out;
   for (const StartTarget& target : route.targets.starts) {
-    had_effect |= TRY(offer_start(now, position, route.event, target));
+    had_effect |= TRY(offer_start(now, applied, target));
   }
   if (route.fans_out) {
     TRY(fan_outs_.begin(route.targets.instances));
@@ -210,7 +244,7 @@ Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
        .message = input.message});
 }
 
-Result<bool> Batch::offer_start(TimePoint now, const EventPosition& position, const Event& event,
+Result<bool> Batch::offer_start(TimePoint now, const AppliedEvent& applied,
                                 const StartTarget& target) {
   const WorkflowEntry* const entry = batch_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a listener belongs to a deleted workflow");
@@ -222,17 +256,19 @@ Result<bool> Batch::offer_start(TimePoint now, const EventPosition& position, co
   const auto workflow = TRY(found);
   const Start& start_of = workflow->start;
   if (start_of.kind == Start::Kind::kEventsAnd) {
-    return groups_.offer(now, position, event, *entry, *workflow, target.entries);
+    return groups_.offer(now, applied, *entry, *workflow, target.entries);
   }
   if (instances_.skips(*entry, *workflow)) {
-    batch_.note_effect(position, {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
+    batch_.note_effect(applied.position,
+                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
     return true;
   }
   const size_t which = target.entries.front();
-  const InstanceId id = TRY(instances_.start(
-      now, *entry, *workflow,
-      start_by_events(entry->latest, {&start_of.events[which], 1}, {&event, 1}, event)));
-  batch_.note_effect(position, {.kind = EventEffect::Kind::kStarted, .instance = id});
+  const InstanceId id =
+      TRY(instances_.start_by(now, applied, *entry, *workflow,
+                              start_by_events(entry->latest, {&start_of.events[which], 1},
+                                              {&applied.event, 1}, applied.event)));
+  batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
 }
 

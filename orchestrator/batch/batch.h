@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "orchestrator/batch/batch_state.h"
@@ -113,17 +114,18 @@ class Batch {
 
   Status refuse(const EventInput& input);
   /// Applies the event to the targets that the router found.
-  Status send_to(TimePoint now, const EventPosition& position, const EventRoute& route);
+  Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);
 
   /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
   /// start.
-  Result<bool> offer_start(TimePoint now, const EventPosition& position, const Event& event,
-                           const StartTarget& target);
+  Result<bool> offer_start(TimePoint now, const AppliedEvent& applied, const StartTarget& target);
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
                      const InstanceTarget& target, bool kept);
   Status write_effects();
+  Status load_newest();
+  bool is_newest(const EventInput& input);
   void moved_to(uint64_t sequence, TimePoint stamped);
   void note_cursor();
 
@@ -151,6 +153,9 @@ class Batch {
   };
   BatchNotes<std::optional<CursorBefore>> before_;
   uint32_t batches_without_effect_ = 0;
+  /// No event with a higher stored time, or with this time and a higher sequence, has started an
+  /// instance that the store has.
+  std::pair<TimePoint, uint64_t> newest_;
   /// The first event whose effects are not written yet.
   std::optional<EventPosition> first_applied_;
   EventPosition oldest_effects_;  ///< before it there are no rows in `effects`

@@ -38,7 +38,8 @@
 
 namespace millrace {
 
-/// Makes the id of an instance that starts at the given time.
+/// Makes a random id for an instance that starts at the given time: one whose id follows neither
+/// from an event (event_start_id.h) nor from its caller (states/child_id.h).
 using IdMaker = std::function<InstanceId(TimePoint)>;
 
 /// The store, its caches, and the other objects that a batch needs. All these objects outlive the

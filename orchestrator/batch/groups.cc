@@ -26,11 +26,11 @@ bool same_groups(const Start& a, const Start& b) {
          a.events == b.events && a.correlate == b.correlate;
 }
 
-Result<bool> Groups::offer(TimePoint now, const EventPosition& position, const Event& event,
-                           const WorkflowEntry& entry, const Workflow& workflow,
-                           const std::vector<size_t>& entries) {
+Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
+                           const Workflow& workflow, const std::vector<size_t>& entries) {
   const Start& start_of = workflow.start;
-  const auto key = correlation_key(Attributes(event), start_of.correlate);
+  const EventPosition& position = applied.position;
+  const auto key = correlation_key(Attributes(applied.event), start_of.correlate);
   if (!key) {
     ++batch_.outcome.counts.groups_uncorrelated;
     batch_.note_effect(position,
@@ -43,11 +43,11 @@ Result<bool> Groups::offer(TimePoint now, const EventPosition& position, const E
 
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
                        .number = TRY(batch_.next(Counter::kGrouped)),
-                       .record = {.position = position, .event = encode_json_event(event)}};
+                       .record = {.position = position, .event = encode_json_event(applied.event)}};
   if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
   write_grouped(batch_.tx, grouped);
   ++waiting[chosen];
-  if (is_complete(waiting) && TRY(start(now, position, event, entry, workflow, group, waiting))) {
+  if (is_complete(waiting) && TRY(start(now, applied, entry, workflow, group, waiting))) {
     return true;
   }
   batch_.note_effect(position, {.kind = EventEffect::Kind::kGrouped, .workflow = entry.number});
@@ -76,11 +76,13 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 }
 
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
+/// Only an event that is applied completes a group: an expiry removes an event, and a change of the
+/// start closes its groups. So there is always a `last` event from which the id follows.
 /// The events are removed even if the start is skipped because the workflow is singular. Returns
 /// false if an event is missing or damaged; `waiting` is then recomputed.
-Result<bool> Groups::start(TimePoint now, const EventPosition& position, const Event& last,
-                           const WorkflowEntry& entry, const Workflow& workflow,
-                           const Fingerprint& group, std::vector<uint32_t>& waiting) {
+Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
+                           const Workflow& workflow, const Fingerprint& group,
+                           std::vector<uint32_t>& waiting) {
   const OnDamage damaged = batch_.damages.noting();
   std::vector<GroupedEvent> heads;
   std::vector<Event> events;
@@ -103,12 +105,14 @@ Result<bool> Groups::start(TimePoint now, const EventPosition& position, const E
   }
   write_counts(batch_.tx, entry.number, group, waiting);
   if (instances_.skips(entry, workflow)) {
-    batch_.note_effect(position, {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
+    batch_.note_effect(last.position,
+                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
     return true;
   }
-  const InstanceId id = TRY(instances_.start(
-      now, entry, workflow, start_by_events(entry.latest, workflow.start.events, events, last)));
-  batch_.note_effect(position, {.kind = EventEffect::Kind::kStarted, .instance = id});
+  const InstanceId id = TRY(instances_.start_by(
+      now, last, entry, workflow,
+      start_by_events(entry.latest, workflow.start.events, events, last.event)));
+  batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
 }
 

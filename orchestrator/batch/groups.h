@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/event_start_id.h"
 #include "orchestrator/batch/instances.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "orchestrator/store/rows/purge.h"
@@ -24,9 +25,8 @@ class Groups {
 
   /// Stores the event and starts an instance if the event completes a group. Returns false if the
   /// event lacks an attribute of the correlation.
-  Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
-                     const WorkflowEntry& entry, const Workflow& workflow,
-                     const std::vector<size_t>& entries);
+  Result<bool> offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
+                     const Workflow& workflow, const std::vector<size_t>& entries);
 
   /// Removes an event whose lifespan has ended.
   Status expire(uint64_t number);
@@ -43,8 +43,8 @@ class Groups {
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
-  Result<bool> start(TimePoint now, const EventPosition& position, const Event& last,
-                     const WorkflowEntry& entry, const Workflow& workflow, const Fingerprint& group,
+  Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
+                     const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);
   Result<bool> is_open(const GroupedEvent& grouped, const Event& event);
 

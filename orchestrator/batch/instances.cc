@@ -78,6 +78,21 @@ Result<InstanceId> Instances::start(TimePoint now, const WorkflowEntry& entry,
   return loaded.instance.id;
 }
 
+/// An event can be applied a second time, long after the deduplication window: a stream is replaced
+/// and comes back with its creation time (a stream that was restored, or another prefix for a
+/// while), or the stream loses its tail, and a clock of the broker that was set back makes earlier
+/// events look new. Then the event has the same stream, sequence and time. It takes effect again,
+/// and must not overwrite the instance that it started before.
+Result<InstanceId> Instances::start_by(TimePoint now, const AppliedEvent& applied,
+                                       const WorkflowEntry& entry, const Workflow& workflow,
+                                       StartSpec spec) {
+  const InstanceId id = event_start_id(batch_.id_key, applied, entry.number);
+  const bool is_taken =
+      !applied.is_new && (loaded_.contains(id) || TRY(has_rows(batch_.tx, entry.ns, id)));
+  if (!is_taken) spec.id = id;
+  return start(now, entry, workflow, std::move(spec));
+}
+
 Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& entry,
                                           const Workflow& workflow, StartSpec spec) {
   LoadedInstance& loaded = begin(now, entry, workflow, std::move(spec));

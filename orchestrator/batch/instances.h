@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/event_start_id.h"
 #include "orchestrator/batch/history_trims.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
@@ -38,7 +39,7 @@ struct StartSpec {
   LazyJson how;       ///< detail of the first history record
   uint32_t hops = 0;  ///< highest hops of the events that start the instance
   std::string idempotency_key;
-  std::optional<InstanceId> id;  ///< nullopt: a new id
+  std::optional<InstanceId> id;  ///< nullopt: a random id
   /// The instance listens for events after this position; nullopt: from now on.
   std::optional<ListenFrom> listen_from;
   std::optional<Caller> caller;
@@ -64,6 +65,12 @@ class Instances {
   /// limit of one step.
   Result<InstanceId> start(TimePoint now, const WorkflowEntry& entry, const Workflow& workflow,
                            StartSpec spec);
+
+  /// Starts an instance as start() does, by an event, or by the event that completes a group. The
+  /// id follows from the event (event_start_id.h). If an instance has that id, the new instance
+  /// gets a random id.
+  Result<InstanceId> start_by(TimePoint now, const AppliedEvent& applied,
+                              const WorkflowEntry& entry, const Workflow& workflow, StartSpec spec);
 
   /// Starts an instance whose first step is in a later batch. To be used for a start whose input
   /// comes again if the process dies of the first step.

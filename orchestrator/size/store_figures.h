@@ -25,8 +25,8 @@ struct StoreFigures {
   /// Each namespace, in the order of the names. nullopt: the index that counts the instances is not
   /// complete (index_build.h).
   std::optional<std::vector<NamespaceUsage>> namespaces;
-  /// When the oldest ended instance was started, of those that the store still has; nullopt: the
-  /// store has no ended instance.
+  /// The lowest time in the id of an ended instance that the store still has, which is about the
+  /// time of its start; nullopt: the store has no ended instance.
   std::optional<TimePoint> oldest_ended;
 };
 

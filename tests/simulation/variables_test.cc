@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 /// A workflow that counts its instances in a variable of that scope.
 std::string counter(const std::string& id, const std::string& scope) {
@@ -67,7 +68,7 @@ TEST(Variables, OfScopeWorkflowAreSharedByTheInstancesOfTheWorkflow) {
     seen[one["workflow"]].push_back(one["data"]["var"]["n"]);
   }
   EXPECT_THAT(seen["a"], ElementsAre(1, 2, 3));
-  EXPECT_THAT(seen["b"], ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(seen["b"], UnorderedElementsAre(1, 2, 3, 4));
 }
 
 TEST(Variables, OfScopeNamespaceAreSharedByTheWorkflowsOfTheNamespace) {

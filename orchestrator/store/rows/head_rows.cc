@@ -358,6 +358,31 @@ Result<std::optional<TimePoint>> read_oldest_ended(const View& view, NamespaceNu
   return oldest;
 }
 
+Result<std::optional<TimePoint>> read_newest_time(const View& view, NamespaceNumber ns) {
+  std::optional<TimePoint> newest;
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    view.scan(table, ns_prefix(ns), {}, Direction::kBackward, [&](std::string_view key, auto) {
+      const InstanceId id{Reader(key.substr(sizeof(uint32_t))).id()};
+      newest = std::max(newest.value_or(time_of(id)), time_of(id));
+      return false;
+    });
+  }
+  TRY(view.status());
+  return newest;
+}
+
+Result<bool> has_rows(const View& view, NamespaceNumber ns, const InstanceId& id) {
+  bool found = false;
+  for (const Table table : {Table::kLive, Table::kEnded}) {
+    view.scan(table, instance_prefix(ns, id), [&](auto, auto) {
+      found = true;
+      return false;
+    });
+  }
+  TRY(view.status());
+  return found;
+}
+
 Error damaged_instance(NamespaceNumber ns, const InstanceId& id, std::string_view what) {
   return damaged_row(Table::kLive, part_key(instance_prefix(ns, id), Part::kHead), what);
 }

@@ -87,6 +87,14 @@ Status each_instance_backward(
 /// rows that were erased since the last checkpoint. Errors: those of the view.
 Result<std::optional<TimePoint>> read_oldest_ended(const View& view, NamespaceNumber ns);
 
+/// The highest time in the id of an instance of a namespace, live or ended; nullopt: the namespace
+/// has no instance. Reads one row of each table, as read_oldest_ended() does. Errors: those of the
+/// view.
+Result<std::optional<TimePoint>> read_newest_time(const View& view, NamespaceNumber ns);
+
+/// Whether a table has a row of the instance, damaged or not. Errors: those of the view.
+Result<bool> has_rows(const View& view, NamespaceNumber ns, const InstanceId& id);
+
 /// The error of a live instance whose head contradicts its other rows; it names the head.
 Error damaged_instance(NamespaceNumber ns, const InstanceId& id, std::string_view what);
 

@@ -67,6 +67,17 @@ class EventEffectsTest : public BatchStoreTest {
     commit();
     batches.begin();
   }
+  /// The instance that the event started, which must exist.
+  InstanceId started_by(uint64_t of) {
+    const auto effects = read_effects(*tx, {1, of}).value();
+    for (const EventEffect& one : effects) {
+      if (one.kind != EventEffect::Kind::kStarted) continue;
+      EXPECT_TRUE(read_head_anywhere(*tx, ns, one.instance).value());
+      return one.instance;
+    }
+    ADD_FAILURE() << "event " << of << " started no instance";
+    return {};
+  }
   /// The effects of an event as text.
   std::vector<std::string> effects(uint64_t of) {
     using Kind = EventEffect::Kind;
@@ -96,7 +107,7 @@ TEST_F(EventEffectsTest, AreStoredForEachEventOfABatch) {
   const uint64_t nothing = apply("other", "3");
   const uint64_t again = apply("begin", "1");
   end_batch();
-  const std::string id = to_string(numbered_id(last_id));
+  const std::string id = to_string(started_by(begins));
   EXPECT_THAT(effects(begins), ElementsAre("started " + id));
   EXPECT_THAT(effects(goes), ElementsAre("woken " + id));
   EXPECT_THAT(effects(nothing), IsEmpty());
@@ -113,7 +124,7 @@ TEST_F(EventEffectsTest, AreStoredForEventsOfGroupsAlsoWhenTheyExpire) {
   end_batch();
   EXPECT_THAT(effects(without_key), ElementsAre("uncorrelated"));
   EXPECT_THAT(effects(left), ElementsAre("grouped"));
-  EXPECT_THAT(effects(right), ElementsAre("started " + to_string(numbered_id(last_id))));
+  EXPECT_THAT(effects(right), ElementsAre("started " + to_string(started_by(right))));
   for (const TimerInput& timer : due(now + hours(1))) {
     ASSERT_TRUE(batch->apply(now + hours(1), timer));
   }
@@ -139,6 +150,7 @@ TEST_F(EventEffectsTest, AreTheSameAfterALostBatch) {
   define(kWaits);
   const uint64_t begins = apply("begin", "1");
   ASSERT_TRUE(batch->finish(now));
+  const InstanceId id = started_by(begins);
   tx->drop();
   tasks.undo();
   ASSERT_TRUE(read_caches());
@@ -147,7 +159,8 @@ TEST_F(EventEffectsTest, AreTheSameAfterALostBatch) {
   sequence = begins - 1;
   apply("begin", "1");
   end_batch();
-  EXPECT_THAT(effects(begins), ElementsAre("started " + to_string(numbered_id(last_id))));
+  EXPECT_THAT(effects(begins), ElementsAre("started " + to_string(id)));
+  EXPECT_EQ(started_by(begins), id);
   EXPECT_EQ(read_usage(*tx, ns)->live, 1U);
 }
 
@@ -155,7 +168,7 @@ TEST_F(EventEffectsTest, HavePositionsThatInstancesAndHistoryHave) {
   define(kWaits);
   const uint64_t begins = apply("begin", "1");
   end_batch();
-  const InstanceId id = numbered_id(last_id);
+  const InstanceId id = started_by(begins);
   EXPECT_EQ(read_live_head(*tx, ns, id).value()->listen_from.event, (EventPosition{1, begins}));
   const auto row =
       rows::read(*tx, Table::kHistory,

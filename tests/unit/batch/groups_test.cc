@@ -41,7 +41,11 @@ class GroupsTest : public BatchPartTest {
   Status try_offer(const Event& one) {
     const WorkflowEntry& entry = *catalog.find_workflow(ns, "orders");
     const size_t which = one.type == "placed" ? 0 : 1;
-    taken = TRY(groups.offer(now, {1, ++sequence}, one, entry, *definition(entry), {which}));
+    const AppliedEvent applied{.event = one,
+                               .position = {1, ++sequence},
+                               .stamped = now,
+                               .known_as = fingerprint_of("default", one)};
+    taken = TRY(groups.offer(now, applied, entry, *definition(entry), {which}));
     return try_commit_batch();
   }
   void offer(const Event& one) {

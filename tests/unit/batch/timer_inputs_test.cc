@@ -110,7 +110,9 @@ class TimerInputsTest : public BatchPartTest {
   /// Offers one of the two events of a group; returns the timer of its lifespan.
   TimerInput group_event() {
     const WorkflowEntry& entry = define(kGroups);
-    EXPECT_TRUE(groups.offer(now, {1, 1}, event("one"), entry, *definition(entry), {0}));
+    const Event one = event("one");
+    const AppliedEvent applied{.event = one, .position = {1, 1}, .stamped = now};
+    EXPECT_TRUE(groups.offer(now, applied, entry, *definition(entry), {0}));
     commit_batch();
     return due_of<TimerInput::OfGroupedEvent>(now + minutes(30));
   }

@@ -24,7 +24,7 @@ class CheckIndexTest : public CheckTest {
     define(kWaitsForGo);
     publish(event("begin"));
     publish(event("begin"));
-    waits_ = numbered_id(last_id);
+    waits_ = stored_live().back().id;
     publish(event("other"));
   }
 

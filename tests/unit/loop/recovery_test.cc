@@ -35,7 +35,7 @@ class RecoveryTest : public EngineTest {
     }
     deliver({StreamOpened{.position = {.stream_created = 1}}, CaughtUp{}});
     deliver({event("begin")});
-    waits = numbered_id(last_id);
+    EXPECT_TRUE(each_live(engine().tx, [&](const Instance& head) { waits = head.id; }));
     deliver({event("one")});
     start("reminds");
     orders = start("order");

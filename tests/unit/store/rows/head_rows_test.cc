@@ -348,5 +348,41 @@ TEST_F(HeadRowsTest, ShowWhenTheOldestEndedInstanceOfANamespaceStarted) {
   EXPECT_EQ(oldest(3), kLastTime) << "no time after the year 9999";
 }
 
+TEST_F(HeadRowsTest, ShowTheHighestTimeInTheIdsOfTheInstancesOfANamespace) {
+  const auto newest = [&](uint32_t ns) {
+    return read_newest_time(*tx, NamespaceNumber(ns)).value();
+  };
+  const auto put = [&](Table table, uint32_t ns, TimePoint time) {
+    tx->put(table, rows::instance_prefix(NamespaceNumber(ns), make_instance_id(time, {})) + '\0',
+            "");
+  };
+  EXPECT_EQ(newest(1), std::nullopt);
+  put(Table::kLive, 1, kNow);
+  put(Table::kLive, 2, kNow + std::chrono::hours(9));
+  EXPECT_EQ(newest(1), kNow);
+  put(Table::kEnded, 1, kNow + std::chrono::hours(1));
+  put(Table::kEnded, 1, kNow - std::chrono::hours(1));
+  EXPECT_EQ(newest(1), kNow + std::chrono::hours(1));
+  put(Table::kLive, 1, kNow + std::chrono::hours(2));
+  EXPECT_EQ(newest(1), kNow + std::chrono::hours(2));
+}
+
+TEST_F(HeadRowsTest, ShowWhetherATableHasARowOfAnInstance) {
+  const auto has = [&](uint8_t last) {
+    return has_rows(*tx, NamespaceNumber(1), id(last)).value();
+  };
+  const auto put = [&](Table table, uint8_t last, char part) {
+    tx->put(table, rows::instance_prefix(NamespaceNumber(1), id(last)) + part, "damaged");
+  };
+  put(Table::kLive, 1, '\0');
+  put(Table::kEnded, 2, '\0');
+  put(Table::kLive, 3, '\2');
+  EXPECT_TRUE(has(1));
+  EXPECT_TRUE(has(2));
+  EXPECT_TRUE(has(3)) << "the head is missing";
+  EXPECT_FALSE(has(4));
+  EXPECT_FALSE(has_rows(*tx, NamespaceNumber(2), id(1)).value()) << "another namespace";
+}
+
 }  // namespace
 }  // namespace millrace
