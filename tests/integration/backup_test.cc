@@ -79,6 +79,13 @@ class BackupAndRestore : public MillraceTest {
   bool has_counted(const MillraceServer& server, size_t count) const {
     return server.has_instances("workflow=counted&status=complete", count);
   }
+  /// The ids of the newest instances that events started.
+  static std::vector<std::string> newest_ids(const MillraceServer& server) {
+    std::vector<std::string> ids;
+    const std::vector<Json> items = server.items("instances?workflow=counted&limit=20");
+    for (const Json& one : items) ids.push_back(one.at("id"));
+    return ids;
+  }
   /// The kinds of the losses that the restored server found in the broker.
   std::vector<std::string> losses() const {
     std::vector<std::string> kinds;
@@ -112,9 +119,11 @@ TEST_F(BackupAndRestore, AppliesTheEventsAfterTheBackupToTheRestoredStore) {
   EXPECT_GT(made.at("rows"), 0);
   EXPECT_GE(made.at("chunks"), 1);
   EXPECT_LE(made.at("cursor").at("sequence"), published);
+  const std::vector<std::string> ids = newest_ids(millrace_);
 
   restore_and_start();
   EXPECT_TRUE(has_counted(restored_, published)) << "each event has started one instance";
+  EXPECT_EQ(newest_ids(restored_), ids) << "the instances have the same ids";
   restored_.instance_once(id, "complete");
   EXPECT_TRUE(losses().empty());
   restored_.stop();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -103,7 +104,12 @@ void World::recover() { must_have(try_recover()); }
 void World::copy_store_to(const std::filesystem::path& folder) {
   CHECK(!alive());
   std::filesystem::copy(store_, folder);
-  store_ = folder;
+  copied_ = std::exchange(store_, folder);
+}
+
+void World::return_to_copied_store() {
+  CHECK(!alive() && !copied_.empty());
+  store_ = copied_;
 }
 
 Status World::try_recover() {
@@ -112,7 +118,8 @@ Status World::try_recover() {
   options_.store.checkpoints_at_close = false;  // a process that dies makes no checkpoint
   options_.store.waits_for_checkpoints = true;
   const auto make_id = [this](TimePoint now) {
-    // Ids that are made in the same millisecond sort in the order in which they were made.
+    // Ids that are made in the same millisecond sort in the order in which they were made, and
+    // before the ids that follow from events (event_start_id.h).
     std::array<uint8_t, 10> randomness{};
     ++last_id_;
     for (size_t i = 0; i < 4; ++i) {

@@ -174,6 +174,9 @@ class World {
   void change_store(const std::function<void(Transaction& tx)>& change);
   /// Copies the store to a new folder and continues with the copy. No process may be alive.
   void copy_store_to(const std::filesystem::path& folder);
+  /// Continues with the store from which the last copy was made, as it was then, as after the
+  /// restore of a backup. No process may be alive.
+  void return_to_copied_store();
   /// The options with which the next recover() starts a process.
   WorldOptions& options() { return options_; }
 
@@ -209,6 +212,7 @@ class World {
   WorldOptions options_;
   Folder folder_;
   std::filesystem::path store_ = folder_.path();  ///< another folder after copy_store_to()
+  std::filesystem::path copied_;                  ///< the folder that was copied last
   std::mt19937_64 random_;
   uint32_t last_id_ = 0;
   std::unique_ptr<Outlet> outlet_;
