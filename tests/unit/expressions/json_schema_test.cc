@@ -24,8 +24,7 @@ class JsonSchemaTest : public PoolTest {
  protected:
   void SetUp() override { start({.workers = 1, .slice = Duration(50), .probation = Duration(0)}); }
 
-  QueryResult validate(std::string schema, std::string subject,
-                       Duration timeout = Duration(60'000)) {
+  QueryResult validate(std::string schema, std::string subject, Duration timeout = kNoTimeout) {
     return evaluate_later(pool(), {.queries = {{std::move(schema), shared_text(std::move(subject)),
                                                 Query::Mode::kSchema}},
                                    .timeout = timeout})

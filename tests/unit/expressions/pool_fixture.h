@@ -1,6 +1,7 @@
 // A JqPool with the workers of the test, and functions that wait for its results.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <ostream>
@@ -23,8 +24,12 @@ inline std::shared_ptr<const std::string> shared_text(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool,
-                                                            const Evaluation& evaluation) {
+/// The timeout of an evaluation whose result is not a timeout: a slow jq worker has a low priority,
+/// so on a busy machine it may need minutes for what takes less than a second otherwise.
+inline constexpr Duration kNoTimeout = std::chrono::minutes(10);
+
+inline std::future<std::vector<QueryResult>> evaluate_later(JqPool& pool, Evaluation evaluation) {
+  if (!evaluation.timeout) evaluation.timeout = kNoTimeout;
   auto promise = std::make_shared<std::promise<std::vector<QueryResult>>>();
   std::future<std::vector<QueryResult>> results = promise->get_future();
   pool.submit(1, evaluation, [promise](uint64_t, std::vector<QueryResult> done) {
