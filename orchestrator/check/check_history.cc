@@ -1,6 +1,6 @@
 // Checks of history: the chain of an instance's rows, from the newest to the first one or, if the
-// history is trimmed, to the oldest one that is kept; the instance
-// compared with its history; and rows that are in no chain.
+// history is trimmed, to the oldest one that is kept; and rows that are in no chain.
+// check_story.cc compares the instance with its history.
 #include <algorithm>
 
 #include "orchestrator/check/checker.h"
@@ -48,7 +48,9 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
         fmt::format("the head counts {} records, but {} exist", kept, chain.records));
   }
   if (is_whole) one.history_bytes = bytes;
-  if (one.story) check_story(one, workflow);
+  if (!one.story) return;
+  one.story->oldest = chain.later;
+  check_story(one, workflow);
 }
 
 /// Reads row `number` of an instance's chain, which the row at `by` names. nullopt: the chain
@@ -168,67 +170,13 @@ void Checker::check_end(const Walked& one, const HistoryRecord& record) {
   }
 }
 
-/// Compares the instance with the facts from its history.
-void Checker::check_story(const Walked& one, const Workflow* workflow) {
-  const std::string key = one.key(Part::kHead);
-  const Place place{one.table, key};
-  const Instance& head = *one.head;
-  const HistoryFacts& story = *one.story;
-  const bool is_trimmed = head.history_trimmed > 0;
-  if (story.is_first_sealed && one.plain && !is_trimmed) {
-    const std::string part_key = one.key(*one.plain);
-    add(StoreFault::kInstanceSeal, {one.table, part_key},
-        "the row is not sealed, but its instance was sealed from the first batch on");
-  }
-  if (!one.has_data && story.has_other_data) {
-    add(StoreFault::kInstanceParts, place,
-        "the data of the instance is missing: a record of its history has data that is not the "
-        "input");
-  }
-  if (story.runs != head.run && !is_trimmed) {
-    add(StoreFault::kRowValue, place,
-        fmt::format("the instance is in run {}, but its history has {} runs", head.run,
-                    story.runs));
-  }
-  if (workflow == nullptr || head.state >= workflow->states.size()) return;
-  const std::string& state = workflow->states[head.state]->common().id;
-  const auto in_another = [&](const std::string& last) {
-    add(StoreFault::kInstanceState, place,
-        fmt::format("the instance is in state \"{}\", but its history ends in state \"{}\"", state,
-                    last));
-  };
-  if (one.table == Table::kEnded) {
-    if (story.last_state != state) in_another(story.last_state);
-    return;
-  }
-  if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
-      head.state != workflow->start.state) {
-    add(StoreFault::kRowValue, place,
-        fmt::format(
-            "the instance is in state \"{}\", which is not its first state, but made no transition",
-            state));
-  }
-  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
-  if (!is_open || !story.entered) return;
-  if (story.entered->state != state) return in_another(story.entered->state);
-  if (!one.input || (one.has_data && !one.data)) return;
-  const std::string& data = one.data ? *one.data : *one.input;
-  const std::string* found = nullptr;
-  if (story.entered_with_input) found = &*one.input;
-  if (story.entered->data) found = &story.entered->data->text();
-  if (found != nullptr && *found != data) {
-    add(StoreFault::kInstanceParts, place,
-        "the data of the instance is not the data with which, by its history, it entered its "
-        "state");
-  }
-}
-
 void Checker::check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                                 const Workflow* workflow) {
   HistoryFacts& story = *one.story;
   for (size_t i = row.records.size(); i-- > 0;) {  // from the newest on
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
+    note_record(one, place, record);
     if (story.last_state.empty()) story.last_state = record.state;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived;

@@ -39,6 +39,8 @@ const char* wrong_live(const Instance& one) {
   if (one.cancelling && (one.paused || one.calls.empty())) {
     return "the instance is being cancelled, but is paused or has no calls";
   }
+  if (one.failing && !one.error) return "the instance will end as failed, but has no error";
+  if (one.awaits_run && one.error) return "the instance waits for its next run, but has an error";
   return nullptr;
 }
 
@@ -64,6 +66,29 @@ const char* wrong_ended(const Instance& one) {
   return nullptr;
 }
 
+/// The range of the number of steps that an instance has made since it entered its state.
+struct StepRange {
+  uint64_t least = 0;
+  uint64_t most = 0;
+};
+
+/// An instance makes a step when it begins to wait, when it leaves its state, when it begins to
+/// wait for another attempt or run, and when it ends. `waits` is whether it waits in its state, and
+/// not for another attempt or run.
+StepRange steps_since_entry(Phase phase, bool waits) {
+  switch (phase) {
+    case Phase::kEntering:
+      return {0, 0};
+    case Phase::kWaiting:
+      return waits ? StepRange{1, 1} : StepRange{1, 3};
+    case Phase::kLeaving:
+      return {1, 2};
+    case Phase::kEnded:
+      break;
+  }
+  return {1, 4};
+}
+
 /// The inconsistency in a call; nullptr: there is none.
 const char* wrong_call(const Call& call) {
   using enum Call::Status;
@@ -82,6 +107,10 @@ const char* wrong_call(const Call& call) {
   if ((call.status == kDone || call.status == kFailed) && has_deadlines) {
     return "the call has ended, but has deadlines";
   }
+  if (call.status != kDone && !call.result.is_null()) {
+    return "the call has not succeeded, but has a result";
+  }
+  if (call.status == kDone && call.last_error) return "the call has succeeded, but has an error";
   return nullptr;
 }
 
@@ -331,6 +360,12 @@ void Checker::check_place(const Walked& one) {
         fmt::format("the workflow {} of the instance belongs to namespace {}", workflow->second.id,
                     name_of(workflow->second.ns)));
   }
+  if (const auto retired = retired_.find(revision.workflow);
+      retired != retired_.end() && retired->second != one.ns) {
+    add(StoreFault::kInstanceKey, place,
+        fmt::format("the deleted workflow {} of the instance belonged to namespace {}", number,
+                    name_of(retired->second)));
+  }
   if (!has_definition(revision)) {
     add(StoreFault::kDefinitionMissing, place,
         fmt::format("revision {} of workflow {} does not exist", revision.number, number));
@@ -361,6 +396,17 @@ void Checker::check_status(const Walked& one) {
                     head.step));
   value(head.transitions <= head.step,
         fmt::format("the instance made {} transitions in {} steps", head.transitions, head.step));
+  value(head.transitions <= head.history_count,  // a transition has a record, at least `entered`
+        fmt::format("the instance made {} transitions, but its history had only {} records",
+                    head.transitions, head.history_count));
+  // A head that was written in a version before 3 does not have the step of the entry: it is 0.
+  const bool has_entry = head.entered > 0 || head.transitions == 0;
+  const auto [least, most] = steps_since_entry(head.phase, !is_between_attempts(head));
+  const uint64_t made = head.step - std::min(head.step, head.entered);
+  value(!has_entry || (made >= least && made <= most) || head.entered > head.step,
+        fmt::format("the instance made {} steps since it entered its state in step {}, but its "
+                    "phase requires {} to {}",
+                    made, head.entered, least, most));
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
         fmt::format("the instance has depth {} and {}; the depth of a subflow is 1 to {}",
                     head.depth, head.caller ? "a caller" : "no caller", kMaxDepth));
@@ -388,6 +434,13 @@ void Checker::check_relations(const Walked& one) {
   bool known = true;
   const auto call = waiting_call(one.ns, *head.caller, known);
   const bool is_awaited = call && !call->outside && call->id == one.id;
+  if (is_awaited) {
+    const uint32_t above = find_live(one.ns, head.caller->instance).head->depth;
+    if (head.depth != above + 1) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the instance has depth {}, but its caller has depth {}", head.depth, above));
+    }
+  }
   if (!known || is_awaited || head.cancelling || cancels_.contains(one.id)) return;
   add(StoreFault::kInstanceCaller, place,
       fmt::format("call {} of {} does not wait for this instance", head.caller->index,

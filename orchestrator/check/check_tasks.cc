@@ -27,6 +27,7 @@ void Checker::check_inbox() {
     if (const auto* const start = std::get_if<StartChild>(&record->message)) {
       check_utf8(start->workflow, place, "the name of the workflow");
       check_json(start->input.text(), place, "the input");
+      check_depth(*start, place);
       starts_.insert(start->child);
       if (exists(start->ns, start->child)) {
         add(StoreFault::kInstanceMessageTwice, place,
@@ -41,6 +42,22 @@ void Checker::check_inbox() {
       if (result.result) check_json(result.result->text(), place, "the result");
     }
   });
+}
+
+/// Checks the depth of a subflow that does not exist yet. If no call waits for it any more, it
+/// never starts, and its depth is not known.
+void Checker::check_depth(const StartChild& start, const Place& place) {
+  uint32_t depth = 0;  // of a detached subflow
+  if (start.caller) {
+    bool known = true;
+    if (!waiting_call(start.ns, *start.caller, known)) return;
+    depth = find_live(start.ns, start.caller->instance).head->depth + 1;
+  }
+  if (start.depth == depth) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the subflow has depth {}, expected {}: one more than its caller, or 0 without a "
+                  "caller",
+                  start.depth, depth));
 }
 
 // Tasks.

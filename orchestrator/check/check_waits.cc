@@ -1,7 +1,9 @@
 // Checks whether the listeners, timers, calls and slots of a live instance are those that its
-// definition requires. The expected values come from the engine's own code: the state is entered
-// again on a copy, and the timers of the run are armed again (engine.h).
+// definition requires; check_calls.cc has the checks of one call. The expected values come from the
+// engine's own code: the state is entered again on a copy, and the timers of the run are armed
+// again (engine.h).
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 
 #include "base/excerpt.h"
@@ -63,6 +65,15 @@ class Placeholders final : public Lookup {
   const LazyJson& input_;
 };
 
+/// By how much a span that begins at another time may end on the wrong side of the span that begins
+/// at `begin`. A month that begins late on 28 January ends after a month that begins early on 31
+/// January, because both end on 28 February. This needs two days of one month, of which the earlier
+/// one is the 28th or later.
+Duration slack_from(TimePoint begin) {
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(begin));
+  return date.day() >= std::chrono::day(28) ? Duration(std::chrono::hours(24)) : Duration(0);
+}
+
 /// What a state requires when an instance enters it.
 struct Opened {
   std::vector<Listener> listeners;
@@ -122,6 +133,17 @@ std::optional<Opened> open_state(const State& state, const Instance& head, const
     return opened;
   }
   return std::nullopt;
+}
+
+/// The call with that index, or another one with the same timeouts, that starts at once; null:
+/// there is none. All calls of a foreach have the same action.
+const Call* call_like(const Opened& opened, const State& state, uint32_t index) {
+  auto starts = opened.started.find(index);
+  if (starts == opened.started.end() && state.common().type == "foreach") {
+    starts = opened.started.begin();
+  }
+  if (starts == opened.started.end() || starts->first >= opened.calls.size()) return nullptr;
+  return &opened.calls[starts->first];
 }
 
 /// Whether two listeners are equal except for the texts of their attributes, which a jq worker may
@@ -244,7 +266,8 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
     wrong(
         fmt::format("the state has a timeout of {}, but the instance has no timer for this timeout",
                     timeout->text));
-  } else if (*at < timeout->after(head.state_from) || *at > timeout->after(*time_)) {
+  } else if (*at < timeout->after(head.state_from) - slack_from(head.state_from) ||
+             *at > timeout->after(*time_) + slack_from(*time_)) {
     wrong(
         fmt::format("the state timeout is at {} ms, which does not match the entry into the state "
                     "at {} ms or later",
@@ -337,7 +360,8 @@ bool Checker::check_opened(const Walked& one, const State& state) {
               : "the state has a delay, but the instance has no timer for the delay");
   } else if (delay) {
     const auto latest = open_state(state, head, as_data, as_input, *time_);
-    if (*delay < *opened->delay || (latest && *delay > *latest->delay)) {
+    if (*delay < *opened->delay - slack_from(head.state_from) ||
+        (latest && *delay > *latest->delay + slack_from(*time_))) {
       add(StoreFault::kInstanceTimers, place,
           fmt::format("the delay ends at {} ms, which does not match the state: by the state it "
                       "ends at {} ms or later",
@@ -379,74 +403,23 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     return is_same;
   }
   if (one.read_calls.size() != head.calls.size()) return is_same;
+  const bool has_deadlines =
+      std::any_of(one.read_calls.begin(), one.read_calls.end(), [](const Call& call) {
+        return std::any_of(call.deadlines.begin(), call.deadlines.end(),
+                           [](const auto& deadline) { return deadline.has_value(); });
+      });
+  const auto latest =
+      has_deadlines ? open_state(state, head, as_data, as_input, *time_) : std::optional<Opened>();
   for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
     const auto effect = opened->started.find(index);
-    if (effect == opened->started.end()) continue;  // another call starts first
-    check_opened_call(one, state, index, opened->calls[index], effect->second, opened->is_exact);
+    const bool starts = effect != opened->started.end();  // if not, another call starts first
+    const Effect* const started = starts ? &effect->second : nullptr;
+    if (opened->is_exact) check_call_input(one, index, opened->calls[index], started);
+    check_call_deadlines(one, index, latest ? call_like(*latest, state, index) : nullptr);
+    if (!starts) continue;
+    check_opened_call(one, state, index, opened->calls[index], *started, opened->is_exact);
   }
   return is_same;
-}
-
-/// Compares a call and its task with the call and task that the state makes.
-void Checker::check_opened_call(const Walked& one, const State& state, uint32_t index,
-                                const Call& opened, const Effect& started, bool is_exact) {
-  using enum Call::Status;
-  const Instance& head = *one.head;
-  const Call& call = one.read_calls[index];
-  Writer key;
-  key.raw(one.key(Part::kCall));
-  key.u32(index);
-  const Place place{one.table, key.view()};
-  const auto* const task = std::get_if<StartTask>(&started);
-  if (call.status != kRunning && call.status != kBetween) return;
-  if (!call.first_at) return;  // written in format 3, which had no timeouts of calls
-  if (call.outside != (task != nullptr)) {
-    add(StoreFault::kCallState, place,
-        call.outside ? "the call runs outside millrace, but its function is a subflow"
-                     : "the call started a subflow, but its function runs outside millrace");
-    return;
-  }
-  const auto has = [](const Call& one_call, TimeoutKind kind) {
-    return one_call.deadlines[static_cast<size_t>(kind)].has_value();
-  };
-  const auto demand = [&](TimeoutKind kind, bool is_demanded) {
-    if (!is_demanded || has(call, kind)) return;
-    add(StoreFault::kCallState, place,
-        fmt::format("the function has a timeout, but the deadline {} of the call is missing",
-                    error_code(kind)));
-  };
-  const bool runs = call.status == kRunning;
-  demand(TimeoutKind::kScheduleToClose,
-         has(opened, TimeoutKind::kScheduleToClose) && (runs || !head.retried));
-  demand(TimeoutKind::kScheduleToStart,
-         has(opened, TimeoutKind::kScheduleToStart) && runs && !call.started);
-  demand(TimeoutKind::kStartToClose,
-         runs && call.started &&
-             (task != nullptr ? task->start_to_close.has_value()
-                              : has(opened, TimeoutKind::kStartToClose)));
-  demand(TimeoutKind::kHeartbeat, runs && task == nullptr && has(opened, TimeoutKind::kHeartbeat));
-  if (!runs || task == nullptr) return;
-
-  const std::string row_key = rows::key_of(call.id);  // check_call() reports a missing row
-  const auto value = view_.get(Table::kTasks, row_key);
-  const auto stored =
-      value ? rows::decode(view_, Table::kTasks, row_key, *value, decode_task) : fail("", "");
-  if (!stored) return;
-  const Place task_place{Table::kTasks, row_key};
-  const auto other = [&](const char* what) {
-    add(StoreFault::kTaskCaller, task_place,
-        fmt::format("the {} of the task is not that of call {} of {}", what, index,
-                    to_string(one.id)));
-  };
-  if (stored->state != state.common().id) other("state");
-  if (stored->function != task->function) other("function");
-  if (stored->runs != task->runs) other("service or container");
-  if (stored->attempt != call.attempt) other("attempt");
-  if (stored->workflow != head.revision.workflow) other("workflow");
-  if (stored->by != one.id) other("instance");
-  if (!is_exact || stored->sealed || call.sealed || opened.sealed) return;  // secrets may change
-  const auto input = parse_own_json(stored->input.text());
-  if (input && *input != task->input.value()) other("input");
 }
 
 }  // namespace millrace

@@ -194,8 +194,17 @@ class Checker {
   void check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                          const Workflow* workflow);
   void check_end(const Walked& one, const HistoryRecord& record);
-  void check_story(const Walked& one, const Workflow* workflow);
   void check_orphans();
+
+  // Instances against their history (check_story.cc).
+
+  void note_record(Walked& one, const Place& place, const HistoryRecord& record);
+  static void note_failure_of(Walked& one, const HistoryRecord& record);
+  void check_story(const Walked& one, const Workflow* workflow);
+  void check_start(const Walked& one, const Workflow* workflow);
+  void check_failure(const Walked& one);
+  void check_flags(const Walked& one);
+  void check_times(const Walked& one);
 
   // The index and the effects of events (check_index.cc).
 
@@ -210,12 +219,13 @@ class Checker {
   // Instance messages and tasks (check_tasks.cc).
 
   void check_inbox();
+  void check_depth(const StartChild& start, const Place& place);
   void check_tasks();
   /// The running call that `caller` names; nullopt: that call does not run, or is not known.
   /// `known` is false if the rows of the call or its instance cannot be read.
   std::optional<Call> waiting_call(NamespaceNumber ns, const Caller& caller, bool& known);
 
-  // Listeners, timers, calls and slots of instances that wait (check_waits.cc).
+  // Listeners, timers and slots of instances that wait (check_waits.cc).
 
   void check_waits(const Walked& one, const Workflow* workflow);
   static bool is_between_attempts(const Instance& head);
@@ -224,6 +234,14 @@ class Checker {
                         const std::function<void(std::string)>& wrong);
   void check_patterns(const Walked& one);
   bool check_opened(const Walked& one, const State& state);
+
+  // Calls of instances that wait (check_calls.cc).
+
+  void note_call(Walked& one, const HistoryRecord& record);
+  void check_call_facts(const Walked& one);
+  void check_call_deadlines(const Walked& one, uint32_t index, const Call* latest);
+  void check_call_input(const Walked& one, uint32_t index, const Call& opened,
+                        const Effect* started);
   void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,
                          const Effect& started, bool is_exact);
 

@@ -93,9 +93,10 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kInstanceTwice, "instance.twice",
      "an instance either in `live` or in `ended`, not in both", kRestore},
     {StoreFault::kInstanceStatus, "instance.status",
-     "status, phase, flags and times that fit together and fit the tree", kBeginAgain},
+     "status, phase, flags, times and error that fit together, the tree and the history",
+     kBeginAgain},
     {StoreFault::kInstanceState, "instance.state",
-     "a state, and an exit of it, that its revision has", kRestore},
+     "a state, and an exit of it, that its revision has, and the revision of its start", kRestore},
     {StoreFault::kInstanceParts, "instance.parts",
      "all parts that its head, its state and its history require, and no others", kRestore},
     {StoreFault::kInstanceStuck, "instance.stuck",
@@ -116,7 +117,9 @@ constexpr StoreFaultKind kKinds[] = {
      "a caller that waits for this subflow, or an instance message that cancels the subflow",
      "cancel the instance if its work is not needed; report this finding as a fault of millrace"},
     {StoreFault::kCallState, "call.state",
-     "a call whose attempt, times and id fit its status, with the deadlines of its function",
+     "a call whose attempt, times, id and input fit its status, its state and the history, with "
+     "the "
+     "deadlines of its function",
      kReport},
     {StoreFault::kCallTask, "call.task", "a row in `tasks` for a call that runs outside millrace",
      "cancel the instance with --now, then retry it"},

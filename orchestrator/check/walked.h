@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Facts about an instance from its history.
+/// Facts about an instance from its history. The records are read from the newest to the oldest.
 struct HistoryFacts {
   /// The record that began the current run: kStarted, kRun or kRevived.
   std::optional<HistoryRecord> began;
@@ -24,6 +24,27 @@ struct HistoryFacts {
   std::string last_state;                 ///< the state of the last record
   bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
   bool has_other_data = false;            ///< a record has data that is not the input
+
+  std::optional<HistoryRecord> started;  ///< the record kStarted; nullopt: it was trimmed
+  std::optional<TimePoint> oldest;       ///< the time of the oldest kept record
+  std::optional<TimePoint> revived;      ///< the time of the latest record kRevived
+  uint32_t runs_since_revival = 0;       ///< the number of runs that began after that record
+  bool has_retry = false;                ///< an operator retried the instance
+  bool has_execution_start = false;      ///< a record kRevived has the time `execution_from`
+  /// Whether the latest record that pauses an instance or ends its pause is kPaused; nullopt: the
+  /// kept history has no such record.
+  std::optional<bool> is_paused;
+  bool is_cancelled = false;      ///< the current run has a record kCancelled
+  bool has_error = false;         ///< a record has the error of the head
+  bool has_failed_state = false;  ///< a record has an error in the failed state of the head
+  uint64_t most_attempt = 1;      ///< the highest attempt of a state or call that was scheduled
+};
+
+/// Facts about a call from the records after the latest record kEntered.
+struct CallFacts {
+  bool has_start = false;    ///< a record kCalled
+  bool has_failure = false;  ///< a record of a failed attempt
+  bool has_retry = false;    ///< a record kRetrying after the latest record kCalled
 };
 
 struct Checker::Walked {
@@ -44,8 +65,9 @@ struct Checker::Walked {
   std::vector<bool> slots;           ///< which slots have a value
   uint32_t calls = 0;                ///< the number of rows of calls
   std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
-  std::optional<TimePoint> due;      ///< the earliest deadline or retry of the calls
-  std::optional<Part> plain;         ///< a part that is not sealed
+  std::vector<CallFacts> call_facts;  ///< of `read_calls`; empty: no record of a call was read
+  std::optional<TimePoint> due;       ///< the earliest deadline or retry of the calls
+  std::optional<Part> plain;          ///< a part that is not sealed
 
   uint64_t findings_before = 0;                   ///< the number of findings before the instance
   std::array<uint64_t, kPartCount> part_bytes{};  ///< the sizes of the rows, not sealed

@@ -34,23 +34,18 @@ const Plant kCatalogPlants[] = {
      [](Transaction& tx) {
        const InstanceId id = id_of("fails");
        const auto instance = read_instance(tx, kDefault, id).value();
+       std::vector<HistoryRecord> records = read_history(tx, *instance).value();
        erase_with_history(tx, *instance);
        tx.erase(Table::kWorkflows, workflow_key("fails"));
        Instance moved = *instance;
        moved.ns = NamespaceNumber(3);
-       moved.history_count = 2;
        moved.idempotency_key.clear();
        moved.failed_data.reset();
        write_counter(tx, Counter::kNamespace, 3);
        const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
        write_counter(tx, Counter::kHistory, number);
        moved.last_history = number;
-       write_history(
-           tx, number,
-           {.ns = moved.ns,
-            .instance = id,
-            .records = {{.time = moved.started_at, .kind = HistoryKind::kStarted},
-                        {.time = moved.started_at, .kind = HistoryKind::kEnded, .state = "a"}}});
+       write_history(tx, number, {.ns = moved.ns, .instance = id, .records = std::move(records)});
        write_instance(tx, moved, {.input = true, .data = true});
      }},
     {"a missing namespace `default`",

@@ -127,7 +127,7 @@ TEST(StoreCheck, HasATestForEachCodeOfAFinding) {
   Codes planted = {"store.damaged", "store.key", "note.damaged",
                    "tree.missing"};  // codes that only whole folders can have
   for (const auto plants : {row_plants(), catalog_plants(), instance_plants(), wait_plants(),
-                            message_plants(), index_plants()}) {
+                            message_plants(), index_plants(), story_plants()}) {
     for (const Plant& plant : plants) planted.insert(plant.codes.begin(), plant.codes.end());
   }
   for (const StoreFaultKind& kind : fault_kinds()) {

@@ -176,5 +176,6 @@ std::span<const Plant> instance_plants();
 std::span<const Plant> wait_plants();
 std::span<const Plant> message_plants();
 std::span<const Plant> index_plants();
+std::span<const Plant> story_plants();
 
 }  // namespace millrace

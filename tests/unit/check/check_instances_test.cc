@@ -150,6 +150,13 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
        }},
       {"the instance is being cancelled, but is paused or has no calls",
        [](Instance& one) { one.cancelling = true; }},
+      {"the instance will end as failed, but has no error",
+       [](Instance& one) { one.failing = true; }},
+      {"the instance waits for its next run, but has an error",
+       [](Instance& one) {
+         one.awaits_run = true;
+         one.error = Error{"a", "b"};
+       }},
   };
   for (const auto& row : table) {
     expect_among("instance.status " + at(waits) + row.finding, head(waits, row.change));
@@ -211,6 +218,11 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
       {"the policy counts from run 0", [](Instance& one) { one.first_run = 0; }},
       {"the instance entered its state in step 99", [](Instance& one) { one.entered = 99; }},
       {"the instance made 99 transitions in", [](Instance& one) { one.transitions = 99; }},
+      {"the instance made 99 transitions, but its history had only",
+       [](Instance& one) { one.transitions = 99; }},
+      {"the instance made 2 steps since it entered its state in step 0, but its phase requires 1 "
+       "to 1",
+       [](Instance& one) { ++one.step; }},
       {"the instance has depth 21 and no caller; the depth of a subflow is 1 to 20",
        [](Instance& one) { one.depth = 21; }},
       {"the instance has depth 0 and a caller", [](Instance& one) { one.caller.emplace(); }},
@@ -302,6 +314,12 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfCalls) {
        [](Call& one) {
          one.status = kDone;
          one.deadlines[0] = from_millis(1);
+       }},
+      {"the call has not succeeded, but has a result", [](Call& one) { one.result = LazyJson(1); }},
+      {"the call has succeeded, but has an error",
+       [](Call& one) {
+         one.status = kDone;
+         one.last_error = CallFailure{.error = {"a", "b"}, .at = from_millis(1)};
        }},
   };
   for (const auto& row : table) expect_among(where + row.finding, call(row.change));

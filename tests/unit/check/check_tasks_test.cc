@@ -123,6 +123,9 @@ TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfAnInstanceMessage) {
   StartChild broken = start_child;
   broken.workflow = "\xff";
   expect_only("row.value inbox/1: the name of the workflow is not UTF-8", message(broken));
+  StartChild deep = start_child;
+  deep.depth = 2;
+  expect_only("row.value inbox/1: the subflow has depth 2, expected 0", message(deep));
 }
 
 TEST_F(CheckTasksTest, RefusesAnInstanceMessageThatStartsAnExistingChild) {

@@ -212,6 +212,7 @@ TEST_F(CheckWaitsTest, ChecksATaskAgainstTheActionOfTheState) {
       {"function", [](StartTask& one) { one.function = "other"; }},
       {"service or container", [](StartTask& one) { one.runs = NamedService{"other"}; }},
       {"attempt", [](StartTask& one) { one.attempt = 2; }},
+      {"list of files", [](StartTask& one) { one.files = {{.key = "k"}}; }},
       {"input", [](StartTask& one) { one.input = LazyJson("other"); }},
   };
   for (const auto& row : table) {

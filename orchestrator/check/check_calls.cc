@@ -1,0 +1,238 @@
+// Checks of the calls of a live instance: against the history, and against the calls, tasks and
+// timeouts of its state, which is entered again on a copy (check_waits.cc).
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/excerpt.h"
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/record_detail.h"
+#include "orchestrator/check/walked.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+/// How far a deadline may be after the one that the timeout has if it counts from now. A span of
+/// months that begins at the end of a month is up to a day longer than one that begins a day later,
+/// and a deadline of a paused service is moved to an hour from now.
+constexpr Duration kDeadlineSlack = std::chrono::hours(24);
+
+/// The key of the row of a call; `prefix` is the key of the part.
+std::string row_of_call(const std::string& prefix, uint32_t index) {
+  Writer key;
+  key.raw(prefix);
+  key.u32(index);
+  return key.take();
+}
+
+/// Whether the task ends before the kill, the run and the execution of its instance end. These
+/// timers do not change during a run.
+bool fits_timers(const StartTask& task, const Instance& head) {
+  return std::all_of(head.timers.begin(), head.timers.end(), [&](const Timer& timer) {
+    const bool bounds_tasks = timer.kind == TimerKind::kKill || timer.kind == TimerKind::kRun ||
+                              timer.kind == TimerKind::kExecution;
+    return !bounds_tasks || (task.deadline && *task.deadline <= timer.deadline);
+  });
+}
+
+/// The input with which the state starts a call; null: the effect starts no call.
+const LazyJson* input_of(const Effect& started) {
+  if (const auto* const task = std::get_if<StartTask>(&started)) return &task->input;
+  if (const auto* const child = std::get_if<StartChild>(&started)) return &child->input;
+  return nullptr;
+}
+
+bool is_finished(const Call& call) {
+  return call.status == Call::Status::kDone || call.status == Call::Status::kFailed;
+}
+
+}  // namespace
+
+// The history of calls.
+
+/// Compares a call with a record about it. All later records have been compared already, and the
+/// latest record of each kind decides. Records before the latest kEntered are about earlier calls.
+void Checker::note_call(Walked& one, const HistoryRecord& record) {
+  using enum Call::Status;
+  const bool are_all_read = one.read_calls.size() == one.head->calls.size();
+  if (one.read_calls.empty() || !are_all_read || one.story->entered) return;
+  const RecordDetail detail(record);
+  const auto index = detail.number("index");  // a detached call has none
+  if (!index || *index >= one.read_calls.size()) return;
+  one.call_facts.resize(one.read_calls.size());
+  CallFacts& facts = one.call_facts[*index];
+  const Call& call = one.read_calls[*index];
+  const auto wrong = [&](std::string found) {
+    const std::string key = row_of_call(one.key(Part::kCall), static_cast<uint32_t>(*index));
+    add(StoreFault::kCallState, {one.table, key}, std::move(found));
+  };
+  const auto attempt = detail.number("attempt");
+  if (record.kind == HistoryKind::kCalled) {
+    if (std::exchange(facts.has_start, true) || !attempt) return;
+    const auto id = detail.text(call.outside ? "task" : "instance");
+    if (*attempt != call.attempt || id != to_string(call.id)) {
+      return wrong(fmt::format(
+          "the call is in attempt {} with the id {}, but its history started attempt {} with the "
+          "id {}",
+          call.attempt, to_string(call.id), *attempt, excerpt(id.value_or("of another kind"))));
+    }
+    const bool is_first = call.attempt == 1;
+    if (call.first_at &&
+        (is_first ? *call.first_at != record.time : *call.first_at > record.time)) {
+      wrong(
+          fmt::format("the first attempt started at {} ms, but by its history attempt {} started "
+                      "at {} ms",
+                      to_millis(*call.first_at), call.attempt, to_millis(record.time)));
+    }
+    if (call.status == kBetween && !facts.has_retry) {
+      wrong("the call waits for its next attempt, but its history has no such attempt");
+    }
+  } else if (record.kind == HistoryKind::kRetrying) {
+    if (facts.has_start || std::exchange(facts.has_retry, true)) return;
+    if (call.status != kBetween && call.status != kFailed) {
+      return wrong(
+          "the call does not wait for its next attempt, but its history says that it does");
+    }
+    if (call.status != kBetween || !call.retry_at) return;
+    const std::string due = format_rfc3339(*call.retry_at);
+    const auto at = detail.text("at");
+    if ((attempt && *attempt != uint64_t{call.attempt} + 1) || (at && *at != due)) {
+      wrong(
+          fmt::format("attempt {} of the call is due at {}, but by its history attempt {} is due "
+                      "at {}",
+                      call.attempt + 1, due, attempt.value_or(0), excerpt(at.value_or(""))));
+    }
+  } else if (const auto code = detail.text("code")) {  // kReturned or kTimedOut
+    if (std::exchange(facts.has_failure, true) || !call.last_error) return;
+    if (*code == call.last_error->error.code && record.time == call.last_error->at) return;
+    wrong(
+        fmt::format("the previous attempt of the call failed with {} at {} ms, but by its history "
+                    "with {} at {} ms",
+                    excerpt(call.last_error->error.code), to_millis(call.last_error->at),
+                    excerpt(*code), to_millis(record.time)));
+  }
+}
+
+/// Checks that the history since the entry into the state has the records that the calls require.
+void Checker::check_call_facts(const Walked& one) {
+  const bool are_all_read = one.read_calls.size() == one.head->calls.size();
+  if (!one.story->entered || !are_all_read) return;
+  for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
+    const Call& call = one.read_calls[index];
+    const CallFacts facts = one.call_facts.empty() ? CallFacts() : one.call_facts[index];
+    const std::string key = row_of_call(one.key(Part::kCall), index);
+    if (call.attempt > 0 && !facts.has_start) {
+      add(StoreFault::kCallState, {one.table, key},
+          fmt::format("the call is in attempt {}, but its history has no start of it",
+                      call.attempt));
+    } else if (call.last_error && !facts.has_failure) {
+      add(StoreFault::kCallState, {one.table, key},
+          "the call has the error of an attempt, but its history has no failed attempt");
+    }
+  }
+}
+
+// The calls that the state makes.
+
+/// Checks that no deadline is before the entry into the state, or later than the timeouts of the
+/// call allow. `latest` is the call as it would be if it started now; null: not known.
+void Checker::check_call_deadlines(const Walked& one, uint32_t index, const Call* latest) {
+  const Call& call = one.read_calls[index];
+  const std::string key = row_of_call(one.key(Part::kCall), index);
+  for (size_t i = 0; i < kTimeoutKinds; ++i) {
+    const auto& deadline = call.deadlines[i];
+    if (!deadline) continue;
+    const auto kind = static_cast<TimeoutKind>(i);
+    // A task has no startToClose deadline before it starts; the settings of its service may set
+    // that timeout.
+    const auto bound = latest == nullptr ? std::nullopt : latest->deadlines[i];
+    const bool is_late = bound && *deadline > *bound + kDeadlineSlack;
+    if (*deadline >= one.head->state_from && !is_late) continue;
+    add(StoreFault::kCallState, {one.table, key},
+        fmt::format("the deadline {} of the call is at {} ms, which is {}", error_code(kind),
+                    to_millis(*deadline),
+                    is_late ? "later than its timeout allows" : "before the entry into its state"));
+  }
+}
+
+/// Compares the input of a call with the input that its state computes. `opened` is the call as the
+/// state makes it, `started` the effect that starts it; null: another call starts first.
+void Checker::check_call_input(const Walked& one, uint32_t index, const Call& opened,
+                               const Effect* started) {
+  const Call& call = one.read_calls[index];
+  // The input is null once no further attempt can need it.
+  if (is_finished(call) || call.input.is_null() || opened.sealed) return;
+  if (call.attempt > 0 && !call.first_at) return;  // written in format 3
+  const LazyJson* const expected = started == nullptr ? &opened.input : input_of(*started);
+  const auto input = parse_own_json(call.input.text());
+  if (expected == nullptr || !input || *input == expected->value()) return;
+  const std::string key = row_of_call(one.key(Part::kCall), index);
+  add(StoreFault::kCallState, {one.table, key},
+      "the input of the call is not the one that its state computes from its data");
+}
+
+/// Compares a call and its task with the call and task that the state makes.
+void Checker::check_opened_call(const Walked& one, const State& state, uint32_t index,
+                                const Call& opened, const Effect& started, bool is_exact) {
+  using enum Call::Status;
+  const Instance& head = *one.head;
+  const Call& call = one.read_calls[index];
+  const std::string key = row_of_call(one.key(Part::kCall), index);
+  const Place place{one.table, key};
+  const auto* const task = std::get_if<StartTask>(&started);
+  if (call.status != kRunning && call.status != kBetween) return;
+  if (!call.first_at) return;  // written in format 3, which had no timeouts of calls
+  if (call.outside != (task != nullptr)) {
+    add(StoreFault::kCallState, place,
+        call.outside ? "the call runs outside millrace, but its function is a subflow"
+                     : "the call started a subflow, but its function runs outside millrace");
+    return;
+  }
+  const auto has = [](const Call& one_call, TimeoutKind kind) {
+    return one_call.deadlines[static_cast<size_t>(kind)].has_value();
+  };
+  const auto demand = [&](TimeoutKind kind, bool is_demanded) {
+    if (!is_demanded || has(call, kind)) return;
+    add(StoreFault::kCallState, place,
+        fmt::format("the function has a timeout, but the deadline {} of the call is missing",
+                    error_code(kind)));
+  };
+  const bool runs = call.status == kRunning;
+  demand(TimeoutKind::kScheduleToClose,
+         has(opened, TimeoutKind::kScheduleToClose) && (runs || !head.retried));
+  demand(TimeoutKind::kScheduleToStart,
+         has(opened, TimeoutKind::kScheduleToStart) && runs && !call.started);
+  demand(TimeoutKind::kStartToClose,
+         runs && call.started &&
+             (task != nullptr ? task->start_to_close.has_value()
+                              : has(opened, TimeoutKind::kStartToClose)));
+  demand(TimeoutKind::kHeartbeat, runs && task == nullptr && has(opened, TimeoutKind::kHeartbeat));
+  if (!runs || task == nullptr) return;
+
+  const std::string row_key = rows::key_of(call.id);  // check_call() reports a missing row
+  const auto value = view_.get(Table::kTasks, row_key);
+  const auto stored =
+      value ? rows::decode(view_, Table::kTasks, row_key, *value, decode_task) : fail("", "");
+  if (!stored) return;
+  const Place task_place{Table::kTasks, row_key};
+  const auto other = [&](const char* what) {
+    add(StoreFault::kTaskCaller, task_place,
+        fmt::format("the {} of the task is not that of call {} of {}", what, index,
+                    to_string(one.id)));
+  };
+  if (stored->state != state.common().id) other("state");
+  if (stored->function != task->function) other("function");
+  if (stored->runs != task->runs) other("service or container");
+  if (stored->files != task->files) other("list of files");
+  if (stored->attempt != call.attempt) other("attempt");
+  if (stored->workflow != head.revision.workflow) other("workflow");
+  if (stored->by != one.id) other("instance");
+  if (!fits_timers(*stored, head)) other("deadline");
+  if (!is_exact || stored->sealed || call.sealed || opened.sealed) return;  // secrets may change
+  const auto input = parse_own_json(stored->input.text());
+  if (input && *input != task->input.value()) other("input");
+}
+
+}  // namespace millrace

@@ -1,0 +1,322 @@
+// Checks of the instance against its history: how the instance started, its error, its flags, its
+// times and attempts, its state and its data. check_history.cc reads the rows of the history.
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/excerpt.h"
+#include "orchestrator/check/checker.h"
+#include "orchestrator/check/record_detail.h"
+#include "orchestrator/check/walked.h"
+#include "states/state.h"
+
+namespace millrace {
+namespace {
+
+bool is_of_retry(const HistoryRecord& record) {
+  return record.detail.text() == R"({"how":"retry"})";
+}
+
+/// Whether a definition with this start can be started by an event of that type.
+bool starts_by(const Start& start, const std::string& type) {
+  return std::any_of(start.events.begin(), start.events.end(),
+                     [&](const StartEvent& event) { return event.filter.type == type; });
+}
+
+}  // namespace
+
+/// Notes the facts of one record. All later records have been noted already.
+void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& record) {
+  using enum HistoryKind;
+  HistoryFacts& story = *one.story;
+  const Instance& head = *one.head;
+  const auto note_pause = [&](bool pauses) {
+    if (!story.is_paused) story.is_paused = pauses;
+  };
+  switch (record.kind) {
+    case kStarted:
+      story.started = record;
+      return note_pause(false);
+    case kPaused:
+      return note_pause(true);
+    case kResumed:
+    case kEnded:
+      return note_pause(false);
+    case kCancelled:
+      note_pause(false);
+      if (!story.began) story.is_cancelled = true;
+      return note_failure_of(one, record);
+    case kRaised:
+    case kFixed:
+      return note_failure_of(one, record);
+    case kRevived:
+      note_pause(false);
+      if (!story.revived) {
+        story.revived = record.time;
+        story.runs_since_revival = story.runs;
+      }
+      story.has_retry |= is_of_retry(record);
+      story.has_execution_start |= record.time == head.execution_from;
+      return;
+    case kRun: {
+      // The later records began `story.runs` runs.
+      const auto run = RecordDetail(record).number("run");
+      if (run && *run + story.runs != head.run) {
+        add(StoreFault::kRowValue, place,
+            fmt::format("a record begins run {}, but {} runs follow and the instance is in run {}",
+                        *run, story.runs, head.run));
+      }
+      return;
+    }
+    case kRetrying:
+      story.most_attempt =
+          std::max(story.most_attempt, RecordDetail(record).number("attempt").value_or(0));
+      return note_call(one, record);
+    case kCalled:
+    case kReturned:
+    case kTimedOut:
+      return note_call(one, record);
+    default:
+      return;
+  }
+}
+
+/// Notes a record that has an error.
+void Checker::note_failure_of(Walked& one, const HistoryRecord& record) {
+  HistoryFacts& story = *one.story;
+  const Instance& head = *one.head;
+  story.has_failed_state |= record.state == head.failed_state;
+  if (!head.error || story.has_error) return;
+  const RecordDetail detail(record);
+  story.has_error =
+      detail.text("code") == head.error->code && detail.text("msg") == head.error->message;
+}
+
+/// Compares the instance with the facts from its history.
+void Checker::check_story(const Walked& one, const Workflow* workflow) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  const bool is_trimmed = head.history_trimmed > 0;
+  if (story.is_first_sealed && one.plain && !is_trimmed) {
+    const std::string part_key = one.key(*one.plain);
+    add(StoreFault::kInstanceSeal, {one.table, part_key},
+        "the row is not sealed, but its instance was sealed from the first batch on");
+  }
+  if (!one.has_data && story.has_other_data) {
+    add(StoreFault::kInstanceParts, place,
+        "the data of the instance is missing: a record of its history has data that is not the "
+        "input");
+  }
+  if (story.runs != head.run && !is_trimmed) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("the instance is in run {}, but its history has {} runs", head.run,
+                    story.runs));
+  }
+  check_start(one, workflow);
+  check_failure(one);
+  check_times(one);
+  if (one.table == Table::kLive) {
+    check_flags(one);
+    check_call_facts(one);
+  }
+  if (workflow == nullptr || head.state >= workflow->states.size()) return;
+  const std::string& state = workflow->states[head.state]->common().id;
+  const auto in_another = [&](const std::string& last) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance is in state \"{}\", but its history ends in state \"{}\"", state,
+                    last));
+  };
+  if (one.table == Table::kEnded) {
+    if (story.last_state != state) in_another(story.last_state);
+    return;
+  }
+  if (story.began && story.began->kind != HistoryKind::kRevived && head.transitions == 0 &&
+      head.state != workflow->start.state) {
+    add(StoreFault::kRowValue, place,
+        fmt::format(
+            "the instance is in state \"{}\", which is not its first state, but made no transition",
+            state));
+  }
+  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
+  if (!is_open || !story.entered) return;
+  if (story.entered->state != state) return in_another(story.entered->state);
+  if (!one.input || (one.has_data && !one.data)) return;
+  const std::string& data = one.data ? *one.data : *one.input;
+  const std::string* found = nullptr;
+  if (story.entered_with_input) found = &*one.input;
+  if (story.entered->data) found = &story.entered->data->text();
+  if (found != nullptr && *found != data) {
+    add(StoreFault::kInstanceParts, place,
+        "the data of the instance is not the data with which, by its history, it entered its "
+        "state");
+  }
+}
+
+/// Compares the head with the record of the start, if that record was not trimmed.
+void Checker::check_start(const Walked& one, const Workflow* workflow) {
+  if (!one.story->started) return;
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const RecordDetail detail(*one.story->started);
+  const auto revision = detail.number("revision");
+  if (revision && *revision != head.revision.number) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance has revision {}, but by its history it started with revision {}",
+                    head.revision.number, *revision));
+  }
+  const auto by = detail.text("by");
+  if (!by) return;
+  const bool is_event = *by == "event";
+  const bool is_schedule = *by == "schedule";
+  const bool is_subflow = *by == "subflow";
+  const auto wrong = [&](std::string_view found) {
+    add(StoreFault::kInstanceStatus, place,
+        fmt::format("by its history the instance was started by \"{}\", but {}", excerpt(*by),
+                    found));
+  };
+  if (!is_event && !is_schedule && !is_subflow && *by != "call") {
+    wrong("no instance starts in this way");
+  }
+  if (head.caller && !is_subflow) wrong("the head has a caller");
+  const auto parent = detail.text("parent");
+  if (head.caller && parent && *parent != to_string(head.caller->instance)) {
+    wrong(fmt::format("instance {}, which started it, is not the caller {} in the head",
+                      excerpt(*parent), to_string(head.caller->instance)));
+  }
+  if (!head.caller && head.depth > 0 && !one.story->revived) {  // a new run has no caller
+    add(StoreFault::kRowValue, place,
+        fmt::format("the instance has depth {} and no caller, and no operator began a run of it",
+                    head.depth));
+  }
+  if (*by != "call" && !(head.idempotency_key.empty() && head.own_policy.empty())) {
+    wrong("the head has an idempotency key or a policy of its own, which only a call gives");
+  }
+  if (!is_event && !(head.traceparent.empty() && head.correlation.empty())) {
+    wrong("the head has a traceparent or a correlation, which only an event gives");
+  }
+  if (workflow == nullptr) return;
+  const Start& start = workflow->start;
+  const auto type = detail.text("event", "type");
+  if (is_event && type && !starts_by(start, *type)) {
+    wrong(fmt::format("its definition does not start by an event of type {}", excerpt(*type)));
+  }
+  if (is_schedule && start.kind != Start::Kind::kScheduled) {
+    wrong("its definition has no schedule");
+  }
+}
+
+/// Checks the error, the failed state and the attempts of a head whose history is complete: each of
+/// them has a record.
+void Checker::check_failure(const Walked& one) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  if (head.history_trimmed > 0) return;
+  // A record cannot have the bytes of an error that is not UTF-8. The message may contain a secret,
+  // so the finding does not show it.
+  if (head.error && !story.has_error && is_utf8(head.error->code) && is_utf8(head.error->message)) {
+    add(StoreFault::kInstanceStatus, place,
+        fmt::format("no record of the history has the error of the head, with the code {} and the "
+                    "same message",
+                    excerpt(head.error->code)));
+  }
+  if (!head.failed_state.empty() && !story.has_failed_state) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the failed state is \"{}\", but the history has no error in that state",
+                    head.failed_state));
+  }
+  for (const auto& [attempt, what] : {std::pair(head.attempt, "the state is in"),
+                                      std::pair(head.failed_attempt, "the failed state was in")}) {
+    if (attempt <= story.most_attempt) continue;
+    add(StoreFault::kRowValue, place,
+        fmt::format("{} attempt {}, but by the history the highest attempt is {}", what, attempt,
+                    story.most_attempt));
+  }
+}
+
+/// Checks the flags of a live instance.
+void Checker::check_flags(const Walked& one) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  const bool is_trimmed = head.history_trimmed > 0;
+  const auto check = [&](bool is_right, std::string_view found) {
+    if (!is_right) add(StoreFault::kInstanceStatus, place, std::string(found));
+  };
+  if (story.is_paused) {
+    check(head.paused == *story.is_paused,
+          head.paused ? "the instance is paused, but its history has no pause that has not ended"
+                      : "the instance is not paused, but its history has a pause that has not "
+                        "ended");
+  }
+  const bool knows_run = story.began || !is_trimmed;
+  check(head.cancelling || !story.is_cancelled,
+        "the history says that the instance was cancelled, but the instance continues");
+  check(!head.cancelling || story.is_cancelled || !knows_run,
+        "the instance is being cancelled, but its history has no record of that");
+  check(!head.retried || story.has_retry || is_trimmed,
+        "the flag `retried` (16) is set, but no operator retried the instance");
+  if (head.phase != Phase::kWaiting || !is_between_attempts(head) || !story.retrying) return;
+  const char* const what = head.awaits_run ? "run" : "attempt";
+  const uint64_t number = head.awaits_run ? head.run : head.attempt;
+  const auto next = RecordDetail(*story.retrying).number(what);
+  if (next && *next != number + 1) {
+    add(StoreFault::kRowValue, place,
+        fmt::format("the instance is in {} {}, but by its history {} {} comes next", what, number,
+                    what, *next));
+  }
+}
+
+/// Checks the times of the head, and the run from which its retry policy counts. A head that was
+/// written in a version before 5 had none of them: they are then the start of the instance and run
+/// 1.
+void Checker::check_times(const Walked& one) {
+  const std::string key = one.key(Part::kHead);
+  const Place place{one.table, key};
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  const bool is_trimmed = head.history_trimmed > 0;
+  // A time after the store's time has a finding already.
+  const auto check = [&](TimePoint time, bool is_right, std::string_view what) {
+    if (is_right || (time_ && time > *time_)) return;
+    add(StoreFault::kInstanceStatus, place,
+        fmt::format("{} is at {} ms, which the history does not have", what, to_millis(time)));
+  };
+  if (is_trimmed && story.oldest) {
+    check(head.started_at, head.started_at <= *story.oldest, "the start of the instance");
+  }
+  if (!is_trimmed && head.execution_from != head.started_at) {
+    // The executions of a schedule may count from its first tick.
+    const bool is_of_schedule = head.execution_from < head.started_at && story.started &&
+                                RecordDetail(*story.started).text("by") == "schedule";
+    check(head.execution_from, story.has_execution_start || is_of_schedule,
+          "the start of the execution");
+  }
+  if (story.revived || !is_trimmed) {
+    check(head.runs_from, head.runs_from == head.started_at || head.runs_from == story.revived,
+          "the scheduled time of the run from which its retries count");
+    const bool is_first =
+        head.first_run == 1 ||
+        (story.revived && head.first_run + story.runs_since_revival == uint64_t{head.run});
+    if (!is_first) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the policy counts from run {}, but no operator began this run",
+                      head.first_run));
+    }
+  }
+  // An instance whose input cannot be read ends when its next run begins, before that run enters a
+  // state.
+  if (one.table != Table::kLive || head.state_from == head.started_at) return;
+  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
+  const bool is_after_entry = is_open && story.entered && story.entered->time >= head.started_at &&
+                              head.state_from > story.entered->time;
+  check(head.state_from, !(story.began && head.state_from < story.began->time) && !is_after_entry,
+        "the entry into the state");
+}
+
+}  // namespace millrace

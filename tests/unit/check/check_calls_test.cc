@@ -1,0 +1,78 @@
+// The store check compares the calls of an instance with its history and with its definition.
+#include <algorithm>
+
+#include "orchestrator/store/rows/call_rows.h"
+#include "orchestrator/store/rows/task_rows.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::days;
+
+class CheckCallsTest : public CheckTest {
+ protected:
+  /// Starts an instance with one call. `action` has the keys of the action, `keys` those of the
+  /// workflow.
+  void call_with(const std::string& action, const std::string& keys = "") {
+    define("id: calls\n" + keys +
+           "\nfunctions: [{id: f, type: knative-namespace, service: f}]\n"
+           "states: [{id: call, type: action, action: {function: f" +
+           action + "}}]");
+    id = start("calls");
+    expect_sound();
+  }
+  Change call(const std::function<void(Call&)>& change) {
+    return [=, this](Transaction& in) {
+      edit<Call>(in, Table::kLive, part(id, Part::kCall) + std::string(4, '\0'), decode_call,
+                 encode_call, change);
+    };
+  }
+  std::string where() const {
+    return fmt::format("call.state live/default/{} call 0: ", to_string(id));
+  }
+
+  InstanceId id;
+};
+
+TEST_F(CheckCallsTest, ComparesTheInputOfACallWithThatOfTheState) {
+  call_with(", input: jq(.from), retries: {maximumAttempts: 2, initialInterval: 1h}");
+  expect_only(where() + "the input of the call is not the one that its state computes",
+              call([](Call& one) { one.input = LazyJson("other"); }));
+}
+
+TEST_F(CheckCallsTest, BoundsTheDeadlinesOfACallByItsTimeouts) {
+  call_with(", scheduleToCloseTimeout: PT2H");
+  expect_only(where() + "the deadline millrace.timeout.scheduleToClose of the call is at",
+              call([](Call& one) { *one.deadlines[0] += days(2); }));
+  expect_among("before the entry into its state",
+               call([this](Call& one) { one.deadlines[0] = now - Duration(1); }));
+}
+
+TEST_F(CheckCallsTest, ComparesACallWithTheRecordOfItsStart) {
+  call_with("");
+  expect_only(where() + "the first attempt started at",
+              call([](Call& one) { *one.first_at -= Duration(1); }));
+  expect_among(where() + "the call is in attempt 1, but its history has no start of it",
+               [this](Transaction& in) {
+                 edit_history(read_live(in, ns, id).value()->last_history, [](HistoryRow& row) {
+                   std::erase_if(row.records, [](const HistoryRecord& record) {
+                     return record.kind == HistoryKind::kCalled;
+                   });
+                 });
+               });
+}
+
+TEST_F(CheckCallsTest, BoundsATaskByTheTimersOfItsInstance) {
+  call_with("", "timeouts: {kill: PT2H}");
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  expect_only(fmt::format("task.caller tasks/{}: the deadline of the task is not that of call 0",
+                          to_string(task)),
+              [&](Transaction& in) {
+                edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
+                                [](StartTask& one) { *one.deadline += Duration(1); });
+              });
+}
+
+}  // namespace
+}  // namespace millrace

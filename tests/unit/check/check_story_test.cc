@@ -1,0 +1,159 @@
+// The store check compares an instance with its history: its start, its runs, its error, its times
+// and its flags.
+#include <algorithm>
+
+#include "orchestrator/batch/input.h"
+#include "tests/unit/check/check_fixture.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kWaitsForEvent = R"(
+id: waits
+start: {type: event, event: {type: begin}}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+constexpr const char* kFails = "id: fails\nstates: [{id: a, type: error, error: e, message: m}]";
+constexpr const char* kFailsAgain = R"(
+id: again
+states:
+- {id: a, type: error, error: e, message: m}
+retries: {maximumAttempts: 3, initialInterval: PT1H}
+)";
+
+class CheckStoryTest : public CheckTest {
+ protected:
+  Change head(const InstanceId& id, const std::function<void(Instance&)>& change,
+              Table table = Table::kLive) {
+    return [=, this](Transaction&) { edit_head(id, change, table); };
+  }
+  /// Changes the detail of the latest record of that kind in a history row.
+  Change detail(uint64_t row, HistoryKind kind, const Json& changed) {
+    return [=, this](Transaction&) {
+      edit_history(row, [&](HistoryRow& one) {
+        const auto found =
+            std::find_if(one.records.rbegin(), one.records.rend(),
+                         [&](const HistoryRecord& record) { return record.kind == kind; });
+        ASSERT_NE(found, one.records.rend());
+        found->detail = changed;
+      });
+    };
+  }
+  Instance live(const InstanceId& id) const { return *read_live(*tx, ns, id).value(); }
+  /// The id of the only live instance.
+  InstanceId only_live() const {
+    InstanceId found;
+    EXPECT_TRUE(each_live(*tx, ns, std::nullopt, [&](const Instance& head) {
+      found = head.id;
+      return true;
+    }));
+    return found;
+  }
+  static std::string at(const InstanceId& id, const char* table = "live") {
+    return fmt::format("{}/default/{} head: ", table, to_string(id));
+  }
+};
+
+TEST_F(CheckStoryTest, ChecksTheRunsThatTheHistoryBegan) {
+  define(kFailsAgain);
+  const InstanceId id = start("again");
+  now = live(id).timers.front().deadline;
+  run(TimerInput{
+      .deadline = now,
+      .owner = TimerInput::OfInstance{.ns = ns, .instance = id, .kind = TimerKind::kRetry}});
+  const Instance second = live(id);
+  ASSERT_EQ(second.run, 2U);
+  expect_sound();
+  expect_only(fmt::format("row.value history/{}: a record begins run 7, but 0 runs follow and the "
+                          "instance is in run 2",
+                          second.last_history),
+              detail(second.last_history, HistoryKind::kRun, {{"run", 7}}));
+  expect_only("row.value " + at(id) + "the policy counts from run 2, but no operator began this",
+              head(id, [](Instance& one) { one.first_run = 2; }));
+  expect_only("row.value " + at(id) + "the instance is in run 2, but by its history run 9 comes",
+              detail(second.last_history, HistoryKind::kRetrying,
+                     {{"run", 9}, {"at", format_rfc3339(second.timers.front().deadline)}}));
+  expect_only("row.value " + at(id) + "the state is in attempt 3, but by the history the highest",
+              head(id, [](Instance& one) { one.attempt = 3; }));
+}
+
+TEST_F(CheckStoryTest, RequiresARecordOfTheErrorThatAnInstanceEndedWith) {
+  define(kFails);
+  const InstanceId id = start("fails");
+  expect_sound();
+  expect_only(
+      "instance.status " + at(id, "ended") +
+          "no record of the history has the error of the head, with the code e and the same "
+          "message",
+      head(
+          id, [](Instance& one) { one.error->message = "other"; }, Table::kEnded));
+  expect_only("row.value " + at(id, "ended") + "the failed state was in attempt 2",
+              head(
+                  id, [](Instance& one) { one.failed_attempt = 2; }, Table::kEnded));
+}
+
+TEST_F(CheckStoryTest, ChecksTheTimesOfARunThatAnOperatorBegan) {
+  define(kWaitsForEvent);
+  const InstanceId id = start("waits");
+  run_command(CancelInstance{"default", id});
+  now += std::chrono::seconds(1);
+  run_command(RestartInstance{"default", id});
+  expect_sound();
+  const auto earlier = [&](TimePoint Instance::*field) {
+    return head(id, [=](Instance& one) { one.*field -= Duration(1); });
+  };
+  expect_only("instance.status " + at(id) + "the start of the execution is at",
+              earlier(&Instance::execution_from));
+  expect_only("instance.status " + at(id) + "the scheduled time of the run from which its retries",
+              earlier(&Instance::runs_from));
+  expect_only("instance.status " + at(id) + "the entry into the state is at",
+              earlier(&Instance::state_from));
+  EXPECT_THAT(found_after(head(id,
+                               [](Instance& one) {
+                                 one.first_run = 1;
+                                 one.runs_from = one.state_from = one.started_at;
+                               })),
+              testing::IsEmpty())
+      << "as in a head that was written in a version before 5";
+}
+
+TEST_F(CheckStoryTest, ChecksTheDefinitionOfAStartByAnEvent) {
+  define(kWaitsForEvent);
+  publish({.id = "1", .source = "/s", .type = "begin"});
+  const InstanceId id = only_live();
+  const uint64_t row = live(id).last_history;
+  expect_sound();
+  expect_only(
+      "by its history the instance was started by \"event\", but its definition does not "
+      "start by an event of type other",
+      detail(row, HistoryKind::kStarted,
+             {{"by", "event"}, {"event", {{"type", "other"}}}, {"revision", 1}}));
+  expect_only("instance.state " + at(id) +
+                  "the instance has revision 1, but by its history it "
+                  "started with revision 2",
+              detail(row, HistoryKind::kStarted,
+                     {{"by", "event"}, {"event", {{"type", "begin"}}}, {"revision", 2}}));
+}
+
+TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
+  define(kWaitsForEvent);
+  const InstanceId id = start("waits");
+  run_command(PauseInstance{"default", id});
+  expect_sound();
+  expect_only("the instance is not paused, but its history has a pause that has not ended",
+              head(id, [](Instance& one) {
+                one.paused = false;
+                one.status = InstanceStatus::kWaiting;
+              }));
+  run_command(ResumeInstance{"default", id});
+  expect_sound();
+  expect_only("the instance is paused, but its history has no pause that has not ended",
+              head(id, [](Instance& one) {
+                one.paused = true;
+                one.status = InstanceStatus::kPaused;
+              }));
+}
+
+}  // namespace
+}  // namespace millrace
