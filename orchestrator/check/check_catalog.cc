@@ -1,4 +1,7 @@
 // Checks of the catalog: namespaces, workflows, the revisions of their definitions, and schedules.
+#include <optional>
+#include <utility>
+
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -15,6 +18,11 @@ void Checker::check_namespaces() {
     if (!record) return;
     const auto number = static_cast<uint32_t>(record->number);
     if (number == 0) add(StoreFault::kRowValue, place, "the number of the namespace is 0");
+    if (record->partition != 0) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the namespace is in partition {}, but the only partition is 0",
+                      record->partition));
+    }
     note_given(Counter::kNamespace, number, place);
     if (purged_.contains(record->number)) {
       add(StoreFault::kRowValue, place, fmt::format("a purge erases namespace {}", number));
@@ -79,8 +87,9 @@ void Checker::check_workflows() {
 }
 
 void Checker::check_definitions() {
-  WorkflowNumber of{};  // the workflow of the current revisions
-  uint32_t last = 0;    // the latest revision of that workflow so far
+  WorkflowNumber of{};               // the workflow of the current revisions
+  uint32_t last = 0;                 // the latest revision of that workflow so far
+  std::optional<TimePoint> created;  // when that revision was created; nullopt: it does not decode
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {
@@ -108,6 +117,7 @@ void Checker::check_definitions() {
       end();
       of = revision.workflow;
       last = 0;
+      created.reset();
       without.erase(of);
       note_given(Counter::kWorkflow, static_cast<uint32_t>(of), place);
     }
@@ -118,6 +128,7 @@ void Checker::check_definitions() {
           "workflow");
     }
     last = revision.number;
+    const auto before = std::exchange(created, std::nullopt);
     // The definitions of a deleted workflow stay for its ended instances.
     const auto workflow = workflows_.find(of);
     if (workflow != workflows_.end() && revision.number > workflow->second.latest) {
@@ -127,6 +138,14 @@ void Checker::check_definitions() {
     const auto record = decode(place, value, decode_definition);
     if (!record) return;
     check_time(record->created_at, place, "the creation of the revision");
+    created = record->created_at;
+    const bool is_in_time = before && (!time_ || *before <= *time_);
+    if (is_in_time && *created < *before) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the revision was created at {} ms, before the preceding revision, which was "
+                      "created at {} ms",
+                      to_millis(*created), to_millis(*before)));
+    }
     if (!options_.load) return;
     const auto loaded = options_.load(record->text);
     if (!loaded) {
@@ -170,6 +189,12 @@ void Checker::check_schedules() {
     if (!record) return;
     check_time(record->from, place, "the time from which the schedule counts ticks");
     if (record->last) check_time(*record->last, place, "the latest tick of the schedule");
+    const bool is_in_time = record->last && (!time_ || *record->last <= *time_);
+    if (is_in_time && *record->last > record->from) {
+      add(StoreFault::kRowValue, place,
+          "the latest tick of the schedule is later than the time from which the next tick is "
+          "counted");
+    }
     if (record->first && (!record->last || *record->first > *record->last)) {
       add(StoreFault::kRowValue, place,
           "the first tick of the schedule is later than the latest tick, or there is no latest "

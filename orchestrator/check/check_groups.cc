@@ -1,6 +1,7 @@
 // Checks of the groups of eventsAnd starts: the counts of a group, the events that wait in it, the
 // rows that map numbers to these events, and whether a waiting event belongs to its group.
 #include <algorithm>
+#include <chrono>
 
 #include "base/bytes.h"
 #include "matchers/correlation.h"
@@ -135,11 +136,7 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
     }
     return;
   }
-  if (!record->expires && must_expire(number)) {
-    add(StoreFault::kGroupEvent, place,
-        "the event never expires, but every revision of its workflow with these groups has a "
-        "lifespan");
-  }
+  check_lifespan(place, number, record->expires);
   if (!key || expected() != group) {
     add(StoreFault::kGroupEvent, place, "the correlation of the event is not that of its group");
   } else if (entry < workflow->start.events.size() &&
@@ -150,18 +147,39 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   }
 }
 
-/// Whether each revision that has the workflow's current groups sets a lifespan. Also false if
-/// there are more than 16 such revisions.
-bool Checker::must_expire(WorkflowNumber number) {
-  const WorkflowRow& row = workflows_.at(number);
+/// Checks when a waiting event expires, by the lifespans in the revisions that have the workflow's
+/// current groups. Does nothing if there are more than 16 such revisions.
+void Checker::check_lifespan(const Place& place, WorkflowNumber number,
+                             const std::optional<TimePoint>& expires) {
   constexpr uint32_t kMostRevisions = 16;
+  // A lifespan in months that begins a day earlier may end up to a day later.
+  constexpr Duration kMonthSlack = std::chrono::hours(24);
+  const WorkflowRow& row = workflows_.at(number);
   const uint32_t first = std::max<uint32_t>(row.groups_from, 1);
-  if (row.latest - first >= kMostRevisions) return false;
+  if (!time_ || row.latest < first || row.latest - first >= kMostRevisions) return;
+  bool may_stay = false;
+  std::optional<TimePoint> latest;
   for (uint32_t revision = first; revision <= row.latest; ++revision) {
     const auto workflow = definition({number, revision});
-    if (workflow == nullptr || !workflow->start.lifespan) return false;
+    if (workflow == nullptr) return;
+    const std::optional<Span>& lifespan = workflow->start.lifespan;
+    may_stay |= !lifespan;
+    if (!lifespan) continue;
+    const TimePoint end =
+        lifespan->after(*time_) + (lifespan->months == 0 ? Duration(0) : kMonthSlack);
+    latest = std::max(latest.value_or(end), end);
   }
-  return true;
+  if (!expires) {
+    if (may_stay) return;
+    add(StoreFault::kGroupEvent, place,
+        "the event never expires, but every revision of its workflow with these groups has a "
+        "lifespan");
+  } else if (!latest || *expires > *latest) {
+    add(StoreFault::kGroupEvent, place,
+        fmt::format("the event expires at {} ms, which is later than any lifespan in the revisions "
+                    "with these groups allows",
+                    to_millis(*expires)));
+  }
 }
 
 bool Checker::is_closed(WorkflowNumber workflow, uint64_t event) const {

@@ -145,15 +145,21 @@ void Checker::check_usage() {
 }
 
 void Checker::check_effects() {
+  NumberSet numbers;
   each_row(Table::kEffects, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kEffects, key};
     auto row = decode_effect_key(key);
     if (!row) return add(StoreFault::kRowKey, place, row.error().message);
     note_given(Counter::kEffects, row->number, place);
     check_position(row->at, place);
+    if (!numbers.insert(row->number)) {
+      add(StoreFault::kNumberTwice, place,
+          fmt::format("another row has the number {}", row->number));
+    }
     if (const Status decoded = decode_effects(value, *row); !decoded) {
       return add(StoreFault::kRowRecord, place, decoded.error().message);
     }
+    if (row->effects.empty()) add(StoreFault::kRowValue, place, "the row has no effect");
     for (const PlacedEffect& one : row->effects) {
       const auto workflow = static_cast<uint32_t>(one.effect.workflow);
       if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);

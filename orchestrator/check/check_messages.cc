@@ -63,16 +63,22 @@ void Checker::check_outbox() {
     note_given(Counter::kOutbox, *number, place);
     const auto record = open_and_decode(place, value, decode_outbox);
     if (!record) return;
-    const NatsMessage& message = record->message;
-    check_message(place, message);
+    check_message(place, *record);
   });
 }
 
-/// Checks that the subject and the id of a message fit its kind: event, dead letter or lifecycle
-/// event.
-void Checker::check_message(const Place& place, const NatsMessage& message) {
+/// Checks that the subject, the id and the instance of a message fit its kind: event, dead letter
+/// or lifecycle event.
+void Checker::check_message(const Place& place, const OutboxRecord& record) {
+  const NatsMessage& message = record.message;
   const auto value = [&](std::string found) {
     add(StoreFault::kRowValue, place, std::move(found));
+  };
+  // The ids of generated events and of lifecycle events begin with the id of their instance.
+  const auto check_instance_of = [&](const Event& event) {
+    if (!record.instance || event.id.starts_with(to_string(*record.instance) + "-")) return;
+    value(fmt::format("the message belongs to instance {}, but its event has the id {}",
+                      to_string(*record.instance), printable(event.id)));
   };
   const bool is_event = message.subject.starts_with(kEventSubjectPrefix);
   const bool is_letter = message.subject.starts_with("millrace.dlq.");
@@ -103,10 +109,12 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
   }
   if (is_lifecycle) {
     if (*id != event->id) {
-      value(fmt::format("the Nats-Msg-Id of the message is {}, but the id of its event is {}",
-                        printable(*id), event->id));
+      return value(
+          fmt::format("the Nats-Msg-Id of the message is {}, but the id of its event is "
+                      "{}",
+                      printable(*id), event->id));
     }
-    return;
+    return check_instance_of(*event);
   }
   const auto ns = subject_namespace(message.subject);
   if (!ns || event_subject(*ns, event->type) != message.subject) {
@@ -118,6 +126,8 @@ void Checker::check_message(const Place& place, const NatsMessage& message) {
     value(fmt::format(
         "the Nats-Msg-Id of the message is {}, but for its event in {} that id should be {}",
         printable(*id), *ns, expected));
+  } else {
+    check_instance_of(*event);
   }
 }
 

@@ -28,6 +28,7 @@
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/row.h"
 
@@ -155,7 +156,8 @@ class Checker {
   void check_group_counts(const Place& place, std::string_view value);
   void check_group_event(const Place& place, std::string_view value);
   void check_group_number(const Place& place, std::string_view value);
-  bool must_expire(WorkflowNumber number);
+  void check_lifespan(const Place& place, WorkflowNumber number,
+                      const std::optional<TimePoint>& expires);
   /// Whether a purge closes the workflow's groups up to the event with the number `event`. If so,
   /// some rows of these groups may already be erased, and the groups may belong to an earlier
   /// revision's start.
@@ -249,7 +251,7 @@ class Checker {
 
   void check_delayed();
   void check_outbox();
-  void check_message(const Place& place, const NatsMessage& message);
+  void check_message(const Place& place, const OutboxRecord& record);
   void check_sent();
   void check_kept_events();
   void check_fan_outs();

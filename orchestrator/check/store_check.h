@@ -2,7 +2,7 @@
 // (docs/store-check.md). The check reads one tree after the other and decodes each row with the
 // decoders that millrace itself uses. The check needs little memory: for the names of namespaces
 // and workflows, the instance messages in `inbox`, and one bit for each number of a history row, a
-// kept event and a sent message.
+// kept event, a sent message and a row of effects.
 #pragma once
 
 #include <cstddef>

@@ -110,6 +110,37 @@ const Plant kCatalogPlants[] = {
      [](Transaction& tx) {
        write_schedule(tx, number_of(tx, "naps"), {.from = read_engine_time(tx).value()});
      }},
+    {"an ended instance of a deleted workflow of another namespace",
+     {"instance.key", "idempotency.instance"},
+     [](Transaction& tx) {
+       const WorkflowNumber fails = number_of(tx, "fails");
+       tx.erase(Table::kWorkflows, workflow_key("fails"));
+       write_retired(tx, fails, kShop);
+     }},
+    {"a revision that was created before the preceding one",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<WorkflowRecord>(tx, Table::kWorkflows, workflow_key("naps"), decode_workflow, encode,
+                            [](WorkflowRecord& record) { record.latest = 2; });
+       write_definition(tx, {number_of(tx, "naps"), 2},
+                        {.created_at = from_millis(1), .text = kNaps});
+     }},
+    {"a schedule whose latest tick is after the time from which it counts",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<ScheduleRecord>(tx, Table::kSchedules, first(tx, Table::kSchedules).first,
+                            decode_schedule, encode, [](ScheduleRecord& record) {
+                              record.last = record.from;
+                              record.from -= std::chrono::hours(1);
+                            });
+     }},
+    {"a waiting event that expires in the next year",
+     {"group.event"},
+     [](Transaction& tx) {
+       edit<GroupedRecord>(
+           tx, Table::kGroups, first(tx, Table::kGroups, "\x02").first, decode_grouped, encode,
+           [](GroupedRecord& record) { *record.expires += std::chrono::hours(9'000); });
+     }},
     {"a waiting event without a lifespan",
      {"group.event"},
      [](Transaction& tx) {

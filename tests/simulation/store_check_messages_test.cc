@@ -2,6 +2,7 @@
 // webhooks, fingerprints.
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -125,6 +126,35 @@ const Plant kMessagePlants[] = {
      [](Transaction& tx) {
        write_idempotency(tx, number_of(tx, "naps"), "key of naps",
                          {.instance = id_of("naps"), .input = {1}});
+     }},
+    {"a message of another instance than its event",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number,
+                    [](OutboxRecord& record) { record.instance = kUnknownId; });
+     }},
+    {"a detached subflow with a depth",
+     {"row.value"},
+     [](Transaction& tx) {
+       write_counter(tx, Counter::kInbox, 1);
+       write_inbox(tx, 1,
+                   {.message = StartChild{.ns = kDefault,
+                                          .child = kUnknownId,
+                                          .workflow = "child",
+                                          .by = id_of("parent"),
+                                          .depth = 3}});
+     }},
+    {"effects under a number that other effects have",
+     {"number.twice"},
+     [](Transaction& tx) {
+       const auto [key, value] = first(tx, Table::kEffects);
+       tx.put(Table::kEffects, key.substr(0, 4) + rows::key_of(uint64_t{900}) + key.substr(12),
+              value);
+     }},
+    {"a row of effects without an effect",
+     {"row.value"},
+     [](Transaction& tx) {
+       tx.put(Table::kEffects, first(tx, Table::kEffects).first, encode_effects({}));
      }},
     {"a fingerprint without a sequence",
      {"row.key"},

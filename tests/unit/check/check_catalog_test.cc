@@ -73,6 +73,9 @@ TEST_F(CheckCatalogTest, ChecksTheKeyNumberAndCreationTimeOfANamespace) {
               put("shop", {.number = NamespaceNumber(2), .created_at = now + Duration(1)}));
   expect_only("counter.behind namespaces/shop: number 10 was assigned",
               put("shop", {.number = NamespaceNumber(10), .created_at = now}));
+  expect_only(
+      "row.value namespaces/shop: the namespace is in partition 1, but the only partition is 0",
+      put("shop", {.number = NamespaceNumber(2), .created_at = now, .partition = 1}));
   EXPECT_THAT(found_after(put("shop", {.number = NamespaceNumber(2), .created_at = now})),
               IsEmpty());
   EXPECT_THAT(
@@ -178,6 +181,17 @@ TEST_F(CheckCatalogTest, ChecksTheKeyAndTheTextOfADefinition) {
       << "without `options.load` the check does not load the definition";
 }
 
+TEST_F(CheckCatalogTest, ChecksTheOrderInWhichRevisionsWereCreated) {
+  const std::string second = "id: plain\nstates: [{id: b, type: noop}]";
+  define(second);
+  expect_sound();
+  expect_only("row.value definitions/workflow 1 revision 2: the revision was created at",
+              [&](Transaction& in) {
+                in.put(Table::kDefinitions, revision_key("plain", 2),
+                       encode(DefinitionRecord{now - Duration(1), second}));
+              });
+}
+
 // Schedules.
 
 TEST_F(CheckCatalogTest, ChecksAScheduleAgainstItsWorkflow) {
@@ -219,6 +233,13 @@ TEST_F(CheckCatalogTest, ChecksTheTicksOfASchedule) {
   EXPECT_THAT(
       found_after(edit_schedule([this](ScheduleRecord& one) { one.first = one.last = now; })),
       IsEmpty());
+  expect_only(
+      "row.value schedules/workflow 2: the latest tick of the schedule is later than the time from "
+      "which the next tick is counted",
+      edit_schedule([this](ScheduleRecord& one) {
+        one.from = now - Duration(1);
+        one.last = now;
+      }));
 }
 
 }  // namespace

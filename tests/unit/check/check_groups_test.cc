@@ -136,6 +136,8 @@ TEST_F(CheckGroupsTest, ChecksAnEventAgainstItsGroupAndItsEntry) {
               edit_event([&](GroupedRecord& one) { one.event = json_event("right", "k"); }));
   expect_only("the event never expires",
               edit_event([](GroupedRecord& one) { one.expires.reset(); }));
+  expect_only("which is later than any lifespan in the revisions with these groups allows",
+              edit_event([](GroupedRecord& one) { *one.expires += Duration(1); }));
 }
 
 TEST_F(CheckGroupsTest, AllowsRowsThatAPurgeOfClosedGroupsWillErase) {

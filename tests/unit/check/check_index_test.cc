@@ -166,13 +166,23 @@ TEST_F(CheckIndexTest, ChecksTheKeysAndRecordsOfTheIndex) {
 
 TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
   EXPECT_THAT(found_in_index_after([&](Transaction& in) {
-                write_effects(in, {.at = {1, 1}, .number = 99});
+                write_effects(in, {.at = {1, 1}, .number = 99, .effects = {{{1, 1}, {}}}});
               }),
               ElementsAre(HasSubstr("number 99 was assigned, but the counter `j`")));
   EXPECT_THAT(found_in_index_after([&](Transaction& in) {
-                write_effects(in, {.at = {8, 1}, .number = 1});
+                write_counter(in, Counter::kEffects, 99);
+                write_effects(in, {.at = {8, 1}, .number = 99, .effects = {{{8, 1}, {}}}});
               }),
               ElementsAre(HasSubstr("the row names event stream 8")));
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                write_counter(in, Counter::kEffects, 99);
+                write_effects(in, {.at = {1, 1}, .number = 99});
+              }),
+              ElementsAre(HasSubstr("the row has no effect")));
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                write_effects(in, {.at = {1, 50}, .number = 1, .effects = {{{1, 50}, {}}}});
+              }),
+              ElementsAre(HasSubstr("another row has the number 1")));
   expect_only("row.value live/default/" + to_string(waits_) + " head: the row names event stream 8",
               [&](Transaction& in) {
                 Instance changed = head();

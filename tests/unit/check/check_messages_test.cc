@@ -97,6 +97,12 @@ TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
   expect_only("but the id of its event", message([](NatsMessage& one) {
                 one.subject = "millrace.lifecycle.default.tells.ended";
               }));
+  expect_only("row.value outbox/1: the message belongs to instance " + to_string(numbered_id(99)) +
+                  ", but its event has the id " + to_string(generator) + "-",
+              [](Transaction& in) {
+                edit<OutboxRecord>(in, Table::kOutbox, number(1), decode_outbox, encode,
+                                   [](OutboxRecord& one) { one.instance = numbered_id(99); });
+              });
   expect_only("row.record outbox/1", put(Table::kOutbox, number(1), "rubbish"));
   expect_only("row.key outbox/0: the key of 8 bytes is not a number from 1",
               put(Table::kOutbox, number(0), "x"));
