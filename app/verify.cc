@@ -35,6 +35,7 @@ Fallible<Json> ask_owner(Session& session, const std::string& data, const Error&
 std::string check_here(Session& session, const VerifyOptions& options) {
   RowProgress progress(session.console);
   StoreCheckOptions checks = store_check_options();
+  checks.had_server = true;
   checks.progress = [&](uint64_t rows, uint64_t of) {
     progress.show(rows, of);
     return true;  // never cancels: a signal may end the process at any time, as nothing is written

@@ -79,6 +79,13 @@ void Checker::check_meta() {
     add(StoreFault::kMetaMissing, {Table::kMeta, "seal"},
         "the row that identifies the store's key is missing");
   }
+  // A server writes the identity before any row of a namespace, and before it builds the index of
+  // an older store.
+  if (options_.had_server && has_index_ && counters_[index_of(Counter::kNamespace)] > 0 &&
+      !view_.get(Table::kMeta, "store")) {
+    add(StoreFault::kMetaMissing, {Table::kMeta, "store"},
+        "the row that identifies the store is missing");
+  }
   // A batch in which an event had an effect writes grouped events, kept events or a row of
   // `dedupe`, together with the cursor.
   const bool has_taken_events = counters_[index_of(Counter::kGrouped)] > 0 ||

@@ -29,6 +29,8 @@ struct StoreCheckOptions {
   std::function<Status(std::string_view settings)> check_settings;
   /// Whether the view has the store's key. Without the key, sealed rows are only counted.
   bool has_key = true;
+  /// Whether a server has used the store: then the store has an identity (identity.h).
+  bool had_server = false;
   /// Whether the files have the tree of that table; empty: they have all trees.
   std::function<bool(Table table)> has_tree;
   /// The maximum number of findings in the report; further findings are only counted.

@@ -1,3 +1,5 @@
+#include "orchestrator/store/rows/identity.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
@@ -47,6 +49,22 @@ TEST_F(CheckMetaTest, ChecksTheKeyAndTheValueOfEachRow) {
   expect_only("meta.unknown meta/counter/aa", put("counter/aa", rows::key_of(uint64_t{1})));
   expect_only("row.record meta/counter/d: the row has 2 bytes",
               put(counter(Counter::kOutbox), "ab"));
+}
+
+TEST_F(CheckMetaTest, RequiresTheIdentityOfAStoreThatAServerHasUsed) {
+  run_instance();
+  EXPECT_THAT(found(), IsEmpty()) << "no server has used the store";
+  options.had_server = true;
+  EXPECT_THAT(found(),
+              ElementsAre(HasSubstr("meta.missing meta/store: the row that identifies the store is "
+                                    "missing")));
+  write_store_identity(*tx, {.id = {1}, .folder = "folder"});
+  EXPECT_THAT(found(), IsEmpty());
+  tx->drop();
+  request_index_build(*tx);
+  EXPECT_THAT(found(), IsEmpty())
+      << "a server writes the identity of an older store after it has requested the index";
+  tx->drop();
 }
 
 TEST_F(CheckMetaTest, ChecksTheRangeOfACounter) {
