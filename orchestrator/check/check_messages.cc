@@ -40,6 +40,12 @@ void Checker::check_delayed() {
           fmt::format("the event has the id {}, but instance {} generated it", event->id, by));
       return;
     }
+    const auto generated = parse_rfc3339(event->time.value_or(""));
+    if (generated && record->at < *generated) {
+      add(StoreFault::kRowValue, place,
+          fmt::format("the event is due at {} ms, before its instance generated it at {} ms",
+                      to_millis(record->at), to_millis(*generated)));
+    }
     if (exists(record->ns, record->instance)) return;
     // The instance of the message may have been deleted since, but must not exist in another
     // namespace.

@@ -1,11 +1,14 @@
 // Checks of the work that remains after a commit: instance messages, and tasks with the calls that
 // wait for them.
+#include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "orchestrator/check/checker.h"
 #include "orchestrator/store/rows/call_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
+#include "states/state.h"
 
 namespace millrace {
 
@@ -82,7 +85,8 @@ void Checker::check_tasks() {
               "the attempt {}, the heartbeat or the caller of the task is not valid (instance {})",
               task->attempt, to_string(task->by)));
     }
-    if (!check_namespace(task->ns, place) || !task->caller) return;
+    if (!check_namespace(task->ns, place)) return;
+    if (!task->caller) return check_detached(*task, place);
     bool known = true;
     const auto call = waiting_call(task->ns, *task->caller, known);
     if (!known || (call && call->outside && call->id == task->task)) return;
@@ -90,6 +94,36 @@ void Checker::check_tasks() {
         fmt::format("call {} of {} does not wait for this task", task->caller->index,
                     to_string(task->caller->instance)));
   });
+}
+
+/// Checks a task for which no call waits. It has no timeouts and no second attempt, and its
+/// instance may have ended or may have been deleted.
+void Checker::check_detached(const StartTask& task, const Place& place) {
+  const auto wrong = [&](std::string found) {
+    add(StoreFault::kRowValue, place, std::move(found));
+  };
+  if (task.attempt != 1 || task.deadline || task.heartbeat || task.start_to_close) {
+    wrong("no call waits for the task, but it has a second attempt, a deadline or a timeout");
+  }
+  Known by = find(Table::kLive, task.ns, task.by);
+  if (!by.exists) by = find(Table::kEnded, task.ns, task.by);
+  if (!by.head) return;
+  const Revision revision = by.head->revision;
+  if (revision.workflow != task.workflow) {
+    return wrong(fmt::format("the task belongs to workflow {}, but its instance {} to workflow {}",
+                             static_cast<uint32_t>(task.workflow), to_string(task.by),
+                             static_cast<uint32_t>(revision.workflow)));
+  }
+  const auto workflow = definition(revision);
+  if (workflow == nullptr) return;
+  const bool has_state =
+      std::any_of(workflow->states.begin(), workflow->states.end(),
+                  [&](const auto& state) { return state->common().id == task.state; });
+  if (has_state) return;
+  wrong(
+      fmt::format("the task is of state \"{}\", but the revision of its instance {} has no such "
+                  "state",
+                  task.state, to_string(task.by)));
 }
 
 std::optional<Call> Checker::waiting_call(NamespaceNumber ns, const Caller& caller, bool& known) {

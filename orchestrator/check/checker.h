@@ -223,6 +223,7 @@ class Checker {
   void check_inbox();
   void check_depth(const StartChild& start, const Place& place);
   void check_tasks();
+  void check_detached(const StartTask& task, const Place& place);
   /// The running call that `caller` names; nullopt: that call does not run, or is not known.
   /// `known` is false if the rows of the call or its instance cannot be read.
   std::optional<Call> waiting_call(NamespaceNumber ns, const Caller& caller, bool& known);

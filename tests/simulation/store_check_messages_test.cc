@@ -127,6 +127,12 @@ const Plant kMessagePlants[] = {
        write_idempotency(tx, number_of(tx, "naps"), "key of naps",
                          {.instance = id_of("naps"), .input = {1}});
      }},
+    {"a delayed event that is due before it was generated",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) { record.at -= hours(9'000); });
+     }},
     {"a message of another instance than its event",
      {"row.value"},
      [](Transaction& tx) {

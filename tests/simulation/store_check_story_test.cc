@@ -54,6 +54,18 @@ void edit_waiting_call(Transaction& tx, const Change& change) {
   edit(tx, Table::kLive, call_key(id, 0), decode_call, encode_call, change);
 }
 
+/// Changes a task for which no call waits.
+template <class Change>
+void edit_detached_task(Transaction& tx, const Change& change) {
+  std::string found;
+  tx.scan(Table::kTasks, {}, [&](std::string_view key, std::string_view value) {
+    const auto task = rows::decode(tx, Table::kTasks, key, value, decode_task);
+    if (task && !task->caller) found.assign(key);
+    return found.empty();
+  });
+  edit<StartTask>(tx, Table::kTasks, found, decode_task, encode, change);
+}
+
 const Plant kStoryPlants[] = {
     // Errors.
     {"a head with another error code than its history",
@@ -229,6 +241,22 @@ const Plant kStoryPlants[] = {
      {"task.caller"},
      [](Transaction& tx) {
        edit_task(tx, "ships", [](StartTask& task) { task.files.push_back({.key = "k"}); });
+     }},
+    {"a detached task with a deadline",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_detached_task(tx, [](StartTask& task) { task.deadline = from_millis(1); });
+     }},
+    {"a detached task of another workflow than its instance",
+     {"row.value"},
+     [](Transaction& tx) {
+       const WorkflowNumber naps = number_of(tx, "naps");
+       edit_detached_task(tx, [&](StartTask& task) { task.workflow = naps; });
+     }},
+    {"a detached task of an unknown state",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_detached_task(tx, [](StartTask& task) { task.state = "elsewhere"; });
      }},
 };
 
