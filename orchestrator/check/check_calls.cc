@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/excerpt.h"
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/record_detail.h"
@@ -42,6 +43,15 @@ const LazyJson* input_of(const Effect& started) {
   if (const auto* const task = std::get_if<StartTask>(&started)) return &task->input;
   if (const auto* const child = std::get_if<StartChild>(&started)) return &child->input;
   return nullptr;
+}
+
+/// Whether `message` is the complete message of the error of a call. A long message is cut in the
+/// call. A message that is not UTF-8 is another one in the history.
+bool is_message_of(const Error& error, std::string_view message) {
+  if (!is_utf8(error.message)) return true;
+  if (message.size() <= kMostCallFailureBytes) return error.message == message;
+  constexpr size_t kSurelyKept = kMostCallFailureBytes / 2;
+  return error.message.compare(0, kSurelyKept, message.substr(0, kSurelyKept)) == 0;
 }
 
 bool is_finished(const Call& call) {
@@ -106,12 +116,18 @@ void Checker::note_call(Walked& one, const HistoryRecord& record) {
     }
   } else if (const auto code = detail.text("code")) {  // kReturned or kTimedOut
     if (std::exchange(facts.has_failure, true) || !call.last_error) return;
-    if (*code == call.last_error->error.code && record.time == call.last_error->at) return;
+    const Error& error = call.last_error->error;
+    const auto message = detail.text("msg");  // a timeout has none
+    if (message && !is_message_of(error, *message)) {
+      // The message may contain a secret.
+      wrong("the message of the call's error is not that of the failed attempt in its history");
+    }
+    if (*code == error.code && record.time == call.last_error->at) return;
     wrong(
         fmt::format("the previous attempt of the call failed with {} at {} ms, but by its history "
                     "with {} at {} ms",
-                    excerpt(call.last_error->error.code), to_millis(call.last_error->at),
-                    excerpt(*code), to_millis(record.time)));
+                    excerpt(error.code), to_millis(call.last_error->at), excerpt(*code),
+                    to_millis(record.time)));
   }
 }
 

@@ -222,6 +222,11 @@ const Plant kStoryPlants[] = {
      [](Transaction& tx) {
        edit_waiting_call(tx, [](Call& call) { call.last_error->error.code = "another.error"; });
      }},
+    {"a call with another error message than in the history",
+     {"call.state"},
+     [](Transaction& tx) {
+       edit_waiting_call(tx, [](Call& call) { call.last_error->error.message = "yes"; });
+     }},
     {"a first attempt before the call was made",
      {"call.state"},
      [](Transaction& tx) {
