@@ -65,7 +65,7 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
   engine.waiting.reserve(engine.tx.about_rows(Table::kLive) / kRowsOfAWaiter);
   size_t orphans = 0;
   const auto heads = [&](const auto& put) { return each_live(engine.tx, put, damaged); };
-  TRY(read_ahead<Instance>(heads, [&](Instance head) {
+  TRY(read_ahead<Instance>(heads, [&](Instance&& head) {
     if (++read % kLogEach == 0)
       spdlog::info("{} live instances have been read so far", read.load());
     if (!engine.catalog.has_namespace(head.ns)) {

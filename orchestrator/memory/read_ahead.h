@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-/// Calls make(put) on another thread; make must call put(T) for each value. Calls use(T) on the
+/// Calls make(put) on another thread; make must call put(T&&) for each value. Calls use(T&&) on the
 /// calling thread for each value, in order. At most a few thousand values are buffered. Returns the
 /// result of make, after the last use.
 template <class T, class Make, class Use>
@@ -35,7 +35,8 @@ Status read_ahead(Make make, Use use) {
   Status status;
   std::thread maker([&] {
     std::vector<T> chunk;
-    status = make([&](T value) {
+    status = make([&](T&& value) {
+      if (chunk.capacity() == 0) chunk.reserve(kChunk);
       chunk.push_back(std::move(value));
       if (chunk.size() == kChunk) hand_over(std::exchange(chunk, {}), false);
     });

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "base/codec.h"
 #include "base/event.h"
@@ -40,8 +42,8 @@ Error damaged_record(const Reader& reader, std::string_view kind);
 
 /// The record, if all its bytes were read without a failure. Error: damaged_record().
 template <class T>
-Result<T> end_record(const Reader& reader, T record, std::string_view kind) {
-  if (reader.done()) return record;
+Result<std::decay_t<T>> end_record(const Reader& reader, T&& record, std::string_view kind) {
+  if (reader.done()) return std::forward<T>(record);
   return tl::unexpected(damaged_record(reader, kind));
 }
 

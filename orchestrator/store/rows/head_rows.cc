@@ -135,7 +135,9 @@ std::string encode_head(const Instance& instance) {
 Result<Instance> decode_head(std::string_view bytes) {
   Reader reader(bytes);
   const uint8_t version = read_version(reader, kHeadVersion);
-  Instance instance;
+  // A start decodes each live instance, so the value is made where it is returned.
+  Result<Instance> decoded = Instance();
+  Instance& instance = *decoded;
   instance.id.bytes = reader.id();
   instance.ns = NamespaceNumber(get_u32(reader));
   instance.revision.workflow = WorkflowNumber(get_u32(reader));
@@ -185,7 +187,7 @@ Result<Instance> decode_head(std::string_view bytes) {
     instance.traceparent = get_string(reader);
     instance.correlation = get_string(reader);
     instance.own_policy = get_string(reader);
-    if (!parse_own_policy(instance.own_policy)) reader.fail();
+    if (!instance.own_policy.empty() && !parse_own_policy(instance.own_policy)) reader.fail();
   } else {
     instance.execution_from = instance.started_at;
   }
@@ -206,27 +208,37 @@ Result<Instance> decode_head(std::string_view bytes) {
     if (instance.history_trimmed > instance.history_count) reader.fail();
     instance.listen_from.event = get_position(reader);
   }
-  return end_record(reader, std::move(instance), "instance");
+  if (!reader.done()) decoded = tl::unexpected(damaged_record(reader, "instance"));
+  return decoded;
 }
 
 // Reading.
 
+namespace {
+
+/// Why a head does not belong under the key `key` of the table; empty: it does.
+std::string_view wrong_place_of(const Instance& head, Table table, std::string_view key) {
+  if (part_key(instance_prefix(head.ns, head.id), Part::kHead) != key) {
+    return "it is the head of another instance";
+  }
+  const bool is_ended = table == Table::kEnded;
+  if (has_ended(head.status) == is_ended && (head.phase == Phase::kEnded) == is_ended &&
+      head.ended_at.has_value() == is_ended) {
+    return {};
+  }
+  return is_ended ? "its status is not the status of an ended instance"
+                  : "its status is the status of an ended instance";
+}
+
+}  // namespace
+
 Result<Instance> head_of(const View& view, Table table, std::string_view key,
                          std::string_view value) {
-  Instance head = TRY(rows::decode(view, table, key, value, decode_head));
-  const auto damaged = [&](std::string_view what) {
-    return tl::unexpected(damaged_row(table, key, what));
-  };
-  if (part_key(instance_prefix(head.ns, head.id), Part::kHead) != key) {
-    return damaged("it is the head of another instance");
-  }
-  const bool has_ended = table == Table::kEnded;
-  if (millrace::has_ended(head.status) != has_ended || (head.phase == Phase::kEnded) != has_ended ||
-      head.ended_at.has_value() != has_ended) {
-    return damaged(has_ended ? "its status is not the status of an ended instance"
-                             : "its status is the status of an ended instance");
-  }
-  return head;
+  Result<Instance> decoded = rows::decode(view, table, key, value, decode_head);
+  if (!decoded) return decoded;
+  const std::string_view wrong = wrong_place_of(*decoded, table, key);
+  if (!wrong.empty()) decoded = tl::unexpected(damaged_row(table, key, wrong));
+  return decoded;
 }
 
 Result<std::optional<Instance>> read_head(const View& view, Table table, NamespaceNumber ns,
@@ -254,7 +266,7 @@ Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNu
 
 // Walks.
 
-Status each_live(const View& view, const std::function<void(Instance head)>& see,
+Status each_live(const View& view, const std::function<void(Instance&& head)>& see,
                  const OnDamage& damaged) {
   return walk(
       view, Table::kLive, {}, {},

@@ -59,7 +59,7 @@ Result<std::optional<Instance>> read_head_anywhere(const View& view, NamespaceNu
                                                    const InstanceId& id);
 
 /// Visits the heads of all live instances, in key order, as millrace does when it starts.
-Status each_live(const View& view, const std::function<void(Instance head)>& see,
+Status each_live(const View& view, const std::function<void(Instance&& head)>& see,
                  const OnDamage& damaged = nullptr);
 /// Visits the heads of the live instances of a namespace, after the instance `behind` if that is
 /// given, until `see` returns false.

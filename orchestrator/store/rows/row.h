@@ -86,22 +86,29 @@ inline void put(Transaction& tx, Table table, std::string_view key, std::string 
   tx.put(table, key, std::move(bytes));
 }
 
-/// Decodes a row's value, after opening it if it is sealed. Error: a damaged row.
+/// Opens a sealed value and decodes it.
 template <class T>
-Result<T> decode(const View& view, Table table, std::string_view key, std::string_view value,
-                 Result<T> (*decode_bytes)(std::string_view)) {
-  const auto named = [&](Result<T> record) {
-    if (record || is_damaged_row(record.error())) return record;
-    return Result<T>(tl::unexpected(damaged_row(table, key, record.error().message)));
-  };
-  if (!Seal::is_sealed(value)) return named(decode_bytes(value));
+Result<T> open_and_decode(const View& view, Table table, std::string_view key,
+                          std::string_view value, Result<T> (*decode_bytes)(std::string_view)) {
   const auto opened = view.seal().open(value, seal_context(table, key));
   if (!opened) return tl::unexpected(damaged_row(table, key, "its seal does not open"));
   Result<T> record = decode_bytes(*opened);
   if constexpr (requires(T & one) { one.sealed = true; }) {
     if (record) record->sealed = true;
   }
-  return named(std::move(record));
+  return record;
+}
+
+/// Decodes a row's value, after opening it if it is sealed. Error: a damaged row.
+template <class T>
+Result<T> decode(const View& view, Table table, std::string_view key, std::string_view value,
+                 Result<T> (*decode_bytes)(std::string_view)) {
+  Result<T> record = Seal::is_sealed(value) ? open_and_decode(view, table, key, value, decode_bytes)
+                                            : decode_bytes(value);
+  if (!record && !is_damaged_row(record.error())) {
+    record = tl::unexpected(damaged_row(table, key, record.error().message));
+  }
+  return record;
 }
 
 // Walking.

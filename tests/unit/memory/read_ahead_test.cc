@@ -32,7 +32,7 @@ TEST(ReadAhead, UsesTheValuesBeforeAFailureAndReturnsTheFailure) {
   int used = 0;
   const Status status = read_ahead<int>(
       [&](const auto& put) -> Status {
-        for (int i = 0; i < 600; ++i) put(i);
+        for (int i = 0; i < 600; ++i) put(int(i));
         return fail("store.io", "the disk does not answer");
       },
       [&](int) { ++used; });
@@ -49,7 +49,7 @@ TEST(ReadAhead, UsesTheValuesOfAnotherThreadOnTheCallingThread) {
   EXPECT_TRUE(read_ahead<int>(
       [&](const auto& put) -> Status {
         makes_here = std::this_thread::get_id() == caller;
-        for (int i = 0; i < 1'000; ++i) put(i);
+        for (int i = 0; i < 1'000; ++i) put(int(i));
         return {};
       },
       [&](int) { uses_here = uses_here && std::this_thread::get_id() == caller; }));
