@@ -73,7 +73,7 @@ TEST_F(ListeningTest, EndsWhileTheBrokerDoesNotRun) {
   auto listening = std::make_unique<Listening>(
       *connection, "x", [](NatsMsgHandle&) { ADD_FAILURE() << "no message is published yet"; });
   server_.process().kill();
-  listening.reset();  // returns without a round trip
+  listening.reset();                 // returns without a round trip
   while (connection->connected()) {  // until nats.c notices the end of the broker
   }
   ASSERT_TRUE(server_.process().start_again());
