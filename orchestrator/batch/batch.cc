@@ -361,7 +361,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
   for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
-  TRY(send_archive_page(batch_, now));
+  if (!batch_.archive.is_free()) TRY(send_archive_page(batch_, now));
   batch_.kept_events.trim(batch_.tx);
   TRY(batch_.index.write(batch_.tx, note_damage_));
   TRY(batch_.dedupe.end_batch(batch_.tx, batch_.cursor.stamped, batch_.cursor.sequence));
