@@ -17,6 +17,7 @@
 #include "app/progress.h"
 #include "app/store_report.h"
 #include "orchestrator/service/store_check_options.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -63,13 +64,7 @@ Result<Json> check_apart(Session& session, const VerifyOptions& options) {
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::close(ends[0]);
-    const std::string text = check_here(session, options);
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t some = ::write(ends[1], text.data() + done, text.size() - done);
-      if (some <= 0) ::_exit(1);
-      done += static_cast<size_t>(some);
-    }
-    ::_exit(0);
+    ::_exit(write_all(ends[1], check_here(session, options)) == 0 ? 0 : 1);
   }
   ::close(ends[1]);
   std::string text;

@@ -21,6 +21,7 @@
 #include "model/variable.h"
 #include "os/descriptor.h"
 #include "os/read_file.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -116,14 +117,10 @@ Result<Descriptor> open_folders(int root, const std::vector<std::string_view>& n
   return folder;
 }
 
-Status write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return bad(fmt::format("it can't be written: {}", reason()));
-    bytes.remove_prefix(static_cast<size_t>(count));
-  }
-  return {};
+Status write_bytes(const Descriptor& file, std::string_view bytes) {
+  const int error = write_all(file.fd(), bytes);
+  if (error == 0) return {};
+  return bad(fmt::format("it can't be written: {}", std::strerror(error)));
 }
 
 /// Creates a new file; the folders of its name are created in `root`.
@@ -143,7 +140,7 @@ Status write_file(int root, std::string_view name, std::string_view bytes, Allow
   TRY(left.take_entry());
   TRY(left.take_bytes(bytes.size()));
   const Descriptor file = TRY(make_file(root, name, false));
-  return write_all(file.fd(), bytes);
+  return write_bytes(file, bytes);
 }
 
 /// The name of an entry without `./` and `/`, which `tar -C folder .` adds; empty: the folder
@@ -169,7 +166,7 @@ Status unpack_entry(ArchiveReader& archive, const ArchiveEntry& entry, int root,
     const std::string_view bytes = TRY(archive.read());
     if (bytes.empty()) return {};
     TRY(left.take_bytes(bytes.size()));
-    TRY(write_all(file.fd(), bytes));
+    TRY(write_bytes(file, bytes));
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "os/crash_point.h"
 #include "os/descriptor.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -32,8 +33,7 @@ Status make_archive_folder(const fs::path& path) {
     if (errno == EEXIST) return {};
     return cannot_archive(path, errno);
   }
-  const Descriptor parent(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent || ::fsync(parent.fd()) != 0) return cannot_archive(path, errno);
+  if (const int error = sync_folder(path.parent_path())) return cannot_archive(path, error);
   return {};
 }
 
@@ -73,19 +73,8 @@ Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
   if (!file) return cannot_archive(path, errno);
   TRY(cut_file(file, path, page.at.length));
   if (!begins_file) return file;
-  const Descriptor parent(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!parent || ::fsync(parent.fd()) != 0) return cannot_archive(path, errno);
+  if (const int error = sync_folder(path.parent_path())) return cannot_archive(path, error);
   return file;
-}
-
-Status append(const Descriptor& file, const fs::path& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t some = ::write(file.fd(), bytes.data(), bytes.size());
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return cannot_archive(path, some < 0 ? errno : EIO);
-    bytes.remove_prefix(static_cast<size_t>(some));
-  }
-  return {};
 }
 
 Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
@@ -107,7 +96,7 @@ Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
       continue;
     }
     **line += '\n';
-    TRY(append(file, path, **line));
+    if (const int error = write_all(file.fd(), **line)) return cannot_archive(path, error);
     length += (*line)->size();
     lengths.emplace_back(length);
     crash_point(CrashPoint::kLineArchived);

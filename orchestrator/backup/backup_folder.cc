@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "os/read_file.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -30,12 +31,7 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int error)
 Status write_new_file(const std::filesystem::path& path, std::string_view bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return cannot_write(path, errno);
-  while (!bytes.empty()) {
-    const ssize_t some = ::write(file.fd(), bytes.data(), bytes.size());
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return cannot_write(path, some < 0 ? errno : EIO);
-    bytes.remove_prefix(static_cast<size_t>(some));
-  }
+  if (const int error = write_all(file.fd(), bytes)) return cannot_write(path, error);
   if (::fdatasync(file.fd()) != 0) return cannot_write(path, errno);
   return {};
 }

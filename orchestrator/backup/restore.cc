@@ -19,6 +19,7 @@
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/descriptor.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -134,8 +135,7 @@ Status make_store(BackupSource& source, const fs::path& partial, const RestoreSe
 Status rename_store(const fs::path& partial, const fs::path& folder) {
   if (std::rename(partial.c_str(), folder.c_str()) != 0) return cannot_restore(folder, errno);
   const fs::path parent = folder.parent_path();
-  const Descriptor opened(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened || ::fsync(opened.fd()) != 0) return cannot_restore(parent, errno);
+  if (const int error = sync_folder(parent)) return cannot_restore(parent, error);
   return {};
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "os/descriptor.h"
+#include "os/write_file.h"
 
 namespace millrace {
 namespace {
@@ -125,8 +126,8 @@ Status Seal::write(const std::filesystem::path& file) const {
   sodium_memzero(line.data(), line.size());
   errno = failed;
   if (!written) return file_error(file, "writing");
-  const Descriptor folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder || ::fsync(folder.fd()) != 0) return file_error(file, "syncing");
+  errno = sync_folder(file.parent_path());
+  if (errno != 0) return file_error(file, "syncing");
   return {};
 }
 
