@@ -13,16 +13,22 @@ namespace {
 /// From this size on, the archive continues in a new file.
 constexpr uint64_t kFileBytes = uint64_t{256} << 20;
 
-}  // namespace
-
 bool is_archived(const BatchState& batch, NamespaceNumber ns) {
   return batch.catalog.settings(ns).retention.archive;
 }
 
-void add_to_archive(BatchState& batch, const Instance& head, DeletionReason reason,
-                    PurgeBudget& budget) {
+}  // namespace
+
+bool waits_for_archive(const BatchState& batch, NamespaceNumber ns) {
+  return !batch.archive.is_free() && is_archived(batch, ns);
+}
+
+Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
+                               PurgeBudget& budget, const std::function<void(uint64_t row)>& left) {
+  if (!is_archived(batch, head.ns)) return delete_ended(batch, head, reason, budget, left);
   batch.archive.add(head, reason);
   if (batch.archive.is_full()) budget.looked_at = 0;
+  return true;
 }
 
 Status send_archive_page(BatchState& batch, TimePoint now) {

@@ -12,13 +12,16 @@
 
 namespace millrace {
 
-/// Whether instances of the namespace must be in the archive before they are deleted.
-bool is_archived(const BatchState& batch, NamespaceNumber ns);
+/// Whether instances of the namespace must be in the archive before they are deleted, and no
+/// instance can be added to its page now (ArchiveQueue::is_free).
+bool waits_for_archive(const BatchState& batch, NamespaceNumber ns);
 
-/// Adds an ended instance of such a namespace to the page of the archive (ArchiveQueue::add). If
-/// the page is full, spends the budget.
-void add_to_archive(BatchState& batch, const Instance& head, DeletionReason reason,
-                    PurgeBudget& budget);
+/// Deletes an ended instance as delete_ended() does. If it must be in the archive before, adds it
+/// to the page of the archive instead, and returns true; if the page is then full, spends the
+/// budget. Precondition: waits_for_archive() was false when the caller began with the namespace, in
+/// this batch.
+Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
+                               PurgeBudget& budget, const std::function<void(uint64_t row)>& left);
 
 /// If a page must be written (ArchiveQueue::has_page), hands it to the Archiver after the commit.
 /// Call it once at the end of a batch. Errors: those of the store.

@@ -364,8 +364,8 @@ bool Purges::has_work() const {
 }
 
 bool Purges::waits_for_archive(const Job& job) const {
-  return job.purge.kind == Purge::Kind::kInstances && !batch_.archive.is_free() &&
-         is_archived(batch_, job.purge.record.ended->ns);
+  return job.purge.kind == Purge::Kind::kInstances &&
+         millrace::waits_for_archive(batch_, job.purge.record.ended->ns);
 }
 
 /// Deletes the instances that the filter selects, by workflow, status and id; returns whether none
@@ -379,6 +379,8 @@ Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
   return TRY(select_instances(job, budget)) && batch_.archive.is_free();
 }
 
+/// Goes through the instances that the filter selects, as delete_instances() describes; returns
+/// whether it has gone through all.
 Result<bool> Purges::select_instances(Job& job, PurgeBudget& budget) {
   const EndedFilter& filter = *job.purge.record.ended;
   EndedPosition& next = job.next;
@@ -408,7 +410,6 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
   const Purge& purge = job.purge;
   const EndedFilter& filter = *purge.record.ended;
   const auto left = [this](uint64_t row) { begin_history(row); };
-  const bool archives = is_archived(batch_, filter.ns);
   std::optional<TimePoint> end;  // instances with this time or a later one in their ids ended later
   if (filter.before) {
     const auto bounds = TRY(read_start_bounds(batch_.tx, filter.ns));
@@ -430,10 +431,8 @@ Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBu
       const auto head = TRY(read_deletable(batch_, filter.ns, id, status, budget));
       const bool is_one = head && head->last_history < purge.number &&
                           (!filter.before || head->ended_at < filter.before);
-      if (is_one && archives) {
-        add_to_archive(batch_, *head, DeletionReason::kRequest, budget);
-      } else if (is_one &&
-                 !TRY(delete_ended(batch_, *head, DeletionReason::kRequest, budget, left))) {
+      if (is_one &&
+          !TRY(archive_or_delete(batch_, *head, DeletionReason::kRequest, budget, left))) {
         return false;
       }
       job.next.behind = id;

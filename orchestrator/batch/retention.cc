@@ -70,7 +70,7 @@ void Retention::set_plan() {
 /// Whether the pass is in a namespace with an archive, and a page of the archive must be written
 /// first.
 bool Retention::waits_for_archive() const {
-  return is_running() && is_archived(batch_, state_.at->ns) && !batch_.archive.is_free();
+  return is_running() && millrace::waits_for_archive(batch_, state_.at->ns);
 }
 
 void Retention::clear() {
@@ -327,12 +327,8 @@ Result<std::vector<Instance>> Retention::next_heads(PurgeBudget& budget) {
 /// Deletes the instance, or adds it to the page of the archive; returns false if it must be called
 /// again (see delete_ended()).
 Result<bool> Retention::remove(const Instance& head, PurgeBudget& budget) {
-  if (is_archived(batch_, head.ns)) {
-    add_to_archive(batch_, head, DeletionReason::kRetention, budget);
-    return true;
-  }
-  return delete_ended(batch_, head, DeletionReason::kRetention, budget,
-                      [this](uint64_t row) { purges_.begin_history(row); });
+  return archive_or_delete(batch_, head, DeletionReason::kRetention, budget,
+                           [this](uint64_t row) { purges_.begin_history(row); });
 }
 
 std::string_view Retention::id_of(WorkflowNumber workflow) const {
