@@ -134,7 +134,10 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
 }
 
 Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
-  const Instance found = TRY(find_instance(view, ns, id));
+  return whole(view, TRY(find_instance(view, ns, id)));
+}
+
+Result<Json> Queries::whole(const View& view, const Instance& found) {
   Json json = TRY(head(view, found));
   json["input"] = shown(found.input, found.sealed);
   json["data"] = shown(found.data, found.sealed);
@@ -167,7 +170,10 @@ Result<Json> Queries::instance(const View& view, std::string_view ns, const Inst
 }
 
 Result<Json> Queries::history(const View& view, std::string_view ns, const InstanceId& id) {
-  const Instance found = TRY(find_instance(view, ns, id));
+  return Json{{"items", TRY(records(view, TRY(find_instance(view, ns, id))))}};
+}
+
+Result<Json> Queries::records(const View& view, const Instance& found) {
   Json items = Json::array();
   for (const HistoryRecord& record : TRY(read_history(view, found))) {
     Json json{{"number", found.history_trimmed + items.size() + 1},
@@ -179,7 +185,7 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
     if (record.data) json["data"] = shown(*record.data, found.sealed);
     items.push_back(std::move(json));
   }
-  return Json{{"items", std::move(items)}};
+  return items;
 }
 
 Result<std::optional<std::string>> Queries::archive_line(const View& view, std::string_view ns,
@@ -191,9 +197,9 @@ Result<std::optional<std::string>> Queries::archive_line(const View& view, std::
   }
   const Instance head = TRY(std::move(found));
   if (head.last_history != entry.last_history) return std::nullopt;
-  Json line = TRY(instance(view, ns, entry.id));
+  Json line = TRY(whole(view, head));
   line["namespace"] = ns;
-  line["history"] = std::move(TRY(history(view, ns, entry.id))["items"]);
+  line["history"] = TRY(records(view, head));
   return dump_json(line);
 }
 

@@ -68,6 +68,9 @@ class Queries {
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance);
+  /// The JSON of instance() and the items of history(), of an instance that was read.
+  Result<Json> whole(const View& view, const Instance& found);
+  static Result<Json> records(const View& view, const Instance& found);
 
   DefinitionCache& definitions_;
   const StartedTasks& started_;
