@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/quantity.h"
 #include "language/findings.h"
@@ -51,6 +54,41 @@ Result<uint64_t> parse_bytes(const std::string& where, const Json& value) {
   return invalid_setting(where, R"(write a whole number above zero, or a text such as "10GiB")");
 }
 
+/// A member of an object, and the function that parses its value.
+struct Member {
+  std::string_view key;
+  std::function<Status(const std::string& where, const Json& value)> parse;
+};
+
+/// Assigns what `parse` returns to `to`.
+template <class T, class Parse>
+auto into(T& to, Parse parse) {
+  return [&to, parse](const std::string& where, const Json& value) -> Status {
+    to = TRY(parse(where, value));
+    return {};
+  };
+}
+
+/// Parses each member of the object `value`. Error: a key that `known` does not have.
+Status parse_members(const std::string& where, const Json& value,
+                     const std::vector<Member>& known) {
+  for (const auto& [key, one] : value.items()) {
+    const std::string place = fmt::format("{}.{}", where, key);
+    const auto found =
+        std::find_if(known.begin(), known.end(),
+                     [name = std::string_view(key)](const Member& of) { return of.key == name; });
+    if (found != known.end()) {
+      TRY(found->parse(place, one));
+      continue;
+    }
+    std::vector<std::string_view> keys;
+    keys.reserve(known.size());
+    for (const Member& of : known) keys.push_back(of.key);
+    return invalid_setting(place, fmt::format("unknown key; valid: {}", fmt::join(keys, ", ")));
+  }
+  return {};
+}
+
 Result<RetentionRule> parse_rule(const std::string& where, const Json& value) {
   if (!value.is_object()) {
     return invalid_setting(where,
@@ -58,18 +96,10 @@ Result<RetentionRule> parse_rule(const std::string& where, const Json& value) {
                            "for ever");
   }
   RetentionRule rule;
-  for (const auto& [key, one] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, key);
-    if (key == "age") {
-      rule.age = TRY(parse_age(place, one));
-    } else if (key == "count") {
-      rule.count = TRY(parse_count(place, one));
-    } else if (key == "bytes") {
-      rule.bytes = TRY(parse_bytes(place, one));
-    } else {
-      return invalid_setting(place, "unknown key; valid: age, count, bytes");
-    }
-  }
+  TRY(parse_members(where, value,
+                    {{"age", into(rule.age, parse_age)},
+                     {"count", into(rule.count, parse_count)},
+                     {"bytes", into(rule.bytes, parse_bytes)}}));
   return rule;
 }
 
@@ -78,16 +108,9 @@ Result<RetentionRules> parse_rules(const std::string& where, const Json& value) 
     return invalid_setting(where, R"(write an object with "ended" or "failed")");
   }
   RetentionRules rules;
-  for (const auto& [key, rule] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, key);
-    if (key == "ended") {
-      rules.ended = TRY(parse_rule(place, rule));
-    } else if (key == "failed") {
-      rules.failed = TRY(parse_rule(place, rule));
-    } else {
-      return invalid_setting(place, "unknown key; valid: ended, failed");
-    }
-  }
+  TRY(parse_members(
+      where, value,
+      {{"ended", into(rules.ended, parse_rule)}, {"failed", into(rules.failed, parse_rule)}}));
   return rules;
 }
 
@@ -107,10 +130,16 @@ Result<std::map<std::string, RetentionRules, std::less<>>> parse_workflows(const
   return workflows;
 }
 
-/// `wanted` unless `number` is at least `least`.
-Status check_least(const std::string& where, uint64_t number, uint64_t least,
-                   std::string_view wanted) {
-  return number >= least ? Status() : Status(invalid_setting(where, wanted));
+Result<uint64_t> parse_records(const std::string& where, const Json& value) {
+  const uint64_t records = TRY(parse_count(where, value));
+  if (records >= kLeastRecords) return records;
+  return invalid_setting(where, "write a number of at least 100");
+}
+
+Result<uint64_t> parse_history_bytes(const std::string& where, const Json& value) {
+  const uint64_t bytes = TRY(parse_bytes(where, value));
+  if (bytes >= kLeastHistoryBytes) return bytes;
+  return invalid_setting(where, "write at least 64KiB");
 }
 
 Result<HistoryLimits> parse_history(const std::string& where, const Json& value) {
@@ -118,18 +147,9 @@ Result<HistoryLimits> parse_history(const std::string& where, const Json& value)
     return invalid_setting(where, R"(write an object with "records" or "bytes")");
   }
   HistoryLimits limits;
-  for (const auto& [key, one] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, key);
-    if (key == "records") {
-      limits.records = TRY(parse_count(place, one));
-      TRY(check_least(place, *limits.records, kLeastRecords, "write a number of at least 100"));
-    } else if (key == "bytes") {
-      limits.bytes = TRY(parse_bytes(place, one));
-      TRY(check_least(place, *limits.bytes, kLeastHistoryBytes, "write at least 64KiB"));
-    } else {
-      return invalid_setting(place, "unknown key; valid: records, bytes");
-    }
-  }
+  TRY(parse_members(where, value,
+                    {{"records", into(limits.records, parse_records)},
+                     {"bytes", into(limits.bytes, parse_history_bytes)}}));
   return limits;
 }
 
@@ -139,17 +159,15 @@ Result<DeadLetterRule> parse_dead_letters(const std::string& where, const Json& 
     return invalid_setting(where, R"(write an object with "age" or "count")");
   }
   DeadLetterRule rule;
-  for (const auto& [key, one] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, key);
-    if (key == "age") {
-      rule.age = TRY(parse_age(place, one));
-    } else if (key == "count") {
-      rule.count = TRY(parse_count(place, one));
-    } else {
-      return invalid_setting(place, "unknown key; valid: age, count");
-    }
-  }
+  TRY(parse_members(
+      where, value,
+      {{"age", into(rule.age, parse_age)}, {"count", into(rule.count, parse_count)}}));
   return rule;
+}
+
+Result<bool> parse_flag(const std::string& where, const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  return invalid_setting(where, "write true or false");
 }
 
 /// The rule of `rules` for that status; null: `rules` has none.
@@ -200,26 +218,13 @@ Result<RetentionSettings> parse_retention(const Json& value) {
                            R"("deadLetters" or "archive")");
   }
   RetentionSettings settings;
-  for (const auto& [key, one] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, key);
-    if (key == "ended") {
-      settings.rules.ended = TRY(parse_rule(place, one));
-    } else if (key == "failed") {
-      settings.rules.failed = TRY(parse_rule(place, one));
-    } else if (key == "workflows") {
-      settings.workflows = TRY(parse_workflows(place, one));
-    } else if (key == "history") {
-      settings.history = TRY(parse_history(place, one));
-    } else if (key == "deadLetters") {
-      settings.dead_letters = TRY(parse_dead_letters(place, one));
-    } else if (key == "archive") {
-      if (!one.is_boolean()) return invalid_setting(place, "write true or false");
-      settings.archive = one.get<bool>();
-    } else {
-      return invalid_setting(
-          place, "unknown key; valid: ended, failed, workflows, history, deadLetters, archive");
-    }
-  }
+  TRY(parse_members(where, value,
+                    {{"ended", into(settings.rules.ended, parse_rule)},
+                     {"failed", into(settings.rules.failed, parse_rule)},
+                     {"workflows", into(settings.workflows, parse_workflows)},
+                     {"history", into(settings.history, parse_history)},
+                     {"deadLetters", into(settings.dead_letters, parse_dead_letters)},
+                     {"archive", into(settings.archive, parse_flag)}}));
   return settings;
 }
 
