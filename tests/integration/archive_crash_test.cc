@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,8 +12,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "tests/support/archive_lines.h"
 #include "tests/support/campaign.h"
-#include "tests/support/file_bytes.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -66,19 +65,9 @@ class ArchiveCrash : public testing::Test {
       return left.status == 200 && left.json().at("items").size() == 1;
     })) << server.process().errors();
     server.stop();
-    EXPECT_EQ(archived(server.data()), std::multiset<std::string>(ids_.begin(), ids_.end()));
+    EXPECT_EQ(archived_ids(server.data() / "archive" / "default.1" / "000001.jsonl"),
+              std::multiset<std::string>(ids_.begin(), ids_.end()));
     return code;
-  }
-
-  /// The ids in the archive.
-  static std::multiset<std::string> archived(const std::filesystem::path& data) {
-    std::multiset<std::string> ids;
-    std::istringstream bytes(file_bytes(data / "archive" / "default.1" / "000001.jsonl"));
-    for (std::string line; std::getline(bytes, line);) {
-      EXPECT_TRUE(is_json(line)) << line;
-      if (is_json(line)) ids.insert(Json::parse(line).at("id").get<std::string>());
-    }
-    return ids;
   }
 
   Folder folder_;

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +14,7 @@
 
 #include "tests/integration/filled_store.h"
 #include "tests/integration/kill_series.h"
-#include "tests/support/file_bytes.h"
+#include "tests/support/archive_lines.h"
 
 namespace millrace {
 namespace {
@@ -202,12 +201,8 @@ class DeletionRun {
   /// Expects one complete line for each deleted instance in the archive.
   void expect_archived() const {
     if (!deletion_.is_archived) return;
-    std::multiset<std::string> ids;
-    std::istringstream bytes(file_bytes(server_.data() / "archive" / "default.1" / "000001.jsonl"));
-    for (std::string line; std::getline(bytes, line);) {
-      EXPECT_TRUE(is_json(line)) << line;
-      if (is_json(line)) ids.insert(Json::parse(line).at("id").get<std::string>());
-    }
+    const std::multiset<std::string> ids =
+        archived_ids(server_.data() / "archive" / "default.1" / "000001.jsonl");
     EXPECT_TRUE(ids == std::multiset(deletion_.deleted.begin(), deletion_.deleted.end()))
         << "the archive has " << ids.size() << " lines for " << deletion_.deleted.size()
         << " instances";

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +11,7 @@
 #include "orchestrator/archive/archive_files.h"
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
-#include "tests/support/file_bytes.h"
+#include "tests/support/archive_lines.h"
 
 namespace millrace {
 namespace {
@@ -58,22 +57,6 @@ class ArchiveWorld : public testing::Test {
                 std::string_view name = "default") const {
     return archive_file(world.folder() / kArchiveFolder, ns, name, number);
   }
-  /// The lines of the file, each of which must be a JSON object.
-  static std::vector<Json> lines(const fs::path& path) {
-    std::vector<Json> found;
-    std::istringstream bytes(file_bytes(path));
-    for (std::string line; std::getline(bytes, line);) {
-      EXPECT_TRUE(is_json(line)) << line;
-      EXPECT_FALSE(bytes.eof()) << "the last line has no line feed: " << line;
-      if (is_json(line)) found.push_back(Json::parse(line));
-    }
-    return found;
-  }
-  static std::multiset<std::string> ids_in(const std::vector<Json>& lines) {
-    std::multiset<std::string> ids;
-    for (const Json& line : lines) ids.insert(line.at("id").get<std::string>());
-    return ids;
-  }
   static std::multiset<std::string> once(const std::set<std::string>& ids) {
     return {ids.begin(), ids.end()};
   }
@@ -88,8 +71,8 @@ TEST_F(ArchiveWorld, HasEachInstanceThatTheRetentionDeletes) {
   const Json history = world.history_items(*ids.begin());
   world.run_for(minutes(3));
   EXPECT_THAT(world.instances(), IsEmpty());
-  const std::vector<Json> archived = lines(file());
-  EXPECT_EQ(ids_in(archived), once(ids));
+  const std::vector<Json> archived = archive_lines_of(file());
+  EXPECT_EQ(archived_ids(file()), once(ids));
   const auto first = std::find_if(archived.begin(), archived.end(),
                                   [&](const Json& one) { return one.at("id") == shown.at("id"); });
   ASSERT_NE(first, archived.end());
@@ -110,7 +93,7 @@ TEST_F(ArchiveWorld, HasEachInstanceThatAFilterSelects) {
       DeleteInstances{.ns = "default", .workflow = "job", .statuses = {InstanceStatus::kComplete}});
   world.run_until_idle();
   EXPECT_THAT(world.instances(), SizeIs(2));
-  EXPECT_EQ(ids_in(lines(file())), once(ids));
+  EXPECT_EQ(archived_ids(file()), once(ids));
   EXPECT_FALSE(is_purging(world));
 }
 
@@ -137,10 +120,10 @@ TEST_F(ArchiveWorld, HasEachInstanceOnceIfTheProcessEndsAtAnyMoment) {
       world.crash_after_commit();
       world.recover();
     }
-    EXPECT_THAT(lines(file()), testing::Not(SizeIs(Ge(ids.size() + 1)))) << turns;
+    EXPECT_THAT(archive_lines_of(file()), testing::Not(SizeIs(Ge(ids.size() + 1)))) << turns;
     world.run_for(minutes(3));
     EXPECT_THAT(world.instances(), IsEmpty()) << turns;
-    ASSERT_EQ(ids_in(lines(file())), once(ids)) << turns;
+    ASSERT_EQ(archived_ids(file()), once(ids)) << turns;
     if (is_done) break;
     ASSERT_LT(turns, 40);
   }
@@ -153,7 +136,7 @@ TEST_F(ArchiveWorld, LosesALineThatWasNotCommittedWhenMillraceStarts) {
   world.crash();
   std::ofstream(file(), std::ios::app) << R"({"id":"half)";
   world.recover();
-  EXPECT_EQ(ids_in(lines(file())), once(ids));
+  EXPECT_EQ(archived_ids(file()), once(ids));
 }
 
 TEST_F(ArchiveWorld, KeepsInstancesWhileItCannotBeWritten) {
@@ -173,19 +156,19 @@ TEST_F(ArchiveWorld, KeepsInstancesWhileItCannotBeWritten) {
   fs::remove(archives);
   world.run_for(minutes(2));
   EXPECT_THAT(world.instances(), IsEmpty());
-  EXPECT_EQ(ids_in(lines(file())), once(ids));
+  EXPECT_EQ(archived_ids(file()), once(ids));
 }
 
 TEST_F(ArchiveWorld, ContinuesInANewFileIfItsFileWasMoved) {
   keep(kArchiveAll);
   const std::set<std::string> first = run(2);
   world.run_for(minutes(3));
-  EXPECT_EQ(ids_in(lines(file())), once(first));
+  EXPECT_EQ(archived_ids(file()), once(first));
   fs::remove(file());
   const std::set<std::string> second = run(2);
   world.run_for(minutes(3));
   EXPECT_FALSE(fs::exists(file()));
-  EXPECT_EQ(ids_in(lines(file(2))), once(second));
+  EXPECT_EQ(archived_ids(file(2)), once(second));
   EXPECT_EQ(world.metric("millrace_archive_failures_total"), 0);
 }
 
@@ -200,8 +183,8 @@ TEST_F(ArchiveWorld, OfADeletedNamespaceStaysAndIsNotUsedByAnotherOneWithItsName
   world.apply(job("job"), "shop");
   const std::set<std::string> second = run(1, "shop");
   world.run_for(minutes(3));
-  EXPECT_EQ(ids_in(lines(file(1, NamespaceNumber(2), "shop"))), once(first));
-  EXPECT_EQ(ids_in(lines(file(1, NamespaceNumber(3), "shop"))), once(second));
+  EXPECT_EQ(archived_ids(file(1, NamespaceNumber(2), "shop")), once(first));
+  EXPECT_EQ(archived_ids(file(1, NamespaceNumber(3), "shop")), once(second));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/row.h"
-#include "tests/unit/support/batch_store.h"
+#include "tests/unit/batch/batch_events_fixture.h"
 
 namespace millrace {
 namespace {
@@ -35,22 +35,8 @@ start:
 states: [{id: done, type: noop}]
 )";
 
-class EventEffectsTest : public BatchStoreTest {
+class EventEffectsTest : public BatchEventsTest {
  protected:
-  EventEffectsTest() {
-    batch = std::make_unique<Batch>(parts(), BatchLimits());
-    EXPECT_TRUE(batch->load());
-    EXPECT_TRUE(batch->stream_opened({.stream_created = 9, .sequence = 0, .stamped = now}));
-  }
-
-  void define(const std::string& text) {
-    auto workflow = load_stored(text);
-    ASSERT_TRUE(workflow) << workflow.error().message;
-    const Command command =
-        ApplyWorkflow{.ns = "default", .text = text, .workflow = std::move(*workflow)};
-    ASSERT_TRUE(batch->apply(now, CommandInput{1, command}));
-    end_batch();
-  }
   /// Applies an event in the current batch; returns its sequence.
   uint64_t apply(const std::string& type, const std::string& id, const std::string& key = "") {
     Event event{.id = id, .source = "/s", .type = type};
@@ -61,11 +47,6 @@ class EventEffectsTest : public BatchStoreTest {
                            .event = EncodedEvent(std::move(event))};
     EXPECT_TRUE(batch->apply(now, input));
     return sequence;
-  }
-  void end_batch() {
-    ASSERT_TRUE(batch->finish(now));
-    commit();
-    batches.begin();
   }
   /// The instance that the event started, which must exist.
   InstanceId started_by(uint64_t of) {
@@ -96,7 +77,6 @@ class EventEffectsTest : public BatchStoreTest {
     return found;
   }
 
-  std::unique_ptr<Batch> batch;
   uint64_t sequence = 0;
 };
 

@@ -1,6 +1,5 @@
 // Events that a batch applies again after the deduplication window: which id the instance gets that
 // such an event starts.
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,7 +8,7 @@
 
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/row.h"
-#include "tests/unit/support/batch_store.h"
+#include "tests/unit/batch/batch_events_fixture.h"
 
 namespace millrace {
 namespace {
@@ -32,28 +31,8 @@ states:
 - {id: wait, type: consumeEvent, event: {type: go}}
 )";
 
-class RepeatedEventsTest : public BatchStoreTest {
+class RepeatedEventsTest : public BatchEventsTest {
  protected:
-  RepeatedEventsTest() { restart(); }
-
-  /// Starts a new process, which opens the event stream at its beginning.
-  void restart() {
-    batch = std::make_unique<Batch>(parts(), BatchLimits());
-    ASSERT_TRUE(batch->load());
-    reopen();
-  }
-  /// Opens the event stream at its beginning, as after a loss of the broker.
-  void reopen() {
-    ASSERT_TRUE(batch->stream_opened({.stream_created = 9, .sequence = 0, .stamped = stored}));
-  }
-  void define(const std::string& text) {
-    auto workflow = load_stored(text);
-    ASSERT_TRUE(workflow) << workflow.error().message;
-    const Command command =
-        ApplyWorkflow{.ns = "default", .text = text, .workflow = std::move(*workflow)};
-    ASSERT_TRUE(batch->apply(now, CommandInput{1, command}));
-    end_batch();
-  }
   /// Applies the event that has that sequence in the stream. Its stored time and its id follow from
   /// the sequence.
   void apply(const std::string& type, uint64_t sequence) {
@@ -71,11 +50,6 @@ class RepeatedEventsTest : public BatchStoreTest {
     apply("other", window + 1'000);
     now += DedupeWindow().time + minutes(1);
   }
-  void end_batch() {
-    ASSERT_TRUE(batch->finish(now));
-    commit();
-    batches.begin();
-  }
   std::vector<InstanceId> live_ids() {
     std::vector<InstanceId> ids;
     for (const Instance& head : stored_live()) ids.push_back(head.id);
@@ -86,9 +60,6 @@ class RepeatedEventsTest : public BatchStoreTest {
     EXPECT_EQ(ids.size(), 1U);
     return ids.empty() ? InstanceId() : ids.front();
   }
-
-  const TimePoint stored = now;
-  std::unique_ptr<Batch> batch;
 };
 
 TEST_F(RepeatedEventsTest, StartAnotherInstanceUnderAnotherId) {
