@@ -20,8 +20,8 @@ struct Argument {
 };
 
 /// Reads the arguments of a mode. Numbers must be positive, or 0 for a size_t. Error
-/// `bench.argument`: an argument is unknown, is given twice, has no value, or its value is no such
-/// number.
+/// `bench.argument`: an argument is unknown, is given twice, has no value, or its value is not a
+/// valid number.
 Status read_arguments(const std::vector<std::string>& given, const std::vector<Argument>& accepted);
 
 }  // namespace millrace

@@ -37,7 +37,7 @@ std::string get_request(uint64_t sequence);
 /// The body of STREAM.MSG.GET for the first message of that subject.
 std::string get_first_request(std::string_view subject);
 /// Whether the stream has the message: reads the answer to STREAM.MSG.GET, which was sent to
-/// `subject`. Errors: those of check_api_answer; `broker.not_found` means that there is no stream.
+/// `subject`. Errors: those of check_api_answer; `broker.not_found`: the stream does not exist.
 Result<bool> read_whether_stored(std::string_view subject, std::string_view answer);
 
 /// The body of STREAM.MSG.DELETE. The message is deleted, but its bytes stay on disk until they are

@@ -19,7 +19,7 @@ class RecordDetail {
     if (parsed && parsed->is_object()) members_ = std::move(*parsed);
   }
 
-  /// The text of a member; nullopt: there is no such member, or it is not a text.
+  /// The text of a member; nullopt: the member is missing or not a text.
   std::optional<std::string> text(const char* name) const { return text_in(members_, name); }
   /// The text of a member of the object `name`.
   std::optional<std::string> text(const char* name, const char* member) const {
@@ -27,7 +27,7 @@ class RecordDetail {
     if (found == members_.end() || !found->is_object()) return std::nullopt;
     return text_in(*found, member);
   }
-  /// The number of a member; nullopt: there is no such member, or it is not a natural number.
+  /// The number of a member; nullopt: the member is missing or not a natural number.
   std::optional<uint64_t> number(const char* name) const {
     const auto found = members_.find(name);
     if (found == members_.end() || !found->is_number_unsigned()) return std::nullopt;

@@ -127,8 +127,8 @@ Result<bool> DeadLetterRetention::delete_portion(const std::string& ns, const De
   return has_more;
 }
 
-/// The number is asked for first, so that there is no request to delete if nothing is to be
-/// deleted: a cluster of NATS servers replicates each such request.
+/// First requests the number, and requests a deletion only if the rule requires one: a cluster of
+/// NATS servers replicates each request that deletes.
 Result<bool> DeadLetterRetention::delete_by_count(const std::string& ns, uint64_t count) {
   const uint64_t present = TRY(queue_.count(ns));
   if (present <= count) return false;
