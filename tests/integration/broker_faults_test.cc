@@ -208,8 +208,7 @@ class BrokerFaults : public testing::Test {
   }
 
   void expect_ready() const {
-    EXPECT_TRUE(eventually([this] { return ready(); }, Duration(60'000)))
-        << millrace_.ask("GET", "/readyz").body;
+    EXPECT_TRUE(eventually([this] { return ready(); })) << millrace_.ask("GET", "/readyz").body;
   }
 
   size_t count(const std::string& query) const {
@@ -245,7 +244,7 @@ class BrokerFaults : public testing::Test {
       return count("workflow=job&status=waiting") == started - woken &&
              count("workflow=job&status=running") == 0 && count("workflow=job") == started;
     };
-    EXPECT_TRUE(eventually(as_wanted, Duration(60'000)))
+    EXPECT_TRUE(eventually(as_wanted))
         << count("workflow=job&status=waiting") << " instances wait instead of " << started - woken
         << ", " << count("workflow=job") << " were started instead of " << started;
   }

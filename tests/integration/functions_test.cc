@@ -70,7 +70,7 @@ TEST_F(Functions, RunAsLongAsHeartbeatsComeAndAreRetriedAfterAMissedHeartbeat) {
 TEST_F(Functions, AreRetriedByAnotherWorkerAfterAWorkerDies) {
   work({"die"});
   const std::string id = start(", startToCloseTimeout: 1s, retries: {initialInterval: 100ms}");
-  workers_[0]->wait(seconds(20));
+  workers_[0]->wait();
   work({"answer"});
   const Json ended = millrace_.instance_once(id, "complete");
   EXPECT_EQ(ended["output"]["return"], (Json{{"attempt", 2}}));
@@ -137,7 +137,7 @@ TEST_F(Functions, StartAnotherAttemptWhenTheResultOfAWorkerExceedsMaxPayload) {
   EXPECT_EQ(millrace_.instance_once(id, "complete")["output"]["return"].get<std::string>().size(),
             900'000u);
   const std::string next = millrace_.start_instance("order", Json::object());
-  EXPECT_TRUE(workers_[0]->wait(seconds(20))) << "the broker has closed the connection";
+  EXPECT_TRUE(workers_[0]->wait()) << "the broker has closed the connection";
   work({"answer"});
   EXPECT_EQ(millrace_.instance_once(next, "complete")["output"]["return"], (Json{{"attempt", 2}}));
 }

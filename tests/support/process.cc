@@ -178,7 +178,7 @@ std::string Process::errors() const {
 std::optional<std::string> Process::error_line(std::string_view text) {
   std::optional<std::string> line;
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::seconds(30), [&] {
+  changed_.wait_for(lock, kPatience, [&] {
     const std::string& all = errors_.text;
     const size_t at = all.find(text);
     const size_t end = at == std::string::npos ? at : all.find('\n', at);
@@ -205,7 +205,7 @@ bool Process::group_ends() const {
 
 ProcessEnd run_process(const ProcessSettings& settings) {
   Process process(settings);
-  const std::optional<int> code = process.wait(Duration(60'000));
+  const std::optional<int> code = process.wait();
   CHECK(code.has_value(), "{} did not end", fmt::join(settings.command, " "));
   // A process that still runs may keep the streams open. But the output of the program itself is
   // complete.

@@ -18,11 +18,12 @@
 
 #include "base/time.h"
 #include "os/launch.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
 /// Waits until the condition holds; false after `at_most`.
-bool eventually(const std::function<bool()>& condition, Duration at_most = Duration(30'000));
+bool eventually(const std::function<bool()>& condition, Duration at_most = kPatience);
 
 /// Ids of the processes whose command line contains `text`, without zombies.
 std::vector<pid_t> processes_with(std::string_view text);
@@ -57,7 +58,7 @@ class Process {
   void signal(int number) const;
 
   /// Waits for the end; returns the exit code, or nullopt if the program still runs.
-  std::optional<int> wait(Duration at_most = Duration(30'000));
+  std::optional<int> wait(Duration at_most = kPatience);
 
   /// Waits until no process can write to the output of the program any more.
   void wait_for_streams();
@@ -66,12 +67,12 @@ class Process {
   std::string output() const;
   std::string errors() const;
 
-  /// Waits for a line of standard error with that text; nullopt if the program ended or half a
-  /// minute passed without it.
+  /// Waits for a line of standard error with that text; nullopt if the program ended without it,
+  /// or after kPatience.
   std::optional<std::string> error_line(std::string_view text);
 
   /// Waits for the end of all processes of the program's group; false if one of them still runs
-  /// after half a minute.
+  /// after kPatience.
   bool group_ends() const;
 
  private:

@@ -16,7 +16,6 @@
 namespace millrace {
 namespace {
 
-constexpr Duration kPatience{30'000};
 constexpr size_t kWriteBytes = 64 << 10;
 
 std::vector<std::string> words(const std::string& line) {

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -55,7 +56,7 @@ class RawNatsClient {
   void subscribe(std::string_view subject);
 
   /// The next message of the subscriptions; nullopt if none comes within `at_most`.
-  std::optional<Message> next(Duration at_most = Duration(10'000));
+  std::optional<Message> next(Duration at_most = kPatience);
 
   /// Sends a request to `$JS.API.<subject>`; returns the answer, which may be an error.
   Json api(std::string_view subject, const Json& body = Json::object());

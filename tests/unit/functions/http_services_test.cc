@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/ids.h"
+#include "tests/support/patience.h"
 #include "tests/unit/functions/service_peer.h"
 
 namespace millrace {
@@ -72,7 +73,7 @@ TEST(HttpServices, CountsEachByteOfTheAnswerAsAHeartbeat) {
   services.run(task);
   sink.words.wait_for(1);
   const auto comes_to = [&](const auto& condition) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto until = std::chrono::steady_clock::now() + kPatience;
     while (!condition()) {
       if (std::chrono::steady_clock::now() > until) return false;
       std::this_thread::yield();

@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "cloudevents/headers.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -41,7 +42,7 @@ class RawClient {
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{20, 0};
+    const timeval patience{kPatience.count() / 1'000, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     // A refused connection counts as closed.
     if (::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)

@@ -25,6 +25,7 @@
 
 #include "base/check.h"
 #include "cloudevents/headers.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -129,14 +130,14 @@ class HttpPeer {
   /// All requests so far, once there are `count`; fewer if they do not arrive within 30 seconds.
   std::vector<Request> requests(size_t count) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return requests_.size() >= count; });
+    changed_.wait_for(lock, kPatience, [&] { return requests_.size() >= count; });
     return requests_;
   }
 
   /// Waits until `count` connections have ended; false if they do not end within 30 seconds.
   bool await_end(size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [&] { return ended_ >= count; });
+    return changed_.wait_for(lock, kPatience, [&] { return ended_ >= count; });
   }
 
   size_t connections() {
@@ -239,7 +240,7 @@ class Gate {
   /// Waits for open(); false if the gate is not opened within 30 seconds.
   bool pass() {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(30), [this] { return is_open_; });
+    return changed_.wait_for(lock, kPatience, [this] { return is_open_; });
   }
 
  private:
@@ -260,7 +261,7 @@ class Heard {
   /// All values, once `condition` holds for them, or after 30 seconds.
   std::vector<T> wait_until(const std::function<bool(const std::vector<T>&)>& condition) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return condition(all_); });
+    changed_.wait_for(lock, kPatience, [&] { return condition(all_); });
     return all_;
   }
   /// All values, once there are `count`, or after 30 seconds.
