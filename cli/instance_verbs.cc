@@ -103,6 +103,9 @@ Ended delete_selected(Session& session, const DeleteInstanceOptions& options) {
   if (!before.empty()) body["before"] = before;
   const Reply reply = TRY(session.client.send(
       {.method = "POST", .path = session.path({"instances", "delete"}), .body = dump_json(body)}));
+  if (!reply.body.value("deleting", true)) {
+    session.console.err << "no ended instance matches the filter, so nothing is deleted\n";
+  }
   session.output.item(reply.body, "deleting");
   return ExitCode::kOk;
 }

@@ -86,7 +86,8 @@ struct DeleteInstance {
   bool damaged = false;  ///< also remove an instance with damaged rows, live or ended
 };
 /// Deletes the ended instances that the filter selects, after the answer, some in each batch. The
-/// instances that end or begin a new run after the command stay.
+/// instances that end or begin a new run after the command stay. If no instance matches, nothing
+/// happens, and the answer shows it.
 struct DeleteInstances {
   std::string ns;
   std::string workflow = {};                       ///< empty: all workflows of the namespace

@@ -9,21 +9,16 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/batch/archived_instances.h"
-#include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
-#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 
 namespace millrace {
 namespace {
-
-/// How many instances of one workflow and status are read from the index at once.
-constexpr size_t kInstancesAtOnce = 250;
 
 /// The namespace that a purge of Kind::kNamespace erases.
 NamespaceNumber ns_of(const Purge& purge) {
@@ -376,69 +371,12 @@ Result<bool> Purges::delete_instances(Job& job, PurgeBudget& budget) {
   // The instances of a deleted namespace are erased by its own purge.
   if (!batch_.catalog.has_namespace(filter.ns)) return true;
   if (waits_for_archive(job)) return false;
-  return TRY(select_instances(job, budget)) && batch_.archive.is_free();
-}
-
-/// Goes through the instances that the filter selects, as delete_instances() describes; returns
-/// whether it has gone through all.
-Result<bool> Purges::select_instances(Job& job, PurgeBudget& budget) {
-  const EndedFilter& filter = *job.purge.record.ended;
-  EndedPosition& next = job.next;
-  if (!next.status) next.workflow = std::max(next.workflow, filter.workflow);
-  while (!budget.is_spent()) {
-    if (!next.is_within) {
-      budget.count(0);
-      const auto first = TRY(first_by_status(batch_.tx, filter.ns, next.workflow, next.status,
-                                             batch_.damages.noting()));
-      if (!first) return true;
-      next.workflow = first->place.revision.workflow;
-      next.status = first->place.status;
-      if (filter.workflow != WorkflowNumber(0) && next.workflow != filter.workflow) return true;
-      next.behind.reset();
-      next.is_within = filter.has(*next.status);
-      if (!next.is_within) continue;
-    }
-    if (!TRY(delete_with_status(job, *next.status, budget))) return false;
-    next.is_within = false;
-  }
-  return false;
-}
-
-/// Deletes instances of the current workflow that have this status; returns whether none is left
-/// that the filter selects.
-Result<bool> Purges::delete_with_status(Job& job, InstanceStatus status, PurgeBudget& budget) {
-  const Purge& purge = job.purge;
-  const EndedFilter& filter = *purge.record.ended;
   const auto left = [this](uint64_t row) { begin_history(row); };
-  std::optional<TimePoint> end;  // instances with this time or a later one in their ids ended later
-  if (filter.before) {
-    const auto bounds = TRY(read_start_bounds(batch_.tx, filter.ns));
-    if (bounds) end = bounds->end_for(*filter.before);
-  }
-  std::vector<InstanceId> ids;
-  do {
-    ids.clear();
-    TRY(each_by_status(
-        batch_.tx, filter.ns, job.next.workflow, status, job.next.behind,
-        [&](const InstanceId& id) {
-          ids.push_back(id);
-          return ids.size() < kInstancesAtOnce;
-        },
-        batch_.damages.noting()));
-    for (const InstanceId& id : ids) {
-      if (budget.is_spent()) return false;
-      if (end && time_of(id) >= *end) return true;
-      const auto head = TRY(read_deletable(batch_, filter.ns, id, status, budget));
-      const bool is_one = head && head->last_history < purge.number &&
-                          (!filter.before || head->ended_at < filter.before);
-      if (is_one &&
-          !TRY(archive_or_delete(batch_, *head, DeletionReason::kRequest, budget, left))) {
-        return false;
-      }
-      job.next.behind = id;
-    }
-  } while (ids.size() == kInstancesAtOnce);
-  return true;
+  const bool is_all = TRY(
+      each_selected(batch_, filter, job.purge.number, job.next, budget, [&](const Instance& head) {
+        return archive_or_delete(batch_, head, DeletionReason::kRequest, budget, left);
+      }));
+  return is_all && batch_.archive.is_free();
 }
 
 Result<std::optional<NamespaceNumber>> Purges::namespace_of(WorkflowNumber workflow) const {

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/ended_selection.h"
 #include "orchestrator/batch/groups.h"
 #include "orchestrator/store/rows/purge.h"
 
@@ -79,13 +80,6 @@ class Purges {
     kUsage,
     kDone,
   };
-  /// A place among the ended instances of a namespace, in the order of the index.
-  struct EndedPosition {
-    WorkflowNumber workflow{};
-    std::optional<InstanceStatus> status;  ///< nullopt: before the first instance of the workflow
-    bool is_within = false;                ///< not all instances with `status` were looked at
-    std::optional<InstanceId> behind;      ///< the last instance with `status` that was looked at
-  };
   struct Job {
     Purge purge;
     Step step = Step::kTasks;
@@ -113,8 +107,6 @@ class Purges {
   Result<std::optional<NamespaceNumber>> namespace_of(WorkflowNumber workflow) const;
   bool waits_for_archive(const Job& job) const;
   Result<bool> delete_instances(Job& job, PurgeBudget& budget);
-  Result<bool> select_instances(Job& job, PurgeBudget& budget);
-  Result<bool> delete_with_status(Job& job, InstanceStatus status, PurgeBudget& budget);
   Result<bool> purge_workflows(Job& job, PurgeBudget& budget);
   Result<bool> purge_retired(const Job& job, PurgeBudget& budget);
 

@@ -54,10 +54,10 @@ class Service {
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance
   /// {"id","resumed"}, RetryInstance, RestartInstance and RerunInstance {"id","run"},
-  /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"}, DeleteWorkflow and
-  /// DeleteNamespace {"cancelled":n}, or for leftovers {"number","kept"} and {"number","erasing"},
-  /// CreateNamespace {"name","created"}, PutVariable {"key","size","contentType"}, DeleteVariable
-  /// {"key","deleted"}, PutSecret
+  /// DeleteInstance {"id","deleted"}, DeleteInstances {"deleting"} (false: no ended instance
+  /// matches), DeleteWorkflow and DeleteNamespace {"cancelled":n}, or for leftovers
+  /// {"number","kept"} and {"number","erasing"}, CreateNamespace {"name","created","warnings"?},
+  /// PutVariable {"key","size","contentType"}, DeleteVariable {"key","deleted"}, PutSecret
   /// {"name","created"}, DeleteSecret {"name","deleted"}.
   virtual void command(Command command, Done done) = 0;
 

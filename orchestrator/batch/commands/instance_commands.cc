@@ -10,6 +10,7 @@
 
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/batch/ended_instances.h"
+#include "orchestrator/batch/ended_selection.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
@@ -281,6 +282,7 @@ Result<Json> run_command(const CommandContext& context, const DeleteInstances& c
   std::sort(filter.statuses.begin(), filter.statuses.end());
   filter.statuses.erase(std::unique(filter.statuses.begin(), filter.statuses.end()),
                         filter.statuses.end());
+  if (!TRY(may_select(context.batch, filter))) return Json{{"deleting", false}};
   TRY(context.purges.begin_instances(std::move(filter), command.ns, command.workflow));
   return Json{{"deleting", true}};
 }

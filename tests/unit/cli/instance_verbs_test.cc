@@ -45,6 +45,14 @@ TEST_F(InstanceVerbs, DeletesTheEndedInstancesThatTheOptionsSelect) {
   EXPECT_EQ(service_.last_deletion().before, std::nullopt);
 }
 
+TEST_F(InstanceVerbs, SaysIfNoInstanceMatchesTheFilterOfADeletion) {
+  const CommandOutput none = run({"instance", "delete", "--workflow", "unused"});
+  EXPECT_EQ(none.code, 0);
+  EXPECT_EQ(none.out, "deleting  false\n");
+  EXPECT_EQ(none.err, "no ended instance matches the filter, so nothing is deleted\n");
+  EXPECT_EQ(run({"instance", "delete", "--workflow", "order"}).err, "");
+}
+
 TEST_F(InstanceVerbs, DeleteNeedsEitherAnIdOrASelection) {
   const std::vector<std::vector<std::string>> wrong = {{"instance", "delete"},
                                                        {"instance", "delete", kId, "--all"},

@@ -386,7 +386,7 @@ Result<Json> FakeService::take(DeleteInstance& remove) {
 Result<Json> FakeService::take(DeleteInstances& remove) {
   if (const Status known = check(remove.ns); !known) return tl::unexpected(known.error());
   deletion_ = remove;
-  return Json{{"deleting", true}};
+  return Json{{"deleting", remove.workflow != "unused"}};
 }
 
 Result<Json> FakeService::take(CreateNamespace& create) {

@@ -62,6 +62,7 @@ class FakeService : public Service {
   std::vector<StartInstance> starts();
   std::optional<Duration> last_wait();
   InstanceFilter last_filter();
+  /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
   bool has_workflow(const std::string& id);
 

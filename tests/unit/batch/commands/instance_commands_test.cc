@@ -1,5 +1,6 @@
 #include "orchestrator/batch/commands/instance_commands.h"
 
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -133,7 +134,8 @@ TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) 
 
 TEST_F(InstanceCommandsTest, DeleteOfAFilterRecordsAPurge) {
   using enum InstanceStatus;
-  const TimePoint before = rig.now;
+  rig.start("ends");
+  const TimePoint before = rig.now += std::chrono::seconds(1);
   EXPECT_EQ(rig.must(DeleteInstances{.ns = "default",
                                      .workflow = "ends",
                                      .statuses = {kFailed, kComplete, kFailed},
@@ -153,6 +155,21 @@ TEST_F(InstanceCommandsTest, DeleteOfAFilterRecordsAPurge) {
   EXPECT_EQ(
       rig.refusal(DeleteInstances{.ns = "default", .workflow = "none", .statuses = {kFailed}}).code,
       "workflow.not_found");
+}
+
+TEST_F(InstanceCommandsTest, DeleteOfAFilterThatMatchesNoInstanceRecordsNoPurge) {
+  using enum InstanceStatus;
+  rig.start("ends");
+  rig.start("waits");
+  const DeleteInstances none[] = {
+      {.ns = "default", .statuses = {kFailed, kCancelled, kTimedOut}},
+      {.ns = "default", .workflow = "waits", .statuses = {kComplete}},
+      {.ns = "default", .statuses = {kComplete}, .before = rig.now},
+  };
+  for (const DeleteInstances& one : none) {
+    EXPECT_EQ(rig.must(one), (Json{{"deleting", false}}));
+  }
+  EXPECT_TRUE(each_purge(rig.batch().tx, [](const Purge&) { ADD_FAILURE() << "a purge began"; }));
 }
 
 TEST(InstanceCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
@@ -190,6 +207,10 @@ TEST(InstanceCommands, LoseTheBatchWhenAReadOfTheStoreFails) {
       {kEnds, "ends",
        [](const InstanceId& id) -> Command {
          return DeleteInstance{"default", id};
+       }},
+      {kEnds, "ends",
+       [](const InstanceId&) -> Command {
+         return DeleteInstances{.ns = "default", .statuses = {InstanceStatus::kComplete}};
        }},
   };
   for (const Case& one : cases) {
