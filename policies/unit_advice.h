@@ -9,8 +9,9 @@
 namespace millrace {
 
 struct UnitAdvice {
-  std::string doubt;  ///< `30 without a unit is milliseconds`
-  std::string mend;   ///< `write 30ms, or 30s for seconds`
+  /// `30 without a unit is milliseconds`, or `100000 without a unit is milliseconds (100 s)`
+  std::string doubt;
+  std::string mend;  ///< `write 30ms, or 30s for seconds`
 };
 
 /// The warning for a duration that ends in a number without a unit; nullopt if it has a unit or is

@@ -1,4 +1,8 @@
 // Queries about namespaces and their settings.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/queries.h"
@@ -7,8 +11,12 @@
 namespace millrace {
 
 Result<Json> Queries::namespaces(const View& view) {
-  Json items = Json::array();
+  std::vector<std::pair<std::string, NamespaceRecord>> all;
   TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    all.emplace_back(name, record);
+  }));
+  Json items = Json::array();
+  for (const auto& [name, record] : all) {
     Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
     const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
     if (!settings) {
@@ -19,11 +27,17 @@ Result<Json> Queries::namespaces(const View& view) {
     if (const auto read = read_settings(record.settings); !read) {
       item["settingsError"] = read.error().message;
     } else if (settings) {
-      Json warnings = settings_warnings(*settings);
+      // A workflow whose row is damaged exists.
+      Json warnings =
+          settings_warnings(*settings, [&view, ns = record.number](std::string_view id) {
+            const auto workflow = read_workflow(view, ns, id);
+            return !workflow || workflow->has_value();
+          });
+      TRY(view.status());
       if (!warnings.empty()) item["settingsWarnings"] = std::move(warnings);
     }
     items.push_back(std::move(item));
-  }));
+  }
   return Json{{"items", std::move(items)}};
 }
 

@@ -139,7 +139,10 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
   }
   Json answer{{"name", command.name}, {"created", !exists}};
   if (command.settings) {
-    Json warnings = settings_warnings(*command.settings);
+    const NamespaceNumber ns = *batch.catalog.find_namespace(command.name);
+    Json warnings = settings_warnings(*command.settings, [&](std::string_view id) {
+      return batch.catalog.find_workflow(ns, id) != nullptr;
+    });
     if (!warnings.empty()) answer["warnings"] = std::move(warnings);
   }
   return answer;

@@ -9,6 +9,7 @@
 #include "language/grammar.h"
 #include "language/walk.h"
 #include "matchers/glob.h"
+#include "orchestrator/definition/retention_settings.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "policies/unit_advice.h"
 
@@ -16,6 +17,7 @@ namespace millrace {
 namespace {
 
 using Kind = KeyRule::Kind;
+using HasWorkflow = std::function<bool(std::string_view id)>;
 
 /// The maximum number of warnings, since settings may have any number of services.
 constexpr size_t kMostWarnings = 100;
@@ -57,21 +59,40 @@ class Warnings {
     }
   }
 
-  /// Checks the rules of a namespace, or those of a workflow.
-  void check_retention(const Json& rules, const std::string& path) {
-    for (const auto& [key, value] : rules.items()) {
-      const std::string place = path_of(path, key);
-      if (key == "workflows") {
-        for (const auto& [id, own] : value.items()) check_retention(own, path_of(place, id));
-      } else if (value.is_object() && value.contains("age")) {
-        add(path_of(place, "age"), advice_on_unit(value["age"].get_ref<const std::string&>()));
+  /// Checks the setting `retention`.
+  void check_retention(const Json& retention, const HasWorkflow& has_workflow) {
+    const std::string path = "retention";
+    check_ages(retention, path);
+    if (const auto own = retention.find("workflows"); own != retention.end()) {
+      const std::string place = path_of(path, "workflows");
+      for (const auto& [id, rules] : own->items()) {
+        check_ages(rules, path_of(place, id));
+        if (has_workflow(id)) continue;
+        add(path_of(place, id),
+            fmt::format("the namespace has no workflow {}, so these rules apply to no instance; "
+                        "correct the id, or apply the workflow",
+                        in_quotes(id)));
       }
     }
+    const auto parsed = parse_retention(retention);
+    if (!parsed || !parsed->archive || parsed->has_rules()) return;
+    add(path_of(path, "archive"),
+        "no rule deletes ended instances, so the archive gets only those that `instance delete` "
+        "deletes by a filter; write a rule, such as \"ended\": {\"age\": \"30d\"}");
   }
 
   Json take() && { return std::move(all_); }
 
  private:
+  /// Checks the ages in the rules of a namespace, or in those of a workflow.
+  void check_ages(const Json& rules, const std::string& path) {
+    for (const auto& [key, rule] : rules.items()) {
+      if (key == "workflows" || !rule.is_object() || !rule.contains("age")) continue;
+      const auto age = rule["age"].get<std::string>();
+      add(path_of(path_of(path, key), "age"), advice_on_unit(age));
+    }
+  }
+
   void check_codes(const Place& place) {
     const bool is_pattern = place.rule.is("codes");
     const bool is_whole =
@@ -99,7 +120,8 @@ class Warnings {
 
 }  // namespace
 
-Json settings_warnings(const Json& settings) {
+Json settings_warnings(const Json& settings,
+                       const std::function<bool(std::string_view id)>& has_workflow) {
   Warnings warnings;
   if (const auto services = settings.find("services"); services != settings.end()) {
     for (const auto& [name, service] : services->items()) {
@@ -117,7 +139,7 @@ Json settings_warnings(const Json& settings) {
     }
   }
   if (const auto retention = settings.find("retention"); retention != settings.end()) {
-    warnings.check_retention(*retention, "retention");
+    warnings.check_retention(*retention, has_workflow);
   }
   return std::move(warnings).take();
 }

@@ -66,10 +66,21 @@ TEST_F(NamespaceQueriesTest, ShowTheWarningsOfSettings) {
   const Json settings = Json::parse(R"({"services": {"mail": {"maxRuntime": "30"}}})");
   store_settings("shop", dump_json(settings));
   const Json warnings = shop()["settingsWarnings"];
-  EXPECT_EQ(warnings, settings_warnings(settings));
+  EXPECT_EQ(warnings, settings_warnings(settings, [](auto) { return true; }));
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_EQ(warnings[0]["path"], "services.mail.maxRuntime");
   EXPECT_FALSE(shop().contains("settingsError"));
+}
+
+TEST_F(NamespaceQueriesTest, WarnOfRulesOfRetentionForAWorkflowThatDoesNotExist) {
+  const std::string settings = R"({"retention": {"workflows": {"pay": {"ended": {}}}}})";
+  store_settings("shop", settings);
+  store_settings("default", settings);
+  EXPECT_EQ(shop()["settingsWarnings"][0]["path"], "retention.workflows.pay");
+  expect_each_read_to_count(namespaces);
+  apply("id: pay\nstates:\n- {id: a, type: noop}\n");
+  EXPECT_FALSE(answer(namespaces)["items"][0].contains("settingsWarnings"));
+  EXPECT_TRUE(shop().contains("settingsWarnings")) << "another namespace has the workflow";
 }
 
 TEST_F(NamespaceQueriesTest, NameTheNamespacesWithUnreadableSettings) {

@@ -44,6 +44,18 @@ TEST(NamespaceCommands, CreateReturnsWarningsForSettingsWithoutTheExpectedEffect
   EXPECT_EQ(answer["warnings"][0]["path"], "webhooks[0].types[0]");
 }
 
+TEST(NamespaceCommands, CreateWarnsOfRulesOfRetentionForAWorkflowThatDoesNotExist) {
+  CommandRig rig;
+  const CreateNamespace create{
+      .name = "a",
+      .settings = Json::parse(R"({"retention": {"workflows": {"waits": {"ended": {}}}}})")};
+  const Json answer = rig.must(create);
+  ASSERT_EQ(answer["warnings"].size(), 1U) << answer;
+  EXPECT_EQ(answer["warnings"][0]["path"], "retention.workflows.waits");
+  rig.must(CommandRig::apply_workflow(kWaits, "a"));
+  EXPECT_FALSE(rig.must(create).contains("warnings"));
+}
+
 TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceIsLive) {
   CommandRig rig;
   rig.must(CreateNamespace{.name = "a"});

@@ -16,12 +16,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// The warnings for valid settings, as `path: message`.
+/// The warnings for valid settings, as `path: message`. The namespace has the workflow `pay`.
 std::vector<std::string> warnings_for(const Json& settings) {
   const auto parsed = parse_settings(settings);
   EXPECT_TRUE(parsed) << parsed.error().message;
   std::vector<std::string> warnings;
-  for (const Json& one : settings_warnings(settings)) {
+  for (const Json& one : settings_warnings(settings, [](auto id) { return id == "pay"; })) {
     EXPECT_EQ(one.size(), 2U) << one;
     warnings.push_back(one["path"].get<std::string>() + ": " + one["message"].get<std::string>());
   }
@@ -61,14 +61,27 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
        "webhooks[0].types[1]: no event has the type \"millrace.instance.complete\", so the "
        "webhook sends none for it; did you mean \"millrace.instance.completed\"?"},
       {Json::parse(R"({"retention": {"ended": {"age": "100000"}}})"),
-       "retention.ended.age: 100000 without a unit is milliseconds; write 100000ms, or 100000s for "
-       "seconds"},
+       "retention.ended.age: 100000 without a unit is milliseconds (100 s); write 100000ms, or "
+       "100000s for seconds"},
       {Json::parse(R"({"retention": {"workflows": {"pay": {"failed": {"age": "60000"}}}}})"),
-       "retention.workflows.pay.failed.age: 60000 without a unit is milliseconds; write 60000ms, "
-       "or 60000s for seconds"},
+       "retention.workflows.pay.failed.age: 60000 without a unit is milliseconds (1 min); write "
+       "60000ms, or 60000s for seconds"},
       {Json::parse(R"({"retention": {"deadLetters": {"age": "60000"}}})"),
-       "retention.deadLetters.age: 60000 without a unit is milliseconds; write 60000ms, or 60000s "
-       "for seconds"},
+       "retention.deadLetters.age: 60000 without a unit is milliseconds (1 min); write 60000ms, "
+       "or 60000s for seconds"},
+      {Json::parse(R"({"retention": {"ended": {"age": "172800000"}}})"),
+       "retention.ended.age: 172800000 without a unit is milliseconds (2 d); write 172800000ms, "
+       "or 172800000s for seconds"},
+      {Json::parse(R"({"retention": {"ended": {"age": "60001"}}})"),
+       "retention.ended.age: 60001 without a unit is milliseconds; write 60001ms, or 60001s for "
+       "seconds"},
+      {Json::parse(R"({"retention": {"workflows": {"pya": {"ended": {}}}}})"),
+       "retention.workflows.pya: the namespace has no workflow \"pya\", so these rules apply to no "
+       "instance; correct the id, or apply the workflow"},
+      {Json::parse(R"({"retention": {"ended": {}, "archive": true}})"),
+       "retention.archive: no rule deletes ended instances, so the archive gets only those that "
+       "`instance delete` deletes by a filter; write a rule, such as \"ended\": {\"age\": "
+       "\"30d\"}"},
   };
   for (const auto& [settings, warning] : cases) {
     EXPECT_THAT(warnings_for(settings), ElementsAre(warning));
@@ -91,6 +104,9 @@ TEST(SettingsWarnings, AreAbsentForSettingsWithTheExpectedEffect) {
       service(R"("retries": {"max_attempts": 3, "codes": ["late", "direktiv.stateTimeout"]})"),
       webhook(R"("types": ["*", "millrace.retry.scheduled", "millrace.step.*"])"),
       Json{{"lifecycle", true}, {"paused", Json::array()}},
+      Json::parse(R"({"retention": {"workflows": {"pay": {"failed": {"age": "2d"}}},
+                                    "archive": true}})"),
+      Json::parse(R"({"retention": {"history": {"records": 1000}, "archive": false}})"),
   };
   for (const Json& one : settings) EXPECT_THAT(warnings_for(one), IsEmpty()) << one;
 }
