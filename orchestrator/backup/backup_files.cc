@@ -13,6 +13,13 @@ Error incomplete_backup(std::string_view where) {
                       where, kBackupManifestFile)};
 }
 
+Error missing_backup(std::string_view path, std::string_view why) {
+  return {"backup.missing",
+          fmt::format("{} is not a backup: {}; name the folder that `millrace backup` has written, "
+                      "or write `-` and give a tar stream of `millrace backup -` on standard input",
+                      path, why)};
+}
+
 Result<BackupHead> read_head_file(std::string_view text) {
   const Result<Json> json = parse_own_json(text);
   if (json) return decode_backup_head(*json);

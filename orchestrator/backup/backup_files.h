@@ -49,6 +49,10 @@ class BackupSource {
 /// The error of a backup that has no manifest. `where` names the backup.
 Error incomplete_backup(std::string_view where);
 
+/// The error of a path at which there is no backup, complete or not; `why` is a clause such as "it
+/// does not exist".
+Error missing_backup(std::string_view path, std::string_view why);
+
 /// Reads the head of a backup from the text of its file. Errors: those of decode_backup_head().
 Result<BackupHead> read_head_file(std::string_view text);
 

@@ -36,6 +36,10 @@ Status write_new_file(const std::filesystem::path& path, std::string_view bytes)
   return {};
 }
 
+tl::unexpected<Error> cannot_read(const std::string& why) {
+  return fail("backup.read", "reading the backup: " + why);
+}
+
 /// Reads a file of a backup. nullopt: it does not exist.
 Result<std::optional<std::string>> read_backup_file(const std::filesystem::path& path,
                                                     size_t most_bytes) {
@@ -43,7 +47,29 @@ Result<std::optional<std::string>> read_backup_file(const std::filesystem::path&
   if (!std::filesystem::exists(path, failed) && !failed) return std::nullopt;
   Result<std::string> bytes = read_file(path, most_bytes);
   if (bytes) return *std::move(bytes);
-  return fail("backup.read", "reading the backup: " + bytes.error().message);
+  return cannot_read(bytes.error().message);
+}
+
+/// Why the path is not the folder of a backup; empty: it is the folder of a backup, complete or
+/// not. Error `backup.read`.
+Result<std::string> why_no_backup(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::file_status found = fs::status(path, failed);
+  if (found.type() == fs::file_type::not_found) return "it does not exist";
+  if (failed) return cannot_read(fmt::format("{}: {}", path.string(), failed.message()));
+  if (!fs::is_directory(found)) {
+    return fmt::format("it is a file; to restore a tar archive, write `millrace restore - < {}`",
+                       path.string());
+  }
+  const bool is_empty = fs::is_empty(path, failed);
+  if (failed) return cannot_read(fmt::format("{}: {}", path.string(), failed.message()));
+  if (is_empty) return "it is an empty folder";
+  for (const std::string_view file : {kBackupHeadFile, kBackupManifestFile}) {
+    if (fs::exists(path / file, failed) || failed) return std::string();
+  }
+  return fmt::format("it has neither the file {} nor the file {}", kBackupHeadFile,
+                     kBackupManifestFile);
 }
 
 }  // namespace
@@ -86,6 +112,9 @@ Status BackupFolderTarget::finish() {
 // BackupFolderSource.
 
 Result<BackupFolderSource> BackupFolderSource::open(const std::filesystem::path& folder) {
+  if (const std::string why = TRY(why_no_backup(folder)); !why.empty()) {
+    return tl::unexpected(missing_backup(folder.string(), why));
+  }
   const auto text = TRY(read_backup_file(folder / kBackupManifestFile, kMostTextBytes));
   if (!text) return tl::unexpected(incomplete_backup(folder.string()));
   BackupManifest listed = TRY(decode_backup_manifest(*text));

@@ -37,9 +37,9 @@ class BackupFolderTarget final : public BackupTarget {
 class BackupFolderSource final : public BackupSource {
  public:
   /// Reads the head and the manifest, and checks the size and hash of every chunk: afterwards the
-  /// backup is known to be whole. Errors: `backup.incomplete` (there is no manifest),
-  /// kBackupDamaged (a file is missing or differs from the manifest), `backup.read`, and those of
-  /// decode_backup_head().
+  /// backup is known to be whole. Errors: `backup.missing` (the path does not exist, or is not the
+  /// folder of a backup), `backup.incomplete` (there is no manifest), kBackupDamaged (a file is
+  /// missing or differs from the manifest), `backup.read`, and those of decode_backup_head().
   static Result<BackupFolderSource> open(const std::filesystem::path& folder);
 
   const BackupHead& head() const override { return manifest_.head; }

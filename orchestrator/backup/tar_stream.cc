@@ -1,5 +1,6 @@
 #include "orchestrator/backup/tar_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <archive.h>
@@ -12,6 +13,16 @@ namespace millrace {
 namespace {
 
 constexpr mode_t kTarFileMode = 0600;
+
+/// A program that compresses files, and the first bytes of each file that it writes.
+struct Compression {
+  std::string_view program;
+  std::string_view begin;
+};
+constexpr std::array kCompressions = {
+    Compression{"gzip", "\x1f\x8b"}, Compression{"zstd", "\x28\xb5\x2f\xfd"},
+    Compression{"xz", "\xfd\x37zXZ"}, Compression{"bzip2", "BZh"}};
+constexpr size_t kBeginBytes = 8;
 
 std::string error_of(archive* of) {
   const char* const text = archive_error_string(of);
@@ -77,8 +88,10 @@ TarStreamReader::TarStreamReader(std::istream& in)
       archive_set_error(reader, ARCHIVE_FATAL, "the input cannot be read");
       return -1;
     }
+    const auto count = static_cast<size_t>(own->in_.gcount());
+    if (own->begin_.empty()) own->begin_.assign(own->buffer_.data(), std::min(count, kBeginBytes));
     *bytes = own->buffer_.data();
-    return static_cast<la_ssize_t>(own->in_.gcount());
+    return static_cast<la_ssize_t>(count);
   };
   // An error of the open is found again by next().
   archive_read_open(archive_.get(), this, nullptr, read, nullptr);
@@ -88,6 +101,7 @@ Result<std::optional<TarStreamReader::Entry>> TarStreamReader::next() {
   archive_entry* entry = nullptr;
   while (true) {
     const int code = archive_read_next_header(archive_.get(), &entry);
+    if (begin_.empty() && !in_.bad()) return broken();
     if (code == ARCHIVE_EOF) return std::nullopt;
     if (code != ARCHIVE_OK && code != ARCHIVE_WARN) return broken();
     if (archive_entry_filetype(entry) != AE_IFDIR) break;
@@ -109,10 +123,20 @@ Result<std::optional<TarStreamReader::Entry>> TarStreamReader::next() {
 }
 
 tl::unexpected<Error> TarStreamReader::broken() const {
-  return fail("backup.read",
-              fmt::format("reading the tar stream: {}; expected the output of `millrace backup -`, "
-                          "uncompressed",
-                          error_of(archive_.get())));
+  constexpr std::string_view kExpected = "expected the output of `millrace backup -`, uncompressed";
+  const auto refused = [&](std::string_view what, std::string_view mend) {
+    return fail("backup.read",
+                fmt::format("reading the tar stream: {}; {}{}", what, kExpected, mend));
+  };
+  if (begin_.empty() && !in_.bad()) {
+    return refused("it is empty", ": check the command or the file that gives the stream");
+  }
+  for (const Compression& one : kCompressions) {
+    if (!begin_.starts_with(one.begin)) continue;
+    return refused(fmt::format("it is compressed by {}", one.program),
+                   fmt::format(": `{} -dc FILE | millrace restore -`", one.program));
+  }
+  return refused(error_of(archive_.get()), "");
 }
 
 }  // namespace millrace

@@ -50,8 +50,9 @@ class TarStreamReader {
   TarStreamReader& operator=(const TarStreamReader&) = delete;
 
   /// The next regular file; folders are skipped. nullopt: the stream has no more entries, or ends
-  /// between two entries. Error `backup.read`: the stream is no tar archive, ends within an entry,
-  /// has an entry that is neither a file nor a folder, or cannot be read.
+  /// between two entries. Error `backup.read`: the stream is empty, is no tar archive, is
+  /// compressed, ends within an entry, has an entry that is neither a file nor a folder, or cannot
+  /// be read.
   Result<std::optional<Entry>> next();
 
  private:
@@ -59,6 +60,7 @@ class TarStreamReader {
 
   std::istream& in_;
   std::array<char, 65536> buffer_{};
+  std::string begin_;  ///< the first bytes of the stream
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -197,6 +198,27 @@ TEST_F(BackupAndRestore, RefusesABackupOrAKeyThatDoesNotFitAndChangesNothing) {
   const ProcessEnd twice = run({"backup", backup().string(), "--data", millrace_.data().string()});
   EXPECT_EQ(twice.code, 1);
   EXPECT_THAT(twice.errors, HasSubstr("is not an empty folder"));
+}
+
+TEST_F(BackupAndRestore, SaysWhyAPathOrAStreamIsNotABackup) {
+  millrace_.stop();
+  fs::create_directory(backup());
+  const fs::path file = folder_.path() / "archive.tar";
+  std::ofstream(file) << "not an archive";
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {(folder_.path() / "none").string(), "", "it does not exist"},
+      {backup().string(), "", "it is an empty folder"},
+      {millrace_.data().string(), "", "it has neither the file backup.json"},
+      {file.string(), "", "`millrace restore - < " + file.string() + "`"},
+      {"-", "", "reading the tar stream: it is empty"},
+      {"-", "not an archive", "expected the output of `millrace backup -`"},
+  };
+  for (const auto& [from, input, text] : rows) {
+    const ProcessEnd end = run({"restore", from, "--data", restored_.data().string()}, input);
+    EXPECT_EQ(end.code, 1) << text;
+    EXPECT_THAT(end.errors, HasSubstr(text));
+    EXPECT_FALSE(fs::exists(restored_.data()));
+  }
 }
 
 TEST_F(BackupAndRestore, MakesOneBackupOfAServerAtATime) {

@@ -72,6 +72,24 @@ TEST_F(BackupFolderTest, IsWrittenIntoAnEmptyFolderOnly) {
   EXPECT_EQ(code_of(BackupFolderTarget::make(to() / "missing" / "b")), "backup.write");
 }
 
+TEST_F(BackupFolderTest, IsMissingIfThePathIsNotTheFolderOfABackup) {
+  const auto why = [&](const fs::path& path) {
+    const auto opened = BackupFolderSource::open(path);
+    EXPECT_EQ(code_of(opened), "backup.missing") << path;
+    return opened ? "" : opened.error().message;
+  };
+  EXPECT_THAT(why(to()), HasSubstr(to().string() + " is not a backup: it does not exist; name "));
+  fs::create_directory(to());
+  EXPECT_THAT(why(to()), HasSubstr("it is an empty folder"));
+  write(to() / "other", "x");
+  EXPECT_THAT(why(to()), HasSubstr("neither the file backup.json nor the file manifest.json"));
+  EXPECT_THAT(why(to() / "other"),
+              HasSubstr("`millrace restore - < " + (to() / "other").string() + "`"));
+  EXPECT_THAT(why(to() / "other" / "within"), HasSubstr("it does not exist"));
+  write(to() / "backup.json", "{}");
+  EXPECT_EQ(refusal(), "backup.incomplete");
+}
+
 TEST_F(BackupFolderTest, IsRefusedIfAChunkIsMissingCutOrChanged) {
   make_sound();
   write_folder(to(), 100);

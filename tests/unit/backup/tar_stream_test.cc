@@ -75,6 +75,33 @@ TEST(TarStream, IsRefusedIfItIsNoArchive) {
   }
 }
 
+TEST(TarStream, NamesTheProgramThatCompressedIt) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"\x1f\x8b rubbish", "it is compressed by gzip"},
+      {"\x28\xb5\x2f\xfd rubbish", "`zstd -dc FILE | millrace restore -`"},
+      {"\xfd\x37zXZ rubbish", "it is compressed by xz"},
+      {"BZh9 rubbish", "it is compressed by bzip2"},
+  };
+  for (const auto& [bytes, text] : rows) {
+    std::istringstream in(bytes);
+    const auto entry = TarStreamReader(in).next();
+    EXPECT_EQ(code_of(entry), "backup.read") << text;
+    EXPECT_THAT(entry.error().message, testing::HasSubstr(text));
+  }
+}
+
+TEST(TarStream, IsRefusedIfItIsEmptyOrCannotBeRead) {
+  std::istringstream empty;
+  const auto nothing = TarStreamReader(empty).next();
+  EXPECT_EQ(code_of(nothing), "backup.read");
+  EXPECT_THAT(nothing.error().message, testing::HasSubstr("it is empty"));
+  std::istringstream broken("x");
+  broken.setstate(std::ios::badbit);
+  const auto failed = TarStreamReader(broken).next();
+  EXPECT_EQ(code_of(failed), "backup.read");
+  EXPECT_THAT(failed.error().message, testing::Not(testing::HasSubstr("it is empty")));
+}
+
 TEST(TarStream, SkipsFoldersAndRefusesLinks) {
   std::istringstream folder(tar_with("./", AE_IFDIR));
   EXPECT_EQ(TarStreamReader(folder).next().value(), std::nullopt);
