@@ -64,11 +64,11 @@ Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
   const int create = begins_file ? O_CREAT | (page.is_new_file ? O_EXCL : 0) : 0;
   Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | create, 0600));
   if (!file && (errno == ENOENT || errno == EEXIST)) {
-    return fail(
-        std::string(kArchiveMoved),
-        fmt::format("{} {}: another program changed the archive, which continues in a new "
-                    "file",
-                    path.string(), errno == ENOENT ? "does not exist any more" : "exists already"));
+    return fail(std::string(kArchiveMoved),
+                fmt::format("{} {}; the archive continues in a new file", path.string(),
+                            errno == ENOENT ? "does not exist: it was moved, or the store was "
+                                              "restored from a backup, which has no archive"
+                                            : "exists already: another program made it"));
   }
   if (!file) return cannot_archive(path, errno);
   TRY(cut_file(file, path, page.at.length));
@@ -115,7 +115,15 @@ fs::path archive_file(const fs::path& folder, NamespaceNumber ns, std::string_vi
 }
 
 ArchivedPage write_page(const fs::path& folder, const ArchivePage& page, const ArchiveLine& line) {
-  return {.number = page.number, .lengths = write_lines(folder, page, line)};
+  ArchivedPage written{.number = page.number, .lengths = write_lines(folder, page, line)};
+  if (!written.lengths) {
+    const Error& error = written.lengths.error();
+    spdlog::warn("{}{}", error.message,
+                 error.code == kArchiveMoved
+                     ? ""
+                     : "; the instances stay, and millrace tries again every minute");
+  }
+  return written;
 }
 
 Status cut_archive(const fs::path& folder, NamespaceNumber ns, std::string_view name,

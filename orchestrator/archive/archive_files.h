@@ -27,8 +27,8 @@ std::filesystem::path archive_file(const std::filesystem::path& folder, Namespac
 using ArchiveLine = std::function<Result<std::optional<std::string>>(
     std::string_view ns, const ArchivePageEntry& entry)>;
 
-/// Writes a page as ArchivePage and ArchivedPage describe. An instance whose line cannot be made is
-/// reported in the log.
+/// Writes a page as ArchivePage and ArchivedPage describe. An error, and an instance whose line
+/// cannot be made, are reported in the log.
 ArchivedPage write_page(const std::filesystem::path& folder, const ArchivePage& page,
                         const ArchiveLine& line);
 

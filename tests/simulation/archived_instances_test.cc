@@ -12,6 +12,7 @@
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
 #include "tests/support/archive_lines.h"
+#include "tests/support/file_bytes.h"
 
 namespace millrace {
 namespace {
@@ -169,6 +170,29 @@ TEST_F(ArchiveWorld, ContinuesInANewFileIfItsFileWasMoved) {
   world.run_for(minutes(3));
   EXPECT_FALSE(fs::exists(file()));
   EXPECT_EQ(archived_ids(file(2)), once(second));
+  EXPECT_EQ(world.metric("millrace_archive_failures_total"), 0);
+}
+
+TEST_F(ArchiveWorld, OfARestoredStoreBeginsWithTheNextNumberAndChangesNoFileThatExists) {
+  keep(kArchiveAll);
+  run(2);
+  world.run_for(minutes(3));
+  ASSERT_TRUE(fs::exists(file()));
+  world.crash();
+  fs::remove_all(world.folder() / kArchiveFolder);  // a backup does not have it
+  world.recover();
+  const std::set<std::string> second = run(2);
+  world.run_for(minutes(3));
+  EXPECT_FALSE(fs::exists(file()));
+  EXPECT_EQ(archived_ids(file(2)), once(second));
+  world.crash();
+  fs::remove(file(2));
+  std::ofstream(file(3)) << "of another server";
+  world.recover();
+  const std::set<std::string> fourth = run(2);
+  world.run_for(minutes(3));
+  EXPECT_EQ(archived_ids(file(4)), once(fourth));
+  EXPECT_EQ(file_bytes(file(3)), "of another server");
   EXPECT_EQ(world.metric("millrace_archive_failures_total"), 0);
 }
 
