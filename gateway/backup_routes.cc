@@ -16,8 +16,10 @@ constexpr unsigned kNoContent = 204;
 
 Status begin_backup(Service& service, const std::shared_ptr<Exchange>& exchange) {
   exchange->expect_long_wait();  // the pages of the store are checked first
-  service.begin_backup(exchange->back<Result<Json>>(
-      [exchange](const Result<Json>& backup) { exchange->reply(backup, 201); }));
+  service.begin_backup(exchange->connection(),
+                       exchange->back<Result<Json>>([exchange](const Result<Json>& backup) {
+                         exchange->reply(backup, 201);
+                       }));
   return {};
 }
 
@@ -36,7 +38,8 @@ Result<uint64_t> chunk_number_of(const Request& request) {
 Status get_chunk(Service& service, const std::shared_ptr<Exchange>& exchange) {
   const Request& request = exchange->request();
   const uint64_t number = TRY(chunk_number_of(request));
-  std::optional<std::string> chunk = TRY(service.backup_chunk(request.parts.at("backup"), number));
+  std::optional<std::string> chunk =
+      TRY(service.backup_chunk(request.parts.at("backup"), number, exchange->connection()));
   if (!chunk) {
     exchange->answer({kNoContent, {{"Cache-Control", "no-store"}}, ""});
   } else {

@@ -44,6 +44,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::function<void(std::function<void()>)> post;
     std::function<void(Response)> send;
     std::function<void()> watch;
+    std::weak_ptr<const void> connection = {};  ///< expires when the connection is closed
   };
 
   Exchange(Request request, Transport transport)
@@ -51,6 +52,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   const Request& request() const { return request_; }
   Request& request() { return request_; }
+
+  /// Expires when the connection of the caller is closed, also after the answer.
+  const std::weak_ptr<const void>& connection() const { return transport_.connection; }
 
   void answer(Response response);
 

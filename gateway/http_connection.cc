@@ -187,7 +187,8 @@ void HttpConnection::dispatch() {
                                                    [weak, number] {
                                                      if (const auto self = weak.lock())
                                                        self->watch(number);
-                                                   }});
+                                                   },
+                                               .connection = weak});
   exchange_ = exchange;
   host_.dispatch(*route_, exchange);
 }

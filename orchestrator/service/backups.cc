@@ -1,6 +1,7 @@
 #include "orchestrator/service/backups.h"
 
 #include <array>
+#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,26 +36,27 @@ Backups::~Backups() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Backups::begin(Done done) {
+void Backups::begin(const CallerMark& caller, Done done) {
   std::unique_lock lock(mutex_);
   end_if_idle();
+  end_if_abandoned();
   if (opens_ || backup_) {
+    const Error refusal = busy();
     lock.unlock();
-    return done(fail("busy", fmt::format("a backup is running; try again when it has ended, or {} "
-                                         "s after its last chunk was asked for",
-                                         kBackupIdle.count() / 1000)));
+    return done(tl::unexpected(refusal));
   }
   opens_ = true;
+  began_ = clock_.now();
   std::thread ended = std::move(thread_);  // the thread of an earlier backup
-  thread_ = std::thread([this, done = std::move(done)] { run(done); });
+  thread_ = std::thread([this, caller, done = std::move(done)] { run(caller, done); });
   lock.unlock();
   changed_.notify_all();
   if (ended.joinable()) ended.join();
 }
 
-void Backups::run(const Done& done) {
+void Backups::run(const CallerMark& caller, const Done& done) {
   name_thread("backup");
-  Result<Json> opened = open();
+  Result<Json> opened = open(caller);
   std::string id = opened ? opened->at("id").get<std::string>() : std::string();
   if (opened) {
     spdlog::info("a backup of commit {} begins", opened->at("commit").get<uint64_t>());
@@ -66,14 +68,11 @@ void Backups::run(const Done& done) {
 }
 
 /// Checks the pages and takes the snapshot. Afterwards backup_ has the backup, unless it failed.
-Result<Json> Backups::open() {
-  const auto make = [this]() -> Result<std::pair<Backup, BackupHead>> {
-    const auto goes_on = [this] {
-      const std::lock_guard lock(mutex_);
-      return !stopping_;
-    };
+Result<Json> Backups::open(const CallerMark& caller) {
+  const auto make = [&]() -> Result<std::pair<Backup, BackupHead>> {
+    const auto goes_on = [&] { return check_wanted(caller).has_value(); };
     const PageReport pages = TRY(environment_.check_pages({.most_damages = 1, .goes_on = goes_on}));
-    if (pages.is_stopped) return fail("stopping", "millrace is stopping");
+    TRY(check_wanted(caller));
     if (pages.count > 0) {
       return fail("store.corrupt",
                   fmt::format("data.mdb is damaged: {}; `millrace verify` lists all damages; "
@@ -84,7 +83,9 @@ Result<Json> Backups::open() {
     BackupHead head = TRY(read_backup_head(view, view.commit()));
     head.time = clock_.now();
     head.release = release_;
-    Backup backup{.id = random_backup_id(), .view = std::make_unique<Snapshot>(std::move(view))};
+    Backup backup{.id = random_backup_id(),
+                  .view = std::make_unique<Snapshot>(std::move(view)),
+                  .caller = caller};
     return std::pair(std::move(backup), std::move(head));
   };
   auto made = make();
@@ -97,6 +98,16 @@ Result<Json> Backups::open() {
   answer["id"] = backup_->id;
   answer["aboutRows"] = about_rows_of(*backup_->view);
   return answer;
+}
+
+/// Whether a backup that begins is still of use. Errors: `stopping`, `backup.abandoned`.
+Status Backups::check_wanted(const CallerMark& caller) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return fail("stopping", "millrace is stopping");
+  if (caller.expired()) {
+    return fail("backup.abandoned", "its caller closed the connection before the backup began");
+  }
+  return {};
 }
 
 /// Returns when that backup has ended. Ends the backup if it is idle.
@@ -121,6 +132,42 @@ void Backups::end_if_idle() {
   changed_.notify_all();
 }
 
+/// Ends the backup if its caller has closed the connection and has not connected again in time. The
+/// caller of this function must hold the mutex.
+void Backups::end_if_abandoned() {
+  if (!backup_ || !backup_->caller.expired()) return;
+  if (clock_.elapsed() < backup_->asked_at + kBackupAbandoned) return;
+  spdlog::warn("a backup was ended, because its caller closed the connection");
+  backup_.reset();
+  changed_.notify_all();
+}
+
+/// The error of a second backup. The caller must hold the mutex.
+Error Backups::busy() const {
+  const std::string began = format_rfc3339(began_);
+  if (!backup_) {
+    return {"busy", fmt::format("a backup is running: it began at {}, and the server checks the "
+                                "pages of its store first; try again when it has ended",
+                                began)};
+  }
+  const bool is_abandoned = backup_->caller.expired();
+  const Duration left =
+      backup_->asked_at + (is_abandoned ? kBackupAbandoned : kBackupIdle) - clock_.elapsed();
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
+  return {"busy",
+          fmt::format("a backup is running: {} of commit {}, which began at {}; {}, or end it by "
+                      "`DELETE /v1/backups/{}`",
+                      backup_->id, backup_->view->commit(), began,
+                      is_abandoned
+                          ? fmt::format("its caller has closed the connection, so try again in {} "
+                                        "s",
+                                        seconds)
+                          : fmt::format("try again when it has ended (in {} s, if it is asked for "
+                                        "no further chunk)",
+                                        seconds),
+                      backup_->id)};
+}
+
 /// Error `backup.not_found`, if there is no backup with that id. The caller must hold the mutex.
 Status Backups::check_id(std::string_view id) {
   end_if_idle();
@@ -132,11 +179,13 @@ Status Backups::check_id(std::string_view id) {
                           kBackupIdle.count() / 1000));
 }
 
-Result<std::optional<std::string>> Backups::chunk(std::string_view id, uint64_t number) {
+Result<std::optional<std::string>> Backups::chunk(std::string_view id, uint64_t number,
+                                                  const CallerMark& caller) {
   const std::lock_guard lock(mutex_);
   TRY(check_id(id));
   Backup& backup = *backup_;
   backup.asked_at = clock_.elapsed();
+  backup.caller = caller;
   if (number == 0 || (number != backup.given && number != backup.given + 1)) {
     return fail(
         "backup.chunk",

@@ -158,11 +158,13 @@ Result<Json> LocalService::check_rows() {
   return tl::unexpected(report.error());
 }
 
-void LocalService::begin_backup(Done done) { backups_.begin(std::move(done)); }
+void LocalService::begin_backup(const CallerMark& caller, Done done) {
+  backups_.begin(caller, std::move(done));
+}
 
-Result<std::optional<std::string>> LocalService::backup_chunk(std::string_view id,
-                                                              uint64_t number) {
-  return backups_.chunk(id, number);
+Result<std::optional<std::string>> LocalService::backup_chunk(std::string_view id, uint64_t number,
+                                                              const CallerMark& caller) {
+  return backups_.chunk(id, number, caller);
 }
 
 Result<Json> LocalService::end_backup(std::string_view id) { return backups_.end(id); }

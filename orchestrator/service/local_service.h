@@ -78,8 +78,9 @@ class LocalService final : public Service {
   Result<Json> dead_letters(std::string_view ns, size_t limit, std::string_view cursor) override;
 
   void verify(Done done) override;
-  void begin_backup(Done done) override;
-  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) override;
+  void begin_backup(const CallerMark& caller, Done done) override;
+  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number,
+                                                  const CallerMark& caller) override;
   Result<Json> end_backup(std::string_view id) override;
   Status ready() override;
   Json info() override;

@@ -37,6 +37,9 @@ struct Accepted {
   size_t duplicates = 0;
 };
 
+/// Stands for the connection of a caller: expires when the connection is closed.
+using CallerMark = std::weak_ptr<const void>;
+
 class Service {
  public:
   virtual ~Service() = default;
@@ -119,11 +122,14 @@ class Service {
 
   /// Begins a backup of the store at the last commit (backups.h): {"id","aboutRows"} and the
   /// members of its head (orchestrator/backup/manifest.h). First the pages of the store are
-  /// checked. Errors: `busy` if there is a backup already, `store.corrupt`.
-  virtual void begin_backup(Done done) = 0;
-  /// The bytes of a chunk, counted from 1; nullopt after the last chunk. Errors:
-  /// `backup.not_found`, `backup.chunk` (neither the chunk that was given last nor the next one).
-  virtual Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) = 0;
+  /// checked. Errors: `busy` if there is a backup already, unless its caller has closed the
+  /// connection and has asked for no chunk since kBackupAbandoned; `store.corrupt`.
+  virtual void begin_backup(const CallerMark& caller, Done done) = 0;
+  /// The bytes of a chunk, counted from 1; nullopt after the last chunk. `caller` becomes the
+  /// caller of the backup. Errors: `backup.not_found`, `backup.chunk` (neither the chunk that was
+  /// given last nor the next one).
+  virtual Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number,
+                                                          const CallerMark& caller) = 0;
   /// {"id","ended"}. Error `backup.not_found`.
   virtual Result<Json> end_backup(std::string_view id) = 0;
 

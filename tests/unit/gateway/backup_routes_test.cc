@@ -1,4 +1,8 @@
 // The routes of a backup.
+#include <optional>
+#include <thread>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/gateway/api_fixture.h"
@@ -52,6 +56,19 @@ TEST_F(BackupRoutes, ContinuesAConnectionAfterTheEndOfABackup) {
   EXPECT_EQ(client.read_reply()->status, 204);
   client.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.read_reply()->status, 200);
+}
+
+TEST_F(BackupRoutes, ShowsTheServiceWhenTheCallerClosesItsConnection) {
+  std::optional<RawClient> client(std::in_place, server_->port());
+  client->send("POST /v1/backups HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(client->read_reply()->status, 201);
+  EXPECT_FALSE(service_.backup_caller().expired()) << "the connection is still open";
+  client->send("GET /v1/backups/backup-1/chunks/1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(client->read_reply()->status, 200);
+  const CallerMark caller = service_.backup_caller();
+  EXPECT_FALSE(caller.expired());
+  client.reset();
+  while (!caller.expired()) std::this_thread::yield();
 }
 
 }  // namespace

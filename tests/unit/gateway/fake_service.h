@@ -78,10 +78,13 @@ class FakeService : public Service {
   std::vector<std::string> backup_chunks = {"one", "two"};
   /// The head of a backup, as JSON.
   static Json backup_head();
-  void begin_backup(Done done) override;
-  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number) override;
+  void begin_backup(const CallerMark& caller, Done done) override;
+  Result<std::optional<std::string>> backup_chunk(std::string_view id, uint64_t number,
+                                                  const CallerMark& caller) override;
   Result<Json> end_backup(std::string_view id) override;
   bool has_backup();
+  /// The caller of the last call that began a backup or asked for a chunk.
+  CallerMark backup_caller();
 
   void command(Command command, Done done) override;
 
@@ -160,6 +163,7 @@ class FakeService : public Service {
   bool ended_ = false;
   bool held_ = false;
   bool has_backup_ = false;
+  CallerMark backup_caller_;
   std::deque<std::function<void()>> answers_;
   std::vector<std::function<void(Status)>> waiters_;
   std::optional<Duration> last_wait_;

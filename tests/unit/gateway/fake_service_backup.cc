@@ -16,8 +16,9 @@ Json FakeService::backup_head() {
       {"millrace", "test"}};
 }
 
-void FakeService::begin_backup(Done done) {
+void FakeService::begin_backup(const CallerMark& caller, Done done) {
   const std::lock_guard lock(mutex_);
+  backup_caller_ = caller;
   Result<Json> answer = backup_head();
   if (std::exchange(has_backup_, true)) {
     answer = fail("busy", "a backup is running");
@@ -28,8 +29,10 @@ void FakeService::begin_backup(Done done) {
   answer_later([done = std::move(done), answer] { done(answer); });
 }
 
-Result<std::optional<std::string>> FakeService::backup_chunk(std::string_view id, uint64_t number) {
+Result<std::optional<std::string>> FakeService::backup_chunk(std::string_view id, uint64_t number,
+                                                             const CallerMark& caller) {
   const std::lock_guard lock(mutex_);
+  backup_caller_ = caller;
   if (!has_backup_ || id != "backup-1") return fail("backup.not_found", "there is no backup");
   if (number > backup_chunks.size() + 1) return fail("backup.chunk", "another chunk is the next");
   if (number == backup_chunks.size() + 1) return std::nullopt;
@@ -41,6 +44,11 @@ Result<Json> FakeService::end_backup(std::string_view id) {
   if (!has_backup_ || id != "backup-1") return fail("backup.not_found", "there is no backup");
   has_backup_ = false;
   return Json{{"id", id}, {"ended", true}};
+}
+
+CallerMark FakeService::backup_caller() {
+  const std::lock_guard lock(mutex_);
+  return backup_caller_;
 }
 
 bool FakeService::has_backup() {

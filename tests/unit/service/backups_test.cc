@@ -6,6 +6,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <memory>
 
 #include <gmock/gmock.h>
 
@@ -40,13 +41,15 @@ class BackupsTest : public FaultyStoreTest {
     commit();
   }
 
-  Result<Json> begin() {
+  Result<Json> begin() { return begin(connection); }
+  Result<Json> begin(const CallerMark& caller) {
     std::promise<Result<Json>> answer;
-    backups->begin([&](Result<Json> made) { answer.set_value(std::move(made)); });
+    backups->begin(caller, [&](Result<Json> made) { answer.set_value(std::move(made)); });
     return answer.get_future().get();
   }
-  std::string begin_one() {
-    const Result<Json> opened = begin();
+  std::string begin_one() { return begin_one(connection); }
+  std::string begin_one(const CallerMark& caller) {
+    const Result<Json> opened = begin(caller);
     EXPECT_TRUE(opened) << opened.error().message;
     return opened ? opened->at("id").get<std::string>() : "";
   }
@@ -62,7 +65,12 @@ class BackupsTest : public FaultyStoreTest {
     return values;
   }
 
+  Result<std::optional<std::string>> chunk(std::string_view id, uint64_t number) {
+    return backups->chunk(id, number, connection);
+  }
+
   MovedClock clock;
+  std::shared_ptr<int> connection = std::make_shared<int>();  ///< of the caller
   std::unique_ptr<Backups> backups = std::make_unique<Backups>(*environment, clock, "0.1.0");
 };
 
@@ -84,11 +92,11 @@ TEST_F(BackupsTest, GiveOutTheRowsAsTheyWereWhenTheBackupBegan) {
   tx->put(Table::kVariables, "b", "3");
   commit();
   ASSERT_TRUE(environment->checkpoint());
-  const auto first = backups->chunk(id, 1).value();
+  const auto first = chunk(id, 1).value();
   ASSERT_TRUE(first);
   EXPECT_THAT(values_in(*first, Table::kVariables), testing::ElementsAre("1"));
-  EXPECT_EQ(backups->chunk(id, 2).value(), std::nullopt);
-  EXPECT_EQ(backups->chunk(id, 2).value(), std::nullopt) << "the end is answered again";
+  EXPECT_EQ(chunk(id, 2).value(), std::nullopt);
+  EXPECT_EQ(chunk(id, 2).value(), std::nullopt) << "the end is answered again";
 }
 
 TEST_F(BackupsTest, GiveAChunkAgainIfItsAnswerWasLost) {
@@ -97,14 +105,13 @@ TEST_F(BackupsTest, GiveAChunkAgainIfItsAnswerWasLost) {
   }
   commit();
   const std::string id = begin_one();
-  const auto first = backups->chunk(id, 1).value();
-  EXPECT_EQ(backups->chunk(id, 1).value(), first);
-  const auto second = backups->chunk(id, 2).value();
+  const auto first = chunk(id, 1).value();
+  EXPECT_EQ(chunk(id, 1).value(), first);
+  const auto second = chunk(id, 2).value();
   EXPECT_NE(second, first);
-  EXPECT_EQ(backups->chunk(id, 2).value(), second);
-  for (const uint64_t number : {0, 1, 4})
-    EXPECT_EQ(code(backups->chunk(id, number)), "backup.chunk");
-  EXPECT_TRUE(backups->chunk(id, 3).value());
+  EXPECT_EQ(chunk(id, 2).value(), second);
+  for (const uint64_t number : {0, 1, 4}) EXPECT_EQ(code(chunk(id, number)), "backup.chunk");
+  EXPECT_TRUE(chunk(id, 3).value());
 }
 
 TEST_F(BackupsTest, ExistOneAtATime) {
@@ -112,27 +119,72 @@ TEST_F(BackupsTest, ExistOneAtATime) {
   EXPECT_EQ(code(begin()), "busy");
   EXPECT_EQ(code(backups->end("other")), "backup.not_found");
   EXPECT_EQ(backups->end(first).value(), (Json{{"id", first}, {"ended", true}}));
-  EXPECT_EQ(code(backups->chunk(first, 1)), "backup.not_found");
+  EXPECT_EQ(code(chunk(first, 1)), "backup.not_found");
   EXPECT_EQ(code(backups->end(first)), "backup.not_found");
   const std::string second = begin_one();
   EXPECT_NE(second, first);
-  EXPECT_EQ(code(backups->chunk(first, 1)), "backup.not_found");
-  EXPECT_TRUE(backups->chunk(second, 1));
+  EXPECT_EQ(code(chunk(first, 1)), "backup.not_found");
+  EXPECT_TRUE(chunk(second, 1));
 }
 
 TEST_F(BackupsTest, EndIfNoChunkIsAskedForInAMinute) {
   const std::string id = begin_one();
   clock.advance(seconds(59));
-  EXPECT_TRUE(backups->chunk(id, 1));
+  EXPECT_TRUE(chunk(id, 1));
   clock.advance(seconds(59));
-  EXPECT_TRUE(backups->chunk(id, 1));
+  EXPECT_TRUE(chunk(id, 1));
   EXPECT_EQ(code(begin()), "busy");
   clock.advance(seconds(60));
-  EXPECT_EQ(code(backups->chunk(id, 1)), "backup.not_found");
+  EXPECT_EQ(code(chunk(id, 1)), "backup.not_found");
   clock.advance(seconds(60));
   const std::string other = begin_one();
   clock.advance(seconds(60));
   EXPECT_NE(begin_one(), other) << "an idle backup does not make another one wait";
+}
+
+TEST_F(BackupsTest, NameTheBackupThatRefusesAnotherOne) {
+  const Json opened = begin().value();
+  const std::string id = opened.at("id");
+  clock.advance(seconds(20));
+  const Result<Json> second = begin();
+  EXPECT_EQ(code(second), "busy");
+  EXPECT_EQ(second.error().message,
+            fmt::format("a backup is running: {} of commit {}, which began at "
+                        "2021-09-01T12:00:00.000Z; try again when it has ended (in 40 s, if it is "
+                        "asked for no further chunk), or end it by `DELETE /v1/backups/{}`",
+                        id, opened.at("commit").get<uint64_t>(), id));
+}
+
+TEST_F(BackupsTest, EndWhenAnotherOneBeginsIfTheirCallerHasClosedTheConnection) {
+  auto caller = std::make_shared<int>();
+  const std::string id = begin_one(caller);
+  caller.reset();
+  const Result<Json> second = begin();
+  EXPECT_EQ(code(second), "busy") << "the caller may connect again";
+  EXPECT_THAT(second.error().message,
+              testing::HasSubstr("its caller has closed the connection, so try again in 10 s"));
+  clock.advance(seconds(10));
+  const std::string other = begin_one();
+  EXPECT_NE(other, id);
+  EXPECT_EQ(code(chunk(id, 1)), "backup.not_found");
+  clock.advance(seconds(59));
+  EXPECT_EQ(code(begin()), "busy") << "this caller is connected";
+}
+
+TEST_F(BackupsTest, StayWithACallerThatConnectsAgain) {
+  auto caller = std::make_shared<int>();
+  const std::string id = begin_one(caller);
+  caller.reset();
+  clock.advance(seconds(30));
+  EXPECT_TRUE(chunk(id, 1)) << "no other backup was started";
+  clock.advance(seconds(30));
+  EXPECT_EQ(code(begin()), "busy");
+  EXPECT_TRUE(chunk(id, 1));
+}
+
+TEST_F(BackupsTest, DoNotBeginForACallerThatHasClosedTheConnection) {
+  EXPECT_EQ(code(begin(CallerMark())), "backup.abandoned");
+  EXPECT_TRUE(begin()) << "the abandoned begin left nothing";
 }
 
 TEST_F(BackupsTest, EndWithTheServer) {
@@ -170,14 +222,15 @@ TEST_F(LocalServiceTest, GivesOutABackupOfItsStore) {
   world.apply(kWaits);
   world.start("waits");
   std::promise<Result<Json>> answer;
-  service->begin_backup([&](Result<Json> made) { answer.set_value(std::move(made)); });
+  const auto caller = std::make_shared<int>();
+  service->begin_backup(caller, [&](Result<Json> made) { answer.set_value(std::move(made)); });
   const Result<Json> opened = answer.get_future().get();
   ASSERT_TRUE(opened) << opened.error().message;
   const std::string id = opened->at("id");
   RowCounts rows;
   std::string last;
   for (uint64_t number = 1;; ++number) {
-    const auto chunk = service->backup_chunk(id, number).value();
+    const auto chunk = service->backup_chunk(id, number, caller).value();
     if (!chunk) break;
     last = each_row_of_chunk(*chunk, last, [&](Table table, auto, auto) {
              ++rows[table_name(table)];
