@@ -19,6 +19,8 @@ Fallible<Json> figures_of_server(Session& session) {
   }
   Json figures = info.at("store");
   figures["data"] = info.value("data", "");
+  // An earlier release does not report it.
+  if (info.contains("retention")) figures["retention"] = info.at("retention");
   return figures;
 }
 
@@ -42,7 +44,7 @@ Fallible<Json> find_figures(Session& session, const std::string& data) {
 Ended show_store_info(Session& session, const StoreInfoOptions& options) {
   spdlog::set_level(spdlog::level::off);
   const Json figures = TRY(find_figures(session, options.data));
-  session.output.item(figures, "usedBytes", {"namespaces"});
+  session.output.item(figures, "usedBytes", {"namespaces", "retention"});
   return ExitCode::kOk;
 }
 

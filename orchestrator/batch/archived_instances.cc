@@ -77,6 +77,9 @@ Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)
         if (!TRY(delete_ended(batch, *head, item->reason, budget, left))) break;
         position = {.file = queue.file(), .length = *item->length};
         ++batch.outcome.counts.instances_archived;
+        if (item->reason == DeletionReason::kRetention) {
+          ++batch.outcome.counts.retention[ns].archived;
+        }
       }
     }
     queue.pop();

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/time.h"
+#include "model/instance.h"
 
 namespace millrace {
 
@@ -16,6 +18,15 @@ enum class DeletionReason : uint8_t {
   kRetention = 1,  ///< the settings of its namespace
 };
 inline constexpr size_t kDeletionReasons = 2;
+
+/// What the retention did to the instances of one namespace.
+struct RetentionCounts {
+  uint64_t instances = 0;  ///< deleted instances
+  uint64_t archived = 0;   ///< deleted instances that were archived
+  uint64_t bytes = 0;      ///< of the rows and histories of the deleted instances, not sealed
+  uint64_t records = 0;    ///< history records of the deleted instances
+  uint64_t trimmed = 0;    ///< history records that left the histories of existing instances
+};
 
 struct BatchCounts {
   uint64_t events = 0;
@@ -37,7 +48,8 @@ struct BatchCounts {
   std::array<uint64_t, 8> ended{};   ///< ended instances, by InstanceStatus
   std::array<uint64_t, kDeletionReasons> deleted{};  ///< deleted instances, by DeletionReason
   uint64_t instances_archived = 0;                   ///< deleted instances that were archived
-  uint64_t archive_failures = 0;        ///< pages of the archive that could not be written
+  uint64_t archive_failures = 0;  ///< pages of the archive that could not be written
+  std::map<NamespaceNumber, RetentionCounts> retention = {};
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 

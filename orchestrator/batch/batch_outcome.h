@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -46,10 +47,20 @@ using AfterCommit =
 
 /// When the retention has work.
 struct RetentionPlan {
-  bool has_steps = false;  ///< a pass has steps left, or it is not known whether there is work
+  bool has_steps = false;   ///< a pass has steps left, or it is not known whether there is work
+  bool is_running = false;  ///< a pass is running; it may wait for the archive
   /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
   /// rules, or a pass is running.
   std::optional<TimePoint> next_pass = std::nullopt;
+};
+
+/// The end of a pass of the retention.
+struct RetentionPassEnd {
+  TimePoint at;  ///< engine time
+  /// By namespace: no instance that had ended when the pass looked at it, and that still exists, is
+  /// due by its age before this time. A namespace has no entry if no such instance has a rule with
+  /// an age.
+  std::map<NamespaceNumber, TimePoint> next_due;
 };
 
 /// Work that this batch and earlier ones leave for later batches.
@@ -68,6 +79,7 @@ struct BatchOutcome {
   std::vector<AfterCommit> actions;
   BatchCounts counts;
   Backlog backlog;
+  std::optional<RetentionPassEnd> pass_end = std::nullopt;
 };
 
 }  // namespace millrace

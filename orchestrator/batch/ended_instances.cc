@@ -29,13 +29,20 @@ Result<bool> delete_ended(BatchState& batch, const Instance& head, DeletionReaso
   budget.erase(TRY(erase_variables(tx, owner, budget.rows)));
   if (budget.is_spent()) return false;
   erase_instance(tx, head);
-  batch.index.remove(tx, indexed(head));
+  const IndexedInstance removed = indexed(head);
+  batch.index.remove(tx, removed);
   const auto parts = std::count_if(head.part_bytes.begin(), head.part_bytes.end(),
                                    [](uint64_t bytes) { return bytes > 0; });
   budget.erase(static_cast<size_t>(parts) + 1);  // and the row of the index
   const uint64_t row = TRY(purge_history(tx, head.last_history, budget, head.id));
   if (row != 0) left(row);
   ++batch.outcome.counts.deleted[static_cast<size_t>(reason)];
+  if (reason == DeletionReason::kRetention) {
+    RetentionCounts& counts = batch.outcome.counts.retention[head.ns];
+    ++counts.instances;
+    counts.bytes += removed.row_bytes + removed.history_bytes;
+    counts.records += head.history_count - head.history_trimmed;
+  }
   return true;
 }
 

@@ -81,7 +81,9 @@ Status HistoryTrims::cut(Instance& instance, const Walk& walk) {
         damaged_instance(instance.ns, instance.id, "its history is longer than its head says"))));
   }
   const uint64_t oldest_bytes = TRY(begin_history_at(batch_.tx, walk.oldest));
-  instance.history_trimmed = walk.all_records - walk.records;
+  const uint64_t trimmed = walk.all_records - walk.records;
+  batch_.outcome.counts.retention[instance.ns].trimmed += trimmed - instance.history_trimmed;
+  instance.history_trimmed = trimmed;
   instance.history_bytes -= walk.all_bytes - walk.bytes;
   instance.history_bytes = instance.history_bytes - walk.oldest_bytes + oldest_bytes;
   batch_.trimmed_rows.push_back(walk.next);

@@ -30,12 +30,12 @@ constexpr std::array kAllEnded = {InstanceStatus::kComplete, InstanceStatus::kFa
 constexpr std::array kFailures = {InstanceStatus::kFailed, InstanceStatus::kTimedOut};
 constexpr std::array kNoFailures = {InstanceStatus::kComplete, InstanceStatus::kCancelled};
 
-/// Whether an instance with that id ended so late that the rule keeps it by its age. False does not
-/// say that it is old: an instance ends later than its id was made, by any length of time. If an
-/// event started the instance, and the clock of the broker was ahead of the engine time, true may
-/// hold too long, by that difference; then the instance is deleted later by as much.
-bool is_young(const Span& age, const InstanceId& id, TimePoint now) {
-  return age.after(time_of(id)) > now + (age.months > 0 ? kMonthsDisorder : Duration(0));
+/// No instance with that id or a higher one is due by its age before this time: an instance ends
+/// later than its id was made, by any length of time. If an event started the instance, and the
+/// clock of the broker was ahead of the engine time, the time is too late, by that difference; then
+/// the instance is deleted later by as much.
+TimePoint earliest_due(const Span& age, const InstanceId& id) {
+  return age.after(time_of(id)) - (age.months > 0 ? kMonthsDisorder : Duration(0));
 }
 
 bool is_old(const Span& age, const Instance& head, TimePoint now) {
@@ -63,8 +63,22 @@ void Retention::note_change() {
   if (before != nullptr && !*before) *before = state_;
 }
 
+/// Notes that an instance of the current namespace stays and is due by its age at that time, or
+/// later.
+void Retention::note_due(TimePoint due) {
+  const auto [known, is_new] = next_due_.emplace(state_.at->ns, due);
+  if (!is_new) known->second = std::min(known->second, due);
+}
+
+void Retention::end_pass(TimePoint now) {
+  state_.at.reset();
+  batch_.outcome.pass_end = RetentionPassEnd{.at = now, .next_due = next_due_};
+}
+
 void Retention::set_plan() {
-  batch_.retention = {.has_steps = is_running() && !waits_for_archive(), .next_pass = next_pass()};
+  batch_.retention = {.has_steps = is_running() && !waits_for_archive(),
+                      .is_running = is_running(),
+                      .next_pass = next_pass()};
 }
 
 /// Whether the pass is in a namespace with an archive, and a page of the archive must be written
@@ -95,6 +109,7 @@ Status Retention::run(TimePoint now) {
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
     state_ = {.began = now, .at = Position{.ns = *retaining.begin()}};
+    next_due_.clear();
   }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
@@ -103,7 +118,7 @@ Status Retention::run(TimePoint now) {
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
     if (ns == retaining.end()) {
-      state_.at.reset();
+      end_pass(now);
       return {};
     }
     if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
@@ -114,7 +129,7 @@ Status Retention::run(TimePoint now) {
     if (const auto next = std::next(ns); next != retaining.end()) {
       state_.at = Position{.ns = *next};
     } else {
-      state_.at.reset();
+      end_pass(now);
     }
   }
   return {};
@@ -195,13 +210,20 @@ Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule,
     const auto ids = TRY(next_ids(statuses));
     for (const auto& [id, status] : ids) {
       const bool is_one_too_many = too_many > 0;
-      if (!is_one_too_many && (!rule.age || is_young(*rule.age, id, now))) return true;
+      if (!is_one_too_many) {
+        if (!rule.age) return true;
+        if (const TimePoint due = earliest_due(*rule.age, id); due > now) {
+          note_due(due);
+          return true;
+        }
+      }
       if (budget.is_spent()) return false;
       const auto head = TRY(read_deletable(batch_, at.ns, id, status, budget));
       if (head && (is_one_too_many || is_old(*rule.age, *head, now))) {
         if (!TRY(remove(*head, budget))) return false;
       } else {
         ++at.kept;
+        if (head && rule.age) note_due(rule.age->after(*head->ended_at));
       }
       at.behind = id;
       if (too_many > 0) --too_many;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,7 +31,8 @@ class Retention {
   /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
   /// many purges run, because deleted instances may leave histories to them. Sets the plan
   /// (BatchState::retention), so it is to be called in each batch for which the plan has work, and
-  /// in each batch that may change settings. Errors: those of the store.
+  /// in each batch that may change settings. At the end of a pass sets BatchOutcome::pass_end.
+  /// Errors: those of the store.
   Status go_on(TimePoint now);
 
   /// Whether a pass has steps left. It may wait for the archive.
@@ -68,6 +70,8 @@ class Retention {
   using Statuses = std::span<const InstanceStatus>;
 
   void note_change();
+  void note_due(TimePoint due);
+  void end_pass(TimePoint now);
   void set_plan();
   bool waits_for_archive() const;
   Status run(TimePoint now);
@@ -94,6 +98,9 @@ class Retention {
   Purges& purges_;
   State state_;
   BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
+  /// RetentionPassEnd::next_due of the current pass so far. A lost batch need not undo it: the pass
+  /// notes the same times again.
+  std::map<NamespaceNumber, TimePoint> next_due_;
 };
 
 }  // namespace millrace

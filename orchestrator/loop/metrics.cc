@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -15,6 +16,8 @@
 #include <prometheus/text_serializer.h>
 
 #include "model/instance.h"
+#include "orchestrator/loop/namespace_gauge.h"
+#include "orchestrator/loop/retention_metrics.h"
 #include "orchestrator/size/store_figures.h"
 
 namespace millrace {
@@ -45,30 +48,6 @@ class Followed {
   uint64_t last_ = 0;
 };
 
-/// A gauge with a value for each namespace that exists.
-class NamespaceGauge {
- public:
-  explicit NamespaceGauge(prometheus::Family<prometheus::Gauge>& family) : family_(family) {}
-
-  /// Sets the values; a namespace that `values` lacks loses its value.
-  void set(const std::map<std::string, uint64_t>& values) {
-    std::erase_if(gauges_, [&](const auto& known) {
-      if (values.contains(known.first)) return false;
-      family_.Remove(known.second);
-      return true;
-    });
-    for (const auto& [ns, value] : values) {
-      prometheus::Gauge*& gauge = gauges_[ns];
-      if (gauge == nullptr) gauge = &family_.Add(prometheus::Labels{{"namespace", ns}});
-      gauge->Set(static_cast<double>(value));
-    }
-  }
-
- private:
-  prometheus::Family<prometheus::Gauge>& family_;
-  std::map<std::string, prometheus::Gauge*> gauges_;
-};
-
 }  // namespace
 
 struct Metrics::Series {
@@ -80,10 +59,6 @@ struct Metrics::Series {
   }
   prometheus::Gauge& gauge(const char* name, const char* help) {
     return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-  }
-
-  prometheus::Family<prometheus::Gauge>& family(const char* name, const char* help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
   }
 
   prometheus::Counter& batches = counter("millrace_batches_total", "Batches committed.");
@@ -132,11 +107,6 @@ struct Metrics::Series {
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
   prometheus::Counter& dead_letters =
       counter("millrace_dead_letters_total", "Messages sent to the dead-letter queue.");
-  prometheus::Family<prometheus::Counter>& letters_deleted =
-      prometheus::BuildCounter()
-          .Name("millrace_dead_letters_deleted_total")
-          .Help("Dead letters that the retention of their namespace deleted.")
-          .Register(registry);
   prometheus::Counter& letter_retention_failures =
       counter("millrace_dead_letter_retention_failures_total",
               "How often the retention of dead letters failed, for one namespace or for all.");
@@ -199,6 +169,8 @@ struct Metrics::Series {
                                        "How often a pattern on a context attribute reached its "
                                        "limit of steps or memory and therefore did not match.")};
 
+  RetentionMetrics retention{registry};
+
   std::mutex parts_lock;  // guards all members below
   prometheus::Gauge& reads_events =
       gauge("millrace_reads_events", "1 while the event stream is being read.");
@@ -255,14 +227,17 @@ struct Metrics::Series {
       gauge("millrace_oldest_ended_instance_start_seconds",
             "Unix time at which the oldest ended instance that the store has was started; 0: the "
             "store has no ended instance.");
-  NamespaceGauge ns_live{
-      family("millrace_namespace_live_instances", "Instances that have not ended.")};
-  NamespaceGauge ns_ended{
-      family("millrace_namespace_ended_instances", "Ended instances that the store has.")};
-  NamespaceGauge ns_row_bytes{
-      family("millrace_namespace_row_bytes", "Bytes of the rows of instances, without history.")};
-  NamespaceGauge ns_history_bytes{
-      family("millrace_namespace_history_bytes", "Bytes of the histories of instances.")};
+  NamespaceGauge ns_live{registry, "millrace_namespace_live_instances",
+                         "Instances that have not ended."};
+  NamespaceGauge ns_ended{registry, "millrace_namespace_ended_instances",
+                          "Ended instances that the store has."};
+  NamespaceGauge ns_row_bytes{registry, "millrace_namespace_row_bytes",
+                              "Bytes of the rows of instances, without history."};
+  NamespaceGauge ns_history_bytes{registry, "millrace_namespace_history_bytes",
+                                  "Bytes of the histories of instances."};
+  NamespaceGauge ns_oldest_ended{
+      registry, "millrace_namespace_oldest_ended_instance_start_seconds",
+      "Unix time at which the oldest ended instance of the namespace was started."};
 };
 
 std::string_view to_string(BrokerLoss::Kind kind) {
@@ -314,10 +289,23 @@ void Metrics::count(const BatchCounts& counts) {
 
 void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }
 
-void Metrics::count_deleted_letters(const std::string& ns, uint64_t number) {
-  if (number == 0) return;
-  series_->letters_deleted.Add({{"namespace", ns}}).Increment(static_cast<double>(number));
+void Metrics::count_retention(const std::string& ns, const RetentionCounts& counts) {
+  series_->retention.count(ns, counts);
 }
+
+void Metrics::count_deleted_letters(const std::string& ns, uint64_t number) {
+  series_->retention.count_letters(ns, number);
+}
+
+void Metrics::set_passes(PassKind kind, const PassTimes& times) {
+  series_->retention.set_passes(kind, times);
+}
+
+void Metrics::set_next_due(const std::map<std::string, TimePoint>& next_due) {
+  series_->retention.set_next_due(next_due);
+}
+
+RetentionFigures Metrics::retention() const { return series_->retention.figures(); }
 
 void Metrics::count_letter_retention_failure() { series_->letter_retention_failures.Increment(); }
 
@@ -360,12 +348,13 @@ void Metrics::set_store(const StoreFigures& figures) {
   series_->store_free.Set(static_cast<double>(figures.size.free_bytes));
   series_->store_journal.Set(static_cast<double>(figures.size.journal_bytes));
   series_->store_waiting.Set(static_cast<double>(figures.size.waiting_rows));
-  const Duration oldest = figures.oldest_ended.value_or(TimePoint()).time_since_epoch();
-  series_->oldest_ended.Set(std::chrono::duration<double>(oldest).count());
+  series_->oldest_ended.Set(unix_seconds(figures.oldest_ended));
+  const std::vector<NamespaceUsage> none;
+  const std::vector<NamespaceUsage>& namespaces = figures.namespaces ? *figures.namespaces : none;
   const auto set_all = [&](NamespaceGauge& gauge, uint64_t Usage::*value) {
-    std::map<std::string, uint64_t> values;
-    if (figures.namespaces) {
-      for (const auto& [ns, usage] : *figures.namespaces) values.emplace(ns, usage.*value);
+    std::map<std::string, double> values;
+    for (const NamespaceUsage& one : namespaces) {
+      values.emplace(one.ns, static_cast<double>(one.usage.*value));
     }
     gauge.set(values);
   };
@@ -373,6 +362,11 @@ void Metrics::set_store(const StoreFigures& figures) {
   set_all(series_->ns_ended, &Usage::ended);
   set_all(series_->ns_row_bytes, &Usage::row_bytes);
   set_all(series_->ns_history_bytes, &Usage::history_bytes);
+  std::map<std::string, double> oldest;
+  for (const NamespaceUsage& one : namespaces) {
+    if (one.oldest_ended) oldest.emplace(one.ns, unix_seconds(one.oldest_ended));
+  }
+  series_->ns_oldest_ended.set(oldest);
 }
 
 void Metrics::count(const BrokerLoss& loss) {

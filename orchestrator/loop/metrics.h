@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "orchestrator/batch/batch_counts.h"
+#include "orchestrator/loop/retention_figures.h"
 #include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
@@ -65,14 +67,24 @@ class Metrics {
   void count(const BrokerLoss& loss);
   /// Counts a report of a worker whose subject names no task.
   void count_stray_answer();
+  /// Counts what the retention did to instances of the namespace.
+  void count_retention(const std::string& ns, const RetentionCounts& counts);
   /// Counts dead letters of the namespace that its retention deleted.
   void count_deleted_letters(const std::string& ns, uint64_t number);
   /// Counts a failure of the retention of dead letters.
   void count_letter_retention_failure();
   void set(const Levels& levels);
   void set(const PartLevels& levels);
+  void set_passes(PassKind kind, const PassTimes& times);
+  /// Sets by namespace the time before which no instance is due (RetentionPassEnd::next_due). A
+  /// namespace that `next_due` lacks has no such time any more.
+  void set_next_due(const std::map<std::string, TimePoint>& next_due);
   /// Sets the gauges of the store. A namespace that the figures do not have loses its gauges.
   void set_store(const StoreFigures& figures);
+
+  /// What count_retention(), count_deleted_letters(), set_passes() and set_next_due() have
+  /// collected.
+  RetentionFigures retention() const;
 
   /// All metrics in the Prometheus text format 0.0.4.
   std::string text() const;

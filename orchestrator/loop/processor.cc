@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -238,6 +240,32 @@ void Processor::set_gauges() {
                       .patterns_over_limit = engine_.waiting.patterns_over_limit()});
 }
 
+/// Shows in the metrics what the batch has changed of the retention. Most batches change nothing.
+void Processor::show_retention(const BatchOutcome& outcome) {
+  const Catalog& catalog = engine_.catalog;
+  Metrics& metrics = parts_.metrics;
+  for (const auto& [ns, counts] : outcome.counts.retention) {
+    metrics.count_retention(catalog.name_of(ns), counts);
+  }
+  const RetentionPlan& plan = outcome.backlog.retention;
+  const bool is_changed =
+      outcome.pass_end || plan.is_running != passes_.is_running || plan.next_pass != passes_.next;
+  if (!is_changed) return;
+  if (outcome.pass_end) passes_.last_end = outcome.pass_end->at;
+  passes_.is_running = plan.is_running;
+  passes_.next = plan.next_pass;
+  metrics.set_passes(PassKind::kInstances, passes_);
+  const bool has_rules = passes_.is_running || passes_.next;
+  if (has_rules && !outcome.pass_end) return;
+  std::map<std::string, TimePoint> next_due;
+  if (has_rules) {
+    for (const auto& [ns, due] : outcome.pass_end->next_due) {
+      if (catalog.has_namespace(ns)) next_due.emplace(catalog.name_of(ns), due);
+    }
+  }
+  metrics.set_next_due(next_due);
+}
+
 /// Takes the work that earlier turns left, and all waiting inputs.
 Work Processor::take_work() {
   Work work = std::exchange(left_, {});
@@ -309,6 +337,7 @@ void Processor::finish(const std::vector<StreamChange>& changes, BatchOutcome ou
   move_all(next.commands, left_.commands);
   set_gauges();
   parts_.metrics.count(outcome.counts);
+  show_retention(outcome);
 }
 
 /// Sends what earlier commits left to be sent: outbox messages that waited for others or failed,

@@ -85,6 +85,7 @@ class Processor {
   void run();
   void measure_pressure();
   void set_gauges();
+  void show_retention(const BatchOutcome& outcome);
   bool is_due() const { return next_wake() == Duration(0); }
 
   // The steps of one turn, in this order.
@@ -119,6 +120,7 @@ class Processor {
   bool fired_ = false;  ///< timers that were due at startup have fired
   bool relieved_ = false;  ///< backpressure has ended, and the waiting inputs are not taken yet
   Backlog backlog_;        ///< the work that the last batch on disk has left
+  PassTimes passes_;       ///< of the retention, as the metrics have them
   std::vector<ContinueInput> unfinished_;
   Work left_;  ///< work that earlier batches left, and inputs of a lost batch
   std::optional<Duration> retry_at_;  ///< as Clock::elapsed(); no batch is written before this time

@@ -59,8 +59,16 @@ bool DeadLetterRetention::is_stopping() {
 }
 
 bool DeadLetterRetention::pass() {
-  if (!queue_.is_usable()) return false;
+  if (!queue_.is_usable()) {
+    passes_.next.reset();  // the next pass begins when the queue is usable
+    metrics_.set_passes(PassKind::kDeadLetters, passes_);
+    return false;
+  }
   const Status done = delete_portions();
+  const TimePoint end = clock_.now();
+  if (passes_.is_running || passes_.next) passes_.next = end + kBetweenLetterPasses;
+  if (std::exchange(passes_.is_running, false)) passes_.last_end = end;
+  metrics_.set_passes(PassKind::kDeadLetters, passes_);
   const std::string before = std::exchange(failure_, done ? "" : done.error().code);
   if (failure_ == before) return true;
   if (done) {
@@ -81,6 +89,9 @@ Status DeadLetterRetention::delete_portions() {
     metrics_.count_letter_retention_failure();
     return tl::unexpected(rules.error());
   }
+  passes_.is_running = !rules->empty();
+  passes_.next.reset();
+  metrics_.set_passes(PassKind::kDeadLetters, passes_);
   std::deque<const Rules::value_type*> waiting;
   for (const Rules::value_type& one : *rules) waiting.push_back(&one);
   const auto first = std::find_if(waiting.begin(), waiting.end(),

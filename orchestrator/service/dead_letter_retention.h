@@ -54,7 +54,8 @@ class DeadLetterRetention {
   /// be called once.
   void start();
 
-  /// Makes one pass, if the queue is usable; returns whether it is. A namespace gets another
+  /// Makes one pass, if the queue is usable; returns whether it is. The metrics show whether a pass
+  /// is running, and when the last one ended and the next one begins. A namespace gets another
   /// portion after all others have had one. If the pass ends before all portions are done, the next
   /// pass begins with the next namespace. A failure is counted, and logged if the pass before did
   /// not fail with the same code; the next pass tries again. Not to be called after start().
@@ -81,6 +82,7 @@ class DeadLetterRetention {
   // Only for the thread that makes the passes.
   std::string next_;     ///< the next pass begins with the first namespace from this name on
   std::string failure_;  ///< the error code of the last pass; empty: it did not fail
+  PassTimes passes_;     ///< as the metrics have them
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;

@@ -201,6 +201,7 @@ Json LocalService::info() {
     info["damagedRows"] = {{"count", count}, {"items", damages.list()}};
   }
   if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
+  info["retention"] = to_json(parts_.metrics.retention());
   if (const auto figures = read_figures(parts_.environment)) info["store"] = to_json(*figures);
   return info;
 }

@@ -136,8 +136,8 @@ class Service {
   /// ok if the streams exist and events are accepted; otherwise the error says what is missing.
   virtual Status ready() = 0;
   /// {"version", "limits":{…}, "streams":{…}, "broker":{"reading","waitingFor"?,"losses":[…]},
-  /// "store"?:{…}, …}; `store` has the members of to_json(StoreFigures), and is missing if the
-  /// store cannot be read.
+  /// "retention":{…}, "store"?:{…}, …}; `retention` has the members of to_json(RetentionFigures),
+  /// `store` those of to_json(StoreFigures), and is missing if the store cannot be read.
   virtual Json info() = 0;
   /// Prometheus text format 0.0.4.
   virtual std::string metrics() = 0;

@@ -1,6 +1,7 @@
 #include "orchestrator/size/store_figures.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -52,9 +53,18 @@ Result<StoreFigures> read_figures(const Environment& environment) {
   const Snapshot view = TRY(Snapshot::take(environment));
   const std::vector<NumberedNamespace> namespaces = TRY(all_namespaces(view));
   if (TRY(has_index(view))) figures.namespaces = TRY(usage_of(view, namespaces));
+  std::map<std::string, TimePoint> oldest;
   for (const auto& [name, number] : namespaces) {
-    const auto oldest = TRY(read_oldest_ended(view, number));
-    if (oldest) figures.oldest_ended = std::min(figures.oldest_ended.value_or(*oldest), *oldest);
+    const auto one = TRY(read_oldest_ended(view, number));
+    if (!one) continue;
+    oldest.emplace(name, *one);
+    figures.oldest_ended = std::min(figures.oldest_ended.value_or(*one), *one);
+  }
+  if (!figures.namespaces) return figures;
+  for (NamespaceUsage& usage : *figures.namespaces) {
+    if (const auto found = oldest.find(usage.ns); found != oldest.end()) {
+      usage.oldest_ended = found->second;
+    }
   }
   return figures;
 }
@@ -68,12 +78,14 @@ Json to_json(const StoreFigures& figures) {
   if (figures.oldest_ended) json["oldestEnded"] = format_rfc3339(*figures.oldest_ended);
   if (!figures.namespaces) return json;
   Json namespaces = Json::array();
-  for (const auto& [ns, usage] : *figures.namespaces) {
-    namespaces.push_back({{"namespace", ns},
-                          {"live", usage.live},
-                          {"ended", usage.ended},
-                          {"rowBytes", usage.row_bytes},
-                          {"historyBytes", usage.history_bytes}});
+  for (const auto& [ns, usage, oldest] : *figures.namespaces) {
+    Json one = {{"namespace", ns},
+                {"live", usage.live},
+                {"ended", usage.ended},
+                {"rowBytes", usage.row_bytes},
+                {"historyBytes", usage.history_bytes}};
+    if (oldest) one["oldestEnded"] = format_rfc3339(*oldest);
+    namespaces.push_back(std::move(one));
   }
   json["namespaces"] = std::move(namespaces);
   return json;

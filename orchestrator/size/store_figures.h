@@ -18,6 +18,7 @@ namespace millrace {
 struct NamespaceUsage {
   std::string ns;
   Usage usage;
+  std::optional<TimePoint> oldest_ended = {};  ///< as StoreFigures::oldest_ended
 };
 
 struct StoreFigures {
@@ -35,7 +36,7 @@ struct StoreFigures {
 Result<StoreFigures> read_figures(const Environment& environment);
 
 /// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","oldestEnded"?,
-/// "namespaces"?:[{"namespace","live","ended","rowBytes","historyBytes"}]}
+/// "namespaces"?:[{"namespace","live","ended","rowBytes","historyBytes","oldestEnded"?}]}
 Json to_json(const StoreFigures& figures);
 
 }  // namespace millrace

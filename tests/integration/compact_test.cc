@@ -89,6 +89,7 @@ TEST_F(StoreVerbs, ShowTheSizeOfARunningAndOfAStoppedServer) {
   EXPECT_THAT(running.errors, HasSubstr("is asked for the size of the store"));
   EXPECT_EQ(Json::parse(running.output).at("data"), data());
   EXPECT_EQ(Json::parse(running.output).at("oldestEnded"), started);
+  EXPECT_EQ(Json::parse(running.output).at("retention").at("instances").at("running"), false);
   EXPECT_EQ(millrace_.cli({"store", "info"}).code, 0) << "without a folder";
   EXPECT_EQ(millrace_.get("/v1/info").at("store").at("namespaces").at(0).at("ended"), 3);
   EXPECT_THAT(millrace_.ask("GET", "/metrics").body,
@@ -96,6 +97,7 @@ TEST_F(StoreVerbs, ShowTheSizeOfARunningAndOfAStoppedServer) {
   millrace_.stop();
   const Json stopped = store("info");
   EXPECT_EQ(stopped.at("oldestEnded"), started);
+  EXPECT_FALSE(stopped.contains("retention")) << "only a running server has passes";
   EXPECT_EQ(stopped.at("namespaces").at(0).at("ended"), 3);
   EXPECT_GT(stopped.at("usedBytes"), 0);
 }

@@ -83,6 +83,7 @@ TEST_F(ArchiveWorld, HasEachInstanceThatTheRetentionDeletes) {
   EXPECT_EQ(*first, expected);
   EXPECT_EQ(world.metric("millrace_instances_archived_total"), 3);
   EXPECT_EQ(world.metric("millrace_instances_deleted_total{reason=\"retention\"}"), 3);
+  EXPECT_EQ(world.metric("millrace_retention_archived_instances_total{namespace=\"default\"}"), 3);
 }
 
 TEST_F(ArchiveWorld, HasEachInstanceThatAFilterSelects) {

@@ -2,6 +2,7 @@
 // idle engine, in small steps, and over restarts. The store check at the end of each process
 // compares the index, the counts and the sizes with the instances that are left.
 #include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -185,6 +186,33 @@ TEST_F(RetentionWorld, KeepsEveryInstanceWhileTheSettingsAreUnreadable) {
   EXPECT_THAT(ids(), SizeIs(2));
   keep(R"({"ended": {"age": "1m"}})");
   EXPECT_THAT(ids(), IsEmpty()) << "the first pass begins with the new settings";
+}
+
+TEST_F(RetentionWorld, ShowsItsPassesAndWhatItDeletedInTheMetrics) {
+  const auto seconds = [&](const char* series) {
+    return from_millis(static_cast<int64_t>(std::llround(world.metric(series) * 1'000)));
+  };
+  constexpr const char* kNextPass = "millrace_retention_next_pass_seconds{kind=\"instances\"}";
+  constexpr const char* kLastPass = "millrace_retention_last_pass_end_seconds{kind=\"instances\"}";
+  EXPECT_EQ(world.metric(kNextPass), 0) << "there are no rules";
+  keep(R"({"ended": {"age": "1h"}})");
+  const TimePoint first = world.clock.now();
+  EXPECT_EQ(seconds(kLastPass), first);
+  EXPECT_EQ(seconds(kNextPass), first + minutes(1));
+  start("job", 2);
+  const Usage before = usage();
+  world.run_for(minutes(2));
+  EXPECT_EQ(seconds("millrace_retention_next_deletion_seconds{namespace=\"default\"}"),
+            first + hours(1));
+  world.run_for(hours(1));
+  EXPECT_EQ(world.metric("millrace_retention_deleted_instances_total{namespace=\"default\"}"), 2);
+  EXPECT_EQ(world.metric("millrace_retention_deleted_bytes_total{namespace=\"default\"}"),
+            static_cast<double>(before.row_bytes + before.history_bytes));
+  EXPECT_GT(world.metric("millrace_retention_deleted_history_records_total{namespace=\"default\"}"),
+            0);
+  EXPECT_THAT(seconds(kLastPass), Gt(first + hours(1)));
+  keep("{}");
+  EXPECT_EQ(world.metric(kNextPass), 0);
 }
 
 TEST_F(RetentionWorld, LeavesTheIdempotencyKeysOfDeletedInstancesToNewOnes) {

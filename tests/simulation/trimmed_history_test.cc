@@ -65,6 +65,8 @@ TEST_F(TrimmedHistory, HasTheNewestRecordsUnderTheirNumbers) {
     EXPECT_EQ(items[i]["number"], trimmed() + i + 1);
   }
   EXPECT_EQ(items.back()["kind"], "entered");
+  EXPECT_EQ(world.metric("millrace_retention_trimmed_history_records_total{namespace=\"default\"}"),
+            static_cast<double>(trimmed()));
   EXPECT_FALSE(is_purging(world));
   EXPECT_THAT(world.rows_of("history"), Le(items.size())) << "the older rows are erased";
 }

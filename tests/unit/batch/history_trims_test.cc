@@ -76,6 +76,7 @@ TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyRecords) {
   append(2);
   trim();
   EXPECT_EQ(instance.history_trimmed, 102U) << "the newest 100 records stay";
+  EXPECT_EQ(batch.outcome.counts.retention[ns].trimmed, 102U);
   EXPECT_THAT(batch.trimmed_rows, ElementsAre(51));
   expect_fits();
   trim();
@@ -95,6 +96,8 @@ TEST_F(HistoryTrimsTest, KeepWholeRows) {
   trim();
   EXPECT_EQ(instance.history_count - instance.history_trimmed, 249U)
       << "the newest two rows are needed for 100 records, and no row is left behind them";
+  EXPECT_EQ(batch.outcome.counts.retention[ns].trimmed, instance.history_trimmed)
+      << "the records of each trim are counted once";
   expect_fits();
 }
 

@@ -335,6 +335,79 @@ TEST_F(RetentionTest, DeletesAnInstanceWithManyVariablesInSeveralBatches) {
   EXPECT_EQ(rows_of(Table::kVariables), 0U);
 }
 
+// What a pass reports.
+
+TEST_F(RetentionTest, CountsWhatItDeletesInEachNamespace) {
+  keep(R"({"ended": {"count": 1}})");
+  const auto ids = end(passes, 3);
+  const Instance head = *read_head(*tx, Table::kEnded, ns, ids[0]).value();
+  now += minutes(1);
+  ASSERT_EQ(step(), 2U);
+  ASSERT_EQ(outcome.counts.retention.size(), 1U);
+  const RetentionCounts& counts = outcome.counts.retention.at(ns);
+  const IndexedInstance one = indexed(head);
+  EXPECT_EQ(counts.instances, 2U);
+  EXPECT_EQ(counts.bytes, 2 * (one.row_bytes + one.history_bytes));
+  EXPECT_EQ(counts.records, 2 * head.history_count);
+  EXPECT_EQ(counts.archived, 0U);
+  EXPECT_EQ(counts.trimmed, 0U);
+}
+
+TEST_F(RetentionTest, ReportsTheEndOfAPassAndWhenTheNextInstanceIsDue) {
+  keep(R"({"ended": {"age": "1h"}, "failed": {"age": "2h"}})");
+  const TimePoint began = now;
+  end(passes);
+  end(fails);
+  now += minutes(30);
+  end(passes);
+  step();
+  ASSERT_TRUE(outcome.pass_end);
+  EXPECT_EQ(outcome.pass_end->at, now);
+  EXPECT_EQ(outcome.pass_end->next_due.at(ns), began + hours(1));
+  now += minutes(30);
+  EXPECT_EQ(step(), 1U);
+  ASSERT_TRUE(outcome.pass_end);
+  EXPECT_EQ(outcome.pass_end->next_due.at(ns), began + hours(1) + minutes(30));
+  now += Duration(1);
+  step();
+  EXPECT_FALSE(outcome.pass_end) << "no pass begins before its time";
+}
+
+TEST_F(RetentionTest, ReportsWhenAnInstanceIsDueThatEndedLongAfterItsStart) {
+  keep(R"({"ended": {"age": "1h"}})");
+  const InstanceId id = add(define(kWaits));
+  commit_all();
+  now += hours(3);
+  LoadedInstance* const loaded = instances.load(now, ns, id).value();
+  ASSERT_NE(loaded, nullptr);
+  ASSERT_TRUE(instances.step(now, *loaded, Cancel{.error = {"a.code", "cancelled"}}));
+  commit_all();
+  step();
+  ASSERT_TRUE(outcome.pass_end);
+  EXPECT_EQ(outcome.pass_end->next_due.at(ns), now + hours(1));
+}
+
+TEST_F(RetentionTest, ReportsNoNextInstanceWithoutAnAge) {
+  keep(R"({"ended": {"count": 5, "bytes": "1GiB"}})");
+  end(passes, 3);
+  now += minutes(1);
+  step();
+  ASSERT_TRUE(outcome.pass_end);
+  EXPECT_THAT(outcome.pass_end->next_due, IsEmpty());
+}
+
+TEST_F(RetentionTest, ReportsTheSameNextInstanceAfterALostBatch) {
+  keep(R"({"ended": {"age": "1h"}})");
+  end(passes);
+  const TimePoint due = now + hours(1);
+  now += minutes(1);
+  ASSERT_TRUE(retention.go_on(now));
+  lose_all();
+  step();
+  ASSERT_TRUE(outcome.pass_end);
+  EXPECT_EQ(outcome.pass_end->next_due.at(ns), due);
+}
+
 // Damage and lost batches.
 
 TEST_F(RetentionTest, PassesOverAnInstanceWhoseHeadIsDamaged) {

@@ -60,6 +60,67 @@ TEST(Metrics, CountTheDeadLettersThatTheRetentionDeletedByNamespace) {
   EXPECT_TRUE(has_line(metrics, "millrace_dead_letter_retention_failures_total 1"));
 }
 
+TEST(Metrics, CountWhatTheRetentionDidByNamespace) {
+  Metrics metrics;
+  const RetentionCounts counts{
+      .instances = 1, .archived = 2, .bytes = 3, .records = 4, .trimmed = 5};
+  metrics.count_retention("shop", counts);
+  metrics.count_retention("shop", counts);
+  metrics.count_retention("default", {.trimmed = 7});
+  metrics.count_deleted_letters("shop", 6);
+  for (const char* const line : {
+           "millrace_retention_deleted_instances_total{namespace=\"shop\"} 2",
+           "millrace_retention_archived_instances_total{namespace=\"shop\"} 4",
+           "millrace_retention_deleted_bytes_total{namespace=\"shop\"} 6",
+           "millrace_retention_deleted_history_records_total{namespace=\"shop\"} 8",
+           "millrace_retention_trimmed_history_records_total{namespace=\"shop\"} 10",
+           "millrace_retention_deleted_instances_total{namespace=\"default\"} 0",
+           "millrace_retention_trimmed_history_records_total{namespace=\"default\"} 7",
+       }) {
+    EXPECT_TRUE(has_line(metrics, line)) << line;
+  }
+  const RetentionFigures figures = metrics.retention();
+  ASSERT_EQ(figures.namespaces.size(), 2U);
+  EXPECT_EQ(figures.namespaces.at("shop").counts.bytes, 6U);
+  EXPECT_EQ(figures.namespaces.at("shop").counts.trimmed, 10U);
+  EXPECT_EQ(figures.namespaces.at("shop").dead_letters, 6U);
+  EXPECT_EQ(figures.namespaces.at("default").counts.trimmed, 7U);
+}
+
+TEST(Metrics, ShowThePassesOfBothKindsOfRetention) {
+  Metrics metrics;
+  EXPECT_TRUE(has_line(metrics, "millrace_retention_pass_running{kind=\"instances\"} 0"));
+  EXPECT_TRUE(
+      has_line(metrics, "millrace_retention_last_pass_end_seconds{kind=\"dead_letters\"} 0"));
+  metrics.set_passes(PassKind::kInstances,
+                     {.last_end = from_millis(2'500), .next = from_millis(62'000)});
+  metrics.set_passes(PassKind::kDeadLetters, {.is_running = true});
+  for (const char* const line : {
+           "millrace_retention_pass_running{kind=\"instances\"} 0",
+           "millrace_retention_last_pass_end_seconds{kind=\"instances\"} 2.5",
+           "millrace_retention_next_pass_seconds{kind=\"instances\"} 62",
+           "millrace_retention_pass_running{kind=\"dead_letters\"} 1",
+           "millrace_retention_last_pass_end_seconds{kind=\"dead_letters\"} 0",
+           "millrace_retention_next_pass_seconds{kind=\"dead_letters\"} 0",
+       }) {
+    EXPECT_TRUE(has_line(metrics, line)) << line;
+  }
+  EXPECT_EQ(metrics.retention().instances.next, from_millis(62'000));
+  EXPECT_TRUE(metrics.retention().dead_letters.is_running);
+}
+
+TEST(Metrics, ForgetTheNextDeletionOfANamespaceThatHasNoneAnyMore) {
+  Metrics metrics;
+  metrics.set_next_due({{"shop", from_millis(2'500)}, {"default", from_millis(9'000)}});
+  EXPECT_TRUE(
+      has_line(metrics, "millrace_retention_next_deletion_seconds{namespace=\"shop\"} 2.5"));
+  EXPECT_EQ(metrics.retention().namespaces.at("shop").next_due, from_millis(2'500));
+  metrics.set_next_due({{"default", from_millis(9'000)}});
+  EXPECT_EQ(metrics.text().find("shop"), std::string::npos);
+  EXPECT_EQ(metrics.retention().namespaces.at("shop").next_due, std::nullopt);
+  EXPECT_EQ(metrics.retention().namespaces.at("default").next_due, from_millis(9'000));
+}
+
 TEST(Metrics, CountEventsThatTheBrokerDropped) {
   Metrics metrics;
   metrics.count(BrokerLoss{.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
@@ -121,14 +182,16 @@ TEST(Metrics, HaveAGaugeForEachNamespaceThatTheStoreHas) {
   Metrics metrics;
   const Usage usage{.live = 1, .ended = 2, .row_bytes = 300, .history_bytes = 40};
   StoreFigures figures;
-  figures.namespaces =
-      std::vector<NamespaceUsage>{{.ns = "default"}, {.ns = "shop", .usage = usage}};
+  figures.namespaces = std::vector<NamespaceUsage>{
+      {.ns = "default"}, {.ns = "shop", .usage = usage, .oldest_ended = from_millis(2'500)}};
   metrics.set_store(figures);
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"default\"} 0"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"shop\"} 1"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_ended_instances{namespace=\"shop\"} 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_row_bytes{namespace=\"shop\"} 300"));
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_history_bytes{namespace=\"shop\"} 40"));
+  EXPECT_TRUE(has_line(
+      metrics, "millrace_namespace_oldest_ended_instance_start_seconds{namespace=\"shop\"} 2.5"));
   figures.namespaces = std::vector<NamespaceUsage>{{.ns = "default", .usage = usage}};
   metrics.set_store(figures);
   EXPECT_TRUE(has_line(metrics, "millrace_namespace_live_instances{namespace=\"default\"} 1"));

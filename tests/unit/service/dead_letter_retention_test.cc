@@ -190,6 +190,30 @@ TEST_F(DeadLetterRetentionTest, MakesNoRequestWithoutABroker) {
   EXPECT_EQ(left("shop"), 2U);
 }
 
+TEST_F(DeadLetterRetentionTest, ShowsWhenThePassesAreInTheMetrics) {
+  retention().pass();
+  EXPECT_EQ(metrics.retention().dead_letters.next, std::nullopt) << "no namespace has a rule";
+  EXPECT_EQ(metrics.retention().dead_letters.last_end, std::nullopt);
+  store("shop", kKeepTwo);
+  add("shop", 5);
+  bool was_running = false;
+  queue.on_request = [&] { was_running = metrics.retention().dead_letters.is_running; };
+  retention().pass();
+  EXPECT_TRUE(was_running);
+  PassTimes passes = metrics.retention().dead_letters;
+  EXPECT_FALSE(passes.is_running);
+  EXPECT_EQ(passes.last_end, clock.now());
+  EXPECT_EQ(passes.next, clock.now() + std::chrono::minutes(1));
+  EXPECT_EQ(metrics.retention().namespaces.at("shop").dead_letters, 3U);
+  const TimePoint end = clock.now();
+  clock.advance(std::chrono::minutes(1));
+  queue.usable = false;
+  retention().pass();
+  passes = metrics.retention().dead_letters;
+  EXPECT_EQ(passes.last_end, end);
+  EXPECT_EQ(passes.next, std::nullopt) << "the pass begins when the broker is back";
+}
+
 TEST_F(DeadLetterRetentionTest, ContinuesWithTheOthersIfOneNamespaceIsRefused) {
   store("a", kKeepTwo);
   store("b", kKeepTwo);

@@ -314,6 +314,7 @@ TEST_F(LocalServiceTest, IsNotReadyBeforeTheStoreIsRead) {
 TEST_F(LocalServiceTest, ShowsInItsInfoWhetherItReadsTheEventStreamAndWhatTheBrokerLost) {
   Json info = service->info();
   info.erase("store");
+  info.erase("retention");
   EXPECT_EQ(info,
             (Json{{"version", "1"}, {"broker", {{"reading", true}, {"losses", Json::array()}}}}));
   losses.add({.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
@@ -359,6 +360,7 @@ TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
   EXPECT_EQ(store["oldestEnded"], world.instance(ended)["startedAt"]);
   ASSERT_THAT(store["namespaces"], SizeIs(2));
   EXPECT_EQ(store["namespaces"][0]["namespace"], "default");
+  EXPECT_EQ(store["namespaces"][0]["oldestEnded"], store["oldestEnded"]);
   EXPECT_EQ(store["namespaces"][0]["live"], 1);
   EXPECT_EQ(store["namespaces"][0]["ended"], 1);
   EXPECT_GT(store["namespaces"][0]["rowBytes"], 0);
@@ -369,6 +371,17 @@ TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
   EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_live_instances{namespace=\"default\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_ended_instances{namespace=\"default\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmillrace_namespace_ended_instances{namespace=\"shop\"} 0\n"));
+}
+
+TEST_F(LocalServiceTest, ShowsTheFiguresOfTheRetentionInItsInfo) {
+  metrics.count_retention("shop", {.instances = 3, .bytes = 400});
+  metrics.set_passes(PassKind::kInstances, {.is_running = true});
+  const Json retention = service->info()["retention"];
+  EXPECT_EQ(retention, to_json(metrics.retention()));
+  EXPECT_EQ(retention["instances"]["running"], true);
+  EXPECT_EQ(retention["namespaces"][0]["deletedInstances"], 3);
+  EXPECT_THAT(service->metrics(),
+              HasSubstr("\nmillrace_retention_deleted_bytes_total{namespace=\"shop\"} 400\n"));
 }
 
 TEST_F(LocalServiceTest, KeepsTheGaugesOfTheStoreWhileItCannotBeRead) {

@@ -88,12 +88,15 @@ TEST_F(StoreFiguresTest, HaveNoUsageWhileTheIndexIsIncomplete) {
   EXPECT_FALSE(figures().namespaces) << "format 5 has no index";
 }
 
-TEST_F(StoreFiguresTest, HaveTheStartOfTheOldestEndedInstanceOfAllNamespaces) {
+TEST_F(StoreFiguresTest, HaveTheStartOfTheOldestEndedInstanceOfEachAndOfAllNamespaces) {
   EXPECT_EQ(figures().oldest_ended, std::nullopt);
   add_ended(kDefault, kLate);
   EXPECT_EQ(figures().oldest_ended, kLate);
+  EXPECT_EQ(figures().namespaces->at(1).oldest_ended, std::nullopt);
   add_ended(kShop, kEarly);
   EXPECT_EQ(figures().oldest_ended, kEarly);
+  EXPECT_EQ(figures().namespaces->at(0).oldest_ended, kLate);
+  EXPECT_EQ(figures().namespaces->at(1).oldest_ended, kEarly);
   ASSERT_TRUE(environment->checkpoint());
   EXPECT_EQ(figures().oldest_ended, kEarly);
   tx->erase(Table::kEnded, head_key(kShop, kEarly));
@@ -143,6 +146,9 @@ TEST(StoreFigures, HaveAJsonForm) {
   whole["oldestEnded"] = "2021-09-01T12:00:00.000Z";
   whole["namespaces"] = Json::array(
       {{{"namespace", "shop"}, {"live", 6}, {"ended", 7}, {"rowBytes", 8}, {"historyBytes", 9}}});
+  EXPECT_EQ(to_json(figures), whole);
+  figures.namespaces->at(0).oldest_ended = kEarly;
+  whole["namespaces"][0]["oldestEnded"] = "2021-09-01T12:00:00.000Z";
   EXPECT_EQ(to_json(figures), whole);
 }
 

@@ -1,0 +1,38 @@
+// NamespaceGauge: a gauge of Prometheus with a value for each namespace. For one thread at a time.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+
+namespace millrace {
+
+class NamespaceGauge {
+ public:
+  /// The registry outlives the object.
+  NamespaceGauge(prometheus::Registry& registry, const char* name, const char* help)
+      : family_(prometheus::BuildGauge().Name(name).Help(help).Register(registry)) {}
+
+  /// Sets the values; a namespace that `values` lacks loses its value.
+  void set(const std::map<std::string, double>& values) {
+    std::erase_if(gauges_, [&](const auto& known) {
+      if (values.contains(known.first)) return false;
+      family_.Remove(known.second);
+      return true;
+    });
+    for (const auto& [ns, value] : values) {
+      prometheus::Gauge*& gauge = gauges_[ns];
+      if (gauge == nullptr) gauge = &family_.Add(prometheus::Labels{{"namespace", ns}});
+      gauge->Set(value);
+    }
+  }
+
+ private:
+  prometheus::Family<prometheus::Gauge>& family_;
+  std::map<std::string, prometheus::Gauge*> gauges_;
+};
+
+}  // namespace millrace
