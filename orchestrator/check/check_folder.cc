@@ -53,6 +53,7 @@ Result<StoreReport> check_folder(const std::filesystem::path& folder,
   if (!checked.has_tree) {
     checked.has_tree = [&](Table table) { return environment.has_tree(table); };
   }
+  checked.unknown_trees = TRY(environment.unknown_trees());
   StoreReport report = TRY(check_store(view, checked));
   const auto note = CrashNote::read(environment.folder());
   if (!note && note.error().code != "store.corrupt") return tl::unexpected(note.error());

@@ -54,6 +54,7 @@ Result<StoreReport> Checker::run() {
                             "use the release that wrote it, or a newer one",
                             *format_, minor, kStoreFormat, kStoreMinor));
   }
+  report_unknown_trees();
   using Step = void (Checker::*)();
   static constexpr Step kCatalog[] = {&Checker::check_namespaces,
                                       &Checker::check_workflows,
@@ -110,6 +111,17 @@ void Checker::report(StoreFault fault, const Place& place, std::string found) {
   StoreFinding finding{.fault = fault, .table = table_name(place.table), .found = std::move(found)};
   describe(place, finding);
   report_.findings.push_back(std::move(finding));
+}
+
+/// A tree that belongs to no table has no Place.
+void Checker::report_unknown_trees() {
+  for (const std::string& name : options_.unknown_trees) {
+    ++report_.codes[std::string(kind_of(StoreFault::kTreeUnknown).code)];
+    if (report_.findings.size() >= options_.most_findings) continue;
+    report_.findings.push_back({.fault = StoreFault::kTreeUnknown,
+                                .table = printable(name),
+                                .found = "no release creates a tree of this name"});
+  }
 }
 
 void Checker::describe(const Place& place, StoreFinding& finding) const {

@@ -62,6 +62,7 @@ class Checker {
   /// `store.damaged`.
   bool note_failed_read(Table table);
   void report(StoreFault fault, const Place& place, std::string found);
+  void report_unknown_trees();
   std::string name_of(NamespaceNumber ns) const;
   /// Sets the finding's readable key, and the namespace and instance that the key belongs to.
   void describe(const Place& place, StoreFinding& finding) const;

@@ -63,6 +63,8 @@ constexpr StoreFaultKind kKinds[] = {
      kRestore},
     {StoreFault::kTreeMissing, "tree.missing", "each tree of docs/FORMATS.md, with or without rows",
      kRestore},
+    {StoreFault::kTreeUnknown, "tree.unknown", "no other tree than those of docs/FORMATS.md",
+     kReport},
     {StoreFault::kPurgeTarget, "purge.target",
      "a purge (a row `purge/` of meta) of data that was deleted and that is not in use",
      "do not start the server: it would erase the data that the row names; keep a copy of the "

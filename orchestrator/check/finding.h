@@ -35,6 +35,7 @@ enum class StoreFault : uint8_t {
   kMetaUnknown,
   kMetaMissing,
   kTreeMissing,
+  kTreeUnknown,
   kPurgeTarget,
   kCounterBehind,
   kNumberTwice,

@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "orchestrator/check/finding.h"
@@ -33,6 +35,8 @@ struct StoreCheckOptions {
   bool had_server = false;
   /// Whether the files have the tree of that table; empty: they have all trees.
   std::function<bool(Table table)> has_tree;
+  /// The names of the trees of the files that belong to no table (LmdbFile::unknown_trees()).
+  std::vector<std::string> unknown_trees;
   /// The maximum number of findings in the report; further findings are only counted.
   size_t most_findings = 1000;
   /// Called every few thousand rows with the number of rows checked so far and the approximate

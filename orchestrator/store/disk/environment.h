@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/defaults.h"
 #include "base/result.h"
@@ -139,6 +140,8 @@ class Environment {
   /// Whether LMDB has the tree of that table. A tree can be missing only in a store that is open
   /// read-only: opening it for writing creates the trees.
   bool has_tree(Table table) const { return file_->has_tree(table); }
+  /// The names of the trees in LMDB that belong to no table: see LmdbFile::unknown_trees().
+  Result<std::vector<std::string>> unknown_trees() const { return file_->unknown_trees(); }
 
   const std::filesystem::path& folder() const { return folder_; }
   /// A text that distinguishes this folder from its copies, as long as the folder stays on its file

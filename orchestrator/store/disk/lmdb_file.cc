@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "orchestrator/store/disk/lmdb_value.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/disk/page_layout.h"
 #include "orchestrator/store/disk/store_error.h"
@@ -26,21 +27,10 @@ constexpr auto kLargeTrees = {Table::kEnded, Table::kHistory, Table::kIdempotenc
                               Table::kVariables};
 constexpr uint64_t kMostLeafPages = uint64_t{512} << 10;
 
-/// LMDB's handles of its own trees: the list of free pages, and the roots of the named trees.
-constexpr unsigned kFreeTree = 0;
-constexpr unsigned kMainTree = 1;
-
 constexpr uint64_t kLeastMapBytes = uint64_t{1} << 30;
 constexpr unsigned kMaxReaders = 512;
 
-constexpr const char* kJournalTree = "journal";
 constexpr std::string_view kCheckpointedKey = "checkpointed";
-
-MDB_val to_val(std::string_view bytes) { return {bytes.size(), const_cast<char*>(bytes.data())}; }
-
-std::string_view to_view(const MDB_val& val) {
-  return {static_cast<const char*>(val.mv_data), val.mv_size};
-}
 
 /// Whether the disk has less than 1 MiB left. LMDB reports a write that a full disk cut short like
 /// any other input/output error.
@@ -150,65 +140,6 @@ Status LmdbFile::fill_to_length() {
   if (found.st_size < wanted && ::ftruncate(descriptor(), wanted) != 0) {
     return tl::unexpected(error(errno, "opening"));
   }
-  return {};
-}
-
-Status LmdbFile::find_trees() {
-  TxnHandle txn = TRY(begin(MDB_RDONLY));
-  const auto find = [&](const char* name, unsigned& tree) -> Status {
-    const int failed = mdb_dbi_open(txn.get(), name, 0, &tree);
-    if (failed == MDB_NOTFOUND) tree = kNoTree;
-    if (failed == 0 || failed == MDB_NOTFOUND) return {};
-    return tl::unexpected(error(failed, "opening the tables"));
-  };
-  for (const auto& [table, name, since] : kTables)
-    TRY(find(name, trees_[static_cast<uint8_t>(table)]));
-  TRY(find(kJournalTree, journal_tree_));
-  // LMDB keeps the handles of trees only if the transaction is committed, not aborted.
-  const int failed = mdb_txn_commit(txn.release());
-  if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
-  return {};
-}
-
-/// Refuses a file with a missing tree. Otherwise open_trees() would create that tree, empty, and
-/// its rows would be lost without a message.
-Status LmdbFile::check_trees() {
-  TRY(find_trees());
-  if (journal_tree_ == kNoTree) return {};  // a new file
-  const auto refuse = [&](const TableName& missing) {
-    return fail(
-        "store.corrupt",
-        fmt::format("data.mdb in {} has no tree \"{}\", which every store has since format "
-                    "{}{}",
-                    folder_.string(), missing.name, missing.since, advice_for("store.corrupt")));
-  };
-  if (tree(Table::kMeta) == kNoTree) return refuse(kTables.front());
-  const TxnHandle txn = TRY(begin(MDB_RDONLY));
-  MDB_val key = to_val(kFormatKey);
-  MDB_val value;
-  const int failed = mdb_get(txn.get(), tree(Table::kMeta), &key, &value);
-  if (failed == MDB_NOTFOUND) return {};  // there was no checkpoint yet
-  if (failed != 0) return tl::unexpected(error(failed, "reading the format"));
-  const uint64_t format = Reader(to_view(value)).u64();
-  for (const TableName& entry : kTables) {
-    if (tree(entry.table) == kNoTree && format >= entry.since) return refuse(entry);
-  }
-  return {};
-}
-
-Status LmdbFile::open_trees() {
-  TxnHandle txn = TRY(begin(0));
-  const auto open = [&](const char* name, unsigned& tree) -> Status {
-    const int failed = mdb_dbi_open(txn.get(), name, MDB_CREATE, &tree);
-    if (failed != 0) return tl::unexpected(error(failed, "opening the tables"));
-    return {};
-  };
-  for (const auto& [table, name, since] : kTables) {
-    TRY(open(name, trees_[static_cast<uint8_t>(table)]));
-  }
-  TRY(open(kJournalTree, journal_tree_));
-  const int failed = mdb_txn_commit(txn.release());
-  if (failed != 0) return tl::unexpected(error(failed, "creating the tables"));
   return {};
 }
 

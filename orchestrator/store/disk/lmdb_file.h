@@ -1,7 +1,8 @@
 // LmdbFile: data.mdb, the one LMDB file of a store, with one tree for each Table. The checkpoint
-// (overlay.h) brings committed rows into this file. Only this header, its .cc file and
-// store_error.cc use LMDB. Any thread may read; one thread at a time writes. Destroy readers,
-// cursors and writers before their LmdbFile.
+// (overlay.h) brings committed rows into this file. lmdb_trees.cc has the functions that open the
+// trees. Only this header, these two sources, lmdb_value.h and store_error.cc use LMDB. Any thread
+// may read; one thread at a time writes. Destroy readers, cursors and writers before their
+// LmdbFile.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "orchestrator/store/disk/table.h"
@@ -89,6 +91,11 @@ class LmdbFile {
   /// Whether the file has the tree of that table. A tree can be missing only in a file that is open
   /// read-only.
   bool has_tree(Table table) const { return tree(table) != kNoTree; }
+
+  /// The names of the trees that belong to no table and are not the tree of the journal, as of the
+  /// last LMDB transaction. No release creates such a tree. Any thread. Errors: `store.io`,
+  /// `store.readers`.
+  Result<std::vector<std::string>> unknown_trees() const;
 
  private:
   friend class LmdbReader;

@@ -143,13 +143,15 @@ TEST_F(CheckFolderTest, FailsForAStoreOfALaterFormat) {
   EXPECT_EQ(report.error().code, "store.version");
 }
 
-TEST_F(CheckFolderTest, FindsATreeThatIsMissingFromTheLmdbFile) {
+TEST_F(CheckFolderTest, FindsATreeThatIsMissingFromTheLmdbFileAndAnUnknownOne) {
   std::string bytes = file_bytes(folder.path() / "data.mdb");
   for (size_t at = 0; (at = bytes.find("hooks", at)) != std::string::npos; ++at) {
     bytes.replace(at, 5, "hook#");
   }
   write("data.mdb", bytes);
-  EXPECT_THAT(lines(), ElementsAre(StartsWith("tree.missing hooks/: ")));
+  EXPECT_THAT(lines(), ElementsAre(StartsWith("tree.missing hooks/: "),
+                                   testing::AllOf(StartsWith("tree.unknown "), HasSubstr("hook#"),
+                                                  HasSubstr("no release creates a tree"))));
 }
 
 }  // namespace

@@ -82,6 +82,16 @@ TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {
       << "a store of an older format need not have the tree";
 }
 
+TEST_F(CheckerTest, ReportsEachUnknownTree) {
+  options.unknown_trees = {"one", "an\nother", "third"};
+  options.most_findings = 2;
+  EXPECT_THAT(found(), ElementsAre("tree.unknown one/: no release creates a tree of this name",
+                                   "tree.unknown an\\x0aother/: no release creates a tree of this "
+                                   "name"));
+  const auto report = check_store(*tx, options);
+  EXPECT_EQ(report->codes, (std::map<std::string, uint64_t>{{"tree.unknown", 3}}));
+}
+
 TEST_F(CheckerTest, StopsIfTheProgressCallbackReturnsFalse) {
   for (int i = 0; i < 5'000; ++i) {
     tx->put(Table::kVariables, fmt::format("{}\x02v{}", rows::ns_prefix(ns), i),

@@ -191,6 +191,15 @@ TEST_F(LmdbFileTest, IsRefusedIfATreeIsMissingUnlessItIsOpenedForReading) {
   EXPECT_EQ(file_->measure()->used_bytes, without_live) << "a missing tree has no pages";
 }
 
+TEST_F(LmdbFileTest, ListsTheTreesThatBelongToNoTable) {
+  EXPECT_THAT(file_->unknown_trees().value(), IsEmpty());
+  ASSERT_EQ(write({{"lkey", "value"}}), "ok");
+  rename_tree("live", "liv#");
+  rename_tree("journal", "journa#");
+  open_to_read();
+  EXPECT_THAT(file_->unknown_trees().value(), ElementsAre("journa#", "liv#"));
+}
+
 TEST_F(LmdbFileTest, HasNoCheckpointedCommitIfTheTreeOfTheJournalIsMissing) {
   ASSERT_EQ(write({{"lkey", "value"}}, 3), "ok");
   rename_tree("journal", "journa#");
