@@ -88,9 +88,13 @@ void Checker::check_counts() {
     const auto count = decode(place, value, decode_count);
     const uint64_t counted = std::exchange(places_[*where], 0);
     if (!count || !has_index_ || purged_.contains(where->ns)) return;
-    if (fits_sum(*count, counted)) return;
-    add(StoreFault::kIndexCount, place,
-        fmt::format("the row counts {} instances, but {} exist", *count, counted));
+    if (!fits_sum(*count, counted)) {
+      add(StoreFault::kIndexCount, place,
+          fmt::format("the row counts {} instances, but {} exist", *count, counted));
+    } else if (*count == 0) {
+      add(StoreFault::kIndexCount, place,
+          "the row counts 0 instances, but the row of a place without instances is erased");
+    }
   });
   if (is_over() || !has_index_) return;
   for (const auto& [where, counted] : places_) {
@@ -126,6 +130,11 @@ void Checker::check_usage() {
     if (fits_sum(usage->live, counted.live) && fits_sum(usage->ended, counted.ended) &&
         fits_bytes(usage->row_bytes, counted.row_bytes) &&
         fits_bytes(usage->history_bytes, counted.history_bytes)) {
+      if (usage->live == 0 && usage->ended == 0) {
+        return add(StoreFault::kIndexUsage, place,
+                   "the row has no instance, but the row of a namespace without instances is "
+                   "erased");
+      }
       if (usage->starts.covers(counted.starts)) return;
       // The bounds may be wider: they hold for deleted instances, too.
       return add(StoreFault::kIndexUsage, place,

@@ -170,10 +170,11 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kIndexStatus, "index.status",
      "one row in `by_status` for each instance, with its workflow and status", kRecount},
     {StoreFault::kIndexCount, "index.count",
-     "in `counts` the number of instances for each revision, state and status", kRecount},
+     "in `counts` the number of instances for each revision, state and status, if there is one",
+     kRecount},
     {StoreFault::kIndexUsage, "index.usage",
-     "in `usage` the number and the size of the instances of each namespace, and bounds of their "
-     "starts",
+     "in `usage` the number and the size of the instances of each namespace, if it has one, and "
+     "bounds of their starts",
      kRecount},
 };
 

@@ -38,6 +38,23 @@ const Plant kIndexPlants[] = {
      {"index.count"},
      [](Transaction& tx) { tx.erase(Table::kCounts, first(tx, Table::kCounts).first); },
      true},
+    {"a count of a place that has no instance",
+     {"index.count"},
+     [](Transaction& tx) {
+       CountPlace place = place_of_both(tx);
+       place.state = 77;
+       tx.put(Table::kCounts, count_key(place), encode_count(0));
+     },
+     true},
+    {"the size of a namespace that has no instance",
+     {"index.usage"},
+     [](Transaction& tx) {
+       write_namespace(tx, "empty",
+                       {.number = NamespaceNumber(3), .created_at = *read_engine_time(tx)});
+       write_counter(tx, Counter::kNamespace, 3);
+       tx.put(Table::kUsage, rows::ns_prefix(NamespaceNumber(3)), encode(Usage()));
+     },
+     true},
     {"a namespace with too few bytes",
      {"index.usage"},
      [](Transaction& tx) {

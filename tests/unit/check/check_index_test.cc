@@ -86,6 +86,24 @@ TEST_F(CheckIndexTest, FindsAWrongMissingOrAdditionalCount) {
               ElementsAre(HasSubstr("the row counts 1 instances, but 0 exist")));
 }
 
+TEST_F(CheckIndexTest, FindsARowThatCountsNoInstance) {
+  CountPlace other = indexed(head()).place;
+  other.state = 9;
+  EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                in.put(Table::kCounts, count_key(other), encode_count(0));
+              }),
+              ElementsAre(HasSubstr("index.count counts/default/")));
+  run_command(CreateNamespace{.name = "shop"});
+  expect_sound();
+  const NamespaceNumber shop = *catalog.find_namespace("shop");
+  for (const Usage& usage : {Usage(), Usage{.starts = {.late_by = Duration(1)}}}) {
+    EXPECT_THAT(found_in_index_after([&](Transaction& in) {
+                  in.put(Table::kUsage, rows::ns_prefix(shop), encode(usage));
+                }),
+                ElementsAre(HasSubstr("index.usage usage/shop: the row has no instance")));
+  }
+}
+
 TEST_F(CheckIndexTest, FindsBoundsOfTheStartsThatDoNotHoldForAnInstance) {
   start("waits");  // the id has a time long before the start
   expect_sound();
