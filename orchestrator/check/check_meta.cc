@@ -288,16 +288,22 @@ void Checker::check_group_purges() {
   }
 }
 
-/// Checks that each purge of instances names its namespace and its workflow correctly.
+/// Checks that no history row has the number of a purge of instances, and that each such purge
+/// names its namespace and its workflow correctly.
 void Checker::check_instance_purges() {
   for (const auto& [number, record] : instance_purges_) {
     const EndedFilter& filter = *record.ended;
-    if (!spaces_.contains(filter.ns)) continue;  // the namespace was deleted
     Writer key;
     key.raw(kPurgeKey);
     key.u8(static_cast<uint8_t>(Purge::Kind::kInstances));
     key.u64(number);
     const Place place{Table::kMeta, key.view()};
+    if (view_.get(Table::kHistory, rows::key_of(number))) {
+      add(StoreFault::kPurgeTarget, place,
+          fmt::format("history row {} exists, but a purge of instances has a number of its own",
+                      number));
+    }
+    if (!spaces_.contains(filter.ns)) continue;  // the namespace was deleted
     if (record.ns != name_of(filter.ns)) {
       add(StoreFault::kPurgeTarget, place,
           fmt::format("the row names the namespace {}, but its number belongs to {}", record.ns,

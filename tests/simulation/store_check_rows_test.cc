@@ -179,9 +179,7 @@ const Plant kRowPlants[] = {
     {"a purge of a missing history row",
      {"purge.target"},
      [](Transaction& tx) {
-       const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
-       write_counter(tx, Counter::kHistory, number);
-       write_purge(tx, {Purge::Kind::kHistory, number, {}});
+       write_purge(tx, {Purge::Kind::kHistory, add_history_number(tx), {}});
      }},
     {"a purge of instances of a workflow with another name",
      {"purge.target"},
@@ -189,14 +187,22 @@ const Plant kRowPlants[] = {
        const EndedFilter filter{.ns = kDefault,
                                 .workflow = number_of(tx, "naps"),
                                 .statuses = {InstanceStatus::kFailed}};
+       write_purge(tx, {Purge::Kind::kInstances,
+                        add_history_number(tx),
+                        {.ns = "default", .workflow = "pairs", .ended = filter}});
+     }},
+    {"a purge of instances under the number of a history row",
+     {"purge.target"},
+     [](Transaction& tx) {
+       const EndedFilter filter{.ns = kDefault, .statuses = {InstanceStatus::kFailed}};
        write_purge(
            tx,
-           {Purge::Kind::kInstances, 1, {.ns = "default", .workflow = "pairs", .ended = filter}});
+           {Purge::Kind::kInstances, last_history(tx, "naps"), {.ns = "default", .ended = filter}});
      }},
     {"a purge of instances without a filter",
      {"row.record"},
      [](Transaction& tx) {
-       write_purge(tx, {Purge::Kind::kInstances, 1, {.ns = "default"}});
+       write_purge(tx, {Purge::Kind::kInstances, add_history_number(tx), {.ns = "default"}});
      }},
     {"a purge of the current groups of a workflow",
      {"purge.target"},

@@ -68,7 +68,9 @@ const Plant kLegal[] = {
      {},
      [](Transaction& tx) {
        const EndedFilter filter{.ns = kDefault, .statuses = {InstanceStatus::kFailed}};
-       write_purge(tx, {Purge::Kind::kInstances, 1, {.ns = "default", .ended = filter}});
+       write_purge(
+           tx,
+           {Purge::Kind::kInstances, add_history_number(tx), {.ns = "default", .ended = filter}});
      }},
     {"a group of a deleted workflow",
      {},

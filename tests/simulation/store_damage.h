@@ -154,6 +154,13 @@ inline uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
   return number;
 }
 
+/// Assigns a number of a history row that is not written.
+inline uint64_t add_history_number(Transaction& tx) {
+  const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;
+  write_counter(tx, Counter::kHistory, number);
+  return number;
+}
+
 /// A damage, and the codes of the findings that it causes.
 struct Plant {
   const char* name;

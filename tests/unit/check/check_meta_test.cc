@@ -189,7 +189,7 @@ TEST_F(CheckMetaTest, RefusesAPurgeOfHistoryThatAnInstanceHasOrAnotherPurgeErase
   });
 }
 
-TEST_F(CheckMetaTest, ChecksTheNamesOfAPurgeOfInstances) {
+TEST_F(CheckMetaTest, ChecksTheNumberAndTheNamesOfAPurgeOfInstances) {
   run_instance();
   const EndedFilter filter{.ns = ns,
                            .workflow = number_of("ends"),
@@ -197,9 +197,14 @@ TEST_F(CheckMetaTest, ChecksTheNamesOfAPurgeOfInstances) {
                            .before = now};
   const PurgeRecord record{.ns = "default", .workflow = "ends", .ended = filter};
   const auto found_with = [&](const PurgeRecord& changed) {
-    return found_after(purge(Purge::Kind::kInstances, 1, changed));
+    return found_after([&](Transaction& in) {
+      write_counter(in, Counter::kHistory, 2);
+      write_purge(in, {Purge::Kind::kInstances, 2, changed});
+    });
   };
   EXPECT_THAT(found_with(record), IsEmpty());
+  expect_only("history row 1 exists, but a purge of instances has a number of its own",
+              purge(Purge::Kind::kInstances, 1, record));
   PurgeRecord changed = record;
   changed.ns = "other";
   EXPECT_THAT(found_with(changed), testing::Contains(HasSubstr("purge.target meta/purge/")));
