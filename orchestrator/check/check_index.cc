@@ -1,10 +1,10 @@
 // Checks of the index rows: each instance is in `by_status`, and `counts` and `usage` are the sums
 // over the instances; and of the effects of events.
+#include <set>
 #include <utility>
 
 #include "orchestrator/check/checker.h"
 #include "orchestrator/check/walked.h"
-#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 
 namespace millrace {
@@ -169,11 +169,28 @@ void Checker::check_effects() {
       return add(StoreFault::kRowRecord, place, decoded.error().message);
     }
     if (row->effects.empty()) add(StoreFault::kRowValue, place, "the row has no effect");
-    for (const PlacedEffect& one : row->effects) {
-      const auto workflow = static_cast<uint32_t>(one.effect.workflow);
-      if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);
-    }
+    check_effects_of(*row, place);
   });
+}
+
+/// Checks the effects of one row. Another effect than a start may be there twice: if the broker has
+/// lost the end of the stream, it stores another event under the same sequence.
+void Checker::check_effects_of(const EffectRow& row, const Place& place) {
+  bool has_position = row.at.stream > 0 && row.at.sequence > 0;
+  std::set<InstanceId> started;
+  for (const auto& [event, effect] : row.effects) {
+    has_position &= event.sequence > 0;
+    const auto workflow = static_cast<uint32_t>(effect.workflow);
+    if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);
+    const bool is_start = effect.kind == EventEffect::Kind::kStarted;
+    if (!is_start || started.insert(effect.instance).second) continue;
+    add(StoreFault::kRowValue, place,
+        fmt::format("two events of the row started instance {}", to_string(effect.instance)));
+  }
+  if (has_position) return;
+  add(StoreFault::kRowValue, place,
+      "an event of the row has stream 0 or sequence 0, but the numbers of streams and sequences "
+      "begin with 1");
 }
 
 /// Checks that the stream of a position has a number.

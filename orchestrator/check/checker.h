@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "orchestrator/check/number_set.h"
 #include "orchestrator/check/store_check.h"
+#include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
@@ -217,6 +218,7 @@ class Checker {
   void check_counts();
   void check_usage();
   void check_effects();
+  void check_effects_of(const EffectRow& row, const Place& place);
   void check_position(const EventPosition& position, const Place& place);
 
   // Instance messages and tasks (check_tasks.cc).

@@ -162,6 +162,20 @@ const Plant kMessagePlants[] = {
      [](Transaction& tx) {
        tx.put(Table::kEffects, first(tx, Table::kEffects).first, encode_effects({}));
      }},
+    {"effects at sequence 0",
+     {"row.value"},
+     [](Transaction& tx) {
+       write_counter(tx, Counter::kEffects, 99);
+       write_effects(tx, {.at = {1, 0}, .number = 99, .effects = {{{1, 0}, {}}}});
+     }},
+    {"an instance that two events started",
+     {"row.value"},
+     [](Transaction& tx) {
+       write_counter(tx, Counter::kEffects, 99);
+       const EventEffect starts{.instance = kUnknownId};
+       write_effects(tx,
+                     {.at = {1, 2}, .number = 99, .effects = {{{1, 1}, starts}, {{1, 2}, starts}}});
+     }},
     {"a fingerprint without a sequence",
      {"row.key"},
      [](Transaction& tx) {

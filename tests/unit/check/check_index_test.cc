@@ -201,6 +201,31 @@ TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
                 write_effects(in, {.at = {1, 50}, .number = 1, .effects = {{{1, 50}, {}}}});
               }),
               ElementsAre(HasSubstr("another row has the number 1")));
+  const EventEffect starts{.instance = numbered_id(7)};
+  const EventEffect wakes{.kind = EventEffect::Kind::kWoken, .instance = numbered_id(7)};
+  const struct {
+    EffectRow row;
+    const char* found;  ///< empty: nothing is found
+  } table[] = {
+      {{.at = {0, 1}, .effects = {{{0, 1}, starts}}}, "has stream 0 or sequence 0"},
+      {{.at = {1, 0}, .effects = {{{1, 0}, starts}}}, "has stream 0 or sequence 0"},
+      {{.at = {1, 2}, .effects = {{{1, 0}, starts}}}, "has stream 0 or sequence 0"},
+      {{.at = {1, 2}, .effects = {{{1, 1}, starts}, {{1, 2}, starts}}},
+       "two events of the row started instance"},
+      {{.at = {1, 2}, .effects = {{{1, 1}, starts}, {{1, 1}, wakes}, {{1, 1}, wakes}}}, ""},
+  };
+  for (const auto& [row, line] : table) {
+    const auto lines = found_in_index_after([&, one = row](Transaction& in) mutable {
+      one.number = 99;
+      write_counter(in, Counter::kEffects, 99);
+      write_effects(in, one);
+    });
+    if (std::string_view(line).empty()) {
+      EXPECT_THAT(lines, IsEmpty());
+    } else {
+      EXPECT_THAT(lines, ElementsAre(HasSubstr(line)));
+    }
+  }
   expect_only("row.value live/default/" + to_string(waits_) + " head: the row names event stream 8",
               [&](Transaction& in) {
                 Instance changed = head();
