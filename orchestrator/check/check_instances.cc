@@ -410,6 +410,7 @@ void Checker::check_status(const Walked& one) {
   value(head.depth <= kMaxDepth && (!head.caller || head.depth > 0),
         fmt::format("the instance has depth {} and {}; the depth of a subflow is 1 to {}",
                     head.depth, head.caller ? "a caller" : "no caller", kMaxDepth));
+  check_hops(head.hops, place);
   check_utf8(head.idempotency_key, place, "the idempotency key");
   if (!head.own_policy.empty()) check_json(head.own_policy, place, "the policy of its start");
 }

@@ -37,6 +37,9 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kStarted:
       story.started = record;
       return note_pause(false);
+    case kWoken:
+      story.has_wake = true;
+      return;
     case kPaused:
       return note_pause(true);
     case kResumed:
@@ -196,6 +199,9 @@ void Checker::check_start(const Walked& one, const Workflow* workflow) {
   }
   if (!is_event && !(head.traceparent.empty() && head.correlation.empty())) {
     wrong("the head has a traceparent or a correlation, which only an event gives");
+  }
+  if (head.hops > 0 && !is_event && !is_subflow && !one.story->has_wake) {
+    wrong(fmt::format("the head has {} hops, which only an event or a caller gives", head.hops));
   }
   if (workflow == nullptr) return;
   const Start& start = workflow->start;

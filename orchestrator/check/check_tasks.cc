@@ -31,6 +31,7 @@ void Checker::check_inbox() {
       check_utf8(start->workflow, place, "the name of the workflow");
       check_json(start->input.text(), place, "the input");
       check_depth(*start, place);
+      check_hops(start->hops, place);
       starts_.insert(start->child);
       if (exists(start->ns, start->child)) {
         add(StoreFault::kInstanceMessageTwice, place,

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "model/hops.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/tables.h"
 
@@ -326,6 +327,12 @@ std::optional<Event> Checker::check_event(std::string_view text, const Place& pl
   add(StoreFault::kRowEvent, place,
       fmt::format("the event does not decode: {}", event.error().code));
   return std::nullopt;
+}
+
+void Checker::check_hops(uint32_t hops, const Place& place) {
+  if (hops <= kMaxHops + 1) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the number of hops is {}, expected at most {}", hops, kMaxHops + 1));
 }
 
 bool Checker::check_namespace(NamespaceNumber ns, const Place& place) {

@@ -35,6 +35,7 @@ struct HistoryFacts {
   /// kept history has no such record.
   std::optional<bool> is_paused;
   bool is_cancelled = false;      ///< the current run has a record kCancelled
+  bool has_wake = false;          ///< an event woke the instance
   bool has_error = false;         ///< a record has the error of the head
   bool has_failed_state = false;  ///< a record has an error in the failed state of the head
   uint64_t most_attempt = 1;      ///< the highest attempt of a state or call that was scheduled

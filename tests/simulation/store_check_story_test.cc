@@ -127,6 +127,12 @@ const Plant kStoryPlants[] = {
        change_start(tx, "child",
                     {{"by", "subflow"}, {"parent", to_string(kUnknownId)}, {"revision", 1}});
      }},
+    {"hops of an instance that a call started",
+     {"instance.status"},
+     [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.hops = 1; }); }},
+    {"more hops than any event has",
+     {"row.value"},
+     [](Transaction& tx) { edit_head(tx, "child", [](Instance& head) { head.hops = 102; }); }},
     {"a traceparent of an instance that a call started",
      {"instance.status"},
      [](Transaction& tx) {

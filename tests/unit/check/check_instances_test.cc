@@ -226,6 +226,7 @@ TEST_F(CheckInstancesTest, ChecksTheRangeOfValues) {
       {"the instance has depth 21 and no caller; the depth of a subflow is 1 to 20",
        [](Instance& one) { one.depth = 21; }},
       {"the instance has depth 0 and a caller", [](Instance& one) { one.caller.emplace(); }},
+      {"the number of hops is 102, expected at most 101", [](Instance& one) { one.hops = 102; }},
       {"the idempotency key is not UTF-8", [](Instance& one) { one.idempotency_key = "\xff"; }},
   };
   for (const auto& row : table) {

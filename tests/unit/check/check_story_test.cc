@@ -136,6 +136,22 @@ TEST_F(CheckStoryTest, ChecksTheDefinitionOfAStartByAnEvent) {
                      {{"by", "event"}, {"event", {{"type", "begin"}}}, {"revision", 2}}));
 }
 
+TEST_F(CheckStoryTest, AllowsHopsOnlyAfterAnEvent) {
+  define(R"(
+id: twice
+states:
+- {id: first, type: consumeEvent, event: {type: one}, transition: second}
+- {id: second, type: consumeEvent, event: {type: two}}
+)");
+  const InstanceId id = start("twice");
+  const auto hops = [](Instance& one) { one.hops = 3; };
+  expect_only("instance.status " + at(id) +
+                  "by its history the instance was started by \"call\", but the head has 3 hops",
+              head(id, hops));
+  publish({.id = "1", .source = "/s", .type = "one"});
+  EXPECT_THAT(found_after(head(id, hops)), testing::IsEmpty()) << "an event woke the instance";
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");

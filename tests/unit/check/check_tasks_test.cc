@@ -126,6 +126,9 @@ TEST_F(CheckTasksTest, ChecksTheKeyAndTheValuesOfAnInstanceMessage) {
   StartChild deep = start_child;
   deep.depth = 2;
   expect_only("row.value inbox/1: the subflow has depth 2, expected 0", message(deep));
+  StartChild far = start_child;
+  far.hops = 102;
+  expect_only("row.value inbox/1: the number of hops is 102, expected at most 101", message(far));
 }
 
 TEST_F(CheckTasksTest, RefusesAnInstanceMessageThatStartsAnExistingChild) {
