@@ -150,7 +150,38 @@ void Checker::check_call_facts(const Walked& one) {
   }
 }
 
+/// Checks that the rows of the calls are sealed if the instance was sealed when it made the calls.
+/// A call keeps its row while it does not change, so a row may be older than the seal of the head.
+void Checker::check_call_seals(const Walked& one) {
+  if (!one.story->is_entry_sealed || one.sealed_calls.size() != one.head->calls.size()) return;
+  for (uint32_t index = 0; index < one.sealed_calls.size(); ++index) {
+    if (one.sealed_calls[index]) continue;
+    const std::string key = row_of_call(one.key(Part::kCall), index);
+    add(StoreFault::kInstanceSeal, {one.table, key},
+        "the row is not sealed, but its instance was sealed when it entered its state");
+  }
+}
+
 // The calls that the state makes.
+
+/// Checks that the rows of a call and of its task are sealed if the action of the call reads
+/// secrets. `opened` is the call as the state makes it.
+void Checker::check_secrets_of(const Walked& one, uint32_t index, const Call& opened) {
+  const Call& call = one.read_calls[index];
+  if (!opened.sealed) return;
+  if (call.attempt > 0 && !call.first_at) return;  // written in format 3
+  constexpr const char* kFound = "the row is not sealed, but the action of the call reads secrets";
+  if (!one.sealed_calls[index]) {
+    const std::string key = row_of_call(one.key(Part::kCall), index);
+    add(StoreFault::kInstanceSeal, {one.table, key}, kFound);
+  }
+  if (call.status != Call::Status::kRunning || !call.outside) return;
+  const std::string task = rows::key_of(call.id);
+  const auto value = view_.get(Table::kTasks, task);  // check_call() reports a missing row
+  if (value && !Seal::is_sealed(*value)) {
+    add(StoreFault::kInstanceSeal, {Table::kTasks, task}, kFound);
+  }
+}
 
 /// Checks that no deadline is before the entry into the state, or later than the timeouts of the
 /// call allow. `latest` is the call as it would be if it started now; null: not known.

@@ -28,7 +28,7 @@ void Checker::check_history(Walked& one, const Workflow* workflow) {
     const auto row = read_chained(one, number, {table, key}, value);
     is_whole = row.has_value();
     if (!row) break;
-    check_chained_seal(one, place, Seal::is_sealed(*value), chain);
+    check_chained_seal(one, place, row->sealed, chain);
     check_chained_records(one, place, *row, number, chain);
     check_history_row(one, place, *row, workflow);
     chain.records += row->records.size();
@@ -83,6 +83,7 @@ std::optional<HistoryRow> Checker::read_chained(const Walked& one, uint64_t numb
                     row->previous));
     return std::nullopt;
   }
+  row->sealed = Seal::is_sealed(*value);
   return std::move(*row);
 }
 
@@ -91,6 +92,12 @@ void Checker::check_chained_seal(Walked& one, const Place& place, bool is_sealed
                                  HistoryChain& chain) {
   if (is_sealed && !one.head->sealed) {
     add(StoreFault::kInstanceSeal, place, "the row is sealed, but the head of its instance is not");
+  }
+  // An instance that enters a state may read a sealed value before the entry has a record. Each
+  // other step that seals an instance has a record.
+  const bool is_newest = chain.records == 0;
+  if (is_newest && !is_sealed && one.head->sealed && one.head->phase != Phase::kEntering) {
+    add(StoreFault::kInstanceSeal, place, "the row is not sealed, but the head of its instance is");
   }
   if (chain.was_plain && is_sealed) {
     add(StoreFault::kInstanceSeal, place, "the row is sealed, but a later row is not");
@@ -187,6 +194,7 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     if (record.kind == HistoryKind::kEntered && !story.entered) {
       story.entered = record;
       story.entered_with_input = has_input;
+      story.is_entry_sealed = row.sealed;
     }
     // The record of a call's retry has the call's index.
     if (record.kind == HistoryKind::kRetrying && !story.retrying &&

@@ -181,6 +181,7 @@ void Checker::check_row(Walked& one, Part part, std::string_view key, std::strin
                       one.calls));
     }
     one.calls = *index + 1;
+    one.sealed_calls.push_back(Seal::is_sealed(value));
     if (call && check_call(one, place, *call, *index)) {
       one.read_calls.push_back(*call);
       one.read_calls.back().result = {};

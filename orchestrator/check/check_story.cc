@@ -123,6 +123,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   if (one.table == Table::kLive) {
     check_flags(one);
     check_call_facts(one);
+    check_call_seals(one);
   }
   if (workflow == nullptr || head.state >= workflow->states.size()) return;
   const std::string& state = workflow->states[head.state]->common().id;

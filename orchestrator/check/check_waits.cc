@@ -414,6 +414,7 @@ bool Checker::check_opened(const Walked& one, const State& state) {
     const auto effect = opened->started.find(index);
     const bool starts = effect != opened->started.end();  // if not, another call starts first
     const Effect* const started = starts ? &effect->second : nullptr;
+    check_secrets_of(one, index, opened->calls[index]);
     if (opened->is_exact) check_call_input(one, index, opened->calls[index], started);
     check_call_deadlines(one, index, latest ? call_like(*latest, state, index) : nullptr);
     if (!starts) continue;

@@ -246,6 +246,8 @@ class Checker {
 
   void note_call(Walked& one, const HistoryRecord& record);
   void check_call_facts(const Walked& one);
+  void check_call_seals(const Walked& one);
+  void check_secrets_of(const Walked& one, uint32_t index, const Call& opened);
   void check_call_deadlines(const Walked& one, uint32_t index, const Call* latest);
   void check_call_input(const Walked& one, uint32_t index, const Call& opened,
                         const Effect* started);

@@ -110,8 +110,8 @@ constexpr StoreFaultKind kKinds[] = {
     {StoreFault::kInstanceListeners, "instance.listeners",
      "the listeners that its state requires, one for each event that has not arrived", kBeginAgain},
     {StoreFault::kInstanceSeal, "instance.seal",
-     "an instance whose head is sealed if one of its other rows is sealed, and whose history has "
-     "only sealed rows after its first sealed row",
+     "an instance whose head is sealed if one of its other rows is sealed, whose history has only "
+     "sealed rows after its first sealed row, and whose calls are sealed if they have secrets",
      kReport},
     {StoreFault::kInstanceIdempotency, "instance.idempotency",
      "a row in `idempotency` that names the instance under its key", kRestore},

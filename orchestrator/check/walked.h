@@ -19,6 +19,7 @@ struct HistoryFacts {
   /// The latest record kEntered, and whether the data of this record is the instance's input.
   std::optional<HistoryRecord> entered;
   bool entered_with_input = false;
+  bool is_entry_sealed = false;           ///< the row of `entered` is sealed
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
   uint32_t runs = 0;                      ///< the number of runs that began
   std::string last_state;                 ///< the state of the last record
@@ -67,6 +68,7 @@ struct Checker::Walked {
   uint32_t calls = 0;                ///< the number of rows of calls
   std::vector<Call> read_calls;      ///< readable calls, without results; may be fewer than `calls`
   std::vector<CallFacts> call_facts;  ///< of `read_calls`; empty: no record of a call was read
+  std::vector<bool> sealed_calls;     ///< whether the row is sealed, of each row of a call
   std::optional<TimePoint> due;       ///< the earliest deadline or retry of the calls
   std::optional<Part> plain;          ///< a part that is not sealed
 

@@ -114,6 +114,21 @@ const Plant kInstancePlants[] = {
      [](Transaction& tx) {
        rows::put(tx, Table::kLive, key_of(id_of("naps"), Part::kInput), "{}", true);
      }},
+    {"a plain call whose action reads a secret",
+     {"instance.seal"},
+     [](Transaction& tx) { unseal(tx, Table::kLive, call_key(id_of("order"), 0)); }},
+    {"a plain task whose action reads a secret",
+     {"instance.seal"},
+     [](Transaction& tx) {
+       const auto call = read_live(tx, kDefault, id_of("order")).value()->calls.at(0);
+       unseal(tx, Table::kTasks, rows::key_of(call.id));
+     }},
+    {"a plain history of a sealed instance",
+     {"instance.seal"},
+     [](Transaction& tx) {
+       const std::string head = key_of(id_of("naps"), Part::kHead);
+       rows::put(tx, Table::kLive, head, std::string(*tx.get(Table::kLive, head)), true);
+     }},
     {"a missing idempotency key",
      {"instance.idempotency"},
      [](Transaction& tx) {

@@ -81,6 +81,13 @@ void edit(Transaction& tx, Table table, const std::string& key,
   rows::put(tx, table, key, encode_it(*record), sealed);
 }
 
+/// Writes a sealed row again as a plain row.
+inline void unseal(Transaction& tx, Table table, const std::string& key) {
+  const auto opened = tx.seal().open(*tx.get(table, key), rows::seal_context(table, key));
+  ASSERT_TRUE(opened) << table_name(table);
+  tx.put(table, key, *opened);
+}
+
 template <class Change>
 void edit_head(Transaction& tx, const std::string& workflow, const Change& change) {
   edit(tx, Table::kLive, key_of(id_of(workflow), Part::kHead), decode_head, encode_head, change);

@@ -63,6 +63,46 @@ TEST_F(CheckCallsTest, ComparesACallWithTheRecordOfItsStart) {
                });
 }
 
+TEST_F(CheckCallsTest, RequiresSealedRowsOfACallThatReadsSecrets) {
+  run_command(PutSecret{.ns = "default", .name = "card", .value = "4711"});
+  call_with(", secrets: [card]");
+  const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+  const std::string call_key = part(id, Part::kCall) + std::string(4, '\0');
+  const struct {
+    Table table;
+    std::string key;
+    std::string place;
+  } table[] = {
+      {Table::kLive, call_key, fmt::format("live/default/{} call 0", to_string(id))},
+      {Table::kTasks, rows::key_of(task), "tasks/" + to_string(task)},
+  };
+  for (const auto& row : table) {
+    expect_only("instance.seal " + row.place +
+                    ": the row is not sealed, but the action of the call reads secrets",
+                [&](Transaction& in) {
+                  const auto opened = in.seal().open(*in.get(row.table, row.key),
+                                                     rows::seal_context(row.table, row.key));
+                  ASSERT_TRUE(opened);
+                  in.put(row.table, row.key, *opened);
+                });
+  }
+}
+
+TEST_F(CheckCallsTest, RequiresSealedRowsOfTheCallsOfASealedInstance) {
+  call_with("");
+  const auto seal = [](Transaction& in, Table table, const std::string& key) {
+    rows::put(in, table, key, std::string(*in.get(table, key)), true);
+  };
+  const std::string newest = rows::key_of(read_live(*tx, ns, id).value()->last_history);
+  expect_among(fmt::format("instance.seal live/default/{} call 0: the row is not sealed, but its "
+                           "instance was sealed when it entered its state",
+                           to_string(id)),
+               [&](Transaction& in) {
+                 seal(in, Table::kHistory, newest);
+                 seal(in, Table::kLive, part(id, Part::kHead));
+               });
+}
+
 TEST_F(CheckCallsTest, BoundsATaskByTheTimersOfItsInstance) {
   call_with("", "timeouts: {kill: PT2H}");
   const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;

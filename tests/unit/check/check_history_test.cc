@@ -144,6 +144,24 @@ TEST_F(CheckHistoryTest, ChecksThatTheRowsAfterASealedRowAreSealedToo) {
   expect_among("instance.seal history/1: the row is sealed, but a later row is not", seal_row(1));
 }
 
+TEST_F(CheckHistoryTest, RequiresASealedNewestRowOfASealedInstance) {
+  const uint64_t newest = read_live(*tx, ns, live_id).value()->last_history;
+  const auto seal_head = [this](Transaction& in) {
+    const std::string key = part(live_id, Part::kHead);
+    rows::put(in, Table::kLive, key, std::string(*in.get(Table::kLive, key)), true);
+  };
+  expect_only(fmt::format("instance.seal history/{}: the row is not sealed, but the head of its "
+                          "instance is",
+                          newest),
+              seal_head);
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                edit_head(live_id, [](Instance& one) { one.phase = Phase::kEntering; });
+                seal_head(in);
+              }),
+              testing::Not(testing::Contains(testing::HasSubstr("instance.seal"))))
+      << "the instance may have read a sealed value, and its entry has no record yet";
+}
+
 TEST_F(CheckHistoryTest, EndsAtTheOldestKeptRowOfATrimmedHistory) {
   // Row 1 leaves the history of the live instance, whose chain begins at row 2 then.
   const auto trim = [&](Transaction& in) {
