@@ -1,4 +1,6 @@
 // Checks of the catalog: namespaces, workflows, the revisions of their definitions, and schedules.
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -35,7 +37,10 @@ void Checker::check_namespaces() {
     }
     // When millrace starts for the first time, it creates `default` before the store has an engine
     // time.
-    if (key != "default") check_time(record->created_at, place, "the creation of the namespace");
+    if (key != "default") {
+      check_time(record->created_at, place, "the creation of the namespace");
+      created_.emplace(record->number, record->created_at);
+    }
     if (record->settings.empty()) return;
     if (!check_json(record->settings, place, "the text of the settings")) return;
     const Status read =
@@ -90,6 +95,7 @@ void Checker::check_definitions() {
   WorkflowNumber of{};               // the workflow of the current revisions
   uint32_t last = 0;                 // the latest revision of that workflow so far
   std::optional<TimePoint> created;  // when that revision was created; nullopt: it does not decode
+  std::map<NamespaceNumber, TimePoint> first;  // when the first definition was created
   std::set<WorkflowNumber> without;
   for (const auto& [number, row] : workflows_) without.insert(number);
   const auto missing = [&](WorkflowNumber number, uint32_t revision) {
@@ -146,6 +152,10 @@ void Checker::check_definitions() {
                       "created at {} ms",
                       to_millis(*created), to_millis(*before)));
     }
+    if (workflow != workflows_.end()) {
+      TimePoint& earliest = first.emplace(workflow->second.ns, *created).first->second;
+      earliest = std::min(earliest, *created);
+    }
     if (!options_.load) return;
     const auto loaded = options_.load(record->text);
     if (!loaded) {
@@ -159,6 +169,36 @@ void Checker::check_definitions() {
   if (is_over()) return;
   end();
   for (const WorkflowNumber number : without) missing(number, 1);
+  check_first_definitions(first);
+}
+
+/// Checks that no namespace was created after the first definition of its workflows. A time after
+/// the store's time has a finding already.
+void Checker::check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first) {
+  for (const auto& [ns, created] : created_) {
+    const auto found = first.find(ns);
+    if (found == first.end() || found->second >= created || (time_ && created > *time_)) continue;
+    add(StoreFault::kRowValue, {Table::kNamespaces, spaces_.at(ns)},
+        fmt::format("the namespace was created at {} ms, but a definition of one of its workflows "
+                    "at {} ms",
+                    to_millis(created), to_millis(found->second)));
+  }
+}
+
+/// Checks that no revision was created after the first start of its instances.
+void Checker::check_first_starts() {
+  for (const auto& [revision, started] : first_starts_) {
+    const auto record = read_definition(view_, revision);
+    if (!record || !*record) continue;  // check_definitions() reports it
+    const TimePoint created = (*record)->created_at;
+    if (created <= started || (time_ && created > *time_)) continue;
+    Writer key;
+    key.u32(static_cast<uint32_t>(revision.workflow));
+    key.u32(revision.number);
+    add(StoreFault::kRowValue, {Table::kDefinitions, key.view()},
+        fmt::format("the revision was created at {} ms, but an instance of it started at {} ms",
+                    to_millis(created), to_millis(started)));
+  }
 }
 
 // Schedules.

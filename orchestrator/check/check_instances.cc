@@ -290,6 +290,10 @@ void Checker::finish(Walked& one) {
   check_history(one, workflow.get());
   if (one.table == Table::kLive) check_waits(one, workflow.get());
   check_relations(one);
+  if (report_.count() == one.findings_before) {
+    const auto first = first_starts_.emplace(head.revision, head.started_at).first;
+    first->second = std::min(first->second, head.started_at);
+  }
   note_indexed(one);
 }
 

@@ -151,6 +151,8 @@ class Checker {
   void check_namespaces();
   void check_workflows();
   void check_definitions();
+  void check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first);
+  void check_first_starts();
   void check_schedules();
 
   // Groups (check_groups.cc).
@@ -308,6 +310,7 @@ class Checker {
   bool has_index_ = false;                 ///< the index is complete
 
   std::map<NamespaceNumber, std::string> spaces_;
+  std::map<NamespaceNumber, TimePoint> created_;  ///< when the namespaces were created
   std::map<WorkflowNumber, WorkflowRow> workflows_;
   /// The namespaces of workflows, including deleted workflows that have instances.
   std::map<WorkflowNumber, NamespaceNumber> homes_;
@@ -324,10 +327,11 @@ class Checker {
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
   std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 
-  std::map<CountPlace, uint64_t> places_;   ///< the number of instances, as they were read
-  std::map<NamespaceNumber, Usage> usage_;  ///< of the instances, as they were read
-  uint64_t unknown_ = 0;                    ///< instances with findings; the sums do not have them
-  uint64_t indexed_ = 0;                    ///< instances that `by_status` has
+  std::map<Revision, TimePoint> first_starts_;  ///< the first start of an instance
+  std::map<CountPlace, uint64_t> places_;       ///< the number of instances, as they were read
+  std::map<NamespaceNumber, Usage> usage_;      ///< of the instances, as they were read
+  uint64_t unknown_ = 0;  ///< instances with findings; the sums do not have them
+  uint64_t indexed_ = 0;  ///< instances that `by_status` has
   size_t looked_elsewhere_ = 0;
   std::set<InstanceId> unsound_;  ///< instances with rows that cannot be read or followed
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge

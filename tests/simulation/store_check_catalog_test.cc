@@ -125,6 +125,21 @@ const Plant kCatalogPlants[] = {
        write_definition(tx, {number_of(tx, "naps"), 2},
                         {.created_at = from_millis(1), .text = kNaps});
      }},
+    {"a revision that was created after the start of its instances",
+     {"row.value"},
+     [](Transaction& tx) {
+       const TimePoint later = move_time(tx);
+       edit<DefinitionRecord>(tx, Table::kDefinitions, definition_key(tx, "naps", 1),
+                              decode_definition, encode,
+                              [=](DefinitionRecord& record) { record.created_at = later; });
+     }},
+    {"a namespace that was created after its workflows",
+     {"row.value"},
+     [](Transaction& tx) {
+       const TimePoint later = move_time(tx);
+       edit<NamespaceRecord>(tx, Table::kNamespaces, "shop", decode_namespace, encode,
+                             [=](NamespaceRecord& record) { record.created_at = later; });
+     }},
     {"a schedule whose latest tick is after the time from which it counts",
      {"row.value"},
      [](Transaction& tx) {

@@ -1,6 +1,7 @@
 // Helpers of the tests of the store check: damage to a RichStore, and the codes of the findings.
 #pragma once
 
+#include <chrono>
 #include <set>
 #include <span>
 #include <string>
@@ -161,6 +162,12 @@ inline uint64_t add_message(Transaction& tx, const OutboxRecord& record) {
   return number;
 }
 
+/// Moves the store's time by an hour, and returns it. All rows of the RichStore have the same time.
+inline TimePoint move_time(Transaction& tx) {
+  const TimePoint later = *read_engine_time(tx) + std::chrono::hours(1);
+  write_engine_time(tx, later);
+  return later;
+}
 /// Assigns a number of a history row that is not written.
 inline uint64_t add_history_number(Transaction& tx) {
   const uint64_t number = *read_counter(tx, Counter::kHistory) + 1;

@@ -192,6 +192,45 @@ TEST_F(CheckCatalogTest, ChecksTheOrderInWhichRevisionsWereCreated) {
               });
 }
 
+TEST_F(CheckCatalogTest, FindsARevisionThatWasCreatedAfterTheStartOfAnInstance) {
+  start("plain");
+  const TimePoint first = now;
+  now += std::chrono::seconds(1);
+  start("plain");
+  const auto created = [&](TimePoint time) {
+    return [=, key = revision_key("plain", 1)](Transaction& in) {
+      in.put(Table::kDefinitions, key, encode(DefinitionRecord{time, kPlain}));
+    };
+  };
+  EXPECT_THAT(found_after(created(first)), IsEmpty());
+  expect_only(
+      fmt::format("row.value definitions/workflow 1 revision 1: the revision was created at {} ms, "
+                  "but an instance of it started at {} ms",
+                  to_millis(now), to_millis(first)),
+      created(now));
+}
+
+TEST_F(CheckCatalogTest, FindsANamespaceThatWasCreatedAfterADefinitionOfItsWorkflows) {
+  run_command(CreateNamespace{.name = "shop"});
+  const std::string text = "id: sells\nstates: [{id: a, type: noop}]";
+  run_command(ApplyWorkflow{.ns = "shop", .text = text, .workflow = load_stored(text).value()});
+  const TimePoint applied = now;
+  now += std::chrono::seconds(1);
+  start("plain");
+  const auto created = [](TimePoint time) {
+    return [=](Transaction& in) {
+      edit<NamespaceRecord>(in, Table::kNamespaces, "shop", decode_namespace, encode,
+                            [=](NamespaceRecord& record) { record.created_at = time; });
+    };
+  };
+  EXPECT_THAT(found_after(created(applied)), IsEmpty());
+  expect_only(
+      fmt::format("row.value namespaces/shop: the namespace was created at {} ms, but a definition "
+                  "of one of its workflows at {} ms",
+                  to_millis(now), to_millis(applied)),
+      created(now));
+}
+
 // Schedules.
 
 TEST_F(CheckCatalogTest, ChecksAScheduleAgainstItsWorkflow) {
