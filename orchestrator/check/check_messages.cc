@@ -40,6 +40,7 @@ void Checker::check_delayed() {
           fmt::format("the event has the id {}, but instance {} generated it", event->id, by));
       return;
     }
+    note_event_id(record->instance, event->id);
     const auto generated = parse_rfc3339(event->time.value_or(""));
     if (generated && record->at < *generated) {
       add(StoreFault::kRowValue, place,
@@ -122,6 +123,7 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
     }
     return check_instance_of(*event);
   }
+  if (record.instance) note_event_id(*record.instance, event->id);
   const auto ns = subject_namespace(message.subject);
   if (!ns || event_subject(*ns, event->type) != message.subject) {
     return value(fmt::format("the subject of the message is {}, but the type of its event is {}",

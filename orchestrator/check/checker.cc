@@ -68,12 +68,12 @@ Result<StoreReport> Checker::run() {
                                       &Checker::check_groups,
                                       &Checker::check_inbox};
   static constexpr Step kOthers[] = {
-      &Checker::check_first_starts, &Checker::check_orphans,      &Checker::check_tasks,
-      &Checker::check_delayed,      &Checker::check_outbox,       &Checker::check_sent,
-      &Checker::check_kept_events,  &Checker::check_fan_outs,     &Checker::check_dedupe,
-      &Checker::check_webhooks,     &Checker::check_variables,    &Checker::check_idempotency,
-      &Checker::check_secrets,      &Checker::check_dead_letters, &Checker::check_index,
-      &Checker::check_effects};
+      &Checker::check_first_starts, &Checker::check_orphans,     &Checker::check_tasks,
+      &Checker::check_delayed,      &Checker::check_outbox,      &Checker::check_event_ids,
+      &Checker::check_sent,         &Checker::check_kept_events, &Checker::check_fan_outs,
+      &Checker::check_dedupe,       &Checker::check_webhooks,    &Checker::check_variables,
+      &Checker::check_idempotency,  &Checker::check_secrets,     &Checker::check_dead_letters,
+      &Checker::check_index,        &Checker::check_effects};
   for (const Step step : kCatalog) {
     if (!is_over()) (this->*step)();
   }

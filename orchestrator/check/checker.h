@@ -262,6 +262,9 @@ class Checker {
   void check_outbox();
   void check_message(const Place& place, const OutboxRecord& record);
   void check_sent();
+  void note_event_id(const InstanceId& by, std::string_view id);
+  std::optional<std::string> event_id_in(const Place& place, std::string_view value) const;
+  void check_event_ids();
   void check_kept_events();
   void check_fan_outs();
   void check_dedupe();
@@ -337,6 +340,8 @@ class Checker {
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge
   NumberSet erased_;              ///< history rows in the chain of a purge
   NumberSet kept_;                ///< numbers of the events in `recent`
+  /// A part of the fingerprint of each id of a generated event, in `delayed` and `outbox`.
+  std::vector<uint64_t> event_ids_;
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_live_;
 };
 

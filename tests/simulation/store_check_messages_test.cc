@@ -87,7 +87,7 @@ const Plant kMessagePlants[] = {
        });
      }},
     {"acked messages with a time before that of earlier ones",
-     {"row.value"},
+     {"row.value", "number.twice"},
      [](Transaction& tx) {
        SentRecord record = decode_sent(first(tx, Table::kSent).second).value();
        record.at -= hours(1);
@@ -96,6 +96,13 @@ const Plant kMessagePlants[] = {
        record.messages = {record.messages[0]};
        record.messages[0].number = number;
        write_sent(tx, 1'000'000, record);
+     }},
+    {"a delayed event in two rows",
+     {"number.twice"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kDelayed) + 1;
+       write_counter(tx, Counter::kDelayed, number);
+       tx.put(Table::kDelayed, rows::key_of(number), first(tx, Table::kDelayed).second);
      }},
     {"a delayed event of another namespace",
      {"row.value"},

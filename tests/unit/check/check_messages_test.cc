@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
@@ -140,6 +141,24 @@ TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
     write_sent(in, 2, {.stream_created = 1, .at = now - Duration(1), .messages = {right}});
   });
   expect_only("row.record sent/1", put(Table::kSent, number(1), "rubbish"));
+}
+
+TEST_F(CheckMessagesTest, FindsAGeneratedEventThatIsInTwoRows) {
+  for (const Table table : {Table::kDelayed, Table::kOutbox}) {
+    const std::string name = table_name(table);
+    expect_only(
+        fmt::format("number.twice {}/2: the event with the id {}-", name, to_string(generator)),
+        [=](Transaction& in) { in.put(table, number(2), std::string(*in.get(table, number(1)))); });
+  }
+  const std::string delayed = read_delayed(*tx, 1).value()->event;
+  const Event event = decode_json_event(delayed).value();
+  expect_only(fmt::format("number.twice outbox/1: the event with the id {} is in the row delayed/1",
+                          event.id),
+              [&](Transaction& in) {
+                edit<OutboxRecord>(
+                    in, Table::kOutbox, number(1), decode_outbox, encode,
+                    [&](OutboxRecord& one) { one.message = event_message("default", event); });
+              });
 }
 
 TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {

@@ -1,0 +1,75 @@
+// Checks that each generated event is in one row only: in `delayed` until it is due, then in
+// `outbox`.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "base/bytes.h"
+#include "cloudevents/json_format.h"
+#include "cloudevents/nats_binding.h"
+#include "cloudevents/subject.h"
+#include "orchestrator/check/checker.h"
+#include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
+
+namespace millrace {
+namespace {
+
+/// A part of the fingerprint of an id. Different ids may have the same part.
+uint64_t short_fingerprint(std::string_view id) {
+  const Fingerprint whole = fingerprint({id});
+  uint64_t part = 0;
+  std::memcpy(&part, whole.data(), sizeof part);
+  return part;
+}
+
+}  // namespace
+
+/// Notes the id of an event that the instance generated. Other ids of events need not be unique.
+void Checker::note_event_id(const InstanceId& by, std::string_view id) {
+  if (id.starts_with(to_string(by) + "-")) event_ids_.push_back(short_fingerprint(id));
+}
+
+/// The id of the event in a row of `delayed` or `outbox`; nullopt: the row has no event, or the
+/// event does not decode.
+std::optional<std::string> Checker::event_id_in(const Place& place, std::string_view value) const {
+  Result<Event> event = fail("", "");
+  if (place.table == Table::kDelayed) {
+    const auto record = rows::decode(view_, place.table, place.key, value, decode_delayed);
+    if (record) event = decode_json_event(record->event);
+  } else {
+    const auto record = rows::decode(view_, place.table, place.key, value, decode_outbox);
+    const bool is_event = record && record->message.subject.starts_with(kEventSubjectPrefix);
+    if (is_event) event = decode_nats(record->message);
+  }
+  return event ? std::optional(std::move(event->id)) : std::nullopt;
+}
+
+/// Finds ids that two rows have. Only if two fingerprints are equal, the rows are read again.
+void Checker::check_event_ids() {
+  std::sort(event_ids_.begin(), event_ids_.end());
+  std::set<uint64_t> repeated;
+  for (size_t i = 1; i < event_ids_.size(); ++i) {
+    if (event_ids_[i] == event_ids_[i - 1]) repeated.insert(event_ids_[i]);
+  }
+  if (repeated.empty()) return;
+  std::map<std::string, std::string> seen;  // the first row of each id with such a fingerprint
+  for (const Table table : {Table::kDelayed, Table::kOutbox}) {
+    view_.scan(table, {}, [&](std::string_view key, std::string_view value) {
+      const Place place{table, key};
+      const auto id = event_id_in(place, value);
+      if (!id || !repeated.contains(short_fingerprint(*id))) return true;
+      const std::string row = fmt::format("{}/{}", table_name(table), rows::number_of(key));
+      const auto [first, is_new] = seen.emplace(*id, row);
+      if (!is_new) {
+        add(StoreFault::kNumberTwice, place,
+            fmt::format("the event with the id {} is in the row {}, too", printable(*id),
+                        first->second));
+      }
+      return !is_over();
+    });
+    note_failed_read(table);
+  }
+}
+
+}  // namespace millrace
