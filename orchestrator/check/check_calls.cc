@@ -1,7 +1,6 @@
 // Checks of the calls of a live instance: against the history, and against the calls, tasks and
-// timeouts of its state, which is entered again on a copy (check_waits.cc).
+// timeouts of its state, which is entered again on a copy (opened_state.h).
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/bytes.h"
@@ -14,11 +13,6 @@
 
 namespace millrace {
 namespace {
-
-/// How far a deadline may be after the one that the timeout has if it counts from now. A span of
-/// months that begins at the end of a month is up to a day longer than one that begins a day later,
-/// and a deadline of a paused service is moved to an hour from now.
-constexpr Duration kDeadlineSlack = std::chrono::hours(24);
 
 /// The key of the row of a call; `prefix` is the key of the part.
 std::string row_of_call(const std::string& prefix, uint32_t index) {
@@ -36,6 +30,20 @@ bool fits_timers(const StartTask& task, const Instance& head) {
                               timer.kind == TimerKind::kExecution;
     return !bounds_tasks || (task.deadline && *task.deadline <= timer.deadline);
   });
+}
+
+/// Whether the task ends before `deadline`, a timeout that may have restarted since the task began,
+/// and that may end by `slack` earlier then.
+bool fits_timeout(const StartTask& task, const std::optional<TimePoint>& deadline, Duration slack) {
+  return !deadline || (task.deadline && *task.deadline <= *deadline + slack);
+}
+
+/// The deadline of the state; nullopt: the state has no timeout, or the instance is paused.
+std::optional<TimePoint> state_deadline(const Instance& head) {
+  const auto found = std::find_if(head.timers.begin(), head.timers.end(), [](const Timer& timer) {
+    return timer.kind == TimerKind::kStateTimeout;
+  });
+  return found == head.timers.end() ? std::nullopt : std::optional(found->deadline);
 }
 
 /// The input with which the state starts a call; null: the effect starts no call.
@@ -183,19 +191,15 @@ void Checker::check_secrets_of(const Walked& one, uint32_t index, const Call& op
   }
 }
 
-/// Checks that no deadline is before the entry into the state, or later than the timeouts of the
-/// call allow. `latest` is the call as it would be if it started now; null: not known.
-void Checker::check_call_deadlines(const Walked& one, uint32_t index, const Call* latest) {
+/// Checks that no deadline is before the entry into the state, or later than `latest`.
+void Checker::check_call_deadlines(const Walked& one, uint32_t index, const Deadlines& latest) {
   const Call& call = one.read_calls[index];
   const std::string key = row_of_call(one.key(Part::kCall), index);
   for (size_t i = 0; i < kTimeoutKinds; ++i) {
     const auto& deadline = call.deadlines[i];
     if (!deadline) continue;
     const auto kind = static_cast<TimeoutKind>(i);
-    // A task has no startToClose deadline before it starts; the settings of its service may set
-    // that timeout.
-    const auto bound = latest == nullptr ? std::nullopt : latest->deadlines[i];
-    const bool is_late = bound && *deadline > *bound + kDeadlineSlack;
+    const bool is_late = latest[i] && *deadline > *latest[i];
     if (*deadline >= one.head->state_from && !is_late) continue;
     add(StoreFault::kCallState, {one.table, key},
         fmt::format("the deadline {} of the call is at {} ms, which is {}", error_code(kind),
@@ -276,7 +280,15 @@ void Checker::check_opened_call(const Walked& one, const State& state, uint32_t 
   if (stored->attempt != call.attempt) other("attempt");
   if (stored->workflow != head.revision.workflow) other("workflow");
   if (stored->by != one.id) other("instance");
-  if (!fits_timers(*stored, head)) other("deadline");
+  // Without a timeout in the definition, the settings may have changed the timeout of the call.
+  const auto whole = has(opened, TimeoutKind::kScheduleToClose)
+                         ? call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToClose)]
+                         : std::nullopt;
+  const Duration slack = time_ ? slack_between(head.state_from, *time_) : Duration(0);
+  if (!fits_timers(*stored, head) || !fits_timeout(*stored, state_deadline(head), slack) ||
+      !fits_timeout(*stored, whole, slack)) {
+    other("deadline");
+  }
   if (!is_exact || stored->sealed || call.sealed || opened.sealed) return;  // secrets may change
   const auto input = parse_own_json(stored->input.text());
   if (input && *input != task->input.value()) other("input");

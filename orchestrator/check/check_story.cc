@@ -33,6 +33,11 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
   const auto note_pause = [&](bool pauses) {
     if (!story.is_paused) story.is_paused = pauses;
   };
+  const bool arms_state = record.kind == kEntered || record.kind == kResumed;
+  if (arms_state && !story.state_armed) story.state_armed = record.time;
+  if ((arms_state || record.kind == kCalled) && !story.calls_armed) {
+    story.calls_armed = record.time;
+  }
   switch (record.kind) {
     case kStarted:
       story.started = record;

@@ -1,10 +1,8 @@
 // Checks whether the listeners, timers, calls and slots of a live instance are those that its
 // definition requires; check_calls.cc has the checks of one call. The expected values come from the
-// engine's own code: the state is entered again on a copy, and the timers of the run are armed
-// again (engine.h).
+// engine's own code: the state is entered again on a copy (opened_state.h), and the timers of the
+// run are armed again (engine.h).
 #include <algorithm>
-#include <chrono>
-#include <tuple>
 
 #include "base/excerpt.h"
 #include "matchers/pattern.h"
@@ -13,7 +11,6 @@
 #include "orchestrator/engine/runs.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "states/state.h"
-#include "states/visit.h"
 
 namespace millrace {
 namespace {
@@ -38,112 +35,6 @@ std::optional<TimePoint> deadline_of(const Instance& head, TimerKind kind) {
 bool waits_for_nothing(const Instance& head) {
   return head.listeners.empty() && head.calls.empty() && !deadline_of(head, TimerKind::kDelay) &&
          !deadline_of(head, TimerKind::kRetry);
-}
-
-/// Placeholders for the values that a state reads when the check enters it again: the real values
-/// may have changed since.
-class Placeholders final : public Lookup {
- public:
-  explicit Placeholders(const LazyJson& input) : input_(input) {}
-
-  Result<std::optional<Variable>> variable(const VariableName&) const override {
-    return std::nullopt;
-  }
-  Result<std::optional<std::string>> secret(NamespaceNumber, std::string_view) const override {
-    return std::string();
-  }
-  Result<LazyJson> input(const Instance&) const override { return input_; }
-  const RetryPolicy* default_retries(NamespaceNumber) const override { return nullptr; }
-  const ServicePolicy* service_policy(NamespaceNumber, const NamedService&) const override {
-    return nullptr;
-  }
-  std::optional<TimePoint> last_moved(NamespaceNumber, const InstanceId&) const override {
-    return std::nullopt;
-  }
-
- private:
-  const LazyJson& input_;
-};
-
-/// By how much a span that begins at another time may end on the wrong side of the span that begins
-/// at `begin`. A month that begins late on 28 January ends after a month that begins early on 31
-/// January, because both end on 28 February. This needs two days of one month, of which the earlier
-/// one is the 28th or later.
-Duration slack_from(TimePoint begin) {
-  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(begin));
-  return date.day() >= std::chrono::day(28) ? Duration(std::chrono::hours(24)) : Duration(0);
-}
-
-/// What a state requires when an instance enters it.
-struct Opened {
-  std::vector<Listener> listeners;
-  size_t slots = 0;
-  std::optional<TimePoint> delay;
-  std::vector<Call> calls;             ///< all calls; those that start at once have deadlines
-  std::map<uint32_t, Effect> started;  ///< the effects of the calls that start at once
-  /// Whether all expressions were evaluated. If not, texts that a jq worker would evaluate are
-  /// unknown.
-  bool is_exact = true;
-};
-
-/// Enters a state at the time `at`. nullopt: with this data, or with the placeholders for a jq
-/// worker's results, the state would not wait.
-std::optional<Opened> open_state(const State& state, const Instance& head, const LazyJson& data,
-                                 const LazyJson& input, TimePoint at) {
-  const Placeholders lookup(input);
-  const std::vector<Effect> nothing_earlier;
-  std::vector<EvaluationResult> results;
-  // A list of expressions needs one evaluation for each thousand of them.
-  constexpr size_t kMostEvaluations = 20;
-  while (results.size() <= kMostEvaluations) {
-    Instance copy{.id = head.id, .ns = head.ns, .revision = head.revision};
-    copy.state = head.state;
-    copy.step = head.step;
-    copy.entered = head.entered;
-    copy.depth = head.depth;
-    copy.data = data;
-    Visit visit(copy, at, results, lookup, nothing_earlier);
-    const Outcome outcome = state.enter(visit);
-    std::vector<Effect> effects = visit.take_effects();
-    if (std::holds_alternative<Park>(outcome)) {
-      EvaluationResult& result = results.emplace_back();
-      for (const Effect& effect : effects) {
-        const auto* const asked = std::get_if<Evaluate>(&effect);
-        if (asked != nullptr) result.assign(asked->evaluation.queries.size(), Json("x"));
-      }
-      if (result.empty()) return std::nullopt;
-      continue;
-    }
-    if (!std::holds_alternative<Wait>(outcome)) return std::nullopt;
-    Opened opened{.listeners = std::move(copy.listeners),
-                  .slots = copy.slots.size(),
-                  .calls = std::move(copy.calls),
-                  .is_exact = results.empty()};
-    for (const Timer& timer : copy.timers) {
-      if (timer.kind == TimerKind::kDelay) opened.delay = timer.deadline;
-    }
-    for (Effect& effect : effects) {
-      const std::optional<Caller>* caller = nullptr;
-      if (const auto* const task = std::get_if<StartTask>(&effect)) caller = &task->caller;
-      if (const auto* const child = std::get_if<StartChild>(&effect)) caller = &child->caller;
-      if (caller == nullptr || !*caller) continue;
-      const uint32_t index = (*caller)->index;
-      opened.started.emplace(index, std::move(effect));
-    }
-    return opened;
-  }
-  return std::nullopt;
-}
-
-/// The call with that index, or another one with the same timeouts, that starts at once; null:
-/// there is none. All calls of a foreach have the same action.
-const Call* call_like(const Opened& opened, const State& state, uint32_t index) {
-  auto starts = opened.started.find(index);
-  if (starts == opened.started.end() && state.common().type == "foreach") {
-    starts = opened.started.begin();
-  }
-  if (starts == opened.started.end() || starts->first >= opened.calls.size()) return nullptr;
-  return &opened.calls[starts->first];
 }
 
 /// Whether two listeners are equal except for the texts of their attributes, which a jq worker may
@@ -260,19 +151,30 @@ void Checker::check_timers(const Walked& one, const Workflow* workflow) {
   const auto& timeout = workflow->states[head.state]->common().timeout;
   const auto at = deadline_of(head, TimerKind::kStateTimeout);
   const bool may_have = head.phase != Phase::kLeaving && !is_between && !head.cancelling;
+  // While the instance enters the state, no record shows when the attempt started.
+  const TimePoint armed = waits ? no_later(one.story->state_armed) : *time_;
+  const auto slack = [&](TimePoint from) {
+    return timeout->months == 0 ? Duration(0) : slack_from(from);
+  };
   if (!timeout || !may_have) {
     if (at) wrong("the instance has a timer for a state timeout, but no state timeout applies");
   } else if (!at) {
     wrong(
         fmt::format("the state has a timeout of {}, but the instance has no timer for this timeout",
                     timeout->text));
-  } else if (*at < timeout->after(head.state_from) - slack_from(head.state_from) ||
-             *at > timeout->after(*time_) + slack_from(*time_)) {
-    wrong(
-        fmt::format("the state timeout is at {} ms, which does not match the entry into the state "
-                    "at {} ms or later",
-                    to_millis(*at), to_millis(head.state_from)));
+  } else if (*at < timeout->after(head.state_from) - slack(head.state_from) ||
+             *at > timeout->after(armed) + slack(armed)) {
+    wrong(fmt::format(
+        "the state timeout is at {} ms, which does not match the entry into the state at {} to {} "
+        "ms",
+        to_millis(*at), to_millis(head.state_from), to_millis(armed)));
   }
+}
+
+/// The time at which something happened at the latest: `recorded`, or the store's time if no record
+/// has it.
+TimePoint Checker::no_later(const std::optional<TimePoint>& recorded) const {
+  return std::min(recorded.value_or(*time_), *time_);
 }
 
 /// Checks the timers of the run and of the execution.
@@ -359,9 +261,13 @@ bool Checker::check_opened(const Walked& one, const State& state) {
         delay ? "the instance has a timer for a delay, but its state has no delay"
               : "the state has a delay, but the instance has no timer for the delay");
   } else if (delay) {
-    const auto latest = open_state(state, head, as_data, as_input, *time_);
+    const bool has_entry = one.story && one.story->entered;
+    const TimePoint entered =
+        no_later(has_entry ? std::optional(one.story->entered->time) : std::nullopt);
+    const auto latest = open_state(state, head, as_data, as_input, entered);
+    const Duration slack = has_entry ? Duration(0) : slack_from(entered);  // it begins at the entry
     if (*delay < *opened->delay - slack_from(head.state_from) ||
-        (latest && *delay > *latest->delay + slack_from(*time_))) {
+        (latest && *delay > *latest->delay + slack)) {
       add(StoreFault::kInstanceTimers, place,
           fmt::format("the delay ends at {} ms, which does not match the state: by the state it "
                       "ends at {} ms or later",
@@ -408,15 +314,23 @@ bool Checker::check_opened(const Walked& one, const State& state) {
         return std::any_of(call.deadlines.begin(), call.deadlines.end(),
                            [](const auto& deadline) { return deadline.has_value(); });
       });
-  const auto latest =
-      has_deadlines ? open_state(state, head, as_data, as_input, *time_) : std::optional<Opened>();
+  const TimePoint armed = no_later(one.story ? one.story->calls_armed : std::nullopt);
+  std::optional<OpenedState> now;
+  std::optional<OpenedState> recorded;
+  if (has_deadlines) {
+    now = open_state(state, head, as_data, as_input, *time_);
+    recorded = open_state(state, head, as_data, as_input, armed);
+  }
   for (uint32_t index = 0; index < one.read_calls.size(); ++index) {
     const auto effect = opened->started.find(index);
     const bool starts = effect != opened->started.end();  // if not, another call starts first
     const Effect* const started = starts ? &effect->second : nullptr;
     check_secrets_of(one, index, opened->calls[index]);
     if (opened->is_exact) check_call_input(one, index, opened->calls[index], started);
-    check_call_deadlines(one, index, latest ? call_like(*latest, state, index) : nullptr);
+    check_call_deadlines(
+        one, index,
+        now && recorded ? latest_deadlines(one.read_calls[index], index, state, *now, *recorded)
+                        : Deadlines());
     if (!starts) continue;
     check_opened_call(one, state, index, opened->calls[index], *started, opened->is_exact);
   }

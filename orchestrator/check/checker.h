@@ -22,6 +22,7 @@
 #include "base/event.h"
 #include "base/json.h"
 #include "orchestrator/check/number_set.h"
+#include "orchestrator/check/opened_state.h"
 #include "orchestrator/check/store_check.h"
 #include "orchestrator/store/rows/effect_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -238,6 +239,7 @@ class Checker {
 
   void check_waits(const Walked& one, const Workflow* workflow);
   static bool is_between_attempts(const Instance& head);
+  TimePoint no_later(const std::optional<TimePoint>& recorded) const;
   void check_timers(const Walked& one, const Workflow* workflow);
   void check_run_timers(const Walked& one, const Workflow& workflow,
                         const std::function<void(std::string)>& wrong);
@@ -250,7 +252,7 @@ class Checker {
   void check_call_facts(const Walked& one);
   void check_call_seals(const Walked& one);
   void check_secrets_of(const Walked& one, uint32_t index, const Call& opened);
-  void check_call_deadlines(const Walked& one, uint32_t index, const Call* latest);
+  void check_call_deadlines(const Walked& one, uint32_t index, const Deadlines& latest);
   void check_call_input(const Walked& one, uint32_t index, const Call& opened,
                         const Effect* started);
   void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,

@@ -26,6 +26,12 @@ struct HistoryFacts {
   bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
   bool has_other_data = false;            ///< a record has data that is not the input
 
+  /// The time of the latest record kEntered or kResumed: the timeout of the state began then, or
+  /// before the entry.
+  std::optional<TimePoint> state_armed;
+  /// The time of the latest record kEntered, kResumed or kCalled.
+  std::optional<TimePoint> calls_armed;
+
   std::optional<HistoryRecord> started;  ///< the record kStarted; nullopt: it was trimmed
   std::optional<TimePoint> oldest;       ///< the time of the oldest kept record
   std::optional<TimePoint> revived;      ///< the time of the latest record kRevived

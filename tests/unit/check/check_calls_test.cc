@@ -9,6 +9,7 @@ namespace millrace {
 namespace {
 
 using std::chrono::days;
+using std::chrono::hours;
 
 class CheckCallsTest : public CheckTest {
  protected:
@@ -47,6 +48,45 @@ TEST_F(CheckCallsTest, BoundsTheDeadlinesOfACallByItsTimeouts) {
               call([](Call& one) { *one.deadlines[0] += days(2); }));
   expect_among("before the entry into its state",
                call([this](Call& one) { one.deadlines[0] = now - Duration(1); }));
+}
+
+TEST_F(CheckCallsTest, BoundsTheDeadlinesOfASubflowByTheStartOfItsAttempt) {
+  define("id: child\nstates: [{id: wait, type: consumeEvent, event: {type: never}}]");
+  define(R"(
+id: parent
+functions: [{id: f, type: subflow, workflow: child}]
+states:
+- {id: call, type: action, action: {function: f, scheduleToCloseTimeout: PT2H}}
+)");
+  id = start("parent");
+  const auto later = call([](Call& one) { *one.deadlines[0] += Duration(1); });
+  now += hours(1);
+  start("child");
+  expect_sound();
+  expect_only(where() + "the deadline millrace.timeout.scheduleToClose of the call is at", later);
+}
+
+TEST_F(CheckCallsTest, BoundsTheDeadlineOfATaskByThoseOfItsCallAndItsState) {
+  const auto expect_bound = [this] {
+    const InstanceId task = read_live(*tx, ns, id).value()->calls.at(0).id;
+    expect_only(fmt::format("task.caller tasks/{}: the deadline of the task is not that of call 0",
+                            to_string(task)),
+                [&](Transaction& in) {
+                  edit<StartTask>(in, Table::kTasks, rows::key_of(task), decode_task, encode,
+                                  [](StartTask& one) { *one.deadline += days(2); });
+                });
+  };
+  call_with(", scheduleToCloseTimeout: PT2H");
+  expect_bound();
+  define(R"(
+id: timed
+functions: [{id: f, type: knative-namespace, service: f}]
+states:
+- {id: call, type: action, timeout: PT2H, action: {function: f}}
+)");
+  id = start("timed");
+  expect_sound();
+  expect_bound();
 }
 
 TEST_F(CheckCallsTest, ComparesACallWithTheRecordOfItsStart) {

@@ -82,6 +82,23 @@ TEST_F(CheckWaitsTest, ChecksTheTimerOfAStateTimeout) {
   }
 }
 
+TEST_F(CheckWaitsTest, BoundsAStateTimeoutByTheEntryOrTheEndOfAPause) {
+  const InstanceId id = wait_in("type: consumeEvent, timeout: PT1H, event: {type: go}");
+  const auto later =
+      head(id, [](Instance& one) { move(one, TimerKind::kStateTimeout, Duration(1)); });
+  now += hours(3);
+  start("w");
+  expect_sound();
+  expect_only(timers("the state timeout is at"), later);
+  run_command(PauseInstance{"default", id});
+  now += hours(3);
+  run_command(ResumeInstance{"default", id});
+  now += hours(3);
+  start("w");
+  expect_sound();
+  expect_only(timers("the state timeout is at"), later);
+}
+
 TEST_F(CheckWaitsTest, FindsATimerForATimeoutThatTheStateDoesNotHave) {
   const InstanceId id = wait_for_event();
   expect_only(timers("the instance has a timer for a state timeout, but no state timeout applies"),
@@ -117,6 +134,16 @@ TEST_F(CheckWaitsTest, ChecksADelayAgainstTheState) {
                  drop(one, TimerKind::kDelay);
                  one.listeners.push_back({.filter = {.type = "go"}});
                }));
+}
+
+TEST_F(CheckWaitsTest, BoundsADelayByTheEntryIntoTheState) {
+  const InstanceId id = wait_in("type: delay, duration: PT9H");
+  run_command(PauseInstance{"default", id});
+  now += hours(3);
+  run_command(ResumeInstance{"default", id});
+  expect_sound();
+  expect_only(timers("the delay ends at"),
+              head(id, [](Instance& one) { move(one, TimerKind::kDelay, Duration(1)); }));
 }
 
 TEST_F(CheckWaitsTest, ChecksARetryAgainstTheHistory) {
