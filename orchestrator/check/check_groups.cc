@@ -11,6 +11,9 @@
 namespace millrace {
 namespace {
 
+/// If more revisions have the groups of a workflow, the lifespans of events are not checked.
+constexpr uint32_t kMostRevisions = 16;
+
 std::string group_key(GroupRow kind, WorkflowNumber workflow, const Fingerprint& group) {
   Writer key;
   key.u8(static_cast<uint8_t>(kind));
@@ -148,10 +151,9 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
 }
 
 /// Checks when a waiting event expires, by the lifespans in the revisions that have the workflow's
-/// current groups. Does nothing if there are more than 16 such revisions.
+/// current groups. Does nothing if there are more than kMostRevisions such revisions.
 void Checker::check_lifespan(const Place& place, WorkflowNumber number,
                              const std::optional<TimePoint>& expires) {
-  constexpr uint32_t kMostRevisions = 16;
   // A lifespan in months that begins a day earlier may end up to a day later.
   constexpr Duration kMonthSlack = std::chrono::hours(24);
   const WorkflowRow& row = workflows_.at(number);
@@ -199,10 +201,54 @@ void Checker::check_group_number(const Place& place, std::string_view value) {
   const bool is_key = value.size() > 1 && value.size() <= kMaxKeySize &&
                       value.front() == static_cast<char>(GroupRow::kEvent) &&
                       value.ends_with(rows::key_of(number));
-  if (!is_key || !view_.get(Table::kGroups, value)) {
-    add(StoreFault::kGroupNumber, place,
-        "the row does not name a waiting event with the number in the key");
+  const auto event = is_key ? view_.get(Table::kGroups, value) : std::nullopt;
+  if (event) return check_arrival(number, value, *event);
+  add(StoreFault::kGroupNumber, place,
+      "the row does not name a waiting event with the number in the key");
+}
+
+/// Checks that a waiting event did not arrive before an event with a lower number. The rows of the
+/// numbers are in the order in which the events arrived.
+void Checker::check_arrival(uint64_t number, std::string_view key, std::string_view value) {
+  Reader reader(key);
+  reader.u8();
+  const auto workflow = WorkflowNumber(reader.u32());
+  const auto record = decode_grouped(value);  // check_group_event() reports a damaged row
+  if (!record || !record->expires || is_closed(workflow, number)) return;
+  const auto lifespan = lifespan_of(workflow);
+  if (!lifespan || *record->expires == kLastTime) return;
+  const TimePoint arrived = *record->expires - *lifespan;
+  if (time_ && arrived > *time_) return;  // check_lifespan() reports it
+  if (arrival_ && arrived < arrival_->first) {
+    add(StoreFault::kGroupEvent, {Table::kGroups, key},
+        fmt::format(
+            "by the end of its lifespan the event arrived at {} ms, but event {}, which has "
+            "a lower number, arrived at {} ms",
+            to_millis(arrived), arrival_->second, to_millis(arrival_->first)));
   }
+  arrival_ = {arrived, number};
+}
+
+/// The lifespan of the events in the workflow's current groups; nullopt: none, months, or not the
+/// same one in each revision that has these groups.
+std::optional<Duration> Checker::lifespan_of(WorkflowNumber workflow) {
+  const auto known = lifespans_.find(workflow);
+  if (known != lifespans_.end()) return known->second;
+  std::optional<Duration>& lifespan = lifespans_[workflow];
+  const auto found = workflows_.find(workflow);
+  if (found == workflows_.end()) return lifespan;
+  const WorkflowRow& row = found->second;
+  const uint32_t first = std::max<uint32_t>(row.groups_from, 1);
+  if (row.latest < first || row.latest - first >= kMostRevisions) return lifespan;
+  std::optional<Duration> same;
+  for (uint32_t revision = first; revision <= row.latest; ++revision) {
+    const auto one = definition({workflow, revision});
+    const bool has_fixed =
+        one != nullptr && one->start.lifespan && one->start.lifespan->months == 0;
+    if (!has_fixed || (same && *same != one->start.lifespan->fixed)) return lifespan;
+    same = one->start.lifespan->fixed;
+  }
+  return lifespan = same;
 }
 
 }  // namespace millrace

@@ -164,6 +164,8 @@ class Checker {
   void check_group_number(const Place& place, std::string_view value);
   void check_lifespan(const Place& place, WorkflowNumber number,
                       const std::optional<TimePoint>& expires);
+  void check_arrival(uint64_t number, std::string_view key, std::string_view value);
+  std::optional<Duration> lifespan_of(WorkflowNumber workflow);
   /// Whether a purge closes the workflow's groups up to the event with the number `event`. If so,
   /// some rows of these groups may already be erased, and the groups may belong to an earlier
   /// revision's start.
@@ -325,6 +327,9 @@ class Checker {
   /// By workflow: the highest number of an event in closed groups.
   std::map<WorkflowNumber, uint64_t> closing_;
   std::map<WorkflowNumber, PurgeRecord> group_purges_;
+  std::map<WorkflowNumber, std::optional<Duration>> lifespans_;  ///< cache of lifespan_of()
+  /// When the latest event so far of a group arrived, and its number.
+  std::optional<std::pair<TimePoint, uint64_t>> arrival_;
   std::map<uint64_t, PurgeRecord> instance_purges_;                  ///< by the number in the key
   std::map<Revision, std::shared_ptr<const Workflow>> definitions_;  ///< cache of definitions
 

@@ -140,6 +140,23 @@ TEST_F(CheckGroupsTest, ChecksAnEventAgainstItsGroupAndItsEntry) {
               edit_event([](GroupedRecord& one) { *one.expires += Duration(1); }));
 }
 
+TEST_F(CheckGroupsTest, ChecksTheOrderInWhichTheEventsArrived) {
+  using std::chrono::minutes;
+  now += minutes(10);
+  publish({.id = "2", .source = "/s", .type = "left", .extensions = {{"key", std::string("j")}}});
+  const TimePoint second = now;
+  now += minutes(20);
+  publish({.id = "3", .source = "/s", .type = "left", .extensions = {{"key", std::string("k")}}});
+  expect_sound();
+  EXPECT_THAT(found_after(edit_event([](GroupedRecord& one) { *one.expires += minutes(9); })),
+              IsEmpty());
+  expect_only(
+      fmt::format("by the end of its lifespan the event arrived at {} ms, but event 1, which has a "
+                  "lower number, arrived at {} ms",
+                  to_millis(second), to_millis(second + minutes(5))),
+      edit_event([](GroupedRecord& one) { *one.expires += minutes(15); }));
+}
+
 TEST_F(CheckGroupsTest, AllowsRowsThatAPurgeOfClosedGroupsWillErase) {
   const auto close = [&](Transaction& in) {
     auto record = *read_workflow(in, ns, "pairs").value();
