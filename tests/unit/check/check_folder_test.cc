@@ -95,6 +95,13 @@ TEST_F(CheckFolderTest, FindsADamagedCrashNote) {
                                               "/: ")));
 }
 
+TEST_F(CheckFolderTest, AllowsAnEmptyAndAMissingCrashNote) {
+  write("in-hand", "");
+  EXPECT_THAT(lines(), IsEmpty()) << "a process may end before its first batch";
+  std::filesystem::remove(folder.path() / "in-hand");
+  EXPECT_THAT(lines(), IsEmpty()) << "a restored folder has no crash note";
+}
+
 TEST_F(CheckFolderTest, FailsOnACrashNoteThatCannotBeRead) {
   std::filesystem::remove(folder.path() / "in-hand");
   std::filesystem::create_directory(folder.path() / "in-hand");
