@@ -20,9 +20,11 @@ inline constexpr std::string_view kHopsAttribute = "millracehops";
 inline constexpr uint32_t kMaxHops = 100;
 inline constexpr std::string_view kHopsError = "millrace.limits.hops";
 
-/// An instance that waits at least this long begins a new chain, and so does an event that is
-/// delayed at least this long: workflows that trigger each other so rarely may do so forever.
-inline constexpr Duration kHopsForgottenAfter = std::chrono::seconds(1);
+/// A wait, or the delay of an event, of at least this length is long. A long delay or long wait for
+/// an attempt begins a new chain, and so does an event with a long delay: workflows that trigger
+/// each other so rarely may do so forever. After a long wait of any kind the transitions of the
+/// instance are counted again (EngineLimits).
+inline constexpr Duration kLongWait = std::chrono::seconds(1);
 
 /// The hops of an event, from 0 to kMaxHops + 1; 0 if the attribute is absent or not a number.
 uint32_t hops_of(const Event& event);

@@ -191,8 +191,10 @@ struct Instance {
   bool cancelling = false;  ///< the instance ends as cancelled once its running tasks have ended
   bool retried = false;     ///< an operator retried the current state: each attempt of a call has a
                             ///< schedule_to_close timeout of its own
-  uint32_t transitions = 0;  ///< number of transitions of this run; that number is limited
-  bool parked = false;       ///< an evaluation for this `step` is running
+  /// The number of transitions since the count began, which is limited (EngineLimits in engine.h);
+  /// 0: the instance is in the first state of its run.
+  uint32_t transitions = 0;
+  bool parked = false;  ///< an evaluation for this `step` is running
 
   TimePoint started_at;
   std::optional<TimePoint> ended_at;

@@ -235,14 +235,13 @@ void Visit::stop_listening(size_t entry) {
 void Visit::wait_until(TimePoint deadline) {
   acted_ = true;
   instance_.timers.push_back({.kind = TimerKind::kDelay, .deadline = deadline});
-  if (deadline - now_ >= kHopsForgottenAfter) instance_.hops = 0;
 }
 
 std::optional<Raise> Visit::publish(Event event, std::optional<TimePoint> at) {
   acted_ = true;
   event.id = fmt::format("{}-{}-{}", to_string(instance_.id), instance_.step, published_++);
   event.time = format_rfc3339(now_);
-  const bool begins_chain = at && *at - now_ >= kHopsForgottenAfter;
+  const bool begins_chain = at && *at - now_ >= kLongWait;
   const uint32_t hops = begins_chain ? 1 : instance_.hops + 1;
   event.extensions.insert_or_assign(std::string(kHopsAttribute), static_cast<int32_t>(hops));
   if (const Status valid = check_event(event); !valid) {

@@ -27,6 +27,20 @@ void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {
   if (visit.has_changed_data() && instance.phase == Phase::kLeaving) instance.found_data = data;
 }
 
+/// Begins the count of transitions again (EngineLimits). The transition into the current state
+/// stays in the count, because 0 transitions mean the first state of a run.
+void count_again(Instance& instance) {
+  instance.transitions = std::min(instance.transitions, uint32_t{1});
+}
+
+/// Whether the state waits for calls, the first of which was handed out at least kLongWait ago. A
+/// call that an early release stored may not have that time.
+bool waited_long_for_calls(const Instance& instance, TimePoint now) {
+  return std::any_of(instance.calls.begin(), instance.calls.end(), [&](const Call& call) {
+    return call.first_at && now - *call.first_at >= kLongWait;
+  });
+}
+
 // Stimuli other than timers (timeouts.h) and operations of an operator (control.h).
 
 void apply(StepContext& step, const Proceed&) {
@@ -46,6 +60,8 @@ void apply(StepContext& step, const Matched& matched) {
   instance.listen_from = matched.position;
   const Event& event = *matched.event;
   instance.hops = hops_of(event);
+  // The instance cannot wake itself for ever: a chain of generated events ends at kMaxHops.
+  count_again(instance);
   step.record(HistoryKind::kWoken,
               LazyJson::object({{"type", event.type}, {"source", event.source}, {"id", event.id}}));
   const LazyJson found = instance.data;
@@ -165,6 +181,7 @@ void leave(StepContext& step, Visit& visit) {
   go_to(step, exit.transition);
 }
 
+/// `transitions`: the transitions to count for the limit of the step.
 bool has_reached_bound(const StepContext& step, uint32_t transitions) {
   return transitions >= step.limits.transitions_per_step ||
          step.variable_bytes >= step.limits.variable_bytes_per_step;
@@ -191,7 +208,8 @@ void wait_for_retry(StepContext& step, TimePoint at) {
 void exceed_transitions(StepContext& step, StateIndex next) {
   Instance& instance = step.instance;
   const Error error{"millrace.limits.transitions",
-                    fmt::format("the instance made more than {} transitions",
+                    fmt::format("the instance made more than {} transitions without an event and "
+                                "without a wait of at least a second; end the loop, or wait in it",
                                 step.limits.transitions_per_instance)};
   instance.state = next;  // where a manual retry starts
   instance.found_data.reset();
@@ -238,7 +256,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     instance.status = InstanceStatus::kPaused;
     return;
   }
-  const uint32_t begin = instance.transitions;
+  const uint32_t begin = step.transitions;
   do {
     if (instance.phase != Phase::kEntering && instance.phase != Phase::kLeaving) {
       // An event that came in time may have brought the instance into this state after a deadline
@@ -249,7 +267,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
       if (!rests || !fire_overdue(step)) return;
       continue;
     }
-    if (has_reached_bound(step, instance.transitions - begin)) {
+    if (has_reached_bound(step, step.transitions - begin)) {
       step.result.unfinished = true;
       return;
     }
@@ -286,9 +304,12 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
   } else if (std::holds_alternative<Park>(outcome)) {
     instance.parked = true;
   } else {
-    if (instance.phase != Phase::kWaiting) ++instance.step;
+    const bool begins = instance.phase != Phase::kWaiting;
     instance.phase = Phase::kWaiting;
     instance.status = InstanceStatus::kWaiting;
+    if (!begins) return;
+    ++instance.step;
+    begin_wait(step);
   }
 }
 
@@ -328,6 +349,7 @@ void go_to(StepContext& step, std::optional<StateIndex> next) {
   if (!next) {
     return end(step, instance.error ? InstanceStatus::kFailed : InstanceStatus::kComplete);
   }
+  ++step.transitions;
   if (++instance.transitions > step.limits.transitions_per_instance) {
     return exceed_transitions(step, *next);
   }
@@ -346,13 +368,25 @@ void begin_state(Instance& instance, const StateCommon& common, TimePoint now) {
   if (common.timeout) arm(instance, TimerKind::kStateTimeout, common.timeout, now);
 }
 
+void begin_wait(StepContext& step) {
+  Instance& instance = step.instance;
+  if (!instance.calls.empty()) return;
+  const auto ends_soon = [&](const Timer& timer) { return timer.deadline - step.now < kLongWait; };
+  const bool is_short =
+      std::any_of(instance.timers.begin(), instance.timers.end(), ends_soon) ||
+      std::any_of(instance.held_timers.begin(), instance.held_timers.end(), ends_soon);
+  if (is_short) return;
+  count_again(instance);
+  if (instance.listeners.empty()) instance.hops = 0;
+}
+
 void wait_for_attempt(StepContext& step, TimePoint at) {
   Instance& instance = step.instance;
-  if (at - step.now >= kHopsForgottenAfter) instance.hops = 0;
   arm(instance, {TimerKind::kRetry, at});
   instance.phase = Phase::kWaiting;
   instance.status = InstanceStatus::kWaiting;
   ++instance.step;
+  begin_wait(step);
 }
 
 void fail(StepContext& step, const Error& error, InstanceStatus status, Retries retries) {
@@ -385,6 +419,7 @@ void end(StepContext& step, InstanceStatus status, Retries retries) {
 
 void clear_waits(StepContext& step) {
   Instance& instance = step.instance;
+  if (waited_long_for_calls(instance, step.now)) count_again(instance);
   instance.parked = false;
   instance.listeners.clear();
   const auto is_states = [](const Timer& timer) { return is_of_state(timer.kind); };

@@ -27,7 +27,11 @@ namespace millrace {
 /// later; an instance that exceeds its limit fails with `millrace.limits.transitions`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
-  uint32_t transitions_per_instance = 100'000;  ///< limit of each run
+  /// The count of transitions begins with each run. It begins again when a waiting instance takes
+  /// an event, and with each long wait (kLongWait in hops.h), of whatever kind; then the transition
+  /// into the state that waits is the first one. So an instance that waits may run for ever, and a
+  /// loop without events and long waits ends. The time of an evaluation is not a wait.
+  uint32_t transitions_per_instance = 100'000;
   /// Total bytes of variables that a step sets; a step that reaches this is unfinished.
   size_t variable_bytes_per_step = size_t{16} << 20;
 };

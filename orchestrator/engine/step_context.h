@@ -32,6 +32,7 @@ struct StepContext {
 
   StepResult result = {};
   bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
+  uint32_t transitions = 0;     ///< transitions that the step has made so far
   size_t variable_bytes = 0;    ///< bytes of variables that the step has set so far
 
   /// The current state of the instance.
@@ -67,6 +68,12 @@ void go_to(StepContext& step, std::optional<StateIndex> next);
 /// includes the time for the evaluation of expressions.
 void begin_state(Instance& instance, const StateCommon& common, TimePoint now);
 
+/// To be called when the instance begins to wait, after its listeners, timers and calls are set. If
+/// no timer can end the wait before kLongWait has passed, the count of transitions begins again,
+/// and without listeners also the count of hops. How long calls need is not known yet:
+/// clear_waits() decides about a wait for calls.
+void begin_wait(StepContext& step);
+
 /// Makes the instance wait until the next attempt of the state, or the next run, is due.
 void wait_for_attempt(StepContext& step, TimePoint at);
 
@@ -78,7 +85,8 @@ void fail(StepContext& step, const Error& error, InstanceStatus status = Instanc
 /// get another run, or enter the state `on_failure`, instead.
 void end(StepContext& step, InstanceStatus status, Retries retries = Retries::kYes);
 
-/// Removes everything that the current state waits for, and stops its calls.
+/// Removes everything that the current state waits for, and stops its calls. If the wait for calls
+/// was long, the count of transitions begins again.
 void clear_waits(StepContext& step);
 
 /// Writes the error into the data as `.error`.

@@ -59,6 +59,23 @@ states:
   for (const Json& instance : world.instances()) EXPECT_EQ(instance["status"], "waiting");
 }
 
+TEST(Hops, StopAnInstanceThatWakesItselfBelowItsLimitOfTransitions) {
+  World world{{.processor = {.engine = {.limits = {.transitions_per_instance = 20}}}}};
+  world.apply(R"(
+id: own
+states:
+- {id: wait, type: consumeEvent, event: {type: again}, transition: send}
+- {id: send, type: generateEvent, event: {type: again, source: own}, transition: wait}
+)");
+  world.start("own");
+  world.publish("again", "1");
+  world.run_until_idle();
+  EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.limits.hops"));
+  EXPECT_EQ(world.metric("millrace_instances_woken_total"), kMaxHops + 1);
+  EXPECT_EQ(world.instances().at(0)["status"], "waiting")
+      << "each event begins the count of transitions again, and the hops end the chain";
+}
+
 TEST(Hops, TakeTheHighestCountOfTheEventsOfAGroup) {
   World world;
   world.apply(R"(

@@ -261,6 +261,44 @@ states:
   EXPECT_EQ(world.instances().at(0)["output"], (Json{{"begin", 1}, {"go", 2}}));
 }
 
+TEST(WaitForEvent, LivesOnBeyondTheLimitOfTransitionsAlsoOverRestarts) {
+  World world{{.processor = {.engine = {.limits = {.transitions_per_instance = 10}}}}};
+  world.apply(R"(
+id: rounds
+functions: [{id: charge, type: knative-namespace, service: charge}]
+states:
+- {id: wait, type: consumeEvent, event: {type: go}, transition: rest}
+- {id: rest, type: delay, duration: PT1M, transition: pay}
+- {id: pay, type: action, action: {function: charge}, transition: wait}
+)");
+  const Json started = world.start("rounds");
+  for (int round = 0; round < 30; ++round) {
+    world.publish("go", std::to_string(round));
+    world.run_for(std::chrono::minutes(1));
+    if (round % 7 == 3) {
+      world.restart();
+      world.run_until_idle();
+    }
+    ASSERT_EQ(state_of(world, started), "pay") << round;
+    world.functions.answer(world.functions.tasks().back().id, {{"paid", round}});
+    world.run_until_idle();
+    ASSERT_EQ(state_of(world, started), "wait") << round;
+  }
+}
+
+TEST(WaitForEvent, FailsInALoopThatEndsItsWaitsAtOnce) {
+  World world{{.processor = {.engine = {.limits = {.transitions_per_instance = 10}}}}};
+  world.apply("{id: done, states: [{id: out, type: noop}]}");
+  world.apply(R"(
+id: spins
+functions: [{id: f, type: subflow, workflow: done}]
+states:
+- {id: call, type: action, action: {function: f}, transition: call}
+)");
+  const Json started = world.start("spins");
+  EXPECT_EQ(world.instance(started["id"])["error"]["code"], "millrace.limits.transitions");
+}
+
 TEST(Timeout, FiresAtItsDeadlineAndNotBefore) {
   World world;
   world.apply(kPayment);

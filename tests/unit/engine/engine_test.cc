@@ -178,9 +178,11 @@ TEST(Engine, FailsAnInstanceBeyondItsTransitionLimit) {
   EXPECT_EQ(run.rows().back().status, "failed");
   EXPECT_THAT(run.rows().back().does,
               ElementsAre("raises millrace.limits.transitions: the instance made more than 5 "
-                          "transitions",
+                          "transitions without an event and without a wait of at least a second; "
+                          "end the loop, or wait in it",
                           "ends with millrace.limits.transitions: the instance made more than 5 "
-                          "transitions"));
+                          "transitions without an event and without a wait of at least a second; "
+                          "end the loop, or wait in it"));
 }
 
 TEST(Engine, AllowsAnInstanceAsManyTransitionsAsItsLimit) {
