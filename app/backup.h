@@ -8,8 +8,8 @@
 
 namespace millrace {
 
-/// Writes the backup and prints {"backup","store","commit","format","cursor","time","rows","bytes",
-/// "chunks"}; with a tar stream, prints a summary on standard error instead.
+/// Writes the backup and prints {"backup","store","commit","format","minor","cursor","time","rows",
+/// "bytes","chunks"}; with a tar stream, prints a summary on standard error instead.
 Ended back_up_store(Session& session, const BackupOptions& options);
 
 }  // namespace millrace

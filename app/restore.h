@@ -7,9 +7,9 @@
 
 namespace millrace {
 
-/// Makes the data folder and prints {"data","store","commit","format","cursor","time","rows"}. Exit
-/// kFailed: the store check has findings, which are printed, or the backup cannot be restored; then
-/// the data folder does not exist.
+/// Makes the data folder and prints {"data","store","commit","format","minor","cursor","time",
+/// "rows"}. Exit kFailed: the store check has findings, which are printed, or the backup cannot be
+/// restored; then the data folder does not exist.
 Ended restore_store(Console& console, Output& output, const RestoreOptions& options);
 
 }  // namespace millrace

@@ -99,6 +99,7 @@ Json to_object(const BackupHead& head) {
   Json json = {{"version", kBackupVersion},
                {"store", head.store},
                {"format", head.format},
+               {"minor", head.minor},
                {"commit", head.commit},
                {"cursor",
                 {{"streamCreated", static_cast<uint64_t>(head.cursor.stream_created)},
@@ -117,7 +118,8 @@ Result<BackupHead> read_backup_head(const View& view, uint64_t commit) {
   if (!format) {
     return fail("store.not_found", "the store has no rows yet, so there is nothing to back up");
   }
-  BackupHead head{.format = *format, .commit = commit};
+  TRY(check_known_format(view));
+  BackupHead head{.format = *format, .minor = TRY(read_minor(view)), .commit = commit};
   if (const auto identity = TRY(read_store_identity(view))) head.store = to_hex(identity->id);
   head.cursor = TRY(read_cursor(view));
   head.key_row = TRY(read_key_row(view)).value_or("");
@@ -146,17 +148,19 @@ Result<BackupHead> decode_backup_head(const Json& json) {
   head.store = TRY(text_member(json, "store"));
   if (!head.store.empty()) head.store = TRY(hex_member(json, "store", kIdDigits));
   head.format = TRY(number_member(json, "format"));
+  if (find_member(json, "minor") != nullptr) head.minor = TRY(number_member(json, "minor"));
   head.commit = TRY(number_member(json, "commit"));
   head.cursor = TRY(cursor_member(json));
   head.time = TRY(time_member(json, "time"));
   head.release = TRY(text_member(json, "millrace"));
   head.key_row = TRY(key_member(json));
   if (head.format == 0) return wrong_member("format", "the number of a format, from 1 on");
-  if (head.format <= kStoreFormat) return head;
-  return fail("store.version",
-              fmt::format("the store of the backup has format {}, this release reads up to format "
-                          "{}; restore it with millrace {} or a newer release",
-                          head.format, kStoreFormat, excerpt(head.release)));
+  if (head.format <= kStoreFormat && head.minor <= kStoreMinor) return head;
+  return fail(
+      "store.version",
+      fmt::format("the store of the backup has format {}.{}, this release reads up to "
+                  "format {}.{}; restore it with millrace {} or a newer release",
+                  head.format, head.minor, kStoreFormat, kStoreMinor, excerpt(head.release)));
 }
 
 std::string encode(const BackupManifest& manifest) {

@@ -22,6 +22,7 @@ inline constexpr uint64_t kBackupVersion = 1;
 struct BackupHead {
   std::string store;    ///< id of the store, 32 hexadecimal digits; empty: it never had an id
   uint64_t format = 0;  ///< format of the store
+  uint64_t minor = 0;   ///< minor number of that format
   uint64_t commit = 0;  ///< number of the commit that the backup is of
   Cursor cursor;        ///< how far the event stream was applied in that commit
   TimePoint time;       ///< the wall clock when the backup began
@@ -47,19 +48,20 @@ struct BackupManifest {
 };
 
 /// The head of a backup of `view`, without `time` and `release`. Errors: `store.not_found` (the
-/// store has no rows yet), a damaged row, and those of the view.
+/// store has no rows yet), those of check_known_format(), and a damaged row.
 Result<BackupHead> read_backup_head(const View& view, uint64_t commit);
 
-/// {"version","store","format","commit","cursor":{"streamCreated" (ns),"sequence","stamped"},
-/// "time","millrace","key"?}; "key" is key_row in hexadecimal digits.
+/// {"version","store","format","minor","commit","cursor":{"streamCreated"
+/// (ns),"sequence","stamped"}, "time","millrace","key"?}; "key" is key_row in hexadecimal digits.
 Json encode(const BackupHead& head);
 
 /// The members of a head that are shown to a person: all but "version" and "key".
 Json summary_of(const BackupHead& head);
 
-/// Reads a head, also one with further members. Errors: kBackupDamaged (the message names the
-/// member), `backup.version` (another version of the format of backups), `store.version` (the store
-/// has a newer format than this release reads).
+/// Reads a head, also one with further members, or without the minor number, which is then 0.
+/// Errors: kBackupDamaged (the message names the member), `backup.version` (another version of the
+/// format of backups), `store.version` (the format of the store or its minor number is newer than
+/// this release reads).
 Result<BackupHead> decode_backup_head(const Json& json);
 
 /// The JSON text: the members of the head, and {"rows":{table: n},"chunks":[{"bytes","hash"}]}.

@@ -153,7 +153,7 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
           fmt::format("the counter is at {}, expected at most {}", *last, most));
     }
   } else if (key == "minor") {
-    minor_ = number();
+    number();
   } else if (key == "index") {
     const auto build = decode(place, value, decode_index_build);
     if (build && !is_at_head(view_, *build)) {

@@ -6,7 +6,9 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
 #include "model/hops.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/tables.h"
 
 namespace millrace {
@@ -48,12 +50,11 @@ Result<StoreReport> Checker::run() {
       add(StoreFault::kTreeMissing, {table, {}}, "the tree is missing, with all its rows");
     }
   }
-  const uint64_t minor = minor_.value_or(0);
-  if (format_ && (*format_ > kStoreFormat || minor > kStoreMinor)) {
-    return fail("store.version",
-                fmt::format("the store has format {}.{}, this release checks formats up to {}.{}; "
-                            "use the release that wrote it, or a newer one",
-                            *format_, minor, kStoreFormat, kStoreMinor));
+  const Status known = check_known_format(view_);
+  if (!known && !note_failed_read(Table::kMeta)) {
+    // A damaged row of `meta` has a finding, and so has the format 0.
+    const bool has_finding = format_.value_or(0) == 0 || is_damaged_row(known.error());
+    if (!has_finding) return tl::unexpected(known.error());
   }
   report_unknown_trees();
   using Step = void (Checker::*)();

@@ -305,7 +305,6 @@ class Checker {
   bool failed_ = false;
 
   std::optional<uint64_t> format_;
-  std::optional<uint64_t> minor_;
   std::optional<TimePoint> time_;
   std::optional<Cursor> cursor_;
   bool has_key_ = false;  ///< the view has the store's key

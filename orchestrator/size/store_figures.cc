@@ -51,6 +51,7 @@ Result<std::vector<NamespaceUsage>> usage_of(const View& view,
 Result<StoreFigures> read_figures(const Environment& environment) {
   StoreFigures figures{.size = TRY(environment.size())};
   const Snapshot view = TRY(Snapshot::take(environment));
+  TRY(check_known_format(view));
   const std::vector<NumberedNamespace> namespaces = TRY(all_namespaces(view));
   if (TRY(has_index(view))) figures.namespaces = TRY(usage_of(view, namespaces));
   std::map<std::string, TimePoint> oldest;

@@ -121,15 +121,27 @@ Result<std::optional<uint64_t>> read_format(const View& view) {
   return read(view, Table::kMeta, kFormatKey, decode_number);
 }
 
+Result<uint64_t> read_minor(const View& view) {
+  return TRY(read(view, Table::kMeta, kMinorKey, decode_number)).value_or(0);
+}
+
 Status check_known_format(const View& view) {
   const auto format = TRY(read_format(view));
-  if (!format || is_older(*format)) return {};
-  const uint64_t minor = TRY(read(view, Table::kMeta, kMinorKey, decode_number)).value_or(0);
-  if (*format == kStoreFormat && minor <= kStoreMinor) return {};
-  return fail("store.version",
-              fmt::format("the data folder has format {}.{}, this release reads up to format "
-                          "{}.{}; use the release that wrote it, or a newer one",
-                          *format, minor, kStoreFormat, kStoreMinor));
+  if (!format) return {};
+  const uint64_t minor = TRY(read_minor(view));
+  const bool is_known = is_older(*format) || *format == kStoreFormat;
+  if (!is_known || minor > kStoreMinor) {
+    return fail("store.version",
+                fmt::format("the data folder has format {}.{}, this release reads up to format "
+                            "{}.{}; use the release that wrote it, or a newer one",
+                            *format, minor, kStoreFormat, kStoreMinor));
+  }
+  const bool is_of_cluster = view.get(Table::kMeta, kLogKey).has_value();
+  TRY(view.status());
+  if (!is_of_cluster) return {};
+  return fail("store.cluster",
+              "the data folder belongs to a cluster, and this release does not support clusters; "
+              "use a release that does");
 }
 
 Result<std::optional<std::string>> read_key_row(const View& view) {
@@ -153,14 +165,8 @@ Status check_format(Transaction& tx) {
           damaged_row(Table::kMeta, kFormatKey, "it is missing, but the store has namespaces"));
     }
   }
-  if (!format || is_older(*format)) return migrate(tx, format);
   TRY(check_known_format(tx));
-  if (tx.get(Table::kMeta, kLogKey)) {
-    return fail("store.cluster",
-                fmt::format("{} belongs to a cluster, and this release cannot join a cluster; use "
-                            "a release that can",
-                            tx.environment().folder().string()));
-  }
+  if (!format || is_older(*format)) return migrate(tx, format);
   return check_key(tx);
 }
 

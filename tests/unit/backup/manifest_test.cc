@@ -38,6 +38,7 @@ TEST(Manifest, HasTheDocumentedMembers) {
             (Json{{"version", 1},
                   {"store", std::string(32, 'a')},
                   {"format", kStoreFormat},
+                  {"minor", 0},
                   {"commit", 42},
                   {"cursor",
                    {{"streamCreated", 1'630'497'600'000'000'001},
@@ -73,8 +74,8 @@ TEST(Manifest, IsRefusedWithTheNameOfAMissingOrWrongMember) {
       }
       const auto read = decode_backup_manifest(dump_json(json));
       const bool is_other_text = name == "millrace" && wrong == "x";
-      const bool needs_no_key = name == "key" && wrong.is_null();
-      EXPECT_EQ(read.has_value(), is_other_text || needs_no_key) << name << " " << wrong;
+      const bool may_be_missing = (name == "key" || name == "minor") && wrong.is_null();
+      EXPECT_EQ(read.has_value(), is_other_text || may_be_missing) << name << " " << wrong;
       if (read) continue;
       EXPECT_EQ(read.error().code, kBackupDamaged);
       EXPECT_THAT(read.error().message, HasSubstr(name));
@@ -93,11 +94,40 @@ TEST(Manifest, IsRefusedIfItHasAnotherVersionOrANewerFormatOfTheStore) {
   const auto newer = decode_backup_manifest(dump_json(json));
   EXPECT_EQ(code_of(newer), "store.version");
   EXPECT_THAT(newer.error().message, HasSubstr("millrace 0.1.0"));
+  json["format"] = kStoreFormat;
+  json["minor"] = kStoreMinor + 1;
+  const auto larger = decode_backup_manifest(dump_json(json));
+  EXPECT_EQ(code_of(larger), "store.version") << "a later release may have tables that are lost";
+  EXPECT_THAT(larger.error().message, HasSubstr("format 6.1, this release reads up to format 6.0"));
+  json["minor"] = "0";
+  EXPECT_EQ(code_of(decode_backup_manifest(dump_json(json))), kBackupDamaged);
+  json.erase("minor");
+  const auto without = decode_backup_manifest(dump_json(json));
+  ASSERT_TRUE(without) << "an earlier release writes no minor number";
+  EXPECT_EQ(without->head.minor, 0U);
   json["format"] = 0;
   EXPECT_EQ(code_of(decode_backup_manifest(dump_json(json))), kBackupDamaged);
 }
 
 class BackupHeadTest : public BackupTest {};
+
+TEST_F(BackupHeadTest, IsRefusedForAStoreOfALaterReleaseOrOfACluster) {
+  const struct {
+    const char* key;
+    std::string value;
+    const char* code;
+  } cases[] = {{"format", rows::key_of(kStoreFormat + 1), "store.version"},
+               {"minor", rows::key_of(kStoreMinor + 1), "store.version"},
+               {"log", "any", "store.cluster"}};
+  make_sound();
+  for (const auto& one : cases) {
+    tx->put(Table::kMeta, one.key, one.value);
+    EXPECT_EQ(code_of(read_backup_head(*tx, 1)), one.code);
+    tx->erase(Table::kMeta, one.key);
+    tx->put(Table::kMeta, "format", rows::key_of(kStoreFormat));
+  }
+  EXPECT_EQ(code_of(read_backup_head(*tx, 1)), "");
+}
 
 TEST_F(BackupHeadTest, DescribesTheStoreAsOfTheCommit) {
   make_sound();

@@ -64,12 +64,27 @@ TEST_F(CheckerTest, ReportsAFailedReadAsTheOnlyFinding) {
   EXPECT_GT(expect_each_failed_read_alone(), 30U);
 }
 
-TEST_F(CheckerTest, RefusesAStoreOfALaterFormat) {
-  tx->put(Table::kMeta, kFormatKey, rows::key_of(kStoreFormat + 1));
-  const auto report = check_store(*tx, options);
-  ASSERT_FALSE(report);
-  EXPECT_EQ(report.error().code, "store.version");
-  EXPECT_THAT(report.error().message, HasSubstr("the store has format 7.0"));
+TEST_F(CheckerTest, RefusesAStoreOfALaterFormatOrOfACluster) {
+  const struct {
+    std::string_view key;
+    std::string value;
+    std::string_view code;
+    const char* message;
+  } cases[] = {
+      {kFormatKey, rows::key_of(kStoreFormat + 1), "store.version", "format 7.0"},
+      {"minor", rows::key_of(kStoreMinor + 1), "store.version", "format 6.1"},
+      {"log", "any", "store.cluster", "belongs to a cluster"},
+  };
+  fill();
+  for (const auto& one : cases) {
+    tx->put(Table::kMeta, one.key, one.value);
+    const auto report = check_store(*tx, options);
+    ASSERT_FALSE(report) << one.key;
+    EXPECT_EQ(report.error().code, one.code);
+    EXPECT_THAT(report.error().message, HasSubstr(one.message));
+    tx->erase(Table::kMeta, one.key);
+    tx->put(Table::kMeta, kFormatKey, rows::key_of(kStoreFormat));
+  }
 }
 
 TEST_F(CheckerTest, FindsAMissingTreeThatTheFormatOfTheStoreRequires) {

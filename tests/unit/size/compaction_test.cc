@@ -173,6 +173,14 @@ TEST_F(CompactionTest, ChangesNothingInAStoreOfALaterFormat) {
   EXPECT_EQ(file_bytes(data() / "journal-0") == before, true);
 }
 
+TEST_F(CompactionTest, ChangesNothingInAStoreOfACluster) {
+  write(Table::kMeta, kFormatKey, std::string("\0\0\0\0\0\0\0\6", 8));
+  write(Table::kMeta, "log", "any");
+  const std::string before = file_bytes(data() / "journal-0");
+  EXPECT_EQ(outcome(), "store.cluster");
+  EXPECT_EQ(file_bytes(data() / "journal-0") == before, true);
+}
+
 TEST_F(CompactionTest, ChangesNothingInAStoreWithADamagedPage) {
   fill();
   const std::string whole = file_bytes(data() / "data.mdb");

@@ -65,6 +65,23 @@ TEST_F(StoreFiguresTest, HaveTheUsageOfEachNamespace) {
   EXPECT_EQ(found.namespaces->at(1).usage, usage);
 }
 
+TEST_F(StoreFiguresTest, AreRefusedForAStoreOfALaterReleaseOrOfACluster) {
+  const struct {
+    const char* key;
+    std::string value;
+    const char* code;
+  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "store.version"},
+               {"log", "any", "store.cluster"}};
+  for (const auto& one : cases) {
+    tx->put(Table::kMeta, one.key, one.value);
+    commit();
+    const auto read = read_figures(*environment);
+    ASSERT_FALSE(read) << one.key;
+    EXPECT_EQ(read.error().code, one.code);
+    tx->erase(Table::kMeta, one.key);
+  }
+}
+
 TEST_F(StoreFiguresTest, LeaveOutANamespaceWhoseUsageIsDamaged) {
   tx->put(Table::kUsage, rows::ns_prefix(kDefault), "damaged");
   commit();

@@ -150,7 +150,13 @@ TEST_F(MetaRows, ShowWithoutAWriteWhetherThisReleaseKnowsTheFormat) {
   }
   tx->put(Table::kMeta, "minor", rows::key_of(kStoreMinor + 1));
   EXPECT_EQ(check_known_format(*tx).error().code, "store.version");
+  tx->put(Table::kMeta, "format", rows::key_of(uint64_t{5}));
+  EXPECT_EQ(check_known_format(*tx).error().code, "store.version") << "no older format has it";
   tx->erase(Table::kMeta, "minor");
+  tx->put(Table::kMeta, "format", rows::key_of(kStoreFormat));
+  tx->put(Table::kMeta, "log", "any");
+  EXPECT_EQ(check_known_format(*tx).error().code, "store.cluster");
+  tx->erase(Table::kMeta, "log");
   for (const uint64_t unknown : {uint64_t{0}, kStoreFormat + 1}) {
     tx->put(Table::kMeta, "format", rows::key_of(unknown));
     EXPECT_EQ(check_known_format(*tx).error().code, "store.version") << unknown;
