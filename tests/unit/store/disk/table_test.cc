@@ -1,6 +1,8 @@
 #include "orchestrator/store/disk/table.h"
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +13,18 @@ TEST(Table, HasAFixedByteForEachTable) {
   std::string bytes;
   for (const TableName& table : kTables) bytes.push_back(static_cast<char>(table.table));
   EXPECT_EQ(bytes, "mnwdlehgtoakrifqvscxpubjyz");
+}
+
+TEST(Table, HasAFixedNameForEachTree) {
+  std::vector<std::string> names;
+  for (const TableName& table : kTables) names.emplace_back(table.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "meta",      "namespaces",   "workflows", "definitions", "live",      "ended",
+                "history",   "groups",       "delayed",   "outbox",      "sent",      "dedupe",
+                "recent",    "inbox",        "fanout",    "idempotency", "variables", "secrets",
+                "schedules", "dead_letters", "tasks",     "hooks",       "by_status", "counts",
+                "usage",     "effects"}));
 }
 
 TEST(Table, HasOneNameForEachTable) {

@@ -123,6 +123,33 @@ TEST(HeadRows, KeepTheNumberOfCallsAndTheAttemptAndTheTimers) {
   expect_whole(encode_head(head), decode_head);
 }
 
+TEST(HeadRows, HaveAFixedBitForEachFlag) {
+  const struct {
+    int bit;
+    void (*set)(Instance& head);
+  } flags[] = {
+      {1, [](Instance& head) { head.awaits_run = true; }},
+      {2, [](Instance& head) { head.failing = true; }},
+      {4, [](Instance& head) { head.paused = true; }},
+      {8, [](Instance& head) { head.cancelling = true; }},
+      {16, [](Instance& head) { head.retried = true; }},
+      {32, [](Instance& head) { head.failed_data.emplace(); }},
+  };
+  const std::string without = encode_head(Instance());
+  for (const auto& flag : flags) {
+    Instance head;
+    flag.set(head);
+    const std::string with = encode_head(head);
+    ASSERT_EQ(with.size(), without.size()) << flag.bit;
+    std::vector<int> differences;  // the bits in which each byte differs, if it differs
+    for (size_t i = 0; i < with.size(); ++i) {
+      const int bits = static_cast<unsigned char>(with[i]) ^ static_cast<unsigned char>(without[i]);
+      if (bits != 0) differences.push_back(bits);
+    }
+    EXPECT_EQ(differences, std::vector<int>{flag.bit});
+  }
+}
+
 TEST(HeadRows, KeepTheRunAndTheFlagsAndTheHeldTimersAndTheOrigin) {
   Instance head{.id = id(1), .run = 3};
   head.awaits_run = head.failing = head.paused = head.cancelling = head.retried = true;
