@@ -10,7 +10,6 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/loop/lost_batch.h"
-#include "orchestrator/loop/recovery.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "os/crash_point.h"
 #include "os/thread.h"
@@ -49,7 +48,7 @@ Processor::~Processor() { stop(); }
 
 Status Processor::load() {
   TRY(check_store(engine_));
-  TRY(build_missing_index(engine_, read_));
+  TRY(build_missing_index(engine_, progress_));
   TRY(engine_.outbox.load(engine_.tx, engine_.damages.noting()));
   TRY(engine_.crash_note.open(parts_.engine.environment.folder()));
   TRY(load_state());
@@ -59,7 +58,7 @@ Status Processor::load() {
 }
 
 Status Processor::load_state() {
-  unfinished_ = TRY(millrace::load(engine_, read_));
+  unfinished_ = TRY(millrace::load(engine_, progress_));
   time_ = std::max(TRY(read_engine_time(engine_.tx)), time_);
   fired_ = false;
   backlog_ = {.has_steps = true, .has_purges = true};  // unknown; the first turn looks for all
@@ -116,8 +115,7 @@ void Processor::stop() {
 
 Status Processor::started() const {
   if (loaded_) return {};
-  return fail("starting",
-              fmt::format("loading the store: {} live instances read so far", read_.load()));
+  return fail("starting", describe(progress_));
 }
 
 Status Processor::ready() const {

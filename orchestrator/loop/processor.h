@@ -18,6 +18,7 @@
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/metrics.h"
 #include "orchestrator/loop/pressure.h"
+#include "orchestrator/loop/recovery.h"
 #include "orchestrator/loop/work_applier.h"
 #include "orchestrator/ports/archiver.h"
 #include "orchestrator/ports/clock.h"
@@ -129,7 +130,7 @@ class Processor {
   std::optional<Error> unsent_;        ///< why something to be sent could not be read
 
   std::atomic<bool> loaded_ = false;
-  std::atomic<uint64_t> read_ = 0;  ///< live instances read by load()
+  StartProgress progress_;  ///< of load()
   std::thread thread_;
 };
 

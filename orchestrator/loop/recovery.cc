@@ -124,23 +124,32 @@ Status check_store(EngineState& engine) {
   return check_time(engine);
 }
 
-Status build_missing_index(EngineState& engine, std::atomic<uint64_t>& read) {
+std::string describe(const StartProgress& progress) {
+  if (progress.builds_index) {
+    return fmt::format("computing the index: {} instances so far", progress.indexed.load());
+  }
+  return fmt::format("loading the store: {} live instances read so far", progress.read.load());
+}
+
+Status build_missing_index(EngineState& engine, StartProgress& progress) {
   if (!is_index_incomplete(engine.tx)) return engine.tx.status();
   spdlog::info("the index of the instances is computed from their rows");
+  progress.builds_index = true;
   uint64_t logged = 0;
   do {
-    read = TRY(build_index_step(engine.tx, kRowsOfAStep, engine.damages.noting()));
+    progress.indexed = TRY(build_index_step(engine.tx, kRowsOfAStep, engine.damages.noting()));
     TRY(engine.tx.commit(Limit::kPassed));
-    if (read - logged < kLogEach) continue;
-    logged = read;
+    if (progress.indexed - logged < kLogEach) continue;
+    logged = progress.indexed;
     spdlog::info("the index has {} instances so far", logged);
   } while (is_index_incomplete(engine.tx));
   TRY(engine.tx.status());
-  spdlog::info("the index is complete: {} instances", read.load());
+  spdlog::info("the index is complete: {} instances", progress.indexed.load());
+  progress.builds_index = false;
   return {};
 }
 
-Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_t>& read) {
+Result<std::vector<ContinueInput>> load(EngineState& engine, StartProgress& progress) {
   engine.tasks.undo();  // only memory has which tasks have started, and undo() restores that
   engine.batches.end();
   engine.waiting.clear();
@@ -155,7 +164,7 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, std::atomic<uint64_
   for (const auto& [number, entry] : engine.catalog.workflows()) {
     TRY(engine.damages.pass_over(load_workflow(engine, entry)));
   }
-  const std::vector<Instance> pending_listeners = TRY(load_instances(engine, read));
+  const std::vector<Instance> pending_listeners = TRY(load_instances(engine, progress.read));
   std::vector<ContinueInput> unfinished;
   for (const Instance& head : pending_listeners) {
     const auto awaited = engine.catalog.awaited(engine.tx, head.revision, head.state);

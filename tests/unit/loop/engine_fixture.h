@@ -51,7 +51,7 @@ struct ThreadlessEngine {
   Status load() {
     TRY(check_store(engine));
     TRY(engine.outbox.load(engine.tx, engine.damages.noting()));
-    unfinished = TRY(millrace::load(engine, read));
+    unfinished = TRY(millrace::load(engine, progress));
     return {};
   }
   FollowingTurns perform(std::vector<AfterCommit> actions, bool sends = false) {
@@ -86,7 +86,7 @@ struct ThreadlessEngine {
   EngineState engine;
   WorkApplier applier{engine, intake};
   EndWaiters end_waiters;
-  std::atomic<uint64_t> read = 0;         ///< live instances, counted by the last load()
+  StartProgress progress;                 ///< of the last load()
   std::vector<ContinueInput> unfinished;  ///< instances to continue, found by the last load()
 };
 

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/index_build.h"
 #include "tests/support/mixed_definitions.h"
 #include "tests/unit/loop/engine_fixture.h"
 
@@ -141,6 +142,32 @@ TEST_F(RecoveryTest, ReportsAFailedReadDuringTheCheckOfTheStore) {
   EXPECT_GE(fail_each_read([&] { return check_store(engine()); }, [&] { engine().tx.drop(); }), 5U);
 }
 
+// build_missing_index.
+
+TEST_F(RecoveryTest, CountsTheInstancesOfTheIndexApartFromTheLiveInstances) {
+  fill();
+  request_index_build(engine().tx);
+  commit_rows();
+  StartProgress progress;
+  const Status built = build_missing_index(engine(), progress);
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_FALSE(is_index_incomplete(engine().tx));
+  EXPECT_FALSE(progress.builds_index.load());
+  EXPECT_GE(progress.indexed.load(), 3U);
+  EXPECT_EQ(progress.read.load(), 0U);
+}
+
+TEST_F(RecoveryTest, DescribesTheProgressOfEachPartOfAStart) {
+  StartProgress progress;
+  progress.indexed = 7;
+  EXPECT_EQ(describe(progress), "loading the store: 0 live instances read so far");
+  progress.builds_index = true;
+  EXPECT_EQ(describe(progress), "computing the index: 7 instances so far");
+  progress.builds_index = false;
+  progress.read = 3;
+  EXPECT_EQ(describe(progress), "loading the store: 3 live instances read so far");
+}
+
 // load.
 
 TEST_F(RecoveryTest, CreatesTheDefaultNamespaceOnlyInANewStore) {
@@ -161,14 +188,14 @@ TEST_F(RecoveryTest, RebuildsTheCachesThatThePreviousProcessHad) {
   const std::vector<std::string> before = facts();
   restart();
   EXPECT_EQ(facts(), before);
-  EXPECT_EQ(rig().read.load(), 3U) << "live instances";
+  EXPECT_EQ(rig().progress.read.load(), 3U) << "live instances";
   EXPECT_TRUE(engine().waiting.listens(waits));
   EXPECT_TRUE(engine().tasks.has_due()) << "the task is due to be handed out again";
   EXPECT_GT(engine().outbox.bytes(), 0U) << "the messages are sent again";
   const Status again = rig().load();
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(facts(), before) << "a second load adds nothing";
-  EXPECT_EQ(rig().read.load(), 3U);
+  EXPECT_EQ(rig().progress.read.load(), 3U);
 }
 
 TEST_F(RecoveryTest, ReturnsTheInstancesThatHaveToContinue) {
@@ -268,7 +295,7 @@ TEST_F(RecoveryTest, LoadsCompletelyOnceAllReadsSucceed) {
   const uint64_t failed = fail_each_read([&] { return rig().load(); }, [&] { engine().tx.drop(); });
   EXPECT_GE(failed, 20U);
   EXPECT_EQ(facts(), before);
-  EXPECT_EQ(rig().read.load(), 3U);
+  EXPECT_EQ(rig().progress.read.load(), 3U);
   ASSERT_THAT(rig().unfinished, SizeIs(1));
   EXPECT_EQ(rig().unfinished[0].instance, computes);
 }
