@@ -54,7 +54,8 @@ class Batch {
   Status purge() { return purges_.go_on(); }
   /// Deletes ended instances whose lines are in the archive.
   Status delete_archived();
-  /// Deletes ended instances that the settings of their namespaces no longer keep.
+  /// Deletes ended instances and trims histories that the settings of their namespaces no longer
+  /// keep. To be called after all inputs of the batch.
   Status retain(TimePoint now) { return retention_.go_on(now); }
 
   /// See TimerInputs::may_be_overtaken().
@@ -141,7 +142,7 @@ class Batch {
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
   Purges purges_{batch_, groups_};
-  Retention retention_{batch_, purges_};
+  Retention retention_{batch_, purges_, instances_};
   size_t woken_ = 0;           ///< instances woken by events of the current batch
   bool cursor_moved_ = false;  ///< whether the cursor moved since it was last written
   /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the cursor on

@@ -50,7 +50,7 @@ struct RetentionPlan {
   bool has_steps = false;   ///< a pass has steps left, or it is not known whether there is work
   bool is_running = false;  ///< a pass is running; it may wait for the archive
   /// The engine time at which the next pass begins; it may have passed. nullopt: no namespace has
-  /// rules, or a pass is running.
+  /// rules or limits of histories, or a pass is running.
   std::optional<TimePoint> next_pass = std::nullopt;
 };
 

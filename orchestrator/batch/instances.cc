@@ -329,6 +329,20 @@ Result<Instances::Page> Instances::live(
   return some;
 }
 
+Result<bool> Instances::trim_stored(Instance head, PurgeBudget& budget) {
+  const auto loaded = loaded_.find(head.id);
+  const bool is_written =
+      loaded != loaded_.end() && (loaded->second.changed || loaded->second.is_new);
+  if (is_written) return true;
+  const IndexedInstance before = indexed(head);
+  const uint64_t trimmed = head.history_trimmed;
+  if (!TRY(trims_.trim_stored(head, budget))) return false;
+  if (head.history_trimmed == trimmed) return true;
+  write_head(batch_.tx, head);
+  batch_.index.change(batch_.tx, before, indexed(head));
+  return true;
+}
+
 Status Instances::write() {
   for (auto& [id, loaded] : loaded_) {
     if (!loaded.changed && !loaded.is_new) continue;

@@ -115,6 +115,16 @@ class Instances {
   Result<Page> live(NamespaceNumber ns, const std::optional<InstanceId>& behind, size_t most,
                     const std::function<bool(const Instance& head)>& is_one) const;
 
+  /// Trims the history of a stored instance, live or ended, that no input of the batch has changed
+  /// (HistoryTrims::trim_stored). `head` is its stored head. To be called after all inputs of the
+  /// batch. An instance that write() will write is left to write(). Returns false if the batch has
+  /// looked at enough rows: a later batch continues.
+  Result<bool> trim_stored(Instance head, PurgeBudget& budget);
+  /// See HistoryTrims::take_left().
+  std::optional<std::vector<InstanceId>> take_long_histories(NamespaceNumber ns) {
+    return trims_.take_left(ns);
+  }
+
   /// Writes all changed instances, trims their histories, and clears the cache.
   Status write();
   void clear() {

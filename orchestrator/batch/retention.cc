@@ -81,19 +81,22 @@ void Retention::set_plan() {
                       .next_pass = next_pass()};
 }
 
-/// Whether the pass is in a namespace with an archive, and a page of the archive must be written
-/// first.
+/// Whether the pass is about to delete instances of a namespace with an archive, and a page of the
+/// archive must be written first.
 bool Retention::waits_for_archive() const {
-  return is_running() && millrace::waits_for_archive(batch_, state_.at->ns);
+  return is_running() && state_.at->stage != Stage::kHistories &&
+         millrace::waits_for_archive(batch_, state_.at->ns);
 }
 
 void Retention::clear() {
   state_ = {};
+  histories_.clear();
   batch_.retention = {.has_steps = true};  // the next batch finds out
 }
 
 void Retention::undo() {
   if (const auto before = before_.take()) state_ = *before;
+  histories_.clear();
   set_plan();
 }
 
@@ -122,10 +125,12 @@ Status Retention::run(TimePoint now) {
       return {};
     }
     if (*ns != state_.at->ns) state_.at = Position{.ns = *ns};
-    // While the archive cannot be written, the pass continues with the other namespaces.
-    const bool is_skipped = waits_for_archive() && batch_.archive.is_failing();
-    if (waits_for_archive() && !is_skipped) return {};
-    if (!is_skipped && !TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
+    if (waits_for_archive()) {
+      // While the archive cannot be written, the pass deletes no instances of the namespace.
+      if (!batch_.archive.is_failing()) return {};
+      state_.at = Position{.ns = *ns, .stage = Stage::kHistories};
+    }
+    if (!TRY(sweep(now, batch_.catalog.settings(*ns).retention, budget))) return {};
     if (const auto next = std::next(ns); next != retaining.end()) {
       state_.at = Position{.ns = *next};
     } else {
@@ -140,13 +145,21 @@ Status Retention::run(TimePoint now) {
 
 Result<bool> Retention::sweep(TimePoint now, const RetentionSettings& settings,
                               PurgeBudget& budget) {
-  if (!state_.at->is_for_bytes) {
-    if (!TRY(sweep_workflows(now, settings, budget))) return false;
-    state_.at = Position{.ns = state_.at->ns, .is_for_bytes = true};
+  const auto is_at = [&](Stage stage) { return state_.at->stage == stage; };
+  const auto go_to = [&](Stage stage) {
+    state_.at = Position{.ns = state_.at->ns, .stage = stage};
+  };
+  if (is_at(Stage::kWorkflows)) {
+    if (settings.has_rules() && !TRY(sweep_workflows(now, settings, budget))) return false;
+    go_to(Stage::kBytes);
   }
-  // The bytes of instances that the archive has not got yet are still counted.
-  if (waits_for_archive()) return false;
-  return sweep_for_bytes(settings, budget);
+  if (is_at(Stage::kBytes)) {
+    // The bytes of instances that the archive has not got yet are still counted.
+    if (waits_for_archive()) return false;
+    if (!TRY(sweep_for_bytes(settings, budget))) return false;
+    go_to(Stage::kHistories);
+  }
+  return histories_.go_on(state_.at->ns, state_.at->histories, budget);
 }
 
 Result<bool> Retention::sweep_workflows(TimePoint now, const RetentionSettings& settings,

@@ -1,7 +1,7 @@
 // Retention: deletes ended instances that the settings of their namespace no longer keep
-// (retention_settings.h). Once in a minute a pass begins, which looks through the namespaces with
-// rules; each batch takes one step of it. The position of a pass is in memory only: a new process
-// begins a new pass. Engine thread only.
+// (retention_settings.h), and trims histories (history_sweep.h). Once in a minute a pass begins,
+// which looks through the namespaces with rules or limits; each batch takes one step of it. The
+// position of a pass is in memory only: a new process begins a new pass. Engine thread only.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/history_sweep.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/definition/retention_settings.h"
 #include "orchestrator/store/rows/purge.h"
@@ -24,15 +25,18 @@ namespace millrace {
 
 class Retention {
  public:
-  Retention(BatchState& batch, Purges& purges)
-      : batch_(batch), purges_(purges), before_(batch.batches) {}
+  Retention(BatchState& batch, Purges& purges, Instances& instances)
+      : batch_(batch),
+        purges_(purges),
+        histories_(batch, purges, instances),
+        before_(batch.batches) {}
 
   /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
   /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
   /// many purges run, because deleted instances may leave histories to them. Sets the plan
   /// (BatchState::retention), so it is to be called in each batch for which the plan has work, and
-  /// in each batch that may change settings. At the end of a pass sets BatchOutcome::pass_end.
-  /// Errors: those of the store.
+  /// in each batch that may change settings; after all inputs of the batch. At the end of a pass
+  /// sets BatchOutcome::pass_end. Errors: those of the store.
   Status go_on(TimePoint now);
 
   /// Whether a pass has steps left. It may wait for the archive.
@@ -46,12 +50,14 @@ class Retention {
   void undo();
 
  private:
+  enum class Stage : uint8_t { kWorkflows, kBytes, kHistories };
   /// The position of a pass. In each namespace it first takes one workflow after the other, for
-  /// `age` and `count`, and then all ended instances by their ids, for `bytes`.
+  /// `age` and `count`, then all ended instances by their ids, for `bytes`, and then the histories.
   struct Position {
     NamespaceNumber ns{};
     std::optional<WorkflowNumber> done;  ///< the last workflow that needs no further look
-    bool is_for_bytes = false;           ///< all workflows are done
+    Stage stage = Stage::kWorkflows;
+    HistoryPosition histories = {};
 
     bool is_within = false;  ///< the members below belong to a walk that has started
     WorkflowNumber workflow{};
@@ -96,6 +102,7 @@ class Retention {
 
   BatchState& batch_;
   Purges& purges_;
+  HistorySweep histories_;
   State state_;
   BatchNotes<std::optional<State>> before_;  ///< state_ as of the last commit
   /// RetentionPassEnd::next_due of the current pass so far. A lost batch need not undo it: the pass

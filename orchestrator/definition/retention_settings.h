@@ -32,11 +32,14 @@ struct RetentionRules {
   std::optional<RetentionRule> failed;  ///< in place of `ended`, for status failed and timedout
 };
 
-/// How much of its history an instance keeps; the oldest rows go when it has more than twice as
+/// How much of its history an instance keeps; the oldest records go when it has more than twice as
 /// much.
 struct HistoryLimits {
   std::optional<uint64_t> records;  ///< at least kLeastRecords
   std::optional<uint64_t> bytes;    ///< at least kLeastHistoryBytes
+
+  bool is_empty() const { return !records && !bytes; }
+  bool operator==(const HistoryLimits&) const = default;
 };
 inline constexpr uint64_t kLeastRecords = 100;
 inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
@@ -64,6 +67,8 @@ struct RetentionSettings {
 
   /// Whether any ended instance may have to be deleted.
   bool has_rules() const;
+  /// Whether a pass of the retention may have to delete instances or to trim histories.
+  bool needs_passes() const { return has_rules() || !history.is_empty(); }
   /// The rule for the instances of a workflow that ended with that status; null: they are kept for
   /// ever. For a deleted workflow, `workflow` is empty.
   const RetentionRule* rule_of(std::string_view workflow, InstanceStatus status) const;

@@ -90,7 +90,7 @@ Status Catalog::load(const View& view) {
       unreadable_.insert(record.number);
     } else if (!record.settings.empty()) {
       settings_.emplace(record.number, *settings);
-      if (settings->retention.has_rules()) retaining_.insert(record.number);
+      if (settings->retention.needs_passes()) retaining_.insert(record.number);
     }
   }));
   TRY(unique);
@@ -194,7 +194,7 @@ Status Catalog::set_settings(Transaction& tx, NamespaceNumber ns, std::string te
   if (!record) return fail("store.corrupt", fmt::format("namespace \"{}\" has no row", name));
   record->settings = std::move(text);
   write_namespace(tx, name, *record);
-  if (settings.retention.has_rules()) {
+  if (settings.retention.needs_passes()) {
     retaining_.insert(ns);
   } else {
     retaining_.erase(ns);

@@ -86,7 +86,8 @@ class Catalog {
   /// Whether the stored settings cannot be read, so that settings() returns none. Until the
   /// settings are set again, the services and webhooks of the namespace are not known.
   bool has_unreadable_settings(NamespaceNumber ns) const { return unreadable_.contains(ns); }
-  /// The namespaces whose settings may require that ended instances are deleted, ascending.
+  /// The namespaces whose settings may require that ended instances are deleted or that histories
+  /// are trimmed, ascending.
   const std::set<NamespaceNumber>& retaining() const { return retaining_; }
   /// See Lookup::is_held().
   bool is_held(NamespaceNumber ns, const NamedService& service) const;

@@ -1,6 +1,10 @@
 // Trimmed histories: the oldest records of an instance with a long history are erased while it
 // runs, also over restarts. The store check at the end of each process compares the heads with the
 // rows that are left.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +125,89 @@ TEST_F(TrimmedHistory, IsErasedWithItsInstance) {
   world.must(CancelInstance{.ns = "default", .instance = instance()});
   world.must(DeleteInstance{.ns = "default", .instance = instance()});
   EXPECT_EQ(keys(world), empty);
+}
+
+/// Instances that were written before their namespace had a limit, or that a write leaves too long.
+class LateLimit : public testing::Test {
+ protected:
+  static Command limit() {
+    return CreateNamespace{
+        .name = "default",
+        .settings = Json::parse(R"({"retention": {"history": {"records": 100}}})")};
+  }
+  size_t kept(const std::string& id) { return world.history_items(id).size(); }
+
+  World world;
+};
+
+TEST_F(LateLimit, TrimsInstancesThatWaitOrHaveEndedInStepsThatARestartMayInterrupt) {
+  world.apply(kRounds);
+  std::vector<std::string> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(world.start("rounds")["id"]);
+    world.run_until_idle();
+  }
+  world.publish("begin", "begin");
+  for (int i = 0; i < 150; ++i) {
+    world.publish("go", std::to_string(i));
+    world.run_until_idle();
+  }
+  world.must(CancelInstance{.ns = "default", .instance = *parse_instance_id(ids[1])});
+  world.must(CancelInstance{.ns = "default", .instance = *parse_instance_id(ids[3])});
+  for (const std::string& id : ids) ASSERT_GT(kept(id), 300U);
+  std::vector<Json> newest;
+  for (const std::string& id : ids) newest.push_back(world.history_items(id).back());
+  world.command(limit());
+  for (int steps = 0; steps < 6; ++steps) {
+    world.step();
+    world.restart();
+  }
+  world.run_for(std::chrono::minutes(2));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    EXPECT_THAT(kept(ids[i]), AllOf(Ge(100U), Le(102U)));
+    EXPECT_EQ(world.history_items(ids[i]).back(), newest[i]);
+    EXPECT_GT(world.instance(ids[i]).value("historyTrimmed", 0), 200);
+    EXPECT_EQ(world.status(ids[i]), i % 2 == 0 ? "waiting" : "cancelled");
+  }
+  EXPECT_FALSE(is_purging(world));
+  EXPECT_EQ(world.metric("millrace_damaged_rows"), 0);
+  world.publish("go", "last");
+  world.run_until_idle();
+  EXPECT_EQ(world.history_items(ids[0]).back()["kind"], "entered");
+}
+
+TEST_F(LateLimit, TrimsWhatABusyBatchLeftAlsoInAnInstanceThatHasEnded) {
+  // The data of the instance is that with which it entered `send`, so that the store has the data
+  // in that record only.
+  std::string chain = R"(
+id: chain
+states:
+- {id: first, type: noop, transform: {x: 1}, transition: send}
+- {id: send, type: generateEvent, event: {type: sent, source: chain}, transition: s0}
+)";
+  for (int i = 0; i < 300; ++i) {
+    chain += fmt::format("- {{id: s{}, type: noop, transition: s{}}}\n", i, i + 1);
+  }
+  world.apply(chain + "- {id: s300, type: consumeEvent, event: {type: never}}\n");
+  world.must(limit());
+  const std::string waits = world.start("chain")["id"];
+  world.apply(chain + "- {id: s300, type: noop}\n");
+  const std::string ended = world.start("chain")["id"];
+  world.run_until_idle();
+  ASSERT_EQ(world.status(waits), "waiting");
+  ASSERT_EQ(world.status(ended), "complete");
+  ASSERT_GT(kept(waits), 300U) << "a write does not trim within a row";
+  ASSERT_GT(kept(ended), 300U);
+  const Json before = world.instance(ended);
+  world.run_for(std::chrono::minutes(2));
+  EXPECT_EQ(kept(waits), 100U);
+  EXPECT_EQ(kept(ended), 100U);
+  EXPECT_EQ(world.history_items(ended).back()["kind"], "ended");
+  world.restart();
+  EXPECT_EQ(world.instance(ended)["output"], (Json{{"x", 1}}));
+  EXPECT_EQ(world.instance(ended)["output"], before["output"]);
+  EXPECT_EQ(world.instance(ended).value("historyTrimmed", 0) + 1,
+            world.history_items(ended)[0]["number"]);
 }
 
 class HistoryOfFewBytes : public TrimmedHistory {

@@ -26,6 +26,27 @@ enum class Recorded : uint8_t {
   kInput = 2,
 };
 
+void put_record(Writer& writer, const HistoryRecord& record, bool has_input) {
+  put_time(writer, record.time);
+  put_enum(writer, record.kind);
+  writer.bytes(record.state);
+  writer.bytes(record.detail.is_null() ? std::string_view() : record.detail.text());
+  if (has_input) {
+    put_enum(writer, Recorded::kInput);
+  } else if (record.data) {
+    put_enum(writer, Recorded::kText);
+    writer.bytes(record.data->text());
+  } else {
+    put_enum(writer, Recorded::kNone);
+  }
+  if (record.kind == HistoryKind::kEntered) put_position(writer, record.event);
+}
+
+/// Whether the data of the record with that index is the input of the instance.
+bool has_input_at(const HistoryRow& row, size_t index) {
+  return std::binary_search(row.with_input.begin(), row.with_input.end(), index);
+}
+
 /// Decodes a row up to the number of its records.
 Result<HistoryLink> decode_link(std::string_view bytes) {
   Reader reader(bytes);
@@ -47,23 +68,8 @@ std::string encode(const HistoryRow& row) {
   writer.id(row.instance.bytes);
   writer.varint(row.previous);
   writer.varint(row.records.size());
-  auto with_input = row.with_input.begin();
   for (size_t i = 0; i < row.records.size(); ++i) {
-    const HistoryRecord& record = row.records[i];
-    put_time(writer, record.time);
-    put_enum(writer, record.kind);
-    writer.bytes(record.state);
-    writer.bytes(record.detail.is_null() ? std::string_view() : record.detail.text());
-    if (with_input != row.with_input.end() && *with_input == i) {
-      put_enum(writer, Recorded::kInput);
-      ++with_input;
-    } else if (record.data) {
-      put_enum(writer, Recorded::kText);
-      writer.bytes(record.data->text());
-    } else {
-      put_enum(writer, Recorded::kNone);
-    }
-    if (record.kind == HistoryKind::kEntered) put_position(writer, record.event);
+    put_record(writer, row.records[i], has_input_at(row, i));
   }
   return writer.take();
 }
@@ -104,12 +110,47 @@ Result<std::optional<HistoryLink>> read_history_link(const View& view, uint64_t 
   return read(view, Table::kHistory, key_of(number), decode_link);
 }
 
-Result<uint64_t> begin_history_at(Transaction& tx, uint64_t number) {
+Result<HistoryRow> read_history_row(const View& view, uint64_t number) {
   const std::string key = key_of(number);
-  auto row = TRY(read(tx, Table::kHistory, key, decode_history));
+  auto row = TRY(read(view, Table::kHistory, key, decode_history));
   if (!row) return missing_row(Table::kHistory, key);
-  row->previous = 0;
-  return uint64_t{write_history(tx, number, *row)};
+  return *std::move(row);
+}
+
+uint64_t droppable_records(const HistoryRow& row, const std::optional<uint64_t>& records,
+                           const std::optional<uint64_t>& bytes) {
+  uint64_t kept = 0;
+  uint64_t kept_bytes = 0;
+  const auto is_enough = [&] {
+    return (records && kept >= *records) || (bytes && kept_bytes >= *bytes);
+  };
+  size_t first = row.records.size();
+  while (first > 0 && (kept == 0 || !is_enough())) {
+    --first;
+    ++kept;
+    Writer writer;
+    put_record(writer, row.records[first], has_input_at(row, first));
+    kept_bytes += writer.take().size();
+  }
+  return first;
+}
+
+bool has_data_from(const HistoryRow& row, uint64_t first) {
+  if (!row.with_input.empty() && row.with_input.back() >= first) return true;
+  return std::any_of(row.records.begin() + static_cast<ptrdiff_t>(first), row.records.end(),
+                     [](const HistoryRecord& record) { return record.data.has_value(); });
+}
+
+Result<uint64_t> begin_history_at(Transaction& tx, uint64_t number) {
+  return begin_history_within(tx, number, TRY(read_history_row(tx, number)), 0);
+}
+
+uint64_t begin_history_within(Transaction& tx, uint64_t number, HistoryRow row, uint64_t drop) {
+  row.previous = 0;
+  row.records.erase(row.records.begin(), row.records.begin() + static_cast<ptrdiff_t>(drop));
+  std::erase_if(row.with_input, [&](size_t index) { return index < drop; });
+  for (size_t& index : row.with_input) index -= drop;
+  return write_history(tx, number, row);
 }
 
 Result<bool> is_trimmed_row(const View& view, const Instance& head, uint64_t number) {

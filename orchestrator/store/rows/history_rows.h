@@ -51,9 +51,25 @@ struct HistoryLink {
 /// sealed.
 Result<std::optional<HistoryLink>> read_history_link(const View& view, uint64_t number);
 
+/// The row of that number. Error: a damaged row, also if the row is missing.
+Result<HistoryRow> read_history_row(const View& view, uint64_t number);
+
+/// How many of the oldest records of the row may go, if its newest records with `records` records
+/// or `bytes` bytes stay, whichever is reached first. At least one record stays.
+uint64_t droppable_records(const HistoryRow& row, const std::optional<uint64_t>& records,
+                           const std::optional<uint64_t>& bytes);
+
+/// Whether a record of the row has data, from the record with the index `first` on.
+bool has_data_from(const HistoryRow& row, uint64_t first);
+
 /// Makes an existing row the first of its chain, so that the rows before it are in no chain any
 /// more. Returns the new size of the row in bytes, not sealed.
 Result<uint64_t> begin_history_at(Transaction& tx, uint64_t number);
+
+/// Makes the stored row of that number, which is `row`, the first of its chain without its oldest
+/// `drop` records. Precondition: the row has more records. Returns the new size of the row in
+/// bytes, not sealed.
+uint64_t begin_history_within(Transaction& tx, uint64_t number, HistoryRow row, uint64_t drop);
 
 /// Whether the row of that number is an older row that was trimmed from the history of the
 /// instance, so that it may be erased. False if not all kept rows can be read.

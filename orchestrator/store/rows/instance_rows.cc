@@ -241,6 +241,28 @@ void write_instance(Transaction& tx, Instance& instance, Changed changed) {
             encode_head(instance));  // last, because the head has the sizes of the rest
 }
 
+void write_head(Transaction& tx, Instance& instance) {
+  PartsWriter(tx, instance).put(Part::kHead, encode_head(instance));
+}
+
+Status store_final_data(Transaction& tx, Instance& instance) {
+  const std::string prefix = instance_prefix(instance.ns, instance.id);
+  if (!TRY(is_in_history(tx, Table::kEnded, part_key(prefix, Part::kData)))) return {};
+  auto data = TRY(data_of_history(tx, Table::kEnded, prefix, instance));
+  if (!data) {
+    return missing_row(Table::kHistory, key_of(instance.last_history),
+                       ", or it has no data; it should have the data of an instance");
+  }
+  const auto input = TRY(read_text(tx, Table::kEnded, part_key(prefix, Part::kInput)));
+  PartsWriter parts(tx, instance);
+  if (data == input) {
+    parts.erase(Table::kEnded, Part::kData);  // without the row, the data is the input
+  } else {
+    parts.put(Part::kData, *std::move(data));
+  }
+  return {};
+}
+
 void erase_ended(Transaction& tx, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.ns, instance.id);
   for (const Part part : {Part::kHead, Part::kInput, Part::kData, Part::kFailedData}) {

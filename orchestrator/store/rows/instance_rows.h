@@ -53,6 +53,14 @@ struct Changed {
 /// sizes of the rows (Instance::part_bytes).
 void write_instance(Transaction& tx, Instance& instance, Changed changed);
 
+/// Writes the head of an instance whose other rows are unchanged. Updates the size of the head.
+void write_head(Transaction& tx, Instance& instance);
+
+/// Gives an ended instance a row with its data if only a record of its last history row has the
+/// data. Used before that record is erased. Updates the sizes of the rows. Errors: a damaged row,
+/// and those of the store.
+Status store_final_data(Transaction& tx, Instance& instance);
+
 /// Erases the rows of an ended instance, but not its history. Used before the instance is written
 /// as a live instance.
 void erase_ended(Transaction& tx, const Instance& instance);

@@ -42,6 +42,13 @@ class HistoryTrimsTest : public BatchPartTest {
     const Status done = trims.trim(instance);
     ASSERT_TRUE(done) << done.error().message;
   }
+  bool trim_stored() {
+    batches.begin();
+    PurgeBudget budget;
+    const auto done = trims.trim_stored(instance, budget);
+    EXPECT_TRUE(done) << done.error().message;
+    return done.value_or(false);
+  }
   /// Expects that the head has the records and the bytes of the rows in its chain.
   void expect_fits() {
     uint64_t records = 0;
@@ -99,6 +106,77 @@ TEST_F(HistoryTrimsTest, KeepWholeRows) {
   EXPECT_EQ(batch.outcome.counts.retention[ns].trimmed, instance.history_trimmed)
       << "the records of each trim are counted once";
   expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, OfAStoredInstanceAreMadeWithinItsOldestRow) {
+  limit(R"({"records": 100})");
+  append(500);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_trimmed, 400U);
+  EXPECT_THAT(batch.trimmed_rows, IsEmpty()) << "no row is left behind";
+  expect_fits();
+  append(80);
+  append(1'000);
+  append(30);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 100U);
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(2));
+  expect_fits();
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 100U) << "it is short enough";
+  EXPECT_THAT(batch.trimmed_rows, SizeIs(1));
+}
+
+TEST_F(HistoryTrimsTest, OfAStoredInstanceKeepARowThatIsNotTooLong) {
+  limit(R"({"records": 100})");
+  append_rows(5, 30);
+  append(150);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 150U);
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(5));
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, OfAStoredInstanceCountTheBytesOfRecords) {
+  limit(R"({"bytes": "64KiB"})");
+  append(300, 200'000);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_trimmed, 0U) << "the newest 64 KiB begin in the oldest record";
+  append_rows(20, 1, 10'000);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_count - instance.history_trimmed, 7U);
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, OfAStoredInstanceContinueInTheNextBatch) {
+  limit(R"({"records": 6000})");
+  append_rows(12'100, 1);
+  EXPECT_FALSE(trim_stored());
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  EXPECT_TRUE(trim_stored());
+  EXPECT_EQ(instance.history_trimmed, 6'100U);
+  expect_fits();
+}
+
+TEST_F(HistoryTrimsTest, NoteTheInstancesWhoseHistoryIsStillTooLong) {
+  limit(R"({"records": 100})");
+  append_rows(300, 1);
+  trim();
+  EXPECT_THAT(trims.take_left(ns).value(), IsEmpty());
+  append(500);
+  trim();
+  EXPECT_THAT(trims.take_left(ns).value(), ElementsAre(instance.id));
+  EXPECT_THAT(trims.take_left(ns).value(), IsEmpty());
+  for (uint32_t i = 0; i < 1'001; ++i) {
+    instance.id.bytes[0] = static_cast<uint8_t>(i >> 8);
+    instance.id.bytes[1] = static_cast<uint8_t>(i);
+    batch.trims_histories = false;
+    trim();
+  }
+  EXPECT_EQ(trims.take_left(ns), std::nullopt) << "any instance may be too long";
+  EXPECT_THAT(trims.take_left(ns).value(), IsEmpty());
 }
 
 TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyBytes) {

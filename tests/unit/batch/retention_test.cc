@@ -109,7 +109,7 @@ class RetentionTest : public BatchPartTest {
   uint32_t last = 0;
   Groups groups{batch, instances};
   Purges purges{batch, groups};
-  Retention retention{batch, purges};
+  Retention retention{batch, purges, instances};
 };
 
 TEST_F(RetentionTest, KeepsEveryInstanceOfANamespaceWithoutRules) {

@@ -145,6 +145,7 @@ TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
   EXPECT_EQ(settings.retention.history.records, 100U);
   EXPECT_EQ(settings.retention.history.bytes, uint64_t{64} << 10);
   EXPECT_FALSE(settings.retention.has_rules()) << "the limits delete no instance";
+  EXPECT_TRUE(settings.retention.needs_passes()) << "a pass trims the histories";
 }
 
 TEST(NamespaceSettings, LimitTheDeadLettersByAgeAndByCount) {

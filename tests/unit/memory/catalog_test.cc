@@ -190,6 +190,8 @@ TEST_F(CatalogTest, ListsTheNamespacesWithRulesOfRetention) {
   EXPECT_EQ(catalog.retaining(), std::set{ns});
   set_settings(Json::parse(R"({"retention": {"ended": {}}})"));
   EXPECT_TRUE(catalog.retaining().empty());
+  set_settings(Json::parse(R"({"retention": {"history": {"records": 100}}})"));
+  EXPECT_EQ(catalog.retaining(), std::set{ns});
   set_settings(Json::parse(R"({"retention": {"failed": {"count": 1}}})"));
   catalog.remove_namespace(*tx, ns);
   EXPECT_TRUE(catalog.retaining().empty());

@@ -170,6 +170,47 @@ TEST_F(HistoryRowsTest, BecomeTheFirstOfTheirChainWithoutOtherChanges) {
   EXPECT_EQ(begin_history_at(*tx, 9).error().code, kDamagedRow);
 }
 
+TEST_F(HistoryRowsTest, BecomeTheFirstOfTheirChainWithoutTheirOldestRecords) {
+  HistoryRow row{
+      .ns = NamespaceNumber(1), .instance = id(1), .previous = 300, .with_input = {0, 3}};
+  row.records.resize(5);
+  row.records[2].data = LazyJson::of_text("7");
+  for (const bool sealed : {false, true}) {
+    row.sealed = sealed;
+    write_history(*tx, 301, row);
+    const HistoryRow stored = read_history_row(*tx, 301).value();
+    EXPECT_EQ(stored.sealed, sealed);
+    const uint64_t bytes = begin_history_within(*tx, 301, stored, 2);
+    EXPECT_EQ(read_history_link(*tx, 301).value()->bytes, bytes);
+    const HistoryRow cut = read_history_row(*tx, 301).value();
+    EXPECT_EQ(cut.previous, 0U);
+    ASSERT_EQ(cut.records.size(), 3U);
+    EXPECT_EQ(cut.records[0].data, row.records[2].data);
+    EXPECT_EQ(cut.with_input, std::vector<size_t>{1});
+    EXPECT_EQ(cut.sealed, sealed);
+  }
+  EXPECT_EQ(read_history_row(*tx, 9).error().code, kDamagedRow);
+}
+
+TEST_F(HistoryRowsTest, SayWhichOfTheirRecordsMayGo) {
+  HistoryRow row{.ns = NamespaceNumber(1), .instance = id(1), .with_input = {3}};
+  row.records.resize(5);
+  row.records[1].data = LazyJson::of_text("\"" + std::string(1'000, 'a') + "\"");
+  EXPECT_EQ(droppable_records(row, 2, std::nullopt), 3U);
+  EXPECT_EQ(droppable_records(row, 5, std::nullopt), 0U);
+  EXPECT_EQ(droppable_records(row, 100, std::nullopt), 0U);
+  EXPECT_EQ(droppable_records(row, 0, std::nullopt), 4U) << "one record stays";
+  EXPECT_EQ(droppable_records(row, std::nullopt, 500), 1U) << "the second record is large";
+  EXPECT_EQ(droppable_records(row, std::nullopt, 1), 4U);
+  EXPECT_EQ(droppable_records(row, 3, 500), 2U) << "the limit that is reached first";
+
+  EXPECT_TRUE(has_data_from(row, 1));
+  EXPECT_TRUE(has_data_from(row, 3)) << "the data of a record is the input";
+  EXPECT_FALSE(has_data_from(row, 4));
+  row.with_input.clear();
+  EXPECT_FALSE(has_data_from(row, 2));
+}
+
 TEST_F(HistoryRowsTest, AreTrimmedRowsIfTheyAreOlderThanAllKeptRows) {
   write(2, 0);
   write(3, 2);

@@ -65,6 +65,31 @@ TEST_F(InstanceRows, KeepTheDataOfAnEndedInstanceInItsHistory) {
   EXPECT_EQ((*whole)->input, instance_.input);
 }
 
+TEST_F(InstanceRows, GetTheDataOfAnEndedInstanceFromItsHistoryBeforeTheRecordIsErased) {
+  for (const bool is_input : {false, true}) {
+    instance_.status = InstanceStatus::kComplete;
+    instance_.phase = Phase::kEnded;
+    instance_.ended_at = instance_.started_at;
+    instance_.data = is_input ? instance_.input : LazyJson(Json{{"at", "the end"}});
+    write({{.kind = HistoryKind::kStarted},
+           {.kind = HistoryKind::kEntered, .state = "z", .data = instance_.data},
+           {.kind = HistoryKind::kEnded}});
+    write_instance(*tx, instance_, {.input = true, .data = true, .ends_history = true});
+    ASSERT_TRUE(store_final_data(*tx, instance_));
+    begin_history_within(*tx, instance_.last_history,
+                         read_history_row(*tx, instance_.last_history).value(), 2);
+    write_head(*tx, instance_);
+    const Instance whole = read_instance(*tx, instance_.ns, instance_.id).value().value();
+    EXPECT_EQ(whole.data, instance_.data);
+    EXPECT_EQ(whole.part_bytes, instance_.part_bytes);
+    EXPECT_EQ(rows_with(Table::kEnded, "the end"), is_input ? 0U : 1U);
+    const size_t before = rows_with(Table::kEnded, "");
+    ASSERT_TRUE(store_final_data(*tx, instance_)) << "a second call changes nothing";
+    EXPECT_EQ(rows_with(Table::kEnded, ""), before);
+    EXPECT_EQ(before, is_input ? 2U : 3U) << "data that equals the input has no row";
+  }
+}
+
 TEST_F(InstanceRows, KeepTheDataOfALiveInstanceInARowOfItsOwn) {
   instance_.data = Json{{"on", "the way"}};
   write({{.kind = HistoryKind::kEntered, .state = "a", .data = instance_.data}});
