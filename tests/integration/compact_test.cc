@@ -6,6 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -100,6 +102,39 @@ TEST_F(StoreVerbs, ShowTheSizeOfARunningAndOfAStoppedServer) {
   EXPECT_FALSE(stopped.contains("retention")) << "only a running server has passes";
   EXPECT_EQ(stopped.at("namespaces").at(0).at("ended"), 3);
   EXPECT_GT(stopped.at("usedBytes"), 0);
+}
+
+TEST_F(StoreVerbs, RefuseAStoreOfALaterReleaseOrOfAClusterAsBackupAndVerifyDo) {
+  millrace_.apply(kEnds);
+  millrace_.stop();
+  const auto change = [&](const auto& write) {
+    const auto environment = Environment::open(millrace_.data()).value();
+    Transaction tx(*environment);
+    write(tx);
+    ASSERT_TRUE(tx.commit());
+  };
+  const struct {
+    const char* key;
+    std::string value;
+    const char* message;
+  } cases[] = {{"minor", rows::key_of(kStoreMinor + 1), "has format 6.1"},
+               {"log", "any", "belongs to a cluster"}};
+  const Folder folder;
+  const std::string backup = (folder.path() / "backup").string();
+  for (const auto& one : cases) {
+    change([&](Transaction& tx) { tx.put(Table::kMeta, one.key, one.value); });
+    for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
+             {"store", "info"}, {"store", "compact"}, {"backup", backup}, {"verify"}}) {
+      std::vector<std::string> arguments = verb;
+      arguments.insert(arguments.end(), {"--data", data()});
+      const ProcessEnd end = millrace_.cli(arguments);
+      EXPECT_EQ(end.code, 1) << verb.back();
+      EXPECT_THAT(end.errors, HasSubstr(one.message)) << verb.back();
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "backup" / "manifest.json"));
+    change([&](Transaction& tx) { tx.erase(Table::kMeta, one.key); });
+  }
+  EXPECT_EQ(store("info").at("namespaces").size(), 1U);
 }
 
 TEST_F(StoreVerbs, RefuseToCompactAStoreInUseAndAFolderWithoutAStore) {

@@ -274,6 +274,7 @@ states:
   const Json started = world.start("rounds");
   for (int round = 0; round < 30; ++round) {
     world.publish("go", std::to_string(round));
+    world.run_until_idle();
     world.run_for(std::chrono::minutes(1));
     if (round % 7 == 3) {
       world.restart();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +51,7 @@ class RetentionTest : public BatchPartTest {
   }
   Status try_commit_all() {
     TRY(instances.write());
+    for (const uint64_t row : std::exchange(batch.trimmed_rows, {})) purges.begin_history(row);
     TRY(batch.index.write(*tx, damages.noting()));
     return try_commit_batch();
   }
@@ -120,6 +122,34 @@ TEST_F(RetentionTest, KeepsEveryInstanceOfANamespaceWithoutRules) {
   EXPECT_EQ(retention.next_pass(), std::nullopt);
   EXPECT_EQ(pass(), 0U);
   EXPECT_THAT(ended(), SizeIs(1));
+}
+
+TEST_F(RetentionTest, TrimsHistoriesAlsoInANamespaceWithoutRules) {
+  const WorkflowEntry rounds = define(R"(
+id: rounds
+states:
+- {id: wait, type: consumeEvent, event: {type: go}, transition: wait}
+)");
+  const InstanceId id = add(rounds);
+  commit_all();
+  const Event go{.id = "1", .source = "/s", .type = "go"};
+  LoadedInstance* const loaded = instances.load(now, ns, id).value();
+  ASSERT_NE(loaded, nullptr);
+  for (int i = 0; i < 150; ++i) {
+    ASSERT_TRUE(instances.step(now, *loaded, Matched{.event = &go, .entries = {0}}));
+  }
+  commit_all();
+  const auto kept = [&] {
+    const Instance head = read_live_head(*tx, ns, id).value().value();
+    return head.history_count - head.history_trimmed;
+  };
+  for (const char* const rules : {R"({"history": {"records": 120}})",
+                                  R"({"ended": {"age": "1h"}, "history": {"records": 50000}})"}) {
+    keep(rules);
+    EXPECT_TRUE(retention.next_pass());
+    EXPECT_EQ(pass(), 0U);
+    EXPECT_EQ(kept(), 120U) << rules;
+  }
 }
 
 TEST_F(RetentionTest, DeletesInstancesThatEndedAtLeastTheAgeAgo) {
