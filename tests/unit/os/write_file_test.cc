@@ -1,6 +1,7 @@
 #include "os/write_file.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <string>
 
 #include <fcntl.h>
@@ -33,6 +34,26 @@ TEST(SyncFolder, ReturnsTheNumberOfTheErrorOfAMissingFolder) {
   const Folder folder;
   EXPECT_EQ(sync_folder(folder.path()), 0);
   EXPECT_EQ(sync_folder(folder.path() / "missing"), ENOENT);
+}
+
+TEST(ReplaceFile, CreatesAFileOrReplacesItsContent) {
+  const Folder folder;
+  const auto path = folder.path() / "file";
+  EXPECT_EQ(replace_file(path, "first"), 0);
+  EXPECT_EQ(file_bytes(path), "first");
+  EXPECT_EQ(replace_file(path, ""), 0);
+  EXPECT_EQ(file_bytes(path), "");
+  EXPECT_FALSE(std::filesystem::exists(path.string() + ".new"));
+}
+
+TEST(ReplaceFile, ReturnsTheNumberOfTheErrorAndLeavesThePreviousContent) {
+  const Folder folder;
+  EXPECT_EQ(replace_file(folder.path() / "missing" / "file", "x"), ENOENT);
+  const auto path = folder.path() / "file";
+  EXPECT_EQ(replace_file(path, "first"), 0);
+  std::filesystem::create_directory(path.string() + ".new");
+  EXPECT_EQ(replace_file(path, "second"), EISDIR);
+  EXPECT_EQ(file_bytes(path), "first");
 }
 
 }  // namespace
