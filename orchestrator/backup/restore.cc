@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "orchestrator/backup/loader.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -123,10 +124,18 @@ Status load_chunks(BackupSource& source, Environment& environment,
   return tx.commit();
 }
 
+/// Records that the store is a restored one.
+Status record_restored(const Environment& environment) {
+  const Snapshot view = TRY(Snapshot::take(environment));
+  const Cursor cursor = TRY(read_cursor(view));
+  return write_restored_file(environment.folder(), restored_at(cursor));
+}
+
 /// Makes the store in the folder `partial`.
 Status make_store(BackupSource& source, const fs::path& partial, const RestoreSettings& settings) {
   const auto environment = TRY(Environment::open(partial, {.key_file = settings.key_file}));
   TRY(load_chunks(source, *environment, settings));
+  TRY(record_restored(*environment));
   if (settings.copies_key) TRY(environment->seal().write(partial / "secret-key"));
   return environment->checkpoint();
 }

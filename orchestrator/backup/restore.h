@@ -38,7 +38,7 @@ std::filesystem::path partial_folder(const std::filesystem::path& folder);
 /// removed first. Errors: `restore.not_empty`, `restore.mount_point` (the folder cannot be replaced
 /// by a rename), `store.key` (the key is missing or another one), `store.locked` (another restore
 /// into the folder is running), `restore.write`, and those of the source, of Environment::open(),
-/// of a commit and of check_folder().
+/// of a commit, of write_restored_file() and of check_folder().
 Result<Restored> restore_backup(BackupSource& source, const RestoreSettings& settings);
 
 }  // namespace millrace
