@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "broker/dead_letters.h"
 #include "broker/streams.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/service/archive_lines.h"
 #include "orchestrator/store/rows/identity.h"
@@ -93,16 +94,19 @@ Result<std::unique_ptr<Environment>> open_store(const ServerSettings& settings) 
 
 Result<std::unique_ptr<RunningEngine>> RunningEngine::make(ProcessParts& process,
                                                            std::unique_ptr<Environment> store) {
-  OwnerRecord owner = TRY(describe_owner(*store, process.settings.listen, process.clock.now()));
+  const TimePoint now = process.clock.now();
+  const std::optional<RestoredStreams> restored = TRY(find_restored_streams(*store, now));
+  OwnerRecord owner = TRY(describe_owner(*store, process.settings.listen, now));
   return std::unique_ptr<RunningEngine>(
-      new RunningEngine(process, std::move(store), std::move(owner)));
+      new RunningEngine(process, std::move(store), std::move(owner), restored));
 }
 
 RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store,
-                             OwnerRecord owner)
+                             OwnerRecord owner, const std::optional<RestoredStreams>& restored)
     : process_(process),
       environment_(std::move(store)),
       owner_record_(std::move(owner)),
+      restored_(restored ? publisher_of(*restored) : nullptr),
       events_(std::make_unique<JetStreamEvents>(*process_.reading, stream_settings())),
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       processor_(processor_parts(),
@@ -170,15 +174,33 @@ Status RunningEngine::start() {
 
 EventStreamSettings RunningEngine::stream_settings() {
   const StreamOptions& streams = process_.settings.streams;
-  return {.stream = events_stream(streams),
-          .beside = {dead_letters_stream(streams), lifecycle_stream(streams)},
-          .on_loss = [this](const BrokerLoss& loss) { process_.losses.add(loss); }};
+  EventStreamSettings settings{
+      .stream = events_stream(streams),
+      .beside = {dead_letters_stream(streams), lifecycle_stream(streams)},
+      .on_loss = [this](const BrokerLoss& loss) { process_.losses.add(loss); }};
+  if (restored_ != nullptr) {
+    settings.on_opening = std::bind_front(&RestoredPublisher::note, restored_.get());
+  }
+  return settings;
+}
+
+std::unique_ptr<RestoredPublisher> RunningEngine::publisher_of(const RestoredStreams& restored) {
+  return std::make_unique<RestoredPublisher>(
+      *process_.reading, *process_.publisher, process_.clock,
+      RestoredPublisherSettings{.restored = restored,
+                                .keep =
+                                    [this](const RestoredStreams& changed) {
+                                      return write_restored_file(environment_->folder(), changed);
+                                    },
+                                .prefix = process_.settings.streams.prefix});
 }
 
 ProcessorParts RunningEngine::processor_parts() {
+  Publisher* publisher = process_.publisher.get();
+  if (restored_ != nullptr) publisher = restored_.get();
   return {.engine = {.environment = *environment_,
                      .clock = process_.clock,
-                     .publisher = *process_.publisher,
+                     .publisher = *publisher,
                      .functions = functions_,
                      .webhooks = *process_.webhooks,
                      .definitions = definitions_,
@@ -249,9 +271,14 @@ PartLevels RunningEngine::levels() const {
   const JetStreamEvents::Counts events = events_->counts();
   const TaskQueue::Counts tasks = workers_->counts();
   const JqPool::Stats jq = process_.jq->stats();
+  const RestoredPublisher::Counts restored =
+      restored_ == nullptr ? RestoredPublisher::Counts() : restored_->counts();
   return {.consumers = events.opened,
           .consumer_gaps = events.gaps,
           .messages_read_directly = events.passed_over,
+          .messages_noted = restored.noted,
+          .messages_recognized = restored.recognized,
+          .messages_unread = restored.unread,
           .tasks_unsent = tasks.unsent,
           .answers = tasks.answers,
           .evaluations_waiting = jq.waiting,

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "app/process_parts.h"
 #include "broker/dead_letter_queue.h"
 #include "broker/event_stream.h"
+#include "broker/restored_publisher.h"
 #include "broker/stream_owner.h"
 #include "broker/task_queue.h"
 #include "functions/container.h"
@@ -50,11 +52,13 @@ class RunningEngine {
   Service& service() { return service_; }
 
  private:
-  RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store, OwnerRecord owner);
+  RunningEngine(ProcessParts& process, std::unique_ptr<Environment> store, OwnerRecord owner,
+                const std::optional<RestoredStreams>& restored);
 
   ProcessorParts processor_parts();
   LocalService::Parts service_parts();
   EventStreamSettings stream_settings();
+  std::unique_ptr<RestoredPublisher> publisher_of(const RestoredStreams& restored);
   OwnerSettings owner_settings();
   Evaluator evaluator();
   void begin_owning();
@@ -66,6 +70,7 @@ class RunningEngine {
   ProcessParts& process_;
   std::unique_ptr<Environment> environment_;
   const OwnerRecord owner_record_;
+  std::unique_ptr<RestoredPublisher> restored_;  ///< null: the store is not a restored one
   std::unique_ptr<JetStreamEvents> events_;
   std::atomic<uint64_t> last_ticket_ = 0;
   StartedTasks started_tasks_;

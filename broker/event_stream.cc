@@ -42,6 +42,10 @@ std::vector<StreamSettings> all_streams(const EventStreamSettings& settings) {
 
 }  // namespace
 
+bool has_lost_messages(const std::optional<BrokerLoss>& loss) {
+  return loss && loss->kind != BrokerLoss::Kind::kDropped;
+}
+
 /// The reader thread, and the state that it shares with other threads.
 class JetStreamEvents::Reader {
  public:
@@ -90,6 +94,8 @@ class JetStreamEvents::Reader {
   void run();
   Result<StreamInfo> find_or_make_stream();
   Status open();
+  Result<std::unique_ptr<PullConsumer>> make_consumer();
+  Status prepare(StreamOpening& opening);
   Status take(Result<std::unique_ptr<PullConsumer>> made);
   End read();
   void add_message(NatsMsgHandle message, const DeliveryNumbers& numbers);
@@ -189,12 +195,7 @@ Status JetStreamEvents::Reader::open() {
     awake_ = false;
   }
   sink_.opening();
-  const auto make = [this]() -> Result<std::unique_ptr<PullConsumer>> {
-    const StreamInfo stream = TRY(find_or_make_stream());
-    for (const StreamSettings& other : settings_.beside) TRY(keeper_.ensure(other));
-    return PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull);
-  };
-  Result<std::unique_ptr<PullConsumer>> made = make();
+  Result<std::unique_ptr<PullConsumer>> made = make_consumer();
   Status opened = take(std::move(made));
   if (!opened) {
     log_failure(opened.error());
@@ -216,6 +217,46 @@ Status JetStreamEvents::Reader::open() {
     log_recovery();
   }
   return {};
+}
+
+Result<std::unique_ptr<PullConsumer>> JetStreamEvents::Reader::make_consumer() {
+  const StreamInfo stream = TRY(find_or_make_stream());
+  StreamOpening opening;
+  opening.streams.push_back({settings_.stream, stream});
+  for (const StreamSettings& other : settings_.beside) {
+    StreamInfo info = TRY(keeper_.ensure(other));
+    opening.streams.push_back({other, std::move(info)});
+  }
+  auto consumer =
+      TRY(PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull));
+  if (settings_.on_opening == nullptr) return consumer;
+  opening.streams.front().info = consumer->stream();
+  opening.loss = consumer->loss();
+  // on_opening() may take longer than the broker keeps a consumer that is not used.
+  consumer.reset();
+  TRY(prepare(opening));
+  consumer =
+      TRY(PullConsumer::open(connection_, settings_.stream, stream, position_, settings_.pull));
+  if (has_lost_messages(consumer->loss()) && !has_lost_messages(opening.loss)) {
+    return fail("broker.stream", fmt::format("stream {} has lost messages while it was opened",
+                                             settings_.stream.name));
+  }
+  return consumer;
+}
+
+/// Calls on_opening(). Until it has succeeded, health() has what the opening waits for.
+Status JetStreamEvents::Reader::prepare(StreamOpening& opening) {
+  opening.stops = [this] {
+    const std::lock_guard lock(mutex_);
+    return stopping_ || interrupted_;
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    health_ = fail("starting",
+                   "the store was restored or copied: millrace reads which of its messages the "
+                   "streams have already, so that it does not send them again");
+  }
+  return settings_.on_opening(opening);
 }
 
 Status JetStreamEvents::Reader::take(Result<std::unique_ptr<PullConsumer>> made) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,22 @@
 
 namespace millrace {
 
+/// A stream as it is when the event stream is being opened.
+struct FoundStream {
+  const StreamSettings& settings;
+  StreamInfo info;
+};
+
+/// An attempt to open the event stream.
+struct StreamOpening {
+  std::vector<FoundStream> streams;  ///< the event stream, then EventStreamSettings::beside
+  std::optional<BrokerLoss> loss;    ///< the loss of messages of the event stream that was found
+  std::function<bool()> stops;       ///< whether the attempt is over: the connection was lost
+};
+
+/// Whether messages that the stream had are lost, other than by its limits.
+bool has_lost_messages(const std::optional<BrokerLoss>& loss);
+
 struct EventStreamSettings {
   StreamSettings stream = events_stream();
   /// Streams that must exist before events are read, because dead letters and lifecycle events are
@@ -27,6 +44,10 @@ struct EventStreamSettings {
   PullSettings pull;
   /// Called with each loss of messages in the broker, on the reader thread.
   std::function<void(const BrokerLoss&)> on_loss = [](const BrokerLoss&) {};
+  /// Called in each attempt to open the event stream, on the reader thread. If it fails, the
+  /// attempt has failed and is made again later, and health() has the error. Empty: nothing is
+  /// called.
+  std::function<Status(const StreamOpening&)> on_opening = nullptr;
   size_t chunk = 256;  ///< maximum number of messages in one call of the sink
 };
 

@@ -45,6 +45,18 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
   return consumer;
 }
 
+Result<std::unique_ptr<PullConsumer>> PullConsumer::open_headers(Connection& connection,
+                                                                 const StreamSettings& wanted,
+                                                                 const StreamInfo& stream,
+                                                                 const ResumePoint& from,
+                                                                 const PullSettings& settings) {
+  std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
+  consumer->inbox_ = TRY(make_inbox());
+  consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
+  TRY(consumer->create(wanted, stream, from, true));
+  return consumer;
+}
+
 Result<std::unique_ptr<PullConsumer>> PullConsumer::open_queue(Connection& connection,
                                                                const StreamSettings& queue,
                                                                std::string_view name,
@@ -92,25 +104,17 @@ Result<std::optional<TimePoint>> PullConsumer::stamp_of(uint64_t sequence) {
   return tl::unexpected(stored.error());
 }
 
-/// Chooses the message to continue with, and adds it to the configuration of the consumer.
-Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor,
-                                               Json& config) {
+/// Chooses the message to continue with.
+Result<ResumePoint> PullConsumer::choose_start(const StreamInfo& stream, const Cursor& cursor) {
   const StreamState state = state_of(stream);
   std::optional<TimePoint> stamped;
   if (must_ask_for_stamp(cursor, state)) stamped = TRY(stamp_of(cursor.sequence));
-  const ResumePoint point = resume_point(cursor, state, stamped);
-  if (point.since) {
-    config["deliver_policy"] = "by_start_time";
-    config["opt_start_time"] = format_rfc3339(*point.since);
-  } else {
-    config["deliver_policy"] = "by_start_sequence";
-    config["opt_start_seq"] = point.sequence;
-  }
-  return point;
+  return resume_point(cursor, state, stamped);
 }
 
-Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
-                          const Cursor& cursor) {
+/// Creates the consumer at the broker, and sets the sequence of start_.
+Status PullConsumer::create(const StreamSettings& wanted, const StreamInfo& stream,
+                            const ResumePoint& from, bool headers_only) {
   stream_name_ = wanted.name;
   // No acknowledgements: the cursor replaces them, and they would cost the broker work.
   Json config = {{"ack_policy", "none"},
@@ -120,29 +124,47 @@ Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream
                  {"inactive_threshold", nanoseconds(settings_.inactive_threshold)},
                  {"mem_storage", true},
                  {"num_replicas", 1}};
+  if (headers_only) config["headers_only"] = true;
+  if (from.since) {
+    config["deliver_policy"] = "by_start_time";
+    config["opt_start_time"] = format_rfc3339(*from.since);
+  } else {
+    config["deliver_policy"] = "by_start_sequence";
+    config["opt_start_seq"] = from.sequence;
+  }
   // With a filter the broker checks each subject, so the filter is left out if the stream has no
   // other subjects.
   if (stream.subjects != std::vector<std::string>{wanted.subjects}) {
     config["filter_subject"] = wanted.subjects;
     filtered_ = true;
   }
-  const ResumePoint point = TRY(choose_start(stream, cursor, config));
   const Json made = TRY(connection_.api("CONSUMER.CREATE." + stream_name_,
                                         {{"stream_name", stream_name_}, {"config", config}}));
   note_name(text_field(made, "name"));
   if (name_.empty())
     return fail("broker.protocol", "the broker returned a consumer without a name");
+  start_.sequence =
+      from.since ? count_field(field(made, "delivered"), "stream_seq") : from.sequence - 1;
+  started_at_the_end_ = count_field(made, "num_pending") == 0;
+  return {};
+}
+
+Status PullConsumer::make(const StreamSettings& wanted, const StreamInfo& stream,
+                          const Cursor& cursor) {
+  stream_name_ = wanted.name;
+  const ResumePoint point = TRY(choose_start(stream, cursor));
+  TRY(create(wanted, stream, point, false));
+  const uint64_t before = start_.sequence;
   start_ = position_at(point, cursor, state_of(stream));
   loss_ = point.loss;
   if (point.since) {
-    start_.sequence = count_field(field(made, "delivered"), "stream_seq");
+    start_.sequence = before;
     // With the time of the message that is now at this sequence, the position becomes an ordinary
     // cursor, and the loss is reported only once.
     const std::optional<TimePoint> stamped = TRY(stamp_of(start_.sequence));
     start_.stamped = stamped.value_or(*point.since);
   }
   if (loss_ && loss_->kind == BrokerLoss::Kind::kTail) loss_->first = start_.sequence + 1;
-  started_at_the_end_ = count_field(made, "num_pending") == 0;
 
   // Between the two requests the stream may have been deleted and created again. Then the consumer
   // starts at some position of a different stream.

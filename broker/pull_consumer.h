@@ -32,6 +32,14 @@ class PullConsumer {
                                                     const StreamInfo& stream, const Cursor& cursor,
                                                     const PullSettings& settings);
 
+  /// Creates a consumer for the headers of the messages of the stream from `from` on; the messages
+  /// come without their data. `from.loss` is not used. Errors: those of Connection::api.
+  static Result<std::unique_ptr<PullConsumer>> open_headers(Connection& connection,
+                                                            const StreamSettings& wanted,
+                                                            const StreamInfo& stream,
+                                                            const ResumePoint& from,
+                                                            const PullSettings& settings);
+
   /// Creates the only consumer of a work queue, under the name `name`. The consumer starts with the
   /// oldest message and has at most `unacknowledged` messages delivered without an acknowledgement.
   /// The reader acknowledges each message by its reply subject. A consumer that already has that
@@ -47,9 +55,9 @@ class PullConsumer {
   PullConsumer(const PullConsumer&) = delete;
   PullConsumer& operator=(const PullConsumer&) = delete;
 
-  /// The stream as it was when the consumer was created.
+  /// The stream as it was when the consumer was created; not for open_headers().
   const StreamInfo& stream() const { return stream_; }
-  /// The position after which the consumer started.
+  /// The position after which the consumer started; for open_headers() only its sequence.
   const Cursor& start() const { return start_; }
   /// The loss that was found when the consumer was created.
   const std::optional<BrokerLoss>& loss() const { return loss_; }
@@ -98,8 +106,10 @@ class PullConsumer {
 
   void note_name(std::string name);
   Status make(const StreamSettings& wanted, const StreamInfo& stream, const Cursor& cursor);
+  Status create(const StreamSettings& wanted, const StreamInfo& stream, const ResumePoint& from,
+                bool headers_only);
   Status make_queue(std::string_view name, size_t unacknowledged);
-  Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor, Json& config);
+  Result<ResumePoint> choose_start(const StreamInfo& stream, const Cursor& cursor);
   Result<std::optional<TimePoint>> stamp_of(uint64_t sequence);
   Got note_status(natsMsg* message);
   Got broken(std::string why, bool by_server);

@@ -42,6 +42,11 @@ struct PartLevels {
   uint64_t consumer_gaps = 0;  ///< consumers replaced because messages to this process were lost
   uint64_t messages_read_directly = 0;  ///< messages that no consumer could deliver
 
+  // Of a restored store.
+  size_t messages_noted = 0;         ///< messages of the streams that are not sent again
+  uint64_t messages_recognized = 0;  ///< messages that were not sent, because they are noted
+  uint64_t messages_unread = 0;  ///< messages of the streams that are not noted: there are too many
+
   size_t tasks_unsent = 0;  ///< tasks that the broker has not acknowledged
   uint64_t answers = 0;     ///< reports of workers
 

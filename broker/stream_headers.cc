@@ -1,0 +1,137 @@
+#include "broker/stream_headers.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "broker/nats_status.h"
+#include "broker/pull_consumer.h"
+#include "broker/resume.h"
+#include "broker/stored_message.h"
+
+namespace millrace {
+namespace {
+
+/// If this many consumers in a row have delivered no message, the reader fetches one message
+/// without a consumer: the message may be what ends the consumers.
+constexpr int kMostBarren = 3;
+
+/// How many messages of nats.c are freed together: for each single free, nats.c wakes a thread.
+constexpr size_t kMostSpent = 256;
+
+class HeaderReader {
+ public:
+  HeaderReader(Connection& connection, const HeaderRange& range, const std::function<bool()>& stops,
+               const std::function<bool(const StoredHeaders&)>& see)
+      : connection_(connection), range_(range), stops_(stops), see_(see) {}
+
+  Status run() {
+    done_ = range_.info.first_sequence > range_.last;
+    int barren = 0;
+    while (!done_) {
+      const uint64_t before = next_;
+      TRY(read_with_consumer());
+      barren = next_ > before ? 0 : barren + 1;
+      if (done_ || barren < kMostBarren) continue;
+      barren = 0;
+      TRY(fetch_next());
+    }
+    return {};
+  }
+
+ private:
+  Status read_with_consumer();
+  Status fetch_next();
+  void add(uint64_t sequence, NatsMessage message, uint64_t following);
+
+  Connection& connection_;
+  const HeaderRange& range_;
+  const std::function<bool()>& stops_;
+  const std::function<bool(const StoredHeaders&)>& see_;
+  const PullSettings settings_;
+  uint64_t next_ = 0;  ///< all messages before this sequence are read; 0: nothing is known yet
+  bool done_ = false;
+  std::vector<NatsMsgHandle> spent_;
+};
+
+/// Reads with one consumer until all is read or the consumer ends.
+Status HeaderReader::read_with_consumer() {
+  using Got = PullConsumer::Got;
+  ResumePoint from{.sequence = std::max<uint64_t>(next_, 1)};
+  if (next_ == 0) from.since = range_.since;
+  const auto consumer =
+      TRY(PullConsumer::open_headers(connection_, range_.stream, range_.info, from, settings_));
+  next_ = std::max(next_, consumer->start().sequence + 1);
+  if (consumer->started_at_the_end()) TRY(fetch_next());
+  while (!done_) {
+    if (stops_()) {
+      return fail("broker.unreachable",
+                  fmt::format("reading the headers of stream {} was interrupted at message {}",
+                              range_.stream.name, next_));
+    }
+    NatsMsgHandle message;
+    DeliveryNumbers numbers;
+    switch (consumer->next(true, message, numbers)) {
+      case Got::kMessage: {
+        NatsMessage plain;
+        read_message(message.get(), plain);
+        spent_.push_back(std::move(message));
+        if (spent_.size() >= kMostSpent) spent_.clear();
+        add(numbers.stream_sequence, std::move(plain), numbers.pending);
+        if (!done_ && numbers.pending == 0) TRY(fetch_next());
+        break;
+      }
+      case Got::kNothing:
+      case Got::kBusy:
+        break;
+      case Got::kIdle:  // the broker is slow, or does not have the next messages any more
+        TRY(fetch_next());
+        break;
+      case Got::kDestroyed:
+        TRY(fetch_next());
+        consumer->skip();
+        break;
+      case Got::kGap:
+      case Got::kBroken:
+        return {};
+    }
+  }
+  return {};
+}
+
+/// Fetches the next message without a consumer. If there is none, all is read. The broker's count
+/// of the messages that follow is not enough to know that: it may be outdated.
+Status HeaderReader::fetch_next() {
+  Result<StoredMessage> stored = fetch_stored(
+      connection_, range_.stream.name, {{"seq", next_}, {"next_by_subj", range_.stream.subjects}});
+  if (stored) {
+    add(stored->sequence, std::move(stored->message), 0);
+    return {};
+  }
+  if (stored.error().code != "broker.not_found") return tl::unexpected(std::move(stored).error());
+  done_ = true;  // no message follows
+  return {};
+}
+
+/// A message that was fetched without a consumer may be delivered afterwards: it is not new then.
+void HeaderReader::add(uint64_t sequence, NatsMessage message, uint64_t following) {
+  if (sequence < next_) return;
+  next_ = sequence + 1;
+  done_ = sequence >= range_.last;
+  if (sequence > range_.last) return;
+  const bool goes_on = see_({sequence, std::move(message), following});
+  done_ = done_ || !goes_on;
+}
+
+}  // namespace
+
+Status each_header(Connection& connection, const HeaderRange& range,
+                   const std::function<bool()>& stops,
+                   const std::function<bool(const StoredHeaders&)>& see) {
+  return HeaderReader(connection, range, stops, see).run();
+}
+
+}  // namespace millrace
