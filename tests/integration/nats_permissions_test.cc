@@ -130,6 +130,38 @@ TEST_F(NatsPermissions, SufficeToSendATaskOfARestoredStoreAgain) {
   restored.stop();
 }
 
+TEST(RestoredServerWithoutPermissions, WaitsAndReportsTheStreamThatItCannotRead) {
+  std::string permissions = documented_permissions();
+  const std::string needed = "$JS.API.CONSUMER.CREATE.MILLRACE_LIFECYCLE";
+  const size_t at = permissions.find(needed);
+  ASSERT_NE(at, std::string::npos);
+  permissions.replace(at, needed.size(), "another.subject");
+  const NatsServer nats(permissions);
+  const std::map<std::string, std::string> login = {{"NATS_USER", "millrace"},
+                                                    {"NATS_PASSWORD", "millrace-password"}};
+  MillraceServer original(nats.url(), login);
+  original.start_ready();
+  ASSERT_LT(original.ask("PUT", "/v1/ns/default", R"({"lifecycle": true})").status, 300);
+  original.apply("id: ends\nstates: [{id: a, type: noop}]\n");
+  original.instance_once(original.start_instance("ends", {{"n", 1}}), "complete");
+  const Folder folder;
+  const std::string backup = (folder.path() / "backup").string();
+  ASSERT_EQ(original.cli({"backup", backup}).code, 0);
+  original.stop();
+
+  MillraceServer restored(nats.url(), login);
+  const ProcessEnd end = run_process(
+      {.command = {millrace_program(), "restore", backup, "--data", restored.data().string(),
+                   "--secret-key-file", (original.data() / "secret-key").string(), "--copy-key"}});
+  ASSERT_EQ(end.code, 0) << end.errors;
+  restored.start();
+  EXPECT_TRUE(eventually([&] {
+    const HttpReply ready = restored.ask("GET", "/readyz");
+    return ready.status == 503 && ready.body.find("stream MILLRACE_LIFECYCLE") != std::string::npos;
+  }));
+  restored.stop();
+}
+
 TEST_F(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {
   const auto worker = client_as("charge");
   for (const char* const subject :
