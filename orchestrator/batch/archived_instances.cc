@@ -1,11 +1,13 @@
 #include "orchestrator/batch/archived_instances.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "orchestrator/batch/ended_instances.h"
 #include "orchestrator/store/rows/archive_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
 namespace {
@@ -13,8 +15,27 @@ namespace {
 /// From this size on, the archive continues in a new file.
 constexpr uint64_t kFileBytes = uint64_t{256} << 20;
 
+/// So many variables of an instance are erased in the same batch as the instance, whatever the
+/// budget is. If they were erased in an earlier batch, and the process ended then, the instance
+/// would get another line, without them.
+constexpr size_t kVariablesAtOnce = 10'000;
+
 bool is_archived(const BatchState& batch, NamespaceNumber ns) {
   return batch.catalog.settings(ns).retention.archive;
+}
+
+/// Deletes an instance as delete_ended() does, but returns false only if it had more than
+/// kVariablesAtOnce variables. Precondition: `budget.rows` is not 0.
+Result<bool> delete_with_variables(BatchState& batch, const Instance& head, DeletionReason reason,
+                                   PurgeBudget& budget,
+                                   const std::function<void(uint64_t row)>& left) {
+  const size_t erased =
+      TRY(erase_variables(batch.tx, owner_of(head, VariableScope::kInstance), kVariablesAtOnce));
+  // The rest of the budget must be enough for the instance itself.
+  budget.erase(std::min(erased, budget.rows - 1));
+  budget.looked_at = std::max(budget.looked_at, size_t{1});
+  budget.bytes = std::max(budget.bytes, size_t{1});
+  return delete_ended(batch, head, reason, budget, left);
 }
 
 }  // namespace
@@ -74,8 +95,9 @@ Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)
     if (item->length) {
       const auto head = TRY(read_deletable(batch, ns, item->id, item->status, budget));
       if (head && head->last_history == item->last_history) {
-        if (!TRY(delete_ended(batch, *head, item->reason, budget, left))) break;
+        // The line counts from the first erased row on.
         position = {.file = queue.file(), .length = *item->length};
+        if (!TRY(delete_with_variables(batch, *head, item->reason, budget, left))) break;
         ++batch.outcome.counts.instances_archived;
         if (item->reason == DeletionReason::kRetention) {
           ++batch.outcome.counts.retention[ns].archived;

@@ -200,6 +200,7 @@ Result<std::optional<std::string>> Queries::archive_line(const View& view, std::
   Json line = TRY(whole(view, head));
   line["namespace"] = ns;
   line["history"] = TRY(records(view, head));
+  TRY(add_variables(view, head, line));
   return dump_json(line);
 }
 

@@ -39,8 +39,11 @@ class Queries {
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
   Result<Json> history(const View& view, std::string_view ns, const InstanceId& id);
   /// The line of an ended instance in the archive: the JSON of instance(), with the members
-  /// `namespace` and `history` (the items of history()). nullopt: the instance does not exist, or
-  /// has another newest history row than the entry.
+  /// `namespace`, `history` (the items of history()) and `variables` ([{"key","size",
+  /// "contentType","data","encoding"}], see whole_variable() in shapes.h), by key. A variable with
+  /// which those of the line would have more than 16 MiB is left out, and counted in
+  /// `variablesLeftOut`. nullopt: the instance does not exist, or has another newest history row
+  /// than the entry.
   Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
                                                   const ArchivePageEntry& entry);
   Result<Json> schedules(const View& view, std::string_view ns);
@@ -71,6 +74,8 @@ class Queries {
   /// The JSON of instance() and the items of history(), of an instance that was read.
   Result<Json> whole(const View& view, const Instance& found);
   static Result<Json> records(const View& view, const Instance& found);
+  /// Adds the variables of the instance to its line of the archive.
+  static Status add_variables(const View& view, const Instance& found, Json& line);
 
   DefinitionCache& definitions_;
   const StartedTasks& started_;

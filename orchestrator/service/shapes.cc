@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/bytes.h"
 #include "base/ids.h"
 #include "orchestrator/store/rows/damage.h"
 
@@ -41,6 +42,24 @@ Json to_json(const EventFilter& filter, bool sealed) {
     context[predicate.attribute] = {{how, sealed ? kWithheld : predicate.text}};
   }
   return {{"type", filter.type}, {"context", std::move(context)}};
+}
+
+Json variable_item(std::string_view key, const Variable& variable) {
+  Json item{{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}};
+  if (variable.sealed) item["sealed"] = true;
+  return item;
+}
+
+Json whole_variable(std::string_view key, const Variable& variable) {
+  Json item = variable_item(key, variable);
+  if (variable.sealed) {
+    item["data"] = kWithheld;
+    return item;
+  }
+  const bool is_text = is_utf8(variable.bytes);
+  item["data"] = is_text ? variable.bytes : base64_encode(variable.bytes);
+  item["encoding"] = is_text ? "utf-8" : "base64";
+  return item;
 }
 
 std::string_view to_string(Start::Kind kind) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "matchers/event_filter.h"
 #include "model/instance.h"
+#include "model/variable.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -26,6 +27,13 @@ Json to_json(const Error& error);
 /// {"type","context":{attribute:{"equals"|"pattern": text}}}; the texts of a sealed instance are
 /// withheld.
 Json to_json(const EventFilter& filter, bool sealed = false);
+
+/// The list item of a variable, without its value: {"key","size","contentType"}, and "sealed":true
+/// if a sealed instance set the variable. `size` is in bytes.
+Json variable_item(std::string_view key, const Variable& variable);
+/// The list item of a variable with its value: `data` as text ("encoding":"utf-8") or in Base64
+/// ("base64"). The value of a sealed variable is withheld.
+Json whole_variable(std::string_view key, const Variable& variable);
 
 /// The name of a kind of start in a definition.
 std::string_view to_string(Start::Kind kind);

@@ -4,10 +4,19 @@
 #include "orchestrator/batch/commands/variable_owner.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
+namespace {
+
+/// The most bytes that the variables have in one line of the archive, which is made in memory, and
+/// how many bytes each of them counts besides its value and its content type.
+constexpr size_t kMostArchivedBytes = size_t{16} << 20;
+constexpr size_t kBesideBytes = 256;
+
+}  // namespace
 
 Result<VariableOwner> Queries::owner_of(const View& view, const VariablePlace& place) {
   return find_owner(
@@ -28,13 +37,31 @@ Result<Json> Queries::variables(const View& view, const VariablePlace& place, si
   Page page(limit);
   TRY(each_variable(view, owner, cursor, [&](std::string_view key, const Variable& variable) {
     if (!page.has_room()) return false;
-    Json item{
-        {"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}};
-    if (variable.sealed) item["sealed"] = true;
-    page.add(std::move(item), std::string(key));
+    page.add(variable_item(key, variable), std::string(key));
     return true;
   }));
   return std::move(page).json();
+}
+
+Status Queries::add_variables(const View& view, const Instance& found, Json& line) {
+  Json items = Json::array();
+  size_t bytes = 0;
+  uint64_t left_out = 0;
+  TRY(each_variable(view, millrace::owner_of(found, VariableScope::kInstance), {},
+                    [&](std::string_view key, const Variable& variable) {
+                      const size_t own =
+                          variable.bytes.size() + variable.content_type.size() + kBesideBytes;
+                      if (bytes + own > kMostArchivedBytes) {
+                        ++left_out;
+                        return true;
+                      }
+                      bytes += own;
+                      items.push_back(whole_variable(key, variable));
+                      return true;
+                    }));
+  line["variables"] = std::move(items);
+  if (left_out > 0) line["variablesLeftOut"] = left_out;
+  return {};
 }
 
 Result<Variable> Queries::variable(const View& view, const VariablePlace& place,

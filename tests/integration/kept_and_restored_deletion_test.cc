@@ -22,7 +22,9 @@ namespace {
 /// What deletes instances of the filled store, and which.
 struct Deletion {
   std::string name;
-  Json settings;   ///< the settings of the namespace; null: they are not set
+  /// The settings that the namespace has before the deletion; null: none.
+  Json settings_before;
+  Json settings;   ///< the settings that delete instances; null: they are not set
   Json selection;  ///< the body of the request; null: there is no request
   std::set<std::string> deleted;
   bool is_archived = false;
@@ -50,7 +52,7 @@ Deletion by_rules(const FilledStore& store) {
   return deletion;
 }
 
-/// The request deletes the instances of `done` that ended before one of them.
+/// The request deletes the instances of `done` that ended before one of them. They are archived.
 Deletion by_request(const FilledStore& store) {
   std::vector<Json> done = store.instances();
   std::erase_if(done, [](const Json& one) { return one.at("workflow") != "done"; });
@@ -58,7 +60,9 @@ Deletion by_request(const FilledStore& store) {
   const auto time = [](const std::string& text) { return parse_rfc3339(text).value(); };
   Deletion deletion{
       .name = "request",
-      .selection = {{"workflow", "done"}, {"status", {"complete"}}, {"before", before}}};
+      .settings_before = Json::parse(R"({"retention": {"archive": true}})"),
+      .selection = {{"workflow", "done"}, {"status", {"complete"}}, {"before", before}},
+      .is_archived = true};
   for (const Json& one : done) {
     if (time(one.at("endedAt")) < time(before)) {
       deletion.deleted.insert(one.at("id").get<std::string>());
@@ -104,6 +108,11 @@ class DeletionRun {
     delete_streams(*nats.client());
     store_.copy_to(server_.data());
     start_time_ = time_of_operation([&] { server_.start_ready(); });
+    if (!deletion.settings_before.is_null()) {
+      const HttpReply reply =
+          server_.ask("PUT", "/v1/ns/default", dump_json(deletion.settings_before));
+      EXPECT_EQ(reply.status, 200) << reply.body;
+    }
   }
 
   /// Whether the server has answered all requests, so that it must carry them out.
@@ -198,11 +207,16 @@ class DeletionRun {
     EXPECT_EQ(server_.ask("GET", "instances/" + *deletion_.deleted.begin()).status, 404);
   }
 
-  /// Expects one complete line for each deleted instance in the archive.
+  /// Expects one complete line for each deleted instance in the archive, with the variable that
+  /// each instance of `done` has set.
   void expect_archived() const {
     if (!deletion_.is_archived) return;
-    const std::multiset<std::string> ids =
-        archived_ids(server_.data() / "archive" / "default.1" / "000001.jsonl");
+    std::multiset<std::string> ids;
+    for (const Json& line :
+         archive_lines_of(server_.data() / "archive" / "default.1" / "000001.jsonl")) {
+      ids.insert(line.at("id").get<std::string>());
+      EXPECT_EQ(line.at("variables").size(), line.at("workflow") == "done" ? 1U : 0U) << line;
+    }
     EXPECT_TRUE(ids == std::multiset(deletion_.deleted.begin(), deletion_.deleted.end()))
         << "the archive has " << ids.size() << " lines for " << deletion_.deleted.size()
         << " instances";

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/archive/archive_files.h"
+#include "orchestrator/store/rows/variable_rows.h"
 #include "tests/simulation/deleted_namespace.h"
 #include "tests/simulation/world.h"
 #include "tests/support/archive_lines.h"
@@ -80,10 +81,34 @@ TEST_F(ArchiveWorld, HasEachInstanceThatTheRetentionDeletes) {
   Json expected = shown;
   expected["namespace"] = "default";
   expected["history"] = history;
+  expected["variables"] = Json::array();
   EXPECT_EQ(*first, expected);
   EXPECT_EQ(world.metric("millrace_instances_archived_total"), 3);
   EXPECT_EQ(world.metric("millrace_instances_deleted_total{reason=\"retention\"}"), 3);
   EXPECT_EQ(world.metric("millrace_retention_archived_instances_total{namespace=\"default\"}"), 3);
+}
+
+TEST_F(ArchiveWorld, HasTheVariablesOfAnInstanceThatAreDeletedWithIt) {
+  world.apply(R"(
+id: notes
+states:
+- id: note
+  type: setter
+  variables:
+  - {key: seen, scope: instance, value: 'jq(.n)'}
+  - {key: last, scope: workflow, value: 'jq(.n)'}
+)");
+  keep(kArchiveAll);
+  world.start("notes", {{"n", 7}});
+  ASSERT_EQ(world.rows_of("variables"), 2U);
+  world.run_for(minutes(3));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(world.rows_of("variables"), 1U) << "the variable of the workflow stays";
+  const std::vector<Json> archived = archive_lines_of(file());
+  ASSERT_THAT(archived, SizeIs(1));
+  EXPECT_EQ(archived.front().at("variables"), Json::parse(R"([
+    {"key": "seen", "size": 1, "contentType": "application/json", "data": "7",
+     "encoding": "utf-8"}])"));
 }
 
 TEST_F(ArchiveWorld, HasEachInstanceThatAFilterSelects) {
@@ -129,6 +154,61 @@ TEST_F(ArchiveWorld, HasEachInstanceOnceIfTheProcessEndsAtAnyMoment) {
     if (is_done) break;
     ASSERT_LT(turns, 40);
   }
+}
+
+TEST_F(ArchiveWorld, HasAllVariablesOfAnInstanceIfTheProcessEndsAtAnyMoment) {
+  constexpr size_t kVariables = 50;
+  std::string notes = "id: notes\nstates:\n- id: note\n  type: setter\n  variables:\n";
+  for (size_t n = 0; n < kVariables; ++n) {
+    notes += fmt::format("  - {{key: v{}, scope: instance, value: 'jq(.n)'}}\n", n);
+  }
+  world.apply(notes);
+  keep(kArchiveAll);
+  size_t started = 0;
+  for (int turns = 0;; ++turns) {
+    for (int i = 0; i < 50; ++i, ++started) world.start("notes", {{"n", i}});
+    world.clock.advance(minutes(2));
+    bool is_done = false;
+    for (int i = 0; i < turns; ++i) is_done = !world.step();
+    world.restart();
+    world.run_for(minutes(3));
+    EXPECT_EQ(world.rows_of("variables"), 0U) << turns;
+    const std::vector<Json> archived = archive_lines_of(file());
+    ASSERT_THAT(archived, SizeIs(started)) << turns;
+    for (const Json& line : archived) EXPECT_THAT(line.at("variables"), SizeIs(kVariables));
+    if (is_done) break;
+    ASSERT_LT(turns, 40);
+  }
+}
+
+TEST_F(ArchiveWorld, HasTwoLinesIfTheProcessEndsWhileTheLastOfManyVariablesAreLeft) {
+  constexpr size_t kVariables = 12'000;
+  keep(kArchiveAll);
+  const std::string id = *run(1).begin();
+  const VariableOwner owner{.scope = VariableScope::kInstance,
+                            .ns = NamespaceNumber(1),
+                            .instance = *parse_instance_id(id)};
+  world.crash();
+  world.change_store([&](Transaction& tx) {
+    for (size_t n = 0; n < kVariables; ++n) {
+      write_variable(tx, {owner, fmt::format("v{}", n)}, {.bytes = "1"});
+    }
+  });
+  world.recover();
+  world.clock.advance(minutes(2));
+  for (int i = 0; i < 100 && world.rows_of("variables") == kVariables; ++i) world.step();
+  EXPECT_THAT(world.instances(), SizeIs(1)) << "it is deleted in several batches";
+  const size_t left = world.rows_of("variables");
+  EXPECT_LT(left, kVariables);
+  world.restart();
+  world.run_for(minutes(3));
+  EXPECT_THAT(world.instances(), IsEmpty());
+  const std::vector<Json> archived = archive_lines_of(file());
+  ASSERT_THAT(archived, SizeIs(2));
+  EXPECT_EQ(archived[0].at("id"), id);
+  EXPECT_EQ(archived[1].at("id"), id);
+  EXPECT_THAT(archived[0].at("variables"), SizeIs(kVariables));
+  EXPECT_THAT(archived[1].at("variables"), SizeIs(left));
 }
 
 TEST_F(ArchiveWorld, LosesALineThatWasNotCommittedWhenMillraceStarts) {

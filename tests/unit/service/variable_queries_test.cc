@@ -44,6 +44,13 @@ class VariableQueriesTest : public QueryTest {
       return Json(TRY(queries.variable(view, place, key)).bytes);
     };
   }
+  /// Asks for the line of the instance in the archive.
+  static Ask archive_line(uint8_t number) {
+    return [=](Queries& queries, const View& view) -> Result<Json> {
+      const auto line = TRY(queries.archive_line(view, "default", {.id = numbered_id(number)}));
+      return line ? Json::parse(*line) : Json();
+    };
+  }
   static Ask secrets(size_t limit = 100, std::string cursor = "", std::string ns = "default") {
     return [=](Queries& queries, const View& view) {
       return queries.secrets(view, ns, limit, cursor);
@@ -111,6 +118,35 @@ TEST_F(VariableQueriesTest, WithholdASealedVariable) {
   EXPECT_THAT(found.error().message, testing::Not(testing::HasSubstr("4711")));
 }
 
+TEST_F(VariableQueriesTest, WriteTheVariablesOfAnInstanceIntoItsLineOfTheArchive) {
+  EXPECT_EQ(answer(archive_line(1))["variables"], Json::array());
+  set(of_namespace(), "a", {.bytes = "of the namespace"});
+  set(of_workflow(), "a", {.bytes = "of the workflow"});
+  set(of_instance(), "b", {.content_type = "image/png", .bytes = std::string("\0\xff", 2)});
+  set(of_instance(), "a", {.content_type = "application/json", .bytes = R"({"paid": true})"});
+  set(of_instance(), "c", {.content_type = "text/plain", .bytes = "4711", .sealed = true});
+  const Json line = answer(archive_line(1));
+  EXPECT_EQ(line["variables"], Json::parse(R"json([
+    {"key": "a", "size": 14, "contentType": "application/json", "data": "{\"paid\": true}",
+     "encoding": "utf-8"},
+    {"key": "b", "size": 2, "contentType": "image/png", "data": "AP8=", "encoding": "base64"},
+    {"key": "c", "size": 4, "contentType": "text/plain", "sealed": true,
+     "data": "(sealed)"}])json"));
+  EXPECT_FALSE(line.contains("variablesLeftOut"));
+}
+
+TEST_F(VariableQueriesTest, LeaveOutVariablesThatWouldMakeALineOfTheArchiveTooLarge) {
+  for (const char* const key : {"a", "b", "c", "d", "e"}) {
+    set(of_instance(), key, {.bytes = std::string(kMaxVariableBytes, 'x')});
+  }
+  set(of_instance(), "f", {.bytes = "small"});
+  const Json line = answer(archive_line(1));
+  std::vector<std::string> keys;
+  for (const Json& one : line["variables"]) keys.push_back(one["key"]);
+  EXPECT_THAT(keys, ElementsAre("a", "b", "c", "f"));
+  EXPECT_EQ(line["variablesLeftOut"], 2);
+}
+
 TEST_F(VariableQueriesTest, FailForNamesThatDoNotExist) {
   const std::pair<VariablePlace, const char*> rows[] = {
       {in_namespace, "variable.not_found"},
@@ -140,6 +176,7 @@ TEST_F(VariableQueriesTest, FailOnADamagedRow) {
   EXPECT_EQ(outcome(list(in_namespace)), kDamagedRow);
   EXPECT_EQ(outcome(list(in_namespace, 9, "a")), "found")
       << "the page begins after the damaged row";
+  EXPECT_EQ(outcome(archive_line(1)), "found") << "the variable is not the instance's";
 }
 
 TEST_F(VariableQueriesTest, ListSecretsSortedByNameWithoutTheirValues) {
@@ -171,6 +208,7 @@ TEST_F(VariableQueriesTest, FailWhenAReadFails) {
     expect_each_read_to_count(list(place));
     expect_each_read_to_count(one(place, "a"));
   }
+  expect_each_read_to_count(archive_line(1));
 }
 
 }  // namespace
