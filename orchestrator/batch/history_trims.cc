@@ -42,7 +42,8 @@ bool is_too_long(const Instance& instance, const HistoryLimits& limits) {
 }
 
 Status HistoryTrims::trim(Instance& instance) {
-  const HistoryLimits& limits = batch_.catalog.settings(instance.ns).retention.history;
+  const HistoryLimits& limits =
+      batch_.catalog.history_limits(instance.ns, instance.revision.workflow);
   if (!is_too_long(instance, limits)) return {};
   begin_looking();
   if (batch_.trims_histories && rows_left_ > 0) {
@@ -55,7 +56,7 @@ Status HistoryTrims::trim(Instance& instance) {
 }
 
 Result<bool> HistoryTrims::trim_stored(Instance& head, PurgeBudget& budget) {
-  const HistoryLimits& limits = batch_.catalog.settings(head.ns).retention.history;
+  const HistoryLimits& limits = batch_.catalog.history_limits(head.ns, head.revision.workflow);
   if (!is_too_long(head, limits)) return true;
   begin_looking();
   if (rows_left_ == 0) return false;

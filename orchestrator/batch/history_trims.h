@@ -1,5 +1,5 @@
-// History trims: the oldest records of a history that has become longer than the settings of its
-// namespace allow (retention_settings.h) leave it. While an instance is written, whole rows leave
+// History trims: the oldest records of a history that has become longer than the settings allow for
+// its workflow (retention_settings.h) leave it. While an instance is written, whole rows leave
 // the chain of its history; a pass of the retention also trims instances that are not written, and
 // within a row. A purge erases the rows in later batches. Engine thread only.
 #pragma once

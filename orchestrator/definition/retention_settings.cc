@@ -103,33 +103,6 @@ Result<RetentionRule> parse_rule(const std::string& where, const Json& value) {
   return rule;
 }
 
-Result<RetentionRules> parse_rules(const std::string& where, const Json& value) {
-  if (!value.is_object()) {
-    return invalid_setting(where, R"(write an object with "ended" or "failed")");
-  }
-  RetentionRules rules;
-  TRY(parse_members(
-      where, value,
-      {{"ended", into(rules.ended, parse_rule)}, {"failed", into(rules.failed, parse_rule)}}));
-  return rules;
-}
-
-Result<std::map<std::string, RetentionRules, std::less<>>> parse_workflows(const std::string& where,
-                                                                           const Json& value) {
-  if (!value.is_object()) {
-    return invalid_setting(where, "write an object that maps ids of workflows to their rules");
-  }
-  std::map<std::string, RetentionRules, std::less<>> workflows;
-  for (const auto& [id, rules] : value.items()) {
-    const std::string place = fmt::format("{}.{}", where, id);
-    if (!is_identifier(id)) {
-      return invalid_setting(where, fmt::format("{} is not the id of a workflow", in_quotes(id)));
-    }
-    workflows.emplace(id, TRY(parse_rules(place, rules)));
-  }
-  return workflows;
-}
-
 Result<uint64_t> parse_records(const std::string& where, const Json& value) {
   const uint64_t records = TRY(parse_count(where, value));
   if (records >= kLeastRecords) return records;
@@ -151,6 +124,34 @@ Result<HistoryLimits> parse_history(const std::string& where, const Json& value)
                     {{"records", into(limits.records, parse_records)},
                      {"bytes", into(limits.bytes, parse_history_bytes)}}));
   return limits;
+}
+
+Result<WorkflowRetention> parse_workflow(const std::string& where, const Json& value) {
+  if (!value.is_object()) {
+    return invalid_setting(where, R"(write an object with "ended", "failed" or "history")");
+  }
+  WorkflowRetention workflow;
+  TRY(parse_members(where, value,
+                    {{"ended", into(workflow.rules.ended, parse_rule)},
+                     {"failed", into(workflow.rules.failed, parse_rule)},
+                     {"history", into(workflow.history, parse_history)}}));
+  return workflow;
+}
+
+Result<std::map<std::string, WorkflowRetention, std::less<>>> parse_workflows(
+    const std::string& where, const Json& value) {
+  if (!value.is_object()) {
+    return invalid_setting(where, "write an object that maps ids of workflows to their rules");
+  }
+  std::map<std::string, WorkflowRetention, std::less<>> workflows;
+  for (const auto& [id, own] : value.items()) {
+    const std::string place = fmt::format("{}.{}", where, id);
+    if (!is_identifier(id)) {
+      return invalid_setting(where, fmt::format("{} is not the id of a workflow", in_quotes(id)));
+    }
+    workflows.emplace(id, TRY(parse_workflow(place, own)));
+  }
+  return workflows;
 }
 
 Result<DeadLetterRule> parse_dead_letters(const std::string& where, const Json& value) {
@@ -183,17 +184,22 @@ bool RetentionSettings::has_rules() const {
     return (some.ended && !some.ended->is_empty()) || (some.failed && !some.failed->is_empty());
   };
   return has_any(rules) || std::any_of(workflows.begin(), workflows.end(),
-                                       [&](const auto& one) { return has_any(one.second); });
+                                       [&](const auto& one) { return has_any(one.second.rules); });
 }
 
 const RetentionRule* RetentionSettings::rule_of(std::string_view workflow,
                                                 InstanceStatus status) const {
   const RetentionRule* rule = nullptr;
   if (const auto own = workflows.find(workflow); own != workflows.end()) {
-    rule = find_rule(own->second, status);
+    rule = find_rule(own->second.rules, status);
   }
   if (rule == nullptr) rule = find_rule(rules, status);
   return rule == nullptr || rule->is_empty() ? nullptr : rule;
+}
+
+const HistoryLimits& RetentionSettings::history_of(std::string_view workflow) const {
+  const auto own = workflows.find(workflow);
+  return own != workflows.end() && own->second.history ? *own->second.history : history;
 }
 
 std::optional<uint64_t> RetentionSettings::least_bytes() const {
@@ -206,7 +212,7 @@ std::optional<uint64_t> RetentionSettings::least_bytes() const {
     see(some.failed);
   };
   see_both(rules);
-  for (const auto& [id, some] : workflows) see_both(some);
+  for (const auto& [id, own] : workflows) see_both(own.rules);
   return least;
 }
 

@@ -26,7 +26,7 @@ struct RetentionRule {
   bool is_empty() const { return !age && !count && !bytes; }
 };
 
-/// The rules of a namespace or of one workflow.
+/// The rules of a namespace or of one workflow for its ended instances.
 struct RetentionRules {
   std::optional<RetentionRule> ended;
   std::optional<RetentionRule> failed;  ///< in place of `ended`, for status failed and timedout
@@ -44,6 +44,12 @@ struct HistoryLimits {
 inline constexpr uint64_t kLeastRecords = 100;
 inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
 
+/// What is set for the instances of one workflow.
+struct WorkflowRetention {
+  RetentionRules rules;
+  std::optional<HistoryLimits> history;  ///< in place of the limits of the namespace
+};
+
 /// When dead letters of a namespace are deleted. At least one member is set. Each member deletes
 /// dead letters that the other would keep.
 struct DeadLetterRule {
@@ -56,9 +62,9 @@ struct RetentionSettings {
   RetentionRules rules;
   /// By id of the workflow: if a rule of the workflow applies to an instance, no rule of the
   /// namespace does.
-  std::map<std::string, RetentionRules, std::less<>> workflows;
+  std::map<std::string, WorkflowRetention, std::less<>> workflows;
 
-  HistoryLimits history;
+  HistoryLimits history;  ///< for workflows that have none of their own
 
   bool archive = false;  ///< instances are written to the archive before they are deleted
 
@@ -72,15 +78,18 @@ struct RetentionSettings {
   /// The rule for the instances of a workflow that ended with that status; null: they are kept for
   /// ever. For a deleted workflow, `workflow` is empty.
   const RetentionRule* rule_of(std::string_view workflow, InstanceStatus status) const;
+  /// The limits for the histories of a workflow's instances. For a deleted workflow, `workflow` is
+  /// empty.
+  const HistoryLimits& history_of(std::string_view workflow) const;
   /// The lowest `bytes` of all rules; nullopt: no rule has `bytes`.
   std::optional<uint64_t> least_bytes() const;
 };
 
-/// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "workflows": {ID: {"ended":
-/// RULE, "failed": RULE}}}` with RULE `{"age": duration, "count": n, "bytes": n or text such as
-/// "10GiB"}`, `"history": {"records": n, "bytes": n or text}`, `"archive": bool`, and
-/// `"deadLetters": {"age": duration, "count": n}`, which must not be empty. Each member may be
-/// missing. Error `settings.invalid`.
+/// Parses the setting `retention`: `{"ended": RULE, "failed": RULE, "history": LIMITS, "workflows":
+/// {ID: {"ended": RULE, "failed": RULE, "history": LIMITS}}}` with RULE `{"age": duration, "count":
+/// n, "bytes": n or text such as "10GiB"}` and LIMITS `{"records": n, "bytes": n or text}`,
+/// `"archive": bool`, and `"deadLetters": {"age": duration, "count": n}`, which must not be empty.
+/// Each member may be missing. Error `settings.invalid`.
 Result<RetentionSettings> parse_retention(const Json& value);
 
 }  // namespace millrace

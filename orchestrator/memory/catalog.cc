@@ -210,6 +210,13 @@ const NamespaceSettings& Catalog::settings(NamespaceNumber ns) const {
   return found == settings_.end() ? none : found->second;
 }
 
+const HistoryLimits& Catalog::history_limits(NamespaceNumber ns, WorkflowNumber workflow) const {
+  const RetentionSettings& retention = settings(ns).retention;
+  const WorkflowEntry* const entry =
+      retention.workflows.empty() ? nullptr : find_workflow(workflow);
+  return entry != nullptr ? retention.history_of(entry->id) : retention.history;
+}
+
 std::vector<NamespaceNumber> Catalog::namespaces() const {
   std::vector<NamespaceNumber> found;
   found.reserve(ns_names_.size());

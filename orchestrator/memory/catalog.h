@@ -89,6 +89,8 @@ class Catalog {
   /// The namespaces whose settings may require that ended instances are deleted or that histories
   /// are trimmed, ascending.
   const std::set<NamespaceNumber>& retaining() const { return retaining_; }
+  /// The limits for the histories of a workflow's instances, by the settings of their namespace.
+  const HistoryLimits& history_limits(NamespaceNumber ns, WorkflowNumber workflow) const;
   /// See Lookup::is_held().
   bool is_held(NamespaceNumber ns, const NamedService& service) const;
   /// Forgets the namespace with its settings and workflows, and erases the row of the namespace

@@ -90,6 +90,26 @@ TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyRecords) {
   EXPECT_THAT(batch.trimmed_rows, SizeIs(1));
 }
 
+TEST_F(HistoryTrimsTest, KeepAsMuchAsTheLimitsOfTheWorkflowSay) {
+  const WorkflowNumber waits = define(kWaits).number;
+  set_settings(Json::parse(R"({"retention": {
+      "history": {"records": 100}, "workflows": {"waits": {"history": {"records": 200}}}}})"));
+  append_rows(300, 1);
+  instance.revision = {waits, 1};
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 0U);
+  append_rows(150, 1);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 250U);
+  instance.revision = {};
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 250U) << "200 records are not more than twice 100";
+  append(1);
+  trim();
+  EXPECT_EQ(instance.history_trimmed, 351U) << "another workflow has the limits of the namespace";
+  expect_fits();
+}
+
 TEST_F(HistoryTrimsTest, KeepWholeRows) {
   limit(R"({"records": 100})");
   append_rows(5, 30);

@@ -148,6 +148,21 @@ TEST(NamespaceSettings, LimitTheHistoryOfAnInstance) {
   EXPECT_TRUE(settings.retention.needs_passes()) << "a pass trims the histories";
 }
 
+TEST(NamespaceSettings, HaveTheHistoryLimitsOfAWorkflowInPlaceOfThoseOfTheNamespace) {
+  const RetentionSettings retention = settings_of(R"({"retention": {
+      "history": {"records": 100, "bytes": "64KiB"},
+      "workflows": {"loops": {"history": {"records": 5000}}, "stays": {"history": {}},
+                    "ends": {"ended": {"count": 5}}}}})")
+                                          .retention;
+  EXPECT_EQ(retention.history_of("loops").records, 5'000U);
+  EXPECT_FALSE(retention.history_of("loops").bytes) << "both limits are replaced";
+  EXPECT_FALSE(retention.history_of("stays").records) << "the whole history stays";
+  EXPECT_FALSE(retention.history_of("stays").bytes);
+  for (const char* const workflow : {"ends", "other", ""}) {
+    EXPECT_EQ(retention.history_of(workflow).records, 100U) << workflow;
+  }
+}
+
 TEST(NamespaceSettings, LimitTheDeadLettersByAgeAndByCount) {
   EXPECT_FALSE(settings_of(R"({"retention": {}})").retention.dead_letters);
   const auto rule_of = [](const char* text) {
@@ -200,7 +215,11 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceOfAWrongRule) {
       {R"({"retention": {"workflows": {"a b": {}}}})",
        R"(retention.workflows: "a b" is not the id of a workflow)"},
       {R"({"retention": {"workflows": {"pay": {"age": "1d"}}}})",
-       "retention.workflows.pay.age: unknown key; valid: ended, failed"},
+       "retention.workflows.pay.age: unknown key; valid: ended, failed, history"},
+      {R"({"retention": {"workflows": {"pay": {"history": {"records": 99}}}}})",
+       "retention.workflows.pay.history.records: write a number of at least 100"},
+      {R"({"retention": {"workflows": {"pay": "30d"}}})",
+       R"(retention.workflows.pay: write an object with "ended", "failed" or "history")"},
       {R"({"retention": {"workflows": {"pay": {"ended": {"count": -1}}}}})",
        "retention.workflows.pay.ended.count: write a whole number above zero"},
       {R"({"retention": {"history": 100}})",

@@ -197,6 +197,20 @@ TEST_F(CatalogTest, ListsTheNamespacesWithRulesOfRetention) {
   EXPECT_TRUE(catalog.retaining().empty());
 }
 
+TEST_F(CatalogTest, FindsTheHistoryLimitsOfAWorkflow) {
+  ASSERT_TRUE(put(text_of("orders")));
+  ASSERT_TRUE(put(text_of("loops")));
+  const WorkflowNumber orders = catalog.find_workflow(ns, "orders")->number;
+  const WorkflowNumber loops = catalog.find_workflow(ns, "loops")->number;
+  EXPECT_FALSE(catalog.history_limits(ns, loops).records);
+  set_settings(Json::parse(R"({"retention": {
+      "history": {"records": 1000}, "workflows": {"loops": {"history": {"records": 200}}}}})"));
+  EXPECT_EQ(catalog.history_limits(ns, loops).records, 200U);
+  EXPECT_EQ(catalog.history_limits(ns, orders).records, 1'000U);
+  EXPECT_EQ(catalog.history_limits(ns, WorkflowNumber(99)).records, 1'000U)
+      << "a deleted workflow has the limits of the namespace";
+}
+
 TEST_F(CatalogTest, ForgetsANamespaceWithItsWorkflows) {
   const NamespaceNumber shop = create_namespace("shop");
   ASSERT_TRUE(put(text_of("orders"), shop));
