@@ -1,4 +1,5 @@
-// Stores of older formats, for tests of the migration.
+// Synthetic stores of older formats, for tests of the migration. dumped_store.h has stores that
+// programs of their formats wrote.
 #pragma once
 
 #include <cstdint>
