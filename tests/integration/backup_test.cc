@@ -10,9 +10,11 @@
 #include <gmock/gmock.h>
 
 #include "base/bytes.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/queue_worker.h"
+#include "tests/unit/http/http_peer.h"
 
 namespace millrace {
 namespace {
@@ -39,6 +41,21 @@ functions:
 - {id: charge, type: knative-namespace, service: charge}
 states:
 - {id: pay, type: action, action: {function: charge}}
+)";
+
+/// A workflow that starts at the begin of each year.
+constexpr const char* kYearly = R"(
+id: yearly
+start: {type: scheduled, cron: '0 0 1 1 *'}
+states:
+- {id: done, type: noop}
+)";
+
+/// A workflow that generates an event which starts an instance of kCounted.
+constexpr const char* kGenerates = R"(
+id: generates
+states:
+- {id: send, type: generateEvent, event: {type: count, source: /generates}}
 )";
 
 class BackupAndRestore : public MillraceTest {
@@ -76,6 +93,27 @@ class BackupAndRestore : public MillraceTest {
                     "--secret-key-file", key_file(), "--copy-key"});
     const ProcessEnd end = run(std::move(options));
     ASSERT_EQ(end.code, 0) << end.errors;
+  }
+  /// Keeps a copy of the streams as they are now. Afterwards the server is ready again.
+  void copy_streams() {
+    nats_.process().stop();
+    fs::copy(nats_.store(), older_streams(), fs::copy_options::recursive);
+    ASSERT_TRUE(nats_.process().start_again());
+    EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
+  }
+  /// Stops the server, and replaces the streams by the copy.
+  void return_to_older_streams() {
+    millrace_.stop();
+    nats_.process().stop();
+    fs::remove_all(nats_.store());
+    fs::copy(older_streams(), nats_.store(), fs::copy_options::recursive);
+    ASSERT_TRUE(nats_.process().start_again());
+    restored_.set_arguments({"--take-over"});  // the copy names the first server as the owner
+  }
+  fs::path older_streams() const { return folder_.path() / "store"; }
+  /// The number of messages in the event stream.
+  uint64_t stored_events() const {
+    return nats_.client()->api("STREAM.INFO.MILLRACE_EVENTS").at("state").at("messages");
   }
   bool has_counted(const MillraceServer& server, size_t count) const {
     return server.has_instances("workflow=counted&status=complete", count);
@@ -271,24 +309,102 @@ TEST_F(BackupAndRestore, ReadsNewEventsOfAStreamThatIsBehindTheBackup) {
   millrace_.apply(kCounted);
   publish("count", "c1");
   ASSERT_TRUE(has_counted(millrace_, 1));
-  nats_.process().stop();
-  fs::copy(nats_.store(), folder_.path() / "store", fs::copy_options::recursive);
-  ASSERT_TRUE(nats_.process().start_again());
-  EXPECT_TRUE(eventually([&] { return millrace_.ask("GET", "/readyz").status == 200; }));
+  copy_streams();
   publish("count", "c2");
   publish("count", "c3");
   ASSERT_TRUE(has_counted(millrace_, 3));
   back_up();
-  millrace_.stop();
-  nats_.process().stop();
-  fs::remove_all(nats_.store());
-  fs::copy(folder_.path() / "store", nats_.store(), fs::copy_options::recursive);
-  ASSERT_TRUE(nats_.process().start_again());
-  restored_.set_arguments({"--take-over"});  // the older copy names the first server as the owner
+  return_to_older_streams();
   restore_and_start();
   EXPECT_EQ(losses(), std::vector<std::string>{"tail"});
   publish("count", "c4");
   EXPECT_TRUE(has_counted(restored_, 4));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, AppliesTheOtherEventsThatAStreamHasAtTheCursorAndBehindIt) {
+  millrace_.apply(kCounted);
+  publish("count", "c1");
+  ASSERT_TRUE(has_counted(millrace_, 1));
+  copy_streams();
+  publish("count", "c2");
+  publish("count", "c3");
+  ASSERT_TRUE(has_counted(millrace_, 3));
+  EXPECT_EQ(back_up().at("cursor").at("sequence"), 3);
+  return_to_older_streams();
+  for (const char* const id : {"d2", "d3", "d4"}) publish("count", id);
+  EXPECT_EQ(stored_events(), 4U) << "the cursor is that of d3";
+  restore_and_start();
+  EXPECT_EQ(losses(), std::vector<std::string>{"tail"});
+  publish("count", "c5");
+  EXPECT_TRUE(has_counted(restored_, 7));
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, SendsItsOwnEventsAgainThatAStreamBehindTheBackupHasLost) {
+  millrace_.apply(kCounted);
+  millrace_.apply(kGenerates);
+  publish("count", "c1");
+  ASSERT_TRUE(has_counted(millrace_, 1));
+  copy_streams();
+  millrace_.start_instance("generates", {{"n", 1}});
+  ASSERT_TRUE(has_counted(millrace_, 2));
+  back_up();
+  return_to_older_streams();
+  EXPECT_EQ(stored_events(), 1U);
+  restore_and_start();
+  EXPECT_EQ(losses(), std::vector<std::string>{"tail"});
+  EXPECT_TRUE(eventually([&] { return stored_events() == 2; }));
+  publish("count", "c2");
+  EXPECT_TRUE(has_counted(restored_, 3)) << "the event that is sent again is a duplicate";
+  EXPECT_EQ(stored_events(), 3U);
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, FiresOneTickInPlaceOfThoseSinceTheBackup) {
+  millrace_.apply(kYearly);
+  back_up();
+  millrace_.stop();
+  restore();
+  {  // as if the backup were some years old
+    const auto environment = Environment::open(restored_.data()).value();
+    Transaction tx(*environment);
+    constexpr WorkflowNumber yearly{1};
+    ASSERT_TRUE(read_schedule(tx, yearly).value());
+    write_schedule(tx, yearly, {.from = parse_rfc3339("2020-06-01T00:00:00Z").value()});
+    ASSERT_TRUE(tx.commit());
+  }
+  restored_.start_ready();
+  EXPECT_TRUE(restored_.has_instances("workflow=yearly&status=complete", 1));
+  const Json schedule = restored_.get("schedules/yearly");
+  EXPECT_EQ(schedule.at("lastTick"), "2021-01-01T00:00:00.000Z");
+  EXPECT_GT(parse_rfc3339(schedule.at("nextTick").get<std::string>()).value(),
+            parse_rfc3339("2022-06-01T00:00:00Z").value())
+      << "the ticks of the years between are left out";
+  restored_.stop();
+}
+
+TEST_F(BackupAndRestore, SendsToAWebhookAgainUnderTheSameId) {
+  HttpPeer webhook(take_as_webhook);
+  const Json settings = {
+      {"webhooks", {{{"url", webhook.url()}, {"types", {"millrace.instance.completed"}}}}}};
+  ASSERT_EQ(millrace_.ask("PUT", "/v1/ns/default", dump_json(settings)).status, 200);
+  const auto received = [&] {
+    std::vector<std::string> ids;
+    for (const HttpPeer::Request& request : webhook.requests(0)) {
+      if (request.method == "POST") ids.push_back(request.header("ce-id"));
+    }
+    return ids;
+  };
+  millrace_.apply(kWaits);
+  const std::string id = millrace_.start_instance("waits", {{"n", 1}});
+  millrace_.instance_once(id, "waiting");
+  back_up();
+  publish("go", "g1");
+  ASSERT_TRUE(eventually([&] { return received().size() == 1; }));
+  restore_and_start();
+  ASSERT_TRUE(eventually([&] { return received().size() == 2; }));
+  EXPECT_EQ(received()[0], received()[1]);
   restored_.stop();
 }
 
