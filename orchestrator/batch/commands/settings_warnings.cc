@@ -1,6 +1,10 @@
 #include "orchestrator/batch/commands/settings_warnings.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -39,6 +43,34 @@ class Warnings {
         add(place.path, advice_on_unit_of_fixed(value.text));
       }
     });
+  }
+
+  /// Checks the rules with `bytes`, which are all compared with the bytes of the whole namespace.
+  void check_bytes(const RetentionSettings& retention) {
+    std::vector<std::pair<std::string, uint64_t>> limits;  // by path
+    const auto see = [&](const RetentionRules& rules, const std::string& path) {
+      const auto see_one = [&](const std::optional<RetentionRule>& rule, std::string_view key) {
+        if (!rule || !rule->bytes) return;
+        limits.emplace_back(path_of(path_of(path, key), "bytes"), *rule->bytes);
+      };
+      see_one(rules.ended, "ended");
+      see_one(rules.failed, "failed");
+    };
+    see(retention.rules, "retention");
+    for (const auto& [id, own] : retention.workflows) {
+      see(own.rules, path_of("retention.workflows", id));
+    }
+    const auto lowest =
+        std::min_element(limits.begin(), limits.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (const auto& [path, bytes] : limits) {
+      if (bytes == lowest->second) continue;
+      add(path, fmt::format("this limit and the lower one in {} are both compared with the bytes "
+                            "of the whole namespace, so until the namespace has more than this, "
+                            "only instances with the lower limit are deleted, if necessary all of "
+                            "them; write the same limit in both, or use \"age\" and \"count\"",
+                            lowest->first));
+    }
   }
 
   void check_types(const Json& types, const std::string& path) {
@@ -140,6 +172,7 @@ Json settings_warnings(const Json& settings,
   }
   if (const auto retention = settings.find("retention"); retention != settings.end()) {
     warnings.check_retention(*retention, has_workflow);
+    if (const auto parsed = parse_retention(*retention)) warnings.check_bytes(*parsed);
   }
   return std::move(warnings).take();
 }

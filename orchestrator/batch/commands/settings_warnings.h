@@ -10,8 +10,9 @@ namespace millrace {
 
 /// Returns `[{"path", "message"}]` for settings that parse_settings() accepts: durations without a
 /// unit, error codes that millrace does not raise, webhook types that no event has, rules of
-/// retention for a workflow that does not exist, and an archive without a rule that deletes. Each
-/// message has a correction. `has_workflow`: whether the namespace has a workflow with that id.
+/// retention for a workflow that does not exist or with different `bytes`, and an archive without a
+/// rule that deletes. Each message has a correction. `has_workflow`: whether the namespace has a
+/// workflow with that id.
 Json settings_warnings(const Json& settings,
                        const std::function<bool(std::string_view id)>& has_workflow);
 

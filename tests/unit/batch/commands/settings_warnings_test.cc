@@ -12,9 +12,12 @@
 namespace millrace {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::StartsWith;
 
 /// The warnings for valid settings, as `path: message`. The namespace has the workflow `pay`.
 std::vector<std::string> warnings_for(const Json& settings) {
@@ -88,10 +91,32 @@ TEST(SettingsWarnings, NameTheSettingAndTheCorrection) {
   }
 }
 
+TEST(SettingsWarnings, ConcernRulesOfRetentionWithHigherBytesThanAnother) {
+  const auto paths = [](const char* retention) {
+    std::vector<std::string> found;
+    for (const std::string& one : warnings_for({{"retention", Json::parse(retention)}})) {
+      found.push_back(one.substr(0, one.find(": ")));
+    }
+    return found;
+  };
+  EXPECT_THAT(warnings_for({{"retention", Json::parse(R"({
+                  "ended": {"bytes": "10GiB"}, "failed": {"bytes": "50GiB"}})")}}),
+              ElementsAre(AllOf(StartsWith("retention.failed.bytes: "),
+                                HasSubstr("the lower one in retention.ended.bytes"))));
+  EXPECT_THAT(paths(R"({"ended": {"bytes": 5}, "failed": {"bytes": 4}})"),
+              ElementsAre("retention.ended.bytes"));
+  EXPECT_THAT(paths(R"({"ended": {"bytes": 4}, "workflows": {"pay": {"failed": {"bytes": 6}}}})"),
+              ElementsAre("retention.workflows.pay.failed.bytes"));
+  EXPECT_THAT(paths(R"({"ended": {"bytes": 4}, "workflows": {"pay": {"ended": {"bytes": 4}}}})"),
+              IsEmpty());
+  EXPECT_THAT(paths(R"({"ended": {"bytes": 1024}, "failed": {"bytes": "1KiB"}})"), IsEmpty());
+  EXPECT_THAT(paths(R"({"ended": {"age": "1d"}, "failed": {"bytes": 4}})"), IsEmpty());
+}
+
 TEST(SettingsWarnings, ListAllTypesOfLifecycleEventsIfNoneIsSimilarToTheGivenType) {
   const auto warnings = warnings_for(webhook(R"("types": ["order.paid"])"));
   ASSERT_THAT(warnings, SizeIs(1));
-  EXPECT_THAT(warnings[0], testing::HasSubstr("; write one of millrace.instance.started, "));
+  EXPECT_THAT(warnings[0], HasSubstr("; write one of millrace.instance.started, "));
 }
 
 TEST(SettingsWarnings, AreAbsentForSettingsWithTheExpectedEffect) {
