@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// How many files and folders archive_bytes() looks at.
+constexpr size_t kMostMeasured = 10'000;
+
 tl::unexpected<Error> cannot_archive(const fs::path& path, int error) {
   return fail("archive.write",
               fmt::format("writing the archive: {}: {}", path.string(), std::strerror(error)));
@@ -133,6 +136,24 @@ Status cut_archive(const fs::path& folder, NamespaceNumber ns, std::string_view 
   if (!file) return errno == ENOENT ? Status() : Status(cannot_archive(path, errno));
   const Status cut = cut_file(file, path, at.length);
   return !cut && cut.error().code == kArchiveMoved ? Status() : cut;
+}
+
+std::optional<uint64_t> archive_bytes(const fs::path& folder) {
+  std::error_code failed;
+  fs::recursive_directory_iterator at(folder, failed);
+  if (failed == std::errc::no_such_file_or_directory) return 0;
+  uint64_t bytes = 0;
+  size_t left = kMostMeasured;
+  for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
+    if (left-- == 0) return std::nullopt;
+    // An operator may move a file at any time.
+    std::error_code gone;
+    if (!at->is_regular_file(gone)) continue;
+    const uintmax_t size = at->file_size(gone);
+    if (!gone) bytes += size;
+  }
+  if (failed) return std::nullopt;
+  return bytes;
 }
 
 }  // namespace millrace

@@ -3,6 +3,7 @@
 // so that a namespace that is created again has another folder. Blocking; for one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -37,5 +38,9 @@ ArchivedPage write_page(const std::filesystem::path& folder, const ArchivePage& 
 /// `archive.write`.
 Status cut_archive(const std::filesystem::path& folder, NamespaceNumber ns, std::string_view name,
                    const ArchivePosition& at);
+
+/// The bytes of the files in the folder of the archives, those of all namespaces together; 0: there
+/// is no archive. nullopt: there are more than 10 000 files and folders, or they cannot be read.
+std::optional<uint64_t> archive_bytes(const std::filesystem::path& folder);
 
 }  // namespace millrace

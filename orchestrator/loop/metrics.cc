@@ -188,17 +188,6 @@ struct Metrics::Series {
   Followed read_directly{counter("millrace_events_read_directly_total",
                                  "Messages of the event stream that no consumer could deliver and "
                                  "that were read without a consumer.")};
-  prometheus::Gauge& noted =
-      gauge("millrace_messages_noted",
-            "Messages that the streams had when a restored store opened them; they are not sent "
-            "again.");
-  Followed recognized{counter("millrace_messages_recognized_total",
-                              "Messages of a restored store that were not sent, because the "
-                              "streams had them already.")};
-  prometheus::Gauge& unread =
-      gauge("millrace_messages_unread",
-            "Messages of the streams whose ids a restored store has not read, because there are "
-            "too many.");
   prometheus::Gauge& tasks_unsent =
       gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
   Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
@@ -234,6 +223,12 @@ struct Metrics::Series {
   prometheus::Gauge& store_waiting =
       gauge("millrace_store_waiting_rows",
             "Rows in memory and in the journal that are not part of a completed checkpoint.");
+  prometheus::Gauge& store_waiting_bytes =
+      gauge("millrace_store_waiting_bytes", "Memory of these rows, with all their versions.");
+  prometheus::Gauge& archive_bytes =
+      gauge("millrace_archive_bytes",
+            "Size of the files of the archive, of all namespaces; 0: there is none, or its size is "
+            "not known.");
   prometheus::Gauge& oldest_ended =
       gauge("millrace_oldest_ended_instance_start_seconds",
             "Unix time at which the oldest ended instance that the store has was started; 0: the "
@@ -340,9 +335,6 @@ void Metrics::set(const PartLevels& levels) {
   series_->consumers.set(levels.consumers);
   series_->consumer_gaps.set(levels.consumer_gaps);
   series_->read_directly.set(levels.messages_read_directly);
-  series_->noted.Set(static_cast<double>(levels.messages_noted));
-  series_->recognized.set(levels.messages_recognized);
-  series_->unread.Set(static_cast<double>(levels.messages_unread));
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
@@ -362,6 +354,8 @@ void Metrics::set_store(const StoreFigures& figures) {
   series_->store_free.Set(static_cast<double>(figures.size.free_bytes));
   series_->store_journal.Set(static_cast<double>(figures.size.journal_bytes));
   series_->store_waiting.Set(static_cast<double>(figures.size.waiting_rows));
+  series_->store_waiting_bytes.Set(static_cast<double>(figures.size.waiting_bytes));
+  series_->archive_bytes.Set(static_cast<double>(figures.archive_bytes.value_or(0)));
   series_->oldest_ended.Set(unix_seconds(figures.oldest_ended));
   const std::vector<NamespaceUsage> none;
   const std::vector<NamespaceUsage>& namespaces = figures.namespaces ? *figures.namespaces : none;

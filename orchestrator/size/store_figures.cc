@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "orchestrator/archive/archive_files.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -50,6 +51,7 @@ Result<std::vector<NamespaceUsage>> usage_of(const View& view,
 
 Result<StoreFigures> read_figures(const Environment& environment) {
   StoreFigures figures{.size = TRY(environment.size())};
+  figures.archive_bytes = archive_bytes(environment.folder() / kArchiveFolder);
   const Snapshot view = TRY(Snapshot::take(environment));
   TRY(check_known_format(view));
   const std::vector<NumberedNamespace> namespaces = TRY(all_namespaces(view));
@@ -71,11 +73,11 @@ Result<StoreFigures> read_figures(const Environment& environment) {
 }
 
 Json to_json(const StoreFigures& figures) {
-  Json json = {{"dataBytes", figures.size.data_bytes},
-               {"usedBytes", figures.size.used_bytes},
-               {"freeBytes", figures.size.free_bytes},
-               {"journalBytes", figures.size.journal_bytes},
-               {"waitingRows", figures.size.waiting_rows}};
+  Json json = {
+      {"dataBytes", figures.size.data_bytes},     {"usedBytes", figures.size.used_bytes},
+      {"freeBytes", figures.size.free_bytes},     {"journalBytes", figures.size.journal_bytes},
+      {"waitingRows", figures.size.waiting_rows}, {"waitingBytes", figures.size.waiting_bytes}};
+  if (figures.archive_bytes) json["archiveBytes"] = *figures.archive_bytes;
   if (figures.oldest_ended) json["oldestEnded"] = format_rfc3339(*figures.oldest_ended);
   if (!figures.namespaces) return json;
   Json namespaces = Json::array();

@@ -1,6 +1,6 @@
-// Store figures: how large a store is, and how many instances of each namespace it has. They are
-// read from the index rows (index_rows.h) and from sizes that the store keeps, without a scan of
-// the instances. Any thread.
+// Store figures: how large a store and its archive are, and how many instances of each namespace it
+// has. They are read from the index rows (index_rows.h), from sizes that the store keeps, and from
+// the list of the archive's files, without a scan of the instances. Any thread.
 #pragma once
 
 #include <optional>
@@ -29,14 +29,16 @@ struct StoreFigures {
   /// The lowest time in the id of an ended instance that the store still has, which is about the
   /// time of its start; nullopt: the store has no ended instance.
   std::optional<TimePoint> oldest_ended;
+  std::optional<uint64_t> archive_bytes;  ///< see archive_bytes() in archive_files.h
 };
 
 /// The figures after the last commit. A namespace whose row of `usage` is damaged is left out.
 /// Errors: those of check_known_format(), a damaged row of `namespaces`, and those of the store.
 Result<StoreFigures> read_figures(const Environment& environment);
 
-/// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","oldestEnded"?,
-/// "namespaces"?:[{"namespace","live","ended","rowBytes","historyBytes","oldestEnded"?}]}
+/// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","waitingBytes",
+/// "archiveBytes"?,"oldestEnded"?,"namespaces"?:[{"namespace","live","ended","rowBytes",
+/// "historyBytes","oldestEnded"?}]}
 Json to_json(const StoreFigures& figures);
 
 }  // namespace millrace

@@ -212,7 +212,8 @@ Result<StoreSize> Environment::size() const {
   const LmdbFile::Size pages = overlay_->file_size();
   StoreSize size{.used_bytes = pages.used_bytes,
                  .free_bytes = pages.free_bytes,
-                 .waiting_rows = overlay_->waiting_rows()};
+                 .waiting_rows = overlay_->waiting_rows(),
+                 .waiting_bytes = overlay_->waiting_bytes()};
   size.data_bytes = TRY(bytes_of("data.mdb"));
   for (const char* const name : {"journal-0", "journal-1"}) {
     size.journal_bytes += TRY(bytes_of(name));

@@ -82,6 +82,7 @@ struct StoreSize {
   uint64_t free_bytes = 0;  ///< bytes of the free pages of data.mdb; the next rows use them first
   uint64_t journal_bytes = 0;  ///< size of the two journal files
   uint64_t waiting_rows = 0;   ///< rows in memory that are not part of a completed checkpoint
+  uint64_t waiting_bytes = 0;  ///< memory of these rows, with all their versions
 };
 
 class Environment {

@@ -100,6 +100,7 @@ void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::stri
   const Memtable::Version* const before = active_.table->add(commit, key, value);
   active_.load.rows = active_.table->rows();
   active_rows_.store(active_.load.rows, std::memory_order_relaxed);
+  active_bytes_.store(active_.table->bytes(), std::memory_order_relaxed);
   active_.load.bytes += room(value) - (before == nullptr ? 0 : room(before->value()));
   active_.last = commit;
 }
@@ -204,6 +205,11 @@ uint64_t Overlay::waiting_rows() const {
   return active_rows_.load(std::memory_order_relaxed) + (frozen_ ? frozen_->load.rows : 0);
 }
 
+uint64_t Overlay::waiting_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return active_bytes_.load(std::memory_order_relaxed) + (frozen_ ? frozen_->table->bytes() : 0);
+}
+
 // Switching to the next memtable.
 
 /// Freezes the active memtable if it is full and no other memtable is frozen. While another one is
@@ -251,6 +257,7 @@ Status Overlay::switch_memtable() {
 void Overlay::freeze() {
   frozen_ = std::exchange(active_, {});
   active_rows_.store(0, std::memory_order_relaxed);
+  active_bytes_.store(0, std::memory_order_relaxed);
   applied_rows_ = 0;
 }
 

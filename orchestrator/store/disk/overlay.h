@@ -82,6 +82,8 @@ class Overlay {
 
   /// The number of rows in memory that are not part of a completed checkpoint. Any thread.
   uint64_t waiting_rows() const;
+  /// The memory that these rows use, in bytes, with all their versions. Any thread.
+  uint64_t waiting_bytes() const;
 
  private:
   /// An estimate of the space that rows need in LMDB.
@@ -123,7 +125,8 @@ class Overlay {
   std::unique_ptr<Journal> journal_;
   uint64_t allocated_to_ = 0;         ///< disk space for LMDB's file is allocated up to this byte
   std::atomic<uint64_t> commit_ = 0;  ///< the last commit
-  std::atomic<uint64_t> active_rows_ = 0;  ///< active_.load.rows, for any thread
+  std::atomic<uint64_t> active_rows_ = 0;   ///< active_.load.rows, for any thread
+  std::atomic<uint64_t> active_bytes_ = 0;  ///< active_.table->bytes(), for any thread
 
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;

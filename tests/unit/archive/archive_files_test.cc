@@ -121,5 +121,24 @@ TEST_F(ArchiveFilesTest, AreCutToTheCommittedPositionAtTheStart) {
   EXPECT_EQ(bytes(1), "shop1\nshop2\n");
 }
 
+TEST_F(ArchiveFilesTest, HaveASizeInBytesForAllNamespacesTogether) {
+  EXPECT_THAT(archive_bytes(archives()), Optional(0U)) << "there is no archive";
+  write(page({1, 2}, {}, true));
+  write(page({3}, {.file = 2}, true));
+  ArchivePage other = page({4}, {}, true);
+  other.name = "other";
+  write(other);
+  const uint64_t own = bytes(1).size() + bytes(2).size();
+  EXPECT_THAT(archive_bytes(archives()), Optional(own + std::string("other4\n").size()));
+  fs::remove(file(1));
+  EXPECT_THAT(archive_bytes(archives()),
+              Optional(bytes(2).size() + std::string("other4\n").size()));
+}
+
+TEST_F(ArchiveFilesTest, HaveNoSizeIfTheyCannotBeRead) {
+  std::ofstream(archives()) << "no folder";
+  EXPECT_EQ(archive_bytes(archives()), std::nullopt);
+}
+
 }  // namespace
 }  // namespace millrace

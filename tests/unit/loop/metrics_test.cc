@@ -165,13 +165,17 @@ TEST(Metrics, ShowTheFiguresOfTheStore) {
                                 .used_bytes = 4096,
                                 .free_bytes = 1024,
                                 .journal_bytes = 512,
-                                .waiting_rows = 7}};
+                                .waiting_rows = 7,
+                                .waiting_bytes = 700},
+                       .archive_bytes = 99};
   metrics.set_store(figures);
   EXPECT_TRUE(has_line(metrics, "millrace_store_data_bytes 8192"));
   EXPECT_TRUE(has_line(metrics, "millrace_store_used_bytes 4096"));
   EXPECT_TRUE(has_line(metrics, "millrace_store_free_bytes 1024"));
   EXPECT_TRUE(has_line(metrics, "millrace_store_journal_bytes 512"));
   EXPECT_TRUE(has_line(metrics, "millrace_store_waiting_rows 7"));
+  EXPECT_TRUE(has_line(metrics, "millrace_store_waiting_bytes 700"));
+  EXPECT_TRUE(has_line(metrics, "millrace_archive_bytes 99"));
   EXPECT_TRUE(has_line(metrics, "millrace_oldest_ended_instance_start_seconds 0"));
   figures.oldest_ended = from_millis(2'500);
   metrics.set_store(figures);

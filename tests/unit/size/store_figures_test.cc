@@ -1,8 +1,12 @@
 // Store figures: the sizes of the files, and the instances of each namespace.
 #include "orchestrator/size/store_figures.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 
+#include "orchestrator/archive/archive_files.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -50,7 +54,16 @@ TEST_F(StoreFiguresTest, HaveTheSizeOfTheStore) {
   const StoreSize size = environment->size().value();
   EXPECT_EQ(figures().size.data_bytes, size.data_bytes);
   EXPECT_EQ(figures().size.waiting_rows, size.waiting_rows);
+  EXPECT_EQ(figures().size.waiting_bytes, size.waiting_bytes);
   EXPECT_GT(size.waiting_rows, 0U);
+}
+
+TEST_F(StoreFiguresTest, HaveTheSizeOfTheArchive) {
+  EXPECT_EQ(figures().archive_bytes, 0U);
+  const std::filesystem::path shop = environment->folder() / kArchiveFolder / "shop.2";
+  std::filesystem::create_directories(shop);
+  std::ofstream(shop / "000001.jsonl") << "12345";
+  EXPECT_EQ(figures().archive_bytes, 5U);
 }
 
 TEST_F(StoreFiguresTest, HaveTheUsageOfEachNamespace) {
@@ -148,18 +161,18 @@ TEST(StoreFigures, HaveAJsonForm) {
                                 .used_bytes = 2,
                                 .free_bytes = 3,
                                 .journal_bytes = 4,
-                                .waiting_rows = 5}};
-  const Json sizes = {{"dataBytes", 1},
-                      {"usedBytes", 2},
-                      {"freeBytes", 3},
-                      {"journalBytes", 4},
-                      {"waitingRows", 5}};
+                                .waiting_rows = 5,
+                                .waiting_bytes = 6}};
+  const Json sizes = {{"dataBytes", 1},    {"usedBytes", 2},   {"freeBytes", 3},
+                      {"journalBytes", 4}, {"waitingRows", 5}, {"waitingBytes", 6}};
   EXPECT_EQ(to_json(figures), sizes);
+  figures.archive_bytes = 7;
   figures.oldest_ended = kEarly;
   NamespaceUsage shop{.ns = "shop"};
   shop.usage = {.live = 6, .ended = 7, .row_bytes = 8, .history_bytes = 9};
   figures.namespaces = std::vector<NamespaceUsage>{shop};
   Json whole = sizes;
+  whole["archiveBytes"] = 7;
   whole["oldestEnded"] = "2021-09-01T12:00:00.000Z";
   whole["namespaces"] = Json::array(
       {{{"namespace", "shop"}, {"live", 6}, {"ended", 7}, {"rowBytes", 8}, {"historyBytes", 9}}});

@@ -42,6 +42,7 @@ TEST(Environment, MeasuresItsFilesItsFreePagesAndItsRowsInMemory) {
   const StoreSize fresh = environment->size().value();
   EXPECT_EQ(fresh.used_bytes, 0U);
   EXPECT_EQ(fresh.waiting_rows, 0U);
+  EXPECT_EQ(fresh.waiting_bytes, 0U);
   {
     Transaction transaction(*environment);
     for (const char* const key : {"a", "b", "c"}) {
@@ -50,11 +51,13 @@ TEST(Environment, MeasuresItsFilesItsFreePagesAndItsRowsInMemory) {
     ASSERT_TRUE(transaction.commit());
     const StoreSize waiting = environment->size().value();
     EXPECT_EQ(waiting.waiting_rows, 3U);
+    EXPECT_GE(waiting.waiting_bytes, 300'000U);
     EXPECT_EQ(waiting.used_bytes, 0U) << "no checkpoint has written the rows";
     EXPECT_GE(waiting.journal_bytes, 300'000U);
     ASSERT_TRUE(environment->checkpoint());
     const StoreSize written = environment->size().value();
     EXPECT_EQ(written.waiting_rows, 0U);
+    EXPECT_EQ(written.waiting_bytes, 0U);
     EXPECT_GE(written.used_bytes, 300'000U);
     EXPECT_LE(written.used_bytes + written.free_bytes, written.data_bytes);
     EXPECT_EQ(written.data_bytes, std::filesystem::file_size(folder.path() / "data.mdb"));
@@ -75,6 +78,7 @@ TEST(Environment, MeasuresItsFilesItsFreePagesAndItsRowsInMemory) {
   EXPECT_EQ(found.free_bytes, last.free_bytes);
   EXPECT_EQ(found.journal_bytes, last.journal_bytes);
   EXPECT_EQ(found.waiting_rows, 1U);
+  EXPECT_GT(found.waiting_bytes, 0U);
 }
 
 TEST(Environment, ShrinksItsJournals) {
