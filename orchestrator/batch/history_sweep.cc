@@ -8,23 +8,23 @@
 namespace millrace {
 
 Result<bool> HistorySweep::go_on(NamespaceNumber ns, HistoryPosition& at, PurgeBudget& budget) {
-  const HistoryLimits& limits = limits_of(ns);
-  if (limits.is_empty()) {
+  HistoryRules rules = batch_.catalog.settings(ns).retention.history_rules();
+  if (rules.is_empty()) {
     seen_.erase(ns);
     return true;
   }
-  if (!at.is_within) begin(ns, limits, at);
+  if (!at.is_within) begin(ns, std::move(rules), at);
   if (!at.sees_all) return see_left(ns, at, budget);
   if (!TRY(see_all(ns, at, budget))) return false;
-  seen_.insert_or_assign(ns, at.limits);
+  seen_.insert_or_assign(ns, at.rules);
   return true;
 }
 
-void HistorySweep::begin(NamespaceNumber ns, const HistoryLimits& limits, HistoryPosition& at) {
+void HistorySweep::begin(NamespaceNumber ns, HistoryRules rules, HistoryPosition& at) {
   auto left = instances_.take_long_histories(ns);
   const auto seen = seen_.find(ns);
-  const bool is_known = left && seen != seen_.end() && seen->second == limits;
-  at = {.is_within = true, .sees_all = !is_known, .limits = limits};
+  const bool is_known = left && seen != seen_.end() && seen->second == rules;
+  at = {.is_within = true, .sees_all = !is_known, .rules = std::move(rules)};
   if (is_known) at.left = *std::move(left);
 }
 
@@ -64,7 +64,7 @@ Result<std::optional<Instance>> HistorySweep::next_long(NamespaceNumber ns, Hist
   std::optional<Instance> found;
   const auto see = [&](const Instance& head) {
     budget.count(indexed(head).row_bytes);
-    if (is_too_long(head, limits_of(ns))) {
+    if (is_too_long(head, batch_.catalog.history_limits(ns, head.revision.workflow))) {
       found = head;
       return false;
     }

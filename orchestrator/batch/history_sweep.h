@@ -22,7 +22,7 @@ namespace millrace {
 struct HistoryPosition {
   bool is_within = false;             ///< the members below belong to a sweep that has started
   bool sees_all = false;              ///< the sweep looks at all instances
-  HistoryLimits limits;               ///< as they were when the sweep started
+  HistoryRules rules;                 ///< as they were when the sweep started
   bool is_ended = false;              ///< all live instances were looked at
   std::optional<InstanceId> behind;   ///< the last instance that was looked at
   std::vector<InstanceId> left = {};  ///< without `sees_all`: the instances to look at
@@ -41,21 +41,18 @@ class HistorySweep {
   void clear() { seen_.clear(); }
 
  private:
-  void begin(NamespaceNumber ns, const HistoryLimits& limits, HistoryPosition& at);
+  void begin(NamespaceNumber ns, HistoryRules rules, HistoryPosition& at);
   Result<bool> see_all(NamespaceNumber ns, HistoryPosition& at, PurgeBudget& budget);
   Result<bool> see_left(NamespaceNumber ns, HistoryPosition& at, PurgeBudget& budget);
   Result<std::optional<Instance>> next_long(NamespaceNumber ns, HistoryPosition& at,
                                             PurgeBudget& budget);
   Result<bool> trim(const Instance& head, PurgeBudget& budget);
-  const HistoryLimits& limits_of(NamespaceNumber ns) const {
-    return batch_.catalog.settings(ns).retention.history;
-  }
 
   BatchState& batch_;
   const Purges& purges_;
   Instances& instances_;
   /// The namespaces of which all instances were looked at, with the limits at that time.
-  std::map<NamespaceNumber, HistoryLimits> seen_;
+  std::map<NamespaceNumber, HistoryRules> seen_;
 };
 
 }  // namespace millrace

@@ -179,6 +179,11 @@ const RetentionRule* find_rule(const RetentionRules& rules, InstanceStatus statu
 
 }  // namespace
 
+bool HistoryRules::is_empty() const {
+  return others.is_empty() &&
+         std::all_of(own.begin(), own.end(), [](const auto& one) { return one.second.is_empty(); });
+}
+
 bool RetentionSettings::has_rules() const {
   const auto has_any = [](const RetentionRules& some) {
     return (some.ended && !some.ended->is_empty()) || (some.failed && !some.failed->is_empty());
@@ -200,6 +205,14 @@ const RetentionRule* RetentionSettings::rule_of(std::string_view workflow,
 const HistoryLimits& RetentionSettings::history_of(std::string_view workflow) const {
   const auto own = workflows.find(workflow);
   return own != workflows.end() && own->second.history ? *own->second.history : history;
+}
+
+HistoryRules RetentionSettings::history_rules() const {
+  HistoryRules rules_of_all{.others = history, .own = {}};
+  for (const auto& [id, one] : workflows) {
+    if (one.history) rules_of_all.own.emplace(id, *one.history);
+  }
+  return rules_of_all;
 }
 
 std::optional<uint64_t> RetentionSettings::least_bytes() const {

@@ -44,6 +44,16 @@ struct HistoryLimits {
 inline constexpr uint64_t kLeastRecords = 100;
 inline constexpr uint64_t kLeastHistoryBytes = uint64_t{64} << 10;
 
+/// The limits for the histories of all instances of a namespace.
+struct HistoryRules {
+  HistoryLimits others;                      ///< for workflows that have none of their own
+  std::map<std::string, HistoryLimits> own;  ///< by id of the workflow
+
+  /// Whether no history is limited.
+  bool is_empty() const;
+  bool operator==(const HistoryRules&) const = default;
+};
+
 /// What is set for the instances of one workflow.
 struct WorkflowRetention {
   RetentionRules rules;
@@ -74,13 +84,14 @@ struct RetentionSettings {
   /// Whether any ended instance may have to be deleted.
   bool has_rules() const;
   /// Whether a pass of the retention may have to delete instances or to trim histories.
-  bool needs_passes() const { return has_rules() || !history.is_empty(); }
+  bool needs_passes() const { return has_rules() || !history_rules().is_empty(); }
   /// The rule for the instances of a workflow that ended with that status; null: they are kept for
   /// ever. For a deleted workflow, `workflow` is empty.
   const RetentionRule* rule_of(std::string_view workflow, InstanceStatus status) const;
   /// The limits for the histories of a workflow's instances. For a deleted workflow, `workflow` is
   /// empty.
   const HistoryLimits& history_of(std::string_view workflow) const;
+  HistoryRules history_rules() const;
   /// The lowest `bytes` of all rules; nullopt: no rule has `bytes`.
   std::optional<uint64_t> least_bytes() const;
 };

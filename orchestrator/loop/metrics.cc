@@ -188,6 +188,17 @@ struct Metrics::Series {
   Followed read_directly{counter("millrace_events_read_directly_total",
                                  "Messages of the event stream that no consumer could deliver and "
                                  "that were read without a consumer.")};
+  prometheus::Gauge& noted =
+      gauge("millrace_messages_noted",
+            "Messages that the streams had when a restored store opened them; they are not sent "
+            "again.");
+  Followed recognized{counter("millrace_messages_recognized_total",
+                              "Messages of a restored store that were not sent, because the "
+                              "streams had them already.")};
+  prometheus::Gauge& unread =
+      gauge("millrace_messages_unread",
+            "Messages of the streams whose ids a restored store has not read, because there are "
+            "too many.");
   prometheus::Gauge& tasks_unsent =
       gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
   Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
@@ -335,6 +346,9 @@ void Metrics::set(const PartLevels& levels) {
   series_->consumers.set(levels.consumers);
   series_->consumer_gaps.set(levels.consumer_gaps);
   series_->read_directly.set(levels.messages_read_directly);
+  series_->noted.Set(static_cast<double>(levels.messages_noted));
+  series_->recognized.set(levels.messages_recognized);
+  series_->unread.Set(static_cast<double>(levels.messages_unread));
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));

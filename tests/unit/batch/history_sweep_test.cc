@@ -145,6 +145,24 @@ TEST_F(HistorySweepTest, TrimsLiveAndEndedInstancesThatWereWrittenBeforeTheLimit
   expect_fits();
 }
 
+TEST_F(HistorySweepTest, UsesTheLimitsOfTheWorkflow) {
+  const InstanceId limited = add(150);
+  set_settings(Json::parse(R"({"retention": {
+      "history": {"records": 1000}, "workflows": {"rounds": {"history": {"records": 100}}}}})"));
+  run();
+  EXPECT_THAT(kept(limited), AllOf(Ge(100U), Le(101U)));
+  set_settings(Json::parse(R"({"retention": {
+      "history": {"records": 100}, "workflows": {"rounds": {"history": {}}}}})"));
+  const InstanceId whole = add(150);
+  run();
+  EXPECT_GT(kept(whole), 300U);
+  set_settings(Json::parse(R"({"retention": {
+      "history": {"records": 100}, "workflows": {"rounds": {"history": {"records": 110}}}}})"));
+  run();
+  EXPECT_THAT(kept(whole), AllOf(Ge(110U), Le(111U))) << "a change for one workflow is a change";
+  expect_fits();
+}
+
 TEST_F(HistorySweepTest, TrimsWithinTheRowOfABusyBatch) {
   const InstanceId waits = add(1, 300);
   const InstanceId ended = add(1, 300);

@@ -161,6 +161,10 @@ TEST(NamespaceSettings, HaveTheHistoryLimitsOfAWorkflowInPlaceOfThoseOfTheNamesp
   for (const char* const workflow : {"ends", "other", ""}) {
     EXPECT_EQ(retention.history_of(workflow).records, 100U) << workflow;
   }
+  EXPECT_TRUE(settings_of(R"({"retention": {"workflows": {"a": {"history": {"records": 100}}}}})")
+                  .retention.needs_passes());
+  EXPECT_FALSE(settings_of(R"({"retention": {"workflows": {"a": {"history": {}}}}})")
+                   .retention.needs_passes());
 }
 
 TEST(NamespaceSettings, LimitTheDeadLettersByAgeAndByCount) {
