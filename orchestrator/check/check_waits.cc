@@ -270,8 +270,9 @@ bool Checker::check_opened(const Walked& one, const State& state) {
         (latest && *delay > *latest->delay + slack)) {
       add(StoreFault::kInstanceTimers, place,
           fmt::format("the delay ends at {} ms, which does not match the state: by the state it "
-                      "ends at {} ms or later",
-                      to_millis(*delay), to_millis(*opened->delay)));
+                      "ends at {} ms or later, and by the history at {} ms or earlier",
+                      to_millis(*delay), to_millis(*opened->delay),
+                      to_millis((latest ? *latest : *opened).delay.value_or(*delay))));
     }
   }
 

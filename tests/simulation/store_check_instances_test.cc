@@ -187,7 +187,7 @@ const Plant kInstancePlants[] = {
        edit_history(tx, "naps", [](HistoryRow& row) { row.instance = kUnknownId; });
      }},
     {"a history that goes back in time",
-     {"history.order"},
+     {"history.order", "instance.timers"},
      [](Transaction& tx) {
        edit_history(tx, "naps", [](HistoryRow& row) {
          row.records.back().time = row.records.front().time - hours(1);
