@@ -40,8 +40,8 @@ Status RestoredPublisher::note(const StreamOpening& opening) {
     }
     has_read = true;
   }
+  TRY(keep_record());  // also if an earlier call could not keep it
   if (!has_read) return {};
-  TRY(keep_record());
   const Counts now = counts();
   spdlog::info(
       "the store was restored or copied: the streams have {} messages of millrace that are newer; "
