@@ -1,5 +1,6 @@
 #include "orchestrator/backup/restored_file.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -95,7 +96,9 @@ Result<std::optional<RestoredStreams>> find_restored_streams(Environment& enviro
   const std::string mark = TRY(environment.mark());
   if (known && known->folder != mark) {
     const Cursor cursor = TRY(read_cursor(view));
-    streams = restored_at(cursor);
+    RestoredStreams copied = restored_at(cursor);
+    if (streams) copied.since = std::min(copied.since, streams->since);
+    streams = copied;
     TRY(write_restored_file(data, *streams));
   }
   if (!streams || !is_over(*streams, now)) return streams;

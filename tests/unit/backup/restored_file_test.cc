@@ -81,6 +81,14 @@ TEST_F(RestoredFileTest, IsWrittenAgainInACopyOfARestoredStore) {
   ASSERT_TRUE(write_restored_file(data(), earlier));
   copy_data();
   EXPECT_EQ(start_on(data()), earlier);
+  const RestoredStreams expected{.since = earlier.since};
+  EXPECT_EQ(start_on(copy()), expected) << "the ends of the original are not those of the copy";
+  EXPECT_EQ(start_on(copy()), expected) << "also at the second start";
+}
+
+TEST_F(RestoredFileTest, BeginsAtTheTimeOfTheCursorInACopyIfTheOriginalBeginsLater) {
+  ASSERT_TRUE(write_restored_file(data(), {.since = kStamped + std::chrono::hours(5)}));
+  copy_data();
   EXPECT_EQ(start_on(copy()), RestoredStreams{.since = kStamped - kUnrecordedFor});
 }
 
