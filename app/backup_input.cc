@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/folder_owner.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
@@ -30,6 +31,7 @@ class FolderInput final : public BackupInput {
     input->head_ = TRY(read_backup_head(*input->view_, input->view_->commit()));
     input->head_.time = now;
     input->head_.release = MILLRACE_VERSION;
+    input->head_.since = TRY(read_restored_since(input->environment_->folder(), now));
     return input;
   }
 

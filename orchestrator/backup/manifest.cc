@@ -108,6 +108,7 @@ Json to_object(const BackupHead& head) {
                {"time", format_rfc3339(head.time)},
                {"millrace", head.release}};
   if (!head.key_row.empty()) json["key"] = to_hex(head.key_row);
+  if (head.since) json["since"] = format_rfc3339(*head.since);
   return json;
 }
 
@@ -132,6 +133,7 @@ Json summary_of(const BackupHead& head) {
   Json summary = encode(head);
   summary.erase("version");
   summary.erase("key");
+  summary.erase("since");
   return summary;
 }
 
@@ -154,6 +156,7 @@ Result<BackupHead> decode_backup_head(const Json& json) {
   head.time = TRY(time_member(json, "time"));
   head.release = TRY(text_member(json, "millrace"));
   head.key_row = TRY(key_member(json));
+  if (find_member(json, "since") != nullptr) head.since = TRY(time_member(json, "since"));
   if (head.format == 0) return wrong_member("format", "the number of a format, from 1 on");
   if (head.format <= kStoreFormat && head.minor <= kStoreMinor) return head;
   return fail(

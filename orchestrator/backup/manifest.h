@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct BackupHead {
   TimePoint time;       ///< the wall clock when the backup began
   std::string release;  ///< version of the millrace that made the backup
   std::string key_row;  ///< see read_key_row(); empty: the store needs no key
+  /// For a backup of a store that was itself restored or copied: RestoredStreams::since of the
+  /// store.
+  std::optional<TimePoint> since = std::nullopt;
 
   bool operator==(const BackupHead&) const = default;
 };
@@ -47,15 +51,17 @@ struct BackupManifest {
   bool operator==(const BackupManifest&) const = default;
 };
 
-/// The head of a backup of `view`, without `time` and `release`. Errors: `store.not_found` (the
-/// store has no rows yet), those of check_known_format(), and a damaged row.
+/// The head of a backup of `view`, without `time`, `release` and `since`. Errors: `store.not_found`
+/// (the store has no rows yet), those of check_known_format(), and a damaged row.
 Result<BackupHead> read_backup_head(const View& view, uint64_t commit);
 
 /// {"version","store","format","minor","commit","cursor":{"streamCreated"
-/// (ns),"sequence","stamped"}, "time","millrace","key"?}; "key" is key_row in hexadecimal digits.
+/// (ns),"sequence","stamped"}, "time","millrace","key"?,"since"?}; "key" is key_row in hexadecimal
+/// digits.
 Json encode(const BackupHead& head);
 
-/// The members of a head that are shown to a person: all but "version" and "key".
+/// The members of a head that are shown to a person: all but "version", "key" and
+/// "since".
 Json summary_of(const BackupHead& head);
 
 /// Reads a head, also one with further members, or without the minor number, which is then 0.

@@ -1,5 +1,6 @@
 #include "orchestrator/backup/restore.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -124,18 +125,21 @@ Status load_chunks(BackupSource& source, Environment& environment,
   return tx.commit();
 }
 
-/// Records that the store is a restored one.
-Status record_restored(const Environment& environment) {
+/// Records that the store is a restored one. If the backup is of a restored store, the record
+/// begins no later than the record of that store.
+Status record_restored(const Environment& environment, const BackupHead& head) {
   const Snapshot view = TRY(Snapshot::take(environment));
   const Cursor cursor = TRY(read_cursor(view));
-  return write_restored_file(environment.folder(), restored_at(cursor));
+  RestoredStreams streams = restored_at(cursor);
+  if (head.since) streams.since = std::min(streams.since, *head.since);
+  return write_restored_file(environment.folder(), streams);
 }
 
 /// Makes the store in the folder `partial`.
 Status make_store(BackupSource& source, const fs::path& partial, const RestoreSettings& settings) {
   const auto environment = TRY(Environment::open(partial, {.key_file = settings.key_file}));
   TRY(load_chunks(source, *environment, settings));
-  TRY(record_restored(*environment));
+  TRY(record_restored(*environment, source.head()));
   if (settings.copies_key) TRY(environment->seal().write(partial / "secret-key"));
   return environment->checkpoint();
 }

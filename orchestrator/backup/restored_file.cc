@@ -79,6 +79,13 @@ Result<std::optional<RestoredStreams>> read_restored_file(const std::filesystem:
   return decode_restored(*json);
 }
 
+Result<std::optional<TimePoint>> read_restored_since(const std::filesystem::path& data,
+                                                     TimePoint now) {
+  const std::optional<RestoredStreams> streams = TRY(read_restored_file(data));
+  if (!streams || is_over(*streams, now)) return std::nullopt;
+  return streams->since;
+}
+
 Status write_restored_file(const std::filesystem::path& data, const RestoredStreams& streams) {
   const std::filesystem::path path = data / kRestoredFile;
   const int error = replace_file(path, dump_json(encode_restored(streams)) + "\n");

@@ -17,6 +17,12 @@ namespace millrace {
 /// `store.corrupt`, the file is damaged.
 Result<std::optional<RestoredStreams>> read_restored_file(const std::filesystem::path& data);
 
+/// RestoredStreams::since of that data folder, for the head of a backup; nullopt: the store was
+/// neither restored nor copied, or that is too long ago at the time `now`. Errors: those of
+/// read_restored_file().
+Result<std::optional<TimePoint>> read_restored_since(const std::filesystem::path& data,
+                                                     TimePoint now);
+
 /// Writes the record, which is on disk when the function returns. Error `store.io`.
 Status write_restored_file(const std::filesystem::path& data, const RestoredStreams& streams);
 

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "orchestrator/backup/manifest.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/tables.h"
 #include "os/thread.h"
@@ -83,6 +84,7 @@ Result<Json> Backups::open(const CallerMark& caller) {
     BackupHead head = TRY(read_backup_head(view, view.commit()));
     head.time = clock_.now();
     head.release = release_;
+    head.since = TRY(read_restored_since(environment_.folder(), head.time));
     Backup backup{.id = random_backup_id(),
                   .view = std::make_unique<Snapshot>(std::move(view)),
                   .caller = caller};

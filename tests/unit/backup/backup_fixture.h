@@ -17,6 +17,7 @@
 #include "orchestrator/backup/backup_folder.h"
 #include "orchestrator/backup/backup_writer.h"
 #include "orchestrator/backup/chunk.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -92,6 +93,7 @@ class BackupTest : public testing::Test {
     BackupHead head = read_backup_head(view, view.commit()).value();
     head.time = from_millis(1'630'497'600'000);
     head.release = "test";
+    head.since = read_restored_since(environment->folder(), head.time).value();
     BackupWriter writer(target, head);
     EXPECT_TRUE(writer.begin());
     for (const BackupChunk& chunk : chunks_of(view, most_bytes))

@@ -18,7 +18,8 @@ BackupManifest some_manifest() {
                               .stamped = from_millis(1'630'497'600'000)},
                    .time = from_millis(1'630'497'601'000),
                    .release = "0.1.0",
-                   .key_row = std::string("\xff\x00\x10", 3)},
+                   .key_row = std::string("\xff\x00\x10", 3),
+                   .since = from_millis(1'630'497'000'000)},
           .rows = {{"live", 2}, {"meta", 5}},
           .chunks = {{.bytes = 7, .hash = std::string(64, '0')},
                      {.bytes = 9, .hash = std::string(64, 'f')}}};
@@ -47,6 +48,7 @@ TEST(Manifest, HasTheDocumentedMembers) {
                   {"time", "2021-09-01T12:00:01.000Z"},
                   {"millrace", "0.1.0"},
                   {"key", "ff0010"},
+                  {"since", "2021-09-01T11:50:00.000Z"},
                   {"rows", {{"live", 2}, {"meta", 5}}},
                   {"chunks",
                    {{{"bytes", 7}, {"hash", std::string(64, '0')}},
@@ -74,7 +76,8 @@ TEST(Manifest, IsRefusedWithTheNameOfAMissingOrWrongMember) {
       }
       const auto read = decode_backup_manifest(dump_json(json));
       const bool is_other_text = name == "millrace" && wrong == "x";
-      const bool may_be_missing = (name == "key" || name == "minor") && wrong.is_null();
+      const bool may_be_missing =
+          (name == "key" || name == "minor" || name == "since") && wrong.is_null();
       EXPECT_EQ(read.has_value(), is_other_text || may_be_missing) << name << " " << wrong;
       if (read) continue;
       EXPECT_EQ(read.error().code, kBackupDamaged);

@@ -66,6 +66,33 @@ TEST_F(RestoredFileTest, HasTheTimeOfTheCursorInARestoredStore) {
   }
 }
 
+TEST_F(RestoredFileTest, BeginsAtTheEarlierTimeInAStoreRestoredFromABackupOfARestoredStore) {
+  const struct {
+    Duration before;  // the cursor
+    TimePoint expected;
+  } cases[] = {{std::chrono::hours(5), kStamped - std::chrono::hours(5)},
+               {std::chrono::hours(-5), kStamped - kUnrecordedFor}};
+  for (const auto& one : cases) {
+    const fs::path backup = folder.path() / "backup";
+    ASSERT_TRUE(write_restored_file(
+        data(), {.since = kStamped - one.before, .opened = kStamped, .ends = {{"A", {7, 90}}}}));
+    write_folder(backup);
+    BackupFolderSource source = BackupFolderSource::open(backup).value();
+    const auto made = restore_backup(source, {.folder = restored(), .key_file = key_file()});
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(read_restored_file(restored()).value(), RestoredStreams{.since = one.expected});
+    fs::remove_all(restored());
+    fs::remove_all(backup);
+  }
+}
+
+TEST_F(RestoredFileTest, HasNoTimeForABackupWhenMessagesAreNotRecognizedAnyMore) {
+  ASSERT_TRUE(write_restored_file(data(), {.since = kStamped, .opened = kStamped}));
+  EXPECT_EQ(read_restored_since(data(), kStamped + std::chrono::days(6)).value(), kStamped);
+  EXPECT_EQ(read_restored_since(data(), kStamped + std::chrono::days(7)).value(), std::nullopt);
+  EXPECT_EQ(read_restored_since(folder.path(), kStamped).value(), std::nullopt);
+}
+
 TEST_F(RestoredFileTest, IsWrittenWhenACopyIsOpened) {
   copy_data();
   const auto found = start_on(copy());

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "orchestrator/backup/manifest.h"
+#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/rows/identity.h"
 #include "tests/unit/service/local_service_fixture.h"
 #include "tests/unit/support/faulty_store.h"
@@ -83,7 +84,16 @@ TEST_F(BackupsTest, HaveTheHeadOfTheLatestCommit) {
   EXPECT_EQ(head->store, "01000000000000000000000000000000");
   EXPECT_EQ(head->release, "0.1.0");
   EXPECT_EQ(head->time, clock.now());
+  EXPECT_EQ(head->since, std::nullopt) << "the store was neither restored nor copied";
   EXPECT_TRUE(opened.contains("aboutRows"));
+}
+
+TEST_F(BackupsTest, SayInTheHeadSinceWhenARestoredStoreMakesMessagesAgain) {
+  const RestoredStreams restored{.since = from_millis(1'630'497'600'000)};
+  ASSERT_TRUE(write_restored_file(environment->folder(), restored));
+  const auto head = decode_backup_head(begin().value());
+  ASSERT_TRUE(head) << head.error().message;
+  EXPECT_EQ(head->since, restored.since);
 }
 
 TEST_F(BackupsTest, GiveOutTheRowsAsTheyWereWhenTheBackupBegan) {
