@@ -133,7 +133,8 @@ class JetStreamEvents::Reader {
   Cursor position_;           ///< the last message that was handed over or is in chunk_
   bool caught_up_ = false;
   std::string logged_;  ///< the newest logged reason why events are not read; empty: they are read
-  int breaks_ = 0;      ///< consumers in a row that ended for no known reason and without a message
+  bool preparing_failed_ = false;  ///< the last call of on_opening() failed
+  int breaks_ = 0;  ///< consumers in a row that ended for no known reason and without a message
   std::optional<steady_clock::time_point> missing_since_;
   std::vector<Delivery> chunk_;
   size_t chunk_bytes_ = 0;
@@ -244,19 +245,22 @@ Result<std::unique_ptr<PullConsumer>> JetStreamEvents::Reader::make_consumer() {
   return consumer;
 }
 
-/// Calls on_opening(). Until it has succeeded, health() has what the opening waits for.
+/// Calls on_opening(). Until it has succeeded, health() has what the opening waits for, and after a
+/// failure the error of the last attempt, also while the next attempt runs.
 Status JetStreamEvents::Reader::prepare(StreamOpening& opening) {
   opening.stops = [this] {
     const std::lock_guard lock(mutex_);
     return stopping_ || interrupted_;
   };
-  {
+  if (!preparing_failed_) {
     const std::lock_guard lock(mutex_);
     health_ = fail("starting",
                    "the store was restored or copied: millrace reads which of its messages the "
                    "streams have already, so that it does not send them again");
   }
-  return settings_.on_opening(opening);
+  const Status prepared = settings_.on_opening(opening);
+  preparing_failed_ = !prepared;
+  return prepared;
 }
 
 Status JetStreamEvents::Reader::take(Result<std::unique_ptr<PullConsumer>> made) {
