@@ -82,7 +82,8 @@ std::string Client::url_path(std::initializer_list<std::string_view> pieces) {
 Fallible<Reply> Client::send(const ApiCall& call) {
   const RawReply reply = TRY(fetch(call));
   if (reply.body.empty()) return Reply{reply.status, {}};
-  Result<Json> json = parse_json(reply.body);
+  // The answer may hold data with as many levels as JSON from outside may have, within its own.
+  Result<Json> json = parse_own_json(reply.body);
   if (json) return Reply{reply.status, std::move(*json)};
   return give_up(ExitCode::kFailed, "client.answer",
                  fmt::format("{}{} returned a body that is not JSON; is this a millrace server?",

@@ -64,6 +64,16 @@ TEST_F(InstanceVerbs, DeleteNeedsEitherAnIdOrASelection) {
   EXPECT_EQ(run({"instance", "delete", "--status", "failed,waiting"}).code, 1);
 }
 
+TEST_F(InstanceVerbs, ShowsAnInstanceWithTheDeepestDataThatIsAccepted) {
+  const std::string deepest = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');
+  service_.instance_input = parse_json(deepest).value();
+  const CommandOutput shown = run({"instance", "get", kId, "-o", "json"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  const Result<Json> instance = parse_own_json(shown.out);
+  ASSERT_TRUE(instance) << instance.error().message;
+  EXPECT_EQ(dump_json(instance->at("input")), deepest);
+}
+
 TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
   expect_outputs({
       {{"instance", "get", kId},

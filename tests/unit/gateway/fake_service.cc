@@ -322,7 +322,11 @@ Result<Json> FakeService::dead_letters(std::string_view, size_t, std::string_vie
 }
 
 Result<Json> FakeService::find_instance(const InstanceId& id) const {
-  if (to_string(id) == kInstance) return instance_json(kInstance, instance_status);
+  if (to_string(id) == kInstance) {
+    Json instance = instance_json(kInstance, instance_status);
+    instance["input"] = instance_input;
+    return instance;
+  }
   return fail("instance.not_found", "there is no instance " + to_string(id));
 }
 

@@ -33,6 +33,7 @@ class FakeService : public Service {
   /// The immediate outcome of a wait for an instance; none: the wait lasts until end_instances().
   std::optional<Status> wait_outcome;
   std::string instance_status = "waiting";
+  Json instance_input = Json::object();
   size_t instance_count = 1;
   size_t group_count = 1;
   std::optional<Error> command_error;
