@@ -14,10 +14,11 @@ Error incomplete_backup(std::string_view where) {
 }
 
 Error missing_backup(std::string_view path, std::string_view why) {
-  return {"backup.missing",
-          fmt::format("{} is not a backup: {}; name the folder that `millrace backup` has written, "
-                      "or write `-` and give a tar stream of `millrace backup -` on standard input",
-                      path, why)};
+  return {
+      "backup.missing",
+      fmt::format("\"{}\" is not a backup: {}; name the folder that `millrace backup` has written, "
+                  "or write `-` and give a tar stream of `millrace backup -` on standard input",
+                  path, why)};
 }
 
 Result<BackupHead> read_head_file(std::string_view text) {

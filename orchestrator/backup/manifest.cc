@@ -161,9 +161,11 @@ Result<BackupHead> decode_backup_head(const Json& json) {
   if (head.format <= kStoreFormat && head.minor <= kStoreMinor) return head;
   return fail(
       "store.version",
-      fmt::format("the store of the backup has format {}.{}, this release reads up to "
-                  "format {}.{}; restore it with millrace {} or a newer release",
-                  head.format, head.minor, kStoreFormat, kStoreMinor, excerpt(head.release)));
+      fmt::format(
+          "the store of the backup has format {}.{}, this release reads up to "
+          "format {}.{}; millrace {} made the backup; restore it with a newer release than {}",
+          head.format, head.minor, kStoreFormat, kStoreMinor, excerpt(head.release),
+          MILLRACE_VERSION));
 }
 
 std::string encode(const BackupManifest& manifest) {

@@ -11,6 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::UnorderedElementsAre;
 
 class BackupFolderTest : public BackupTest {
@@ -78,7 +79,9 @@ TEST_F(BackupFolderTest, IsMissingIfThePathIsNotTheFolderOfABackup) {
     EXPECT_EQ(code_of(opened), "backup.missing") << path;
     return opened ? "" : opened.error().message;
   };
-  EXPECT_THAT(why(to()), HasSubstr(to().string() + " is not a backup: it does not exist; name "));
+  EXPECT_THAT(why(to()),
+              HasSubstr("\"" + to().string() + "\" is not a backup: it does not exist; name "));
+  EXPECT_THAT(why(""), StartsWith("\"\" is not a backup: it does not exist; name "));
   fs::create_directory(to());
   EXPECT_THAT(why(to()), HasSubstr("it is an empty folder"));
   write(to() / "other", "x");

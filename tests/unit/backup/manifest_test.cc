@@ -96,7 +96,8 @@ TEST(Manifest, IsRefusedIfItHasAnotherVersionOrANewerFormatOfTheStore) {
   json["format"] = kStoreFormat + 1;
   const auto newer = decode_backup_manifest(dump_json(json));
   EXPECT_EQ(code_of(newer), "store.version");
-  EXPECT_THAT(newer.error().message, HasSubstr("millrace 0.1.0"));
+  EXPECT_THAT(newer.error().message, HasSubstr("; millrace 0.1.0 made the backup; restore it with "
+                                               "a newer release than "));
   json["format"] = kStoreFormat;
   json["minor"] = kStoreMinor + 1;
   const auto larger = decode_backup_manifest(dump_json(json));
