@@ -29,6 +29,7 @@ class FolderInput final : public BackupInput {
     input->environment_ = TRY(Environment::open(data, {.read_only = true}));
     input->view_.emplace(TRY(Snapshot::take(*input->environment_)));
     input->head_ = TRY(read_backup_head(*input->view_, input->view_->commit()));
+    TRY(input->environment_->refuse_unknown_trees());
     input->head_.time = now;
     input->head_.release = MILLRACE_VERSION;
     input->head_.since = TRY(read_restored_since(input->environment_->folder(), now));

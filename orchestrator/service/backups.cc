@@ -80,6 +80,7 @@ Result<Json> Backups::open(const CallerMark& caller) {
                               "restore the last backup that passes `millrace verify`",
                               to_string(pages.damages.front())));
     }
+    TRY(environment_.refuse_unknown_trees());
     Snapshot view = TRY(Snapshot::take(environment_));
     BackupHead head = TRY(read_backup_head(view, view.commit()));
     head.time = clock_.now();

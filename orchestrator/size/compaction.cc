@@ -71,12 +71,14 @@ Status remove_copy(const fs::path& copy) {
 
 uint64_t bytes_of_files(const StoreSize& size) { return size.data_bytes + size.journal_bytes; }
 
-/// Opens the store read-only, which checks every page of data.mdb, and checks its format. Nothing
-/// is written, so a folder without a store stays as it is. Returns the size of the store.
+/// Opens the store read-only, which checks every page of data.mdb, and checks its format and its
+/// trees. Nothing is written, so a folder without a store stays as it is. Returns the size of the
+/// store.
 Result<StoreSize> inspect(const fs::path& folder) {
   const auto environment = TRY(Environment::open(folder, {.read_only = true}));
   const Snapshot view = TRY(Snapshot::take(*environment));
   TRY(check_known_format(view));
+  TRY(environment->refuse_unknown_trees());
   return environment->size();
 }
 

@@ -40,8 +40,9 @@ std::filesystem::path copy_folder(const std::filesystem::path& folder);
 /// Compacts the store. All commits that only the journals have are included. Before the store is
 /// replaced, the copy is compared with it row by row. Errors: kNoSpaceToCompact, kCopyDiffers
 /// (row_copy.h), `compact.write` (the folder cannot be written), `store.not_found`, `store.locked`
-/// (a process has the folder open), `store.corrupt`, `store.version`, and the other errors of
-/// Environment::open(), checkpoint() and LmdbFile. After an error the store has all its rows.
+/// (a process has the folder open), `store.corrupt`, `store.version`, `tree.unknown`, and the other
+/// errors of Environment::open(), checkpoint() and LmdbFile. After an error the store has all its
+/// rows.
 Result<Compacted> compact_store(const CompactSettings& settings);
 
 }  // namespace millrace

@@ -143,6 +143,8 @@ class Environment {
   bool has_tree(Table table) const { return file_->has_tree(table); }
   /// The names of the trees in LMDB that belong to no table: see LmdbFile::unknown_trees().
   Result<std::vector<std::string>> unknown_trees() const { return file_->unknown_trees(); }
+  /// Checks that LMDB has no such tree: see LmdbFile::refuse_unknown_trees().
+  Status refuse_unknown_trees() const { return file_->refuse_unknown_trees(); }
 
   const std::filesystem::path& folder() const { return folder_; }
   /// A text that distinguishes this folder from its copies, as long as the folder stays on its file

@@ -97,6 +97,10 @@ class LmdbFile {
   /// `store.readers`.
   Result<std::vector<std::string>> unknown_trees() const;
 
+  /// Checks that there are no unknown_trees(), before a copy of all rows is made: the copy would
+  /// lack their rows. Any thread. Errors: `tree.unknown`, and those of unknown_trees().
+  Status refuse_unknown_trees() const;
+
  private:
   friend class LmdbReader;
   friend class LmdbCursor;

@@ -5,6 +5,7 @@
 #include <lmdb.h>
 
 #include "base/codec.h"
+#include "base/excerpt.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/disk/lmdb_value.h"
 #include "orchestrator/store/disk/store_error.h"
@@ -96,6 +97,17 @@ Result<std::vector<std::string>> LmdbFile::unknown_trees() const {
     return tl::unexpected(error(failed, "reading the names of the trees"));
   }
   return names;
+}
+
+Status LmdbFile::refuse_unknown_trees() const {
+  const std::vector<std::string> names = TRY(unknown_trees());
+  if (names.empty()) return {};
+  return fail("tree.unknown",
+              fmt::format("data.mdb has the tree \"{}\", and no release creates a tree of this "
+                          "name, so a copy of the rows would not have its rows; keep a copy of the "
+                          "folder and report this finding of `millrace verify` as a fault of "
+                          "millrace",
+                          excerpt(names.front())));
 }
 
 }  // namespace millrace

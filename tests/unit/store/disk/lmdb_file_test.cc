@@ -193,11 +193,16 @@ TEST_F(LmdbFileTest, IsRefusedIfATreeIsMissingUnlessItIsOpenedForReading) {
 
 TEST_F(LmdbFileTest, ListsTheTreesThatBelongToNoTable) {
   EXPECT_THAT(file_->unknown_trees().value(), IsEmpty());
+  EXPECT_TRUE(file_->refuse_unknown_trees());
   ASSERT_EQ(write({{"lkey", "value"}}), "ok");
   rename_tree("live", "liv#");
   rename_tree("journal", "journa#");
   open_to_read();
   EXPECT_THAT(file_->unknown_trees().value(), ElementsAre("journa#", "liv#"));
+  const Status refused = file_->refuse_unknown_trees();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "tree.unknown");
+  EXPECT_THAT(refused.error().message, HasSubstr("the tree \"journa#\""));
 }
 
 TEST_F(LmdbFileTest, HasNoCheckpointedCommitIfTheTreeOfTheJournalIsMissing) {
