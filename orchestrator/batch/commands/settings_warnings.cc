@@ -60,6 +60,7 @@ class Warnings {
     for (const auto& [id, own] : retention.workflows) {
       see(own.rules, path_of("retention.workflows", id));
     }
+    if (limits.empty()) return;
     const auto lowest =
         std::min_element(limits.begin(), limits.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -71,6 +72,15 @@ class Warnings {
                             "them; write the same limit in both, or use \"age\" and \"count\"",
                             lowest->first));
     }
+    const std::string others = instances_without_bytes(retention);
+    if (others.empty()) return;
+    add(lowest->first,
+        fmt::format(
+            "{} have no limit \"bytes\", but this limit is compared with the bytes of the whole "
+            "namespace, so if they have more than this, each instance with this limit is "
+            "deleted when it ends; write the same limit for them, or use \"age\" and "
+            "\"count\" here",
+            others));
   }
 
   void check_types(const Json& types, const std::string& path) {
@@ -116,6 +126,25 @@ class Warnings {
   Json take() && { return std::move(all_); }
 
  private:
+  /// The first ended instances whose rule has no `bytes`, or that have no rule; empty: there are
+  /// none.
+  static std::string instances_without_bytes(const RetentionSettings& retention) {
+    const auto among = [&](std::string_view workflow, const std::string& of) -> std::string {
+      const auto has_bytes = [&](InstanceStatus status) {
+        const RetentionRule* const rule = retention.rule_of(workflow, status);
+        return rule != nullptr && rule->bytes;
+      };
+      if (!has_bytes(InstanceStatus::kComplete)) return "complete instances" + of;
+      if (!has_bytes(InstanceStatus::kFailed)) return "failed instances" + of;
+      return {};
+    };
+    std::string found = among("", "");
+    for (const auto& [id, own] : retention.workflows) {
+      if (found.empty()) found = among(id, " of workflow " + in_quotes(id));
+    }
+    return found;
+  }
+
   /// Checks the ages in the rules of a namespace, or in those of a workflow.
   void check_ages(const Json& rules, const std::string& path) {
     for (const auto& [key, rule] : rules.items()) {

@@ -110,7 +110,33 @@ TEST(SettingsWarnings, ConcernRulesOfRetentionWithHigherBytesThanAnother) {
   EXPECT_THAT(paths(R"({"ended": {"bytes": 4}, "workflows": {"pay": {"ended": {"bytes": 4}}}})"),
               IsEmpty());
   EXPECT_THAT(paths(R"({"ended": {"bytes": 1024}, "failed": {"bytes": "1KiB"}})"), IsEmpty());
-  EXPECT_THAT(paths(R"({"ended": {"age": "1d"}, "failed": {"bytes": 4}})"), IsEmpty());
+}
+
+TEST(SettingsWarnings, ConcernBytesOfRetentionIfSomeEndedInstancesHaveNone) {
+  const auto warnings = [](const char* retention) {
+    return warnings_for({{"retention", Json::parse(retention)}});
+  };
+  EXPECT_THAT(
+      warnings(R"({"ended": {"bytes": "1MiB"}, "failed": {"age": "90d"}})"),
+      ElementsAre("retention.ended.bytes: failed instances have no limit \"bytes\", but this "
+                  "limit is compared with the bytes of the whole namespace, so if they "
+                  "have more than this, each instance with this limit is deleted when it "
+                  "ends; write the same limit for them, or use \"age\" and \"count\" "
+                  "here"));
+  EXPECT_THAT(warnings(R"({"failed": {"bytes": 4}})"),
+              ElementsAre(StartsWith("retention.failed.bytes: complete instances have no ")));
+  EXPECT_THAT(warnings(R"({"workflows": {"pay": {"ended": {"bytes": 4}}}})"),
+              ElementsAre(StartsWith("retention.workflows.pay.ended.bytes: complete instances ")));
+  EXPECT_THAT(warnings(R"({"ended": {"bytes": 4}, "workflows": {"pay": {"ended": {}}}})"),
+              ElementsAre(StartsWith(
+                  "retention.ended.bytes: complete instances of workflow \"pay\" have no ")));
+  EXPECT_THAT(
+      warnings(R"({"ended": {"bytes": 4}, "workflows": {"pay": {"failed": {"count": 1}}}})"),
+      ElementsAre(
+          StartsWith("retention.ended.bytes: failed instances of workflow \"pay\" have no ")));
+  EXPECT_THAT(warnings(R"({"ended": {"bytes": 4, "age": "1d"},
+                           "workflows": {"pay": {"history": {"records": 100}}}})"),
+              IsEmpty());
 }
 
 TEST(SettingsWarnings, ListAllTypesOfLifecycleEventsIfNoneIsSimilarToTheGivenType) {
