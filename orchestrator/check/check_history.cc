@@ -119,12 +119,17 @@ void Checker::check_chained_records(const Walked& one, const Place& place, const
   }
   if (number == head.last_history) check_newest_records(one, place, row, number);
   // The first records of a trimmed history do not exist any more.
-  if (row.previous == 0 && head.history_trimmed == 0) {
-    if (row.records.front().kind != HistoryKind::kStarted) {
-      order("the first record is not `started`");
+  const bool is_start = row.records.front().kind == HistoryKind::kStarted;
+  if (row.previous == 0 && (head.history_trimmed == 0 || is_start)) {
+    const std::string head_key = one.key(Part::kHead);
+    if (!is_start) order("the first record is not `started`");
+    if (head.history_trimmed > 0) {
+      add(StoreFault::kHistoryCount, {one.table, head_key},
+          fmt::format("the head counts {} erased records, but the history still begins with the "
+                      "record `started`",
+                      head.history_trimmed));
     }
     if (row.records.front().time != head.started_at) {
-      const std::string head_key = one.key(Part::kHead);
       add(StoreFault::kInstanceStatus, {one.table, head_key},
           fmt::format("the instance started at {} ms by its head, but at {} ms by its history",
                       to_millis(head.started_at), to_millis(row.records.front().time)));
@@ -180,11 +185,16 @@ void Checker::check_end(const Walked& one, const HistoryRecord& record) {
 void Checker::check_history_row(Walked& one, const Place& place, const HistoryRow& row,
                                 const Workflow* workflow) {
   HistoryFacts& story = *one.story;
+  const bool has_state = workflow != nullptr && one.head->state < workflow->states.size();
+  const std::string current =
+      has_state ? workflow->states[one.head->state]->common().id : std::string();
   for (size_t i = row.records.size(); i-- > 0;) {  // from the newest on
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
     note_record(one, place, record);
     if (story.last_state.empty()) story.last_state = record.state;
+    const bool is_elsewhere = has_state && !record.state.empty() && record.state != current;
+    if (is_elsewhere && !story.elsewhere) story.elsewhere = record.time;
     const bool begins = record.kind == HistoryKind::kStarted || record.kind == HistoryKind::kRun ||
                         record.kind == HistoryKind::kRevived;
     if (begins && !story.began) story.began = record;

@@ -9,6 +9,7 @@
 #include "orchestrator/check/record_detail.h"
 #include "orchestrator/check/walked.h"
 #include "states/state.h"
+#include "states/visit.h"
 
 namespace millrace {
 namespace {
@@ -94,6 +95,7 @@ void Checker::note_failure_of(Walked& one, const HistoryRecord& record) {
   HistoryFacts& story = *one.story;
   const Instance& head = *one.head;
   story.has_failed_state |= record.state == head.failed_state;
+  story.has_many_transitions |= RecordDetail(record).text("code") == "millrace.limits.transitions";
   if (!head.error || story.has_error) return;
   const RecordDetail detail(record);
   story.has_error =
@@ -106,7 +108,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const HistoryFacts& story = *one.story;
-  const bool is_trimmed = head.history_trimmed > 0;
+  const bool is_trimmed = one.is_trimmed();
   if (story.is_first_sealed && one.plain && !is_trimmed) {
     const std::string part_key = one.key(*one.plain);
     add(StoreFault::kInstanceSeal, {one.table, part_key},
@@ -122,9 +124,14 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
         fmt::format("the instance is in run {}, but its history has {} runs", head.run,
                     story.runs));
   }
+  if (head.retried && !story.has_retry && !is_trimmed) {
+    add(StoreFault::kInstanceStatus, place,
+        "the flag `retried` (16) is set, but no operator retried the instance");
+  }
   check_start(one, workflow);
   check_failure(one);
   check_times(one);
+  check_entry(one);
   if (one.table == Table::kLive) {
     check_flags(one);
     check_call_facts(one);
@@ -227,7 +234,7 @@ void Checker::check_failure(const Walked& one) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const HistoryFacts& story = *one.story;
-  if (head.history_trimmed > 0) return;
+  if (one.is_trimmed()) return;
   // A record cannot have the bytes of an error that is not UTF-8. The message may contain a secret,
   // so the finding does not show it.
   if (head.error && !story.has_error && is_utf8(head.error->code) && is_utf8(head.error->message)) {
@@ -256,7 +263,7 @@ void Checker::check_flags(const Walked& one) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const HistoryFacts& story = *one.story;
-  const bool is_trimmed = head.history_trimmed > 0;
+  const bool is_trimmed = one.is_trimmed();
   const auto check = [&](bool is_right, std::string_view found) {
     if (!is_right) add(StoreFault::kInstanceStatus, place, std::string(found));
   };
@@ -271,8 +278,6 @@ void Checker::check_flags(const Walked& one) {
         "the history says that the instance was cancelled, but the instance continues");
   check(!head.cancelling || story.is_cancelled || !knows_run,
         "the instance is being cancelled, but its history has no record of that");
-  check(!head.retried || story.has_retry || is_trimmed,
-        "the flag `retried` (16) is set, but no operator retried the instance");
   if (head.phase != Phase::kWaiting || !is_between_attempts(head) || !story.retrying) return;
   const char* const what = head.awaits_run ? "run" : "attempt";
   const uint64_t number = head.awaits_run ? head.run : head.attempt;
@@ -292,7 +297,7 @@ void Checker::check_times(const Walked& one) {
   const Place place{one.table, key};
   const Instance& head = *one.head;
   const HistoryFacts& story = *one.story;
-  const bool is_trimmed = head.history_trimmed > 0;
+  const bool is_trimmed = one.is_trimmed();
   // A time after the store's time has a finding already.
   const auto check = [&](TimePoint time, bool is_right, std::string_view what) {
     if (is_right || (time_ && time > *time_)) return;
@@ -321,14 +326,30 @@ void Checker::check_times(const Walked& one) {
                       head.first_run));
     }
   }
-  // An instance whose input cannot be read ends when its next run begins, before that run enters a
-  // state.
-  if (one.table != Table::kLive || head.state_from == head.started_at) return;
-  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
+}
+
+/// Checks the time at which the first attempt of the current or last state was scheduled. A head
+/// that was written in a version before 5 did not have it: it is then the start of the instance.
+void Checker::check_entry(const Walked& one) {
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  if (head.state_from == head.started_at || (time_ && head.state_from > *time_)) return;
+  const bool is_live = one.table == Table::kLive;
+  const bool is_open = is_live && head.phase == Phase::kWaiting && !is_between_attempts(head);
   const bool is_after_entry = is_open && story.entered && story.entered->time >= head.started_at &&
                               head.state_from > story.entered->time;
-  check(head.state_from, !(story.began && head.state_from < story.began->time) && !is_after_entry,
-        "the entry into the state");
+  const bool is_after_end = head.ended_at && head.state_from > *head.ended_at;
+  // An instance whose input cannot be read ends when its next run begins, before that run enters a
+  // state. The state that an instance fails in because of too many transitions is not entered.
+  const bool is_before_run = story.began && head.state_from < story.began->time &&
+                             (is_live || !head.error || head.error->code != kStoreDamaged);
+  const bool is_before_another =
+      story.elsewhere && head.state_from < *story.elsewhere && !story.has_many_transitions;
+  if (!is_after_entry && !is_after_end && !is_before_run && !is_before_another) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kInstanceStatus, {one.table, key},
+      fmt::format("the entry into the state is at {} ms, which the history does not have",
+                  to_millis(head.state_from)));
 }
 
 }  // namespace millrace

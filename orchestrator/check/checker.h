@@ -215,6 +215,7 @@ class Checker {
   void check_failure(const Walked& one);
   void check_flags(const Walked& one);
   void check_times(const Walked& one);
+  void check_entry(const Walked& one);
 
   // The index and the effects of events (check_index.cc).
 

@@ -41,11 +41,14 @@ struct HistoryFacts {
   /// Whether the latest record that pauses an instance or ends its pause is kPaused; nullopt: the
   /// kept history has no such record.
   std::optional<bool> is_paused;
-  bool is_cancelled = false;      ///< the current run has a record kCancelled
-  bool has_wake = false;          ///< an event woke the instance
-  bool has_error = false;         ///< a record has the error of the head
-  bool has_failed_state = false;  ///< a record has an error in the failed state of the head
-  uint64_t most_attempt = 1;      ///< the highest attempt of a state or call that was scheduled
+  /// The time of the latest record of another state than the one that the head names.
+  std::optional<TimePoint> elsewhere;
+  bool has_many_transitions = false;  ///< a record has the error of too many transitions
+  bool is_cancelled = false;          ///< the current run has a record kCancelled
+  bool has_wake = false;              ///< an event woke the instance
+  bool has_error = false;             ///< a record has the error of the head
+  bool has_failed_state = false;      ///< a record has an error in the failed state of the head
+  uint64_t most_attempt = 1;          ///< the highest attempt of a state or call that was scheduled
 };
 
 /// Facts about a call from the records after the latest record kEntered.
@@ -86,6 +89,11 @@ struct Checker::Walked {
   std::optional<HistoryFacts> story;  ///< set if all rows of the history can be read
 
   std::string key(Part part) const { return prefix + static_cast<char>(part); }
+  /// Whether the beginning of the history was erased. A history that still begins with kStarted is
+  /// complete, even if the head counts erased records: check_chained_records() reports that count.
+  bool is_trimmed() const {
+    return head->history_trimmed > 0 && !(story && story->started.has_value());
+  }
 };
 
 }  // namespace millrace

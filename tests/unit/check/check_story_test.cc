@@ -152,6 +152,65 @@ states:
   EXPECT_THAT(found_after(head(id, hops)), testing::IsEmpty()) << "an event woke the instance";
 }
 
+TEST_F(CheckStoryTest, RefusesACountOfErasedRecordsIfTheHistoryIsComplete) {
+  define(kFails);
+  define(kWaitsForEvent);
+  const InstanceId fails = start("fails");
+  const InstanceId waits = start("waits");
+  const auto trimmed = [](Instance& one) {
+    one.history_count += 5;
+    one.history_trimmed = 5;
+  };
+  const std::string found = "the head counts 5 erased records, but the history still begins with";
+  expect_only("history.count " + at(waits) + found, head(waits, trimmed));
+  expect_only("history.count " + at(fails, "ended") + found, head(fails, trimmed, Table::kEnded));
+  expect_among("no record of the history has the error of the head", head(
+                                                                         fails,
+                                                                         [&](Instance& one) {
+                                                                           trimmed(one);
+                                                                           one.error->message =
+                                                                               "other";
+                                                                         },
+                                                                         Table::kEnded));
+}
+
+TEST_F(CheckStoryTest, ChecksTheFlagOfARetryOfAnEndedInstance) {
+  define(kFails);
+  const InstanceId id = start("fails");
+  const auto retried = head(
+      id, [](Instance& one) { one.retried = true; }, Table::kEnded);
+  expect_only("instance.status " + at(id, "ended") + "the flag `retried` (16) is set, but no",
+              retried);
+  run_command(RetryInstance{"default", id});
+  EXPECT_THAT(found_after(retried), testing::IsEmpty()) << "an operator retried the instance";
+}
+
+TEST_F(CheckStoryTest, ChecksWhenAnInstanceEnteredItsLastState) {
+  define(R"(
+id: twice
+states:
+- {id: first, type: consumeEvent, event: {type: one}, transition: second}
+- {id: second, type: consumeEvent, event: {type: two}}
+)");
+  const InstanceId id = start("twice");
+  const auto earlier = [](Instance& one) { one.state_from -= Duration(1); };
+  now += std::chrono::seconds(1);
+  publish({.id = "1", .source = "/s", .type = "one"});
+  expect_sound();
+  expect_only("instance.status " + at(id) + "the entry into the state is at", head(id, earlier));
+  now += std::chrono::seconds(1);
+  publish({.id = "2", .source = "/s", .type = "two"});
+  expect_sound();
+  expect_only("instance.status " + at(id, "ended") + "the entry into the state is at",
+              head(id, earlier, Table::kEnded));
+  now += std::chrono::seconds(1);
+  start("twice");
+  expect_only(
+      "instance.status " + at(id, "ended") + "the entry into the state is at",
+      head(
+          id, [](Instance& one) { one.state_from = *one.ended_at + Duration(1); }, Table::kEnded));
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
