@@ -120,7 +120,7 @@ void Checker::check_group_event(const Place& place, std::string_view value) {
   }
   const auto record = decode(place, value, decode_grouped);
   if (!record) return;
-  check_position(record->position, place);
+  check_event_position(record->position, place);
   const auto event = check_event(record->event, place);
   if (purged_workflows_.contains(number)) return;
   const auto workflow = newest(number);

@@ -201,6 +201,7 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     // A manual retry continues the run that failed.
     if (begins && record.detail.text() != R"({"how":"retry"})") ++story.runs;
     check_position(record.event, place);
+    if (record.kind == HistoryKind::kEntered) note_stream(one, record.event);
     if (record.kind == HistoryKind::kEntered && !story.entered) {
       story.entered = record;
       story.entered_with_input = has_input;

@@ -193,6 +193,18 @@ void Checker::check_effects_of(const EffectRow& row, const Place& place) {
       "begin with 1");
 }
 
+/// Checks the position of a stored event. An event that an earlier format stored has no stream, and
+/// in `recent` no sequence either.
+void Checker::check_event_position(const EventPosition& position, const Place& place) {
+  check_position(position, place);
+  const bool has_stream = position.stream > 0;
+  const bool has_sequence = position.sequence > 0;
+  if (has_stream == has_sequence || (place.table == Table::kGroups && !has_stream)) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the event has stream {} and sequence {}: expected both, or 0 for both",
+                  position.stream, position.sequence));
+}
+
 /// Checks that the stream of a position has a number.
 void Checker::check_position(const EventPosition& position, const Place& place) {
   if (position.stream == 0 || streams_.contains(position.stream)) return;

@@ -242,7 +242,7 @@ void Checker::check_kept_events() {
     }
     const auto record = decode(place, value, decode_kept_event);
     if (!record) return;
-    check_position(record->position, place);
+    check_event_position(record->position, place);
     const auto event = check_event(record->event, place);
     if (!event) return;
     if (fingerprint({event->type}) != type) {

@@ -102,6 +102,22 @@ void Checker::note_failure_of(Walked& one, const HistoryRecord& record) {
       detail.text("code") == head.error->code && detail.text("msg") == head.error->message;
 }
 
+/// Compares the position of a record kEntered with that of the next such record, or with that of
+/// the head. An instance that has once listened from an event with a stream never again listens
+/// from an event without one: events without a stream were stored by an earlier format.
+void Checker::note_stream(Walked& one, const EventPosition& position) {
+  HistoryFacts& story = *one.story;
+  const bool is_last = !story.entered_stream;
+  const uint32_t later = story.entered_stream.value_or(one.head->listen_from.event.stream);
+  story.entered_stream = position.stream;
+  if (later != 0 || position.stream == 0) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kRowValue, {one.table, key},
+      fmt::format("{} has stream 0, but an earlier record `entered` has stream {}",
+                  is_last ? "the position of listen-from" : "the position of a record `entered`",
+                  position.stream));
+}
+
 /// Compares the instance with the facts from its history.
 void Checker::check_story(const Walked& one, const Workflow* workflow) {
   const std::string key = one.key(Part::kHead);

@@ -210,6 +210,7 @@ class Checker {
 
   void note_record(Walked& one, const Place& place, const HistoryRecord& record);
   static void note_failure_of(Walked& one, const HistoryRecord& record);
+  void note_stream(Walked& one, const EventPosition& position);
   void check_story(const Walked& one, const Workflow* workflow);
   void check_start(const Walked& one, const Workflow* workflow);
   void check_failure(const Walked& one);
@@ -227,6 +228,7 @@ class Checker {
   void check_effects();
   void check_effects_of(const EffectRow& row, const Place& place);
   void check_position(const EventPosition& position, const Place& place);
+  void check_event_position(const EventPosition& position, const Place& place);
 
   // Instance messages and tasks (check_tasks.cc).
 

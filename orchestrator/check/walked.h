@@ -41,6 +41,8 @@ struct HistoryFacts {
   /// Whether the latest record that pauses an instance or ends its pause is kPaused; nullopt: the
   /// kept history has no such record.
   std::optional<bool> is_paused;
+  /// The stream of the position of the earliest record kEntered so far; nullopt: no such record.
+  std::optional<uint32_t> entered_stream;
   /// The time of the latest record of another state than the one that the head names.
   std::optional<TimePoint> elsewhere;
   bool has_many_transitions = false;  ///< a record has the error of too many transitions

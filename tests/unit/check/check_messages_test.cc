@@ -223,6 +223,11 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   expect_only("the fingerprint in the row does not match the source and id of the event",
               kept(place, {.known_as = {}, .event = right.event}));
   expect_only("row.event recent/", kept(place, {.known_as = right.known_as, .event = "{}"}));
+  for (const EventPosition& half : {EventPosition{1, 0}, EventPosition{0, 7}}) {
+    KeptEventRecord record = right;
+    record.position = half;
+    expect_only("row.value recent/", kept(place, record));
+  }
   expect_among("number.twice recent/", [&](Transaction& in) {
     kept(place, right)(in);
     kept(other, right)(in);

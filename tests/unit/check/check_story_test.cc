@@ -211,6 +211,25 @@ states:
           id, [](Instance& one) { one.state_from = *one.ended_at + Duration(1); }, Table::kEnded));
 }
 
+TEST_F(CheckStoryTest, RefusesStream0AfterARecordWithAnotherStream) {
+  define(kWaitsForEvent);
+  publish({.id = "1", .source = "/s", .type = "begin"});
+  const InstanceId id = only_live();
+  const uint64_t row = live(id).last_history;
+  ASSERT_EQ(live(id).listen_from.event.stream, 1U);
+  const auto without_stream = head(id, [](Instance& one) { one.listen_from.event.stream = 0; });
+  expect_only("row.value " + at(id) + "the position of listen-from has stream 0, but an earlier",
+              without_stream);
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                without_stream(in);
+                edit_history(row, [](HistoryRow& one) {
+                  for (HistoryRecord& record : one.records) record.event = {};
+                });
+              }),
+              testing::IsEmpty())
+      << "as in rows that an earlier format wrote";
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
