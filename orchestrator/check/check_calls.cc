@@ -87,7 +87,9 @@ void Checker::note_call(Walked& one, const HistoryRecord& record) {
     add(StoreFault::kCallState, {one.table, key}, std::move(found));
   };
   const auto attempt = detail.number("attempt");
-  if (record.kind == HistoryKind::kCalled) {
+  if (record.kind == HistoryKind::kSkipped) {
+    facts.has_skip = true;
+  } else if (record.kind == HistoryKind::kCalled) {
     if (std::exchange(facts.has_start, true) || !attempt) return;
     const auto id = detail.text(call.outside ? "task" : "instance");
     if (*attempt != call.attempt || id != to_string(call.id)) {
@@ -151,6 +153,9 @@ void Checker::check_call_facts(const Walked& one) {
       add(StoreFault::kCallState, {one.table, key},
           fmt::format("the call is in attempt {}, but its history has no start of it",
                       call.attempt));
+    } else if (call.status == Call::Status::kDone && call.attempt == 0 && !facts.has_skip) {
+      add(StoreFault::kCallState, {one.table, key},
+          "the call is done and has no attempt, but its history did not skip it");
     } else if (call.last_error && !facts.has_failure) {
       add(StoreFault::kCallState, {one.table, key},
           "the call has the error of an attempt, but its history has no failed attempt");

@@ -110,6 +110,13 @@ const char* wrong_call(const Call& call) {
   if (call.status != kDone && !call.result.is_null()) {
     return "the call has not succeeded, but has a result";
   }
+  if (call.status == kDone && (call.attempt > 0) != has_id) {
+    return "the call has succeeded, but has no attempt number or no id";
+  }
+  // A call without an attempt was skipped.
+  if (call.status == kDone && call.attempt == 0 && !call.result.is_null()) {
+    return "the call has a result, but no attempt";
+  }
   if (call.status == kDone && call.last_error) return "the call has succeeded, but has an error";
   return nullptr;
 }

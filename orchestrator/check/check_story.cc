@@ -84,6 +84,7 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kCalled:
     case kReturned:
     case kTimedOut:
+    case kSkipped:
       return note_call(one, record);
     default:
       return;

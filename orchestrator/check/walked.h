@@ -57,6 +57,7 @@ struct HistoryFacts {
 struct CallFacts {
   bool has_start = false;    ///< a record kCalled
   bool has_failure = false;  ///< a record of a failed attempt
+  bool has_skip = false;     ///< a record kSkipped
   bool has_retry = false;    ///< a record kRetrying after the latest record kCalled
 };
 

@@ -103,6 +103,55 @@ TEST_F(CheckCallsTest, ComparesACallWithTheRecordOfItsStart) {
                });
 }
 
+TEST_F(CheckCallsTest, RequiresAnAttemptOrASkipOfACallThatIsDone) {
+  define(R"(
+id: both
+functions: [{id: f, type: knative-namespace, service: f}]
+states:
+- id: call
+  type: foreach
+  concurrency: 1
+  array: '[1, 2]'
+  action: {function: f}
+)");
+  id = start("both");
+  expect_sound();
+  const auto second = [this](const std::function<void(Call&)>& change) -> Change {
+    return [=, this](Transaction& in) {
+      edit<Call>(in, Table::kLive, part(id, Part::kCall) + std::string("\0\0\0\1", 4), decode_call,
+                 encode_call, change);
+    };
+  };
+  const std::string place = fmt::format("call.state live/default/{} call 1: ", to_string(id));
+  const auto done = [](Call& one) {
+    one.status = Call::Status::kDone;
+    one.input = {};
+  };
+  expect_only(place + "the call is done and has no attempt, but its history did not skip it",
+              second(done));
+  expect_among(place + "the call has a result, but no attempt", second([&](Call& one) {
+                 done(one);
+                 one.result = LazyJson(1);
+               }));
+  expect_among(place + "the call has succeeded, but has no attempt number or no id",
+               second([&](Call& one) {
+                 done(one);
+                 one.id = numbered_id(99);
+               }));
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                second(done)(in);
+                edit_history(read_live(in, ns, id).value()->last_history, [](HistoryRow& row) {
+                  HistoryRecord skipped = row.records.back();
+                  skipped.kind = HistoryKind::kSkipped;
+                  skipped.detail = Json{{"function", "f"}, {"index", 1}};
+                  row.records.push_back(skipped);
+                });
+                edit_head(id, [](Instance& head) { ++head.history_count; });
+              }),
+              testing::IsEmpty())
+      << "a call without attempts is skipped";
+}
+
 TEST_F(CheckCallsTest, RequiresSealedRowsOfACallThatReadsSecrets) {
   run_command(PutSecret{.ns = "default", .name = "card", .value = "4711"});
   call_with(", secrets: [card]");
