@@ -40,12 +40,50 @@ void Checker::check_inbox() {
       }
     } else if (const auto* const cancel = std::get_if<CancelChild>(&record->message)) {
       cancels_.insert(cancel->child);
+      check_cancel(*cancel, place);
     } else {
       const auto& result = std::get<ReturnResult>(record->message);
       returns_.insert(place_of(result.to));
       if (result.result) check_json(result.result->text(), place, "the result");
+      check_return(result, place);
     }
   });
+}
+
+/// Checks that the caller of a subflow that a message cancels does not wait for the subflow. The
+/// server skips such a message, too. An operator may have begun a run of the subflow since: then it
+/// has no caller.
+void Checker::check_cancel(const CancelChild& cancel, const Place& place) {
+  const Known child = find(Table::kLive, cancel.ns, cancel.child);
+  if (!child.head || !child.head->caller) return;
+  const Caller& caller = *child.head->caller;
+  bool known = true;
+  const auto call = waiting_call(cancel.ns, caller, known);
+  if (!call || call->outside || call->id != cancel.child) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the instance message cancels subflow {}, but call {} of {} waits for its result",
+                  to_string(cancel.child), caller.index, to_string(caller.instance)));
+}
+
+/// Checks that the subflow or the task of a call for which a message has the result has ended. The
+/// subflow ends in the batch that makes the message. If an operator has begun a run of the subflow
+/// since, that run has no caller. The result of a task does not come in an instance message.
+void Checker::check_return(const ReturnResult& result, const Place& place) {
+  bool known = true;
+  const auto call = waiting_call(result.ns, result.to, known);
+  if (!call) return;
+  bool runs = false;
+  if (call->outside) {
+    runs = view_.get(Table::kTasks, rows::key_of(call->id)).has_value();
+  } else {
+    const Known child = find(Table::kLive, result.ns, call->id);
+    runs = child.head && child.head->caller == result.to;
+  }
+  if (!runs) return;
+  add(StoreFault::kRowValue, place,
+      fmt::format("the instance message has the result of call {} of {}, but {} {} has not ended",
+                  result.to.index, to_string(result.to.instance),
+                  call->outside ? "task" : "subflow", to_string(call->id)));
 }
 
 /// Checks the depth of a subflow that does not exist yet. If no call waits for it any more, it

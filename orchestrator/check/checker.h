@@ -234,6 +234,8 @@ class Checker {
 
   void check_inbox();
   void check_depth(const StartChild& start, const Place& place);
+  void check_cancel(const CancelChild& cancel, const Place& place);
+  void check_return(const ReturnResult& result, const Place& place);
   void check_tasks();
   void check_detached(const StartTask& task, const Place& place);
   /// The running call that `caller` names; nullopt: that call does not run, or is not known.

@@ -137,6 +137,14 @@ TEST_F(CheckTasksTest, RefusesAnInstanceMessageThatStartsAnExistingChild) {
               message(StartChild{.ns = ns, .child = pays, .workflow = "pays"}));
 }
 
+TEST_F(CheckTasksTest, RefusesTheResultOfATaskThatHasNotEnded) {
+  const Caller call = *decode_task(*tx->get(Table::kTasks, rows::key_of(task)))->caller;
+  const InstanceMessage result = ReturnResult{.ns = ns, .to = call, .result = LazyJson(1)};
+  expect_only("row.value inbox/1: the instance message has the result of call 0 of " +
+                  to_string(pays) + ", but task " + to_string(task) + " has not ended",
+              message(result));
+}
+
 TEST_F(CheckTasksTest, RequiresAChildForEachCallOfASubflowAndACallForEachChild) {
   define(kWaitsForAll);
   define(kParent);
@@ -164,6 +172,17 @@ TEST_F(CheckTasksTest, RequiresAChildForEachCallOfASubflowAndACallForEachChild) 
                 message(StartChild{.ns = ns, .child = child, .workflow = "child"})(in);
               }),
               IsEmpty());
+  expect_only("row.value inbox/1: the instance message has the result of call 0 of " +
+                  to_string(parent) + ", but subflow " + to_string(child) + " has not ended",
+              message(ReturnResult{.ns = ns, .to = call, .result = LazyJson(1)}));
+  expect_only("row.value inbox/1: the instance message cancels subflow " + to_string(child) +
+                  ", but call 0 of " + to_string(parent) + " waits for its result",
+              message(CancelChild{.ns = ns, .child = child}));
+  Caller earlier = call;
+  ++earlier.entered;
+  EXPECT_THAT(found_after(message(ReturnResult{.ns = ns, .to = earlier, .result = LazyJson(1)})),
+              IsEmpty())
+      << "the caller does not wait for this result";
   const auto lose_parent = [&](Transaction& in) {
     edit(in, Table::kLive, part(child, Part::kHead), decode_head, encode_head,
          [](Instance& head) { ++head.caller->attempt; });
