@@ -192,6 +192,7 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
     note_record(one, place, record);
+    if (!story.newest) story.newest = record.time;
     if (story.last_state.empty()) story.last_state = record.state;
     const bool is_elsewhere = has_state && !record.state.empty() && record.state != current;
     if (is_elsewhere && !story.elsewhere) story.elsewhere = record.time;

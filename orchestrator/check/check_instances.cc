@@ -301,6 +301,7 @@ void Checker::finish(Walked& one) {
     const auto first = first_starts_.emplace(head.revision, head.started_at).first;
     first->second = std::min(first->second, head.started_at);
   }
+  note_listen_from(one);
   note_indexed(one);
 }
 

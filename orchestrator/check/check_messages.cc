@@ -1,4 +1,4 @@
-// Checks of messages that wait to be sent, of stored events, and of the values of namespaces and
+// Checks of messages that wait to be sent, of deduplication, and of the values of namespaces and
 // workflows: variables, secrets, idempotency keys.
 #include <algorithm>
 
@@ -221,55 +221,6 @@ void Checker::check_webhooks() {
 }
 
 // Stored events.
-
-void Checker::check_kept_events() {
-  each_row(Table::kKeptEvents, [&](std::string_view key, std::string_view value) {
-    const Place place{Table::kKeptEvents, key};
-    Reader reader(key);
-    const auto ns = NamespaceNumber(reader.u32());
-    const Fingerprint type = reader.id();
-    const uint64_t number = reader.u64();
-    if (!reader.done() || number == 0) {
-      add(StoreFault::kRowKey, place,
-          "the key of the kept event is not a namespace number, the fingerprint of an event type "
-          "and a number");
-      return;
-    }
-    note_given(Counter::kKeptEvents, number, place);
-    note_given(Counter::kNamespace, static_cast<uint32_t>(ns), place);
-    if (!kept_.insert(number)) {
-      add(StoreFault::kNumberTwice, place, fmt::format("another row has the number {}", number));
-    }
-    const auto record = decode(place, value, decode_kept_event);
-    if (!record) return;
-    check_event_position(record->position, place);
-    const auto event = check_event(record->event, place);
-    if (!event) return;
-    if (fingerprint({event->type}) != type) {
-      add(StoreFault::kKeptEventPlace, place,
-          fmt::format("the type of the event is {}", event->type));
-    }
-    // The next commits erase the kept events of a deleted namespace.
-    const auto name = spaces_.find(ns);
-    if (name != spaces_.end() &&
-        fingerprint({name->second, event->source, event->id}) != record->known_as) {
-      add(StoreFault::kKeptEventPlace, place,
-          "the fingerprint in the row does not match the source and id of the event");
-    }
-  });
-}
-
-void Checker::check_fan_outs() {
-  each_row(Table::kFanout, [&](std::string_view key, std::string_view value) {
-    const Place place{Table::kFanout, key};
-    const auto number = number_key(place);
-    if (!number) return;
-    note_given(Counter::kKeptEvents, *number, place);
-    if (!value.empty()) add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));
-    if (!kept_.contains(*number))
-      add(StoreFault::kFanOutEvent, place, "there is no kept event with that number");
-  });
-}
 
 void Checker::check_dedupe() {
   each_row(Table::kDedupe, [&](std::string_view key, std::string_view value) {

@@ -74,7 +74,7 @@ Result<StoreReport> Checker::run() {
       &Checker::check_sent,         &Checker::check_kept_events, &Checker::check_fan_outs,
       &Checker::check_dedupe,       &Checker::check_webhooks,    &Checker::check_variables,
       &Checker::check_idempotency,  &Checker::check_secrets,     &Checker::check_dead_letters,
-      &Checker::check_index,        &Checker::check_effects};
+      &Checker::check_index,        &Checker::check_effects,     &Checker::check_listen_from};
   for (const Step step : kCatalog) {
     if (!is_over()) (this->*step)();
   }

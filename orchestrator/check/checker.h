@@ -265,6 +265,24 @@ class Checker {
   void check_opened_call(const Walked& one, const State& state, uint32_t index, const Call& opened,
                          const Effect& started, bool is_exact);
 
+  // Kept events (check_kept_events.cc).
+
+  void check_kept_events();
+  void check_fan_outs();
+  /// The instances that listen from one number of a kept event.
+  struct ListenFroms {
+    /// The earliest newest record of an instance that waits or has ended, and the place of the
+    /// instance.
+    std::optional<TimePoint> changed;
+    Table changed_table{};
+    std::string changed_key;
+    /// The latest start of an instance that no caller started, and the instance.
+    std::optional<TimePoint> started;
+    InstanceId started_id;
+  };
+  void note_listen_from(const Walked& one);
+  void check_listen_from();
+
   // Messages, events, variables, secrets, idempotency keys (check_messages.cc).
 
   void check_delayed();
@@ -274,8 +292,6 @@ class Checker {
   void note_event_id(const InstanceId& by, std::string_view id);
   std::optional<std::string> event_id_in(const Place& place, std::string_view value) const;
   void check_event_ids();
-  void check_kept_events();
-  void check_fan_outs();
   void check_dedupe();
   void check_webhooks();
   void check_idempotency();
@@ -346,6 +362,7 @@ class Checker {
   std::map<NamespaceNumber, Usage> usage_;      ///< of the instances, as they were read
   uint64_t unknown_ = 0;  ///< instances with findings; the sums do not have them
   uint64_t indexed_ = 0;  ///< instances that `by_status` has
+  std::map<uint64_t, ListenFroms> listen_froms_;  ///< by the number of the kept event
   size_t looked_elsewhere_ = 0;
   std::set<InstanceId> unsound_;  ///< instances with rows that cannot be read or followed
   NumberSet chained_;             ///< history rows in the chain of an instance or of a purge

@@ -73,7 +73,9 @@ constexpr StoreFaultKind kKinds[] = {
      "a counter (meta/counter) that is at least as high as every number that was assigned",
      kRestore},
     {StoreFault::kNumberTwice, "number.twice",
-     "a number, a name or an id of a generated event that no other row has", kRestore},
+     "a number, a name, an id of a generated event or a fingerprint of a kept event that no other "
+     "row has",
+     kRestore},
     {StoreFault::kNamespaceMissing, "namespace.missing",
      "the number of an existing namespace, or of one that a row `purge/` of meta erases",
      kRestoreOwner},

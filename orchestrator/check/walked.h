@@ -22,6 +22,7 @@ struct HistoryFacts {
   bool is_entry_sealed = false;           ///< the row of `entered` is sealed
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
   uint32_t runs = 0;                      ///< the number of runs that began
+  std::optional<TimePoint> newest;        ///< the time of the newest record
   std::string last_state;                 ///< the state of the last record
   bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
   bool has_other_data = false;            ///< a record has data that is not the input

@@ -232,6 +232,12 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
     kept(place, right)(in);
     kept(other, right)(in);
   });
+  KeptEventPlace next = place;
+  next.number = 2;
+  expect_only("the kept event 1 has the source and id of this event, too", [&](Transaction& in) {
+    kept(place, right)(in);
+    kept(next, right)(in);
+  });
   expect_only(
       "the key of the kept event is not a namespace number, the fingerprint of an event type and a "
       "number",

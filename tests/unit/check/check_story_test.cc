@@ -230,6 +230,20 @@ TEST_F(CheckStoryTest, RefusesStream0AfterARecordWithAnotherStream) {
       << "as in rows that an earlier format wrote";
 }
 
+TEST_F(CheckStoryTest, RefusesANumberThatWasAssignedAfterTheNewestRecord) {
+  define(kWaitsForEvent);
+  const InstanceId first = start("waits");
+  now += std::chrono::seconds(1);
+  const InstanceId second = start("waits");
+  write_counter(*tx, Counter::kKeptEvents, 4);
+  commit();
+  const auto later = [](Instance& one) { one.listen_from.kept = 4; };
+  expect_only("row.value " + at(first) + "the instance listens from kept event 4, but its newest",
+              head(first, later));
+  EXPECT_THAT(found_after(head(second, later)), testing::IsEmpty())
+      << "no instance started after the second one";
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
