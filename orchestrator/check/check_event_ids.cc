@@ -1,14 +1,16 @@
 // Checks that each generated event is in one row only: in `delayed` until it is due, then in
-// `outbox`.
+// `outbox`; and that a delayed event fits the record of its generation.
 #include <algorithm>
 #include <cstring>
 #include <map>
 
 #include "base/bytes.h"
+#include "base/excerpt.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/nats_binding.h"
 #include "cloudevents/subject.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/check/record_detail.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
 
@@ -28,6 +30,36 @@ uint64_t short_fingerprint(std::string_view id) {
 /// Notes the id of an event that the instance generated. Other ids of events need not be unique.
 void Checker::note_event_id(const InstanceId& by, std::string_view id) {
   if (id.starts_with(to_string(by) + "-")) event_ids_.push_back(short_fingerprint(id));
+}
+
+/// Notes the row of a delayed event, for check_published().
+void Checker::note_delayed(uint64_t number, std::string_view id) {
+  delayed_.emplace(short_fingerprint(id), number);
+}
+
+/// Compares a delayed event that is still in `delayed` with the record of its generation.
+void Checker::check_published(const HistoryRecord& record) {
+  if (delayed_.empty()) return;
+  const RecordDetail detail(record);
+  const auto id = detail.text("id");
+  const auto at = detail.text("at");
+  if (!id || !at) return;
+  const auto row = delayed_.find(short_fingerprint(*id));
+  if (row == delayed_.end()) return;
+  const std::string key = rows::key_of(row->second);
+  const auto value = view_.get(Table::kDelayed, key);
+  const auto stored =
+      value ? rows::decode(view_, Table::kDelayed, key, *value, decode_delayed) : fail("", "");
+  Result<Event> event = fail("", "");
+  if (stored) event = decode_json_event(stored->event);
+  if (!event || event->id != *id) return;
+  const auto type = detail.text("type");
+  const std::string due = format_rfc3339(stored->at);
+  if (due == *at && (!type || event->type == *type)) return;
+  add(StoreFault::kRowValue, {Table::kDelayed, key},
+      fmt::format("the event of type {} is due at {}, but the history of its instance has type {} "
+                  "and {}",
+                  printable(event->type), due, excerpt(type.value_or("")), excerpt(*at)));
 }
 
 /// The id of the event in a row of `delayed` or `outbox`; nullopt: the row has no event, or the

@@ -41,6 +41,7 @@ void Checker::check_delayed() {
       return;
     }
     note_event_id(record->instance, event->id);
+    note_delayed(*number, event->id);
     const auto generated = parse_rfc3339(event->time.value_or(""));
     if (generated && record->at < *generated) {
       add(StoreFault::kRowValue, place,

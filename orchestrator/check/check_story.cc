@@ -46,6 +46,8 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
     case kWoken:
       story.has_wake = true;
       return;
+    case kPublished:
+      return check_published(record);
     case kPaused:
       return note_pause(true);
     case kResumed:

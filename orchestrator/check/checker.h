@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -290,6 +291,8 @@ class Checker {
   void check_message(const Place& place, const OutboxRecord& record);
   void check_sent();
   void note_event_id(const InstanceId& by, std::string_view id);
+  void note_delayed(uint64_t number, std::string_view id);
+  void check_published(const HistoryRecord& record);
   std::optional<std::string> event_id_in(const Place& place, std::string_view value) const;
   void check_event_ids();
   void check_dedupe();
@@ -370,6 +373,8 @@ class Checker {
   NumberSet kept_;                ///< numbers of the events in `recent`
   /// A part of the fingerprint of each id of a generated event, in `delayed` and `outbox`.
   std::vector<uint64_t> event_ids_;
+  /// The numbers of the rows of `delayed`, by a part of the fingerprint of the id of the event.
+  std::unordered_map<uint64_t, uint64_t> delayed_;
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_live_;
 };
 

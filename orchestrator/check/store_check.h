@@ -1,9 +1,9 @@
 // The store check: checks every row, reference and index of a store and reports each inconsistency
 // (docs/store-check.md). The check reads one tree after the other and decodes each row with the
 // decoders that millrace itself uses. The check needs little memory: for the names of namespaces
-// and workflows, the instance messages in `inbox`, the fingerprints of kept events, one bit for each
-// number of a history row, a kept event, a sent message and a row of effects, and 8 bytes for each
-// generated event that waits.
+// and workflows, the instance messages in `inbox`, the fingerprints of kept events, one bit for
+// each number of a history row, a kept event, a sent message and a row of effects, and 8 bytes for
+// each generated event that waits.
 #pragma once
 
 #include <cstddef>

@@ -177,6 +177,25 @@ TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
                 write_namespace(in, "shop", {.number = NamespaceNumber(2), .created_at = now});
                 delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(2); })(in);
               });
+  expect_only("row.value delayed/1: the event of type told is due at",
+              delayed([](DelayedRecord& one) { one.at += Duration(1); }));
+  expect_only("row.value delayed/1: the event of type other is due at",
+              delayed([](DelayedRecord& one) {
+                Event event = decode_json_event(one.event).value();
+                event.type = "other";
+                one.event = encode_json_event(event);
+              }));
+  EXPECT_THAT(found_after([&](Transaction& in) {
+                delayed([](DelayedRecord& one) { one.at += Duration(1); })(in);
+                edit_history(read_instance(in, ns, generator).value()->last_history,
+                             [](HistoryRow& row) {
+                               for (HistoryRecord& one : row.records) {
+                                 if (one.kind == HistoryKind::kPublished) one.detail = {};
+                               }
+                             });
+              }),
+              IsEmpty())
+      << "no record has the time";
   expect_only("row.record delayed/1", put(Table::kDelayed, number(1), "rubbish"));
 }
 
