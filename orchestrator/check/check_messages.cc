@@ -7,6 +7,7 @@
 #include "cloudevents/subject.h"
 #include "model/variable.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
@@ -18,6 +19,34 @@ namespace {
 /// The maximum number of searches, in one check, for an instance in a namespace that is not its
 /// own.
 constexpr size_t kMostLooksElsewhere = 100'000;
+
+/// The subject of a lifecycle event, whose source is /millrace/NAMESPACE/WORKFLOW; empty: the event
+/// has another source.
+std::string lifecycle_subject(const Event& event) {
+  constexpr std::string_view kSource = "/millrace/";
+  std::string_view source = event.source;
+  if (!source.starts_with(kSource)) return {};
+  source.remove_prefix(kSource.size());
+  const size_t slash = source.find('/');
+  if (slash == std::string_view::npos) return {};
+  const Instance any;
+  const LifecycleOf of{
+      .ns = source.substr(0, slash), .workflow = source.substr(slash + 1), .instance = any};
+  return lifecycle_message(of, event).subject;
+}
+
+/// The name of a header that millrace does not write, or not twice; nullopt: there is none. A dead
+/// letter has the headers of the original message, except those of NATS.
+std::optional<std::string> wrong_header(const Headers& headers, bool is_letter) {
+  std::set<std::string> own;
+  for (const auto& [name, value] : headers) {
+    const std::string lower = to_lower(name);
+    const bool is_own = lower == "nats-msg-id" || (!is_letter && lower == "content-type");
+    if (is_own && own.insert(lower).second) continue;
+    if (is_own || !is_letter || lower.starts_with("nats-")) return name;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -102,6 +131,11 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
   }
   const std::string* const id = find_header(message.headers, "Nats-Msg-Id");
   if (id == nullptr) return value("the message has no header Nats-Msg-Id");
+  if (const auto name = wrong_header(message.headers, is_letter)) {
+    return value(
+        fmt::format("the message has a header {} that millrace does not write, or not twice",
+                    printable(*name)));
+  }
   if (is_letter) {
     if (!id->starts_with("dlq-")) {
       value(fmt::format("the Nats-Msg-Id {} of the dead letter does not begin with dlq-",
@@ -121,6 +155,13 @@ void Checker::check_message(const Place& place, const OutboxRecord& record) {
           fmt::format("the Nats-Msg-Id of the message is {}, but the id of its event is "
                       "{}",
                       printable(*id), event->id));
+    }
+    if (const std::string subject = lifecycle_subject(*event); message.subject != subject) {
+      return value(
+          fmt::format("the subject of the message is {}, but for the type {} and the "
+                      "source {} of its event it should be {}",
+                      message.subject, printable(event->type), printable(event->source),
+                      subject.empty() ? "of another kind" : subject));
     }
     return check_instance_of(*event);
   }

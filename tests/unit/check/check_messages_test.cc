@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/idempotency_rows.h"
@@ -107,6 +108,52 @@ TEST_F(CheckMessagesTest, ChecksTheSubjectAndTheIdOfAMessage) {
   expect_only("row.record outbox/1", put(Table::kOutbox, number(1), "rubbish"));
   expect_only("row.key outbox/0: the key of 8 bytes is not a number from 1",
               put(Table::kOutbox, number(0), "x"));
+}
+
+TEST_F(CheckMessagesTest, ChecksTheHeadersOfAMessage) {
+  expect_only("row.value outbox/1: the message has a header Nats-Rollup that",
+              message([](NatsMessage& one) { one.headers.emplace_back("Nats-Rollup", "all"); }));
+  expect_only("row.value outbox/1: the message has a header nats-msg-id that",
+              message([](NatsMessage& one) { one.headers.emplace_back("nats-msg-id", "1"); }));
+  expect_only("row.value outbox/1: the message has a header Other that",
+              message([](NatsMessage& one) { one.headers.emplace_back("Other", "1"); }));
+  const auto letter = [&](std::string header) {
+    return [=](Transaction& in) {
+      NatsMessage original{.subject = "millrace.events.default.x", .headers = {{header, "all"}}};
+      NatsMessage sent =
+          dead_letter_message({.ns = "default", .reason = {"no", "no"}, .message = original}, 1);
+      if (header.starts_with("Nats-")) sent.headers.emplace_back(header, "all");
+      write_outbox(in, 2, {.message = sent});
+    };
+  };
+  EXPECT_THAT(found_after(letter("Other")), IsEmpty()) << "a dead letter keeps the headers";
+  expect_only("row.value outbox/2: the message has a header Nats-Rollup that",
+              letter("Nats-Rollup"));
+}
+
+TEST_F(CheckMessagesTest, ChecksTheSubjectOfALifecycleEvent) {
+  const Instance head = *read_instance(*tx, ns, generator).value();
+  const LifecycleOf of{.ns = "default", .workflow = "tells", .instance = head};
+  const HistoryRecord ended{.time = now, .kind = HistoryKind::kEnded};
+  const NatsMessage right = lifecycle_message(of, lifecycle_events(of, {&ended, 1}, 1).front());
+  ASSERT_EQ(right.subject, "millrace.lifecycle.default.tells.completed");
+  const auto sent_to = [&](const std::string& subject) {
+    return [=, this](Transaction& in) {
+      NatsMessage one = right;
+      one.subject = subject;
+      write_outbox(in, 2, {.instance = generator, .message = one});
+    };
+  };
+  EXPECT_THAT(found_after(sent_to(right.subject)), IsEmpty());
+  for (const char* const end : {"default.tells.failed", "default.other.completed",
+                                "shop.tells.completed", "default.tells"}) {
+    const std::string subject = std::string("millrace.lifecycle.") + end;
+    expect_only("row.value outbox/2: the subject of the message is " + subject +
+                    ", but for the type millrace.instance.completed and the source "
+                    "/millrace/default/tells of its event it should be " +
+                    right.subject,
+                sent_to(subject));
+  }
 }
 
 TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {
