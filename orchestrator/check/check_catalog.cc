@@ -6,9 +6,16 @@
 
 #include "base/bytes.h"
 #include "orchestrator/check/checker.h"
+#include "orchestrator/check/walked.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
+namespace {
+
+/// A workflow with more revisions is not checked for more than one live instance.
+constexpr uint32_t kMostSingularRevisions = 16;
+
+}  // namespace
 
 // Namespaces, workflows, revisions.
 
@@ -199,6 +206,31 @@ void Checker::check_first_starts() {
         fmt::format("the revision was created at {} ms, but an instance of it started at {} ms",
                     to_millis(created), to_millis(started)));
   }
+}
+
+/// Checks that a workflow has no second live instance if each of its revisions is singular. The
+/// revision of the instance is singular.
+void Checker::check_singular(const Walked& one) {
+  const WorkflowNumber workflow = one.head->revision.workflow;
+  const auto [first, is_first] = singular_.emplace(workflow, one.id);
+  if (is_first || !is_always_singular(workflow)) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kInstanceStatus, {one.table, key},
+      fmt::format("the instance is live, and instance {} of the same workflow is live, too, but "
+                  "each revision of the workflow is singular",
+                  to_string(first->second)));
+}
+
+bool Checker::is_always_singular(WorkflowNumber workflow) {
+  const auto known = always_singular_.find(workflow);
+  if (known != always_singular_.end()) return known->second;
+  const auto row = workflows_.find(workflow);
+  bool is_always = row != workflows_.end() && row->second.latest <= kMostSingularRevisions;
+  for (uint32_t revision = 1; is_always && revision <= row->second.latest; ++revision) {
+    const auto loaded = definition({workflow, revision});
+    is_always = loaded != nullptr && loaded->singular;
+  }
+  return always_singular_[workflow] = is_always;
 }
 
 // Schedules.

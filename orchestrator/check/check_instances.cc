@@ -296,6 +296,7 @@ void Checker::finish(Walked& one) {
   check_status(one);
   check_history(one, workflow.get());
   if (one.table == Table::kLive) check_waits(one, workflow.get());
+  if (one.table == Table::kLive && workflow != nullptr && workflow->singular) check_singular(one);
   check_relations(one);
   if (report_.count() == one.findings_before) {
     const auto first = first_starts_.emplace(head.revision, head.started_at).first;

@@ -155,6 +155,7 @@ class Checker {
   void check_definitions();
   void check_first_definitions(const std::map<NamespaceNumber, TimePoint>& first);
   void check_first_starts();
+  bool is_always_singular(WorkflowNumber workflow);
   void check_schedules();
 
   // Groups (check_groups.cc).
@@ -180,6 +181,7 @@ class Checker {
                  std::optional<uint32_t> index);
   bool check_call(Walked& one, const Place& place, const Call& call, uint32_t index);
   void finish(Walked& one);
+  void check_singular(const Walked& one);
   void check_place(const Walked& one);
   void check_status(const Walked& one);
   void check_place_in_workflow(const Walked& one, const Workflow& workflow);
@@ -360,9 +362,12 @@ class Checker {
   std::set<InstanceId> cancels_;  ///< subflows that instance messages cancel
   std::set<CallPlace> returns_;   ///< calls for which instance messages have a result
 
-  std::map<Revision, TimePoint> first_starts_;  ///< the first start of an instance
-  std::map<CountPlace, uint64_t> places_;       ///< the number of instances, as they were read
-  std::map<NamespaceNumber, Usage> usage_;      ///< of the instances, as they were read
+  std::map<WorkflowNumber, InstanceId>
+      singular_;  ///< the first live instance of a singular workflow
+  std::map<WorkflowNumber, bool> always_singular_;  ///< cache of is_always_singular()
+  std::map<Revision, TimePoint> first_starts_;      ///< the first start of an instance
+  std::map<CountPlace, uint64_t> places_;           ///< the number of instances, as they were read
+  std::map<NamespaceNumber, Usage> usage_;          ///< of the instances, as they were read
   uint64_t unknown_ = 0;  ///< instances with findings; the sums do not have them
   uint64_t indexed_ = 0;  ///< instances that `by_status` has
   std::map<uint64_t, ListenFroms> listen_froms_;  ///< by the number of the kept event

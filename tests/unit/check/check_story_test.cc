@@ -244,6 +244,21 @@ TEST_F(CheckStoryTest, RefusesANumberThatWasAssignedAfterTheNewestRecord) {
       << "no instance started after the second one";
 }
 
+TEST_F(CheckStoryTest, RefusesASecondLiveInstanceIfEachRevisionIsSingular) {
+  const std::string states = "\nstates: [{id: wait, type: consumeEvent, event: {type: go}}]";
+  define("id: one" + states);
+  start("one");
+  const InstanceId second = start("one");
+  define("id: one\nsingular: true" + states);
+  expect_sound();
+  const WorkflowNumber number = number_of("one");
+  const auto make_singular = [&](Transaction& in) {
+    write_definition(in, {number, 1}, *read_definition(in, {number, 2}).value());
+  };
+  expect_only("instance.status " + at(second) + "the instance is live, and instance",
+              make_singular);
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
