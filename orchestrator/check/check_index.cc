@@ -1,5 +1,8 @@
 // Checks of the index rows: each instance is in `by_status`, and `counts` and `usage` are the sums
 // over the instances; and of the effects of events.
+#include <algorithm>
+#include <cstring>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -8,6 +11,22 @@
 #include "orchestrator/store/rows/index_build.h"
 
 namespace millrace {
+namespace {
+
+/// The last bytes of an id, which are random or a fingerprint. Different ids may have the same
+/// part.
+uint64_t id_part(const InstanceId& id) {
+  uint64_t part = 0;
+  std::memcpy(&part, id.bytes.data() + sizeof part, sizeof part);
+  return part;
+}
+
+/// A position as one number. Positions of different streams may have the same number.
+uint64_t packed(const EventPosition& position) {
+  return uint64_t{position.stream} << 48U ^ position.sequence;
+}
+
+}  // namespace
 
 /// Compares the instance with the index and notes it for the sums. After another finding about the
 /// instance, the index may have other values of it, so it only counts as unknown.
@@ -171,6 +190,40 @@ void Checker::check_effects() {
     if (row->effects.empty()) add(StoreFault::kRowValue, place, "the row has no effect");
     check_effects_of(*row, place);
   });
+  check_started_twice();
+}
+
+/// Finds instances that two events started. Only if parts of two ids are equal, the rows are read
+/// again. An event that is applied again, after its instance was deleted, starts an instance with
+/// the same id.
+void Checker::check_started_twice() {
+  std::sort(starts_of_events_.begin(), starts_of_events_.end());
+  std::set<uint64_t> repeated;
+  for (size_t i = 1; i < starts_of_events_.size(); ++i) {
+    const auto& [part, position] = starts_of_events_[i];
+    const auto& [part_before, position_before] = starts_of_events_[i - 1];
+    if (part == part_before && position != position_before) repeated.insert(part);
+  }
+  if (repeated.empty() || is_over()) return;
+  std::map<InstanceId, EventPosition> seen;
+  view_.scan(Table::kEffects, {}, [&](std::string_view key, std::string_view value) {
+    auto row = decode_effect_key(key);
+    if (!row || !decode_effects(value, *row)) return true;
+    std::set<InstanceId> of_row;  // check_effects_of() reports two starts in one row
+    for (const auto& [event, effect] : row->effects) {
+      if (effect.kind != EventEffect::Kind::kStarted) continue;
+      if (!repeated.contains(id_part(effect.instance))) continue;
+      if (!of_row.insert(effect.instance).second) continue;
+      const auto [first, is_new] = seen.emplace(effect.instance, event);
+      if (is_new || first->second == event) continue;
+      add(StoreFault::kRowValue, {Table::kEffects, key},
+          fmt::format("the event with sequence {} started instance {}, but so did the event with "
+                      "sequence {}",
+                      event.sequence, to_string(effect.instance), first->second.sequence));
+    }
+    return !is_over();
+  });
+  note_failed_read(Table::kEffects);
 }
 
 /// Checks the effects of one row. Another effect than a start may be there twice: if the broker has
@@ -183,7 +236,11 @@ void Checker::check_effects_of(const EffectRow& row, const Place& place) {
     const auto workflow = static_cast<uint32_t>(effect.workflow);
     if (workflow != 0) note_given(Counter::kWorkflow, workflow, place);
     const bool is_start = effect.kind == EventEffect::Kind::kStarted;
-    if (!is_start || started.insert(effect.instance).second) continue;
+    if (!is_start) continue;
+    if (started.insert(effect.instance).second) {
+      starts_of_events_.emplace_back(id_part(effect.instance), packed(event));
+      continue;
+    }
     add(StoreFault::kRowValue, place,
         fmt::format("two events of the row started instance {}", to_string(effect.instance)));
   }

@@ -230,6 +230,7 @@ class Checker {
   void check_usage();
   void check_effects();
   void check_effects_of(const EffectRow& row, const Place& place);
+  void check_started_twice();
   void check_position(const EventPosition& position, const Place& place);
   void check_event_position(const EventPosition& position, const Place& place);
 
@@ -378,6 +379,8 @@ class Checker {
   NumberSet kept_;                ///< numbers of the events in `recent`
   /// A part of the fingerprint of each id of a generated event, in `delayed` and `outbox`.
   std::vector<uint64_t> event_ids_;
+  /// Of each start in `effects`: a part of the id of the instance, and the position of the event.
+  std::vector<std::pair<uint64_t, uint64_t>> starts_of_events_;
   /// The numbers of the rows of `delayed`, by a part of the fingerprint of the id of the event.
   std::unordered_map<uint64_t, uint64_t> delayed_;
   std::optional<std::pair<std::pair<NamespaceNumber, InstanceId>, Known>> last_live_;

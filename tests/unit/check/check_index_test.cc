@@ -226,6 +226,17 @@ TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
       EXPECT_THAT(lines, ElementsAre(HasSubstr(line)));
     }
   }
+  const auto start_again = [&](uint64_t sequence) {
+    return found_in_index_after([&](Transaction& in) {
+      write_counter(in, Counter::kEffects, 99);
+      write_effects(
+          in,
+          {.at = {1, sequence}, .number = 99, .effects = {{{1, sequence}, {.instance = waits_}}}});
+    });
+  };
+  EXPECT_THAT(start_again(9), ElementsAre(HasSubstr("the event with sequence 9 started instance " +
+                                                    to_string(waits_) + ", but so did the event")));
+  EXPECT_THAT(start_again(2), IsEmpty()) << "the second event is applied again";
   expect_only("row.value live/default/" + to_string(waits_) + " head: the row names event stream 8",
               [&](Transaction& in) {
                 Instance changed = head();
