@@ -192,6 +192,10 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
     const HistoryRecord& record = row.records[i];
     const bool has_input = std::binary_search(row.with_input.begin(), row.with_input.end(), i);
     note_record(one, place, record);
+    // The record of a call's retry has the call's index.
+    const bool is_retry_of_call = record.kind == HistoryKind::kRetrying &&
+                                  record.detail.text().find("\"index\"") != std::string::npos;
+    if (!story.newest && !is_retry_of_call) story.newest_kind = record.kind;
     if (!story.newest) story.newest = record.time;
     if (story.last_state.empty()) story.last_state = record.state;
     const bool is_elsewhere = has_state && !record.state.empty() && record.state != current;
@@ -208,9 +212,7 @@ void Checker::check_history_row(Walked& one, const Place& place, const HistoryRo
       story.entered_with_input = has_input;
       story.is_entry_sealed = row.sealed;
     }
-    // The record of a call's retry has the call's index.
-    if (record.kind == HistoryKind::kRetrying && !story.retrying &&
-        record.detail.text().find("\"index\"") == std::string::npos) {
+    if (record.kind == HistoryKind::kRetrying && !story.retrying && !is_retry_of_call) {
       story.retrying = record;
     }
     if (record.data && one.input && record.data->text() != *one.input) story.has_other_data = true;

@@ -31,9 +31,6 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
   using enum HistoryKind;
   HistoryFacts& story = *one.story;
   const Instance& head = *one.head;
-  const auto note_pause = [&](bool pauses) {
-    if (!story.is_paused) story.is_paused = pauses;
-  };
   const bool arms_state = record.kind == kEntered || record.kind == kResumed;
   if (arms_state && !story.state_armed) story.state_armed = record.time;
   if ((arms_state || record.kind == kCalled) && !story.calls_armed) {
@@ -42,26 +39,26 @@ void Checker::note_record(Walked& one, const Place& place, const HistoryRecord& 
   switch (record.kind) {
     case kStarted:
       story.started = record;
-      return note_pause(false);
+      return note_pause(one, place, record.kind);
     case kWoken:
       story.has_wake = true;
       return;
     case kPublished:
       return check_published(record);
     case kPaused:
-      return note_pause(true);
+      return note_pause(one, place, record.kind);
     case kResumed:
     case kEnded:
-      return note_pause(false);
+      return note_pause(one, place, record.kind);
     case kCancelled:
-      note_pause(false);
+      note_pause(one, place, record.kind);
       if (!story.began) story.is_cancelled = true;
       return note_failure_of(one, record);
     case kRaised:
     case kFixed:
       return note_failure_of(one, record);
     case kRevived:
-      note_pause(false);
+      note_pause(one, place, record.kind);
       if (!story.revived) {
         story.revived = record.time;
         story.runs_since_revival = story.runs;
@@ -153,6 +150,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
   check_entry(one);
   if (one.table == Table::kLive) {
     check_flags(one);
+    check_newest(one, workflow);
     check_call_facts(one);
     check_call_seals(one);
   }
@@ -274,6 +272,42 @@ void Checker::check_failure(const Walked& one) {
         fmt::format("{} attempt {}, but by the history the highest attempt is {}", what, attempt,
                     story.most_attempt));
   }
+}
+
+/// Checks that a live instance that waits in its state does not have a newest record after which it
+/// does not wait so. In a state that keeps events, an instance waits until all events have come.
+void Checker::check_newest(const Walked& one, const Workflow* workflow) {
+  const Instance& head = *one.head;
+  const HistoryFacts& story = *one.story;
+  const auto is_delay = [](const Timer& timer) { return timer.kind == TimerKind::kDelay; };
+  // An instance that waits for nothing is stuck, which check_timers() reports.
+  const bool waits = !head.listeners.empty() || !head.calls.empty() ||
+                     std::any_of(head.timers.begin(), head.timers.end(), is_delay) ||
+                     std::any_of(head.held_timers.begin(), head.held_timers.end(), is_delay);
+  const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head) && waits;
+  if (!is_open || !story.newest_kind || workflow == nullptr) return;
+  if (head.state >= workflow->states.size()) return;
+  const bool keeps_events = workflow->states[head.state]->waits().keeps_events;
+  const HistoryKind kind = *story.newest_kind;
+  const bool has_left = kind == HistoryKind::kElapsed || kind == HistoryKind::kRetrying ||
+                        (kind == HistoryKind::kWoken && !keeps_events);
+  if (!has_left) return;
+  const std::string key = one.key(Part::kHead);
+  add(StoreFault::kInstanceStatus, {one.table, key},
+      fmt::format("the instance waits in its state, but its newest record `{}` ends that wait",
+                  to_string(kind)));
+}
+
+/// Notes a record that begins or ends a pause, or ends the instance. Only a pause can be resumed.
+void Checker::note_pause(Walked& one, const Place& place, HistoryKind kind) {
+  HistoryFacts& story = *one.story;
+  if (!story.is_paused) story.is_paused = kind == HistoryKind::kPaused;
+  if (story.is_resumed && kind != HistoryKind::kPaused) {
+    add(StoreFault::kHistoryOrder, place,
+        fmt::format("a record `resumed` follows a record `{}`, but the instance was not paused",
+                    to_string(kind)));
+  }
+  story.is_resumed = kind == HistoryKind::kResumed;
 }
 
 /// Checks the flags of a live instance.

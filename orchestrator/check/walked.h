@@ -23,9 +23,11 @@ struct HistoryFacts {
   std::optional<HistoryRecord> retrying;  ///< the last record kRetrying of a state or run
   uint32_t runs = 0;                      ///< the number of runs that began
   std::optional<TimePoint> newest;        ///< the time of the newest record
-  std::string last_state;                 ///< the state of the last record
-  bool is_first_sealed = false;           ///< the instance was sealed from its first batch on
-  bool has_other_data = false;            ///< a record has data that is not the input
+  /// The kind of the newest record; nullopt: it is the record of a retry of a call.
+  std::optional<HistoryKind> newest_kind;
+  std::string last_state;        ///< the state of the last record
+  bool is_first_sealed = false;  ///< the instance was sealed from its first batch on
+  bool has_other_data = false;   ///< a record has data that is not the input
 
   /// The time of the latest record kEntered or kResumed: the timeout of the state began then, or
   /// before the entry.
@@ -42,6 +44,7 @@ struct HistoryFacts {
   /// Whether the latest record that pauses an instance or ends its pause is kPaused; nullopt: the
   /// kept history has no such record.
   std::optional<bool> is_paused;
+  bool is_resumed = false;  ///< the earliest record of a pause or an end so far is kResumed
   /// The stream of the position of the earliest record kEntered so far; nullopt: no such record.
   std::optional<uint32_t> entered_stream;
   /// The time of the latest record of another state than the one that the head names.

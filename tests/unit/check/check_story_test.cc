@@ -259,6 +259,45 @@ TEST_F(CheckStoryTest, RefusesASecondLiveInstanceIfEachRevisionIsSingular) {
               make_singular);
 }
 
+TEST_F(CheckStoryTest, RefusesANewestRecordThatEndsTheWait) {
+  define(kWaitsForEvent);
+  const InstanceId id = start("waits");
+  const uint64_t row = live(id).last_history;
+  const auto add_record = [&](HistoryKind kind, const Json& detail) -> Change {
+    return [=, this](Transaction&) {
+      edit_history(row, [&](HistoryRow& one) {
+        one.records.push_back({.time = one.records.back().time,
+                               .kind = kind,
+                               .state = "wait",
+                               .detail = LazyJson(detail)});
+      });
+      edit_head(id, [](Instance& one) { ++one.history_count; });
+    };
+  };
+  const std::string at_head = "instance.status " + at(id);
+  expect_only(at_head + "the instance waits in its state, but its newest record `woken`",
+              add_record(HistoryKind::kWoken, {{"type", "go"}}));
+  expect_only(at_head + "the instance waits in its state, but its newest record `elapsed`",
+              add_record(HistoryKind::kElapsed, nullptr));
+  expect_only(at_head + "the instance waits in its state, but its newest record `retrying`",
+              add_record(HistoryKind::kRetrying, {{"attempt", 2}}));
+  expect_only(
+      fmt::format("history.order history/{}: a record `resumed` follows a record `started`", row),
+      add_record(HistoryKind::kResumed, nullptr));
+}
+
+TEST_F(CheckStoryTest, AllowsAWaitForMoreEventsAfterTheFirst) {
+  define(R"(
+id: both
+states:
+- {id: wait, type: eventAnd, events: [{type: one}, {type: two}]}
+)");
+  const InstanceId id = start("both");
+  publish({.id = "1", .source = "/s", .type = "one"});
+  ASSERT_EQ(live(id).phase, Phase::kWaiting);
+  expect_sound();
+}
+
 TEST_F(CheckStoryTest, ChecksWhetherThePauseOfAnInstanceHasEnded) {
   define(kWaitsForEvent);
   const InstanceId id = start("waits");
