@@ -30,6 +30,9 @@ void explain(Console& console, const Json& report) {
     console.err << fmt::format("; {} sealed rows were not read, because their key is not available",
                                unreadable);
   }
+  if (!report.value("indexCompared", true)) {
+    console.err << "; the index is being computed, so counts, sizes and indexes were not compared";
+  }
   console.err << "\n";
 }
 

@@ -69,6 +69,7 @@ void Checker::check_meta() {
                     to_millis(cursor_->stamped), to_millis(*time_)));
   }
   has_index_ = *format_ == kStoreFormat && !is_index_incomplete(view_);
+  report_.index_compared = has_index_;
   if (cursor_ && cursor_->stream_created > 0 && *format_ == kStoreFormat &&
       !stream_times_.contains(cursor_->stream_created)) {
     add(StoreFault::kMetaMissing, {Table::kMeta, "cursor"},

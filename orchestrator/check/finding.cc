@@ -215,11 +215,9 @@ Json to_json(const StoreReport& report) {
     if (finding.instance) item["instance"] = to_string(*finding.instance);
     findings.push_back(std::move(item));
   }
-  return Json{{"sound", report.sound()},
-              {"items", std::move(findings)},
-              {"codes", report.codes},
-              {"rows", report.rows},
-              {"unreadable", report.unreadable}};
+  return Json{{"sound", report.sound()},         {"items", std::move(findings)},
+              {"codes", report.codes},           {"rows", report.rows},
+              {"unreadable", report.unreadable}, {"indexCompared", report.index_compared}};
 }
 
 }  // namespace millrace

@@ -112,13 +112,16 @@ struct StoreReport {
   std::map<std::string, uint64_t> codes;  ///< the number of all findings, by code
   std::map<std::string, uint64_t> rows;   ///< the number of checked rows, by tree
   uint64_t unreadable = 0;  ///< sealed rows that were not decrypted, because the key is missing
+  /// Whether the index, the counts and the sizes were compared with the rows. False: the index is
+  /// being computed, or the store has an earlier format.
+  bool index_compared = true;
 
   bool sound() const { return codes.empty(); }
   uint64_t count() const;
 };
 
 /// {"sound", "items": [{"code", "table", "key", "namespace"?, "instance"?, "found", "expected",
-/// "action"}], "codes": {code: n}, "rows": {tree: n}, "unreadable"}
+/// "action"}], "codes": {code: n}, "rows": {tree: n}, "unreadable", "indexCompared"}
 Json to_json(const StoreReport& report);
 
 }  // namespace millrace

@@ -247,5 +247,14 @@ TEST_F(CheckIndexTest, ChecksEffectsAndTheStreamsOfPositions) {
                [](Transaction& in) { in.erase(Table::kMeta, std::string("stream/\0\0\0\1", 11)); });
 }
 
+TEST_F(CheckIndexTest, SaysWhetherTheIndexWasCompared) {
+  EXPECT_TRUE(check_store(*tx, options)->index_compared);
+  request_index_build(*tx);
+  const StoreReport report = check_store(*tx, options).value();
+  EXPECT_FALSE(report.index_compared);
+  EXPECT_TRUE(report.sound()) << "an index that is being computed is no finding";
+  tx->drop();
+}
+
 }  // namespace
 }  // namespace millrace

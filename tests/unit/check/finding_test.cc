@@ -80,7 +80,8 @@ TEST(FindingTest, IsWrittenAsJsonWithItsNamespaceAndInstance) {
                                           {"items", Json::array()},
                                           {"codes", Json::object()},
                                           {"rows", Json::object()},
-                                          {"unreadable", 0}}));
+                                          {"unreadable", 0},
+                                          {"indexCompared", true}}));
 }
 
 }  // namespace

@@ -68,11 +68,8 @@ class FakeService : public Service {
   bool has_workflow(const std::string& id);
 
   /// The result of a store check.
-  Json store_report = {{"sound", true},
-                       {"items", Json::array()},
-                       {"codes", Json::object()},
-                       {"rows", {{"live", 2}}},
-                       {"unreadable", 0}};
+  Json store_report = {{"sound", true},         {"items", Json::array()}, {"codes", Json::object()},
+                       {"rows", {{"live", 2}}}, {"unreadable", 0},        {"indexCompared", true}};
   void verify(Done done) override;
 
   /// The chunks of the backup `backup-1`.
