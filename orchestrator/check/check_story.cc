@@ -173,6 +173,11 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
             state));
   }
   const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
+  if (is_open && !story.entered && !is_trimmed) {
+    add(StoreFault::kInstanceState, place,
+        fmt::format("the instance waits in state \"{}\", but its history has no record `entered`",
+                    state));
+  }
   if (!is_open || !story.entered) return;
   if (story.entered->state != state) return in_another(story.entered->state);
   if (!one.input || (one.has_data && !one.data)) return;

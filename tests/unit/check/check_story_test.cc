@@ -286,6 +286,23 @@ TEST_F(CheckStoryTest, RefusesANewestRecordThatEndsTheWait) {
       add_record(HistoryKind::kResumed, nullptr));
 }
 
+TEST_F(CheckStoryTest, RequiresARecordOfTheEntryIntoTheStateOfAWait) {
+  define(kWaitsForEvent);
+  const InstanceId id = start("waits");
+  expect_only("instance.state " + at(id) +
+                  "the instance waits in state \"wait\", but its history has no record `entered`",
+              [&](Transaction&) {
+                uint64_t erased = 0;
+                edit_history(live(id).last_history, [&](HistoryRow& row) {
+                  erased = std::erase_if(row.records, [](const HistoryRecord& record) {
+                    return record.kind == HistoryKind::kEntered;
+                  });
+                  row.with_input.clear();
+                });
+                edit_head(id, [&](Instance& one) { one.history_count -= erased; });
+              });
+}
+
 TEST_F(CheckStoryTest, AllowsAWaitForMoreEventsAfterTheFirst) {
   define(R"(
 id: both
