@@ -140,6 +140,36 @@ const Plant kMessagePlants[] = {
        edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
                            encode, [](DelayedRecord& record) { record.at -= hours(9'000); });
      }},
+    {"a delayed event that is due later than in the history",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit<DelayedRecord>(tx, Table::kDelayed, first(tx, Table::kDelayed).first, decode_delayed,
+                           encode, [](DelayedRecord& record) { record.at += hours(1); });
+     }},
+    {"a kept event under two numbers",
+     {"number.twice"},
+     [](Transaction& tx) {
+       const uint64_t number = *read_counter(tx, Counter::kKeptEvents) + 1;
+       write_counter(tx, Counter::kKeptEvents, number);
+       const auto [key, value] = first(tx, Table::kKeptEvents);
+       tx.put(Table::kKeptEvents, key.substr(0, 20) + rows::key_of(number), value);
+     }},
+    {"a message with a header that is a command to the broker",
+     {"row.value"},
+     [](Transaction& tx) {
+       edit_message(tx, sent_message(tx).number, [](OutboxRecord& record) {
+         record.message.headers.emplace_back("Nats-Rollup", "all");
+       });
+     }},
+    {"the result of a subflow that has not ended",
+     {"row.value"},
+     [](Transaction& tx) {
+       const auto head = read_live(tx, kDefault, id_of("child")).value();
+       write_counter(tx, Counter::kInbox, 1);
+       write_inbox(
+           tx, 1,
+           {.message = ReturnResult{.ns = kDefault, .to = *head->caller, .result = LazyJson(1)}});
+     }},
     {"a message of another instance than its event",
      {"row.value"},
      [](Transaction& tx) {

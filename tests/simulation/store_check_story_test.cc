@@ -168,6 +168,27 @@ const Plant kStoryPlants[] = {
     {"a manual retry that the history does not have",
      {"instance.status"},
      [](Transaction& tx) { edit_head(tx, "naps", [](Instance& head) { head.retried = true; }); }},
+    {"a manual retry of an ended instance that the history does not have",
+     {"instance.status"},
+     [](Transaction& tx) { edit_failed(tx, [](Instance& head) { head.retried = true; }); }},
+    {"erased records of a history that is complete",
+     {"history.count"},
+     [](Transaction& tx) {
+       edit_head(tx, "naps", [](Instance& head) {
+         head.history_count += 5;
+         head.history_trimmed = 5;
+       });
+     }},
+    {"an event that woke an instance that still waits",
+     {"instance.status"},
+     [](Transaction& tx) {
+       edit_history(tx, "waits", [](HistoryRow& row) {
+         HistoryRecord woken{.time = row.records.back().time, .kind = HistoryKind::kWoken};
+         woken.state = "wait";
+         row.records.push_back(woken);
+       });
+       edit_head(tx, "waits", [](Instance& head) { ++head.history_count; });
+     }},
     {"a wait for the run after the next one",
      {"row.value"},
      [](Transaction& tx) {
