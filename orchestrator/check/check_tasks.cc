@@ -51,8 +51,8 @@ void Checker::check_inbox() {
 }
 
 /// Checks that the caller of a subflow that a message cancels does not wait for the subflow. The
-/// server skips such a message, too. An operator may have begun a run of the subflow since: then it
-/// has no caller.
+/// server skips such a message, too. An operator may have started a run of the subflow since:
+/// then it has no caller.
 void Checker::check_cancel(const CancelChild& cancel, const Place& place) {
   const Known child = find(Table::kLive, cancel.ns, cancel.child);
   if (!child.head || !child.head->caller) return;
@@ -66,8 +66,9 @@ void Checker::check_cancel(const CancelChild& cancel, const Place& place) {
 }
 
 /// Checks that the subflow or the task of a call for which a message has the result has ended. The
-/// subflow ends in the batch that makes the message. If an operator has begun a run of the subflow
-/// since, that run has no caller. The result of a task does not come in an instance message.
+/// subflow ends in the batch that makes the message. If an operator has started a run of the
+/// subflow since, that run has no caller. The result of a task does not come in an instance
+/// message.
 void Checker::check_return(const ReturnResult& result, const Place& place) {
   bool known = true;
   const auto call = waiting_call(result.ns, result.to, known);

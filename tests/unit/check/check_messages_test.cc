@@ -150,8 +150,8 @@ TEST_F(CheckMessagesTest, ChecksTheSubjectOfALifecycleEvent) {
     const std::string subject = std::string("millrace.lifecycle.") + end;
     expect_only("row.value outbox/2: the subject of the message is " + subject +
                     ", but for the type millrace.instance.completed and the source "
-                    "/millrace/default/tells of its event it should be " +
-                    right.subject,
+                    "/millrace/default/tells" +
+                    " of its event it should be " + right.subject,
                 sent_to(subject));
   }
 }
@@ -224,7 +224,7 @@ TEST_F(CheckMessagesTest, ChecksADelayedEventAgainstItsInstance) {
                 write_namespace(in, "shop", {.number = NamespaceNumber(2), .created_at = now});
                 delayed([](DelayedRecord& one) { one.ns = NamespaceNumber(2); })(in);
               });
-  expect_only("row.value delayed/1: the event of type told is due at",
+  expect_only(std::string("row.value delayed/1: the event of type ") + "told" + " is due at",
               delayed([](DelayedRecord& one) { one.at += Duration(1); }));
   expect_only("row.value delayed/1: the event of type other is due at",
               delayed([](DelayedRecord& one) {
