@@ -173,7 +173,7 @@ void Checker::check_story(const Walked& one, const Workflow* workflow) {
             state));
   }
   const bool is_open = head.phase == Phase::kWaiting && !is_between_attempts(head);
-  if (is_open && !story.entered && !is_trimmed) {
+  if (is_open && !story.entered && story.newest && !is_trimmed) {
     add(StoreFault::kInstanceState, place,
         fmt::format("the instance waits in state \"{}\", but its history has no record `entered`",
                     state));
