@@ -13,7 +13,6 @@
 #include "orchestrator/backup/manifest.h"
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/rows/identity.h"
-#include "tests/support/file_bytes.h"
 #include "tests/unit/service/local_service_fixture.h"
 #include "tests/unit/support/faulty_store.h"
 
@@ -95,21 +94,6 @@ TEST_F(BackupsTest, SayInTheHeadSinceWhenARestoredStoreMakesMessagesAgain) {
   const auto head = decode_backup_head(begin().value());
   ASSERT_TRUE(head) << head.error().message;
   EXPECT_EQ(head->since, restored.since);
-}
-
-TEST_F(BackupsTest, AreRefusedIfTheyWouldLackTheRowsOfAnUnknownTree) {
-  backups.reset();
-  tx.reset();
-  environment.reset();
-  const std::filesystem::path file = folder.path() / "data.mdb";
-  std::string bytes = file_bytes(file);
-  for (size_t at = 0; (at = bytes.find("hooks", at)) != std::string::npos; ++at) {
-    bytes.replace(at, 5, "hook#");
-  }
-  std::ofstream(file, std::ios::binary) << bytes;
-  environment = Environment::open(folder.path(), {.read_only = true}).value();
-  backups = std::make_unique<Backups>(*environment, clock, "0.1.0");
-  EXPECT_EQ(code(begin()), "tree.unknown");
 }
 
 TEST_F(BackupsTest, GiveOutTheRowsAsTheyWereWhenTheBackupBegan) {

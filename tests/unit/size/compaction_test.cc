@@ -197,13 +197,13 @@ TEST_F(CompactionTest, ChangesNothingInAStoreWithAnUnknownTree) {
   fill();
   std::string renamed = file_bytes(data() / "data.mdb");
   for (size_t at = 0; (at = renamed.find("hooks", at)) != std::string::npos; ++at) {
-    renamed.replace(at, 5, "hook#");
+    renamed.replace(at, 5, "hoops");
   }
   std::ofstream(data() / "data.mdb", std::ios::binary) << renamed;
   const auto refused = compact();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, "tree.unknown");
-  EXPECT_THAT(refused.error().message, HasSubstr("the tree \"hook#\""));
+  EXPECT_THAT(refused.error().message, HasSubstr("the tree \"hoops\""));
   EXPECT_THAT(refused.error().message, HasSubstr("keep a copy of the folder"));
   EXPECT_EQ(file_bytes(data() / "data.mdb") == renamed, true);
 }
