@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -116,18 +115,10 @@ Status Seal::write(const std::filesystem::path& file) const {
   std::array<char, 2 * kKeySize + 1> line;
   sodium_bin2hex(line.data(), line.size(), keys_->master, kKeySize);
   line.back() = '\n';
-  const std::filesystem::path part = file.string() + ".new";  // renamed when the file is complete
-  const Descriptor opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const bool written =
-      opened &&
-      ::write(opened.fd(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-      ::fsync(opened.fd()) == 0 && ::rename(part.c_str(), file.c_str()) == 0;
-  const int failed = errno;
+  const int failed = replace_file(file, {line.data(), line.size()});
   sodium_memzero(line.data(), line.size());
   errno = failed;
-  if (!written) return file_error(file, "writing");
-  errno = sync_folder(file.parent_path());
-  if (errno != 0) return file_error(file, "syncing");
+  if (failed != 0) return file_error(file, "writing");
   return {};
 }
 
