@@ -45,6 +45,80 @@ class Warnings {
     });
   }
 
+  void check_types(const Json& types, const std::string& path) {
+    const auto known = lifecycle_types();
+    for (size_t i = 0; i < types.size(); ++i) {
+      const auto glob = types[i].get<std::string>();
+      const bool is_sent = std::any_of(known.begin(), known.end(), [&](std::string_view type) {
+        return glob_matches(glob, type);
+      });
+      if (is_sent) continue;
+      const std::vector<std::string_view> names(known.begin(), known.end());
+      const std::optional<std::string> meant = likely(glob, names);
+      add(path_of(path, i),
+          fmt::format("no event has the type {}, so the webhook sends none for it; {}",
+                      in_quotes(glob),
+                      meant ? fmt::format("did you mean {}?", in_quotes(*meant))
+                            : fmt::format("write one of {}", fmt::join(known, ", "))));
+    }
+  }
+
+  /// Checks the setting `retention`.
+  void check_retention(const Json& retention, const HasWorkflow& has_workflow) {
+    const std::string path = "retention";
+    check_ages(retention, path);
+    if (const auto own = retention.find("workflows"); own != retention.end()) {
+      const std::string place = path_of(path, "workflows");
+      for (const auto& [id, rules] : own->items()) {
+        check_ages(rules, path_of(place, id));
+        if (has_workflow(id)) continue;
+        add(path_of(place, id),
+            fmt::format("the namespace has no workflow {}, so these rules apply to no instance; "
+                        "correct the id, or apply the workflow",
+                        in_quotes(id)));
+      }
+    }
+    const auto parsed = parse_retention(retention);
+    if (!parsed) return;
+    if (parsed->archive && !parsed->has_rules()) {
+      add(path_of(path, "archive"),
+          "no rule deletes ended instances, so the archive gets only those that `instance delete` "
+          "deletes by a filter; write a rule, such as \"ended\": {\"age\": \"30d\"}");
+    }
+    check_bytes(*parsed);
+  }
+
+  Json take() && { return std::move(all_); }
+
+ private:
+  /// The first ended instances whose rule has no `bytes`, or that have no rule; empty: there are
+  /// none.
+  static std::string instances_without_bytes(const RetentionSettings& retention) {
+    const auto among = [&](std::string_view workflow, const std::string& of) -> std::string {
+      const auto has_bytes = [&](InstanceStatus status) {
+        const RetentionRule* const rule = retention.rule_of(workflow, status);
+        return rule != nullptr && rule->bytes;
+      };
+      if (!has_bytes(InstanceStatus::kComplete)) return "complete instances" + of;
+      if (!has_bytes(InstanceStatus::kFailed)) return "failed instances" + of;
+      return {};
+    };
+    std::string found = among("", "");
+    for (const auto& [id, own] : retention.workflows) {
+      if (found.empty()) found = among(id, " of workflow " + in_quotes(id));
+    }
+    return found;
+  }
+
+  /// Checks the ages in the rules of a namespace, or in those of a workflow.
+  void check_ages(const Json& rules, const std::string& path) {
+    for (const auto& [key, rule] : rules.items()) {
+      if (key == "workflows" || !rule.is_object() || !rule.contains("age")) continue;
+      const auto age = rule["age"].get<std::string>();
+      add(path_of(path_of(path, key), "age"), advice_on_unit(age));
+    }
+  }
+
   /// Checks the rules with `bytes`, which are all compared with the bytes of the whole namespace.
   void check_bytes(const RetentionSettings& retention) {
     std::vector<std::pair<std::string, uint64_t>> limits;  // by path
@@ -81,77 +155,6 @@ class Warnings {
             "deleted when it ends; write the same limit for them, or use \"age\" and "
             "\"count\" here",
             others));
-  }
-
-  void check_types(const Json& types, const std::string& path) {
-    const auto known = lifecycle_types();
-    for (size_t i = 0; i < types.size(); ++i) {
-      const auto glob = types[i].get<std::string>();
-      const bool is_sent = std::any_of(known.begin(), known.end(), [&](std::string_view type) {
-        return glob_matches(glob, type);
-      });
-      if (is_sent) continue;
-      const std::vector<std::string_view> names(known.begin(), known.end());
-      const std::optional<std::string> meant = likely(glob, names);
-      add(path_of(path, i),
-          fmt::format("no event has the type {}, so the webhook sends none for it; {}",
-                      in_quotes(glob),
-                      meant ? fmt::format("did you mean {}?", in_quotes(*meant))
-                            : fmt::format("write one of {}", fmt::join(known, ", "))));
-    }
-  }
-
-  /// Checks the setting `retention`.
-  void check_retention(const Json& retention, const HasWorkflow& has_workflow) {
-    const std::string path = "retention";
-    check_ages(retention, path);
-    if (const auto own = retention.find("workflows"); own != retention.end()) {
-      const std::string place = path_of(path, "workflows");
-      for (const auto& [id, rules] : own->items()) {
-        check_ages(rules, path_of(place, id));
-        if (has_workflow(id)) continue;
-        add(path_of(place, id),
-            fmt::format("the namespace has no workflow {}, so these rules apply to no instance; "
-                        "correct the id, or apply the workflow",
-                        in_quotes(id)));
-      }
-    }
-    const auto parsed = parse_retention(retention);
-    if (!parsed || !parsed->archive || parsed->has_rules()) return;
-    add(path_of(path, "archive"),
-        "no rule deletes ended instances, so the archive gets only those that `instance delete` "
-        "deletes by a filter; write a rule, such as \"ended\": {\"age\": \"30d\"}");
-  }
-
-  Json take() && { return std::move(all_); }
-
- private:
-  /// The first ended instances whose rule has no `bytes`, or that have no rule; empty: there are
-  /// none.
-  static std::string instances_without_bytes(const RetentionSettings& retention) {
-    const auto among = [&](std::string_view workflow, const std::string& of) -> std::string {
-      const auto has_bytes = [&](InstanceStatus status) {
-        const RetentionRule* const rule = retention.rule_of(workflow, status);
-        return rule != nullptr && rule->bytes;
-      };
-      if (!has_bytes(InstanceStatus::kComplete)) return "complete instances" + of;
-      if (!has_bytes(InstanceStatus::kFailed)) return "failed instances" + of;
-      return {};
-    };
-    std::string found = among("", "");
-    for (const auto& [id, own] : retention.workflows) {
-      if (found.empty()) found = among(id, " of workflow " + in_quotes(id));
-    }
-    return found;
-  }
-
-  /// Checks the ages in the rules of a namespace, or in those of a workflow.
-  void check_ages(const Json& rules, const std::string& path) {
-    for (const auto& [key, rule] : rules.items()) {
-      if (key == "workflows" || !rule.is_object() || !rule.contains("age")) continue;
-      const auto age = rule["age"].get<std::string>();
-      add(path_of(path_of(path, key), "age"), advice_on_unit(age));
-    }
   }
 
   void check_codes(const Place& place) {
@@ -201,7 +204,6 @@ Json settings_warnings(const Json& settings,
   }
   if (const auto retention = settings.find("retention"); retention != settings.end()) {
     warnings.check_retention(*retention, has_workflow);
-    if (const auto parsed = parse_retention(*retention)) warnings.check_bytes(*parsed);
   }
   return std::move(warnings).take();
 }
