@@ -20,10 +20,10 @@ struct EndedPosition {
   std::optional<InstanceId> behind;      ///< the last instance with `status` that was looked at
 };
 
-/// Goes on from `at` through the ended instances that the filter selects and whose newest history
-/// row has a lower number than `end`; returns whether it has gone through all. False: the budget is
-/// spent, or `see` has returned false; then the instance that `see` was called with comes again.
-/// Errors: those of the store and of `see`.
+/// Calls `see` for the ended instances from `at` on that the filter selects and whose newest
+/// history row has a lower number than `end`. Returns whether all were seen; false: the budget is
+/// spent, or `see` has returned false. A later call continues at `at`, first with the instance for
+/// which `see` returned false. Errors: those of the store and of `see`.
 Result<bool> each_selected(BatchState& batch, const EndedFilter& filter, uint64_t end,
                            EndedPosition& at, PurgeBudget& budget,
                            const std::function<Result<bool>(const Instance& head)>& see);
