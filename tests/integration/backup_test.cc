@@ -118,6 +118,12 @@ class BackupAndRestore : public MillraceTest {
   bool has_counted(const MillraceServer& server, size_t count) const {
     return server.has_instances("workflow=counted&status=complete", count);
   }
+  /// Applies the workflow `counted`, which an event has started once when this returns.
+  void count_first_event() {
+    millrace_.apply(kCounted);
+    publish("count", "c1");
+    ASSERT_TRUE(has_counted(millrace_, 1));
+  }
   /// The ids of the newest instances that events started.
   static std::vector<std::string> newest_ids(const MillraceServer& server) {
     std::vector<std::string> ids;
@@ -274,9 +280,7 @@ TEST_F(BackupAndRestore, MakesOneBackupOfAServerAtATime) {
 }
 
 TEST_F(BackupAndRestore, ReadsTheNewStreamIfTheStreamOfTheBackupIsGone) {
-  millrace_.apply(kCounted);
-  publish("count", "c1");
-  ASSERT_TRUE(has_counted(millrace_, 1));
+  ASSERT_NO_FATAL_FAILURE(count_first_event());
   back_up();
   millrace_.stop();
   nats_.client()->api("STREAM.DELETE.MILLRACE_EVENTS");
@@ -291,9 +295,7 @@ TEST_F(BackupAndRestore, ReadsTheNewStreamIfTheStreamOfTheBackupIsGone) {
 }
 
 TEST_F(BackupAndRestore, ReportsTheEventsThatAnEmptiedStreamHasLost) {
-  millrace_.apply(kCounted);
-  publish("count", "c1");
-  ASSERT_TRUE(has_counted(millrace_, 1));
+  ASSERT_NO_FATAL_FAILURE(count_first_event());
   back_up();
   millrace_.stop();
   publish("count", "c2");
@@ -306,9 +308,7 @@ TEST_F(BackupAndRestore, ReportsTheEventsThatAnEmptiedStreamHasLost) {
 }
 
 TEST_F(BackupAndRestore, ReadsNewEventsOfAStreamThatIsBehindTheBackup) {
-  millrace_.apply(kCounted);
-  publish("count", "c1");
-  ASSERT_TRUE(has_counted(millrace_, 1));
+  ASSERT_NO_FATAL_FAILURE(count_first_event());
   copy_streams();
   publish("count", "c2");
   publish("count", "c3");
@@ -323,9 +323,7 @@ TEST_F(BackupAndRestore, ReadsNewEventsOfAStreamThatIsBehindTheBackup) {
 }
 
 TEST_F(BackupAndRestore, AppliesTheOtherEventsThatAStreamHasAtTheCursorAndBehindIt) {
-  millrace_.apply(kCounted);
-  publish("count", "c1");
-  ASSERT_TRUE(has_counted(millrace_, 1));
+  ASSERT_NO_FATAL_FAILURE(count_first_event());
   copy_streams();
   publish("count", "c2");
   publish("count", "c3");
@@ -342,10 +340,8 @@ TEST_F(BackupAndRestore, AppliesTheOtherEventsThatAStreamHasAtTheCursorAndBehind
 }
 
 TEST_F(BackupAndRestore, SendsItsOwnEventsAgainThatAStreamBehindTheBackupHasLost) {
-  millrace_.apply(kCounted);
+  ASSERT_NO_FATAL_FAILURE(count_first_event());
   millrace_.apply(kGenerates);
-  publish("count", "c1");
-  ASSERT_TRUE(has_counted(millrace_, 1));
   copy_streams();
   millrace_.start_instance("generates", {{"n", 1}});
   ASSERT_TRUE(has_counted(millrace_, 2));

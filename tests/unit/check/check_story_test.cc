@@ -8,6 +8,12 @@
 namespace millrace {
 namespace {
 
+constexpr const char* kWaitsTwice = R"(
+id: twice
+states:
+- {id: first, type: consumeEvent, event: {type: one}, transition: second}
+- {id: second, type: consumeEvent, event: {type: two}}
+)";
 constexpr const char* kWaitsForEvent = R"(
 id: waits
 start: {type: event, event: {type: begin}}
@@ -137,12 +143,7 @@ TEST_F(CheckStoryTest, ChecksTheDefinitionOfAStartByAnEvent) {
 }
 
 TEST_F(CheckStoryTest, AllowsHopsOnlyAfterAnEvent) {
-  define(R"(
-id: twice
-states:
-- {id: first, type: consumeEvent, event: {type: one}, transition: second}
-- {id: second, type: consumeEvent, event: {type: two}}
-)");
+  define(kWaitsTwice);
   const InstanceId id = start("twice");
   const auto hops = [](Instance& one) { one.hops = 3; };
   expect_only("instance.status " + at(id) +
@@ -186,12 +187,7 @@ TEST_F(CheckStoryTest, ChecksTheFlagOfARetryOfAnEndedInstance) {
 }
 
 TEST_F(CheckStoryTest, ChecksWhenAnInstanceEnteredItsLastState) {
-  define(R"(
-id: twice
-states:
-- {id: first, type: consumeEvent, event: {type: one}, transition: second}
-- {id: second, type: consumeEvent, event: {type: two}}
-)");
+  define(kWaitsTwice);
   const InstanceId id = start("twice");
   const auto earlier = [](Instance& one) { one.state_from -= Duration(1); };
   now += std::chrono::seconds(1);
