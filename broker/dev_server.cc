@@ -33,7 +33,6 @@ namespace fs = std::filesystem;
 using std::chrono::steady_clock;
 
 constexpr const char* kServerVariable = "MILLRACE_NATS_SERVER";
-constexpr Duration kStartTimeout{20'000};
 constexpr Duration kStopTimeout{5'000};
 constexpr Duration kLook{5};
 constexpr size_t kLogBytes = 2'000;
@@ -174,7 +173,7 @@ fs::path DevServer::ports_file() const {
 /// nats-server writes the ports file when it listens, and it listens only once JetStream has read
 /// its store.
 Status DevServer::wait_until_ready() {
-  const auto deadline = steady_clock::now() + kStartTimeout;
+  const auto deadline = steady_clock::now() + settings_.start_timeout;
   while (steady_clock::now() < deadline) {
     if (wait_for_end(*process_, kLook)) {
       has_ended();
@@ -195,7 +194,7 @@ Status DevServer::wait_until_ready() {
   }
   return fail("broker.server_failed",
               fmt::format("{} was not ready after {} s: {}", settings_.program,
-                          kStartTimeout.count() / 1000, end_of_log()));
+                          settings_.start_timeout.count() / 1000, end_of_log()));
 }
 
 void DevServer::end(int signal) {

@@ -3,6 +3,7 @@
 // long as the server: the kernel ends the child together with the thread that started it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "os/descriptor.h"
 #include "os/launch.h"
 
@@ -25,6 +27,8 @@ struct DevServerSettings {
   uint16_t port = 0;            ///< 0: preferred_port, or any free port
   uint16_t preferred_port = 0;  ///< used if it is free; 0: any free port
   std::string configuration;    ///< lines that are added to the nats-server's configuration file
+  /// How long a start may take; JetStream reads its store in this time.
+  Duration start_timeout = std::chrono::minutes(1);
 };
 
 class DevServer {

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/check.h"
+#include "tests/support/patience.h"
 
 namespace millrace {
 
@@ -12,7 +13,9 @@ NatsServer::NatsServer(std::string configuration) {
   // threads, because ThreadSanitizer does not see how the library guards the registry.
   spdlog::default_logger_raw();
   Result<std::unique_ptr<DevServer>> server =
-      DevServer::start({.folder = folder_.path(), .configuration = std::move(configuration)});
+      DevServer::start({.folder = folder_.path(),
+                        .configuration = std::move(configuration),
+                        .start_timeout = kPatience});
   CHECK(server.has_value(), "{}", server.error().message);
   server_ = *std::move(server);
 }
