@@ -24,6 +24,15 @@ bool is_archived(const BatchState& batch, NamespaceNumber ns) {
   return batch.catalog.settings(ns).retention.archive;
 }
 
+/// Counts the variables of the instance in `budget`, because its line has them. So a page has fewer
+/// instances if they have many or large variables.
+Status count_variables(const BatchState& batch, const Instance& head, PurgeBudget& budget) {
+  return each_variable_size(batch.tx, owner_of(head, VariableScope::kInstance), [&](size_t bytes) {
+    budget.count(bytes);
+    return !budget.is_spent();
+  });
+}
+
 /// Deletes an instance as delete_ended() does, but returns false only if it had more than
 /// kVariablesAtOnce variables. Precondition: `budget.rows` is not 0.
 Result<bool> delete_with_variables(BatchState& batch, const Instance& head, DeletionReason reason,
@@ -47,6 +56,7 @@ bool waits_for_archive(const BatchState& batch, NamespaceNumber ns) {
 Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
                                PurgeBudget& budget, const std::function<void(uint64_t row)>& left) {
   if (!is_archived(batch, head.ns)) return delete_ended(batch, head, reason, budget, left);
+  TRY(count_variables(batch, head, budget));
   batch.archive.add(head, reason);
   if (batch.archive.is_full()) budget.looked_at = 0;
   return true;

@@ -17,9 +17,9 @@ namespace millrace {
 bool waits_for_archive(const BatchState& batch, NamespaceNumber ns);
 
 /// Deletes an ended instance as delete_ended() does. If it must be in the archive before, adds it
-/// to the page of the archive instead, and returns true; if the page is then full, spends the
-/// budget. Precondition: waits_for_archive() was false when the caller began with the namespace, in
-/// this batch.
+/// to the page of the archive instead, and returns true; its variables count in the budget, and if
+/// the page is then full, the budget is spent. Precondition: waits_for_archive() was false when the
+/// caller began with the namespace, in this batch.
 Result<bool> archive_or_delete(BatchState& batch, const Instance& head, DeletionReason reason,
                                PurgeBudget& budget, const std::function<void(uint64_t row)>& left);
 

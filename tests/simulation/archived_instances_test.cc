@@ -181,6 +181,30 @@ TEST_F(ArchiveWorld, HasAllVariablesOfAnInstanceIfTheProcessEndsAtAnyMoment) {
   }
 }
 
+TEST_F(ArchiveWorld, IsWrittenInSmallPagesIfInstancesHaveLargeVariables) {
+  keep(kArchiveAll);
+  const std::set<std::string> ids = run(6);
+  world.crash();
+  world.change_store([&](Transaction& tx) {
+    for (const std::string& id : ids) {
+      const VariableOwner owner{.scope = VariableScope::kInstance,
+                                .ns = NamespaceNumber(1),
+                                .instance = *parse_instance_id(id)};
+      write_variable(tx, {owner, "large"}, {.bytes = std::string(3 << 20, 'v')});
+    }
+  });
+  world.recover();
+  world.clock.advance(minutes(2));
+  size_t lines = 0;
+  while (world.step()) {
+    const size_t found = fs::exists(file()) ? archive_lines_of(file()).size() : 0;
+    EXPECT_LE(found, lines + 2) << "a page has some MiB of variables";
+    lines = found;
+  }
+  EXPECT_THAT(world.instances(), IsEmpty());
+  EXPECT_EQ(archived_ids(file()), once(ids));
+}
+
 TEST_F(ArchiveWorld, HasTwoLinesIfTheProcessEndsWhileTheLastOfManyVariablesAreLeft) {
   constexpr size_t kVariables = 12'000;
   keep(kArchiveAll);

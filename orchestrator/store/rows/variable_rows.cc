@@ -62,6 +62,14 @@ Status each_variable(const View& view, const VariableOwner& owner, std::string_v
                     });
 }
 
+Status each_variable_size(const View& view, const VariableOwner& owner,
+                          const std::function<bool(size_t bytes)>& see) {
+  return rows::walk(view, Table::kVariables, owner_prefix(owner), {},
+                    [&](std::string_view key, std::string_view value) -> Result<bool> {
+                      return see(key.size() + value.size());
+                    });
+}
+
 Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most) {
   return rows::erase_some(tx, Table::kVariables, owner_prefix(owner), most);
 }

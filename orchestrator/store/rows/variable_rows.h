@@ -28,6 +28,11 @@ void erase_variable(Transaction& tx, const VariableName& name);
 Status each_variable(const View& view, const VariableOwner& owner, std::string_view after,
                      const std::function<bool(std::string_view key, const Variable&)>& see);
 
+/// Visits the sizes of the rows of the owner's variables, in bytes of key and value as they are
+/// stored, by key, until `see` returns false. The values are not read.
+Status each_variable_size(const View& view, const VariableOwner& owner,
+                          const std::function<bool(size_t bytes)>& see);
+
 /// Erases at most `most` variables of that owner; returns how many it erased. Fewer than `most`
 /// means that none is left.
 Result<size_t> erase_variables(Transaction& tx, const VariableOwner& owner, size_t most);

@@ -1,5 +1,9 @@
 #include "orchestrator/store/rows/variable_rows.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/damage.h"
@@ -46,6 +50,28 @@ TEST_F(VariableRows, AreListedAfterTheGivenKey) {
   EXPECT_EQ(keys, "bc");
   EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 2U);
   EXPECT_EQ(erase_variables(*tx, owner, 2).value(), 1U);
+}
+
+TEST_F(VariableRows, HaveSizesThatAreKnownWithoutTheirValues) {
+  for (const auto& [key, size] : {std::pair("a", 10), std::pair("b", 1'000)}) {
+    write_variable(*tx, name(VariableScope::kInstance, key), {"", std::string(size, 'v'), false});
+  }
+  write_variable(*tx, name(VariableScope::kWorkflow, "c"), {"", "v", false});
+  const VariableOwner owner = name(VariableScope::kInstance, "").owner;
+  constexpr size_t kKey = 4 + 1 + 16 + 1;  // namespace, scope, id and the key of the variable
+  constexpr size_t kFields = 2;            // the version and the length of the content type
+  std::vector<size_t> sizes;
+  EXPECT_TRUE(each_variable_size(*tx, owner, [&](size_t bytes) {
+    sizes.push_back(bytes);
+    return true;
+  }));
+  EXPECT_EQ(sizes, (std::vector<size_t>{kKey + kFields + 10, kKey + kFields + 1'000}));
+  sizes.clear();
+  EXPECT_TRUE(each_variable_size(*tx, owner, [&](size_t bytes) {
+    sizes.push_back(bytes);
+    return false;
+  }));
+  EXPECT_EQ(sizes.size(), 1U);
 }
 
 TEST_F(VariableRows, EncodeAndDecodeAVariableWithoutChange) {
