@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/backup_input.h"
+#include "app/end_by_signal.h"
 #include "app/progress.h"
 #include "orchestrator/backup/backup_folder.h"
 #include "orchestrator/backup/backup_tar.h"
@@ -59,6 +60,12 @@ Json backup_summary(const std::string& destination, const BackupWriter& writer) 
   return summary;
 }
 
+void show_incomplete(Console& console, const std::string& destination) {
+  if (destination == kStandardStream) return;
+  console.err << fmt::format("{} has an incomplete backup, which cannot be restored; remove it\n",
+                             destination);
+}
+
 /// Writes the whole backup.
 Fallible<void> write_backup(Console& console, BackupInput& input, BackupWriter& writer,
                             uint64_t rate) {
@@ -78,12 +85,18 @@ Ended back_up_store(Session& session, const BackupOptions& options) {
   const std::unique_ptr<BackupTarget> target = TRY(open_target(console, options.destination));
   const std::unique_ptr<BackupInput> input = TRY(open_backup_input(session, options.data));
   BackupWriter writer(*target, input->head());
-  const Fallible<void> written = write_backup(console, *input, writer, options.rate);
-  if (!written && !is_stream) {
-    console.err << fmt::format("{} has an incomplete backup, which cannot be restored; remove it\n",
-                               options.destination);
+  const Fallible<void> written = [&] {
+    const EndBySignal interrupted([&] {
+      input->abandon();
+      if (console.err_is_terminal) console.err << "\n";  // the progress may be on the line
+      show_incomplete(console, options.destination);
+    });
+    return write_backup(console, *input, writer, options.rate);
+  }();
+  if (!written) {
+    show_incomplete(console, options.destination);
+    return tl::unexpected(written.error());
   }
-  if (!written) return tl::unexpected(written.error());
   const Json summary = backup_summary(options.destination, writer);
   if (is_stream) {
     console.err << "backup: " << dump_json(summary) << "\n";

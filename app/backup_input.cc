@@ -21,6 +21,9 @@ constexpr std::chrono::hours kPageCheckTime(24);
 constexpr int kMostTries = 5;
 constexpr std::chrono::seconds kRetryChunk(1);
 
+/// Timeout of the answer to the end of a backup whose command is interrupted.
+constexpr std::chrono::seconds kAbandonTime(3);
+
 /// A store that is open read-only in this process.
 class FolderInput final : public BackupInput {
  public:
@@ -43,6 +46,7 @@ class FolderInput final : public BackupInput {
     last_key_ = std::move(chunk.last_key);
     return std::move(chunk.bytes);
   }
+  void abandon() override {}
 
  private:
   FolderInput() = default;
@@ -72,6 +76,12 @@ class ServerInput final : public BackupInput {
     if (!id_.empty()) static_cast<void>(client_.send({.method = "DELETE", .path = path({})}));
   }
 
+  void abandon() override {
+    // If this fails, the server ends the backup after a while.
+    static_cast<void>(
+        for_end_.send({.method = "DELETE", .path = path({}), .timeout = kAbandonTime}));
+  }
+
   const BackupHead& head() const override { return head_; }
   uint64_t about_rows() const override { return about_rows_; }
   Fallible<std::string> next() override {
@@ -91,13 +101,15 @@ class ServerInput final : public BackupInput {
   }
 
  private:
-  ServerInput(Client& client, std::string id) : client_(client), id_(std::move(id)) {}
+  ServerInput(Client& client, std::string id)
+      : client_(client), for_end_(client.another()), id_(std::move(id)) {}
 
   std::string path(std::initializer_list<std::string_view> pieces) const {
     return Client::url_path({"v1", "backups", id_}) + Client::url_path(pieces);
   }
 
   Client& client_;
+  Client for_end_;  ///< for abandon()
   const std::string id_;
   BackupHead head_;
   uint64_t about_rows_ = 0;

@@ -1,5 +1,5 @@
 // BackupInput: where `millrace backup` gets the chunks of a backup from: the server, or the data
-// folder of a stopped server. For one thread.
+// folder of a stopped server. For one thread, except abandon().
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ class BackupInput {
   virtual uint64_t about_rows() const = 0;
   /// The next chunk; empty: there are no more.
   virtual Fallible<std::string> next() = 0;
+  /// Ends the backup of a server, so that another one may begin. Another thread may call abandon()
+  /// while this one is in next(), which then fails.
+  virtual void abandon() = 0;
 };
 
 /// The store in the folder `data`, or, if `data` is empty or in use, the store of the server at

@@ -42,6 +42,9 @@ class Client {
   Client(Client&&) noexcept;
   Client& operator=(Client&&) = delete;
 
+  /// A client of the same server, with the same token, which another thread may use.
+  Client another() const { return Client(base_url_, token_); }
+
   /// Sends the call and returns the JSON of the response. A problem document becomes a failure with
   /// its code and detail, and with the exit code of its status: 404 kNotFound, 401 and 403
   /// kNotAllowed, 409 kConflict, any other kFailed. Without a response: `client.unreachable`, with

@@ -1,16 +1,21 @@
 // `millrace backup` and `millrace restore`: a backup while events flow, and a restored store beside
 // the same NATS server, whose event stream is ahead of the backup, behind it, empty or another one.
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 #include <tuple>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include "base/bytes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "os/descriptor.h"
 #include "tests/support/file_bytes.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/queue_worker.h"
@@ -278,6 +283,29 @@ TEST_F(BackupAndRestore, MakesOneBackupOfAServerAtATime) {
   EXPECT_THAT(second.errors, HasSubstr("a backup is running: " + id));
   EXPECT_EQ(millrace_.ask("DELETE", "/v1/backups/" + id).status, 200);
   EXPECT_EQ(millrace_.cli({"backup", backup().string()}).code, 0) << "the folder is still empty";
+}
+
+TEST_F(BackupAndRestore, EndsItsBackupAtTheServerIfASignalEndsTheCommand) {
+  ASSERT_EQ(millrace_.ask("PUT", "variables/large", std::string(1 << 20, 'v')).status, 200);
+  const fs::path pipe = folder_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    // Nothing is read from the pipe, so the command waits while it writes the first chunk.
+    const Descriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    ASSERT_TRUE(reader);
+    Process command({.command = {"sh", "-c", "exec \"$0\" backup - > \"$1\"", millrace_program(),
+                                 pipe.string()},
+                     .environment = {{"MILLRACE_URL", millrace_.url()}}});
+    ASSERT_TRUE(eventually([&] {
+      int bytes = 0;
+      return ::ioctl(reader.fd(), FIONREAD, &bytes) == 0 && bytes > 0;
+    })) << command.errors();
+    command.signal(signal);
+    EXPECT_EQ(command.wait(), 128 + signal);
+    const std::string folder = (folder_.path() / fmt::format("backup-{}", signal)).string();
+    const ProcessEnd next = millrace_.cli({"backup", folder});
+    EXPECT_EQ(next.code, 0) << next.errors;
+  }
 }
 
 TEST_F(BackupAndRestore, ReadsTheNewStreamIfTheStreamOfTheBackupIsGone) {
