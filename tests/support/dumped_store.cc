@@ -35,6 +35,29 @@ MDB_val to_val(const std::string& bytes) {
   return {.mv_size = bytes.size(), .mv_data = const_cast<char*>(bytes.data())};
 }
 
+/// Adds the trees with their rows to data.mdb in the folder. A missing file is created.
+void write_trees(const std::filesystem::path& folder,
+                 const std::map<std::string, StoreDump::Rows>& trees) {
+  MDB_env* environment = nullptr;
+  must(mdb_env_create(&environment));
+  must(mdb_env_set_mapsize(environment, size_t{64} << 20));
+  must(mdb_env_set_maxdbs(environment, static_cast<MDB_dbi>(trees.size())));
+  must(mdb_env_open(environment, folder.c_str(), 0, 0600));
+  MDB_txn* txn = nullptr;
+  must(mdb_txn_begin(environment, nullptr, 0, &txn));
+  for (const auto& [name, rows] : trees) {
+    MDB_dbi tree = 0;
+    must(mdb_dbi_open(txn, name.c_str(), MDB_CREATE, &tree));
+    for (const auto& [key, value] : rows) {
+      MDB_val key_val = to_val(key);
+      MDB_val value_val = to_val(value);
+      must(mdb_put(txn, tree, &key_val, &value_val, 0));
+    }
+  }
+  must(mdb_txn_commit(txn));
+  mdb_env_close(environment);
+}
+
 }  // namespace
 
 StoreDump read_dump(const std::string& name) {
@@ -60,24 +83,11 @@ StoreDump read_dump(const std::string& name) {
 void write_dump(const StoreDump& dump, const std::filesystem::path& folder) {
   CHECK(std::filesystem::create_directory(folder), "{} exists", folder.string());
   std::ofstream(folder / "secret-key") << dump.secret_key;
-  MDB_env* environment = nullptr;
-  must(mdb_env_create(&environment));
-  must(mdb_env_set_mapsize(environment, size_t{64} << 20));
-  must(mdb_env_set_maxdbs(environment, static_cast<MDB_dbi>(dump.trees.size())));
-  must(mdb_env_open(environment, folder.c_str(), 0, 0600));
-  MDB_txn* txn = nullptr;
-  must(mdb_txn_begin(environment, nullptr, 0, &txn));
-  for (const auto& [name, rows] : dump.trees) {
-    MDB_dbi tree = 0;
-    must(mdb_dbi_open(txn, name.c_str(), MDB_CREATE, &tree));
-    for (const auto& [key, value] : rows) {
-      MDB_val key_val = to_val(key);
-      MDB_val value_val = to_val(value);
-      must(mdb_put(txn, tree, &key_val, &value_val, 0));
-    }
-  }
-  must(mdb_txn_commit(txn));
-  mdb_env_close(environment);
+  write_trees(folder, dump.trees);
+}
+
+void add_tree(const std::filesystem::path& folder, const std::string& name) {
+  write_trees(folder, {{name, {{"key", "value"}}}});
 }
 
 }  // namespace millrace

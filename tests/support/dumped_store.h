@@ -1,5 +1,5 @@
 // Stores as a release of millrace left them, from dumps of their rows
-// (tests/simulation/stores/README.md).
+// (tests/simulation/stores/README.md), and as no release leaves them.
 #pragma once
 
 #include <filesystem>
@@ -23,5 +23,8 @@ StoreDump read_dump(const std::string& name);
 /// Makes the data folder `folder`, which must not exist, with data.mdb and the key file. The file
 /// data.mdb has the trees of the dump and no others.
 void write_dump(const StoreDump& dump, const std::filesystem::path& folder);
+
+/// Adds a tree with one row to data.mdb in the data folder, which no Environment may have open.
+void add_tree(const std::filesystem::path& folder, const std::string& name);
 
 }  // namespace millrace

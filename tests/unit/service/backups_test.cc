@@ -13,6 +13,7 @@
 #include "orchestrator/backup/manifest.h"
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/rows/identity.h"
+#include "tests/support/dumped_store.h"
 #include "tests/unit/service/local_service_fixture.h"
 #include "tests/unit/support/faulty_store.h"
 
@@ -226,6 +227,19 @@ TEST_F(BackupsTest, DoNotBeginIfAPageIsDamaged) {
   const Result<Json> opened = begin();
   EXPECT_EQ(code(opened), "store.corrupt");
   EXPECT_THAT(opened.error().message, testing::HasSubstr("page "));
+}
+
+TEST_F(BackupsTest, DoNotBeginIfTheStoreHasATreeThatTheyWouldLack) {
+  backups.reset();
+  tx.reset();
+  ASSERT_TRUE(environment->checkpoint());
+  environment.reset();
+  add_tree(folder.path(), "extra");
+  environment = Environment::open(folder.path()).value();
+  backups = std::make_unique<Backups>(*environment, clock, "0.1.0");
+  const Result<Json> opened = begin();
+  EXPECT_EQ(code(opened), "tree.unknown");
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("data.mdb has the tree \"extra\""));
 }
 
 TEST_F(LocalServiceTest, GivesOutABackupOfItsStore) {
