@@ -1,5 +1,6 @@
 #include "orchestrator/archive/archive_files.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/crash_point.h"
@@ -21,6 +23,11 @@ namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How much of the disk the archive leaves free: twice what the store needs to accept new work
+/// (Pressure). So the archive never makes the store refuse work.
+constexpr uint64_t kFreeBytes = uint64_t{128} << 20;
+constexpr uint64_t kFreePart = 4;  ///< a quarter of the disk, if that is less
 
 /// How many files and folders archive_bytes() looks at.
 constexpr size_t kMostMeasured = 10'000;
@@ -80,12 +87,18 @@ Result<Descriptor> open_archive(const fs::path& folder, const fs::path& path,
   return file;
 }
 
-Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
-                                                         const ArchivePage& page,
-                                                         const ArchiveLine& make_line) {
-  const fs::path path = archive_file(folder, page.ns, page.name, page.at.file);
-  const Descriptor file = TRY(open_archive(folder, path, page));
-  std::vector<std::optional<uint64_t>> lengths;
+Status check_disk(const Descriptor& file, const fs::path& path, uint64_t line) {
+  struct statvfs disk {};
+  if (::fstatvfs(file.fd(), &disk) != 0) return cannot_archive(path, errno);
+  const uint64_t block = disk.f_frsize;
+  return check_archive_space(path, block * disk.f_bavail, block * disk.f_blocks, line);
+}
+
+using Lengths = std::vector<std::optional<uint64_t>>;
+
+Result<Lengths> append_lines(const Descriptor& file, const fs::path& path, const ArchivePage& page,
+                             const ArchiveLine& make_line) {
+  Lengths lengths;
   lengths.reserve(page.entries.size());
   uint64_t length = page.at.length;
   for (const ArchivePageEntry& entry : page.entries) {
@@ -99,6 +112,7 @@ Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
       continue;
     }
     **line += '\n';
+    TRY(check_disk(file, path, (*line)->size()));
     if (const int error = write_all(file.fd(), **line)) return cannot_archive(path, error);
     length += (*line)->size();
     lengths.emplace_back(length);
@@ -109,7 +123,28 @@ Result<std::vector<std::optional<uint64_t>>> write_lines(const fs::path& folder,
   return lengths;
 }
 
+Result<Lengths> write_lines(const fs::path& folder, const ArchivePage& page,
+                            const ArchiveLine& make_line) {
+  const fs::path path = archive_file(folder, page.ns, page.name, page.at.file);
+  const Descriptor file = TRY(open_archive(folder, path, page));
+  Result<Lengths> lengths = append_lines(file, path, page, make_line);
+  // Lines that do not count use no space until the next attempt, which would remove them, too.
+  if (!lengths) static_cast<void>(cut_file(file, path, page.at.length));
+  return lengths;
+}
+
 }  // namespace
+
+Status check_archive_space(const fs::path& path, uint64_t free, uint64_t whole, uint64_t line) {
+  const uint64_t least = std::min(kFreeBytes, whole / kFreePart);
+  if (free >= least && free - least >= line) return {};
+  return fail(
+      "archive.write",
+      fmt::format("writing the archive: {}: a line of {} bytes is to be written, and {} "
+                  "bytes of the disk must stay free for the store, but the disk has {} "
+                  "free bytes; free space, for example by moving older files of the archive",
+                  path.string(), line, least, free));
+}
 
 fs::path archive_file(const fs::path& folder, NamespaceNumber ns, std::string_view name,
                       uint32_t file) {

@@ -28,8 +28,14 @@ std::filesystem::path archive_file(const std::filesystem::path& folder, Namespac
 using ArchiveLine = std::function<Result<std::optional<std::string>>(
     std::string_view ns, const ArchivePageEntry& entry)>;
 
-/// Writes a page as ArchivePage and ArchivedPage describe. An error, and an instance whose line
-/// cannot be made, are reported in the log.
+/// Checks that the disk has space for a line of `line` bytes: afterwards 128 MiB must stay free, or
+/// a quarter of the disk if that is less. `free`, `whole`: bytes of the disk. Error
+/// `archive.write`.
+Status check_archive_space(const std::filesystem::path& path, uint64_t free, uint64_t whole,
+                           uint64_t line);
+
+/// Writes a page as ArchivePage and ArchivedPage describe. After an error the file has no line of
+/// the page. An error, and an instance whose line cannot be made, are reported in the log.
 ArchivedPage write_page(const std::filesystem::path& folder, const ArchivePage& page,
                         const ArchiveLine& line);
 

@@ -1,6 +1,7 @@
 // The files of an archive: a line for each instance, and only lines that count.
 #include "orchestrator/archive/archive_files.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "tests/support/file_bytes.h"
 #include "tests/support/folder.h"
@@ -104,6 +106,38 @@ TEST_F(ArchiveFilesTest, GiveAnErrorWithThePathIfTheyCannotBeWritten) {
   ASSERT_FALSE(written.lengths);
   EXPECT_EQ(written.lengths.error().code, "archive.write");
   EXPECT_THAT(written.lengths.error().message, HasSubstr(archives().string()));
+}
+
+TEST_F(ArchiveFilesTest, LeaveSpaceOnTheDiskForTheStore) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const auto check = [&](uint64_t free, uint64_t whole, uint64_t line) {
+    return check_archive_space(file(1), free, whole, line);
+  };
+  EXPECT_TRUE(check(129 * kMiB, 1'000 * kMiB, kMiB));
+  const Status full = check(129 * kMiB, 1'000 * kMiB, kMiB + 1);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, "archive.write");
+  EXPECT_THAT(full.error().message, HasSubstr(file(1).string()));
+  EXPECT_FALSE(check(0, 1'000 * kMiB, 1));
+  EXPECT_TRUE(check(26 * kMiB, 100 * kMiB, kMiB)) << "a quarter of a small disk stays free";
+  EXPECT_FALSE(check(25 * kMiB, 100 * kMiB, kMiB));
+}
+
+TEST_F(ArchiveFilesTest, HaveNoLineOfAPageThatCouldNotBeWritten) {
+  ASSERT_TRUE(write(page({1}, {}, true)).lengths);
+  // A write beyond the limit of the process fails like a write on a full disk.
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{.rlim_cur = 16, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const ArchivedPage failed = write(page({2, 3}, {.length = 6}));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, ignored);
+  EXPECT_EQ(code_of(failed), "archive.write");
+  EXPECT_EQ(bytes(1), "shop1\n");
+  ASSERT_TRUE(write(page({2, 3}, {.length = 6})).lengths);
+  EXPECT_EQ(bytes(1), "shop1\nshop2\nshop3\n");
 }
 
 TEST_F(ArchiveFilesTest, AreReadableByTheirOwnerOnly) {
