@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "app/folder_owner.h"
-#include "orchestrator/backup/restored_file.h"
+#include "orchestrator/backup/backup_head.h"
 #include "orchestrator/store/disk/environment.h"
 #include "orchestrator/store/tables.h"
 #include "orchestrator/store/transaction.h"
@@ -31,11 +31,8 @@ class FolderInput final : public BackupInput {
     std::unique_ptr<FolderInput> input(new FolderInput);
     input->environment_ = TRY(Environment::open(data, {.read_only = true}));
     input->view_.emplace(TRY(Snapshot::take(*input->environment_)));
-    input->head_ = TRY(read_backup_head(*input->view_, input->view_->commit()));
-    TRY(input->environment_->refuse_unknown_trees());
-    input->head_.time = now;
-    input->head_.release = MILLRACE_VERSION;
-    input->head_.since = TRY(read_restored_since(input->environment_->folder(), now));
+    input->head_ =
+        TRY(make_backup_head(*input->environment_, *input->view_, now, MILLRACE_VERSION));
     return input;
   }
 

@@ -9,8 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/bytes.h"
-#include "orchestrator/backup/manifest.h"
-#include "orchestrator/backup/restored_file.h"
+#include "orchestrator/backup/backup_head.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/tables.h"
 #include "os/thread.h"
@@ -80,12 +79,8 @@ Result<Json> Backups::open(const CallerMark& caller) {
                               "restore the last backup that passes `millrace verify`",
                               to_string(pages.damages.front())));
     }
-    TRY(environment_.refuse_unknown_trees());
     Snapshot view = TRY(Snapshot::take(environment_));
-    BackupHead head = TRY(read_backup_head(view, view.commit()));
-    head.time = clock_.now();
-    head.release = release_;
-    head.since = TRY(read_restored_since(environment_.folder(), head.time));
+    BackupHead head = TRY(make_backup_head(environment_, view, clock_.now(), release_));
     Backup backup{.id = random_backup_id(),
                   .view = std::make_unique<Snapshot>(std::move(view)),
                   .caller = caller};

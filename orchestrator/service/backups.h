@@ -51,8 +51,7 @@ class Backups {
   /// `backup`, with the members of the head (manifest.h) and {"id","aboutRows"}. Errors: `busy`
   /// (there is a backup, which the message describes), `store.corrupt` (a page is damaged: to read
   /// its rows could end the process), `stopping`, `backup.abandoned` (the caller has closed the
-  /// connection meanwhile), `tree.unknown` (the backup would lack rows), and those of
-  /// read_backup_head() and of read_restored_since().
+  /// connection meanwhile), and those of make_backup_head().
   void begin(const CallerMark& caller, Done done);
 
   /// Chunk `number`, counted from 1; nullopt: the chunk before it was the last one. `number` must

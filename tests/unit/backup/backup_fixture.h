@@ -15,9 +15,9 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/backup/backup_folder.h"
+#include "orchestrator/backup/backup_head.h"
 #include "orchestrator/backup/backup_writer.h"
 #include "orchestrator/backup/chunk.h"
-#include "orchestrator/backup/restored_file.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/meta_rows.h"
@@ -90,11 +90,9 @@ class BackupTest : public testing::Test {
   /// Writes a backup of the last commit; `most_bytes` as in read_chunk().
   BackupManifest write_backup(BackupTarget& target, size_t most_bytes = kBackupChunkBytes) {
     const Snapshot view = Snapshot::take(*environment).value();
-    BackupHead head = read_backup_head(view, view.commit()).value();
-    head.time = from_millis(1'630'497'600'000);
-    head.release = "test";
-    head.since = read_restored_since(environment->folder(), head.time).value();
-    BackupWriter writer(target, head);
+    BackupWriter writer(
+        target,
+        make_backup_head(*environment, view, from_millis(1'630'497'600'000), "test").value());
     EXPECT_TRUE(writer.begin());
     for (const BackupChunk& chunk : chunks_of(view, most_bytes))
       EXPECT_TRUE(writer.add(chunk.bytes));
