@@ -152,7 +152,7 @@ class Warnings {
         fmt::format(
             "{} have no limit \"bytes\", but this limit is compared with the bytes of the whole "
             "namespace, so if they have more than this, each instance with this limit is "
-            "deleted when it ends; write the same limit for them, or use \"age\" and "
+            "deleted within a minute of its end; write the same limit for them, or use \"age\" and "
             "\"count\" here",
             others));
   }

@@ -120,9 +120,9 @@ TEST(SettingsWarnings, ConcernBytesOfRetentionIfSomeEndedInstancesHaveNone) {
       warnings(R"({"ended": {"bytes": "1MiB"}, "failed": {"age": "90d"}})"),
       ElementsAre("retention.ended.bytes: failed instances have no limit \"bytes\", but this "
                   "limit is compared with the bytes of the whole namespace, so if they "
-                  "have more than this, each instance with this limit is deleted when it "
-                  "ends; write the same limit for them, or use \"age\" and \"count\" "
-                  "here"));
+                  "have more than this, each instance with this limit is deleted within a "
+                  "minute of its end; write the same limit for them, or use \"age\" and "
+                  "\"count\" here"));
   EXPECT_THAT(warnings(R"({"failed": {"bytes": 4}})"),
               ElementsAre(StartsWith("retention.failed.bytes: complete instances have no ")));
   EXPECT_THAT(warnings(R"({"workflows": {"pay": {"ended": {"bytes": 4}}}})"),
