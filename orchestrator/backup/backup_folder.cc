@@ -77,7 +77,11 @@ Result<std::string> why_no_backup(const std::filesystem::path& path) {
 // BackupFolderTarget.
 
 Result<BackupFolderTarget> BackupFolderTarget::make(const std::filesystem::path& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return cannot_write(folder, errno);
+  const bool is_new = ::mkdir(folder.c_str(), 0700) == 0;
+  if (!is_new && errno != EEXIST) return cannot_write(folder, errno);
+  if (is_new) {  // finish() syncs the folder, which does not put its own name on disk
+    if (const int error = sync_folder(folder / "..")) return cannot_write(folder, error);
+  }
   std::error_code failed;
   const bool is_usable =
       std::filesystem::is_directory(folder, failed) && std::filesystem::is_empty(folder, failed);
