@@ -39,8 +39,9 @@ TarStreamWriter::TarStreamWriter(std::ostream& out)
   archive_write_set_format_gnutar(archive_.get());
   archive_write_set_bytes_in_last_block(archive_.get(), 1);
   const auto write = [](archive* writer, void* self, const void* bytes, size_t size) -> la_ssize_t {
-    std::ostream& to = static_cast<TarStreamWriter*>(self)->out_;
-    if (to.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size))) {
+    auto* const own = static_cast<TarStreamWriter*>(self);
+    const auto* const text = static_cast<const char*>(bytes);
+    if (own->is_over_ || own->out_.write(text, static_cast<std::streamsize>(size))) {
       return static_cast<la_ssize_t>(size);
     }
     archive_set_error(writer, ARCHIVE_FATAL, "the output accepts no more bytes");

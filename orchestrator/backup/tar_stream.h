@@ -21,6 +21,8 @@ class TarStreamWriter {
  public:
   /// `out` must outlive the writer.
   explicit TarStreamWriter(std::ostream& out);
+  /// Without finish(), the stream has no end of an archive.
+  ~TarStreamWriter() { is_over_ = true; }
   TarStreamWriter(const TarStreamWriter&) = delete;
   TarStreamWriter& operator=(const TarStreamWriter&) = delete;
 
@@ -34,6 +36,7 @@ class TarStreamWriter {
   tl::unexpected<Error> failed() const;
 
   std::ostream& out_;
+  bool is_over_ = false;  ///< what libarchive writes while it is freed is dropped
   std::unique_ptr<archive, int (*)(archive*)> archive_;
 };
 

@@ -109,6 +109,18 @@ TEST(TarStream, SkipsFoldersAndRefusesLinks) {
   EXPECT_EQ(code_of(TarStreamReader(link).next()), "backup.read");
 }
 
+TEST(TarStream, HasNoEndIfItsWriterDidNotFinish) {
+  std::ostringstream nothing;
+  { const TarStreamWriter writer(nothing); }
+  EXPECT_EQ(nothing.str(), "");
+  std::ostringstream part;
+  {
+    TarStreamWriter writer(part);
+    EXPECT_TRUE(writer.add("a", std::string(100'000, 'x')));
+  }
+  EXPECT_LT(part.str().size(), tar_of({{"a", std::string(100'000, 'x')}}).size());
+}
+
 TEST(TarStream, ReportsAnOutputThatAcceptsNoMoreBytes) {
   std::ostringstream out;
   TarStreamWriter writer(out);
