@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "functions/container_folder.h"
+
 namespace millrace {
 namespace {
 
@@ -53,8 +55,11 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
       fmt::format("--label={}={}", kTaskLabel, plan.task),
       fmt::format("--mount=type=bind,source={},target={}", plan.source.string(), plan.target),
       "--cap-drop=all", "--security-opt=no-new-privileges", "--pids-limit=256",
-      fmt::format("--cpus={}", share.cpus), fmt::format("--memory={}", share.memory), "--read-only",
-      "--tmpfs=/tmp:size=64m,mode=1777"};
+      fmt::format("--cpus={}", share.cpus), fmt::format("--memory={}", share.memory),
+      // The measurement of the folder does not see a file that has no name any more.
+      fmt::format("--ulimit=fsize={0}:{0}", kMaxFolderBytes),
+      // A core dump is written outside of the container, and may contain a secret.
+      "--ulimit=core=0:0", "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev"};
   if (plan.reads_input) command.push_back("--interactive");
   if (plan.port != 0) {
     command.push_back(fmt::format("--publish=127.0.0.1:{}:{}", plan.port, kContainerPort));

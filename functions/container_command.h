@@ -36,8 +36,9 @@ struct ContainerPlan {
 
 /// The command `run …`, in the foreground; the container is removed when it ends. The container has
 /// no capabilities and cannot gain privileges. It has the processors and memory of its size, at
-/// most 256 processes, a read-only root, and 64 MB of memory at /tmp. Error kFunctionUnavailable:
-/// the image name or the command is not valid.
+/// most 256 processes, a read-only root, and 64 MB of memory at /tmp. It cannot write a file of
+/// more than kMaxFolderBytes or a core dump. Error kFunctionUnavailable: the image name or the
+/// command is not valid.
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Container& container);
 
 /// Splits a line into words as a shell does. Blanks separate words. Text in `'…'` is not changed. A

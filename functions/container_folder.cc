@@ -1,20 +1,11 @@
 #include "functions/container_folder.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <system_error>
-
-#include "functions/files.h"
 
 namespace millrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The limits of a container's folder. They are twice the limits for files, because the folder has
-/// both the files that the function was given and those that it wrote.
-constexpr uint64_t kMostWritten = 2 * kMaxFilesBytes;
-constexpr size_t kMostEntries = 2 * kMaxFilesEntries;
 
 }  // namespace
 
@@ -43,7 +34,7 @@ bool is_too_full(const fs::path& folder) {
     const bool is_file = fs::is_regular_file(entry->symlink_status(ignored));
     const uint64_t size = is_file ? entry->file_size(ignored) : 0;
     if (!ignored) bytes += size;
-    if (bytes > kMostWritten || ++entries > kMostEntries) return true;
+    if (bytes > kMaxFolderBytes || ++entries > kMaxFolderEntries) return true;
   }
   return false;
 }

@@ -1,20 +1,28 @@
 // The folders of containers on this machine. Folders of an earlier process are removed. The size of
-// a container's files is measured, because nothing else limits that size. The functions block on
-// the disk.
+// a container's folder is measured, because the runtime limits the size of each file only. The
+// functions block on the disk.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 
 #include "base/result.h"
+#include "functions/files.h"
 
 namespace millrace {
+
+/// The limits of a container's folder. They are twice the limits for files, because the folder has
+/// both the files that the function was given and those that it wrote.
+inline constexpr uint64_t kMaxFolderBytes = 2 * kMaxFilesBytes;
+inline constexpr size_t kMaxFolderEntries = 2 * kMaxFilesEntries;
 
 /// Creates the folder for all containers, or empties it, and returns its absolute path. An error
 /// shows when files for the first task are written.
 std::filesystem::path prepare_container_folder(const std::filesystem::path& folder);
 
-/// Whether the folder of a container has more than twice kMaxFilesBytes or kMaxFilesEntries: it
-/// contains both the files that the function was given and those that the function wrote.
+/// Whether the folder of a container has more than kMaxFolderBytes or kMaxFolderEntries. Files that
+/// were removed and are still open are not counted.
 bool is_too_full(const std::filesystem::path& folder);
 
 /// Removes the folder with its content. If the removal fails, the next start of millrace tries

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "functions/container_folder.h"
 #include "functions/files.h"
 #include "functions/output_lines.h"
 
@@ -23,6 +24,8 @@ constexpr fs::perms kReadable =
     fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read | fs::perms::others_read;
 /// The exit code for SIGKILL, as in a shell. The kernel sends SIGKILL when memory is used up.
 constexpr int kKilled = 137;
+/// The exit code for SIGXFSZ: a file reached the limit of its size.
+constexpr int kFileTooLarge = 153;
 constexpr size_t kMaxErrorBytes = size_t{64} << 10;
 
 tl::unexpected<Error> error(std::string_view code, std::string message) {
@@ -54,6 +57,11 @@ Answer answer_of(const fs::path& folder, const IsolatedEnd& end, bool& is_output
   if (end.code == kKilled) {
     return error(kFunctionUnavailable,
                  "its container was killed: it may have needed more memory than its size allows");
+  }
+  if (end.code == kFileTooLarge) {
+    return error(kFunctionTooLarge,
+                 fmt::format("its container was ended, because it wrote a file of more than {} MiB",
+                             kMaxFolderBytes >> 20));
   }
   if (end.code != 0) {
     return error(kFunctionUnavailable, fmt::format("its container ended with code {}{}{}", end.code,

@@ -32,8 +32,9 @@ struct IsolatedAnswer {
 /// then.
 Status lay_out_isolated(const Task& task, const std::filesystem::path& folder);
 
-/// The function's answer is the first of these: the error in `error.json`; kFunctionUnavailable if
-/// the exit code is not 0; the bytes of `output.json`; nothing if there is a file `done`; its
+/// The function's answer is the first of these: the error in `error.json`; kFunctionTooLarge if the
+/// container was ended by the limit of the size of a file; kFunctionUnavailable if the exit code is
+/// not 0; the bytes of `output.json`; nothing if there is a file `done`; its
 /// standard output. Variables are set with a result, and with an error that the function itself has
 /// written.
 IsolatedAnswer read_isolated(const std::filesystem::path& folder, const IsolatedEnd& end);

@@ -33,7 +33,8 @@ TEST(ContainerCommand, GivesAContainerMinimalRights) {
                   "--name=millrace-1", "--label=millrace.data=data", "--label=millrace.task=task",
                   "--mount=type=bind,source=/some where/x,target=/direktiv-data", "--cap-drop=all",
                   "--security-opt=no-new-privileges", "--pids-limit=256", "--cpus=1",
-                  "--memory=256m", "--read-only", "--tmpfs=/tmp:size=64m,mode=1777", "--", "image",
+                  "--memory=256m", "--ulimit=fsize=134217728:134217728", "--ulimit=core=0:0",
+                  "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev", "--", "image",
                   "run", "with this"));
 }
 

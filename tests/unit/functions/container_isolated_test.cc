@@ -104,6 +104,7 @@ TEST_F(IsolatedContainerTest, ReportsWhyAContainerEndedWithoutAnAnswer) {
       {"exit 1", kFunctionUnavailable, "ended with code 1"},
       {"kill -9 $$", kFunctionUnavailable, "memory"},
       {"kill -11 $$", kFunctionUnavailable, "code 139"},
+      {"ulimit -c 0; kill -XFSZ $$", kFunctionTooLarge, "a file of more than 128 MiB"},
       {"echo '{' > $data/error.json", kFunctionUnavailable, "error.json is not"},
       {"echo '[]' > $data/error.json", kFunctionUnavailable, "error.json is not"},
       {"echo '{\"code\": 1}' > $data/error.json", kFunctionUnavailable, "error.json is not"},

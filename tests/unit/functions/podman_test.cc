@@ -126,6 +126,15 @@ TEST_F(PodmanTest, LimitsTheMemoryOfAContainerByItsSize) {
   EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
 }
 
+TEST_F(PodmanTest, LimitsTheSizeOfAFileThatHasNoNameAnyMore) {
+  // Not the first process of the container, which the kernel does not end by this signal.
+  const TaskEnded ended = run(task(1, R"(perl -e "
+      open(F, q(>), q(/direktiv-data/large)) or die; unlink(q(/direktiv-data/large));
+      for (1..400) { syswrite(F, q(x) x 1048576) or die }"; exit $?)"));
+  ASSERT_FALSE(ended.result);
+  EXPECT_EQ(ended.result.error().code, kFunctionTooLarge) << ended.result.error().message;
+}
+
 TEST_F(PodmanTest, ReportsWhyAFunctionFails) {
   const TaskEnded failed = run(task(1, "echo oh no >&2; exit 3"));
   ASSERT_FALSE(failed.result);
