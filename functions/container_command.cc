@@ -9,6 +9,9 @@
 #include "functions/container_folder.h"
 
 namespace millrace {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr size_t kMaxImageName = 512;
@@ -60,6 +63,8 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
       fmt::format("--ulimit=fsize={0}:{0}", kMaxFolderBytes),
       // A core dump is written outside of the container, and may contain a secret.
       "--ulimit=core=0:0", "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev"};
+  // podman gives the proxies of its own environment, which may have passwords, to containers.
+  if (is_podman(plan.runtime)) command.push_back("--http-proxy=false");
   if (plan.reads_input) command.push_back("--interactive");
   if (plan.port != 0) {
     command.push_back(fmt::format("--publish=127.0.0.1:{}:{}", plan.port, kContainerPort));
@@ -107,6 +112,10 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
   if (quote != 0) return bad(fmt::format("cmd: the quote {} is not closed", quote));
   if (in_word) words.push_back(std::move(word));
   return words;
+}
+
+bool is_podman(const fs::path& runtime) {
+  return runtime.filename().string().find("podman") != std::string::npos;
 }
 
 bool is_image_name(std::string_view name) {

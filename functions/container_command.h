@@ -47,6 +47,10 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Co
 /// kFunctionUnavailable: a quote is not closed, or no character follows a backslash.
 Result<std::vector<std::string>> split_words(std::string_view line);
 
+/// Whether the program has the options of podman that docker does not have: its file name contains
+/// `podman`.
+bool is_podman(const std::filesystem::path& runtime);
+
 /// Whether `name` is a valid image name: `[registry[:port]/]path[:tag][@algorithm:digest]`. A text
 /// that the runtime takes as an option or as a place on this machine (`dir:/…`) is not valid.
 bool is_image_name(std::string_view name);

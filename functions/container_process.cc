@@ -8,6 +8,7 @@
 
 #include "functions/container_command.h"
 #include "functions/output_lines.h"
+#include "functions/runtime_environment.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<ContainerProcess>> ContainerProcess::start(Start start) {
     if (heard) heard(bytes);
   };
   container->client_ = TRY(ChildProcess::start({.command = std::move(start.command),
+                                                .environment = runtime_environment(),
                                                 .input = std::move(start.input),
                                                 .output = std::move(start.output),
                                                 .errors = errors}));
@@ -70,8 +72,8 @@ std::string ContainerProcess::last_errors() const { return in_one_line(errors_);
 void ContainerProcess::remove() {
   if (!client_) return;
   client_.reset();
-  Result<std::unique_ptr<ChildProcess>> removal =
-      ChildProcess::start({.command = {runtime_, "rm", "--force", name_}});
+  Result<std::unique_ptr<ChildProcess>> removal = ChildProcess::start(
+      {.command = {runtime_, "rm", "--force", name_}, .environment = runtime_environment()});
   if (removal) removal_ = *std::move(removal);
 }
 
@@ -84,6 +86,7 @@ LeftoverRemoval::LeftoverRemoval(std::string runtime, std::string data_id)
 Status LeftoverRemoval::begin(std::vector<std::string> command) {
   Result<std::unique_ptr<ChildProcess>> process = ChildProcess::start(
       {.command = std::move(command),
+       .environment = runtime_environment(),
        .output = [this](std::string_view bytes) { output_ += bytes; },
        .errors = [this](std::string_view bytes) { append_end(errors_, bytes); }});
   if (!process) return fail(std::string(kFunctionUnavailable), process.error().message);

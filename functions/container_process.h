@@ -1,5 +1,6 @@
 // Containers as processes of the runtime's command line: a container that runs in the foreground,
-// and the removal of containers of an earlier process. For one thread, see child_process.h.
+// and the removal of containers of an earlier process. The command line gets the environment of
+// runtime_environment.h. For one thread, see child_process.h.
 #pragma once
 
 #include <functional>

@@ -42,6 +42,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Start start) {
   std::optional<Pipe> errors = make_pipe();
   if (!input || !output || !errors) return failed();
   LaunchedProcess launched = TRY(launch({.command = std::move(start.command),
+                                         .environment = std::move(start.environment),
                                          .input = input.fd(),
                                          .output = output->write.fd(),
                                          .errors = errors->write.fd()}));

@@ -23,7 +23,9 @@ class ChildProcess {
  public:
   struct Start {
     std::vector<std::string> command;  ///< the path of the program, then its arguments
-    std::string input;                 ///< path of the file for standard input; empty: /dev/null
+    /// See LaunchOptions::environment.
+    std::optional<std::vector<std::string>> environment;
+    std::string input;  ///< path of the file for standard input; empty: /dev/null
     /// Called within poll(): `output` with the bytes that the child wrote to standard output,
     /// `errors` with those that it wrote to standard error. Each function may be empty.
     std::function<void(std::string_view)> output;

@@ -34,8 +34,24 @@ TEST(ContainerCommand, GivesAContainerMinimalRights) {
                   "--mount=type=bind,source=/some where/x,target=/direktiv-data", "--cap-drop=all",
                   "--security-opt=no-new-privileges", "--pids-limit=256", "--cpus=1",
                   "--memory=256m", "--ulimit=fsize=134217728:134217728", "--ulimit=core=0:0",
-                  "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev", "--", "image",
-                  "run", "with this"));
+                  "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev",
+                  "--http-proxy=false", "--", "image", "run", "with this"));
+}
+
+TEST(ContainerCommand, HasOptionsOfPodmanForPodmanOnly) {
+  const std::vector<std::pair<const char*, bool>> programs = {
+      {"/usr/bin/podman", true},
+      {"/opt/podman-5/bin/podman-remote", true},
+      {"/usr/bin/docker", false},
+      {"/opt/podman/docker", false},
+      {"/usr/local/bin/nerdctl", false}};
+  for (const auto& [program, has_them] : programs) {
+    ContainerPlan plan = kPlan;
+    plan.runtime = program;
+    EXPECT_EQ(testing::Value(command({.image = "image"}, plan), Contains("--http-proxy=false")),
+              has_them)
+        << program;
+  }
 }
 
 TEST(ContainerCommand, SetsCpuAndMemoryByTheSizeOfTheFunction) {

@@ -1,5 +1,6 @@
 // Isolated functions on the fake runtime: what a container finds, how its files become the answer,
 // and that the container and its folder are removed afterwards.
+#include <cstdlib>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -75,6 +76,18 @@ TEST_F(IsolatedContainerTest, RunsWithLimitedRights) {
                                          HasSubstr("--cpus=2"), HasSubstr("--memory=1024m"),
                                          HasSubstr("--read-only"), HasSubstr("--cap-drop=all"),
                                          HasSubstr("--network=none --env=A=b -- true"))));
+}
+
+TEST_F(IsolatedContainerTest, HidesTheEnvironmentOfThisProcessFromTheRuntime) {
+  ::setenv("NATS_PASSWORD", "secret", 1);
+  runtime_.add_image("show", "env");
+  const TaskEnded ended = run(isolated(1, "show"));
+  runner_.reset();  // its thread reads the environment
+  ::unsetenv("NATS_PASSWORD");
+  ASSERT_TRUE(ended.result) << ended.result.error().message;
+  EXPECT_THAT(runtime_.environment(), Contains(testing::StartsWith("PATH=")));
+  EXPECT_THAT(runtime_.environment(), testing::Not(Contains(HasSubstr("secret"))));
+  EXPECT_THAT(*ended.result, testing::Not(HasSubstr("secret")));
 }
 
 TEST_F(IsolatedContainerTest, FailsWithTheErrorOfTheFunctionWhateverTheExitCode) {

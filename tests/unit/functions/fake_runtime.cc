@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kScript = R"sh(#!/bin/bash
 here=$(dirname "$0")
 printf '%s\n' "$*" >> "$here/calls"
+tr '\0' '\n' < /proc/$$/environ > "$here/environment"
 if [ -f "$here/fail-$1" ]; then cat "$here/fail-$1" >&2; exit 125; fi
 case $1 in
 ps)
@@ -101,6 +102,13 @@ std::vector<std::string> FakeRuntime::calls(std::string_view verb) const {
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with(fmt::format("{} ", verb))) found.push_back(line);
   }
+  return found;
+}
+
+std::vector<std::string> FakeRuntime::environment() const {
+  std::vector<std::string> found;
+  std::ifstream file(folder_ / "environment");
+  for (std::string line; std::getline(file, line);) found.push_back(line);
   return found;
 }
 

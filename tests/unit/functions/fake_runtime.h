@@ -26,6 +26,9 @@ class FakeRuntime {
   /// All command lines of `verb` so far; arguments are separated by one blank.
   std::vector<std::string> calls(std::string_view verb) const;
 
+  /// The environment variables of the latest call of the runtime, as `NAME=value`.
+  std::vector<std::string> environment() const;
+
   /// The names of the containers that exist.
   std::vector<std::string> containers() const;
 

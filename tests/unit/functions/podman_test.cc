@@ -2,6 +2,7 @@
 // from the shell of this system, so that nothing is downloaded.
 #include "tests/support/podman.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -118,6 +119,19 @@ TEST_F(PodmanTest, GivesAContainerNoCapabilitiesAndAReadOnlyRoot) {
     done < /proc/self/status)"));
   ASSERT_TRUE(ended.result) << ended.result.error().message;
   EXPECT_EQ(*ended.result, "CapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n");
+}
+
+TEST_F(PodmanTest, GivesAContainerNoVariableOfThisProcess) {
+  runner_.reset();  // its thread reads the environment
+  ::setenv("HTTPS_PROXY", "http://user:secret@proxy", 1);
+  ::setenv("NATS_PASSWORD", "secret", 1);
+  runner_ = std::make_unique<ContainerRunner>(settings_, client_, clock_, reports_);
+  const TaskEnded ended = run(task(1, "echo $HTTPS_PROXY $https_proxy $NATS_PASSWORD"));
+  runner_.reset();
+  ::unsetenv("HTTPS_PROXY");
+  ::unsetenv("NATS_PASSWORD");
+  ASSERT_TRUE(ended.result) << ended.result.error().message;
+  EXPECT_EQ(*ended.result, "\n");
 }
 
 TEST_F(PodmanTest, LimitsTheMemoryOfAContainerByItsSize) {
