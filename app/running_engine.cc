@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "broker/dead_letters.h"
 #include "broker/streams.h"
+#include "functions/user_namespace.h"
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/service/archive_lines.h"
@@ -52,6 +53,20 @@ class InstanceIds {
 /// touch these containers.
 std::string data_id(const std::filesystem::path& data) {
   return to_hex(fingerprint({std::filesystem::absolute(data).string()}));
+}
+
+/// The folder in `--container-folder` has a name of its own, because the runner empties it.
+ContainerSettings container_settings(const ServerSettings& settings) {
+  const ContainerOptions& options = settings.containers;
+  const std::string id = data_id(settings.data);
+  return {.runtime = options.runtime,
+          .folder = options.folder.empty()
+                        ? settings.data / "tasks"
+                        : std::filesystem::path(options.folder) / ("millrace-" + id),
+          .data_id = id,
+          .network = options.network,
+          .maps_users = maps_container_users(),
+          .options = options.options};
 }
 
 std::array<uint8_t, 16> random_id() {
@@ -120,10 +135,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                             .folder = {.mark = owner_record_.folder, .made = environment_->made()},
                             .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
       services_(process_.http, intake_),
-      containers_({.runtime = process_.settings.container_runtime,
-                   .folder = process_.settings.data / "tasks",
-                   .data_id = data_id(process_.settings.data)},
-                  process_.http, process_.clock, intake_),
+      containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),
       dead_letters_(*process_.working, process_.settings.streams),
       letter_retention_(std::make_unique<DeadLetterRetention>(*environment_, process_.clock,
                                                               dead_letters_, process_.metrics)),

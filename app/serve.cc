@@ -65,7 +65,7 @@ int run_serve(const ServeOptions& options) {
                                .take_over = options.take_over,
                                .on_lost = [&](const Error& why) { reason.set(why); },
                                .secret_key_file = options.secret_key_file,
-                               .container_runtime = options.container_runtime,
+                               .containers = options.containers,
                                .bounds = options.bounds},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());

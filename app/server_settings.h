@@ -23,7 +23,7 @@ struct ServerSettings {
   /// Called on a separate thread when another process owns the streams; this process must then end.
   std::function<void(const Error&)> on_lost = [](const Error&) {};
   std::filesystem::path secret_key_file;  ///< see EnvironmentOptions::key_file
-  std::string container_runtime;          ///< see ContainerSettings::runtime
+  ContainerOptions containers;
   ServerBounds bounds;
 };
 

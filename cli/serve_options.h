@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/defaults.h"
 #include "base/time.h"
@@ -20,6 +21,14 @@ struct ServerBounds {
   uint64_t checkpoint_bytes = defaults::kCheckpointBytes;  ///< EnvironmentOptions::checkpoint_bytes
 };
 
+/// How containers of functions run; see ContainerSettings.
+struct ContainerOptions {
+  std::string runtime;               ///< empty: podman or docker, if installed
+  std::string network;               ///< see network_of()
+  std::vector<std::string> options;  ///< further options for `run`
+  std::string folder;                ///< absolute; empty: a folder in the data folder
+};
+
 struct ServeOptions {
   std::string data;                                 ///< folder of the store
   std::string listen = defaults::listen_address();  ///< address of the gateway
@@ -32,9 +41,9 @@ struct ServeOptions {
   std::string ca;
   std::string cert;
   std::string key;
-  std::string token_file;         ///< empty: callers need no token
-  std::string secret_key_file;    ///< empty: the key in the folder of the store
-  std::string container_runtime;  ///< empty: podman or docker, if installed
+  std::string token_file;       ///< empty: callers need no token
+  std::string secret_key_file;  ///< empty: the key in the folder of the store
+  ContainerOptions containers;
   ServerBounds bounds;
   StreamOptions streams;
   bool take_over = false;  ///< takes the streams, even if their owner is running

@@ -10,6 +10,7 @@
 
 #include "base/defaults.h"
 #include "cli/command_line.h"
+#include "cli/container_flags.h"
 #include "cli/quantity.h"
 
 namespace millrace {
@@ -47,7 +48,7 @@ struct ServeFlags {
   std::string listen;
   std::string nats;
   std::string secret_key_file;
-  std::string container_runtime;
+  ContainerFlags containers;
   std::string task_timeout;
   std::string dedupe_window;
   std::string dedupe_events;
@@ -131,8 +132,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   if (options.data.empty()) return wrong_usage("--data or MILLRACE_DATA is required");
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
-  options.container_runtime =
-      shell.setting(given.container_runtime, {"MILLRACE_CONTAINER_RUNTIME"});
+  options.containers = TRY(read_container_options(shell, given.containers));
   options.bounds = TRY(read_bounds(shell, given));
   options.take_over = given.take_over;
   options.js_domain = shell.setting(given.js_domain, {"MILLRACE_JS_DOMAIN"});
@@ -165,10 +165,6 @@ void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
                "File with the key that encrypts secrets (MILLRACE_SECRET_KEY_FILE; default: a key "
                "that is generated in the data folder)",
                "FILE");
-  serve.option("--container-runtime", to.container_runtime,
-               "Program that runs containers (MILLRACE_CONTAINER_RUNTIME; default: podman or "
-               "docker, whichever is found)",
-               "PROGRAM");
 }
 
 void add_bounds(Verb& serve, ServeFlags& to) {
@@ -248,6 +244,7 @@ void add_serve(CommandLine& commands, decltype(ProgramVerbs::serve) run) {
         return static_cast<ExitCode>(run(options));
       });
   add_places(serve, flags, commands.shell());
+  add_container_flags(serve, flags.containers);
   add_bounds(serve, flags);
   add_streams(serve, flags);
 }

@@ -27,7 +27,8 @@ struct ContainerSettings {
   size_t calls_each = 16;  ///< maximum of calls at once in a reusable container; further calls wait
   Duration idle{300'000};  ///< how long an unused reusable container is kept
   Duration start_timeout{300'000};   ///< until a reusable container must listen; includes the pull
-  std::string network;               ///< empty: the default of the runtime
+  std::string network;               ///< see network_of()
+  bool maps_users = false;           ///< see maps_container_users()
   std::vector<std::string> options;  ///< further options for `run`
 };
 

@@ -4,17 +4,15 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <re2/re2.h>
 
 #include "functions/container_folder.h"
+#include "functions/image_name.h"
 
 namespace millrace {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr size_t kMaxImageName = 512;
 
 struct Share {
   const char* cpus;
@@ -42,12 +40,9 @@ tl::unexpected<Error> bad(std::string message) {
 
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
                                              const Container& container) {
-  if (!is_image_name(container.image)) {
-    return bad(fmt::format(
-        "`{}` is not a valid image name; expected [registry[:port]/]path[:tag][@digest]",
-        container.image));
-  }
+  TRY(check_image_name(container.image));
   const Share share = share_of(container.size);
+  const bool podman = is_podman(plan.runtime);
   std::vector<std::string> command = {
       plan.runtime, "run", "--rm",
       // This process reads the output; the runtime must not store it.
@@ -56,7 +51,8 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
       "--stop-timeout=0", fmt::format("--name={}", plan.name),
       fmt::format("--label={}={}", kDataLabel, plan.data_id),
       fmt::format("--label={}={}", kTaskLabel, plan.task),
-      fmt::format("--mount=type=bind,source={},target={}", plan.source.string(), plan.target),
+      fmt::format("--mount=type=bind,source={},target={}{}", plan.source.string(), plan.target,
+                  podman ? ",nosuid,nodev" : ""),
       "--cap-drop=all", "--security-opt=no-new-privileges", "--pids-limit=256",
       fmt::format("--cpus={}", share.cpus), fmt::format("--memory={}", share.memory),
       // The measurement of the folder does not see a file that has no name any more.
@@ -64,7 +60,8 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
       // A core dump is written outside of the container, and may contain a secret.
       "--ulimit=core=0:0", "--read-only", "--tmpfs=/tmp:size=64m,mode=1777,nosuid,nodev"};
   // podman gives the proxies of its own environment, which may have passwords, to containers.
-  if (is_podman(plan.runtime)) command.push_back("--http-proxy=false");
+  if (podman) command.push_back("--http-proxy=false");
+  if (podman && plan.maps_users) command.push_back("--userns=auto");
   if (plan.reads_input) command.push_back("--interactive");
   if (plan.port != 0) {
     command.push_back(fmt::format("--publish=127.0.0.1:{}:{}", plan.port, kContainerPort));
@@ -75,6 +72,12 @@ Result<std::vector<std::string>> run_command(const ContainerPlan& plan,
   std::vector<std::string> words = TRY(split_words(container.cmd));
   std::move(words.begin(), words.end(), std::back_inserter(command));
   return command;
+}
+
+std::string network_of(std::string_view setting, bool isolated) {
+  if (setting == kDefaultNetwork) return "";
+  if (setting.empty()) return isolated ? std::string(kNoNetwork) : "";
+  return std::string(setting);
 }
 
 Result<std::vector<std::string>> split_words(std::string_view line) {
@@ -116,15 +119,6 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
 
 bool is_podman(const fs::path& runtime) {
   return runtime.filename().string().find("podman") != std::string::npos;
-}
-
-bool is_image_name(std::string_view name) {
-  static const RE2 pattern(
-      "(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::[0-9]+)?/)?"  // registry
-      "[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*"
-      "(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?"
-      "(?:@[A-Za-z0-9+._-]+:[A-Fa-f0-9]{32,})?");
-  return name.size() <= kMaxImageName && RE2::FullMatch(name, pattern);
 }
 
 }  // namespace millrace

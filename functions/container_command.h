@@ -30,6 +30,7 @@ struct ContainerPlan {
   std::string target;            ///< where the container sees `source`
   uint16_t port = 0;  ///< on 127.0.0.1; leads to kContainerPort of the container; 0: none
   bool reads_input = false;
+  bool maps_users = false;           ///< whether podman gives the container users of its own
   std::string network;               ///< empty: the default of the runtime
   std::vector<std::string> options;  ///< further options, unchanged
 };
@@ -41,6 +42,15 @@ struct ContainerPlan {
 /// command is not valid.
 Result<std::vector<std::string>> run_command(const ContainerPlan& plan, const Container& container);
 
+/// Values of ContainerSettings::network: no network at all, and the default of the runtime.
+inline constexpr std::string_view kNoNetwork = "none";
+inline constexpr std::string_view kDefaultNetwork = "default";
+
+/// The network of a container, as ContainerPlan::network. Without a setting, an isolated container
+/// has no network; a reusable container has the default of the runtime, because it is called over
+/// HTTP.
+std::string network_of(std::string_view setting, bool isolated);
+
 /// Splits a line into words as a shell does. Blanks separate words. Text in `'…'` is not changed. A
 /// backslash outside of quotes escapes any character; in `"…"` it escapes only `"`, `\`, `$` and
 /// the back-tick. No other syntax is supported: no variables, patterns, pipes or comments. Error
@@ -50,9 +60,5 @@ Result<std::vector<std::string>> split_words(std::string_view line);
 /// Whether the program has the options of podman that docker does not have: its file name contains
 /// `podman`.
 bool is_podman(const std::filesystem::path& runtime);
-
-/// Whether `name` is a valid image name: `[registry[:port]/]path[:tag][@algorithm:digest]`. A text
-/// that the runtime takes as an option or as a place on this machine (`dir:/…`) is not valid.
-bool is_image_name(std::string_view name);
 
 }  // namespace millrace

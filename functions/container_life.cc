@@ -123,7 +123,8 @@ ContainerPlan ContainerRunner::Impl::plan_of(const Box& box, const Task& task) c
           .data_id = settings_.data_id,
           .task = to_string(task.id),
           .source = box.folder,
-          .network = settings_.network,
+          .maps_users = settings_.maps_users,
+          .network = network_of(settings_.network, box.job.has_value()),
           .options = settings_.options};
 }
 
@@ -188,6 +189,10 @@ void ContainerRunner::Impl::start_service(Service& service) {
   } else if (plan.port == 0) {
     done =
         fail(std::string(kFunctionUnavailable), "this machine has no free port for its container");
+  } else if (plan.network == kNoNetwork) {
+    done = fail(std::string(kFunctionUnavailable),
+                "its containers are called over HTTP and need a network, but the setting "
+                "--container-network of millrace serve is none");
   } else {
     done = start_box(std::move(box), plan, service.container, "");
   }

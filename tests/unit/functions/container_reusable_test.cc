@@ -46,7 +46,7 @@ TEST_F(ReusableContainerTest, StartsOnDemandAndIsCalledOverHttp) {
   EXPECT_EQ(call.folder, "/mnt/shared/" + to_string(id(1)));
   EXPECT_EQ(call.input, R"({"a":1})");
   EXPECT_TRUE(reports_.has_started(id(1)));
-  EXPECT_EQ(option(0, "mount"), fmt::format("type=bind,source={},target=/mnt/shared",
+  EXPECT_EQ(option(0, "mount"), fmt::format("type=bind,source={},target=/mnt/shared,nosuid,nodev",
                                             (settings_.folder / option(0, "name")).string()));
   EXPECT_TRUE(fs::exists(files_of(0, 1) / "note"));
 
@@ -59,6 +59,15 @@ TEST_F(ReusableContainerTest, StartsOnDemandAndIsCalledOverHttp) {
   EXPECT_EQ(ended.variables[0].scope, VariableScope::kNamespace);
   EXPECT_EQ(ended.variables[0].value.bytes, "7");
   EXPECT_TRUE(eventually([&] { return !fs::exists(files_of(0, 1)); }));
+}
+
+TEST_F(ReusableContainerTest, FailsAtOnceWithoutANetwork) {
+  settings_.network = "none";
+  const TaskEnded ended = run(reusable(1, "serve"));
+  ASSERT_FALSE(ended.result);
+  EXPECT_EQ(ended.result.error().code, kFunctionUnavailable);
+  EXPECT_THAT(ended.result.error().message, HasSubstr("--container-network"));
+  EXPECT_THAT(runtime_.calls("run"), IsEmpty());
 }
 
 TEST_F(ReusableContainerTest, IsProbedByAConnectionThatIsClosedAgain) {

@@ -121,6 +121,14 @@ TEST_F(PodmanTest, GivesAContainerNoCapabilitiesAndAReadOnlyRoot) {
   EXPECT_EQ(*ended.result, "CapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\n");
 }
 
+TEST_F(PodmanTest, GivesAnIsolatedContainerNoNetwork) {
+  const TaskEnded ended = run(task(1, "cat /proc/net/dev"));
+  ASSERT_TRUE(ended.result) << ended.result.error().message;
+  EXPECT_THAT(*ended.result, HasSubstr("lo:"));
+  EXPECT_THAT(*ended.result,
+              testing::Not(testing::ContainsRegex("(eth|tap|ens|eno|wl)[a-z0-9]*:")));
+}
+
 TEST_F(PodmanTest, GivesAContainerNoVariableOfThisProcess) {
   runner_.reset();  // its thread reads the environment
   ::setenv("HTTPS_PROXY", "http://user:secret@proxy", 1);
