@@ -64,7 +64,9 @@ struct Member {
 template <class T, class Parse>
 auto into(T& to, Parse parse) {
   return [&to, parse](const std::string& where, const Json& value) -> Status {
-    to = TRY(parse(where, value));
+    auto parsed = parse(where, value);
+    if (!parsed) return tl::unexpected(std::move(parsed).error());
+    to = *std::move(parsed);
     return {};
   };
 }
