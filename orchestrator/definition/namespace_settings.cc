@@ -8,13 +8,14 @@
 #include "cloudevents/subject.h"
 #include "language/policy_fields.h"
 #include "orchestrator/definition/invalid_setting.h"
+#include "orchestrator/definition/quota_settings.h"
 #include "policies/vocabularies.h"
 
 namespace millrace {
 namespace {
 
-constexpr std::array kSettings = {"services",  "paused",   "defaults",
-                                  "lifecycle", "webhooks", "retention"};
+constexpr std::array kSettings = {"services", "paused",    "defaults", "lifecycle",
+                                  "webhooks", "retention", "quotas"};
 
 /// The default retry policy of webhooks: Stevora's default with more attempts and longer waits,
 /// because a receiver may be unavailable for a day.
@@ -130,6 +131,8 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
       }
     } else if (key == "retention") {
       parsed.retention = TRY(parse_retention(value));
+    } else if (key == "quotas") {
+      parsed.quotas = TRY(parse_quotas(value));
     } else {
       return invalid_setting(key,
                              fmt::format("unknown setting; valid: {}", fmt::join(kSettings, ", ")));

@@ -1,5 +1,5 @@
-// Settings of a namespace: services, defaults, lifecycle events, webhooks and retention, which an
-// operator sets as a JSON object. Pure values.
+// Settings of a namespace: services, defaults, lifecycle events, webhooks, retention and quotas,
+// which an operator sets as a JSON object. Pure values.
 #pragma once
 
 #include <map>
@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "model/quota.h"
 #include "model/task.h"
 #include "orchestrator/definition/retention_settings.h"
 #include "policies/action_policy.h"
@@ -51,14 +52,18 @@ struct NamespaceSettings {
   /// How long ended instances and dead letters are kept.
   RetentionSettings retention;
 
+  /// How much the namespace and its instances may have.
+  QuotaLimits quotas;
+
   bool has_lifecycle_events() const { return lifecycle || !webhooks.empty(); }
 };
 
 /// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
 /// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
 /// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
-/// a policy}], "retention": see parse_retention()}`. A missing key means that this setting is not
-/// set. Error `settings.invalid` has the place in the settings, and what to write there.
+/// a policy}], "retention": see parse_retention(), "quotas": see parse_quotas()}`. A missing key
+/// means that this setting is not set. Error `settings.invalid` has the place in the settings, and
+/// what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Parses settings from their stored text; an empty text means no settings. Errors: those of

@@ -1,0 +1,59 @@
+// Quotas: how much of something a namespace, or one of its instances, may have. The settings of the
+// namespace set them (orchestrator/definition/quota_settings.h). Plain values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace millrace {
+
+/// What a quota limits.
+enum class Quota : uint8_t {
+  kInstances = 0,        ///< live instances of the namespace
+  kStoreBytes = 1,       ///< bytes of the rows of its instances, their histories included
+  kHistoryBytes = 2,     ///< bytes of the history of each instance
+  kEventsPerSecond = 3,  ///< events that a start or an instance of the namespace may need
+  kCalls = 4,            ///< calls of services and containers that have not ended
+  kWorkflows = 5,
+};
+inline constexpr size_t kQuotas = 6;
+
+/// A limit that nothing reaches.
+inline constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
+
+/// The limits of a namespace without the setting `quotas`.
+inline constexpr std::array<uint64_t, kQuotas> kDefaultQuotas = {
+    2'000'000,            // instances
+    uint64_t{256} << 30,  // storeBytes
+    uint64_t{1} << 30,    // historyBytes
+    kUnlimited,           // eventsPerSecond
+    100'000,              // calls
+    10'000,               // workflows
+};
+
+/// The limits of a namespace.
+struct QuotaLimits {
+  std::array<uint64_t, kQuotas> limits = kDefaultQuotas;
+
+  uint64_t of(Quota quota) const { return limits[static_cast<size_t>(quota)]; }
+  void set(Quota quota, uint64_t limit) { limits[static_cast<size_t>(quota)] = limit; }
+};
+
+/// The name of the quota in settings, error codes, metrics and answers: "instances", …
+std::string_view to_string(Quota quota);
+
+/// Whether the limit of the quota is a number of bytes.
+inline bool is_of_bytes(Quota quota) {
+  return quota == Quota::kStoreBytes || quota == Quota::kHistoryBytes;
+}
+
+/// The error code of the prefix `millrace.quota.` and the quota's name, with what exceeds the limit
+/// and what to do.
+Error over_quota(Quota quota, uint64_t limit);
+
+}  // namespace millrace
