@@ -47,6 +47,8 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"schedule.not_found", 404},
     {"start.conflict", 409},
     {"direktiv.mutex", 409},
+    {"millrace.quota.eventsPerSecond", 429},
+    {"millrace.quota.", 403},
     {"definition.", 422},
     {"event.too_large", 413},
     {"event.batch_too_large", 413},
@@ -82,6 +84,7 @@ constexpr auto kTitles = std::to_array<Title>({
     {415, "Unsupported Media Type"},
     {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
@@ -118,7 +121,7 @@ Response problem(unsigned status, const Error& error, const Json& errors) {
   if (!errors.is_null()) body["errors"] = errors;
   Response response = json_response(status, body);
   response.headers.front().second = "application/problem+json";
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  if (status == 503 || status == 429) response.headers.emplace_back("Retry-After", "1");
   if (status == 401) {
     // `error` is left out if no token was sent: the caller may not have known that a token is
     // required (RFC 6750, section 3.1).

@@ -17,7 +17,7 @@ unsigned status_of(std::string_view code);
 std::string_view title_of(unsigned status);
 
 /// A response with the problem document {"type","title","status","code","detail"} and, if given,
-/// "errors". 503 has the header Retry-After, 401 the header WWW-Authenticate.
+/// "errors". 429 and 503 have the header Retry-After, 401 the header WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);
 
 /// A problem document with a given status, for places where the error's code does not decide the

@@ -192,6 +192,16 @@ Status Batch::refuse(const EventInput& input) {
        .message = event_message(input.ns, input.event.event())});
 }
 
+Status Batch::refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
+                     Error reason) {
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
+  const std::string& name = batch_.catalog.name_of(ns);
+  return batch_.dead_letter({.ns = name,
+                             .reason = std::move(reason),
+                             .sequence = position.sequence,
+                             .message = event_message(name, event)});
+}
+
 Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
   const EventPosition& position = applied.position;
   const bool kept = route.is_wanted;
@@ -200,9 +210,11 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
     batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});
   }
   bool had_effect = route.fans_out;
+  std::optional<Error> over;
   for (const StartTarget& target : route.targets.starts) {
-    had_effect |= TRY(offer_start(now, applied, target));
+    had_effect |= TRY(offer_start(now, applied, target, over));
   }
+  if (over) TRY(refuse(route.ns, position, route.event, *std::move(over)));
   if (route.fans_out) {
     TRY(fan_outs_.begin(route.targets.instances));
   } else {
@@ -245,7 +257,7 @@ Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
 }
 
 Result<bool> Batch::offer_start(TimePoint now, const AppliedEvent& applied,
-                                const StartTarget& target) {
+                                const StartTarget& target, std::optional<Error>& over) {
   const WorkflowEntry* const entry = batch_.catalog.find_workflow(target.workflow);
   CHECK(entry != nullptr, "a listener belongs to a deleted workflow");
   const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
@@ -262,6 +274,10 @@ Result<bool> Batch::offer_start(TimePoint now, const AppliedEvent& applied,
     batch_.note_effect(applied.position,
                        {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
     return true;
+  }
+  if (auto refusal = TRY(instances_.over_quota(entry->ns))) {
+    over = std::move(refusal);
+    return false;
   }
   const size_t which = target.entries.front();
   const InstanceId id =

@@ -114,12 +114,16 @@ class Batch {
   Status apply_input(TimePoint now, const CommandInput& input);
 
   Status refuse(const EventInput& input);
+  /// Makes the event a dead letter, because a quota of its namespace does not permit a start.
+  Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
+                Error reason);
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);
 
   /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
-  /// start.
-  Result<bool> offer_start(TimePoint now, const AppliedEvent& applied, const StartTarget& target);
+  /// start. If a quota of the namespace does not permit the start, `over` is set.
+  Result<bool> offer_start(TimePoint now, const AppliedEvent& applied, const StartTarget& target,
+                           std::optional<Error>& over);
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,

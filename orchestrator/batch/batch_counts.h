@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "model/instance.h"
+#include "model/quota.h"
 
 namespace millrace {
 
@@ -50,6 +51,7 @@ struct BatchCounts {
   uint64_t instances_archived = 0;                   ///< deleted instances that were archived
   uint64_t archive_failures = 0;  ///< pages of the archive that could not be written
   std::map<NamespaceNumber, RetentionCounts> retention = {};
+  std::array<uint64_t, kQuotas> over_quota{};  ///< what quotas refused, by Quota
   std::vector<Duration> started_after;  ///< of each started task: the time from hand-out to start
 };
 

@@ -78,7 +78,8 @@ Result<std::vector<uint32_t>> Groups::counts_of(WorkflowNumber workflow, const F
 /// Starts one instance with the first event of each queue, when every queue of the group has one.
 /// Only an event that is applied completes a group: an expiry removes an event, and a change of the
 /// start closes its groups. So there is always a `last` event from which the id follows.
-/// The events are removed even if the start is skipped because the workflow is singular. Returns
+/// The events are removed even if the start is skipped because the workflow is singular, or refused
+/// by a quota, in which case they become dead letters. Returns
 /// false if an event is missing or damaged; `waiting` is then recomputed.
 Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                            const Workflow& workflow, const Fingerprint& group,
@@ -109,11 +110,30 @@ Result<bool> Groups::start(TimePoint now, const AppliedEvent& last, const Workfl
                        {.kind = EventEffect::Kind::kSkipped, .workflow = entry.number});
     return true;
   }
+  if (const auto over = TRY(instances_.over_quota(entry.ns))) {
+    TRY(refuse(entry.ns, heads, events, *over));
+    return true;
+  }
   const InstanceId id = TRY(instances_.start_by(
       now, last, entry, workflow,
       start_by_events(entry.latest, workflow.start.events, events, last.event)));
   batch_.note_effect(last.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
   return true;
+}
+
+/// Makes the events of a complete group dead letters.
+Status Groups::refuse(NamespaceNumber ns, const std::vector<GroupedEvent>& grouped,
+                      const std::vector<Event>& events, const Error& reason) {
+  const std::string& name = batch_.catalog.name_of(ns);
+  for (size_t i = 0; i < grouped.size(); ++i) {
+    const EventPosition& position = grouped[i].record.position;
+    batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
+    TRY(batch_.dead_letter({.ns = name,
+                            .reason = reason,
+                            .sequence = position.sequence,
+                            .message = event_message(name, events[i])}));
+  }
+  return {};
 }
 
 Status Groups::expire(uint64_t number) {

@@ -46,6 +46,8 @@ class Groups {
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);
+  Status refuse(NamespaceNumber ns, const std::vector<GroupedEvent>& grouped,
+                const std::vector<Event>& events, const Error& reason);
   Result<bool> is_open(const GroupedEvent& grouped, const Event& event);
 
   BatchState& batch_;

@@ -114,6 +114,7 @@ Status InstanceMessages::run(TimePoint now, const StartChild& message,
   if (const Status single = instances_.refuse_singular(*entry, **workflow); !single) {
     return refuse(now, message, {single.error().code, single.error().message});
   }
+  if (const auto over = TRY(instances_.over_quota(entry->ns))) return refuse(now, message, *over);
   TRY(instances_.start(
       now, *entry, **workflow,
       {.data = message.input.value(),

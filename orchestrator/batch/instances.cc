@@ -111,7 +111,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
                                  const Workflow& workflow, StartSpec spec) {
   ++batch_.outcome.counts.instances_started;
   const InstanceId id = spec.id ? *spec.id : batch_.make_id(now);
-  batch_.live.began(entry.number);
+  batch_.live.began(entry.ns, entry.number);
   LoadedInstance& loaded = loaded_[id];
   loaded.is_new = true;
   loaded.instance =
@@ -183,7 +183,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
     removed.last_history = head.last_history;
     erase_idempotency(batch_.tx, head);
     if (!has_ended(head.status)) {
-      batch_.live.ended(head.revision.workflow);
+      batch_.live.ended(head.ns, head.revision.workflow);
       if (head.caller) {
         batch_.messages.push_back(
             {ReturnResult{.ns = ns,
@@ -207,10 +207,11 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
 Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Workflow& workflow,
                                           Instance ended) {
   TRY(refuse_singular(entry, workflow));
+  if (const auto over = TRY(over_quota(entry.ns))) return tl::unexpected(*over);
   erase_ended(batch_.tx, ended);
   batch_.index.remove(batch_.tx, indexed(ended));
   ended.part_bytes = {};
-  batch_.live.began(entry.number);
+  batch_.live.began(entry.ns, entry.number);
   // Events that came before the new run do not wake the instance.
   ended.listen_from = batch_.listen_from_now();
   LoadedInstance& loaded = loaded_[ended.id];
@@ -270,7 +271,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   if (result.unfinished) batch_.after_commit(ContinueInput{instance.ns, instance.id});
   if (has_ended(instance.status)) {
     batch_.after_commit(InstanceEnd{instance.id});
-    batch_.live.ended(instance.revision.workflow);
+    batch_.live.ended(instance.ns, instance.revision.workflow);
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));
@@ -379,6 +380,7 @@ Status Instances::write() {
     }
   }
   loaded_.clear();
+  quotas_.end_batch();
   return {};
 }
 

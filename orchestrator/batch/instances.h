@@ -13,6 +13,7 @@
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/event_start_id.h"
 #include "orchestrator/batch/history_trims.h"
+#include "orchestrator/batch/quotas.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
 
@@ -57,6 +58,10 @@ class Instances {
   /// Whether another instance of the workflow may start now. Error `direktiv.mutex` if the workflow
   /// is singular and an instance of it has not ended. To be called before every start.
   Status refuse_singular(const WorkflowEntry& entry, const Workflow& workflow) const;
+  /// See Quotas::refusal_of_start(). To be called before every start, after refuse_singular().
+  Result<std::optional<Error>> over_quota(NamespaceNumber ns) {
+    return quotas_.refusal_of_start(ns);
+  }
   /// Whether a start that has no caller to answer must be skipped because of refuse_singular().
   /// Counts the skipped start.
   bool skips(const WorkflowEntry& entry, const Workflow& workflow);
@@ -93,8 +98,8 @@ class Instances {
   /// the error `direktiv.cancels.api`. Subflows that it started continue.
   Result<Removed> remove_damaged(NamespaceNumber ns, const InstanceId& id);
 
-  /// Loads an ended instance for a stimulus that starts a new run of it. Error `direktiv.mutex` as
-  /// in refuse_singular().
+  /// Loads an ended instance for a stimulus that starts a new run of it. Errors `direktiv.mutex` as
+  /// in refuse_singular(), and those of over_quota().
   Result<LoadedInstance*> revive(const WorkflowEntry& entry, const Workflow& workflow,
                                  Instance ended);
 
@@ -130,6 +135,7 @@ class Instances {
   void clear() {
     loaded_.clear();
     trims_.clear();
+    quotas_.end_batch();
   }
 
  private:
@@ -142,6 +148,7 @@ class Instances {
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
   HistoryTrims trims_{batch_};
+  Quotas quotas_{batch_};
   std::map<InstanceId, LoadedInstance>
       loaded_;  // ordered by id, so that rows are written in a fixed order
 };

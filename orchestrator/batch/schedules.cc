@@ -37,7 +37,7 @@ Status Schedules::tick(TimePoint now, WorkflowNumber number, TimePoint tick) {
   const auto& execution = workflow->timeouts.execution;
   const bool is_one = execution && !workflow->timeouts.fails;
   if (is_one && now >= execution->after(first)) return {};
-  if (instances_.skips(entry, *workflow)) return {};
+  if (instances_.skips(entry, *workflow) || TRY(instances_.over_quota(entry.ns))) return {};
   TRY(instances_.start_later(
       now, entry, *workflow,
       {.data = Json::object(),

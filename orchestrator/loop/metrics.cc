@@ -102,6 +102,15 @@ struct Metrics::Series {
   prometheus::Counter& archive_failures =
       counter("millrace_archive_failures_total",
               "How often instances could not be written to the archive, so that they stayed.");
+  std::array<prometheus::Counter*, kQuotas> over_quota = [this] {
+    std::array<prometheus::Counter*, kQuotas> all{};
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i] = &counter("millrace_quota_refusals_total",
+                        "What quotas of namespaces refused, by the quota.",
+                        {{"quota", std::string(to_string(static_cast<Quota>(i)))}});
+    }
+    return all;
+  }();
   prometheus::Counter& timers = counter("millrace_timers_fired_total", "Timers that fired.");
   prometheus::Counter& published =
       counter("millrace_events_published_total", "Generated events handed to the outbox.");
@@ -299,9 +308,14 @@ void Metrics::count(const BatchCounts& counts) {
   for (size_t i = 0; i < counts.deleted.size(); ++i) add(*series_->deleted[i], counts.deleted[i]);
   add(series_->archived, counts.instances_archived);
   add(series_->archive_failures, counts.archive_failures);
+  for (size_t i = 0; i < kQuotas; ++i) add(*series_->over_quota[i], counts.over_quota[i]);
   for (const Duration after : counts.started_after) {
     series_->schedule_to_start.Observe(std::chrono::duration<double>(after).count());
   }
+}
+
+void Metrics::count_over_quota(Quota quota) {
+  series_->over_quota[static_cast<size_t>(quota)]->Increment();
 }
 
 void Metrics::count_stray_answer() { series_->answers_stray.Increment(); }

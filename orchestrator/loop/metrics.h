@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/quota.h"
 #include "orchestrator/batch/batch_counts.h"
 #include "orchestrator/loop/retention_figures.h"
 #include "orchestrator/ports/event_stream.h"
@@ -78,6 +79,8 @@ class Metrics {
   void count_deleted_letters(const std::string& ns, uint64_t number);
   /// Counts a failure of the retention of dead letters.
   void count_letter_retention_failure();
+  /// Counts something that a quota refused before it reached the engine.
+  void count_over_quota(Quota quota);
   void set(const Levels& levels);
   void set(const PartLevels& levels);
   void set_passes(PassKind kind, const PassTimes& times);

@@ -78,7 +78,7 @@ Result<std::vector<Instance>> load_instances(EngineState& engine, std::atomic<ui
     }
     const Status waits = engine.waiting.update(engine.catalog.name_of(head.ns), head);
     if (!waits) damaged(damaged_instance(head.ns, head.id, waits.error().message));
-    engine.live.began(head.revision.workflow);
+    engine.live.began(head.ns, head.revision.workflow);
     if (may_come_to_listen(head)) pending_listeners.push_back(std::move(head));
   }));
   if (orphans > 0) {

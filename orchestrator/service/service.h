@@ -52,7 +52,8 @@ class Service {
   /// `instance.ended` (the instance can no longer be changed), `instance.living` (it must end
   /// first), `instance.not_failed`, `instance.deadline_passed`, `instance.no_state`,
   /// `instance.no_data` (the instance cannot be retried, or cannot be started again in the named
-  /// state), `direktiv.mutex` (the singular workflow has a live instance), `schedule.not_found`,
+  /// state), `direktiv.mutex` (the singular workflow has a live instance), `millrace.quota.*` (the
+  /// namespace has no room for an instance or workflow), `schedule.not_found`,
   /// `variable.not_found`, `secret.not_found`, `stopping`, and `store.*`. Answers: ApplyWorkflow
   /// {"id","revision","changed"}, StartInstance {"id","created"}, TriggerSchedule {"id"},
   /// CancelInstance {"id","cancelled"}, PauseInstance {"id","paused"}, ResumeInstance

@@ -38,6 +38,13 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
   return *std::move(instance);
 }
 
+Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
+                    const Workflow& workflow) {
+  TRY(context.instances.refuse_singular(entry, workflow));
+  if (const auto over = TRY(context.instances.over_quota(entry.ns))) return tl::unexpected(*over);
+  return {};
+}
+
 Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id) {
   PurgeBudget budget;
   const uint64_t left = TRY(purge_history(context.batch.tx, last, budget, id));

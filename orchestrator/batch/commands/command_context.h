@@ -43,6 +43,11 @@ Result<const WorkflowEntry*> find_workflow(const CommandContext& context, std::s
 Result<Instance> find_instance(const CommandContext& context, std::string_view ns,
                                const InstanceId& id);
 
+/// Whether an instance of the workflow may start now. Errors `direktiv.mutex`, see
+/// Instances::refuse_singular(), and those of Instances::over_quota().
+Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
+                    const Workflow& workflow);
+
 /// Erases the history of a removed instance, backward from the history row `last`. A purge erases
 /// the rows that one batch should not erase.
 Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id);

@@ -169,7 +169,7 @@ Result<Json> run_command(const CommandContext& context, const StartInstance& com
     }
   }
   const auto workflow = TRY(batch.catalog.definition(batch.tx, {entry->number, entry->latest}));
-  TRY(context.instances.refuse_singular(*entry, *workflow));
+  TRY(refuse_start(context, *entry, *workflow));
   const InstanceId id =
       TRY(context.instances.start(context.now, *entry, *workflow,
                                   {.data = command.input,

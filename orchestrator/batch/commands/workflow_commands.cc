@@ -1,5 +1,6 @@
 #include "orchestrator/batch/commands/workflow_commands.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "orchestrator/batch/commands/leftovers.h"
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/batch/groups.h"
+#include "orchestrator/batch/quotas.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/purge.h"
 #include "orchestrator/store/rows/variable_rows.h"
@@ -28,6 +30,18 @@ Status remove_workflow(const CommandContext& context, const WorkflowEntry& entry
   return {};
 }
 
+/// Error `millrace.quota.workflows`: the namespace may have no further workflow.
+Status refuse_workflow(const CommandContext& context, NamespaceNumber ns) {
+  BatchState& batch = context.batch;
+  const uint64_t most = batch.catalog.settings(ns).quotas.of(Quota::kWorkflows);
+  if (most == kUnlimited) return {};
+  const auto& all = batch.catalog.workflows();
+  const auto count = std::count_if(all.begin(), all.end(),
+                                   [&](const auto& workflow) { return workflow.second.ns == ns; });
+  if (static_cast<uint64_t>(count) < most) return {};
+  return tl::unexpected(refuse_over_quota(batch, ns, Quota::kWorkflows));
+}
+
 }  // namespace
 
 Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& command) {
@@ -39,6 +53,9 @@ Result<Json> run_command(const CommandContext& context, const ApplyWorkflow& com
     // A damaged newest revision is not an error: the new revision replaces it.
     if (!newest && !is_damaged_row(newest.error())) return tl::unexpected(newest.error());
     if (newest) before = *newest;
+  }
+  if (batch.catalog.find_workflow(ns, command.workflow->id) == nullptr) {
+    TRY(refuse_workflow(context, ns));
   }
   const bool added =
       TRY(batch.catalog.apply(batch.tx, ns, command.text, command.workflow, context.now));
@@ -100,7 +117,7 @@ Result<Json> run_command(const CommandContext& context, const TriggerSchedule& c
     return fail("schedule.not_found",
                 fmt::format("workflow \"{}\" has no schedule", command.workflow));
   }
-  TRY(context.instances.refuse_singular(*entry, *workflow));
+  TRY(refuse_start(context, *entry, *workflow));
   const InstanceId id = TRY(context.instances.start(
       context.now, *entry, *workflow,
       {.data = Json::object(),

@@ -28,12 +28,20 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"event.time", 400},
       {"event.too_large", 413},
       {"event.unsupported_format", 415},
+      {"millrace.quota.instances", 403},
+      {"millrace.quota.eventsPerSecond", 429},
       {"definition.refused", 422},
       {"json.malformed", 400},
       {"an.unknown.code", 500},
       {"events", 500},
   };
   for (const Row& row : rows) EXPECT_EQ(status_of(row.code), row.status) << row.code;
+}
+
+TEST(Problem, SaysWhenToSendAgainIfARateIsExceeded) {
+  const Response response = problem(Error{"millrace.quota.eventsPerSecond", "too many"});
+  EXPECT_EQ(Json::parse(response.body)["title"], "Too Many Requests");
+  EXPECT_EQ(*find_header(response.headers, "Retry-After"), "1");
 }
 
 TEST(Problem, IsJsonWhateverBytesItsMessageHas) {

@@ -6,6 +6,8 @@
 namespace millrace {
 namespace {
 
+constexpr NamespaceNumber kShopNamespace{1};
+constexpr NamespaceNumber kBank{2};
 constexpr WorkflowNumber kOrders{1};
 constexpr WorkflowNumber kBills{2};
 
@@ -14,38 +16,55 @@ TEST(LiveCounts, CountsTheInstancesThatHaveNotEnded) {
   LiveCounts live(batches);
   EXPECT_FALSE(live.any(kOrders));
   EXPECT_EQ(live.count(kOrders), 0U);
-  live.began(kOrders);
-  live.began(kOrders);
-  live.began(kBills);
+  live.began(kShopNamespace, kOrders);
+  live.began(kShopNamespace, kOrders);
+  live.began(kShopNamespace, kBills);
   EXPECT_TRUE(live.any(kOrders));
   EXPECT_EQ(live.count(kOrders), 2U);
-  live.ended(kOrders);
-  live.ended(kOrders);
+  live.ended(kShopNamespace, kOrders);
+  live.ended(kShopNamespace, kOrders);
   EXPECT_FALSE(live.any(kOrders));
   EXPECT_EQ(live.count(kBills), 1U);
+}
+
+TEST(LiveCounts, CountsTheInstancesOfEachNamespace) {
+  BatchCount batches;
+  LiveCounts live(batches);
+  batches.begin();
+  live.began(kShopNamespace, kOrders);
+  live.began(kShopNamespace, kBills);
+  live.began(kBank, WorkflowNumber(3));
+  EXPECT_EQ(live.count(kShopNamespace), 2U);
+  EXPECT_EQ(live.count(kBank), 1U);
+  live.ended(kShopNamespace, kOrders);
+  live.ended(kShopNamespace, kOrders);
+  EXPECT_EQ(live.count(kShopNamespace), 1U);
+  live.undo();
+  EXPECT_EQ(live.count(kShopNamespace), 0U);
+  EXPECT_EQ(live.count(kBank), 0U);
 }
 
 TEST(LiveCounts, StaysAtZeroWhenAnUncountedInstanceEnds) {
   BatchCount batches;
   LiveCounts live(batches);
-  live.ended(kOrders);
+  live.ended(kShopNamespace, kOrders);
   EXPECT_EQ(live.count(kOrders), 0U);
-  live.began(kOrders);
+  live.began(kShopNamespace, kOrders);
   EXPECT_EQ(live.count(kOrders), 1U);
 }
 
 TEST(LiveCounts, IsUnchangedByALostBatch) {
   BatchCount batches;
   LiveCounts live(batches);
-  live.began(kOrders);
-  live.began(kBills);
+  live.began(kShopNamespace, kOrders);
+  live.began(kShopNamespace, kBills);
   batches.begin();
 
-  live.began(kOrders);
-  live.began(kOrders);
-  live.ended(kBills);
-  live.began(WorkflowNumber(3));
-  live.ended(WorkflowNumber(3));
+  live.began(kShopNamespace, kOrders);
+  live.began(kShopNamespace, kOrders);
+  live.ended(kShopNamespace, kBills);
+  live.began(kShopNamespace, WorkflowNumber(3));
+  live.ended(kShopNamespace, WorkflowNumber(3));
   live.undo();
   EXPECT_EQ(live.count(kOrders), 1U);
   EXPECT_EQ(live.count(kBills), 1U);
@@ -58,11 +77,11 @@ TEST(LiveCounts, IsUnchangedByALostBatch) {
 TEST(LiveCounts, KeepsCommittedChangesWhenTheNextBatchIsLost) {
   BatchCount batches;
   LiveCounts live(batches);
-  live.began(kOrders);
+  live.began(kShopNamespace, kOrders);
   batches.begin();
-  live.ended(kOrders);
+  live.ended(kShopNamespace, kOrders);
   batches.begin();
-  live.began(kBills);
+  live.began(kShopNamespace, kBills);
   live.undo();
   EXPECT_FALSE(live.any(kOrders));
   EXPECT_FALSE(live.any(kBills));
@@ -71,7 +90,7 @@ TEST(LiveCounts, KeepsCommittedChangesWhenTheNextBatchIsLost) {
 TEST(LiveCounts, ForgetsAllCountsWhenItIsCleared) {
   BatchCount batches;
   LiveCounts live(batches);
-  live.began(kOrders);
+  live.began(kShopNamespace, kOrders);
   live.clear();
   EXPECT_FALSE(live.any(kOrders));
   live.undo();

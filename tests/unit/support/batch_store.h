@@ -86,7 +86,7 @@ class BatchStoreTest : public CatalogStoreTest {
     TRY(each_live(*tx, [&](Instance head) { heads.push_back(std::move(head)); }));
     for (const Instance& head : heads) {
       TRY(waiting.update(catalog.name_of(head.ns), head));
-      live.began(head.revision.workflow);
+      live.began(head.ns, head.revision.workflow);
       if (!may_come_to_listen(head)) continue;
       kept_events.update(head, TRY(catalog.awaited(*tx, head.revision, head.state)));
     }

@@ -1,0 +1,215 @@
+// Quotas of a namespace through the whole engine: who gets the error of what a quota refuses, and
+// that a restart changes nothing. The store check at the end of each process runs as well.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/world.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::hours;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kWaitsInQuota = R"(
+id: waits
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)";
+
+class QuotaWorld : public testing::Test {
+ protected:
+  void limit(const char* quotas) {
+    world.must(
+        CreateNamespace{.name = "default", .settings = Json{{"quotas", Json::parse(quotas)}}});
+  }
+  Error refused_start(const std::string& workflow = "waits") {
+    return world.refusal(
+        StartInstance{.ns = "default", .workflow = workflow, .input = Json::object()});
+  }
+  void publish(std::string type) {
+    world.publish(std::move(type), std::to_string(++last_event));
+    world.run_until_idle();
+  }
+  double refusals(std::string_view quota) {
+    return world.metric(fmt::format("millrace_quota_refusals_total{{quota=\"{}\"}}", quota));
+  }
+
+  World world;
+  int last_event = 0;
+};
+
+TEST_F(QuotaWorld, RefusesACallWhileItHasItsMostLiveInstances) {
+  limit(R"({"instances": 2})");
+  world.apply(kWaitsInQuota);
+  world.start("waits", Json::object(), "key");
+  world.start("waits");
+  const Error error = refused_start();
+  EXPECT_EQ(error.code, "millrace.quota.instances");
+  EXPECT_THAT(error.message, AllOf(HasSubstr("2 live instances"), HasSubstr("quotas.instances")));
+  EXPECT_EQ(refusals("instances"), 1);
+  EXPECT_FALSE(world.start("waits", Json::object(), "key")["created"])
+      << "a repeated request gets the instance that exists";
+  world.restart();
+  EXPECT_EQ(refused_start().code, "millrace.quota.instances");
+  publish("go");
+  world.start("waits");
+}
+
+TEST_F(QuotaWorld, CountsTheInstancesThatOneBatchStarts) {
+  limit(R"({"instances": 3})");
+  world.apply(kWaitsInQuota);
+  std::vector<Answered> answers;
+  for (int i = 0; i < 10; ++i) {
+    answers.push_back(world.command(
+        StartInstance{.ns = "default", .workflow = "waits", .input = Json::object()}));
+  }
+  world.run_until_idle();
+  const auto started = std::count_if(answers.begin(), answers.end(),
+                                     [](const Answered& one) { return (*one)->has_value(); });
+  EXPECT_EQ(started, 3);
+  EXPECT_THAT(world.instances(), SizeIs(3));
+}
+
+TEST_F(QuotaWorld, LimitsTheNamespaceThatSetsIt) {
+  limit(R"({"instances": 1})");
+  world.must(CreateNamespace{.name = "other"});
+  world.apply(kWaitsInQuota);
+  world.apply(kWaitsInQuota, "other");
+  world.start("waits");
+  EXPECT_EQ(refused_start().code, "millrace.quota.instances");
+  for (int i = 0; i < 3; ++i) {
+    world.must(StartInstance{.ns = "other", .workflow = "waits", .input = Json::object()});
+  }
+}
+
+TEST_F(QuotaWorld, MakesAnEventThatCannotStartAnInstanceADeadLetterThatCanBeSentAgain) {
+  limit(R"({"instances": 1})");
+  for (const char* const id : {"first", "second"}) {
+    world.apply(fmt::format(R"(
+id: {}
+start: {{type: event, event: {{type: begin}}}}
+states:
+- {{id: wait, type: consumeEvent, event: {{type: go}}}}
+)",
+                            id));
+  }
+  publish("begin");
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  EXPECT_THAT(world.dead_letters(), ElementsAre("millrace.quota.instances"))
+      << "the start of the other workflow was refused";
+  world.publish("begin", "again");
+  world.run_until_idle();
+  EXPECT_THAT(world.dead_letters(), SizeIs(2)) << "one dead letter for both starts";
+  EXPECT_EQ(refusals("instances"), 3);
+  publish("go");
+  // After this time the broker stores the same event again.
+  world.clock.advance(std::chrono::minutes(3));
+  world.publish("begin", "again");
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(2)) << "the refused event is not a duplicate";
+}
+
+TEST_F(QuotaWorld, MakesTheEventsOfAGroupDeadLettersIfTheGroupCannotStartAnInstance) {
+  limit(R"({"instances": 1})");
+  world.apply(kWaitsInQuota);
+  world.apply(R"(
+id: pair
+start: {type: eventsAnd, events: [{type: a}, {type: b}]}
+states:
+- {id: done, type: noop}
+)");
+  world.start("waits");
+  publish("a");
+  publish("b");
+  EXPECT_THAT(world.dead_letters(),
+              ElementsAre("millrace.quota.instances", "millrace.quota.instances"));
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  EXPECT_EQ(world.rows_of("groups"), 0U);
+}
+
+TEST_F(QuotaWorld, GivesTheCallerOfASubflowTheError) {
+  limit(R"({"instances": 2})");
+  world.apply(kWaitsInQuota);
+  world.apply(R"(
+id: parent
+functions: [{id: child, type: subflow, workflow: waits}]
+states:
+- id: call
+  type: foreach
+  array: jq([1, 2])
+  action: {function: child}
+  catch: [{error: millrace.quota.instances, transition: caught}]
+- {id: caught, type: noop}
+)");
+  const std::string id = world.start("parent")["id"];
+  EXPECT_EQ(world.status(id), "complete");
+  EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "millrace.quota.instances");
+}
+
+TEST_F(QuotaWorld, UsesUpATickThatCannotStartAnInstance) {
+  limit(R"({"instances": 1})");
+  world.apply(kWaitsInQuota);
+  world.apply(R"(
+id: hourly
+start: {type: scheduled, cron: '0 * * * *'}
+states:
+- {id: done, type: noop}
+)");
+  world.start("waits");
+  world.run_for(hours(3));
+  EXPECT_THAT(world.instances(), SizeIs(1));
+  EXPECT_GE(refusals("instances"), 3);
+  publish("go");
+  world.run_for(hours(1));
+  EXPECT_THAT(world.instances(), SizeIs(2)) << "only the tick after the end starts an instance";
+}
+
+TEST_F(QuotaWorld, RefusesANewRunOfAnEndedInstance) {
+  limit(R"({"instances": 1})");
+  world.apply(kWaitsInQuota);
+  const std::string id = world.start("waits")["id"];
+  world.must(CancelInstance{"default", *parse_instance_id(id)});
+  world.start("waits");
+  const RestartInstance restart{"default", *parse_instance_id(id)};
+  EXPECT_EQ(world.refusal(restart).code, "millrace.quota.instances");
+  EXPECT_EQ(world.status(id), "cancelled");
+}
+
+TEST_F(QuotaWorld, RefusesStartsWhileItsInstancesHaveTooManyBytes) {
+  limit(R"({"storeBytes": "64KiB"})");
+  world.apply(kWaitsInQuota);
+  const std::string large(40'000, 'x');
+  std::vector<std::string> ids;
+  for (int i = 0; i < 2; ++i) ids.push_back(world.start("waits", {{"large", large}})["id"]);
+  EXPECT_EQ(refused_start().code, "millrace.quota.storeBytes");
+  world.restart();
+  EXPECT_EQ(refused_start().code, "millrace.quota.storeBytes");
+  publish("go");
+  for (const std::string& id : ids) {
+    EXPECT_EQ(world.status(id), "complete") << "live instances continue";
+    world.must(DeleteInstance{.ns = "default", .instance = *parse_instance_id(id)});
+  }
+  world.start("waits");
+}
+
+TEST_F(QuotaWorld, RefusesAFurtherWorkflowButNoRevision) {
+  limit(R"({"workflows": 1})");
+  world.apply(kWaitsInQuota);
+  world.apply(std::string(kWaitsInQuota) + "\n");
+  std::string other = kWaitsInQuota;
+  other.replace(other.find("waits"), 5, "other");
+  EXPECT_EQ(world.refusal(World::application(other)).code, "millrace.quota.workflows");
+  EXPECT_EQ(refusals("workflows"), 1);
+  limit(R"({"workflows": "unlimited"})");
+  world.apply(other);
+}
+
+}  // namespace
+}  // namespace millrace
