@@ -4,10 +4,12 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "cloudevents/json_format.h"
 #include "matchers/glob.h"
 #include "model/hops.h"
+#include "orchestrator/batch/quotas.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -46,6 +48,8 @@ struct Stage {
     return {};
   }
   Status operator()(StartTask& task) const {
+    const uint64_t most = batch.catalog.settings(task.ns).quotas.of(Quota::kCalls);
+    if (batch.tasks.count(task.ns) >= most) return refuse(task);
     batch.tasks.begin(batch.tx, task);
     batch.after_commit(std::move(task));
     return {};
@@ -66,6 +70,17 @@ struct Stage {
  private:
   Status queue(InstanceMessage message) const {
     batch.messages.push_back({std::move(message), batch.listen_from_now()});
+    return {};
+  }
+  /// Ends the attempt of the call with an error, as if its task had ended.
+  Status refuse(const StartTask& task) const {
+    const Error error = refuse_over_quota(batch, task.ns, Quota::kCalls);
+    if (task.caller) {
+      return queue(
+          ReturnResult{.ns = task.ns, .to = *task.caller, .result = tl::unexpected(error)});
+    }
+    spdlog::warn("instance {} could not start a detached call of {}: {}", to_string(task.by),
+                 task.function, error.message);
     return {};
   }
   Status refuse(const Publish& asked) const {

@@ -1,6 +1,6 @@
-// Quotas: whether the quotas of a namespace (model/quota.h) let an instance start or a call begin.
-// The live instances and the calls are counted in memory, the bytes in the index of the store; so
-// the same batches refuse the same starts and calls, also after a restart. Engine thread only.
+// Quotas: whether the quotas of a namespace (model/quota.h) permit what a batch begins. The live
+// instances and the calls are counted in memory, the bytes in the index of the store; so the same
+// batches refuse the same starts and calls, also after a restart. Engine thread only.
 #pragma once
 
 #include <cstdint>

@@ -246,6 +246,7 @@ bool Checker::check_call(Walked& one, const Place& place, const Call& call, uint
   if (call.outside) {
     const auto value = view_.get(Table::kTasks, rows::key_of(call.id));
     if (!value) {
+      if (returns_.contains(place_of(caller))) return is_right;  // a quota refused the task
       add(StoreFault::kCallTask, place, fmt::format("task {} does not exist", what));
       return false;
     }

@@ -67,8 +67,8 @@ void Checker::check_cancel(const CancelChild& cancel, const Place& place) {
 
 /// Checks that the subflow or the task of a call for which a message has the result has ended. The
 /// subflow ends in the batch that makes the message. If an operator has started a run of the
-/// subflow since, that run has no caller. The result of a task does not come in an instance
-/// message.
+/// subflow since, that run has no caller. Only if a quota refused the task of a call, its result
+/// comes in an instance message; then there is no such task.
 void Checker::check_return(const ReturnResult& result, const Place& place) {
   bool known = true;
   const auto call = waiting_call(result.ns, result.to, known);

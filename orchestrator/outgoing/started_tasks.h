@@ -1,12 +1,16 @@
-// StartedTasks: the tasks that a worker has started, for queries. The store records the start of a
-// task only if a timeout counts from that start. Any thread.
+// StartedTasks: the tasks that a worker has started, and how many tasks of each namespace have not
+// ended, for queries. The store records the start of a task only if a timeout counts from that
+// start. Any thread.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <mutex>
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/ids.h"
+#include "model/instance.h"
 
 namespace millrace {
 
@@ -25,9 +29,32 @@ class StartedTasks {
     return tasks_.contains(task);
   }
 
+  // The tasks of a namespace that have not ended.
+
+  void began(NamespaceNumber ns) {
+    const std::lock_guard lock(mutex_);
+    ++open_[ns];
+  }
+  void ended(NamespaceNumber ns) {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(ns);
+    if (found != open_.end() && --found->second == 0) open_.erase(found);
+  }
+  /// Sets the numbers of all namespaces to 0.
+  void count_again() {
+    const std::lock_guard lock(mutex_);
+    open_.clear();
+  }
+  size_t open(NamespaceNumber ns) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = open_.find(ns);
+    return found == open_.end() ? 0 : found->second;
+  }
+
  private:
   mutable std::mutex mutex_;
   boost::unordered_flat_set<InstanceId, std::hash<InstanceId>> tasks_;
+  std::map<NamespaceNumber, size_t> open_;
 };
 
 }  // namespace millrace

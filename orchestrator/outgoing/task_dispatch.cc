@@ -69,6 +69,7 @@ Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) 
 
 Status TaskDispatch::load(const View& view) {
   tasks_.clear();
+  started_.count_again();
   heartbeat_deadlines_.clear();
   due_.clear();
   waiting_.clear();
@@ -79,7 +80,8 @@ Status TaskDispatch::load(const View& view) {
       ++orphans;
       return;
     }
-    OpenTask& known = tasks_[task.task] = summary_of(task);
+    put(task.task, summary_of(task));
+    OpenTask& known = tasks_.at(task.task);
     known.has_started = started_.contains(task.task);
     if (!handed_out_.contains(task.task)) due_.push_back(task.task);
     if (!task.heartbeat) return;
@@ -120,10 +122,10 @@ void TaskDispatch::undo() {
       started_.remove(id);
     }
     if (!before) {
-      tasks_.erase(id);
+      remove(id);
       continue;
     }
-    tasks_[id] = *before;
+    put(id, *before);
     if (before->heartbeat_deadline) heartbeat_deadlines_.emplace(*before->heartbeat_deadline, id);
   }
 }
@@ -131,7 +133,19 @@ void TaskDispatch::undo() {
 void TaskDispatch::begin(Transaction& tx, const StartTask& task) {
   note(task.task);
   write_task(tx, task);
-  tasks_[task.task] = summary_of(task);
+  put(task.task, summary_of(task));
+}
+
+void TaskDispatch::put(const InstanceId& id, OpenTask task) {
+  const NamespaceNumber ns = task.ns;
+  if (tasks_.insert_or_assign(id, std::move(task)).second) started_.began(ns);
+}
+
+void TaskDispatch::remove(const InstanceId& id) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return;
+  started_.ended(found->second.ns);
+  tasks_.erase(found);
 }
 
 void TaskDispatch::end(Transaction& tx, const InstanceId& task) {
@@ -141,7 +155,7 @@ void TaskDispatch::end(Transaction& tx, const InstanceId& task) {
   if (found->second.heartbeat_deadline)
     heartbeat_deadlines_.erase({*found->second.heartbeat_deadline, task});
   if (found->second.has_started) started_.remove(task);
-  tasks_.erase(found);
+  remove(task);
   erase_task(tx, task);
 }
 

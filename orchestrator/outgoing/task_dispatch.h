@@ -105,10 +105,14 @@ class TaskDispatch {
   /// The next heartbeat deadline, as Clock::elapsed().
   std::optional<Duration> next_heartbeat_deadline() const;
   size_t size() const { return tasks_.size(); }
+  /// The number of tasks of a namespace.
+  size_t count(NamespaceNumber ns) const { return started_.open(ns); }
 
  private:
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
   void note(const InstanceId& task);
+  void put(const InstanceId& id, OpenTask task);
+  void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
   /// resumed.

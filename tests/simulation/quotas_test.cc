@@ -199,6 +199,63 @@ TEST_F(QuotaWorld, RefusesStartsWhileItsInstancesHaveTooManyBytes) {
   world.start("waits");
 }
 
+/// Calls the service `charge` for each order; `rest` has further keys of its state, in one line.
+std::string charges(const std::string& rest) {
+  return fmt::format(R"(
+id: charges
+functions: [{{id: charge, type: knative-namespace, service: charge}}]
+states:
+- id: pay
+  type: foreach
+  array: jq(.orders)
+  action: {{function: charge}}
+  {}
+- {{id: caught, type: noop}}
+)",
+                     rest);
+}
+
+constexpr const char* kCatchesQuota = "catch: [{error: millrace.quota.calls, transition: caught}]";
+
+TEST_F(QuotaWorld, FailsTheAttemptOfACallWhileItHasItsMostCalls) {
+  limit(R"({"calls": 2})");
+  world.apply(charges(kCatchesQuota));
+  const std::string first = world.start("charges", {{"orders", {1, 2}}})["id"];
+  EXPECT_EQ(world.status(first), "waiting");
+  world.restart();
+  const std::string second = world.start("charges", {{"orders", {1, 2}}})["id"];
+  EXPECT_EQ(world.status(second), "complete");
+  EXPECT_EQ(world.instance(second)["output"]["error"]["code"], "millrace.quota.calls");
+  EXPECT_THAT(world.functions.tasks(),
+              Each(testing::Field(&Task::instance, *parse_instance_id(first))));
+  EXPECT_EQ(refusals("calls"), 2);
+  EXPECT_EQ(world.rows_of("tasks"), 2U);
+}
+
+TEST_F(QuotaWorld, TriesARefusedCallAgainByItsRetryPolicy) {
+  limit(R"({"calls": 1})");
+  world.apply(charges("retries: {max_attempts: 5, delay: PT10S, codes: [quota]}"));
+  const std::string id = world.start("charges", {{"orders", {1, 2}}})["id"];
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  world.functions.answer(world.functions.tasks()[0].id, {{"paid", true}});
+  world.run_for(std::chrono::seconds(11));
+  ASSERT_THAT(world.functions.tasks(), SizeIs(2)) << "the first call has ended";
+  world.functions.answer(world.functions.tasks()[1].id, {{"paid", true}});
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(id)["output"]["return"].size(), 2U);
+}
+
+TEST_F(QuotaWorld, RefusesMoreCallsThanOneBatchAnswers) {
+  limit(R"({"calls": 10})");
+  world.apply(charges(kCatchesQuota));
+  Json orders = Json::array();
+  for (int i = 0; i < 1'000; ++i) orders.push_back(i);
+  const std::string id = world.start("charges", {{"orders", orders}})["id"];
+  EXPECT_EQ(world.status(id), "complete");
+  EXPECT_EQ(world.rows_of("tasks"), 0U) << "the calls that began were stopped";
+  EXPECT_EQ(world.rows_of("inbox"), 0U);
+}
+
 TEST_F(QuotaWorld, RefusesAFurtherWorkflowButNoRevision) {
   limit(R"({"workflows": 1})");
   world.apply(kWaitsInQuota);
