@@ -194,6 +194,8 @@ struct Instance {
   /// The number of transitions since the count began, which is limited (EngineLimits in engine.h);
   /// 0: the instance is in the first state of its run.
   uint32_t transitions = 0;
+  /// This run has raised millrace.quota.historyBytes.
+  bool over_history = false;
   bool parked = false;  ///< an evaluation for this `step` is running
 
   TimePoint started_at;

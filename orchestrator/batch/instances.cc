@@ -26,6 +26,10 @@ namespace {
 /// milliseconds.
 constexpr size_t kLookedAtOnce = 10'000;
 
+/// The part of the quota of its history that an instance may still write after it has raised the
+/// error of the quota: an eighth.
+constexpr uint64_t kHistoryReserve = 8;
+
 /// The indexes of the records whose data is `data`.
 std::vector<size_t> those_with(const std::vector<HistoryRecord>& history, const LazyJson& data) {
   std::vector<size_t> places;
@@ -47,6 +51,14 @@ bool ends_with(const std::vector<HistoryRecord>& history, const LazyJson& data) 
 /// The text of the JSON; null if `json` is not set.
 std::shared_ptr<const std::string> text_of(const std::optional<LazyJson>& json) {
   return json ? json->shared_text() : nullptr;
+}
+
+/// Whether the history is so far over its quota that the instance must end: neither a `catch` nor a
+/// state that makes records without being left may let it grow further.
+bool is_far_over(const EngineLimits& limits) {
+  const uint64_t quota = limits.history_quota;
+  return quota != kUnlimited && limits.history_bytes >= quota &&
+         limits.history_bytes - quota >= quota / kHistoryReserve;
 }
 
 /// Whether the history may have to be trimmed.
@@ -249,9 +261,16 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   Instance& instance = loaded.instance;
   const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance.revision));
   batch_.crash_note.stepping({instance.ns, instance.id});
-  StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, batch_.limits);
+  EngineLimits limits = batch_.limits;
+  limits.history_quota = batch_.catalog.settings(instance.ns).quotas.of(Quota::kHistoryBytes);
+  limits.history_bytes = instance.history_bytes;
+  const bool was_over_history = instance.over_history;
+  StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, limits);
   TRY(lookup_.take_status());
   if (!result.changed) return false;
+  if (instance.over_history && !was_over_history) {
+    refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
+  }
 
   loaded.changed = true;
   if (std::holds_alternative<Resume>(stimulus)) {
@@ -275,6 +294,10 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     ++batch_.outcome.counts.ended[static_cast<size_t>(instance.status)];
   }
   TRY(note(instance));
+  if (!has_ended(instance.status) && is_far_over(limits)) {
+    const Error error = refuse_over_quota(batch_, instance.ns, Quota::kHistoryBytes);
+    TRY(step_once(now, loaded, Abandon{error}));
+  }
   return true;
 }
 

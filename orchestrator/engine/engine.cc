@@ -169,8 +169,20 @@ void take_notes(StepContext& step, Visit& visit) {
   }
 }
 
+/// Raises millrace.quota.historyBytes if the history is over its quota, once in each run, so that a
+/// `catch` can lead to further states. The error is not retried: an attempt would make the history
+/// longer.
+bool exceeds_history(StepContext& step) {
+  const EngineLimits& limits = step.limits;
+  if (step.instance.over_history || limits.history_bytes < limits.history_quota) return false;
+  step.instance.over_history = true;
+  raise(step, over_quota(Quota::kHistoryBytes, limits.history_quota), Retries::kNo);
+  return true;
+}
+
 void leave(StepContext& step, Visit& visit) {
   const Exit& exit = step.state().common().exits[step.instance.exit];
+  if (exit.transition && exceeds_history(step)) return;
   if (exit.transform) {
     auto data = visit.evaluate(*exit.transform);
     if (!data) return apply_outcome(step, visit, data.error());

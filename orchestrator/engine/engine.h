@@ -18,13 +18,15 @@
 #include "model/history.h"
 #include "model/instance.h"
 #include "model/lookup.h"
+#include "model/quota.h"
 #include "orchestrator/engine/stimulus.h"
 #include "states/workflow.h"
 
 namespace millrace {
 
 /// Limits of a step and of an instance. A step that reaches its limit is unfinished and continues
-/// later; an instance that exceeds its limit fails with `millrace.limits.transitions`.
+/// later; an instance that exceeds its limit fails with `millrace.limits.transitions`, or raises
+/// `millrace.quota.historyBytes`.
 struct EngineLimits {
   uint32_t transitions_per_step = 1'000;
   /// The count of transitions begins with each run. It begins again when a waiting instance takes
@@ -34,6 +36,9 @@ struct EngineLimits {
   uint32_t transitions_per_instance = 100'000;
   /// Total bytes of variables that a step sets; a step that reaches this is unfinished.
   size_t variable_bytes_per_step = size_t{16} << 20;
+  /// The quota of the bytes of an instance's history, and the bytes that this instance has already.
+  uint64_t history_quota = kUnlimited;
+  uint64_t history_bytes = 0;
 };
 
 /// The result of a step, besides the changed instance.

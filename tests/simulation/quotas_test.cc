@@ -256,6 +256,70 @@ TEST_F(QuotaWorld, RefusesMoreCallsThanOneBatchAnswers) {
   EXPECT_EQ(world.rows_of("inbox"), 0U);
 }
 
+/// Waits for `go` again and again; `catches` is the entry of `catch`, or empty.
+std::string rounds(const std::string& catches) {
+  return fmt::format(R"(
+id: rounds
+retries: {{maximumAttempts: 3}}
+states:
+- {{id: wait, type: consumeEvent, event: {{type: go}}, catch: [{}], transition: wait}}
+- {{id: tidy, type: noop, transition: note}}
+- {{id: note, type: noop, transition: rest}}
+- {{id: rest, type: consumeEvent, event: {{type: end}}, transition: done}}
+- {{id: done, type: noop}}
+)",
+                     catches);
+}
+
+TEST_F(QuotaWorld, RaisesAnErrorThatCatchSeesIfTheHistoryOfAnInstanceIsTooLong) {
+  limit(R"({"historyBytes": "1MiB"})");
+  world.apply(rounds("{error: millrace.quota.historyBytes, transition: tidy}"));
+  const std::string id = world.start("rounds", {{"large", std::string(100'000, 'x')}})["id"];
+  for (int i = 0; i < 8; ++i) publish("go");
+  EXPECT_EQ(world.instance(id)["state"], "wait");
+  world.restart();
+  for (int i = 0; i < 5; ++i) publish("go");
+  EXPECT_EQ(world.instance(id)["state"], "rest") << "several states follow the error";
+  EXPECT_EQ(refusals("historyBytes"), 1);
+  world.restart();
+  publish("end");
+  EXPECT_EQ(world.status(id), "complete");
+  EXPECT_EQ(world.instance(id)["output"]["error"]["code"], "millrace.quota.historyBytes");
+}
+
+TEST_F(QuotaWorld, FailsAnInstanceThatDoesNotCatchTheErrorOfItsHistoryWithoutAnotherRun) {
+  limit(R"({"historyBytes": "1MiB"})");
+  world.apply(rounds(""));
+  const std::string id = world.start("rounds", {{"large", std::string(100'000, 'x')}})["id"];
+  for (int i = 0; i < 15; ++i) publish("go");
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
+  EXPECT_EQ(world.instance(id).value("run", 1), 1);
+}
+
+TEST_F(QuotaWorld, EndsAnInstanceThatGoesOnFarBeyondTheQuotaOfItsHistory) {
+  limit(R"({"historyBytes": "1MiB"})");
+  world.apply(rounds("{error: millrace.quota.historyBytes, transition: wait}"));
+  const std::string id = world.start("rounds", {{"large", std::string(100'000, 'x')}})["id"];
+  for (int i = 0; i < 20; ++i) publish("go");
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
+}
+
+TEST_F(QuotaWorld, EndsAnInstanceWhoseHistoryGrowsWithinOneState) {
+  limit(R"({"historyBytes": "1MiB"})");
+  world.apply(charges("catch: [{error: '*', transition: caught}]"));
+  const std::string id = world.start("charges", {{"orders", {1}}})["id"];
+  const InstanceId task = world.functions.tasks().at(0).id;
+  for (int i = 0; i < 15; ++i) {
+    world.functions.report({task, TaskOutput{.text = std::string(100'000, 'x')}});
+    world.run_until_idle();
+  }
+  EXPECT_EQ(world.status(id), "failed");
+  EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
+  EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
+}
+
 TEST_F(QuotaWorld, RefusesAFurtherWorkflowButNoRevision) {
   limit(R"({"workflows": 1})");
   world.apply(kWaitsInQuota);

@@ -16,8 +16,8 @@ namespace {
 
 /// Since version 2 heads have `hops`; since 3 the fields of calls and retries; since 4 runs; since
 /// 5 the times from which retry policies count, and whether the failed state's data is stored;
-/// since 6 the attempts of the failed state; since 7 the sizes of rows and history, and the event
-/// of `listen_from`.
+/// since 6 the attempts of the failed state; since 7 the sizes of rows and history, the event of
+/// `listen_from`, and the flag kOverHistory.
 constexpr uint8_t kHeadVersion = 7;
 
 // The flags of a head. On disk: never renumber.
@@ -27,6 +27,13 @@ constexpr uint8_t kPausedNow = 4;
 constexpr uint8_t kCancelling = 8;
 constexpr uint8_t kRetried = 16;
 constexpr uint8_t kHasFailedData = 32;
+constexpr uint8_t kOverHistory = 64;
+
+/// The highest flag of a head of that version.
+uint8_t last_flag(uint8_t version) {
+  if (version >= 7) return kOverHistory;
+  return version >= 5 ? kHasFailedData : kRetried;
+}
 
 /// The head does not have its own size: it is the size of the row.
 constexpr size_t kFirstCounted = static_cast<size_t>(Part::kInput);
@@ -115,7 +122,8 @@ std::string encode_head(const Instance& instance) {
   writer.u8(static_cast<uint8_t>(
       (instance.awaits_run ? kAwaitsRun : 0) | (instance.failing ? kFailing : 0) |
       (instance.paused ? kPausedNow : 0) | (instance.cancelling ? kCancelling : 0) |
-      (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0)));
+      (instance.retried ? kRetried : 0) | (instance.failed_data ? kHasFailedData : 0) |
+      (instance.over_history ? kOverHistory : 0)));
   writer.zigzag(to_millis(instance.execution_from) - to_millis(instance.started_at));
   put_timers(writer, instance.held_timers);
   writer.bytes(instance.traceparent);
@@ -174,12 +182,13 @@ Result<Instance> decode_head(std::string_view bytes) {
   if (version >= 4) {
     instance.run = get_u32(reader);
     const uint8_t flags = reader.u8();
-    if (flags >= (version >= 5 ? kHasFailedData : kRetried) << 1) reader.fail();
+    if (flags >= last_flag(version) << 1) reader.fail();
     instance.awaits_run = (flags & kAwaitsRun) != 0;
     instance.failing = (flags & kFailing) != 0;
     instance.paused = (flags & kPausedNow) != 0;
     instance.cancelling = (flags & kCancelling) != 0;
     instance.retried = (flags & kRetried) != 0;
+    instance.over_history = (flags & kOverHistory) != 0;
     if ((flags & kHasFailedData) != 0)
       instance.failed_data.emplace();  // the row Part::kFailedData has the data
     instance.execution_from = get_time_from(reader, instance.started_at);

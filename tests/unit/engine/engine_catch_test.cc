@@ -145,5 +145,28 @@ states:
   EXPECT_EQ(run.instance().error->code, "millrace.limits.transitions");
 }
 
+TEST(Engine, RaisesTheErrorOfTheQuotaOfItsHistoryOnceWhenItGoesToAnotherState) {
+  const auto workflow = load_right_workflow(R"(
+id: long
+retries: {maximumAttempts: 3}
+states:
+- id: a
+  type: noop
+  retries: {maximumAttempts: 3}
+  catch: [{error: millrace.quota.historyBytes, transition: b}]
+  transition: d
+- {id: b, type: noop, transition: c}
+- {id: c, type: noop}
+- {id: d, type: noop}
+)");
+  const std::pair<uint64_t, const char*> rows[] = {{99, "a > d"}, {100, "a > b > c"}};
+  for (const auto& [bytes, states] : rows) {
+    InstanceRun run(workflow, Json::object(), {.history_quota = 100, .history_bytes = bytes});
+    run.proceed();
+    EXPECT_EQ(run.rows().back().state, states) << bytes;
+    EXPECT_EQ(run.rows().back().status, "complete") << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace millrace
