@@ -46,6 +46,7 @@ Status Batch::load() {
   retention_.clear();
   batch_.archive.clear();
   TRY(load_newest());
+  rates_.clear();
   TRY(purges_.load());
   TRY(messages_.load());
   return fan_outs_.load();
@@ -66,6 +67,7 @@ Status Batch::undo() {
   purges_.undo();
   batch_.archive.undo();
   retention_.undo();
+  rates_.undo();
   TRY(messages_.load());
   return fan_outs_.load();
 }
@@ -172,6 +174,9 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
       batch_.note_effect(position, {.kind = EventEffect::Kind::kDuplicate});
       return {};
     case EventRoute::Kind::kTargets:
+      if (auto over = TRY(rates_.take(route.ns, input.stamped))) {
+        return refuse(route.ns, position, route.event, *std::move(over));
+      }
       return send_to(now,
                      {.event = route.event,
                       .position = position,
@@ -391,6 +396,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   for (const auto& [counter, number] : batch_.counters) write_counter(batch_.tx, counter, number);
   if (writes_cursor) {
     note_cursor();
+    rates_.write();
     write_cursor(batch_.tx, batch_.cursor);
     cursor_moved_ = false;
     batches_without_effect_ = 0;

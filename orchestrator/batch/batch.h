@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "orchestrator/batch/batch_state.h"
+#include "orchestrator/batch/event_rates.h"
 #include "orchestrator/batch/event_router.h"
 #include "orchestrator/batch/fan_outs.h"
 #include "orchestrator/batch/groups.h"
@@ -114,7 +115,7 @@ class Batch {
   Status apply_input(TimePoint now, const CommandInput& input);
 
   Status refuse(const EventInput& input);
-  /// Makes the event a dead letter, because a quota of its namespace does not permit a start.
+  /// Makes the event a dead letter, because a quota of its namespace does not permit it or a start.
   Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
                 Error reason);
   /// Applies the event to the targets that the router found.
@@ -138,6 +139,7 @@ class Batch {
   const OnDamage note_damage_ = batch_.damages.noting();
   RouteViews views_{batch_.catalog, batch_.waiting, batch_.kept_events, batch_.dedupe};
   BatchLimits limits_;
+  EventRates rates_{batch_};
   Instances instances_{batch_};
   FanOuts fan_outs_{batch_, instances_};
   InstanceMessages messages_{batch_, instances_};

@@ -8,6 +8,7 @@
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/stream_rows.h"
 
 namespace millrace {
@@ -18,6 +19,7 @@ constexpr std::string_view kCounterKey = "counter/";
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 constexpr std::string_view kStreamKey = "stream/";
+constexpr std::string_view kRateKey = "rate/";
 
 /// The end of the year 9999, in ms: the highest valid time.
 constexpr uint64_t kLastMillis = 253'402'300'799'999;
@@ -164,6 +166,8 @@ void Checker::check_meta_row(const Place& place, std::string_view value) {
     check_archive(place, value);
   } else if (key.starts_with(kStreamKey)) {
     check_stream(place, value);
+  } else if (key.starts_with(kRateKey)) {
+    check_rate(place, value);
   } else if (key.starts_with(kPurgeKey)) {
     check_purge(place, value);
   } else if (key.starts_with(kRetiredKey)) {
@@ -204,6 +208,14 @@ void Checker::check_stream(const Place& place, std::string_view value) {
     add(StoreFault::kNumberTwice, place,
         fmt::format("the stream that was created at {} has another number, too", *created));
   }
+}
+
+void Checker::check_rate(const Place& place, std::string_view value) {
+  const auto ns = namespace_of_rate(place.key);
+  if (!ns) return add(StoreFault::kRowKey, place, "the key is not the number of a namespace");
+  note_given(Counter::kNamespace, static_cast<uint32_t>(*ns), place);
+  const auto use = decode(place, value, decode_rate_use);
+  if (use) check_time(use->at, place, "the time of the latest event that counted");
 }
 
 /// Checks a row `purge/`. The counters have been read already, because their keys come before the

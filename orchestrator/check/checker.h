@@ -143,6 +143,7 @@ class Checker {
   void check_archive(const Place& place, std::string_view value);
   void check_archives();
   void check_stream(const Place& place, std::string_view value);
+  void check_rate(const Place& place, std::string_view value);
   void check_group_purges();
   void check_instance_purges();
   void check_retired(const Place& place, std::string_view value);

@@ -51,7 +51,8 @@ class Gathering {
 
 LocalService::LocalService(Parts parts)
     : parts_(std::move(parts)),
-      backups_(parts_.environment, parts_.clock, parts_.info.value("version", "")) {}
+      backups_(parts_.environment, parts_.clock, parts_.info.value("version", "")),
+      admission_(parts_.clock) {}
 
 LocalService::~LocalService() {
   stopping_ = true;
@@ -109,6 +110,9 @@ void LocalService::publish_events(std::string ns, std::vector<Event> events,
   if (const Status taken = parts_.intake.takes_new_work(); !taken) {
     return done(tl::unexpected(taken.error()));
   }
+  if (const Status admitted = admit_events(ns, events.size()); !admitted) {
+    return done(tl::unexpected(admitted.error()));
+  }
   auto gathering = std::make_shared<Gathering>(events.size(), std::move(done));
   for (const Event& event : events) {
     parts_.publisher.publish(event_message(ns, event), [gathering](Result<PublishAck> ack) {
@@ -125,6 +129,15 @@ Result<Json> LocalService::read(const std::function<Result<Json>(const View& vie
 Status LocalService::check_namespace(std::string_view ns) {
   const Snapshot view = TRY(Snapshot::take(parts_.environment));
   return parts_.queries.check_namespace(view, ns);
+}
+
+Status LocalService::admit_events(std::string_view ns, size_t count) {
+  const Snapshot view = TRY(Snapshot::take(parts_.environment));
+  const auto record = TRY(read_namespace(view, ns));
+  if (!record) return {};  // deleted meanwhile: the engine makes the events dead letters
+  const Status admitted = admission_.take(*record, count);
+  if (!admitted) parts_.metrics.count_over_quota(Quota::kEventsPerSecond);
+  return admitted;
 }
 
 void LocalService::verify(Done done) {

@@ -16,6 +16,7 @@
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/backups.h"
 #include "orchestrator/service/broker_losses.h"
+#include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
 
@@ -92,11 +93,14 @@ class LocalService final : public Service {
   Result<Json> read(const std::function<Result<Json>(const View& view)>& query);
 
   Status check_namespace(std::string_view ns);
+  /// Whether `count` events of the namespace may be published now.
+  Status admit_events(std::string_view ns, size_t count);
 
   Result<Json> check_rows();
 
   Parts parts_;
   Backups backups_;
+  EventAdmission admission_;
   std::mutex verify_lock_;
   std::thread verifying_;  ///< guarded by verify_lock_; a check may take minutes
   std::atomic<bool> verifies_ = false;

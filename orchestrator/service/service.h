@@ -76,6 +76,7 @@ class Service {
 
   /// Publishes into the event stream; `done` is called when the broker has acknowledged all events,
   /// or with the first error (`broker.*`). After an error it is safe to send all events again.
+  /// Error `millrace.quota.eventsPerSecond`: the namespace gets too many events; none is published.
   virtual void publish_events(std::string ns, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 

@@ -1,5 +1,7 @@
 // Quotas of a namespace through the whole engine: who gets the error of what a quota refuses, and
 // that a restart changes nothing. The store check at the end of each process runs as well.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,6 +41,12 @@ class QuotaWorld : public testing::Test {
   }
   double refusals(std::string_view quota) {
     return world.metric(fmt::format("millrace_quota_refusals_total{{quota=\"{}\"}}", quota));
+  }
+
+  long rate_rows() {
+    const auto rows = world.rows();
+    return std::count_if(rows.begin(), rows.end(),
+                         [](const auto& row) { return row.first.starts_with("meta/rate/"); });
   }
 
   World world;
@@ -318,6 +326,69 @@ TEST_F(QuotaWorld, EndsAnInstanceWhoseHistoryGrowsWithinOneState) {
   EXPECT_EQ(world.status(id), "failed");
   EXPECT_EQ(world.instance(id)["error"]["code"], "millrace.quota.historyBytes");
   EXPECT_THAT(world.functions.stopped(), ElementsAre(task));
+}
+
+constexpr const char* kStartsByEvent = R"(
+id: starts
+start: {type: event, event: {type: begin}}
+states:
+- {id: done, type: noop}
+)";
+
+TEST_F(QuotaWorld, MakesEventsBeyondTheRateDeadLetters) {
+  limit(R"({"eventsPerSecond": 3})");
+  world.apply(kStartsByEvent);
+  for (int i = 0; i < 8; ++i) publish("begin");
+  EXPECT_THAT(world.instances(), SizeIs(6)) << "as many as in two seconds at once";
+  EXPECT_THAT(world.dead_letters(),
+              ElementsAre("millrace.quota.eventsPerSecond", "millrace.quota.eventsPerSecond"));
+  EXPECT_EQ(refusals("eventsPerSecond"), 2);
+  world.clock.advance(std::chrono::seconds(1));
+  for (int i = 0; i < 4; ++i) publish("begin");
+  EXPECT_THAT(world.instances(), SizeIs(9));
+}
+
+TEST_F(QuotaWorld, CountsTheSameEventsAfterARestart) {
+  limit(R"({"eventsPerSecond": 3})");
+  world.apply(kStartsByEvent);
+  for (int i = 0; i < 4; ++i) publish("begin");
+  world.restart();
+  for (int i = 0; i < 4; ++i) publish("begin");
+  EXPECT_THAT(world.instances(), SizeIs(6)) << "the restart gives no further burst";
+}
+
+TEST_F(QuotaWorld, CountsEventsWithTheTimeAtWhichTheyWereStored) {
+  limit(R"({"eventsPerSecond": 3})");
+  world.apply(kStartsByEvent);
+  world.crash();
+  for (int i = 0; i < 20; ++i) {
+    world.publish("begin", std::to_string(++last_event));
+    world.clock.advance(std::chrono::milliseconds(400));
+  }
+  world.recover();
+  world.run_until_idle();
+  EXPECT_THAT(world.instances(), SizeIs(20)) << "they waited in the stream";
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+}
+
+TEST_F(QuotaWorld, DoesNotCountEventsThatConcernNoWorkflow) {
+  limit(R"({"eventsPerSecond": 3})");
+  world.apply(kStartsByEvent);
+  for (int i = 0; i < 50; ++i) publish("other");
+  for (int i = 0; i < 6; ++i) publish("begin");
+  EXPECT_THAT(world.instances(), SizeIs(6));
+  EXPECT_THAT(world.dead_letters(), IsEmpty());
+}
+
+TEST_F(QuotaWorld, ForgetsTheRateOfADeletedNamespace) {
+  world.must(
+      CreateNamespace{.name = "shop", .settings = Json{{"quotas", {{"eventsPerSecond", 1}}}}});
+  world.apply(kStartsByEvent, "shop");
+  world.publish({.id = "1", .source = "/s", .type = "begin"}, "shop");
+  world.run_until_idle();
+  EXPECT_EQ(rate_rows(), 1);
+  world.must(DeleteNamespace{.name = "shop", .cancel = true});
+  EXPECT_EQ(rate_rows(), 0);
 }
 
 TEST_F(QuotaWorld, RefusesAFurtherWorkflowButNoRevision) {

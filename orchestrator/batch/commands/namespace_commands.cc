@@ -14,6 +14,7 @@
 #include "orchestrator/batch/commands/sweep.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "states/state.h"
 
@@ -169,6 +170,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
     batch.waiting.disarm_schedule(number);
   }
   context.purges.begin(ns, command.name);
+  erase_rate_use(batch.tx, ns);
   batch.catalog.remove_namespace(batch.tx, ns);
   return Json{{"cancelled", rest.sweep.changed}};
 }

@@ -1,0 +1,40 @@
+// EventAdmission: whether the quota eventsPerSecond of a namespace permits events that come over
+// HTTP, so that a sender that is too fast gets an error before its events are in the stream. The
+// engine decides about all events of the stream (batch/event_rates.h). Any thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "model/instance.h"
+#include "model/rate.h"
+#include "orchestrator/ports/clock.h"
+#include "orchestrator/store/rows/catalog_rows.h"
+
+namespace millrace {
+
+class EventAdmission {
+ public:
+  /// `clock` must outlive this object.
+  explicit EventAdmission(const Clock& clock) : clock_(clock) {}
+
+  /// Counts `count` events of the namespace. Error `millrace.quota.eventsPerSecond`: the quota does
+  /// not permit that many now, and none is counted.
+  Status take(const NamespaceRecord& ns, size_t count);
+
+ private:
+  struct Known {
+    std::string settings;  ///< the text from which `limit` was read
+    uint64_t limit = 0;
+    RateUse use;
+  };
+
+  const Clock& clock_;
+  std::mutex mutex_;                        // guards the member below
+  std::map<NamespaceNumber, Known> known_;  ///< of namespaces with the quota
+};
+
+}  // namespace millrace

@@ -1,0 +1,51 @@
+// EventAdmission: which events over HTTP the quota of a namespace permits.
+#include "orchestrator/service/event_admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scenarios/virtual_clock.h"
+
+namespace millrace {
+namespace {
+
+NamespaceRecord space(uint32_t number, std::string settings) {
+  return {.number = NamespaceNumber(number), .settings = std::move(settings)};
+}
+
+TEST(EventAdmission, PermitsTheRateInTheSettingsOfEachNamespace) {
+  VirtualClock clock;
+  EventAdmission admission(clock);
+  const auto shop = space(1, R"({"quotas": {"eventsPerSecond": 10}})");
+  const auto bank = space(2, R"({"quotas": {"eventsPerSecond": 1}})");
+  EXPECT_TRUE(admission.take(shop, 8));
+  const Status refused = admission.take(shop, 3);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "millrace.quota.eventsPerSecond");
+  EXPECT_TRUE(admission.take(shop, 2)) << "a refused request counts for nothing";
+  EXPECT_TRUE(admission.take(bank, 1));
+  EXPECT_FALSE(admission.take(bank, 1));
+  clock.advance(Duration(100));
+  EXPECT_TRUE(admission.take(shop, 1));
+  EXPECT_FALSE(admission.take(shop, 1));
+}
+
+TEST(EventAdmission, PermitsEverythingWithoutTheQuota) {
+  VirtualClock clock;
+  EventAdmission admission(clock);
+  for (const char* const settings :
+       {"", "{}", R"({"quotas": {"eventsPerSecond": "unlimited"}})", R"({"eventsPerSecond": 1})"}) {
+    EXPECT_TRUE(admission.take(space(1, settings), 1'000'000)) << settings;
+  }
+}
+
+TEST(EventAdmission, FollowsNewSettings) {
+  VirtualClock clock;
+  EventAdmission admission(clock);
+  EXPECT_TRUE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 2}})"), 2));
+  EXPECT_FALSE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 2}})"), 1));
+  EXPECT_TRUE(admission.take(space(1, R"({"quotas": {"eventsPerSecond": 20}})"), 18));
+}
+
+}  // namespace
+}  // namespace millrace
