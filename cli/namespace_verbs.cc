@@ -1,4 +1,4 @@
-// `millrace namespace`: lists, creates, changes and deletes namespaces.
+// `millrace namespace`: lists, shows, creates, changes and deletes namespaces.
 #include <fmt/format.h>
 
 #include "cli/command_line.h"
@@ -16,6 +16,26 @@ struct CreateOptions {
 Ended list_namespaces(Session& session) {
   const Reply reply = TRY(session.client.send({.path = "/v1/ns"}));
   session.output.list(reply.body, {field("NAMESPACE", "name")}, "name");
+  return ExitCode::kOk;
+}
+
+/// The quotas as a table; in the other formats the whole namespace.
+Ended show_namespace(Session& session, const std::string& name) {
+  const Reply reply = TRY(session.client.send({.path = Client::url_path({"v1", "ns", name})}));
+  if (session.output.format() != Format::kTable) {
+    session.output.item(reply.body, "name");
+    return ExitCode::kOk;
+  }
+  const Json quotas = reply.body.value("quotas", Json::object());
+  Json items = Json::array();
+  for (const auto& [quota, one] : quotas.items()) {
+    Json item = one;
+    item["quota"] = quota;
+    items.push_back(std::move(item));
+  }
+  session.output.list({{"items", std::move(items)}},
+                      {field("QUOTA", "quota"), field("USED", "used"), field("LIMIT", "limit")},
+                      "quota");
   return ExitCode::kOk;
 }
 
@@ -51,6 +71,10 @@ void add_namespace_verbs(CommandLine& commands) {
   CommandLine ns =
       commands.noun("namespace", "Namespaces of workflows, instances, variables and secrets");
   ns.asking("list", "Lists the namespaces", "millrace namespace list", list_namespaces);
+  auto [get, shown] = ns.asking<std::string>(
+      "get", "Shows the quotas of a namespace with their use; with -o json also its settings",
+      "millrace namespace get shop", show_namespace);
+  get.option("id", shown, "Name of the namespace", "ID").required();
   auto [create, made] = ns.asking<CreateOptions>(
       "create", "Creates a namespace, or changes its settings",
       "millrace namespace create shop --settings @shop.json", create_namespace);

@@ -1,4 +1,4 @@
-// GET /v1/ns; PUT and DELETE /v1/ns/{ns}; POST …/functions/{service}/pause and …/resume.
+// GET /v1/ns; GET, PUT and DELETE /v1/ns/{ns}; POST …/functions/{service}/pause and …/resume.
 #include <utility>
 
 #include "gateway/parameters.h"
@@ -57,6 +57,11 @@ void add_namespace_routes(Router& router, Service& service) {
   router.add({.method = "GET", .path = "/v1/ns", .handler = reading([&service](const Request&) {
                                                    return service.namespaces();
                                                  })});
+  router.add({.method = "GET",
+              .path = "/v1/ns/{ns}",
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                return service.one_namespace(TRY(namespace_of(request)));
+              })});
   router.add({.method = "PUT",
               .path = "/v1/ns/{ns}",
               .max_body = kMaxSettingsBytes,

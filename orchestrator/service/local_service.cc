@@ -224,6 +224,10 @@ Result<Json> LocalService::namespaces() {
   return read([&](const View& view) { return parts_.queries.namespaces(view); });
 }
 
+Result<Json> LocalService::one_namespace(std::string_view ns) {
+  return read([&](const View& view) { return parts_.queries.one_namespace(view, ns); });
+}
+
 Result<Json> LocalService::workflows(std::string_view ns) {
   return read([&](const View& view) { return parts_.queries.workflows(view, ns); });
 }

@@ -62,6 +62,7 @@ class LocalService final : public Service {
                       std::function<void(Result<Accepted>)> done) override;
 
   Result<Json> namespaces() override;
+  Result<Json> one_namespace(std::string_view ns) override;
   Result<Json> workflows(std::string_view ns) override;
   Result<Json> schedules(std::string_view ns) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;

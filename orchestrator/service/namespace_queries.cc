@@ -1,44 +1,93 @@
-// Queries about namespaces and their settings.
+// Queries about namespaces, their settings, and how much of their quotas is used.
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
+#include "orchestrator/store/rows/index_build.h"
+#include "orchestrator/store/rows/index_rows.h"
 
 namespace millrace {
+namespace {
+
+/// What the API shows of a namespace. A read that fails sets the status of `view`.
+Json describe(const View& view, std::string_view name, const NamespaceRecord& record) {
+  Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
+  const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
+  if (!settings) {
+    item["settings"] = record.settings;
+  } else if (!settings->empty()) {
+    item["settings"] = *settings;
+  }
+  if (const auto read = read_settings(record.settings); !read) {
+    item["settingsError"] = read.error().message;
+  } else if (settings) {
+    // A workflow whose row is damaged exists.
+    Json warnings = settings_warnings(*settings, [&view, ns = record.number](std::string_view id) {
+      const auto workflow = read_workflow(view, ns, id);
+      return !workflow || workflow->has_value();
+    });
+    if (!warnings.empty()) item["settingsWarnings"] = std::move(warnings);
+  }
+  return item;
+}
+
+/// How much a namespace has of what a quota limits; nullopt: no counter has it.
+Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Quota quota,
+                                        const StartedTasks& started) {
+  switch (quota) {
+    case Quota::kInstances:
+    case Quota::kStoreBytes: {
+      if (is_index_incomplete(view)) return std::optional<uint64_t>();
+      const Usage usage = TRY(read_usage(view, ns));
+      return std::optional(quota == Quota::kInstances ? usage.live
+                                                      : usage.row_bytes + usage.history_bytes);
+    }
+    case Quota::kCalls:
+      return std::optional<uint64_t>(started.open(ns));
+    case Quota::kWorkflows: {
+      uint64_t count = 0;
+      TRY(each_workflow(view, ns, [&](std::string_view, const WorkflowRecord&) { ++count; }));
+      return std::optional(count);
+    }
+    case Quota::kHistoryBytes:
+    case Quota::kEventsPerSecond:
+      break;
+  }
+  return std::optional<uint64_t>();
+}
+
+}  // namespace
 
 Result<Json> Queries::namespaces(const View& view) {
-  std::vector<std::pair<std::string, NamespaceRecord>> all;
-  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
-    all.emplace_back(name, record);
-  }));
   Json items = Json::array();
-  for (const auto& [name, record] : all) {
-    Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
-    const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
-    if (!settings) {
-      item["settings"] = record.settings;
-    } else if (!settings->empty()) {
-      item["settings"] = *settings;
-    }
-    if (const auto read = read_settings(record.settings); !read) {
-      item["settingsError"] = read.error().message;
-    } else if (settings) {
-      // A workflow whose row is damaged exists.
-      Json warnings =
-          settings_warnings(*settings, [&view, ns = record.number](std::string_view id) {
-            const auto workflow = read_workflow(view, ns, id);
-            return !workflow || workflow->has_value();
-          });
-      TRY(view.status());
-      if (!warnings.empty()) item["settingsWarnings"] = std::move(warnings);
-    }
-    items.push_back(std::move(item));
-  }
+  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
+    items.push_back(describe(view, name, record));
+  }));
+  TRY(view.status());
   return Json{{"items", std::move(items)}};
+}
+
+Result<Json> Queries::one_namespace(const View& view, std::string_view ns) {
+  TRY(check_namespace(view, ns));
+  const auto record = TRY(read_namespace(view, ns));
+  if (!record) return fail("namespace.not_found", "the namespace does not exist");
+  Json answer = describe(view, ns, *record);
+  TRY(view.status());
+  const QuotaLimits limits = read_settings(record->settings).value_or(NamespaceSettings()).quotas;
+  Json quotas = Json::object();
+  for (size_t i = 0; i < kQuotas; ++i) {
+    const auto quota = static_cast<Quota>(i);
+    const uint64_t limit = limits.of(quota);
+    Json one{{"limit", limit == kUnlimited ? Json("unlimited") : Json(limit)}};
+    if (const auto used = TRY(used_of(view, record->number, quota, started_))) one["used"] = *used;
+    quotas[std::string(to_string(quota))] = std::move(one);
+  }
+  answer["quotas"] = std::move(quotas);
+  return answer;
 }
 
 Result<Json> Queries::unreadable_settings(const View& view) {

@@ -30,6 +30,7 @@ class Queries {
 
   // Errors and JSON forms: see service.h.
   Result<Json> namespaces(const View& view);
+  Result<Json> one_namespace(const View& view, std::string_view ns);
   /// [{"namespace","error"}] of namespaces whose stored settings cannot be read.
   Result<Json> unreadable_settings(const View& view);
   Result<Json> workflows(const View& view, std::string_view ns);

@@ -84,6 +84,10 @@ class Service {
   // "(sealed)" in place of its data, error texts and everything else that may come from them.
 
   virtual Result<Json> namespaces() = 0;  ///< {"items":[{"name",…}]}
+  /// A namespace as in namespaces(), with {"quotas": {quota: {"limit": n or "unlimited",
+  /// "used"?: n}}}; `used` is missing if the quota is one of each instance or of a time, and while
+  /// the index of the store is being built.
+  virtual Result<Json> one_namespace(std::string_view ns) = 0;
   /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}]}
   virtual Result<Json> workflows(std::string_view ns) = 0;
   /// A workflow as in workflows(), with

@@ -67,6 +67,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryVerb) {
       {"group", "list"},
       {"dlq", "list"},
       {"namespace", "list"},
+      {"namespace", "get"},
       {"namespace", "create"},
       {"namespace", "delete"},
   };

@@ -21,6 +21,17 @@ TEST_F(NamespaceVerbs, PrintsTheWarningsOfSettings) {
   EXPECT_EQ(Json::parse(json.out)["warnings"][0]["path"], "services.a.maxRuntime");
 }
 
+TEST_F(NamespaceVerbs, ShowsTheQuotasOfANamespace) {
+  const CommandOutput table = run({"-o", "table", "namespace", "get", "default"});
+  EXPECT_EQ(table.code, 0) << table.err;
+  for (const char* const part : {"QUOTA", "USED", "LIMIT", "instances", "3", "10", "unlimited"}) {
+    EXPECT_NE(table.out.find(part), std::string::npos) << part << " in " << table.out;
+  }
+  const CommandOutput json = run({"-o", "json", "namespace", "get", "default"});
+  EXPECT_EQ(Json::parse(json.out)["quotas"]["instances"]["used"], 3);
+  EXPECT_EQ(run({"namespace", "get", "none"}).code, 3);
+}
+
 TEST_F(NamespaceVerbs, ListsCreatesAndDeletesNamespaces) {
   expect_outputs({
       {{"namespace", "list"}, "NAMESPACE\ndefault\n"},

@@ -81,6 +81,7 @@ TEST_F(BearerTokenTest, IsRequiredByAllRoutesButThree) {
       {"GET", "/metrics", 401},
       {"GET", "/v1/info", 401},
       {"GET", "/v1/ns", 401},
+      {"GET", "/v1/ns/shop", 401},
       {"PUT", "/v1/ns/shop", 401},
       {"DELETE", "/v1/ns/shop", 401},
       {"POST", "/v1/ns/default/events", 401},

@@ -155,6 +155,15 @@ Result<Json> FakeService::namespaces() {
   return Json{{"items", items}};
 }
 
+Result<Json> FakeService::one_namespace(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  return Json{{"name", ns},
+              {"quotas",
+               {{"instances", {{"limit", 10}, {"used", 3}}},
+                {"eventsPerSecond", {{"limit", "unlimited"}}}}}};
+}
+
 Result<Json> FakeService::workflows(std::string_view ns) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());

@@ -96,6 +96,7 @@ class FakeService : public Service {
                       std::function<void(Result<Accepted>)> done) override;
 
   Result<Json> namespaces() override;
+  Result<Json> one_namespace(std::string_view ns) override;
   Result<Json> workflows(std::string_view ns) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
   Result<Json> revisions(std::string_view ns, std::string_view id) override;

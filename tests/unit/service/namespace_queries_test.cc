@@ -39,6 +39,37 @@ TEST_F(NamespaceQueriesTest, ListNamespacesSortedByName) {
     {"name": "shop", "createdAt": "2023-11-14T23:13:20.000Z"}]})"));
 }
 
+TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {
+  const auto one = [](Queries& queries, const View& view) {
+    return queries.one_namespace(view, "default");
+  };
+  set_settings({{"quotas", {{"instances", 5}, {"storeBytes", "unlimited"}}}});
+  apply("id: one\nstates: [{id: only, type: noop}]\n");
+  started.began(ns);
+  started.began(ns);
+  IndexChanges changes;
+  changes.add(*tx, {.id = numbered_id(1),
+                    .place = {.ns = ns, .status = InstanceStatus::kWaiting},
+                    .row_bytes = 70,
+                    .history_bytes = 30});
+  ASSERT_TRUE(changes.write(*tx, damages.noting()));
+  commit();
+  const Json shown = answer(one);
+  EXPECT_EQ(shown["name"], "default");
+  EXPECT_EQ(shown["quotas"], Json::parse(R"({
+    "instances": {"limit": 5, "used": 1},
+    "storeBytes": {"limit": "unlimited", "used": 100},
+    "historyBytes": {"limit": 1073741824},
+    "eventsPerSecond": {"limit": "unlimited"},
+    "calls": {"limit": 100000, "used": 2},
+    "workflows": {"limit": 10000, "used": 1}})"));
+  EXPECT_EQ(
+      ask([](Queries& queries, const View& view) { return queries.one_namespace(view, "none"); })
+          .error()
+          .code,
+      "namespace.not_found");
+}
+
 TEST_F(NamespaceQueriesTest, LeaveOutEmptySettings) {
   for (const char* const text : {"", "{}"}) {
     store_settings("shop", text);
