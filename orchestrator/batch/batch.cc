@@ -174,7 +174,7 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
       batch_.note_effect(position, {.kind = EventEffect::Kind::kDuplicate});
       return {};
     case EventRoute::Kind::kTargets:
-      if (auto over = TRY(rates_.take(route.ns, input.stamped))) {
+      if (auto over = TRY(over_rate(route, input.stamped))) {
         return refuse(route.ns, position, route.event, *std::move(over));
       }
       return send_to(now,
@@ -195,6 +195,13 @@ Status Batch::refuse(const EventInput& input) {
        .reason = {"namespace.not_found", fmt::format("there is no namespace \"{}\"", input.ns)},
        .sequence = input.sequence,
        .message = event_message(input.ns, input.event.event())});
+}
+
+/// The error of an event that the quota of its namespace does not permit; nullopt: it is permitted.
+Result<std::optional<Error>> Batch::over_rate(const EventRoute& route, TimePoint stamped) {
+  if (route.per_second == kUnlimited) return std::optional<Error>();
+  counts_rates_ = true;
+  return rates_.take(route.ns, route.per_second, stamped);
 }
 
 Status Batch::refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
@@ -396,7 +403,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   for (const auto& [counter, number] : batch_.counters) write_counter(batch_.tx, counter, number);
   if (writes_cursor) {
     note_cursor();
-    rates_.write();
+    if (counts_rates_) rates_.write();
     write_cursor(batch_.tx, batch_.cursor);
     cursor_moved_ = false;
     batches_without_effect_ = 0;

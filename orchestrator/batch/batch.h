@@ -118,6 +118,7 @@ class Batch {
   /// Makes the event a dead letter, because a quota of its namespace does not permit it or a start.
   Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
                 Error reason);
+  Result<std::optional<Error>> over_rate(const EventRoute& route, TimePoint stamped);
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);
 
@@ -149,6 +150,7 @@ class Batch {
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};
   Purges purges_{batch_, groups_};
   Retention retention_{batch_, purges_, instances_};
+  bool counts_rates_ = false;  ///< whether rates_ has ever counted an event
   size_t woken_ = 0;           ///< instances woken by events of the current batch
   bool cursor_moved_ = false;  ///< whether the cursor moved since it was last written
   /// The cursor and cursor_moved_ as of the last commit. That cursor may be ahead of the cursor on

@@ -16,11 +16,10 @@ constexpr uint64_t kBurstSeconds = 2;
 
 }  // namespace
 
-Result<std::optional<Error>> EventRates::take(NamespaceNumber ns, TimePoint stamped) {
-  const uint64_t most = batch_.catalog.settings(ns).quotas.of(Quota::kEventsPerSecond);
-  if (most == kUnlimited) return std::optional<Error>();
+Result<std::optional<Error>> EventRates::take(NamespaceNumber ns, uint64_t per_second,
+                                              TimePoint stamped) {
   RateUse use = TRY(use_of(ns));
-  const Rate rate{.per_second = most, .seconds = kBurstSeconds};
+  const Rate rate{.per_second = per_second, .seconds = kBurstSeconds};
   if (!rate.take(use, stamped)) {
     return std::optional(refuse_over_quota(batch_, ns, Quota::kEventsPerSecond));
   }

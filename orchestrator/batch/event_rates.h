@@ -21,10 +21,10 @@ class EventRates {
  public:
   explicit EventRates(BatchState& batch) : batch_(batch), before_(batch.batches) {}
 
-  /// Counts an event that the stream stamped at that time. Error `millrace.quota.eventsPerSecond`
-  /// as the value: the quota does not permit the event, which is counted as a refusal. Errors of
-  /// the result: those of the store.
-  Result<std::optional<Error>> take(NamespaceNumber ns, TimePoint stamped);
+  /// Counts an event that the stream stamped at that time; `per_second` is the quota. Error
+  /// `millrace.quota.eventsPerSecond` as the value: the quota does not permit the event, which is
+  /// counted as a refusal. Errors of the result: those of the store.
+  Result<std::optional<Error>> take(NamespaceNumber ns, uint64_t per_second, TimePoint stamped);
 
   /// Writes what has changed since the last call. To be called when the cursor is written.
   void write();

@@ -17,6 +17,7 @@ EventRoute route_event(const RouteViews& views, const EventInput& input, size_t 
   route.matched = !route.targets.starts.empty() || !route.targets.instances.empty();
   route.is_wanted = views.kept_events.wants(*ns, attributes.type());
   if (!route.matched && !route.is_wanted) return route;
+  route.per_second = views.catalog.settings(*ns).quotas.of(Quota::kEventsPerSecond);
   route.event = input.event.event();
   route.known_as = fingerprint_of(input.ns, route.event);
   const bool is_known = views.dedupe.seen(route.known_as) || views.kept_events.seen(route.known_as);

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/event.h"
 #include "base/ids.h"
+#include "model/quota.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/dedupe.h"
 #include "orchestrator/memory/kept_events.h"
@@ -42,6 +43,7 @@ struct EventRoute {
   bool is_wanted = false;  ///< to be stored: an instance may come to wait for the event
   bool fans_out = false;   ///< more instances wait for the event than one batch may wake
   Targets targets;
+  uint64_t per_second = kUnlimited;  ///< the quota eventsPerSecond of the namespace
 };
 
 /// `most_woken`: how many instances one batch may wake with one event.

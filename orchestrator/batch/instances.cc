@@ -403,7 +403,6 @@ Status Instances::write() {
     }
   }
   loaded_.clear();
-  quotas_.end_batch();
   return {};
 }
 

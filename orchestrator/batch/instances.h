@@ -135,7 +135,6 @@ class Instances {
   void clear() {
     loaded_.clear();
     trims_.clear();
-    quotas_.end_batch();
   }
 
  private:

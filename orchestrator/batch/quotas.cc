@@ -19,7 +19,10 @@ Result<std::optional<Error>> Quotas::refusal_of_start(NamespaceNumber ns) {
 
 /// 0 if the index does not have all instances yet, or if its row is damaged.
 Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
-  if (const auto known = bytes_.find(ns); known != bytes_.end()) return known->second;
+  std::map<NamespaceNumber, uint64_t>* const noted = bytes_.now();
+  if (noted != nullptr) {
+    if (const auto known = noted->find(ns); known != noted->end()) return known->second;
+  }
   uint64_t bytes = 0;
   if (!is_index_incomplete(batch_.tx)) {
     const Result<uint64_t> read = batch_.index.bytes(batch_.tx, ns);
@@ -30,7 +33,7 @@ Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
       batch_.damages.note(read.error());
     }
   }
-  bytes_.emplace(ns, bytes);
+  if (noted != nullptr) noted->emplace(ns, bytes);
   return bytes;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/batch_notes.h"
 #include "base/result.h"
 #include "model/quota.h"
 #include "orchestrator/batch/batch_state.h"
@@ -15,15 +16,12 @@ namespace millrace {
 
 class Quotas {
  public:
-  explicit Quotas(BatchState& batch) : batch_(batch) {}
+  explicit Quotas(BatchState& batch) : batch_(batch), bytes_(batch.batches) {}
 
   /// Why no instance of the namespace may start now: error `millrace.quota.instances` or
   /// `millrace.quota.storeBytes`; nullopt: an instance may start. Counts the refusal. Errors of the
   /// result: those of the store.
   Result<std::optional<Error>> refusal_of_start(NamespaceNumber ns);
-
-  /// To be called at the end of each batch.
-  void end_batch() { bytes_.clear(); }
 
  private:
   Result<uint64_t> bytes_of(NamespaceNumber ns);
@@ -31,7 +29,7 @@ class Quotas {
   BatchState& batch_;
   /// The bytes of the instances of namespaces, as they were when the current batch first needed
   /// them. Instances are written at the end of a batch, so one batch may exceed the quota.
-  std::map<NamespaceNumber, uint64_t> bytes_;
+  BatchNotes<std::map<NamespaceNumber, uint64_t>> bytes_;
 };
 
 /// Counts what a quota refuses, and returns its error.
