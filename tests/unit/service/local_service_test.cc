@@ -181,6 +181,19 @@ TEST_F(LocalServiceTest, PublishesNoEventIfTheNamespaceIsMissingOrTheStoreIsFull
   EXPECT_EQ(code_of(published[3]), "store.full");
 }
 
+TEST_F(LocalServiceTest, PublishesNoEventOfARequestThatExceedsTheQuotaOfTheNamespace) {
+  world.must(
+      CreateNamespace{.name = "default", .settings = Json{{"quotas", {{"eventsPerSecond", 2}}}}});
+  publish(3);
+  EXPECT_THAT(publisher.messages, IsEmpty());
+  ASSERT_THAT(published, SizeIs(1));
+  EXPECT_EQ(code_of(published[0]), "millrace.quota.eventsPerSecond");
+  EXPECT_THAT(metrics.text(),
+              HasSubstr("millrace_quota_refusals_total{quota=\"eventsPerSecond\"} 1\n"));
+  publish(2);
+  EXPECT_THAT(publisher.messages, SizeIs(2));
+}
+
 TEST_F(LocalServiceTest, PublishesNoEventIfTheNamespaceCannotBeRead) {
   on_read = [] { return true; };
   publish(1);
