@@ -24,7 +24,9 @@ Result<uint64_t> Quotas::bytes_of(NamespaceNumber ns) {
     if (const auto known = noted->find(ns); known != noted->end()) return known->second;
   }
   uint64_t bytes = 0;
-  if (!is_index_incomplete(batch_.tx)) {
+  const bool is_incomplete = is_index_incomplete(batch_.tx);
+  TRY(batch_.tx.status());
+  if (!is_incomplete) {
     const Result<uint64_t> read = batch_.index.bytes(batch_.tx, ns);
     if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
     if (read) {

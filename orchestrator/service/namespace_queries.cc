@@ -41,7 +41,9 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
   switch (quota) {
     case Quota::kInstances:
     case Quota::kStoreBytes: {
-      if (is_index_incomplete(view)) return std::optional<uint64_t>();
+      const bool is_incomplete = is_index_incomplete(view);
+      TRY(view.status());
+      if (is_incomplete) return std::optional<uint64_t>();
       const Usage usage = TRY(read_usage(view, ns));
       return std::optional(quota == Quota::kInstances ? usage.live
                                                       : usage.row_bytes + usage.history_bytes);
