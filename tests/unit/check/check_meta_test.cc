@@ -1,6 +1,7 @@
 #include "orchestrator/store/rows/identity.h"
 #include "orchestrator/store/rows/index_build.h"
 #include "orchestrator/store/rows/purge.h"
+#include "orchestrator/store/rows/rate_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/check/check_fixture.h"
 
@@ -143,6 +144,18 @@ TEST_F(CheckMetaTest, RefusesRowsInATreeThatALaterFormatAdded) {
     older(in);
     in.put(Table::kWebhooks, rows::key_of(uint64_t{1}), "x");
   });
+}
+
+TEST_F(CheckMetaTest, ChecksTheUseOfARate) {
+  run_instance();
+  const auto use = [](NamespaceNumber of, TimePoint at) {
+    return [of, at](Transaction& in) { write_rate_use(in, of, {.used = 5, .at = at}); };
+  };
+  EXPECT_THAT(found_after(use(ns, now + std::chrono::hours(1))), IsEmpty())
+      << "the clock of the broker may differ";
+  expect_only("counter.behind meta/rate/", use(NamespaceNumber(9), now));
+  expect_only("row.key meta/rate/", put("rate/x", encode(RateUse())));
+  expect_only("row.record meta/rate/", put(std::string("rate/\0\0\0\1", 9), "rubbish"));
 }
 
 // Purges.
