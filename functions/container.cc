@@ -70,8 +70,9 @@ void ContainerRunner::Impl::take(RunTask message) {
   if (job == nullptr) return;  // the task is already under way
   const Task& task = job->task;
   const auto& container = std::get<Container>(task.target);
-  if (container.isolated) return isolated_.push_back(job->ticket());
+  if (container.isolated) return isolated_[task.ns].push_back(job->ticket());
   Service& service = services_[{task.ns, container.image, container.cmd, container.size}];
+  service.ns = task.ns;
   service.container = container;  // `scale` comes from the newest definition
   service.waiting.push_back(job->ticket());
 }
@@ -156,12 +157,13 @@ bool ContainerRunner::Impl::clean_up() {
 }
 
 void ContainerRunner::Impl::fail_all_waiting(const Error& error) {
-  fail_waiting(isolated_, error);
+  for (auto& [ns, waiting] : isolated_) fail_waiting(waiting, error);
   for (auto& [key, service] : services_) fail_waiting(service.waiting, error);
 }
 
 bool ContainerRunner::Impl::has_waiting_calls() {
-  return jobs_.front(isolated_) != nullptr ||
+  return std::any_of(isolated_.begin(), isolated_.end(),
+                     [this](auto& one) { return jobs_.front(one.second) != nullptr; }) ||
          std::any_of(services_.begin(), services_.end(),
                      [this](auto& one) { return jobs_.front(one.second.waiting) != nullptr; });
 }

@@ -28,6 +28,7 @@ struct ContainerService;
 /// A container, from its start until its process and files are removed.
 struct ContainerBox {
   std::string name;
+  std::string ns;  ///< the namespace whose tasks it runs
   std::filesystem::path folder;
   std::unique_ptr<ContainerProcess> process;
   Duration measured{};
@@ -55,6 +56,7 @@ struct ContainerBox {
 using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
 /// A reusable function, with its waiting tasks.
 struct ContainerService {
+  std::string ns;
   Container container;
   std::deque<Ticket> waiting;
   uint32_t failures = 0;  ///< lost containers in a row

@@ -83,7 +83,7 @@ class ContainerRunner::Impl {
   ContainerPlan plan_of(const Box& box, const Task& task) const;
   Status start_box(std::unique_ptr<Box> box, const ContainerPlan& plan, const Container& container,
                    std::string input);
-  void start_isolated();
+  void start_isolated(std::deque<Ticket>& waiting);
   void start_service(Service& service);
   void heard(Box& box, OutputLines& lines, std::string_view bytes);
   void heard_output(Box& box, std::string_view bytes);
@@ -115,7 +115,8 @@ class ContainerRunner::Impl {
   std::unique_ptr<LeftoverRemoval> leftovers_;
   bool is_clean_ = false;
 
-  std::deque<Ticket> isolated_;  ///< tasks of isolated functions that wait for a container
+  /// The tasks of isolated functions that wait for a container, by namespace.
+  std::map<std::string, std::deque<Ticket>> isolated_;
   std::map<ServiceKey, Service> services_;
   std::vector<std::unique_ptr<Box>> boxes_;
   uint64_t last_box_ = 0;

@@ -145,11 +145,12 @@ Status ContainerRunner::Impl::start_box(std::unique_ptr<Box> box, const Containe
   return {};
 }
 
-void ContainerRunner::Impl::start_isolated() {
-  Job& job = *jobs_.front(isolated_);
-  isolated_.pop_front();
+void ContainerRunner::Impl::start_isolated(std::deque<Ticket>& waiting) {
+  Job& job = *jobs_.front(waiting);
+  waiting.pop_front();
   const Task& task = job.task;
   std::unique_ptr<Box> box = new_box(task);
+  box->ns = task.ns;
   box->job = job.ticket();
   Box* const own = box.get();
   const fs::path folder = box->folder;
@@ -175,6 +176,7 @@ void ContainerRunner::Impl::start_service(Service& service) {
   const Job* const first = jobs_.front(service.waiting);
   const Task task = first == nullptr ? Task() : first->task;
   std::unique_ptr<Box> box = new_box(task);
+  box->ns = service.ns;
   box->service = &service;
   box->probe.emplace();
   const fs::path folder = box->folder;

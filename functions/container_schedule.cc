@@ -1,8 +1,10 @@
-// Which task gets which container: tasks wait in the order in which they came; `scale` containers
-// are kept running; an idle container is removed if another function needs its place.
+// Which task gets which container: the namespace with the fewest containers comes first, and its
+// tasks in the order in which they came; `scale` containers are kept running; an idle container is
+// removed if another function needs its place.
 #include <algorithm>
 #include <iterator>
-#include <limits>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,12 +26,13 @@ void ContainerRunner::Impl::assign() {
   for (auto& [key, service] : services_) call_ready(service);
   while (std::deque<Ticket>* const first = first_in_need()) {
     if (boxes_.size() >= settings_.containers) return make_room();
-    if (first == &isolated_) {
-      start_isolated();
+    if (Service* const service = service_of(first)) {
+      start_service(*service);
     } else {
-      start_service(*service_of(first));
+      start_isolated(*first);
     }
   }
+  isolated_.clear();  // all these queues are empty
   for (auto& [key, service] : services_) keep(service);
   for (auto service = services_.begin(); service != services_.end();) {
     service = is_over(service->second) ? services_.erase(service) : std::next(service);
@@ -78,23 +81,29 @@ void ContainerRunner::Impl::call(Job& job, Box& box) {
   job.task.input.clear();
 }
 
-/// The queue that needs a new container and whose first task came first; null: none.
+/// The queue that needs a new container: of the namespaces with the fewest containers, the queue
+/// whose first task came first; null: none.
 std::deque<Ticket>* ContainerRunner::Impl::first_in_need() {
+  std::map<std::string, size_t> containers;
+  for (const std::unique_ptr<Box>& box : boxes_) ++containers[box->ns];
   std::deque<Ticket>* first = nullptr;
-  uint64_t number = std::numeric_limits<uint64_t>::max();
-  const auto offer = [&](std::deque<Ticket>& waiting) {
+  std::pair<size_t, uint64_t> rank;
+  const auto offer = [&](const std::string& ns, std::deque<Ticket>& waiting) {
     const Job* const job = jobs_.front(waiting);
-    if (job == nullptr || job->number >= number) return;
-    number = job->number;
+    if (job == nullptr) return;
+    const std::pair<size_t, uint64_t> its_rank(containers[ns], job->number);
+    if (first != nullptr && its_rank >= rank) return;
+    rank = its_rank;
     first = &waiting;
   };
-  offer(isolated_);
+  for (auto& [ns, waiting] : isolated_) offer(ns, waiting);
   for (auto& [key, service] : services_) {
-    if (count_of(service) == 0) offer(service.waiting);
+    if (count_of(service) == 0) offer(service.ns, service.waiting);
   }
   return first;
 }
 
+/// The service with that queue; null: the queue is one of isolated functions.
 ContainerService* ContainerRunner::Impl::service_of(const std::deque<Ticket>* waiting) {
   for (auto& [key, service] : services_) {
     if (&service.waiting == waiting) return &service;

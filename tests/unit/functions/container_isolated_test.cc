@@ -192,6 +192,30 @@ TEST_F(IsolatedContainerTest, WaitsItsTurnWhileTheMaximumNumberOfContainersRuns)
   }
 }
 
+TEST_F(IsolatedContainerTest, ComesFirstIfItsNamespaceHasTheFewestContainers) {
+  settings_.containers = 2;
+  runtime_.add_image("wait", "until [ -f $data/vars/out/go ]; do sleep 0.01; done; echo 1");
+  const auto let_go = [&](uint32_t number) {
+    for (const auto& entry : std::filesystem::directory_iterator(settings_.folder)) {
+      if (entry.path().string().find(to_string(id(number))) == std::string::npos) continue;
+      std::ofstream(entry.path() / "vars/out/go") << "";
+    }
+    EXPECT_TRUE(reports_.end_of(id(number)).result);
+  };
+  for (uint32_t number = 1; number <= 4; ++number) runner().run(isolated(number, "wait"));
+  ASSERT_TRUE(are_running(2));
+  Task other = isolated(5, "wait");
+  other.ns = "other";
+  runner().run(other);
+  let_go(1);
+  ASSERT_TRUE(eventually([&] { return reports_.has_started(id(5)); }));
+  EXPECT_FALSE(reports_.has_started(id(3))) << "its namespace has a container already";
+  for (const uint32_t number : {2U, 5U, 3U, 4U}) {
+    ASSERT_TRUE(eventually([&] { return reports_.has_started(id(number)); }));
+    let_go(number);
+  }
+}
+
 TEST_F(IsolatedContainerTest, IsKilledWithoutAReportWhenItsTaskIsStopped) {
   runtime_.add_image("hang", "trap '' TERM INT HUP; sleep 1000 & wait; sleep 1000");
   runtime_.add_image("true", "echo 1");
