@@ -79,8 +79,11 @@ struct Stage {
       return queue(
           ReturnResult{.ns = task.ns, .to = *task.caller, .result = tl::unexpected(error)});
     }
-    spdlog::warn("instance {} could not start a detached call of {}: {}", to_string(task.by),
-                 task.function, error.message);
+    // One line for each batch: an instance may make thousands of such calls.
+    if (batch.outcome.counts.over_quota[static_cast<size_t>(Quota::kCalls)] == 1) {
+      spdlog::warn("instance {} could not start a detached call of {}: {}", to_string(task.by),
+                   task.function, error.message);
+    }
     return {};
   }
   Status refuse(const Publish& asked) const {
