@@ -73,7 +73,20 @@ std::string token(std::string_view text) {
 NatsMessage event_message(std::string_view ns, const Event& event) {
   NatsMessage message = encode_nats(event);
   message.subject = event_subject(ns, event.type);
-  message.headers.emplace_back(kMessageId, to_hex(fingerprint({ns, event.source, event.id})));
+  return message;
+}
+
+std::string message_id(std::string_view key, std::string_view ns, const Event& event) {
+  return to_hex(keyed_fingerprint(key, {ns, event.source, event.id}));
+}
+
+std::string earlier_message_id(std::string_view ns, const Event& event) {
+  return to_hex(fingerprint({ns, event.source, event.id}));
+}
+
+NatsMessage message_to_publish(std::string_view key, std::string_view ns, const Event& event) {
+  NatsMessage message = event_message(ns, event);
+  message.headers.emplace_back(kMessageId, message_id(key, ns, event));
   return message;
 }
 

@@ -114,10 +114,11 @@ void LocalService::publish_events(std::string ns, std::vector<Event> events,
     return done(tl::unexpected(admitted.error()));
   }
   auto gathering = std::make_shared<Gathering>(events.size(), std::move(done));
+  const std::string_view key = parts_.environment.seal().message_key();
   for (const Event& event : events) {
-    parts_.publisher.publish(event_message(ns, event), [gathering](Result<PublishAck> ack) {
-      gathering->take(std::move(ack));
-    });
+    parts_.publisher.publish(
+        message_to_publish(key, ns, event),
+        [gathering](Result<PublishAck> ack) { gathering->take(std::move(ack)); });
   }
 }
 

@@ -297,9 +297,7 @@ void Simulation::publish_tick() {
 void Simulation::publish_again() {
   if (published_.empty()) return;
   const size_t back = 1 + below(std::min<size_t>(published_.size(), 8));
-  NatsMessage message = event_message("default", published_[published_.size() - back]);
-  std::erase_if(message.headers, [](const auto& header) { return header.first == "Nats-Msg-Id"; });
-  world_.broker.inject(std::move(message));
+  world_.broker.inject(event_message("default", published_[published_.size() - back]));
 }
 
 void Simulation::publish_nonsense() {

@@ -233,7 +233,7 @@ std::string World::apply_order(const std::string& yaml, Json input) {
 }
 
 void World::publish(const Event& event, std::string_view ns) {
-  broker.inject(event_message(ns, event));
+  broker.inject(message_to_publish("the key of another publisher", ns, event));
 }
 
 void World::publish(std::string type, std::string id, Json data,

@@ -39,15 +39,17 @@ tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* 
 
 struct Seal::Keys {
   unsigned char master[kKeySize];
-  unsigned char box[kKeySize];    ///< the key that encrypts rows
-  unsigned char nonce[kKeySize];  ///< the key of the hash that makes nonces
-  unsigned char ids[kKeySize];    ///< the key for the ids of tasks and subflows
+  unsigned char box[kKeySize];       ///< the key that encrypts rows
+  unsigned char nonce[kKeySize];     ///< the key of the hash that makes nonces
+  unsigned char ids[kKeySize];       ///< the key for the ids of tasks and subflows
+  unsigned char messages[kKeySize];  ///< the key for the ids of messages
 
   void derive() {
     constexpr char kPurpose[crypto_kdf_CONTEXTBYTES + 1] = "millrace";
     crypto_kdf_derive_from_key(box, sizeof box, 1, kPurpose, master);
     crypto_kdf_derive_from_key(nonce, sizeof nonce, 2, kPurpose, master);
     crypto_kdf_derive_from_key(ids, sizeof ids, 3, kPurpose, master);
+    crypto_kdf_derive_from_key(messages, sizeof messages, 4, kPurpose, master);
   }
 
   Nonce nonce_of(std::string_view bytes, std::string_view context) const {
@@ -124,6 +126,10 @@ Status Seal::write(const std::filesystem::path& file) const {
 
 std::string Seal::id_key() const {
   return {reinterpret_cast<const char*>(keys_->ids), sizeof keys_->ids};
+}
+
+std::string_view Seal::message_key() const {
+  return {reinterpret_cast<const char*>(keys_->messages), sizeof keys_->messages};
 }
 
 size_t Seal::plain_size(std::string_view bytes) {

@@ -37,6 +37,10 @@ class Seal {
   /// that key.
   std::string id_key() const;
 
+  /// A key of 32 bytes, derived from the key of the seal, for the ids of messages (Nats-Msg-Id).
+  /// The bytes live as long as the seal.
+  std::string_view message_key() const;
+
   /// Whether a row's bytes are sealed: sealed bytes begin with kMark; records, JSON texts and
   /// numbers never do.
   static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cloudevents/headers.h"
 #include "model/hops.h"
+#include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 #include "tests/unit/batch/batch_part_fixture.h"
@@ -94,6 +96,9 @@ TEST_F(BatchStateTest, WritesAGeneratedEventToTheOutbox) {
   EXPECT_EQ(messages[0].number, 1U);
   EXPECT_EQ(messages[0].record.instance, instance.id)
       << "the outbox sends the messages of one instance in order";
+  const std::string* const id = find_header(messages[0].record.message.headers, "Nats-Msg-Id");
+  ASSERT_NE(id, nullptr);
+  EXPECT_EQ(*id, message_id(environment->seal().message_key(), "default", generated_event()));
 }
 
 TEST_F(BatchStateTest, StoresADelayedEventWithItsTimer) {

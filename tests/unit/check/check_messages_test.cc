@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "cloudevents/json_format.h"
+#include "cloudevents/nats_binding.h"
 #include "orchestrator/outgoing/lifecycle.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/event_rows.h"
@@ -154,6 +155,16 @@ TEST_F(CheckMessagesTest, ChecksTheSubjectOfALifecycleEvent) {
                     " of its event it should be " + right.subject,
                 sent_to(subject));
   }
+}
+
+TEST_F(CheckMessagesTest, AcceptsTheMessageIdOfAnEarlierRelease) {
+  const Change earlier = message([](NatsMessage& one) {
+    const auto event = decode_nats(one);
+    ASSERT_TRUE(event) << event.error().message;
+    std::erase_if(one.headers, [](const auto& header) { return header.first == "Nats-Msg-Id"; });
+    one.headers.emplace_back("Nats-Msg-Id", earlier_message_id("default", *event));
+  });
+  EXPECT_THAT(found_after(earlier), IsEmpty());
 }
 
 TEST_F(CheckMessagesTest, ChecksThatAckedMessagesAreEventsOfTheOutbox) {

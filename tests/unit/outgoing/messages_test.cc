@@ -45,20 +45,30 @@ TEST(Messages, EncodeAnEventThatDecodesToTheSameEvent) {
   EXPECT_EQ(decode_nats(message), event);
 }
 
-TEST(Messages, DeriveTheMessageIdOnlyFromTheNamespaceAndTheSourceAndTheIdOfTheEvent) {
+TEST(Messages, DeriveTheMessageIdOnlyFromTheKeyAndTheNamespaceAndTheSourceAndTheIdOfTheEvent) {
   const Event event{.id = "1", .source = "/s", .type = "t"};
-  const std::string id = header(event_message("default", event), "Nats-Msg-Id");
+  const std::string id = message_id("key", "default", event);
+  EXPECT_EQ(id.size(), 32U);
   Event other = event;
   other.data = "whatever";
   other.type = "u";
-  EXPECT_EQ(header(event_message("default", other), "Nats-Msg-Id"), id);
+  EXPECT_EQ(message_id("key", "default", other), id);
 
-  EXPECT_NE(header(event_message("other", event), "Nats-Msg-Id"), id);
+  EXPECT_NE(message_id("key", "other", event), id);
   other.source = "/t";
-  EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
+  EXPECT_NE(message_id("key", "default", other), id);
   other.source = "/s1";  // the source and the id together have the same bytes as before
   other.id = "";
-  EXPECT_NE(header(event_message("default", other), "Nats-Msg-Id"), id);
+  EXPECT_NE(message_id("key", "default", other), id);
+}
+
+TEST(Messages, HaveAnIdThatCannotBeComputedWithoutTheKeyOfTheStore) {
+  const Event event{.id = "order-42", .source = "/shop", .type = "t"};
+  const std::string id = header(message_to_publish("key", "default", event), "Nats-Msg-Id");
+  EXPECT_EQ(id, message_id("key", "default", event));
+  EXPECT_NE(id, message_id("another key", "default", event));
+  EXPECT_NE(id, earlier_message_id("default", event));
+  EXPECT_EQ(header(event_message("default", event), "Nats-Msg-Id"), "none");
 }
 
 TEST(Messages, PutTheReceivedBytesAndTheReasonIntoADeadLetter) {

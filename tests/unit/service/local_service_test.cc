@@ -140,8 +140,9 @@ TEST_F(LocalServiceTest, PublishesTheEventsOfARequestAndAnswersWhenAllAreAcknowl
   publish(3);
   ASSERT_THAT(publisher.waiting, SizeIs(3));
   const Event first{.id = "0", .source = "/s", .type = "paid"};
+  const std::string_view key = world.environment().seal().message_key();
   EXPECT_EQ(publisher.messages[0].subject, event_message("default", first).subject);
-  EXPECT_EQ(publisher.messages[0].headers, event_message("default", first).headers);
+  EXPECT_EQ(publisher.messages[0].headers, message_to_publish(key, "default", first).headers);
   publisher.waiting[2](PublishAck{.sequence = 3});
   publisher.waiting[0](PublishAck{.sequence = 1, .duplicate = true});
   EXPECT_THAT(published, IsEmpty());

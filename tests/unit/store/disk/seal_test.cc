@@ -55,6 +55,15 @@ TEST(Seal, DerivesTheKeyForIdsFromItsKey) {
   EXPECT_NE(seal.id_key(), Seal::make().id_key());
 }
 
+TEST(Seal, DerivesTheKeyForIdsOfMessagesFromItsKey) {
+  const Seal seal = Seal::make();
+  EXPECT_EQ(seal.message_key().size(), 32u);
+  EXPECT_EQ(seal.message_key(), seal.message_key());
+  EXPECT_NE(seal.message_key(), seal.id_key()) << "an id of a message reveals no id of a task";
+  const Seal other = Seal::make();
+  EXPECT_NE(seal.message_key(), other.message_key());
+}
+
 class SealKeyFile : public testing::Test {
  protected:
   std::string write(const std::string& bytes) {
@@ -76,6 +85,7 @@ TEST_F(SealKeyFile, HasTheWrittenKeyAndOnlyItsUserCanReadIt) {
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->open(seal.seal("value", "here"), "here"), "value");
   EXPECT_EQ(again->id_key(), seal.id_key()) << "ids are equal after a restart";
+  EXPECT_EQ(again->message_key(), seal.message_key()) << "ids are equal after a restart";
 }
 
 TEST_F(SealKeyFile, HasTheKeyAsBytesOrAsHexadecimalDigits) {
