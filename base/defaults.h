@@ -12,6 +12,9 @@ namespace millrace::defaults {
 inline constexpr uint16_t kHttpPort = 8780;  ///< port of the gateway, on loopback
 inline constexpr uint16_t kNatsPort = 4222;  ///< port of the NATS server
 
+/// The first tokens of the subjects on which the NATS server answers.
+inline constexpr const char* kInboxPrefix = "_INBOX";
+
 /// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 

@@ -1,6 +1,7 @@
 #include "broker/connection.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <iterator>
@@ -13,8 +14,11 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sodium.h>
 #include <spdlog/spdlog.h>
 
+#include "base/bytes.h"
+#include "base/excerpt.h"
 #include "broker/connect_failure.h"
 #include "broker/connection_options.h"
 #include "broker/json_fields.h"
@@ -277,6 +281,13 @@ Result<std::unique_ptr<Connection>> Connection::open(ConnectionSettings settings
                             "a dot, a wildcard or a blank",
                             settings.js_domain));
   }
+  if (!is_inbox_prefix(settings.inbox_prefix)) {
+    return fail("broker.settings",
+                fmt::format("the inbox prefix \"{}\" is not valid; expected tokens without blanks "
+                            "and wildcards, joined by dots, that do not begin with $ and have {} "
+                            "bytes at most, such as _INBOX_millrace",
+                            excerpt(settings.inbox_prefix), kMostInboxPrefix));
+  }
   auto impl = std::make_unique<Impl>(std::move(settings));
   TRY(impl->connect());
   impl->keeper = std::thread(&Impl::keep, impl.get());
@@ -337,6 +348,14 @@ Result<NatsMessage> Connection::request(std::string_view subject, std::string_vi
   NatsMessage message;
   read_message(answer.get(), message);
   return message;
+}
+
+std::string Connection::make_inbox() const {
+  // The inboxes of nats.c are consecutive numbers after a prefix that all of them share, so that a
+  // service which gets a request could guess on which subjects millrace receives its events.
+  std::array<uint8_t, 16> random{};
+  randombytes_buf(random.data(), random.size());
+  return fmt::format("{}.{}", impl_->settings.inbox_prefix, to_hex(random));
 }
 
 std::string Connection::api_subject(std::string_view subject) const {

@@ -41,6 +41,8 @@ struct ConnectionSettings {
   bool guarded = false;
   /// The domain whose JetStream API is used; empty: the domain of the NATS server.
   std::string js_domain;
+  /// The first tokens of the subjects on which this connection receives answers.
+  std::string inbox_prefix = std::string(defaults::kInboxPrefix);
   /// If true, each message is written to the socket separately. If false, many messages share one
   /// write and the sender must flush: for each message, this saves a system call in this process
   /// and a read in the NATS server.
@@ -62,8 +64,8 @@ inline constexpr Duration kRequestTimeout{5000};
 class Connection {
  public:
   /// Returns a connection even if no NATS server is reachable. The connection then retries for
-  /// ever, every 100 ms to 2 s. Errors: `broker.settings` (a file cannot be read, or a URL is not
-  /// valid), `broker.nkey`.
+  /// ever, every 100 ms to 2 s. Errors: `broker.settings` (a file cannot be read; or a URL, the
+  /// JetStream domain or the inbox prefix is not valid), `broker.nkey`.
   static Result<std::unique_ptr<Connection>> open(ConnectionSettings settings);
 
   /// Closes the connection at once. Afterwards no watcher and no handler of a subscription is
@@ -99,6 +101,10 @@ class Connection {
   /// Sends a message with headers and waits for the answer. The errors are those of the request()
   /// that takes a subject.
   Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
+
+  /// A new subject for answers, which has no other subscriber: the inbox prefix and 32 random
+  /// hexadecimal digits. A client that knows other inboxes of this process cannot guess it.
+  std::string make_inbox() const;
 
   /// A subject of the JetStream API in the configured domain; `subject` is the part after
   /// `$JS.API.`.

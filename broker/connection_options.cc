@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "broker/nkey.h"
+#include "cloudevents/subject.h"
 #include "os/read_file.h"
 
 namespace millrace {
@@ -52,6 +53,11 @@ std::vector<std::string> without_logins(std::vector<std::string> servers) {
   return servers;
 }
 
+bool is_inbox_prefix(std::string_view prefix) {
+  return prefix.size() <= kMostInboxPrefix && is_publish_subject(prefix) &&
+         !prefix.starts_with('$');
+}
+
 std::string shown_servers(const ConnectionSettings& settings) {
   return fmt::format("{}", fmt::join(without_logins(settings.servers), ", "));
 }
@@ -74,6 +80,7 @@ Result<NatsOptionsHandle> make_login_options(const ConnectionSettings& settings)
   for (const std::string& server : settings.servers) servers.push_back(server.c_str());
   set(natsOptions_SetServers, servers.data(), static_cast<int>(servers.size()));
   set(natsOptions_SetName, settings.name.c_str());
+  set(natsOptions_SetCustomInboxPrefix, settings.inbox_prefix.c_str());
   if (!settings.user.empty()) {
     set(natsOptions_SetUserInfo, settings.user.c_str(), settings.password.c_str());
   }

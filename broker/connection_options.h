@@ -1,7 +1,9 @@
 // Converts the settings of a connection into options of nats.c. Private to broker/.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "broker/connection.h"
@@ -38,6 +40,13 @@ Result<NatsOptionsHandle> make_link_options(const ConnectionSettings& settings);
 /// The options of a single attempt: those of make_login_options(), a timeout of two seconds, and no
 /// reconnect.
 Result<NatsOptionsHandle> make_attempt_options(const ConnectionSettings& settings);
+
+/// The largest inbox prefix, in bytes.
+inline constexpr size_t kMostInboxPrefix = 64;
+
+/// Whether subjects for answers may begin with `prefix`: tokens joined by dots, as in a subject to
+/// publish to, that do not begin with `$`.
+bool is_inbox_prefix(std::string_view prefix);
 
 /// The servers without user names and passwords, for messages.
 std::string shown_servers(const ConnectionSettings& settings);

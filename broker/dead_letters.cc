@@ -11,6 +11,7 @@
 #include "broker/stored_message.h"
 #include "broker/streams.h"
 #include "cloudevents/percent.h"
+#include "cloudevents/subject.h"
 
 namespace millrace {
 namespace {
@@ -19,11 +20,6 @@ constexpr std::string_view kReason = "Millrace-Reason";
 constexpr std::string_view kDetail = "Millrace-Detail";
 constexpr std::string_view kSubject = "Millrace-Subject";
 constexpr std::string_view kTruncated = "Millrace-Truncated";
-
-/// Encodes a text as one token of a subject; an empty text becomes `%`, as in subjects of events.
-std::string subject_token(std::string_view text) {
-  return text.empty() ? "%" : percent_encode(text, ".*>");
-}
 
 std::string read_header_text(const Headers& headers, std::string_view name) {
   const std::string* const value = find_header(headers, name);

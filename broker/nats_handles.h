@@ -21,7 +21,6 @@ MILLRACE_NODISCARD(natsConnection_Request);
 MILLRACE_NODISCARD(natsConnection_RequestMsg);
 MILLRACE_NODISCARD(natsConnection_Subscribe);
 MILLRACE_NODISCARD(natsConnection_SubscribeSync);
-MILLRACE_NODISCARD(natsInbox_Create);
 MILLRACE_NODISCARD(natsMsgHeader_Add);
 MILLRACE_NODISCARD(natsMsgHeader_Get);
 MILLRACE_NODISCARD(natsMsgHeader_Keys);
@@ -51,6 +50,5 @@ using NatsOptionsHandle = std::unique_ptr<natsOptions, NatsDestroy<natsOptions_D
 using NatsMsgHandle = std::unique_ptr<natsMsg, NatsDestroy<natsMsg_Destroy>>;
 using NatsSubscriptionHandle =
     std::unique_ptr<natsSubscription, NatsDestroy<natsSubscription_Destroy>>;
-using NatsInboxHandle = std::unique_ptr<natsInbox, NatsDestroy<natsInbox_Destroy>>;
 
 }  // namespace millrace

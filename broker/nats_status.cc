@@ -51,14 +51,6 @@ Error nats_error(natsStatus status, std::string_view doing) {
   return Error{code_of(status), fmt::format("{}: {}", doing, why)};
 }
 
-Result<std::string> make_inbox() {
-  natsInbox* raw = nullptr;
-  const natsStatus status = natsInbox_Create(&raw);
-  const NatsInboxHandle inbox(raw);
-  if (status != NATS_OK) return tl::unexpected(nats_error(status, "creating an inbox"));
-  return std::string(raw);
-}
-
 natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,
                         NatsMsgHandle& made) {
   natsMsg* raw = nullptr;

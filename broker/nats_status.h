@@ -15,10 +15,6 @@ namespace millrace {
 /// `broker.timeout`, `broker.too_large`, `broker.refused`, `broker.protocol`.
 Error nats_error(natsStatus status, std::string_view doing);
 
-/// A subject for answers, with no other subscribers. Errors: as nats_error(); `broker.unreachable`
-/// if no memory or no descriptor is left.
-Result<std::string> make_inbox();
-
 /// Creates a message of nats.c with the headers and data of `message`, to `subject`. `reply` is the
 /// subject for the answer; null: no answer. If the status is not NATS_OK, do not send the message.
 natsStatus make_message(const NatsMessage& message, const std::string& subject, const char* reply,

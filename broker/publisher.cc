@@ -240,7 +240,7 @@ Status JetStreamPublisher::Impl::listen() {
     return {};
   }
   listening_.reset();
-  if (inbox_.empty()) inbox_ = TRY(make_inbox()) + ".";
+  if (inbox_.empty()) inbox_ = connection_.make_inbox() + ".";
   listening_ = std::make_unique<Listening>(
       connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_answer(message.get()); });
   if (listening_->status() == NATS_OK) return {};

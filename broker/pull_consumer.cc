@@ -39,7 +39,7 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open(Connection& connection,
                                                          const Cursor& cursor,
                                                          const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
-  consumer->inbox_ = TRY(make_inbox());
+  consumer->inbox_ = connection.make_inbox();
   consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
   TRY(consumer->make(wanted, stream, cursor));
   return consumer;
@@ -51,7 +51,7 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open_headers(Connection& con
                                                                  const ResumePoint& from,
                                                                  const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
-  consumer->inbox_ = TRY(make_inbox());
+  consumer->inbox_ = connection.make_inbox();
   consumer->messages_ = TRY(poll_inbox(connection, consumer->inbox_));
   TRY(consumer->create(wanted, stream, from, true));
   return consumer;
@@ -63,7 +63,7 @@ Result<std::unique_ptr<PullConsumer>> PullConsumer::open_queue(Connection& conne
                                                                size_t unacknowledged,
                                                                const PullSettings& settings) {
   std::unique_ptr<PullConsumer> consumer(new PullConsumer(connection, settings));
-  consumer->inbox_ = TRY(make_inbox());
+  consumer->inbox_ = connection.make_inbox();
   consumer->stream_name_ = queue.name;
   consumer->messages_ = TRY(listen_to_inbox(connection, consumer->inbox_,
                                             settings.requests * settings.batch + kMostStatuses));

@@ -92,7 +92,8 @@ TaskQueue::Impl::~Impl() {
   }
   thread_.join();
   words_.reset();
-  replies_.reset();
+  answers_.reset();
+  acks_.reset();
 }
 
 void TaskQueue::Impl::run(Task task) {
@@ -300,26 +301,34 @@ Status TaskQueue::Impl::make_consumer(const std::string& subject) {
   return {};
 }
 
-/// Subscribes to answers and acknowledgements. nats.c subscribes again at each reconnect; only a
-/// new connection needs other subscriptions.
+/// Subscribes to acknowledgements of the stream and answers to questions, to answers of services,
+/// and to acknowledgements of workers. nats.c subscribes again at each reconnect; only a new
+/// connection needs other subscriptions.
 bool TaskQueue::Impl::listen() {
-  if (inbox_.empty()) {
-    Result<std::string> inbox = make_inbox();
-    if (!inbox) return false;
-    inbox_ = *std::move(inbox) + ".";
+  if (ack_inbox_.empty()) {
+    ack_inbox_ = connection_.make_inbox() + ".";
+    answer_inbox_ = connection_.make_inbox() + ".";
   }
   const std::shared_ptr<natsConnection> handle = connection_.handle();
   const auto is_usable = [&](const std::unique_ptr<Listening>& one) {
     return one != nullptr && one->status() == NATS_OK && one->handle() == handle;
   };
-  if (is_usable(replies_) && is_usable(words_)) return true;
+  const auto are_usable = [&] {
+    return is_usable(acks_) && is_usable(answers_) && is_usable(words_);
+  };
+  if (are_usable()) return true;
   words_.reset();
-  replies_.reset();
-  replies_ = std::make_unique<Listening>(
-      connection_, inbox_ + "*", [this](NatsMsgHandle& message) { on_reply(message.get()); });
+  answers_.reset();
+  acks_.reset();
+  acks_ = std::make_unique<Listening>(
+      connection_, ack_inbox_ + "*",
+      [this](NatsMsgHandle& message) { on_broker_reply(message.get()); });
+  answers_ =
+      std::make_unique<Listening>(connection_, answer_inbox_ + "*",
+                                  [this](NatsMsgHandle& message) { on_answer(message.get()); });
   words_ = std::make_unique<Listening>(connection_, fmt::format("$JS.ACK.{}.>", tasks_stream_.name),
                                        [this](NatsMsgHandle& message) { on_word(message.get()); });
-  return is_usable(replies_) && is_usable(words_);
+  return are_usable();
 }
 
 void TaskQueue::Impl::send(TaskMail mail) {
@@ -377,10 +386,11 @@ bool TaskQueue::Impl::send_message(const TaskMail::Message& mail) {
   }
   if (mail.queued && !make_consumer(mail.message->subject)) return false;
   const std::string& subject = mail.message->subject;
+  const std::string reply = (mail.queued ? ack_inbox_ : answer_inbox_) + to_string(mail.task);
   NatsMsgHandle message;
   natsStatus status =
       make_message(*mail.message, mail.queued ? broker_subject(prefix_, subject) : subject,
-                   (inbox_ + to_string(mail.task)).c_str(), message);
+                   reply.c_str(), message);
   if (status == NATS_OK) {
     status = natsConnection_PublishMsg(connection_.handle().get(), message.get());
   }
@@ -396,7 +406,7 @@ bool TaskQueue::Impl::send_question(const TaskQuestion& question) {
       for_message ? get_request(question.sequence)
                   : get_first_request(reply_subject(question.ns, question.task, prefix_));
   const std::string reply = fmt::format(
-      "{}{}{}", inbox_, for_message ? kAboutMessage : kAboutAnswer, to_string(question.task));
+      "{}{}{}", ack_inbox_, for_message ? kAboutMessage : kAboutAnswer, to_string(question.task));
   return natsConnection_PublishRequestString(connection_.handle().get(),
                                              question_subject(question.about).c_str(),
                                              reply.c_str(), body.c_str()) == NATS_OK;

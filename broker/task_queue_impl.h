@@ -57,10 +57,11 @@ class TaskQueue::Impl {
   std::string question_subject(TaskQuestion::About about) const;
   void try_again(Duration later, const Error& why);
 
-  void on_reply(natsMsg* message);
-  void on_stored(const InstanceId& task, natsMsg* message);
+  void on_broker_reply(natsMsg* message);
+  std::optional<InstanceId> task_of(natsMsg* message, const std::string& inbox, bool queued) const;
+  void on_ack(natsMsg* message);
   void on_found(std::string_view task, TaskQuestion::About about, natsMsg* message);
-  void on_service_answer(const InstanceId& task, natsMsg* message);
+  void on_answer(natsMsg* message);
   void on_word(natsMsg* message);
   void on_result(NatsMessage answer, std::function<void()> stored);
 
@@ -74,7 +75,11 @@ class TaskQueue::Impl {
   const StreamSettings results_stream_;
   const std::string prefix_;
   const std::optional<TimePoint> folder_made_;
-  std::string inbox_;  ///< set by listen(); ends in a dot; reply subjects add their last token
+  // Set by listen(). Each ends in a dot; reply subjects add their last token. Services know the
+  // inbox of their answers, so acknowledgements of the stream and answers of the broker to
+  // questions have another one.
+  std::string ack_inbox_;
+  std::string answer_inbox_;
   uint64_t watch_ = 0;
   StreamKeeper keeper_;
 
@@ -93,7 +98,8 @@ class TaskQueue::Impl {
   // Only for the sending thread, and afterwards for the destructor.
   std::set<std::string> consumers_;  ///< subjects whose consumers were created or found
   int64_t created_ = 0;              ///< creation time of the tasks stream
-  std::unique_ptr<Listening> replies_;
+  std::unique_ptr<Listening> acks_;
+  std::unique_ptr<Listening> answers_;
   std::unique_ptr<Listening> words_;
 
   std::thread thread_;

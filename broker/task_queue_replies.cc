@@ -35,35 +35,35 @@ TaskReport ended_by(const InstanceId& task, std::string_view code, std::string w
 
 }  // namespace
 
-/// Handles an acknowledgement of the tasks stream, the answer to a question, or the answer of a
-/// service.
-void TaskQueue::Impl::on_reply(natsMsg* message) {
+/// Handles an acknowledgement of the tasks stream, or the broker's answer to a question.
+void TaskQueue::Impl::on_broker_reply(natsMsg* message) {
   std::string_view token = natsMsg_GetSubject(message);
-  token.remove_prefix(inbox_.size());
+  token.remove_prefix(ack_inbox_.size());
   if (token.starts_with(kAboutMessage)) {
     on_found(token.substr(kAboutMessage.size()), TaskQuestion::About::kMessage, message);
-    return;
-  }
-  if (token.starts_with(kAboutAnswer)) {
+  } else if (token.starts_with(kAboutAnswer)) {
     on_found(token.substr(kAboutAnswer.size()), TaskQuestion::About::kAnswer, message);
-    return;
-  }
-  const Result<InstanceId> task = parse_instance_id(token);
-  if (!task) return;
-  std::optional<bool> queued;
-  {
-    const std::lock_guard lock(mutex_);
-    queued = book_.is_queued(*task);
-  }
-  if (!queued) return;  // the task was stopped, or is already answered
-  if (*queued) {
-    on_stored(*task, message);
   } else {
-    on_service_answer(*task, message);
+    on_ack(message);
   }
 }
 
-void TaskQueue::Impl::on_stored(const InstanceId& task, natsMsg* message) {
+/// The task that the subject of a message to `inbox` names. nullopt: the task was stopped, is
+/// already answered, or is of the other kind (`queued`), whose messages come to another inbox.
+std::optional<InstanceId> TaskQueue::Impl::task_of(natsMsg* message, const std::string& inbox,
+                                                   bool queued) const {
+  const std::string_view subject = natsMsg_GetSubject(message);
+  const Result<InstanceId> task = parse_instance_id(subject.substr(inbox.size()));
+  if (!task) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (book_.is_queued(*task) != queued) return std::nullopt;
+  return *task;
+}
+
+void TaskQueue::Impl::on_ack(natsMsg* message) {
+  const std::optional<InstanceId> known = task_of(message, ack_inbox_, true);
+  if (!known) return;
+  const InstanceId& task = *known;
   const Result<PublishAck> ack = natsMsg_IsNoResponders(message)
                                      ? Result<PublishAck>(no_jetstream())
                                      : read_publish_ack(data_of(message));
@@ -103,7 +103,11 @@ void TaskQueue::Impl::on_found(std::string_view task, TaskQuestion::About about,
   changed_.notify_all();
 }
 
-void TaskQueue::Impl::on_service_answer(const InstanceId& task, natsMsg* message) {
+/// Handles the answer of a service.
+void TaskQueue::Impl::on_answer(natsMsg* message) {
+  const std::optional<InstanceId> known = task_of(message, answer_inbox_, false);
+  if (!known) return;
+  const InstanceId& task = *known;
   NatsMessage answer;
   const bool sure = read_message(message, answer);
   if (natsMsg_IsNoResponders(message)) {

@@ -1,5 +1,6 @@
 #include "broker/connection.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <future>
@@ -26,6 +27,11 @@ TEST(Connection, RefusesInvalidSettings) {
       {{.nkey_seed_file = "/nowhere/seed"}, "broker.settings"},
       {{.nkey_seed_file = "/dev/null"}, "broker.nkey"},
       {{.tls_ca_file = "/nowhere/ca.pem"}, "broker.settings"},
+      {{.inbox_prefix = ""}, "broker.settings"},
+      {{.inbox_prefix = "_INBOX."}, "broker.settings"},
+      {{.inbox_prefix = "_INBOX.*"}, "broker.settings"},
+      {{.inbox_prefix = "$JS.API"}, "broker.settings"},
+      {{.inbox_prefix = std::string(65, 'a')}, "broker.settings"},
   };
   for (const auto& row : rows) {
     const Result<std::unique_ptr<Connection>> connection = Connection::open(row.settings);
@@ -75,6 +81,35 @@ TEST(Connection, ReportsToAWatcherThatItIsLostAndOpenAgain) {
   ASSERT_EQ(back.get_future().wait_for(kLongEnough), std::future_status::ready);
   connection->unwatch(watch);
   server.process().kill();  // A call of the watcher would set `lost` twice, which throws.
+}
+
+TEST(Connection, ReceivesAnswersOnSubjectsThatBeginWithItsInboxPrefix) {
+  NatsServer server;
+  const Result<std::unique_ptr<Connection>> connection =
+      Connection::open({.servers = {server.url()}, .inbox_prefix = "_INBOX_millrace.a"});
+  ASSERT_TRUE(connection) << connection.error().message;
+  ASSERT_TRUE((*connection)->wait_until_connected(kLongEnough));
+  const std::unique_ptr<RawNatsClient> client = server.client();
+  client->subscribe("asked");
+  auto asked = std::async(std::launch::async,
+                          [&] { return (*connection)->request("asked", "", kLongEnough); });
+  const std::optional<RawNatsClient::Message> request = client->next(kLongEnough);
+  ASSERT_TRUE(request);
+  EXPECT_THAT(request->reply, testing::StartsWith("_INBOX_millrace.a."));
+  client->publish(request->reply, "answer");
+  client->flush();
+  EXPECT_TRUE(asked.get());
+}
+
+TEST(Connection, MakesInboxesThatRevealNothingAboutEachOther) {
+  NatsServer server;
+  const std::unique_ptr<Connection> connection = server.connect();
+  const std::string first = connection->make_inbox();
+  const std::string second = connection->make_inbox();
+  EXPECT_THAT(first, testing::MatchesRegex("_INBOX\\.[0-9a-f]{32}"));
+  const auto differ = std::mismatch(first.begin(), first.end(), second.begin()).first;
+  const auto common = static_cast<size_t>(differ - first.begin());
+  EXPECT_LT(common, first.size() - 8) << first << " " << second;
 }
 
 TEST(Connection, ReportsWhyARequestFails) {

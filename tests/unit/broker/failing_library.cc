@@ -24,11 +24,6 @@ Function* real(const char* name) {
 
 }  // namespace
 
-natsStatus natsInbox_Create(natsInbox** inbox) {
-  if (fails(millrace::FailingLibrary::natsInbox_Create)) return NATS_NO_MEMORY;
-  return real<decltype(natsInbox_Create)>("natsInbox_Create")(inbox);
-}
-
 natsStatus natsSubscription_SetOnCompleteCB(natsSubscription* subscription, natsOnCompleteCB call,
                                             void* closure) {
   if (fails(millrace::FailingLibrary::natsSubscription_SetOnCompleteCB)) {

@@ -8,7 +8,6 @@ namespace millrace {
 
 /// How many of the next calls of each function fail.
 struct FailingLibrary {
-  static inline std::atomic<int> natsInbox_Create = 0;
   static inline std::atomic<int> natsSubscription_SetOnCompleteCB = 0;
 };
 

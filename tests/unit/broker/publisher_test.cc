@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "broker/streams.h"
 #include "tests/unit/broker/collecting_sink.h"
-#include "tests/unit/broker/failing_library.h"
 
 namespace millrace {
 namespace {
@@ -49,13 +48,6 @@ TEST_F(PublisherTest, ReportsTheSequenceAndWhetherTheMessageIsADuplicate) {
   EXPECT_EQ(outcome(publish(publisher, message("b"))), "acked 2");
   EXPECT_EQ(outcome(publish(publisher, message("a"))), "duplicate 1");
   EXPECT_EQ(outcome(publish(publisher, {kEventSubject, {}, ""})), "acked 3");
-}
-
-TEST_F(PublisherTest, FailsOnlyTheMessageForWhichNoInboxCanBeCreated) {
-  FailingLibrary::natsInbox_Create = 1;
-  JetStreamPublisher publisher(*connection_);
-  EXPECT_EQ(outcome(publish(publisher, message("a"))), "broker.unreachable");
-  EXPECT_EQ(outcome(publish(publisher, message("a"))), "acked 1");
 }
 
 TEST_F(PublisherTest, SendsBytesAndHeadersUnchanged) {

@@ -28,6 +28,28 @@ TEST_F(TaskQueueTest, SendsARequestToAServiceAndTakesTheFirstAnswer) {
   EXPECT_EQ(queue_->counts().tasks, 0u);
 }
 
+TEST_F(TaskQueueTest, TakesAcknowledgementsOfTheStreamNotWhereServicesAnswer) {
+  client_->subscribe("svc.charge");
+  open();
+  queue_->run(service_task(1));
+  const Message request = client_->next().value();
+  queue_->run(queue_task(2));
+  ASSERT_TRUE(all_sent());
+  // A service that also knows the action id of a task for workers. Sent on the right subject, this
+  // answer would end that task.
+  const std::string inbox =
+      request.reply.substr(0, request.reply.size() - to_string(task_id(1)).size());
+  client_->publish(inbox + to_string(task_id(2)),
+                   R"({"error":{"code":400,"err_code":10054,"description":"forged"}})");
+  client_->publish(request.reply, "1");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
+  EXPECT_THAT(sink_.wait_for_ends(task_id(2), 0), testing::IsEmpty());
+  Worker worker(server_);
+  worker.answer(worker.take().value(), "2");
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
+}
+
 TEST_F(TaskQueueTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) {
   client_->subscribe("svc.charge");
   open();

@@ -5,7 +5,6 @@
 
 #include "broker/streams.h"
 #include "tests/support/tcp_proxy.h"
-#include "tests/unit/broker/failing_library.h"
 #include "tests/unit/broker/task_queue_fixture.h"
 
 namespace millrace {
@@ -41,16 +40,6 @@ TEST_F(TaskQueueTest, ReportsTheAnswerAndDeletesTaskAndAnswerFromTheStreams) {
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_TRUE(empties(kResultsStream));
   EXPECT_TRUE(becomes_true([&] { return queue_->counts().tasks == 0; }));
-}
-
-TEST_F(TaskQueueTest, KeepsTasksUntilAnInboxCanBeCreated) {
-  FailingLibrary::natsInbox_Create = 3;
-  open();
-  queue_->run(queue_task(1));
-  Worker worker(server_);
-  worker.answer(worker.take().value(), "1");
-  EXPECT_EQ(sink_.wait_for_end(task_id(1)), "1");
-  EXPECT_EQ(FailingLibrary::natsInbox_Create, 0);
 }
 
 TEST_F(TaskQueueTest, DeletesAnAnsweredTaskThatItsWorkerNeverAcknowledges) {
