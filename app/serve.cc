@@ -35,7 +35,8 @@ ConnectionSettings connection_settings(const ServeOptions& options) {
           .tls_ca_file = options.ca,
           .tls_cert_file = options.cert,
           .tls_key_file = options.key,
-          .js_domain = options.js_domain};
+          .js_domain = options.js_domain,
+          .inbox_prefix = options.nats_inbox_prefix};
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ Json describe(const ServerSettings& settings) {
   return {{"version", MILLRACE_VERSION},
           {"data", settings.data.string()},
           {"nats", without_logins(settings.nats.servers)},
+          {"natsInboxPrefix", settings.nats.inbox_prefix},
           {"streams", describe(settings.streams, settings.nats.js_domain)},
           {"limits",
            {{"eventBytes", kMaxEventBytes},

@@ -27,8 +27,8 @@ struct ServerSettings {
   ServerBounds bounds;
 };
 
-/// The settings as JSON: {"version","data","nats","streams","limits"}, without the user names and
-/// passwords in URLs.
+/// The settings as JSON: {"version","data","nats","natsInboxPrefix","streams","limits"}, without
+/// the user names and passwords in URLs.
 Json describe(const ServerSettings& settings);
 
 }  // namespace millrace

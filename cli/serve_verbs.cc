@@ -57,6 +57,7 @@ struct ServeFlags {
   StreamFlags streams;
   bool take_over = false;
   std::string js_domain;
+  std::string nats_inbox_prefix;
 };
 
 Fallible<Duration> duration(const Shell& shell, const std::string& given, const char* flag,
@@ -136,6 +137,8 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   options.bounds = TRY(read_bounds(shell, given));
   options.take_over = given.take_over;
   options.js_domain = shell.setting(given.js_domain, {"MILLRACE_JS_DOMAIN"});
+  options.nats_inbox_prefix = shell.setting(given.nats_inbox_prefix, {"MILLRACE_NATS_INBOX_PREFIX"},
+                                            options.nats_inbox_prefix);
   options.streams = TRY(read_streams(shell, given.streams));
   return options;
 }
@@ -219,6 +222,12 @@ void add_streams(Verb& serve, ServeFlags& to) {
   serve.flag("--take-over", to.take_over,
              "Take the streams from the server that owns them, even if that server is running");
   serve.option("--js-domain", to.js_domain, "JetStream domain (MILLRACE_JS_DOMAIN)", "NAME");
+  serve.option("--nats-inbox-prefix", to.nats_inbox_prefix,
+               fmt::format("First tokens of the subjects on which the server receives answers, so "
+                           "that other users of the NATS account cannot subscribe to them "
+                           "(MILLRACE_NATS_INBOX_PREFIX; default: {})",
+                           defaults::kInboxPrefix),
+               "PREFIX");
   for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
     const LimitedStream& stream = kLimitedStreams[i];
     serve.option(

@@ -23,6 +23,13 @@ std::string documented_permissions() {
   return text.substr(at + begin.size(), text.find("```", at + 1) - at - begin.size());
 }
 
+/// The environment of a millrace that has these permissions.
+std::map<std::string, std::string> permitted_login() {
+  return {{"NATS_USER", "millrace"},
+          {"NATS_PASSWORD", "millrace-password"},
+          {"MILLRACE_NATS_INBOX_PREFIX", "_INBOX_millrace"}};
+}
+
 constexpr const char* kPermittedOrder = R"(id: order
 functions:
   - {id: charge, type: knative-namespace, service: charge}
@@ -63,8 +70,7 @@ class NatsPermissions : public testing::Test {
   }
 
   NatsServer nats_{documented_permissions()};
-  MillraceServer millrace_{nats_.url(),
-                           {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}}};
+  MillraceServer millrace_{nats_.url(), permitted_login()};
 };
 
 TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
@@ -93,8 +99,7 @@ TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "2"));
   ASSERT_TRUE(worker.do_one("1"));
   EXPECT_TRUE(has_orders(millrace_, "complete", 2));
-  MillraceServer newcomer(nats_.url(),
-                          {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
+  MillraceServer newcomer(nats_.url(), permitted_login());
   newcomer.launch();
   EXPECT_THAT(newcomer.end().errors, HasSubstr("[broker.owner]"));
 
@@ -117,8 +122,7 @@ TEST_F(NatsPermissions, SufficeToSendATaskOfARestoredStoreAgain) {
   ASSERT_TRUE(has_orders(millrace_, "complete", 1));
   millrace_.stop();
 
-  MillraceServer restored(nats_.url(),
-                          {{"NATS_USER", "millrace"}, {"NATS_PASSWORD", "millrace-password"}});
+  MillraceServer restored(nats_.url(), permitted_login());
   const ProcessEnd end = run_process(
       {.command = {millrace_program(), "restore", backup, "--data", restored.data().string(),
                    "--secret-key-file", (millrace_.data() / "secret-key").string(), "--copy-key"}});
@@ -137,9 +141,7 @@ TEST(RestoredServerWithoutPermissions, WaitsAndReportsTheStreamThatItCannotRead)
   ASSERT_NE(at, std::string::npos);
   permissions.replace(at, needed.size(), "another.subject");
   const NatsServer nats(permissions);
-  const std::map<std::string, std::string> login = {{"NATS_USER", "millrace"},
-                                                    {"NATS_PASSWORD", "millrace-password"}};
-  MillraceServer original(nats.url(), login);
+  MillraceServer original(nats.url(), permitted_login());
   original.start_ready();
   ASSERT_LT(original.ask("PUT", "/v1/ns/default", R"({"lifecycle": true})").status, 300);
   original.apply("id: ends\nstates: [{id: a, type: noop}]\n");
@@ -149,7 +151,7 @@ TEST(RestoredServerWithoutPermissions, WaitsAndReportsTheStreamThatItCannotRead)
   ASSERT_EQ(original.cli({"backup", backup}).code, 0);
   original.stop();
 
-  MillraceServer restored(nats.url(), login);
+  MillraceServer restored(nats.url(), permitted_login());
   const ProcessEnd end = run_process(
       {.command = {millrace_program(), "restore", backup, "--data", restored.data().string(),
                    "--secret-key-file", (original.data() / "secret-key").string(), "--copy-key"}});
@@ -160,6 +162,19 @@ TEST(RestoredServerWithoutPermissions, WaitsAndReportsTheStreamThatItCannotRead)
     return ready.status == 503 && ready.body.find("stream MILLRACE_LIFECYCLE") != std::string::npos;
   }));
   restored.stop();
+}
+
+TEST_F(NatsPermissions, LetNoOtherUserReceiveWhatIsDeliveredToMillrace) {
+  for (const char* const user : {"charge", "shop"}) {
+    const auto client = client_as(user);
+    for (const char* const subject : {"_INBOX_millrace.>", "_INBOX.>"}) {
+      const size_t before = client->complaints().size();
+      client->subscribe(subject);
+      client->flush();
+      EXPECT_EQ(client->complaints().size(), before + 1) << user << " " << subject;
+    }
+  }
+  EXPECT_EQ(millrace_.get("/v1/info")["natsInboxPrefix"], "_INBOX_millrace");
 }
 
 TEST_F(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {

@@ -71,12 +71,14 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenEnvironmentVariables
   env_["MILLRACE_DATA"] = "d";
   EXPECT_EQ(run({"serve"}).code, 0);
   EXPECT_EQ(served_.streams.prefix, "millrace");
+  EXPECT_EQ(served_.nats_inbox_prefix, "_INBOX");
   EXPECT_EQ(served_.streams.replicas, 1);
   EXPECT_EQ(served_.streams.events, StreamLimits());
   env_["MILLRACE_STREAM_PREFIX"] = "orders";
   env_["MILLRACE_STREAM_REPLICAS"] = "3";
   env_["MILLRACE_STREAM_TAGS"] = "ssd,east";
   env_["MILLRACE_JS_DOMAIN"] = "hub";
+  env_["MILLRACE_NATS_INBOX_PREFIX"] = "_INBOX_orders";
   env_["MILLRACE_EVENTS_MAX_AGE"] = "2d";
   env_["MILLRACE_TASKS_MAX_BYTES"] = "1GiB";
   EXPECT_EQ(run({"serve", "--stream-cluster", "c1", "--results-max-age", "1h"}).code, 0);
@@ -85,6 +87,7 @@ TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenEnvironmentVariables
   EXPECT_EQ(served_.streams.cluster, "c1");
   EXPECT_EQ(served_.streams.tags, (std::vector<std::string>{"ssd", "east"}));
   EXPECT_EQ(served_.js_domain, "hub");
+  EXPECT_EQ(served_.nats_inbox_prefix, "_INBOX_orders");
   EXPECT_EQ(served_.streams.events.max_age, Duration(std::chrono::hours(48)));
   EXPECT_EQ(served_.streams.tasks.max_bytes, uint64_t{1} << 30);
   EXPECT_EQ(served_.streams.results.max_age, Duration(std::chrono::hours(1)));
