@@ -14,6 +14,7 @@
 #include "broker/dead_letters.h"
 #include "broker/streams.h"
 #include "functions/user_namespace.h"
+#include "model/request_subjects.h"
 #include "orchestrator/backup/restored_file.h"
 #include "orchestrator/definition/lint.h"
 #include "orchestrator/service/archive_lines.h"
@@ -90,6 +91,12 @@ Result<OwnerRecord> describe_owner(Environment& environment, const std::string& 
                      .address = listen};
 }
 
+RequestSubjects request_subjects(const ServerSettings& settings) {
+  return {.prefix = settings.streams.prefix,
+          .inbox_prefix = settings.nats.inbox_prefix,
+          .allowed = settings.request_subjects};
+}
+
 /// Ends the process because a checkpoint failed. No input caused the failure, so SIGABRT gets its
 /// default handler, and the crash note does not record a crash (CrashNote).
 [[noreturn]] void end_of_disk(const Error& error) {
@@ -126,13 +133,15 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
       archive_(process_.settings.data / kArchiveFolder, archive_lines(*environment_, queries_)),
       processor_(processor_parts(),
                  {.engine = {.dedupe = {.time = process_.settings.bounds.dedupe_window,
-                                        .events = process_.settings.bounds.dedupe_events}}}),
+                                        .events = process_.settings.bounds.dedupe_events},
+                             .request_subjects = request_subjects(process_.settings)}}),
       service_(service_parts()),
       workers_(std::make_unique<TaskQueue>(
           *process_.working, intake_,
           TaskQueueSettings{.streams = process_.settings.streams,
                             .process = owner_record_.process,
                             .folder = {.mark = owner_record_.folder, .made = environment_->made()},
+                            .request_subjects = request_subjects(process_.settings),
                             .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
       services_(process_.http, intake_),
       containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),

@@ -62,6 +62,7 @@ int run_serve(const ServeOptions& options) {
                                .listen = options.listen,
                                .token_file = options.token_file,
                                .nats = connection_settings(options),
+                               .request_subjects = options.request_subjects,
                                .streams = options.streams,
                                .take_over = options.take_over,
                                .on_lost = [&](const Error& why) { reason.set(why); },

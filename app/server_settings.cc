@@ -41,6 +41,7 @@ Json describe(const ServerSettings& settings) {
           {"data", settings.data.string()},
           {"nats", without_logins(settings.nats.servers)},
           {"natsInboxPrefix", settings.nats.inbox_prefix},
+          {"requestSubjects", settings.request_subjects},
           {"streams", describe(settings.streams, settings.nats.js_domain)},
           {"limits",
            {{"eventBytes", kMaxEventBytes},

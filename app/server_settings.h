@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -18,6 +19,7 @@ struct ServerSettings {
   std::string listen;          ///< address of the gateway, host:port
   std::string token_file;      ///< file with the token that callers need; empty: no token is needed
   ConnectionSettings nats;
+  std::vector<std::string> request_subjects;  ///< see RequestSubjects::allowed
   StreamOptions streams;
   bool take_over = false;  ///< see OwnerSettings::take_over
   /// Called on a separate thread when another process owns the streams; this process must then end.
@@ -27,8 +29,9 @@ struct ServerSettings {
   ServerBounds bounds;
 };
 
-/// The settings as JSON: {"version","data","nats","natsInboxPrefix","streams","limits"}, without
-/// the user names and passwords in URLs.
+/// The settings as JSON:
+/// {"version","data","nats","natsInboxPrefix","requestSubjects","streams","limits"}, without the
+/// user names and passwords in URLs.
 Json describe(const ServerSettings& settings);
 
 }  // namespace millrace

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "broker/json_fields.h"
-#include "broker/wire.h"
+#include "cloudevents/subject.h"
 
 namespace millrace {
 namespace {

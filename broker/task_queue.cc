@@ -53,6 +53,7 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       results_stream_(results_stream(settings.streams)),
       prefix_(settings.streams.prefix),
       folder_made_(settings.folder.made),
+      request_subjects_(settings.request_subjects),
       keeper_(connection, {tasks_stream_, results_stream_}),
       book_({.ack_timeout = settings.ack_timeout,
              .grace = settings.grace,
@@ -97,7 +98,13 @@ TaskQueue::Impl::~Impl() {
 }
 
 void TaskQueue::Impl::run(Task task) {
-  if (std::holds_alternative<NatsService>(task.target)) {
+  if (const auto* const service = std::get_if<NatsService>(&task.target)) {
+    // Settings that an earlier release stored may name any subject.
+    if (auto why = request_subjects_.refusal(service->subject)) {
+      sink_.report(
+          {task.id, TaskEnded{.result = fail(std::string(kFunctionRefused), *std::move(why))}}, {});
+      return;
+    }
     // A service starts at once; a worker takes a task from the stream when it has time for it.
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     task.deadline = deadline_if_started(task, now);

@@ -16,6 +16,7 @@
 #include "broker/connection.h"
 #include "broker/pull_window.h"
 #include "broker/stream_options.h"
+#include "model/request_subjects.h"
 #include "orchestrator/ports/task_runner.h"
 
 namespace millrace {
@@ -38,6 +39,7 @@ struct TaskQueueSettings {
   /// How long a worker may take between its answer and its last acknowledgement, in either order.
   /// After this time the message is deleted from the stream, or the task ends without an answer.
   Duration grace{2'000};
+  RequestSubjects request_subjects = {};  ///< the subjects on which services may be called
   /// Called for each answer that names no task, on the thread that reads answers.
   std::function<void()> on_stray = [] {};
 };

@@ -75,6 +75,7 @@ class TaskQueue::Impl {
   const StreamSettings results_stream_;
   const std::string prefix_;
   const std::optional<TimePoint> folder_made_;
+  const RequestSubjects request_subjects_;
   // Set by listen(). Each ends in a dot; reply subjects add their last token. Services know the
   // inbox of their answers, so acknowledgements of the stream and answers of the broker to
   // questions have another one.

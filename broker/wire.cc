@@ -20,15 +20,6 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Returns the token before the next dot; `subject` becomes the text after that dot, empty after
-/// the last token.
-std::string_view take_token(std::string_view& subject) {
-  const size_t dot = subject.find('.');
-  const std::string_view token = subject.substr(0, dot);
-  subject = dot == std::string_view::npos ? std::string_view() : subject.substr(dot + 1);
-  return token;
-}
-
 }  // namespace
 
 Status check_message(const NatsMessage& message, size_t max_payload) {
@@ -102,16 +93,6 @@ bool may_hold_the_next_header(std::string_view value) {
   const std::string_view rest = value.substr(colon + 1);
   return rest.empty() || rest.starts_with(' ') || same_header(name.substr(0, 3), "ce-") ||
          same_header(name, "content-type");
-}
-
-bool subject_covers(std::string_view outer, std::string_view inner) {
-  while (!outer.empty() && !inner.empty()) {
-    const std::string_view wanted = take_token(outer);
-    if (wanted == ">") return true;
-    const std::string_view token = take_token(inner);
-    if (token == ">" || (wanted != "*" && wanted != token)) return false;
-  }
-  return outer.empty() && inner.empty();
 }
 
 }  // namespace millrace

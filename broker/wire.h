@@ -33,7 +33,4 @@ Headers parse_header_block(std::string_view block);
 /// an empty value and takes the next header as the value.
 bool may_hold_the_next_header(std::string_view value);
 
-/// Whether `outer` matches all subjects that `inner` matches (`*` and `>` in both).
-bool subject_covers(std::string_view outer, std::string_view inner);
-
 }  // namespace millrace

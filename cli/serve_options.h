@@ -49,6 +49,7 @@ struct ServeOptions {
   bool take_over = false;  ///< takes the streams, even if their owner is running
   std::string js_domain;   ///< JetStream domain; empty: the domain of the NATS server
   std::string nats_inbox_prefix = defaults::kInboxPrefix;  ///< ConnectionSettings::inbox_prefix
+  std::vector<std::string> request_subjects;               ///< RequestSubjects::allowed
 };
 
 struct DevOptions {

@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/container_flags.h"
 #include "cli/quantity.h"
+#include "model/request_subjects.h"
 
 namespace millrace {
 namespace {
@@ -58,6 +59,7 @@ struct ServeFlags {
   bool take_over = false;
   std::string js_domain;
   std::string nats_inbox_prefix;
+  std::string request_subjects;
 };
 
 Fallible<Duration> duration(const Shell& shell, const std::string& given, const char* flag,
@@ -139,6 +141,16 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   options.js_domain = shell.setting(given.js_domain, {"MILLRACE_JS_DOMAIN"});
   options.nats_inbox_prefix = shell.setting(given.nats_inbox_prefix, {"MILLRACE_NATS_INBOX_PREFIX"},
                                             options.nats_inbox_prefix);
+  const std::string subjects = shell.setting(given.request_subjects, {"MILLRACE_REQUEST_SUBJECTS"});
+  auto patterns = read_subject_patterns(subjects);
+  if (!patterns) {
+    return wrong_usage(
+        fmt::format("--request-subjects: \"{}\" is not a list of subjects; expected patterns such "
+                    "as shop.> and "
+                    "stock.*.reserve, separated by commas",
+                    subjects));
+  }
+  options.request_subjects = *std::move(patterns);
   options.streams = TRY(read_streams(shell, given.streams));
   return options;
 }
@@ -228,6 +240,10 @@ void add_streams(Verb& serve, ServeFlags& to) {
                            "(MILLRACE_NATS_INBOX_PREFIX; default: {})",
                            defaults::kInboxPrefix),
                "PREFIX");
+  serve.option("--request-subjects", to.request_subjects,
+               "Patterns of the only subjects on which NATS services may be called, separated by "
+               "commas (MILLRACE_REQUEST_SUBJECTS; default: all subjects that are not reserved)",
+               "PATTERNS");
   for (size_t i = 0; i < std::size(kLimitedStreams); ++i) {
     const LimitedStream& stream = kLimitedStreams[i];
     serve.option(

@@ -11,6 +11,15 @@ constexpr std::string_view kEmptyToken = "%";
 
 constexpr size_t kMaxSubject = size_t{3} * 1024;
 
+/// Returns the token before the next dot; `subject` becomes the text after that dot, empty after
+/// the last token.
+std::string_view take_subject_token(std::string_view& subject) {
+  const size_t dot = subject.find('.');
+  const std::string_view token = subject.substr(0, dot);
+  subject = dot == std::string_view::npos ? std::string_view() : subject.substr(dot + 1);
+  return token;
+}
+
 }  // namespace
 
 std::string event_subject(std::string_view ns, std::string_view type) {
@@ -47,6 +56,28 @@ bool is_publish_subject(std::string_view subject) {
     before = c;
   }
   return before != '.';
+}
+
+bool is_subject_pattern(std::string_view pattern) {
+  std::string subject(pattern);
+  for (size_t at = 0; at < subject.size(); ++at) {
+    const bool is_first = at == 0 || subject[at - 1] == '.';
+    const bool is_last = at + 1 == subject.size();
+    const bool is_alone = is_first && (is_last || subject[at + 1] == '.');
+    const bool is_wildcard = subject[at] == '*' || (subject[at] == '>' && is_last);
+    if (is_wildcard && is_alone) subject[at] = 'x';
+  }
+  return is_publish_subject(subject);
+}
+
+bool subject_covers(std::string_view outer, std::string_view inner) {
+  while (!outer.empty() && !inner.empty()) {
+    const std::string_view wanted = take_subject_token(outer);
+    if (wanted == ">") return true;
+    const std::string_view token = take_subject_token(inner);
+    if (token == ">" || (wanted != "*" && wanted != token)) return false;
+  }
+  return outer.empty() && inner.empty();
 }
 
 std::optional<std::string> subject_namespace(std::string_view subject, std::string_view prefix) {

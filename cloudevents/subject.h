@@ -30,6 +30,13 @@ std::string subject_token(std::string_view text);
 /// 4 KiB, and the line also contains the reply subject and sizes.
 bool is_publish_subject(std::string_view subject);
 
+/// Whether `pattern` is a pattern of subjects: tokens as in a subject to publish to, of which each
+/// may be `*` (any token) and the last one may be `>` (one or more tokens).
+bool is_subject_pattern(std::string_view pattern);
+
+/// Whether `outer` matches all subjects that `inner` matches (`*` and `>` in both).
+bool subject_covers(std::string_view outer, std::string_view inner);
+
 /// The decoded namespace in the subject of an event; nullopt if `subject` is not the subject of an
 /// event. `prefix` is the prefix of these subjects on the broker.
 std::optional<std::string> subject_namespace(std::string_view subject,

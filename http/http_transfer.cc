@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "model/service_url.h"
 
 namespace millrace {
 namespace {
@@ -24,13 +25,6 @@ constexpr std::chrono::seconds kMostRetryAfter = std::chrono::hours(24);
 
 void add(HeaderList& list, const std::string& line) {
   list.reset(curl_slist_append(list.release(), line.c_str()));
-}
-
-std::string part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
-  char* text = nullptr;
-  const bool is_there = curl_url_get(url, part, &text, flags) == CURLUE_OK;
-  const CurlText owned(text);
-  return is_there ? std::string(text) : std::string();
 }
 
 /// Whether a header contains a line break or a zero byte: a line break would begin another header
@@ -52,17 +46,9 @@ Result<std::string> origin_of(const HttpRequest& request) {
     return fail(std::string(kHttpRequest), std::move(why));
   };
   if (breaks_line(request.headers)) return refuse("a header contains a line break or a zero byte");
-  const UrlHandle url(curl_url());
-  const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, request.url.c_str(), 0);
-  if (code != CURLUE_OK) {
-    return refuse(fmt::format("not a valid URL: {}", curl_url_strerror(code)));
-  }
-  const std::string scheme = part_of(url.get(), CURLUPART_SCHEME);
-  if (scheme != "http" && scheme != "https") {
-    return refuse(fmt::format("the URL has the scheme {}; expected http or https", scheme));
-  }
-  return fmt::format("{}://{}:{}", scheme, part_of(url.get(), CURLUPART_HOST),
-                     part_of(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT));
+  auto origin = http_origin(request.url);
+  if (!origin) return refuse(std::move(origin).error());
+  return *std::move(origin);
 }
 
 std::string_view code_of(CURLcode code, bool was_sent) {

@@ -25,8 +25,6 @@ struct CurlFree {
 using EasyHandle = std::unique_ptr<CURL, CurlFree<curl_easy_cleanup>>;
 using MultiHandle = std::unique_ptr<CURLM, CurlFree<curl_multi_cleanup>>;
 using HeaderList = std::unique_ptr<curl_slist, CurlFree<curl_slist_free_all>>;
-using UrlHandle = std::unique_ptr<CURLU, CurlFree<curl_url_cleanup>>;
-using CurlText = std::unique_ptr<char, CurlFree<curl_free>>;
 
 /// One request from send() to its end. It is constructed on any thread and then used on the
 /// client's thread only.

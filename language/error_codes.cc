@@ -26,6 +26,7 @@ constexpr ErrorCode kCodes[] = {
     {"millrace.event.invalid", "A generated event is not a valid CloudEvent."},
     {"millrace.event.tooLarge", "A generated event exceeds the size limit."},
     {"millrace.function.files", "A file of the function could not be provided or read back."},
+    {"millrace.function.refused", "The server does not call services on that NATS subject."},
     {"millrace.function.status", "A service answered with an HTTP status other than 2xx."},
     {"millrace.function.tooLarge", "The answer of a function is too large."},
     {"millrace.function.unavailable", "The worker or service could not be reached."},

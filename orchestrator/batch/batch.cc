@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
+#include "model/service_url.h"
 #include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/commands/commands.h"
 #include "orchestrator/batch/event_start.h"
@@ -94,14 +95,15 @@ Status Batch::give_up_webhook(const WebhookRecord& webhook, const Error& reason)
   const Result<Event> event = decode_json_event(webhook.event);
   if (!event) {
     batch_.damages.note(
-        {std::string(kDamagedRow),
-         fmt::format("the event for {} does not decode: {}", webhook.url, event.error().message)});
+        {std::string(kDamagedRow), fmt::format("the event for {} does not decode: {}",
+                                               shown_origin(webhook.url), event.error().message)});
     return {};
   }
   return batch_.dead_letter(
       {.ns = ns,
-       .reason = {reason.code, fmt::format("{} did not accept the event in {} attempts: {}",
-                                           webhook.url, webhook.attempt, reason.message)},
+       .reason = {reason.code,
+                  fmt::format("{} did not accept the event in {} attempts: {}",
+                              shown_origin(webhook.url), webhook.attempt, reason.message)},
        .message = event_message(ns, *event)},
       webhook.sealed);
 }

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "model/dead_letter.h"
 #include "model/effect.h"
+#include "model/request_subjects.h"
 #include "orchestrator/batch/archive_queue.h"
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/batch/crash_note.h"
@@ -59,6 +60,7 @@ struct BatchParts {
   IdMaker make_id;
   std::string id_key;  ///< see Lookup::id_key
   EngineLimits limits;
+  RequestSubjects request_subjects = {};  ///< the subjects that new settings may name
 };
 
 /// An instance message in the queue (instance_messages.h).

@@ -27,7 +27,8 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake
              .batches = batches,
              .make_id = std::move(parts.make_id),
              .id_key = std::move(parts.id_key),
-             .limits = options.limits},
+             .limits = options.limits,
+             .request_subjects = options.request_subjects},
             options.batch),
       timers(waiting, batches) {}
 

@@ -31,6 +31,7 @@ struct EngineOptions {
   BatchLimits batch;
   AckedLimits kept;
   EngineLimits limits;
+  RequestSubjects request_subjects;  ///< the subjects that new settings may name
 };
 
 /// The objects that an engine needs; all outlive it.

@@ -5,6 +5,7 @@
 
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/definition/namespace_settings.h"
+#include "orchestrator/definition/shown_settings.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
@@ -18,9 +19,9 @@ Json describe(const View& view, std::string_view name, const NamespaceRecord& re
   Json item{{"name", name}, {"createdAt", format_rfc3339(record.created_at)}};
   const Result<Json> settings = parse_json(record.settings.empty() ? "{}" : record.settings);
   if (!settings) {
-    item["settings"] = record.settings;
+    item["settings"] = "(not JSON)";
   } else if (!settings->empty()) {
-    item["settings"] = *settings;
+    item["settings"] = shown_settings(*settings);
   }
   if (const auto read = read_settings(record.settings); !read) {
     item["settingsError"] = read.error().message;

@@ -12,6 +12,8 @@
 #include "orchestrator/batch/commands/leftovers.h"
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/batch/commands/sweep.h"
+#include "orchestrator/definition/settings_targets.h"
+#include "orchestrator/definition/shown_settings.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/rate_rows.h"
@@ -80,6 +82,19 @@ Status check_webhook_secrets(const CommandContext& context, std::optional<Namesp
   return {};
 }
 
+/// The new settings of `command`, with the stored URLs in place of masked URLs.
+Result<Json> with_stored_urls(const View& view, const CreateNamespace& command) {
+  Json settings = *command.settings;
+  Json stored;
+  const auto record = TRY(read_namespace(view, command.name));
+  if (record && !record->settings.empty()) {
+    // If the stored settings are not JSON, there is no URL to restore.
+    if (auto read = parse_own_json(record->settings)) stored = *std::move(read);
+  }
+  TRY(restore_urls(settings, stored));
+  return settings;
+}
+
 /// Stores the settings. If they resume a service, makes the waiting tasks of that service due.
 /// `parsed` is the result of parse_settings() for `settings`.
 Status set_settings(const CommandContext& context, NamespaceNumber ns, const Json& settings,
@@ -127,7 +142,12 @@ Result<CommandProgress> run_command(const CommandContext& context, const PauseSe
 Result<CommandProgress> run_command(const CommandContext& context, const CreateNamespace& command) {
   BatchState& batch = context.batch;
   std::optional<NamespaceSettings> settings;
-  if (command.settings) settings = TRY(parse_settings(*command.settings));
+  Json text;
+  if (command.settings) {
+    text = TRY(with_stored_urls(batch.tx, command));
+    settings = TRY(parse_settings(text));
+    TRY(check_targets(*settings, batch.request_subjects));
+  }
   const auto known = batch.catalog.find_namespace(command.name);
   if (settings) TRY(check_webhook_secrets(context, known, *settings));
   const bool exists = known.has_value();
@@ -136,7 +156,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const CreateN
     const NamespaceNumber ns = *batch.catalog.find_namespace(command.name);
     CreateNamespace rest = command;
     if (!TRY(resume_services_of(context, ns, *settings, rest))) return rest;
-    TRY(set_settings(context, ns, *command.settings, *std::move(settings)));
+    TRY(set_settings(context, ns, text, *std::move(settings)));
   }
   Json answer{{"name", command.name}, {"created", !exists}};
   if (command.settings) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/service_url.h"
 #include "orchestrator/store/rows/secret_rows.h"
 
 namespace millrace {
@@ -26,7 +27,7 @@ Result<Json> run_command(const CommandContext& context, const DeleteSecret& comm
         "secret.in_use",
         fmt::format("the webhook to {} sends the secret \"{}\" as its token; remove it from "
                     "the settings of namespace \"{}\" first",
-                    webhook.url, command.name, command.ns));
+                    shown_url(webhook.url), command.name, command.ns));
   }
   erase_secret(batch.tx, ns, command.name);
   return Json{{"name", command.name}, {"deleted", true}};

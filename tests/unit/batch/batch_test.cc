@@ -5,9 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cloudevents/headers.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
+#include "orchestrator/store/rows/outbox_rows.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "tests/unit/batch/batch_part_fixture.h"
 
@@ -375,13 +377,18 @@ TEST_F(BatchTest, FailsAPoisonedInstance) {
 
 TEST_F(BatchTest, SendsTheEventOfAnAbandonedWebhookDeliveryToTheDeadLetterQueue) {
   WebhookRecord webhook{.ns = ns,
-                        .url = "http://hook",
+                        .url = "http://ann:secret@hook/secret?key=secret",
                         .at = now,
                         .attempt = 3,
                         .event = encode_json_event({.id = "1", .source = "/s", .type = "t"})};
   ASSERT_TRUE(batch->give_up_webhook(webhook, {"webhook.status", "it answered 503"}));
   run(std::vector<Input>());
   EXPECT_THAT(outbox_subjects(), ElementsAre("millrace.dlq.default.webhook%2Estatus"));
+  const auto letter = read_outbox(*tx, 1).value();
+  ASSERT_TRUE(letter);
+  const std::string* const detail = find_header(letter->message.headers, "Millrace-Detail");
+  ASSERT_NE(detail, nullptr);
+  EXPECT_EQ(*detail, "http://hook did not accept the event in 3 attempts: it answered 503");
   webhook.event = "no event";
   ASSERT_TRUE(batch->give_up_webhook(webhook, {"webhook.status", ""}));
   EXPECT_EQ(damages.count(), 1U);

@@ -65,6 +65,23 @@ TEST_F(TaskQueueTest, EndsATaskIfNoServiceListens) {
             "!millrace.function.unavailable: no service listens on the function's subject");
 }
 
+TEST_F(TaskQueueTest, SendsNoRequestOnASubjectThatIsReservedOrNotAllowed) {
+  open({.request_subjects = {.allowed = {"svc.>"}}});
+  client_->subscribe("other.charge");
+  for (const char* const subject : {"$JS.API.STREAM.PURGE.MILLRACE_TASKS", "other.charge"}) {
+    const auto number = static_cast<uint8_t>(subject[0] == '$' ? 1 : 2);
+    queue_->run(service_task(number, subject));
+    EXPECT_THAT(sink_.wait_for_end(task_id(number)),
+                testing::StartsWith("!millrace.function.refused: "))
+        << subject;
+  }
+  client_->subscribe("svc.charge");
+  client_->flush();
+  queue_->run(service_task(3));
+  const Message request = client_->next().value();
+  EXPECT_EQ(request.subject, "svc.charge") << "the first request";
+}
+
 TEST_F(TaskQueueTest, ReadsErrorsFromTheHeadersOfNatsMicroServices) {
   client_->subscribe("svc.charge");
   open();

@@ -138,6 +138,17 @@ TEST_F(ServeVerbs, RefusesSettingsOfContainersThatTheRuntimeWouldMisread) {
   }
 }
 
+TEST_F(ServeVerbs, TakesTheSubjectsOfServicesFromAListOfPatterns) {
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_TRUE(served_.request_subjects.empty());
+  env_["MILLRACE_REQUEST_SUBJECTS"] = "shop.>,stock.*";
+  EXPECT_EQ(run({"serve", "--data", "d"}).code, 0);
+  EXPECT_EQ(served_.request_subjects, (std::vector<std::string>{"shop.>", "stock.*"}));
+  const CommandOutput wrong = run({"serve", "--data", "d", "--request-subjects", "shop..x"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--request-subjects"), std::string::npos) << wrong.err;
+}
+
 TEST_F(ServeVerbs, ReadsTheFlagNatsPortOfTheVerbDev) {
   run({"dev"});
   EXPECT_EQ(developed_.nats_port, 0);

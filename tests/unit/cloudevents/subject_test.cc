@@ -71,5 +71,31 @@ TEST(EventSubject, YieldsNoNamespaceIfItIsNotTheSubjectOfAnEvent) {
   }
 }
 
+TEST(SubjectPattern, CoversTheSubjectsThatItsWildcardsStandFor) {
+  const struct {
+    const char* outer;
+    const char* inner;
+    bool covers;
+  } rows[] = {
+      {"a.>", "a.>", true},     {">", "a.>", true},    {"a.*", "a.b", true}, {"*.>", "a.>", true},
+      {"a.*.c", "a.*.c", true}, {"a.b", "a.b", true},  {"a.>", "a", false},  {"a.*", "a.>", false},
+      {"a.b.>", "a.>", false},  {"a.b", "a.*", false}, {"a", "a.b", false},  {"b.>", "a.>", false},
+      {"a.b.c", "a.b", false},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(subject_covers(row.outer, row.inner), row.covers) << row.outer << " " << row.inner;
+  }
+}
+
+TEST(SubjectPattern, HasTokensOfWhichEachMayBeAStarAndTheLastMayBeAGreaterThanSign) {
+  for (const char* const pattern : {"a", "a.b", "*", "*.b", "a.*.c", ">", "a.>", "*.>"}) {
+    EXPECT_TRUE(is_subject_pattern(pattern)) << pattern;
+  }
+  for (const char* const pattern :
+       {"", ".", "a.", ".a", "a..b", ">.a", "a.>.b", "a b", "a*", "a.b>", "**", ">."}) {
+    EXPECT_FALSE(is_subject_pattern(pattern)) << pattern;
+  }
+}
+
 }  // namespace
 }  // namespace millrace

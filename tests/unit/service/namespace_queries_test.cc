@@ -79,7 +79,7 @@ TEST_F(NamespaceQueriesTest, LeaveOutEmptySettings) {
 
 TEST_F(NamespaceQueriesTest, ShowUnreadableSettingsWithTheirError) {
   const std::pair<const char*, Json> rows[] = {
-      {"{", "{"},
+      {"{", "(not JSON)"},
       {"[1]", Json::array({1})},
       {R"({"services": 5})", {{"services", 5}}},
       {R"({"later": true})", {{"later", true}}},
@@ -91,6 +91,17 @@ TEST_F(NamespaceQueriesTest, ShowUnreadableSettingsWithTheirError) {
     EXPECT_EQ(item["settingsError"], read_settings(text).error().message) << text;
     EXPECT_FALSE(item.contains("settingsWarnings")) << text;
   }
+}
+
+TEST_F(NamespaceQueriesTest, ShowURLsWithoutUserAndPasswordAndQuery) {
+  store_settings("shop", R"({
+      "services": {"pay": {"url": "http://ann:secret@pay:80/x?key=secret"}},
+      "webhooks": [{"url": "https://hooks/in?token=secret", "secret": "name"}]})");
+  EXPECT_EQ(shop()["settings"], Json::parse(R"({
+      "services": {"pay": {"url": "http://***@pay:80/x?***"}},
+      "webhooks": [{"url": "https://hooks/in?***", "secret": "name"}]})"));
+  store_settings("shop", R"({"later": [{"url": "http://ann:secret@pay"}]})");
+  EXPECT_EQ(shop()["settings"], Json::parse(R"({"later": [{"url": "http://***@pay"}]})"));
 }
 
 TEST_F(NamespaceQueriesTest, ShowTheWarningsOfSettings) {

@@ -1,5 +1,8 @@
 #include "orchestrator/batch/commands/namespace_commands.h"
 
+#include <string>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/batch/commands/command_rig.h"
@@ -54,6 +57,59 @@ TEST(NamespaceCommands, CreateWarnsOfRulesOfRetentionForAWorkflowThatDoesNotExis
   EXPECT_EQ(answer["warnings"][0]["path"], "retention.workflows.waits");
   rig.must(CommandRig::apply_workflow(kWaits, "a"));
   EXPECT_FALSE(rig.must(create).contains("warnings"));
+}
+
+Json service_at(const std::string& key, const std::string& place) {
+  return {{"services", {{"charge", {{key, place}}}}}};
+}
+
+TEST(NamespaceCommands, CreateRefusesTargetsThatNoCallMayReach) {
+  CommandRig rig;
+  rig.batch().request_subjects = {.prefix = "orders", .allowed = {"shop.>"}};
+  for (const char* const subject :
+       {"$JS.API.STREAM.PURGE.MILLRACE_DLQ", "_INBOX.a", "millrace.events.default.x",
+        "orders.events.default.x", "stock.reserve"}) {
+    const Error error =
+        rig.refusal(CreateNamespace{.name = "default", .settings = service_at("request", subject)});
+    EXPECT_EQ(error.code, "settings.invalid") << subject;
+    EXPECT_TRUE(error.message.starts_with("services.charge.request: ")) << error.message;
+  }
+  rig.must(CreateNamespace{.name = "default", .settings = service_at("request", "shop.charge")});
+  const Error no_host =
+      rig.refusal(CreateNamespace{.name = "default", .settings = service_at("url", "http://")});
+  EXPECT_EQ(no_host.message,
+            "services.charge.url: not a valid URL: No host part in the URL; write an HTTP URL such "
+            "as http://host:8080/path");
+  const Json webhook{{"webhooks", {{{"url", "http://a b"}}}}};
+  EXPECT_TRUE(rig.refusal(CreateNamespace{.name = "default", .settings = webhook})
+                  .message.starts_with("webhooks[0].url: "));
+}
+
+TEST(NamespaceCommands, PauseKeepsServicesWhoseStoredTargetsWouldBeRefusedNow) {
+  CommandRig rig;
+  rig.must(CreateNamespace{.name = "default", .settings = service_at("request", "shop.charge")});
+  rig.batch().request_subjects.allowed = {"stock.>"};
+  EXPECT_EQ(rig.must(PauseService{.ns = "default", .name = "charge"})["changed"], true);
+}
+
+TEST(NamespaceCommands, CreateKeepsTheStoredPartsOfURLsThatAreNotShown) {
+  CommandRig rig;
+  const std::string url = "http://ann:secret@pay/x?key=secret";
+  rig.must(CreateNamespace{.name = "default", .settings = service_at("url", url)});
+  const auto stored_url = [&] {
+    const auto& services = rig.batch().catalog.settings(NamespaceNumber(1)).services;
+    return std::get<HttpService>(*services.find("charge")->second.target).url;
+  };
+  Json shown = service_at("url", "http://***@pay/x?***");
+  shown["lifecycle"] = true;
+  rig.must(CreateNamespace{.name = "default", .settings = shown});
+  EXPECT_EQ(stored_url(), url);
+  const Error other = rig.refusal(
+      CreateNamespace{.name = "default", .settings = service_at("url", "http://***@other/x")});
+  EXPECT_EQ(other.code, "settings.invalid");
+  EXPECT_EQ(stored_url(), url);
+  rig.must(CreateNamespace{.name = "default", .settings = service_at("url", "http://pay/x")});
+  EXPECT_EQ(stored_url(), "http://pay/x");
 }
 
 TEST(NamespaceCommands, DeleteIsRefusedWhileAnInstanceIsLive) {

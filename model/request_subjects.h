@@ -1,0 +1,31 @@
+// RequestSubjects: the NATS subjects on which services may be called (`request`). millrace sends a
+// request with its own permissions, and the author of a workflow chooses what the request contains.
+// So a request must not reach the API of JetStream, the streams of millrace or the inboxes of other
+// clients. Pure value.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace {
+
+struct RequestSubjects {
+  std::string prefix = "millrace";      ///< of the streams and subjects of this server
+  std::string inbox_prefix = "_INBOX";  ///< of the inboxes of this server
+  /// Patterns of the only subjects on which services may be called; empty: all subjects that are
+  /// not reserved. A reserved subject is refused even if a pattern matches it.
+  std::vector<std::string> allowed;
+
+  /// Why no service may be called on `subject`, and what to do, as a sentence; nullopt: services
+  /// may be called on it. Reserved are subjects that begin with `$`, `_INBOX`, `millrace.`, the
+  /// prefix of the server, or its inbox prefix.
+  std::optional<std::string> refusal(std::string_view subject) const;
+};
+
+/// Reads patterns that are separated by commas, such as `shop.>,stock.*`. nullopt: one of them is
+/// not a pattern of subjects.
+std::optional<std::vector<std::string>> read_subject_patterns(std::string_view text);
+
+}  // namespace millrace

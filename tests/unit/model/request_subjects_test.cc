@@ -1,0 +1,53 @@
+#include "model/request_subjects.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(RequestSubjects, ReserveTheSubjectsOfNatsAndOfInboxesAndOfMillrace) {
+  const RequestSubjects subjects{.prefix = "orders", .inbox_prefix = "_REPLIES", .allowed = {">"}};
+  for (const char* const subject :
+       {"$JS.API.STREAM.PURGE.MILLRACE_DLQ", "$SYS.REQ.SERVER.PING", "$", "_INBOX.a.b",
+        "_INBOX_shop.a", "millrace", "millrace.events.default.x", "orders.dlq.default.x",
+        "_REPLIES.a"}) {
+    const auto why = subjects.refusal(subject);
+    ASSERT_TRUE(why) << subject;
+    EXPECT_THAT(*why, HasSubstr(subject));
+    EXPECT_THAT(*why, HasSubstr("reserved"));
+  }
+  for (const char* const subject :
+       {"shop.charge", "millraces", "millrace-shop.charge", "orders2.a", "a.$JS", "_REPLIES2.a"}) {
+    EXPECT_EQ(subjects.refusal(subject), std::nullopt) << subject;
+  }
+}
+
+TEST(RequestSubjects, AreOnlyThoseThatTheOperatorAllows) {
+  EXPECT_EQ(RequestSubjects().refusal("any.subject"), std::nullopt) << "there is no list";
+  const RequestSubjects subjects{.allowed = {"shop.>", "stock.*.reserve"}};
+  for (const char* const subject : {"shop.charge", "shop.a.b", "stock.eu.reserve"}) {
+    EXPECT_EQ(subjects.refusal(subject), std::nullopt) << subject;
+  }
+  for (const char* const subject : {"shop", "shops.charge", "stock.eu", "stock.eu.reserve.now"}) {
+    const auto why = subjects.refusal(subject);
+    ASSERT_TRUE(why) << subject;
+    EXPECT_THAT(*why, HasSubstr("shop.>, stock.*.reserve"));
+  }
+}
+
+TEST(RequestSubjects, AreReadFromAListOfPatterns) {
+  EXPECT_THAT(*read_subject_patterns(""), IsEmpty());
+  EXPECT_THAT(*read_subject_patterns("shop.>,stock.*"), ElementsAre("shop.>", "stock.*"));
+  EXPECT_THAT(*read_subject_patterns("shop.>,"), ElementsAre("shop.>")) << "a comma may end it";
+  for (const char* const text : {",", ",shop.>", "a..b", "a b", "shop.>.x", "a, b"}) {
+    EXPECT_EQ(read_subject_patterns(text), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace millrace
