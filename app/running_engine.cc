@@ -302,6 +302,7 @@ PartLevels RunningEngine::levels() const {
           .messages_unread = restored.unread,
           .tasks_unsent = tasks.unsent,
           .answers = tasks.answers,
+          .task_consumers_created_again = tasks.consumers_created_again,
           .evaluations_waiting = jq.waiting,
           .evaluations_running = jq.running,
           .jq_workers = jq.ready_workers,

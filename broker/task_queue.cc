@@ -43,6 +43,11 @@ constexpr Duration kMostLook{1'000};
 /// The wait before failed messages are sent again, unless the connection comes back earlier.
 constexpr Duration kRetry{200};
 
+/// Whether a request to the broker got no answer, so that the next request would get none either.
+bool gives_no_answer(const Error& error) {
+  return error.code == "broker.unreachable" || error.code == "broker.timeout";
+}
+
 }  // namespace
 
 TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSettings& settings)
@@ -219,11 +224,32 @@ void TaskQueue::Impl::sleep(std::unique_lock<std::mutex>& lock, steady_clock::ti
   }
 }
 
+/// The sequence of the last message that the subject's consumer gave to a worker; 0: none. A
+/// consumer that was deleted is created again.
+Result<uint64_t> TaskQueue::Impl::last_given(const std::string& subject) {
+  Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
+  if (given || given.error().code != "broker.not_found") return given;
+  const Status made = ensure_task_consumer(connection_, prefix_, subject);
+  const std::lock_guard lock(mutex_);
+  if (!made) {
+    try_again(StreamKeeper::kLeaveAlone, made.error());  // the stream may be deleted too
+    return tl::unexpected(made.error());
+  }
+  ++counts_.consumers_created_again;
+  spdlog::warn(
+      "the consumer of {} was deleted, so that workers got no tasks; it was created again, and "
+      "workers get unfinished tasks a second time",
+      subject);
+  return 0;
+}
+
 /// Finds out which tasks have started. A worker need not report a start, but the consumer knows
 /// which messages it gave to workers.
 void TaskQueue::Impl::look_up_started(const std::vector<std::string>& subjects) {
   for (const std::string& subject : subjects) {
-    const Result<uint64_t> given = last_given_out(connection_, prefix_, subject, kMostLook);
+    const Result<uint64_t> given = last_given(subject);
+    // If the broker does not answer, each further question would hold up the messages to send.
+    if (!given && gives_no_answer(given.error())) return;
     if (!given) continue;
     std::vector<TaskReport> reports;
     {
@@ -239,8 +265,7 @@ void TaskQueue::Impl::look_up_started(const std::vector<std::string>& subjects) 
 void TaskQueue::Impl::look_for(const TaskBook::Asked& asked) {
   bool says = true;
   for (const auto& [subject, tasks] : asked) {
-    const Result<uint64_t> given =
-        says ? last_given_out(connection_, prefix_, subject, kMostLook) : Result<uint64_t>(0);
+    const Result<uint64_t> given = says ? last_given(subject) : Result<uint64_t>(0);
     says = says && given;
     std::vector<TaskReport> reports;
     {
@@ -300,10 +325,7 @@ Status TaskQueue::Impl::open_consumers() {
 Status TaskQueue::Impl::make_consumer(const std::string& subject) {
   if (!consumers_.insert(subject).second) return {};
   Status made = ensure_task_consumer(connection_, prefix_, subject);
-  if (made) return made;
-  if (made.error().code == "broker.unreachable" || made.error().code == "broker.timeout") {
-    return made;
-  }
+  if (made || gives_no_answer(made.error())) return made;
   spdlog::error("workers cannot take tasks of {}: {}", subject, made.error().message);
   return {};
 }

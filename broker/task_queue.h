@@ -68,6 +68,8 @@ class TaskQueue : public TaskRunner {
     size_t unsent = 0;     ///< known tasks that the broker has not accepted yet
     uint64_t answers = 0;  ///< answers read from the stream, repeated and late ones included
     uint64_t strays = 0;   ///< answers that name no task, and were dropped
+    uint64_t consumers_created_again =
+        0;  ///< consumers of tasks that were deleted by another client
   };
   Counts counts() const;
 

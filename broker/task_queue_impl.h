@@ -48,6 +48,7 @@ class TaskQueue::Impl {
   Status open_streams();
   Status open_consumers();
   Status make_consumer(const std::string& subject);
+  Result<uint64_t> last_given(const std::string& subject);
   void look_up_started(const std::vector<std::string>& subjects);
   void look_for(const TaskBook::Asked& asked);
   bool listen();

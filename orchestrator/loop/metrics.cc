@@ -211,6 +211,9 @@ struct Metrics::Series {
   prometheus::Gauge& tasks_unsent =
       gauge("millrace_tasks_unsent", "Tasks that the broker has not acknowledged.");
   Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
+  Followed task_consumers_created_again{
+      counter("millrace_task_consumers_created_again_total",
+              "Consumers from which workers pull tasks that another client had deleted.")};
   prometheus::Gauge& evaluations_waiting =
       gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
   prometheus::Gauge& evaluations_running =
@@ -365,6 +368,7 @@ void Metrics::set(const PartLevels& levels) {
   series_->unread.Set(static_cast<double>(levels.messages_unread));
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
+  series_->task_consumers_created_again.set(levels.task_consumers_created_again);
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));
   series_->jq_workers.Set(static_cast<double>(levels.jq_workers));

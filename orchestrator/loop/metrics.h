@@ -48,8 +48,9 @@ struct PartLevels {
   uint64_t messages_recognized = 0;  ///< messages that were not sent, because they are noted
   uint64_t messages_unread = 0;  ///< messages of the streams that are not noted: there are too many
 
-  size_t tasks_unsent = 0;  ///< tasks that the broker has not acknowledged
-  uint64_t answers = 0;     ///< reports of workers
+  size_t tasks_unsent = 0;                    ///< tasks that the broker has not acknowledged
+  uint64_t answers = 0;                       ///< reports of workers
+  uint64_t task_consumers_created_again = 0;  ///< consumers of tasks that other clients deleted
 
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;

@@ -1,5 +1,7 @@
 #include "broker/task_queue.h"
 
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,6 +42,24 @@ TEST_F(TaskQueueTest, ReportsTheAnswerAndDeletesTaskAndAnswerFromTheStreams) {
   EXPECT_TRUE(empties(kTasksStream));
   EXPECT_TRUE(empties(kResultsStream));
   EXPECT_TRUE(becomes_true([&] { return queue_->counts().tasks == 0; }));
+}
+
+TEST_F(TaskQueueTest, CreatesADeletedConsumerAgainWhileTasksWait) {
+  open();
+  queue_->run(queue_task(1));
+  Worker worker(server_);
+  const Message first = worker.take().value();
+  worker.answer(first, "1");
+  worker.say(first, "+ACK");
+  ASSERT_TRUE(empties(kTasksStream));
+  EXPECT_EQ(queue_->counts().consumers_created_again, 0U);
+  client_->api("CONSUMER.DELETE.MILLRACE_TASKS.shop+charge");
+  queue_->run(queue_task(2));
+  const std::optional<Message> second = worker.take();
+  ASSERT_TRUE(second) << "the consumer was not created again";
+  worker.answer(*second, "2");
+  EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
+  EXPECT_EQ(queue_->counts().consumers_created_again, 1U);
 }
 
 TEST_F(TaskQueueTest, DeletesAnAnsweredTaskThatItsWorkerNeverAcknowledges) {
