@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <csignal>
-#include <deque>
-#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "http/http_transfer.h"
+#include "http/request_queue.h"
 #include "os/mailbox.h"
 #include "os/thread.h"
 
@@ -30,11 +31,15 @@ Result<HttpAnswer> cancelled(std::string_view why) {
 }  // namespace
 
 /// The thread and its requests. libcurl has its own queue for connections, but in that queue a
-/// request to a host with a free connection waits for earlier requests to hosts without one. So
-/// libcurl is given only requests for which a connection is certainly free.
+/// request to a host with a free connection waits for earlier requests to hosts without one, and
+/// the requests of one namespace for those of another. So libcurl is given only requests for which
+/// a connection is certainly free.
 class HttpClient::Impl {
  public:
-  explicit Impl(HttpSettings settings) : settings_(std::move(settings)), multi_(make_multi()) {
+  explicit Impl(HttpSettings settings)
+      : settings_(std::move(settings)),
+        multi_(make_multi()),
+        queue_({.total = settings_.connections, .per_host = settings_.connections_per_host}) {
     const long connections = static_cast<long>(settings_.connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
@@ -56,18 +61,15 @@ class HttpClient::Impl {
 
   void cancel(Ticket ticket) { orders_.put(ticket); }
 
+  HttpLoad load() const {
+    const std::lock_guard lock(queue_mutex_);
+    return queue_.load();
+  }
+
  private:
   struct Stop {};
   /// An order to the thread: send a request, cancel a ticket, or stop.
   using Order = std::variant<std::unique_ptr<HttpTransfer>, Ticket, Stop>;
-  /// The requests to one origin. A Host is in `ready_` while one of its waiting requests may be
-  /// started.
-  struct Host {
-    std::deque<Ticket> waiting;  ///< may contain cancelled requests
-    size_t running = 0;
-    bool is_ready = false;
-  };
-  using Hosts = std::map<std::string, Host>;
 
   static MultiHandle make_multi() {
     CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
@@ -81,7 +83,7 @@ class HttpClient::Impl {
   void take(std::unique_ptr<HttpTransfer> transfer);
   void begin_waiting();
   void take_outcomes();
-  void offer(Hosts::value_type& host);
+  std::optional<Ticket> next();
   void end(Ticket ticket, Result<HttpAnswer> result);
   void end_all();
 
@@ -93,9 +95,10 @@ class HttpClient::Impl {
   Mailbox<Order> orders_{[this] { curl_multi_wakeup(multi_.get()); }};
   // The following members are for the client's thread only.
   std::unordered_map<Ticket, std::unique_ptr<HttpTransfer>> transfers_;
-  Hosts hosts_;
-  std::deque<Hosts::value_type*> ready_;
-  size_t running_ = 0;
+
+  mutable std::mutex queue_mutex_;  // guards queue_
+  RequestQueue queue_;
+
   std::thread thread_;
 };
 
@@ -143,42 +146,24 @@ void HttpClient::Impl::take(std::unique_ptr<HttpTransfer> transfer) {
     transfer->end(tl::unexpected(transfer->origin().error()));
     return;
   }
-  auto& host = *hosts_.try_emplace(*transfer->origin()).first;
-  if (transfer->urgent()) {
-    host.second.waiting.push_front(transfer->ticket());
-  } else {
-    host.second.waiting.push_back(transfer->ticket());
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_.add(transfer->ticket(), transfer->ns(), *transfer->origin(), transfer->urgent());
   }
   transfers_.emplace(transfer->ticket(), std::move(transfer));
-  offer(host);
 }
 
-void HttpClient::Impl::offer(Hosts::value_type& host) {
-  Host& state = host.second;
-  if (state.is_ready || state.running >= settings_.connections_per_host) return;
-  if (!state.waiting.empty()) {
-    state.is_ready = true;
-    ready_.push_back(&host);
-  } else if (state.running == 0) {
-    hosts_.erase(hosts_.find(host.first));
-  }
+std::optional<HttpClient::Ticket> HttpClient::Impl::next() {
+  const std::lock_guard lock(queue_mutex_);
+  return queue_.take();
 }
 
-/// Starts waiting requests, one of each host in turn, up to the limit of connections.
+/// Starts the waiting requests for which a connection is free.
 void HttpClient::Impl::begin_waiting() {
-  while (running_ < settings_.connections && !ready_.empty()) {
-    auto& host = *ready_.front();
-    ready_.pop_front();
-    host.second.is_ready = false;
-    const auto found = transfers_.find(host.second.waiting.front());
-    host.second.waiting.pop_front();
-    if (found != transfers_.end()) {
-      ++running_;
-      ++host.second.running;
-      found->second->prepare(settings_);
-      CHECK(curl_multi_add_handle(multi_.get(), found->second->easy()) == CURLM_OK);
-    }
-    offer(host);
+  while (const auto ticket = next()) {
+    HttpTransfer& transfer = *transfers_.at(*ticket);
+    transfer.prepare(settings_);
+    CHECK(curl_multi_add_handle(multi_.get(), transfer.easy()) == CURLM_OK);
   }
 }
 
@@ -198,12 +183,10 @@ void HttpClient::Impl::end(Ticket ticket, Result<HttpAnswer> result) {
   if (found == transfers_.end()) return;
   const std::unique_ptr<HttpTransfer> transfer = std::move(found->second);
   transfers_.erase(found);
-  if (transfer->easy() != nullptr) {
-    curl_multi_remove_handle(multi_.get(), transfer->easy());
-    auto& host = *hosts_.find(*transfer->origin());
-    --running_;
-    --host.second.running;
-    offer(host);
+  if (transfer->easy() != nullptr) curl_multi_remove_handle(multi_.get(), transfer->easy());
+  {
+    const std::lock_guard lock(queue_mutex_);
+    queue_.end(ticket);
   }
   transfer->end(std::move(result));
 }
@@ -232,5 +215,7 @@ HttpClient::Ticket HttpClient::send(HttpRequest request, HttpWatch watch) {
 }
 
 void HttpClient::cancel(Ticket ticket) { impl_->cancel(ticket); }
+
+HttpLoad HttpClient::load() const { return impl_->load(); }
 
 }  // namespace millrace

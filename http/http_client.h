@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "cloudevents/headers.h"
+#include "http/http_load.h"
 #include "model/task.h"
 
 namespace millrace {
@@ -54,6 +55,9 @@ struct HttpRequest {
   bool urgent = false;  ///< is sent before requests that wait for a connection
   /// Sends the body at most once, for a peer that must not do the work twice.
   bool once = false;
+  /// The namespace for which the request is sent, and whose share of connections it uses; empty:
+  /// millrace itself, whose requests have no share.
+  std::string ns = {};
 };
 
 struct HttpAnswer {
@@ -76,20 +80,23 @@ struct HttpWatch {
 };
 
 struct HttpSettings {
-  size_t connections = 256;          ///< the most connections in total
-  size_t connections_per_host = 32;  ///< the most connections to one scheme, host and port
+  /// The most connections in total, and to one scheme, host and port. A namespace uses at most as
+  /// many as are free: half of them if no other namespace has requests (RequestQueue).
+  size_t connections = 512;
+  size_t connections_per_host = 64;
   Duration connect_timeout{10'000};  ///< for name lookup, connection and TLS together
   std::string ca_file;               ///< PEM; empty: the system's certificates
   std::string proxy;                 ///< URL; empty: no proxy, even if the environment sets one
   std::string no_proxy;              ///< hosts that are reached without the proxy, comma-separated
 };
 
-/// HTTP/1.1 with connections that are reused. TLS peers are verified. A redirect is an answer like
-/// any other. If a reused connection closes before any part of the answer has arrived, the request
-/// is sent again on a new connection, up to five times: a peer that crashes because of a request
-/// may receive the request each time. A request with `once` is not sent again but ends with
-/// `http.closed`. A request with `once` reuses only connections that were in use less than a second
-/// ago, which peers rarely close.
+/// HTTP/1.1 with connections that are reused. Requests that wait for a connection are sent in turns
+/// of their namespaces, and within a namespace in turns of the hosts. TLS peers are verified. A
+/// redirect is an answer like any other. If a reused connection closes before any part of the
+/// answer has arrived, the request is sent again on a new connection, up to five times: a peer that
+/// crashes because of a request may receive the request each time. A request with `once` is not
+/// sent again but ends with `http.closed`. A request with `once` reuses only connections that were
+/// in use less than a second ago, which peers rarely close.
 class HttpClient {
  public:
   using Ticket = uint64_t;
@@ -103,13 +110,16 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// Sends a request. Any thread; never blocks. No callback is called on the calling thread before
-  /// send() returns. Requests to one host that wait for a connection are sent in the order of the
-  /// calls.
+  /// send() returns. Requests of one namespace to one host that wait for a connection are sent in
+  /// the order of the calls.
   Ticket send(HttpRequest request, HttpWatch watch);
 
   /// Cancels a request. Any thread; never blocks. `done` follows, with `http.cancelled` unless the
   /// request had already ended.
   void cancel(Ticket ticket);
+
+  /// The requests that run and wait now. Any thread.
+  HttpLoad load() const;
 
  private:
   class Impl;

@@ -36,6 +36,7 @@ class HttpTransfer {
 
   HttpClient::Ticket ticket() const { return ticket_; }
   bool urgent() const { return request_.urgent; }
+  const std::string& ns() const { return request_.ns; }
   /// The origin (scheme, host, port) of the URL, or the reason why the request cannot be sent.
   const Result<std::string>& origin() const { return origin_; }
   CURL* easy() const { return easy_.get(); }
