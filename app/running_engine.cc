@@ -143,7 +143,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                             .folder = {.mark = owner_record_.folder, .made = environment_->made()},
                             .request_subjects = request_subjects(process_.settings),
                             .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
-      services_(process_.http, intake_),
+      services_(process_.http, intake_, process_.settings.bounds.call_timeout),
       containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),
       dead_letters_(*process_.working, process_.settings.streams),
       letter_retention_(std::make_unique<DeadLetterRetention>(*environment_, process_.clock,
@@ -294,23 +294,31 @@ PartLevels RunningEngine::levels() const {
   const JqPool::Stats jq = process_.jq->stats();
   const RestoredPublisher::Counts restored =
       restored_ == nullptr ? RestoredPublisher::Counts() : restored_->counts();
-  return {.consumers = events.opened,
-          .consumer_gaps = events.gaps,
-          .messages_read_directly = events.passed_over,
-          .messages_noted = restored.noted,
-          .messages_recognized = restored.recognized,
-          .messages_unread = restored.unread,
-          .tasks_unsent = tasks.unsent,
-          .answers = tasks.answers,
-          .task_consumers_created_again = tasks.consumers_created_again,
-          .evaluations_waiting = jq.waiting,
-          .evaluations_running = jq.running,
-          .jq_workers = jq.ready_workers,
-          .jq_workers_started = jq.started,
-          .jq_workers_crashed = jq.crashed,
-          .jq_worker_start_failures = jq.start_failures,
-          .evaluations_overran = jq.overran,
-          .evaluations_timed_out = jq.timed_out};
+  const HttpLoad http = process_.http.load();
+  PartLevels levels = {.consumers = events.opened,
+                       .consumer_gaps = events.gaps,
+                       .messages_read_directly = events.passed_over,
+                       .messages_noted = restored.noted,
+                       .messages_recognized = restored.recognized,
+                       .messages_unread = restored.unread,
+                       .tasks_unsent = tasks.unsent,
+                       .answers = tasks.answers,
+                       .task_consumers_created_again = tasks.consumers_created_again,
+                       .http_running = http.total.running,
+                       .http_waiting = http.total.waiting,
+                       .evaluations_waiting = jq.waiting,
+                       .evaluations_running = jq.running,
+                       .jq_workers = jq.ready_workers,
+                       .jq_workers_started = jq.started,
+                       .jq_workers_crashed = jq.crashed,
+                       .jq_worker_start_failures = jq.start_failures,
+                       .evaluations_overran = jq.overran,
+                       .evaluations_timed_out = jq.timed_out};
+  for (const auto& [ns, requests] : http.namespaces) {
+    levels.namespace_http_running[ns] = requests.running;
+    levels.namespace_http_waiting[ns] = requests.waiting;
+  }
+  return levels;
 }
 
 Evaluator RunningEngine::evaluator() {

@@ -55,6 +55,7 @@ Json describe(const ServerSettings& settings) {
             {"dedupeSeconds", settings.bounds.dedupe_window.count() / 1000},
             {"dedupeEvents", settings.bounds.dedupe_events},
             {"taskMilliseconds", settings.bounds.task_timeout.count()},
+            {"callMilliseconds", settings.bounds.call_timeout.count()},
             {"transitions", EngineLimits().transitions_per_instance},
             {"hops", kMaxHops}}}};
 }

@@ -18,6 +18,9 @@ inline constexpr const char* kInboxPrefix = "_INBOX";
 /// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 
+/// How long a call of an HTTP service may take that has no timeout.
+inline constexpr Duration kCallTimeout = std::chrono::minutes(10);
+
 /// Deduplication window: how long source and id of an event are remembered, by the broker's
 /// timestamps, and how many events are remembered.
 inline constexpr Duration kDedupeWindow = std::chrono::minutes(10);

@@ -51,6 +51,7 @@ struct ServeFlags {
   std::string secret_key_file;
   ContainerFlags containers;
   std::string task_timeout;
+  std::string call_timeout;
   std::string dedupe_window;
   std::string dedupe_events;
   std::string store_limit;
@@ -80,6 +81,8 @@ Fallible<ServerBounds> read_bounds(const Shell& shell, const ServeFlags& given) 
   ServerBounds bounds;
   bounds.task_timeout = TRY(duration(shell, given.task_timeout, "task-timeout",
                                      "MILLRACE_TASK_TIMEOUT", bounds.task_timeout));
+  bounds.call_timeout = TRY(duration(shell, given.call_timeout, "call-timeout",
+                                     "MILLRACE_CALL_TIMEOUT", bounds.call_timeout));
   bounds.dedupe_window = TRY(duration(shell, given.dedupe_window, "dedupe-window",
                                       "MILLRACE_DEDUPE_WINDOW", bounds.dedupe_window));
   bounds.dedupe_events = TRY(number(shell, given.dedupe_events, "dedupe-events",
@@ -188,6 +191,11 @@ void add_bounds(Verb& serve, ServeFlags& to) {
                fmt::format("Timeout of the evaluation of one state (MILLRACE_TASK_TIMEOUT; "
                            "default: {})",
                            duration_text(otherwise.task_timeout)),
+               "DURATION");
+  serve.option("--call-timeout", to.call_timeout,
+               fmt::format("Timeout of a call of an HTTP service that has no other timeout "
+                           "(MILLRACE_CALL_TIMEOUT; default: {})",
+                           duration_text(otherwise.call_timeout)),
                "DURATION");
   serve.option(
       "--dedupe-window", to.dedupe_window,

@@ -140,7 +140,7 @@ void ContainerRunner::Impl::fail_waiting(std::deque<Ticket>& waiting, const Erro
 void ContainerRunner::Impl::stop_call(const Job& job) {
   if (!job.call) return;
   http_.cancel(*job.call);
-  stop_service(http_, job.box->url(), job.task.id);
+  stop_service(http_, job.box->url(), job.task);
 }
 
 /// Starts the removal of the containers of earlier processes, unless it was started before. Returns

@@ -5,8 +5,17 @@
 #include <variant>
 
 #include "functions/service_protocol.h"
+#include "policies/timeout_policy.h"
 
 namespace millrace {
+namespace {
+
+/// Whether the call ended because its answer was not complete in time.
+bool has_timed_out(const TaskEnded& ended) {
+  return !ended.result && ended.result.error().code == error_code(TimeoutKind::kStartToClose);
+}
+
+}  // namespace
 
 /// One task, from run() until its last report. The runner's mutex guards the members, except those
 /// that no other thread uses.
@@ -43,6 +52,8 @@ void HttpServices::run(Task task) {
 }
 
 void HttpServices::send(const CallPtr& call) {
+  std::optional<Duration> limit;
+  if (!call->task.has_timeout()) limit = call_timeout_;
   {
     const std::lock_guard lock(mutex_);
     if (!call->is_stopped) {
@@ -51,7 +62,8 @@ void HttpServices::send(const CallPtr& call) {
           call_service(client_, call->url(), call->task, "",
                        {.sent = [this, call] { started(call); },
                         .alive = [this, id = call->task.id] { heartbeats_.heard(id); },
-                        .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }});
+                        .done = [this, call](TaskEnded ended) { end(call, std::move(ended)); }},
+                       limit);
       call->task.input = {};  // saves memory: the client has a copy, and many calls may wait
       return;
     }
@@ -71,9 +83,10 @@ void HttpServices::started(const CallPtr& call) {
 void HttpServices::end(const CallPtr& call, TaskEnded ended) {
   {
     const std::lock_guard lock(mutex_);
+    const bool is_unwanted = call->is_stopped || has_timed_out(ended);
     // At shutdown no service is asked to stop, because the next process sends the task again.
-    if (call->is_stopped && call->was_sent && !closing_) {
-      stop_service(client_, call->url(), call->task.id);
+    if (is_unwanted && call->was_sent && !closing_) {
+      stop_service(client_, call->url(), call->task);
     }
   }
   report(call, std::move(ended));

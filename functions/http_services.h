@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/defaults.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "functions/heartbeats.h"
@@ -21,8 +22,10 @@ namespace millrace {
 /// there is no shared folder, and a task with files ends with kFunctionFiles.
 class HttpServices : public TaskRunner {
  public:
-  /// `client` and `sink` must outlive this object.
-  HttpServices(HttpClient& client, TaskSink& sink) : client_(client), sink_(sink) {}
+  /// `client` and `sink` must outlive this object. A call without a timeout ends `call_timeout`
+  /// after its request was sent.
+  HttpServices(HttpClient& client, TaskSink& sink, Duration call_timeout = defaults::kCallTimeout)
+      : client_(client), sink_(sink), call_timeout_(call_timeout) {}
 
   /// Gives up the calls that are under way. No service is asked to stop, because the next process
   /// sends the task again. Afterwards there are no more reports. Do not destroy this object on the
@@ -47,6 +50,7 @@ class HttpServices : public TaskRunner {
 
   HttpClient& client_;
   TaskSink& sink_;
+  const Duration call_timeout_;
   Heartbeats heartbeats_;
 
   std::mutex mutex_;

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "cloudevents/headers.h"
+#include "policies/timeout_policy.h"
 
 namespace millrace {
 namespace {
@@ -38,7 +39,14 @@ tl::unexpected<Error> failed(std::string_view code, std::string message) {
   return tl::unexpected(Error{std::string(code), std::move(message)});
 }
 
-Error function_error(const Error& error) {
+Error function_error(const Error& error, std::optional<Duration> limit) {
+  if (limit && error.code == kHttpTimeout) {
+    return {std::string(error_code(TimeoutKind::kStartToClose)),
+            fmt::format("the service did not answer within {} ms, the time for calls without a "
+                        "timeout (--call-timeout); set startToCloseTimeout or maxRuntime if it "
+                        "needs longer: {}",
+                        limit->count(), error.message)};
+  }
   const bool too_large = error.code == kHttpTooLarge;
   return {std::string(too_large ? kFunctionTooLarge : kFunctionUnavailable), error.message};
 }
@@ -79,26 +87,32 @@ tl::expected<std::string, Error> read_result(HttpAnswer& answer) {
 }  // namespace
 
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
-                                const std::string& folder, ServiceWatch watch) {
-  return client.send(
-      {.url = url, .headers = task_headers(task, folder), .body = task.input, .once = true},
-      {.sent = std::move(watch.sent),
-       .alive = std::move(watch.alive),
-       .done = [done = std::move(watch.done)](Result<HttpAnswer> answer) {
-         if (answer) {
-           done(read_answer(std::move(*answer)));
-         } else {
-           done({.result = tl::unexpected(function_error(answer.error()))});
-         }
-       }});
+                                const std::string& folder, ServiceWatch watch,
+                                std::optional<Duration> limit) {
+  return client.send({.url = url,
+                      .headers = task_headers(task, folder),
+                      .body = task.input,
+                      .timeout = limit,
+                      .once = true,
+                      .ns = task.ns},
+                     {.sent = std::move(watch.sent),
+                      .alive = std::move(watch.alive),
+                      .done = [done = std::move(watch.done), limit](Result<HttpAnswer> answer) {
+                        if (answer) {
+                          done(read_answer(std::move(*answer)));
+                        } else {
+                          done({.result = tl::unexpected(function_error(answer.error(), limit))});
+                        }
+                      }});
 }
 
-void stop_service(HttpClient& client, const std::string& url, const InstanceId& task) {
+void stop_service(HttpClient& client, const std::string& url, const Task& task) {
   client.send({.method = "DELETE",
                .url = url,
-               .headers = {{"Direktiv-ActionID", to_string(task)}},
+               .headers = {{"Direktiv-ActionID", to_string(task.id)}},
                .timeout = kStopTimeout,
-               .urgent = true},
+               .urgent = true,
+               .ns = task.ns},
               {.done = [](const Result<HttpAnswer>&) {}});
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "base/time.h"
 #include "http/http_client.h"
 #include "model/task.h"
 
@@ -23,12 +25,15 @@ struct ServiceWatch {
 
 /// Sends a task to the service at `url`: one POST with the input and `Direktiv-` headers. The POST
 /// is not repeated. `folder` is the folder with the task's files, as the service sees it; empty if
-/// the task has no folder. Any thread; never blocks.
+/// the task has no folder. If the answer is not complete within `limit` after the request was sent,
+/// the call ends with the error code of TimeoutKind::kStartToClose; nullopt: no limit. Any thread;
+/// never blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
-                                const std::string& folder, ServiceWatch watch);
+                                const std::string& folder, ServiceWatch watch,
+                                std::optional<Duration> limit = std::nullopt);
 
 /// Asks the service to stop the work for that task: one DELETE, whose result is ignored.
-void stop_service(HttpClient& client, const std::string& url, const InstanceId& task);
+void stop_service(HttpClient& client, const std::string& url, const Task& task);
 
 /// Reads an answer. A non-empty `Direktiv-ErrorCode` is the function's error, whatever the status
 /// is. Without that header, any status other than 2xx is kFunctionStatus; otherwise the body is the

@@ -63,43 +63,46 @@ Webhooks::~Webhooks() {
   answered_.wait(lock, [this] { return under_way_.empty(); });
 }
 
-void Webhooks::deliver(const Event& event, const std::string& url, const std::string& token,
-                       Done done) {
+void Webhooks::deliver(const std::string& ns, const Event& event, const std::string& url,
+                       const std::string& token, Done done) {
   HttpMessage message = encode_http_binary(event);
   HttpRequest request{.url = url,
                       .headers = std::move(message.headers),
                       .body = std::move(message.body),
-                      .timeout = settings_.timeout};
+                      .timeout = settings_.timeout,
+                      .ns = ns};
   request.headers.emplace_back("WebHook-Request-Origin", settings_.origin);
   authorize(request, token);
 
   const std::lock_guard lock(mutex_);
-  const auto [found, is_new] = permissions_.try_emplace(url);
+  const Target target(ns, url);
+  const auto [found, is_new] = permissions_.try_emplace(target);
   Permission& permission = found->second;
   if (permission.is_granted) {
     post({std::move(request), std::move(done)});
     return;
   }
   permission.waiting.push_back({std::move(request), std::move(done)});
-  if (is_new) ask(url, token);
+  if (is_new) ask(target, token);
 }
 
-void Webhooks::ask(const std::string& url, const std::string& token) {
+void Webhooks::ask(const Target& target, const std::string& token) {
   HttpRequest request{.method = "OPTIONS",
-                      .url = url,
+                      .url = target.second,
                       .headers = {{"WebHook-Request-Origin", settings_.origin}},
-                      .timeout = settings_.timeout};
+                      .timeout = settings_.timeout,
+                      .ns = target.first};
   authorize(request, token);
   send(std::move(request),
-       [this, url](Result<HttpAnswer> answer) { take_permission(url, std::move(answer)); });
+       [this, target](Result<HttpAnswer> answer) { take_permission(target, std::move(answer)); });
 }
 
-void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer) {
+void Webhooks::take_permission(const Target& target, Result<HttpAnswer> answer) {
   std::vector<Delivery> refused;
   {
     const std::lock_guard lock(mutex_);
     if (closing_) answer = fail(std::string(kHttpCancelled), "the sender of webhooks stopped");
-    Permission& permission = permissions_[url];
+    Permission& permission = permissions_[target];
     if (answer) permission.is_granted = allows(*answer, settings_.origin);
     if (permission.is_granted) {
       for (Delivery& delivery : std::exchange(permission.waiting, {})) {
@@ -108,7 +111,7 @@ void Webhooks::take_permission(const std::string& url, Result<HttpAnswer> answer
       return;
     }
     refused = std::move(permission.waiting);
-    permissions_.erase(url);
+    permissions_.erase(target);
   }
   WebhookFailure why = failure(answer);
   if (answer && is_refusal(answer->status)) {

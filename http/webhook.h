@@ -5,12 +5,13 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/event.h"
@@ -54,18 +55,21 @@ class Webhooks final : public WebhookSender {
 
   /// Delivers one event; `done` is called on the client's thread. `token` is sent as
   /// `Authorization: Bearer …`; if `token` is empty, that header is not sent. A permission is
-  /// remembered for the URL for the lifetime of this object, a refusal is not. Only kWebhookGone is
-  /// a final failure.
-  void deliver(const Event& event, const std::string& url, const std::string& token,
-               Done done) override;
+  /// remembered for the namespace and the URL for the lifetime of this object, a refusal is not.
+  /// Only kWebhookGone is a final failure.
+  void deliver(const std::string& ns, const Event& event, const std::string& url,
+               const std::string& token, Done done) override;
 
  private:
   struct Delivery {
     HttpRequest request;
     Done done;
   };
-  /// The permission of a URL. While the permission is not granted, a request for the permission is
-  /// running.
+  /// A namespace and a URL. The namespaces do not share a permission: the request for it may wait
+  /// for the share of its namespace, or have the wrong token.
+  using Target = std::pair<std::string, std::string>;
+  /// The permission of a target. While the permission is not granted, a request for the permission
+  /// is running.
   struct Permission {
     bool is_granted = false;
     std::vector<Delivery> waiting;
@@ -73,18 +77,18 @@ class Webhooks final : public WebhookSender {
   using Answered = std::function<void(Result<HttpAnswer>)>;
 
   // These functions must be called with the mutex held.
-  void ask(const std::string& url, const std::string& token);
+  void ask(const Target& target, const std::string& token);
   void post(Delivery delivery);
   void send(HttpRequest request, Answered done);
 
-  void take_permission(const std::string& url, Result<HttpAnswer> answer);
+  void take_permission(const Target& target, Result<HttpAnswer> answer);
 
   HttpClient& client_;
   const WebhookSettings settings_;
 
   std::mutex mutex_;
   std::condition_variable answered_;
-  std::unordered_map<std::string, Permission> permissions_;
+  std::map<Target, Permission> permissions_;
   std::unordered_set<HttpClient::Ticket> under_way_;
   bool closing_ = false;
 };

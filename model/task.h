@@ -110,6 +110,10 @@ struct Task {
   std::vector<TaskFile> files;
   std::optional<TimePoint> deadline;  ///< when the task is given up at the latest, if known
   std::optional<Duration> start_to_close = {};  ///< how long the task may run from its start
+  std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
+
+  /// Whether a timeout or a deadline ends the task if its worker or service never answers.
+  bool has_timeout() const { return deadline || start_to_close || heartbeat; }
 };
 
 /// The deadline of a task that starts now: the earlier of its deadline and now + start_to_close;

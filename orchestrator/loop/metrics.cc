@@ -214,6 +214,15 @@ struct Metrics::Series {
   Followed task_consumers_created_again{
       counter("millrace_task_consumers_created_again_total",
               "Consumers from which workers pull tasks that another client had deleted.")};
+  prometheus::Gauge& http_running =
+      gauge("millrace_http_running", "Outgoing HTTP requests that have a connection.");
+  prometheus::Gauge& http_waiting =
+      gauge("millrace_http_waiting", "Outgoing HTTP requests that wait for a connection.");
+  NamespaceGauge ns_http_running{registry, "millrace_namespace_http_running",
+                                 "Outgoing HTTP requests of the namespace that have a connection."};
+  NamespaceGauge ns_http_waiting{
+      registry, "millrace_namespace_http_waiting",
+      "Outgoing HTTP requests of the namespace that wait for a connection."};
   prometheus::Gauge& evaluations_waiting =
       gauge("millrace_evaluations_waiting", "Evaluations that wait for a jq worker.");
   prometheus::Gauge& evaluations_running =
@@ -369,6 +378,10 @@ void Metrics::set(const PartLevels& levels) {
   series_->tasks_unsent.Set(static_cast<double>(levels.tasks_unsent));
   series_->answers.set(levels.answers);
   series_->task_consumers_created_again.set(levels.task_consumers_created_again);
+  series_->http_running.Set(static_cast<double>(levels.http_running));
+  series_->http_waiting.Set(static_cast<double>(levels.http_waiting));
+  series_->ns_http_running.set(levels.namespace_http_running);
+  series_->ns_http_waiting.set(levels.namespace_http_waiting);
   series_->evaluations_waiting.Set(static_cast<double>(levels.evaluations_waiting));
   series_->evaluations_running.Set(static_cast<double>(levels.evaluations_running));
   series_->jq_workers.Set(static_cast<double>(levels.jq_workers));

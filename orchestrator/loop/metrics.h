@@ -52,6 +52,12 @@ struct PartLevels {
   uint64_t answers = 0;                       ///< reports of workers
   uint64_t task_consumers_created_again = 0;  ///< consumers of tasks that other clients deleted
 
+  size_t http_running = 0;  ///< outgoing HTTP requests that have a connection
+  size_t http_waiting = 0;  ///< outgoing HTTP requests that wait for a connection
+  /// The same by the name of the namespace; only namespaces with such requests.
+  std::map<std::string, uint64_t> namespace_http_running;
+  std::map<std::string, uint64_t> namespace_http_waiting;
+
   size_t evaluations_waiting = 0;  ///< evaluations that wait for a jq worker
   size_t evaluations_running = 0;
   size_t jq_workers = 0;  ///< jq workers that are ready

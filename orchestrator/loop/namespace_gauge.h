@@ -16,8 +16,9 @@ class NamespaceGauge {
   NamespaceGauge(prometheus::Registry& registry, const char* name, const char* help)
       : family_(prometheus::BuildGauge().Name(name).Help(help).Register(registry)) {}
 
-  /// Sets the values; a namespace that `values` lacks loses its value.
-  void set(const std::map<std::string, double>& values) {
+  /// Sets the values; a namespace that `values` lacks loses its value. T is a type of numbers.
+  template <class T>
+  void set(const std::map<std::string, T>& values) {
     std::erase_if(gauges_, [&](const auto& known) {
       if (values.contains(known.first)) return false;
       family_.Remove(known.second);
@@ -26,7 +27,7 @@ class NamespaceGauge {
     for (const auto& [ns, value] : values) {
       prometheus::Gauge*& gauge = gauges_[ns];
       if (gauge == nullptr) gauge = &family_.Add(prometheus::Labels{{"namespace", ns}});
-      gauge->Set(value);
+      gauge->Set(static_cast<double>(value));
     }
   }
 

@@ -292,7 +292,8 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
                .input = task.input.text(),
                .files = std::move(files),
                .deadline = task.deadline,
-               .start_to_close = task.start_to_close});
+               .start_to_close = task.start_to_close,
+               .heartbeat = task.heartbeat});
   crash_point(CrashPoint::kHandedOut);
 }
 

@@ -146,7 +146,7 @@ Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
     return {};
   }
   crash_point(CrashPoint::kDelivering);
-  sender_.deliver(event, record->url, *token,
+  sender_.deliver(catalog_.name_of(record->ns), event, record->url, *token,
                   [on_result = on_result_, number](std::optional<WebhookFailure> failure) {
                     on_result({number, std::move(failure)});
                   });

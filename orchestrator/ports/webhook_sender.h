@@ -23,16 +23,17 @@ struct WebhookFailure {
 class WebhookSender {
  public:
   virtual ~WebhookSender() = default;
-  /// `done` is called exactly once, on any thread, possibly within this call; with nullopt if the
-  /// receiver accepted the event.
-  virtual void deliver(const Event& event, const std::string& url, const std::string& token,
+  /// Sends an event of the namespace `ns`. `done` is called exactly once, on any thread, possibly
+  /// within this call; with nullopt if the receiver accepted the event.
+  virtual void deliver(const std::string& ns, const Event& event, const std::string& url,
+                       const std::string& token,
                        std::function<void(std::optional<WebhookFailure>)> done) = 0;
 };
 
 /// A sender for a millrace without webhooks: accepts every event and drops it.
 class NoWebhooks final : public WebhookSender {
  public:
-  void deliver(const Event&, const std::string&, const std::string&,
+  void deliver(const std::string&, const Event&, const std::string&, const std::string&,
                std::function<void(std::optional<WebhookFailure>)> done) override {
     done(std::nullopt);
   }

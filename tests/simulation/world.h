@@ -77,7 +77,8 @@ class TestReceivers final : public WebhookSender {
  public:
   using Answer = std::function<std::optional<WebhookFailure>(const Event& event)>;
 
-  void deliver(const Event& event, const std::string& url, const std::string& token,
+  void deliver(const std::string&, const Event& event, const std::string& url,
+               const std::string& token,
                std::function<void(std::optional<WebhookFailure>)> done) override {
     seen.push_back(fmt::format("{} {} {}", url, event.type, token));
     events.push_back(event);

@@ -38,6 +38,9 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenEnvironmentVariables) {
   EXPECT_EQ(run({"serve", "--task-timeout", "PT1.5S"}).code, 0);
   EXPECT_EQ(served_.bounds.task_timeout, Duration(1'500));
   EXPECT_EQ(run({"serve", "--task-timeout", "0s"}).code, 2);
+  EXPECT_EQ(served_.bounds.call_timeout, std::chrono::minutes(10));
+  EXPECT_EQ(run({"serve", "--call-timeout", "1h"}).code, 0);
+  EXPECT_EQ(served_.bounds.call_timeout, std::chrono::hours(1));
   EXPECT_EQ(run({"serve", "--dedupe-window", "1h", "--dedupe-events", "5"}).code, 0);
   EXPECT_EQ(served_.bounds.dedupe_window, std::chrono::hours(1));
   EXPECT_EQ(served_.bounds.dedupe_events, 5U);

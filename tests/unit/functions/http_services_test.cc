@@ -165,6 +165,31 @@ TEST(HttpServices, EndsTheRequestOfAStoppedTaskAndSendsAnHttpDelete) {
   EXPECT_THAT(sink.words.all(), ElementsAre("started"));
 }
 
+TEST(HttpServices, EndsACallWithoutATimeoutAfterTheTimeForSuchCalls) {
+  Heard<std::string> deleted;
+  HttpPeer peer([&](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    if (request.method != "DELETE") return hangs(request, connection);
+    deleted.add(request.header("Direktiv-ActionID"));
+    return connection.answer(204);
+  });
+  HttpClient client;
+  RecordingSink sink;
+  HttpServices services(client, sink, Duration(50));
+  // On a busy machine the time may pass before the request is sent; then another call is made.
+  std::string end;
+  uint8_t number = 0;
+  for (size_t words = 0; number < 100 && !end.starts_with("millrace.timeout."); ++number) {
+    services.run(task_for(peer.url("/pay"), number));
+    do {
+      end = sink.words.wait_for(words + 1).at(words);
+      ++words;
+    } while (end == "started");
+  }
+  EXPECT_THAT(end, StartsWith("millrace.timeout.startToClose: the service did not answer within "));
+  const std::string id = to_string(task_for("", static_cast<uint8_t>(number - 1)).id);
+  EXPECT_THAT(deleted.wait_for(1), testing::Contains(id)) << "the service may stop its work";
+}
+
 TEST(HttpServices, SendsAndReportsNothingMoreWhenItIsDestroyed) {
   HttpPeer peer(hangs);
   HttpClient client;

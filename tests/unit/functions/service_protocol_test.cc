@@ -147,7 +147,7 @@ TEST(ServiceProtocol, SendsTheDeadlineOfTheAttempt) {
 TEST(ServiceProtocol, SendsAnHttpDeleteToStopATask) {
   HttpPeer peer(answers(204));
   HttpClient client;
-  stop_service(client, peer.url("/pay"), task_for("").id);
+  stop_service(client, peer.url("/pay"), task_for(""));
   const auto requests = peer.requests(1);
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests.front().method, "DELETE");

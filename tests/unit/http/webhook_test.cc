@@ -52,7 +52,7 @@ class WebhooksTest : public testing::Test {
   Outcome deliver(const std::string& url, const Event& event = order_event(),
                   const std::string& token = "") {
     const size_t before = heard.all().size();
-    webhooks.deliver(event, url, token, hear());
+    webhooks.deliver("shop", event, url, token, hear());
     return heard.wait_for(before + 1).at(before);
   }
 
@@ -141,7 +141,7 @@ TEST_F(WebhooksTest, AskForPermissionOnceForConcurrentDeliveries) {
     return target(200)(request, connection);
   });
   for (int i = 0; i < 10; ++i) {
-    webhooks.deliver(order_event(std::to_string(i)), peer.url(), "", hear());
+    webhooks.deliver("shop", order_event(std::to_string(i)), peer.url(), "", hear());
   }
   EXPECT_EQ(peer.requests(1).size(), 1u);
   gate.open();
@@ -150,6 +150,21 @@ TEST_F(WebhooksTest, AskForPermissionOnceForConcurrentDeliveries) {
   EXPECT_EQ(std::count_if(requests.begin(), requests.end(),
                           [](const auto& request) { return request.method == "OPTIONS"; }),
             1);
+}
+
+TEST_F(WebhooksTest, AskForPermissionForEachNamespace) {
+  // The receiver knows the token of one namespace only.
+  HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
+    const bool is_known = request.header("Authorization") == "Bearer right";
+    return target(200, {}, is_known ? Headers{{"WebHook-Allowed-Origin", "*"}} : Headers{}, 401)(
+        request, connection);
+  });
+  webhooks.deliver("stranger", order_event(), peer.url(), "wrong", hear());
+  EXPECT_EQ(code_of(heard.wait_for(1).at(0)), kWebhookNotAllowed);
+  webhooks.deliver("shop", order_event(), peer.url(), "right", hear());
+  EXPECT_EQ(code_of(heard.wait_for(2).at(1)), "");
+  webhooks.deliver("stranger", order_event(), peer.url(), "wrong", hear());
+  EXPECT_EQ(code_of(heard.wait_for(3).at(2)), kWebhookNotAllowed);
 }
 
 TEST_F(WebhooksTest, FailFinallyOnlyIfTheTargetAnswers410Gone) {
@@ -188,9 +203,9 @@ TEST_F(WebhooksTest, CancelAllDeliveriesInTheirDestructor) {
   });
   {
     Webhooks ending(client, {.origin = kOrigin});
-    ending.deliver(order_event(), peer.url("/asked"), "", hear());
-    ending.deliver(order_event(), peer.url("/asked"), "", hear());
-    ending.deliver(order_event(), peer.url("/sent"), "", hear());
+    ending.deliver("shop", order_event(), peer.url("/asked"), "", hear());
+    ending.deliver("shop", order_event(), peer.url("/asked"), "", hear());
+    ending.deliver("shop", order_event(), peer.url("/sent"), "", hear());
     peer.requests(3);
   }
   std::vector<std::string> codes;
@@ -204,7 +219,7 @@ TEST_F(WebhooksTest, FailADeliveryAfterTheTimeoutIfTheTargetHangs) {
     return false;
   });
   Webhooks impatient(client, {.origin = kOrigin, .timeout = Duration(50)});
-  impatient.deliver(order_event(), peer.url(), "", hear());
+  impatient.deliver("shop", order_event(), peer.url(), "", hear());
   EXPECT_EQ(code_of(heard.wait_for(1).front()), kHttpTimeout);
 }
 

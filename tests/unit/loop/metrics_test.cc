@@ -153,6 +153,20 @@ TEST(Metrics, ShowTheTotalsThatOtherPartsOfTheProgramReport) {
   EXPECT_TRUE(has_line(metrics, "millrace_task_consumers_created_again_total 2"));
 }
 
+TEST(Metrics, ShowTheOutgoingHttpRequestsOfNamespacesThatHaveSome) {
+  Metrics metrics;
+  metrics.set(PartLevels{.http_running = 3,
+                         .http_waiting = 4,
+                         .namespace_http_running = {{"shop", 2}},
+                         .namespace_http_waiting = {{"shop", 4}}});
+  EXPECT_TRUE(has_line(metrics, "millrace_http_running 3"));
+  EXPECT_TRUE(has_line(metrics, "millrace_http_waiting 4"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_http_running{namespace=\"shop\"} 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_namespace_http_waiting{namespace=\"shop\"} 4"));
+  metrics.set(PartLevels());
+  EXPECT_FALSE(has_line(metrics, "millrace_namespace_http_running{namespace=\"shop\"} 2"));
+}
+
 TEST(Metrics, MeasureTheWaitOfTasksInSeconds) {
   Metrics metrics;
   metrics.count({.started_after = {Duration(1'500), Duration(500)}});

@@ -45,14 +45,15 @@ class RecordingSender final : public WebhookSender {
   using Done = std::function<void(std::optional<WebhookFailure>)>;
 
   struct Sent {
+    std::string ns;
     Event event;
     std::string url;
     std::string token;
     Done done;
   };
-  void deliver(const Event& event, const std::string& url, const std::string& token,
-               Done done) override {
-    sent.push_back({event, url, token, std::move(done)});
+  void deliver(const std::string& ns, const Event& event, const std::string& url,
+               const std::string& token, Done done) override {
+    sent.push_back({ns, event, url, token, std::move(done)});
   }
 
   /// The ids of the events that were sent since the last call.
