@@ -324,7 +324,7 @@ Result<bool> Purges::run_step(Job& job, PurgeBudget& budget) {
     case Step::kWebhooks:
       return purge_webhooks(tx, ns, job.at, budget,
                             [&](uint64_t number, const WebhookRecord& record) {
-                              batch_.webhook_outbox.drop(number, record.at);
+                              batch_.webhook_outbox.drop({record.ns, record.at, number});
                             });
     case Step::kDelayed:
       return purge_delayed(tx, ns, job.at, budget,

@@ -12,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// The maximum number of deliveries in flight.
-constexpr size_t kWindow = 64;
+/// The maximum number of deliveries in flight; half of them if only one namespace has deliveries.
+constexpr size_t kWindow = 128;
 
 /// The delay of a delivery whose namespace has settings that cannot be read.
 constexpr Duration kSettingsAgain{10'000};
@@ -35,38 +35,61 @@ Error no_secret(const std::string& name) {
 
 }  // namespace
 
+WebhookOutbox::WebhookOutbox(WebhookSender& sender, const Catalog& catalog, Damages& damages,
+                             const BatchCount& batches, OnResult on_result)
+    : sender_(sender),
+      catalog_(catalog),
+      damages_(damages),
+      on_result_(std::move(on_result)),
+      queue_(kWindow),
+      undo_(batches) {}
+
 Status WebhookOutbox::load(const View& view) {
-  due_.clear();
+  queue_.clear_due();
   undo_.take();
   return each_webhook(
       view,
       [&](uint64_t number, const WebhookRecord& record) {
         if (!catalog_.has_namespace(record.ns)) return;
-        if (!under_way_.contains(number)) due_.emplace(record.at, number);
+        if (!queue_.is_in_flight(number)) queue_.put({record.ns, record.at, number});
       },
       damages_.noting());
 }
 
 void WebhookOutbox::add(Transaction& tx, uint64_t number, const WebhookRecord& record) {
   write_webhook(tx, number, record);
-  due_.emplace(record.at, number);
-  note({.number = number, .added = record.at});
+  put({record.ns, record.at, number});
 }
 
-void WebhookOutbox::drop(uint64_t number, TimePoint due) {
-  if (due_.erase({due, number}) > 0) note({.number = number, .dropped = due});
+void WebhookOutbox::drop(const DueWebhook& delivery) {
+  if (queue_.remove(delivery)) note(Undo::What::kDropped, delivery);
 }
 
-void WebhookOutbox::note(const Undo& change) {
-  if (auto* const undo = undo_.now()) undo->push_back(change);
+/// During a batch: makes the delivery due.
+void WebhookOutbox::put(const DueWebhook& delivery) {
+  queue_.put(delivery);
+  note(Undo::What::kAdded, delivery);
+}
+
+void WebhookOutbox::note(Undo::What what, const DueWebhook& delivery) {
+  if (auto* const undo = undo_.now()) undo->push_back({what, delivery});
 }
 
 void WebhookOutbox::undo() {
   const std::vector<Undo> undo = undo_.take();
   for (auto one = undo.rbegin(); one != undo.rend(); ++one) {
-    if (one->added) due_.erase({*one->added, one->number});
-    if (one->dropped) due_.emplace(*one->dropped, one->number);
-    if (one->settled) under_way_.insert(one->number);
+    const DueWebhook& delivery = one->delivery;
+    switch (one->what) {
+      case Undo::What::kAdded:
+        queue_.remove(delivery);
+        break;
+      case Undo::What::kDropped:
+        queue_.put(delivery);
+        break;
+      case Undo::What::kSettled:
+        queue_.put_in_flight(delivery.number, delivery.ns);
+        break;
+    }
   }
 }
 
@@ -74,8 +97,8 @@ Result<std::optional<WebhookRecord>> WebhookOutbox::on_result(Transaction& tx,
                                                               const WebhookResult& outcome,
                                                               TimePoint now) {
   auto record = TRY(damages_.pass_over(read_webhook(tx, outcome.number)));
-  if (under_way_.erase(outcome.number) > 0) {
-    note({.number = outcome.number, .settled = true});
+  if (const auto ns = queue_.end(outcome.number)) {
+    note(Undo::What::kSettled, {.ns = *ns, .number = outcome.number});
   }
   if (!record) return std::optional<WebhookRecord>();
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->ns), record->url);
@@ -83,8 +106,7 @@ Result<std::optional<WebhookRecord>> WebhookOutbox::on_result(Transaction& tx,
   const bool again = failure && !failure->is_final && setting != nullptr &&
                      setting->retries.allows_after(record->attempt);
   if (failure && catalog_.has_unreadable_settings(record->ns)) {
-    due_.emplace(now + kSettingsAgain, outcome.number);
-    note({.number = outcome.number, .added = now + kSettingsAgain});
+    put({record->ns, now + kSettingsAgain, outcome.number});
     return std::optional<WebhookRecord>();
   }
   if (!again) {
@@ -97,41 +119,43 @@ Result<std::optional<WebhookRecord>> WebhookOutbox::on_result(Transaction& tx,
   if (failure->retry_after) record->at = std::max(record->at, now + *failure->retry_after);
   ++record->attempt;
   write_webhook(tx, outcome.number, *record);
-  due_.emplace(record->at, outcome.number);
-  note({.number = outcome.number, .added = record->at});
+  put({record->ns, record->at, outcome.number});
   return std::optional<WebhookRecord>();
 }
 
 Status WebhookOutbox::pump(const View& view, TimePoint now) {
   Status done;
-  std::vector<std::pair<TimePoint, uint64_t>> again;
-  while (!due_.empty() && due_.begin()->first <= now && under_way_.size() < kWindow) {
-    const auto first = *due_.begin();
-    due_.erase(due_.begin());
-    const Status sent = send(view, first.second, now);
+  std::vector<DueWebhook> again;
+  while (const auto next = queue_.take(now)) {
+    const Status sent = send(view, next->number, now);
     if (sent) continue;
+    queue_.end(next->number);
     if (is_damaged_row(sent.error())) {  // the damaged row stays in the store, and its delivery is
                                          // not tried again
       damages_.note(sent.error());
       continue;
     }
-    again.push_back(first);
+    again.push_back(*next);
     if (done) done = sent;
   }
-  due_.insert(again.begin(), again.end());
+  for (const DueWebhook& delivery : again) queue_.put(delivery);
   return done;
 }
 
+/// Sends a delivery that was taken from the queue. After an error it has not been sent.
 Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
   const auto record = TRY(read_webhook(view, number));
-  if (!record) return {};
+  if (!record) {
+    queue_.end(number);
+    return {};
+  }
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->ns), record->url);
   if (setting == nullptr && catalog_.has_unreadable_settings(record->ns)) {
-    due_.emplace(now + kSettingsAgain, number);
+    queue_.end(number);
+    queue_.put({record->ns, now + kSettingsAgain, number});
     return {};
   }
   if (setting == nullptr) {  // the webhook was removed from the settings
-    under_way_.insert(number);
     on_result_({number, std::nullopt});
     return {};
   }
@@ -140,7 +164,6 @@ Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
     token = TRY(read_secret(view, record->ns, setting->secret));
   }
   const Event event = TRY(event_of(number, *record));
-  under_way_.insert(number);
   if (!token) {
     on_result_({number, WebhookFailure{.error = no_secret(setting->secret), .retry_after = {}}});
     return {};
@@ -153,9 +176,6 @@ Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
   return {};
 }
 
-std::optional<TimePoint> WebhookOutbox::next_due() const {
-  if (due_.empty() || under_way_.size() >= kWindow) return std::nullopt;
-  return due_.begin()->first;
-}
+std::optional<TimePoint> WebhookOutbox::next_due() const { return queue_.next_due(); }
 
 }  // namespace millrace

@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "base/result.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
+#include "orchestrator/outgoing/webhook_queue.h"
 #include "orchestrator/ports/webhook_sender.h"
 #include "orchestrator/store/rows/task_rows.h"
 #include "orchestrator/store/transaction.h"
@@ -35,12 +34,7 @@ class WebhookOutbox {
 
   /// `on_result` is called on any thread.
   WebhookOutbox(WebhookSender& sender, const Catalog& catalog, Damages& damages,
-                const BatchCount& batches, OnResult on_result)
-      : sender_(sender),
-        catalog_(catalog),
-        damages_(damages),
-        on_result_(std::move(on_result)),
-        undo_(batches) {}
+                const BatchCount& batches, OnResult on_result);
 
   /// Reads the deliveries from the store.
   Status load(const View& view);
@@ -48,7 +42,7 @@ class WebhookOutbox {
   /// During a batch: adds a delivery to be made after the commit.
   void add(Transaction& tx, uint64_t number, const WebhookRecord& record);
   /// Removes a delivery whose row is erased.
-  void drop(uint64_t number, TimePoint due);
+  void drop(const DueWebhook& delivery);
   /// Applies the result of an attempt: erases the row, or sets the time of the next attempt. If a
   /// record is returned, the delivery is given up, and the caller makes the event a dead letter.
   Result<std::optional<WebhookRecord>> on_result(Transaction& tx, const WebhookResult& outcome,
@@ -60,26 +54,30 @@ class WebhookOutbox {
   /// After the commit: sends the deliveries that are due. Deliveries that cannot be read stay due;
   /// the first such error is returned.
   Status pump(const View& view, TimePoint now);
-  /// When pump() next has work; nullopt: nothing is due, or the window is full.
+  /// When pump() next has work; nullopt: nothing is due, or what is due waits for room in the
+  /// window (WebhookQueue).
   std::optional<TimePoint> next_due() const;
 
  private:
   /// A change of the current batch.
   struct Undo {
-    uint64_t number = 0;
-    std::optional<TimePoint> added;    ///< the delivery became due at this time
-    std::optional<TimePoint> dropped;  ///< the delivery was due at this time
-    bool settled = false;              ///< the delivery was in flight
+    enum class What : uint8_t {
+      kAdded,    ///< the delivery became due
+      kDropped,  ///< the delivery was due
+      kSettled,  ///< the delivery was in flight
+    };
+    What what{};
+    DueWebhook delivery;
   };
-  void note(const Undo& change);
+  void note(Undo::What what, const DueWebhook& delivery);
+  void put(const DueWebhook& delivery);
   Status send(const View& view, uint64_t number, TimePoint now);
 
   WebhookSender& sender_;
   const Catalog& catalog_;
   Damages& damages_;
   OnResult on_result_;
-  std::set<std::pair<TimePoint, uint64_t>> due_;
-  std::set<uint64_t> under_way_;
+  WebhookQueue queue_;
   BatchNotes<std::vector<Undo>> undo_;
 };
 

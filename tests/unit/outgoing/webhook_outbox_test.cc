@@ -220,7 +220,7 @@ TEST_F(WebhookOutboxTest, DoesNotSendADroppedDelivery) {
   add(1);
   commit_webhooks();
   erase_webhook(*tx, 1);
-  webhook_outbox->drop(1, now);
+  webhook_outbox->drop({ns, now, 1});
   commit_webhooks();
   EXPECT_EQ(webhook_outbox->next_due(), std::nullopt);
   EXPECT_THAT(pump(), IsEmpty());
@@ -238,7 +238,7 @@ TEST_F(WebhookOutboxTest, IsUnchangedByALostBatch) {
 
   settle(1, std::nullopt);
   settle(2, refused());
-  webhook_outbox->drop(3, later.at);
+  webhook_outbox->drop({ns, later.at, 3});
   add(4);
   lose_batch();
 
@@ -264,6 +264,24 @@ TEST_F(WebhookOutboxTest, SendsAtMostOneWindowOfDeliveriesAtATime) {
   commit_webhooks();
   EXPECT_EQ(webhook_outbox->next_due(), now);
   EXPECT_THAT(pump(), SizeIs(1));
+}
+
+TEST_F(WebhookOutboxTest, SendsDeliveriesOfANamespaceWhileReceiversOfAnotherDoNotAnswer) {
+  for (uint64_t i = 1; i <= 200; ++i) add(i);
+  commit_webhooks();
+  pump();
+  const NamespaceNumber other = create_namespace("other");
+  const Json settings = Json::parse(R"({"webhooks": [{"url": "http://hook"}]})");
+  ASSERT_TRUE(catalog.set_settings(*tx, other, dump_json(settings), *parse_settings(settings)));
+  WebhookRecord its = record("its");
+  its.ns = other;
+  webhook_outbox->add(*tx, 201, its);
+  commit_webhooks();
+  EXPECT_EQ(webhook_outbox->next_due(), now);
+  ASSERT_TRUE(webhook_outbox->pump(*tx, now));
+  ASSERT_THAT(sender.sent, SizeIs(1));
+  EXPECT_EQ(sender.sent[0].event.id, "its");
+  EXPECT_EQ(sender.sent[0].ns, "other");
 }
 
 TEST_F(WebhookOutboxTest, SendsTheDeliveriesOfAnEarlierProcessAgain) {
