@@ -160,6 +160,10 @@ struct Metrics::Series {
           .Add({}, prometheus::Histogram::BucketBoundaries{0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600});
 
   prometheus::Gauge& tasks = gauge("millrace_tasks", "Tasks that have not ended.");
+  prometheus::Gauge& tasks_held =
+      gauge("millrace_tasks_held",
+            "Tasks for HTTP services and containers that wait in the store because their namespace "
+            "has as many with their runners as it may have.");
   prometheus::Gauge& listeners =
       gauge("millrace_listeners", "Listeners of starts and of waiting instances.");
   prometheus::Gauge& pending_timers = gauge("millrace_timers", "Timers that are pending.");
@@ -354,6 +358,7 @@ void Metrics::count_letter_retention_failure() { series_->letter_retention_failu
 
 void Metrics::set(const Levels& levels) {
   series_->tasks.Set(static_cast<double>(levels.tasks));
+  series_->tasks_held.Set(static_cast<double>(levels.tasks_held));
   series_->listeners.Set(static_cast<double>(levels.listeners));
   series_->pending_timers.Set(static_cast<double>(levels.timers));
   series_->outbox.Set(static_cast<double>(levels.outbox_in_flight));

@@ -24,6 +24,7 @@ struct Levels {
   size_t outbox_in_flight = 0;
   uint64_t outbox_bytes = 0;
   size_t tasks = 0;         ///< tasks that have not ended
+  size_t tasks_held = 0;    ///< tasks that wait in the store (CallBudget)
   size_t fan_out = 0;       ///< instances that fan-outs have not reached yet
   bool refuses = false;     ///< whether new work must wait
   size_t damaged_rows = 0;  ///< damaged rows found since startup

@@ -232,6 +232,7 @@ void Processor::set_gauges() {
                       .outbox_in_flight = engine_.outbox.in_flight(),
                       .outbox_bytes = engine_.outbox.bytes(),
                       .tasks = engine_.tasks.size(),
+                      .tasks_held = engine_.tasks.held(),
                       .fan_out = backlog_.fan_out,
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),

@@ -73,6 +73,7 @@ Status TaskDispatch::load(const View& view) {
   heartbeat_deadlines_.clear();
   due_.clear();
   waiting_.clear();
+  budget_.clear_held();
   Status status;
   size_t orphans = 0;
   const auto see = [&](const StartTask& task) {
@@ -243,6 +244,14 @@ TaskTarget TaskDispatch::target_of(const StartTask& task) const {
   return default_queue(catalog_.name_of(ns), service.name);
 }
 
+bool TaskDispatch::is_budgeted(const StartTask& task) const {
+  const auto* const service = std::get_if<NamedService>(&task.runs);
+  if (service == nullptr) return true;  // a container
+  const ServiceSetting* const setting = catalog_.find_service(task.ns, *service);
+  return setting != nullptr && setting->target &&
+         std::holds_alternative<HttpService>(*setting->target);
+}
+
 bool TaskDispatch::is_paused(const StartTask& task) const {
   const auto* const service = std::get_if<NamedService>(&task.runs);
   if (service == nullptr) return false;
@@ -273,8 +282,12 @@ void TaskDispatch::hand_out(const StartTask& task) {
 bool TaskDispatch::may_go_out(const StartTask& task) {
   if (!tasks_.contains(task.task)) return false;  // the task ended in the batch that created it
   if (!catalog_.has_namespace(task.ns)) return false;  // a purge ends the task
-  if (!is_paused(task)) return true;
-  waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
+  if (is_paused(task)) {
+    waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
+    return false;
+  }
+  if (!is_budgeted(task) || budget_.has_room(task.ns)) return true;
+  budget_.hold(task.task, task.ns);
   return false;
 }
 
@@ -282,6 +295,11 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
   handed_out_.insert(task.task);
   tasks_.at(task.task).handed_out_at = clock_.elapsed();
   crash_point(CrashPoint::kHandingOut);
+  if (is_budgeted(task)) {
+    uint64_t bytes = task.input.text().size();
+    for (const TaskFile& file : files) bytes += file.bytes.size();
+    budget_.hand_out(task.task, task.ns, bytes);
+  }
   runner_.run({.id = task.task,
                .ns = catalog_.name_of(task.ns),
                .instance = task.by,
@@ -299,6 +317,10 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
 
 Status TaskDispatch::hand_out_due(const View& view) {
   Status done;
+  if (due_.empty()) {
+    due_ = budget_.release();
+    std::reverse(due_.begin(), due_.end());
+  }
   const size_t most = std::min(kHandedOutAtOnce, due_.size());
   for (size_t i = 0; i < most; ++i) {
     const InstanceId id = due_.back();
@@ -329,7 +351,13 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
   return {};
 }
 
+void TaskDispatch::forget(const InstanceId& task) {
+  budget_.end(task);
+  handed_out_.erase(task);
+}
+
 void TaskDispatch::stop(const InstanceId& task) {
+  budget_.end(task);
   if (handed_out_.erase(task) > 0) runner_.stop(task);
 }
 

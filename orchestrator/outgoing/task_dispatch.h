@@ -21,6 +21,7 @@
 #include "model/effect.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
+#include "orchestrator/outgoing/call_budget.h"
 #include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/task_runner.h"
@@ -48,12 +49,14 @@ class TaskDispatch {
  public:
   /// `started` is updated here and read by other threads.
   TaskDispatch(TaskRunner& runner, const Catalog& catalog, const Clock& clock,
-               StartedTasks& started, Damages& damages, const BatchCount& batches)
+               StartedTasks& started, Damages& damages, const BatchCount& batches,
+               CallBudget::Limits limits = {})
       : runner_(runner),
         catalog_(catalog),
         clock_(clock),
         started_(started),
         damages_(damages),
+        budget_(limits),
         undo_(batches) {}
 
   /// Reads the tasks. Those that this process has not handed out yet become due.
@@ -90,12 +93,12 @@ class TaskDispatch {
   void hand_out(const StartTask& task);
   void stop(const InstanceId& task);
   /// Forgets a task that ended without being stopped.
-  void forget(const InstanceId& task) { handed_out_.erase(task); }
+  void forget(const InstanceId& task);
   /// Hands out some of the due tasks, with the variables that they get as files. A task that cannot
   /// be read stays due, after the others, and the first such error is returned. A task with damaged
   /// rows is not handed out.
   Status hand_out_due(const View& view);
-  bool has_due() const { return !due_.empty(); }
+  bool has_due() const { return !due_.empty() || budget_.has_releasable(); }
   /// Makes the tasks due that wait because their service was paused.
   void resume(NamespaceNumber ns, std::string_view service);
   /// Settings that could not be read are set again: makes all waiting tasks due, so that each is
@@ -107,6 +110,8 @@ class TaskDispatch {
   size_t size() const { return tasks_.size(); }
   /// The number of tasks of a namespace.
   size_t count(NamespaceNumber ns) const { return started_.open(ns); }
+  /// The tasks that wait in the store because their namespace has used its budget.
+  size_t held() const { return budget_.held(); }
 
  private:
   void listen(const InstanceId& id, OpenTask& task, Duration ago = Duration(0));
@@ -115,10 +120,13 @@ class TaskDispatch {
   void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
-  /// resumed.
+  /// resumed, and a task beyond the budget of its namespace until another one ends.
   bool may_go_out(const StartTask& task);
   void run(const StartTask& task, std::vector<TaskFile> files);
   TaskTarget target_of(const StartTask& task) const;
+  /// Whether the runner of the task keeps the input in memory until the task has ended. Tasks over
+  /// NATS are in the stream once the broker has them.
+  bool is_budgeted(const StartTask& task) const;
   bool is_paused(const StartTask& task) const;
 
   TaskRunner& runner_;
@@ -126,6 +134,7 @@ class TaskDispatch {
   const Clock& clock_;
   StartedTasks& started_;
   Damages& damages_;
+  CallBudget budget_;  ///< for tasks whose runners keep the input in memory
   boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
   std::vector<InstanceId> due_;  ///< the next task is the last element

@@ -132,10 +132,11 @@ TEST(Metrics, CountEventsThatTheBrokerDropped) {
 
 TEST(Metrics, ShowTheLatestValueOfEachGauge) {
   Metrics metrics;
-  metrics.set(Levels{.listeners = 5, .timers = 7, .tasks = 2, .refuses = true});
+  metrics.set(Levels{.listeners = 5, .timers = 7, .tasks = 2, .tasks_held = 1, .refuses = true});
   EXPECT_TRUE(has_line(metrics, "millrace_listeners 5"));
   EXPECT_TRUE(has_line(metrics, "millrace_timers 7"));
   EXPECT_TRUE(has_line(metrics, "millrace_tasks 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_tasks_held 1"));
   EXPECT_TRUE(has_line(metrics, "millrace_refuses_work 1"));
   metrics.set(Levels{.listeners = 4});
   EXPECT_TRUE(has_line(metrics, "millrace_listeners 4"));

@@ -1,0 +1,51 @@
+// TaskDispatch and CallBudget: tasks beyond the budget of their namespace wait in the store.
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/outgoing/task_dispatch_fixture.h"
+
+namespace millrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST_F(TaskDispatchTest, HoldsTasksForHttpServicesBeyondTheBudgetOfTheirNamespace) {
+  tasks = make({.tasks = 2});
+  set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
+  const std::vector<StartTask> all = {task(1), task(2), task(3), task(4)};
+  begin(all);
+  for (const StartTask& one : all) tasks->hand_out(one);
+  EXPECT_THAT(runner.take_ran(), ElementsAre(numbered_id(1), numbered_id(2)));
+  EXPECT_EQ(tasks->held(), 2U);
+  EXPECT_FALSE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), IsEmpty());
+
+  tasks->end(*tx, numbered_id(2));
+  commit_tasks();
+  tasks->forget(numbered_id(2));
+  EXPECT_TRUE(tasks->has_due());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(3)));
+  EXPECT_FALSE(tasks->has_due());
+  tasks->end(*tx, numbered_id(1));
+  commit_tasks();
+  tasks->stop(numbered_id(1));
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(4)));
+  EXPECT_EQ(tasks->held(), 0U);
+
+  ASSERT_TRUE(tasks->load(*tx));
+  EXPECT_THAT(hand_out_due(), IsEmpty()) << "both are with their runner";
+}
+
+TEST_F(TaskDispatchTest, HoldsNoTasksForWorkers) {
+  tasks = make({.tasks = 1});
+  const std::vector<StartTask> all = {task(1), task(2)};
+  begin(all);
+  for (const StartTask& one : all) tasks->hand_out(one);
+  EXPECT_THAT(runner.take_ran(), ElementsAre(numbered_id(1), numbered_id(2)));
+}
+
+}  // namespace
+}  // namespace millrace
