@@ -149,6 +149,8 @@ void TaskQueue::Impl::on_result(NatsMessage answer, std::function<void()> stored
   {
     const std::lock_guard lock(mutex_);
     ++counts_.answers;
+    // The answer of a NATS service comes as the reply to its request.
+    if (answered && book_.is_queued(answered->task) == false) answered.reset();
     if (answered) {
       book_.answered(answered->task, answered->ns, steady_clock::now());
     } else {

@@ -24,7 +24,10 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
   const OpenTask* const known = batch_.tasks.find(task);
   if (known != nullptr) batch_.crash_note.take_instance({known->ns, known->by});
   if (known == nullptr || !batch_.catalog.has_namespace(known->ns)) return {};
-  if (input.report.ns && !is_space(known->ns, *input.report.ns)) {
+  // Any client may have published the report: it counts only if a worker may have the task.
+  const bool is_stray = input.report.ns && (!is_space(known->ns, *input.report.ns) ||
+                                            batch_.tasks.is_called_directly(task));
+  if (is_stray) {
     ++batch_.outcome.counts.answers_stray;
     return {};
   }

@@ -30,6 +30,8 @@ class CallBudget {
   void hand_out(const InstanceId& task, NamespaceNumber ns, uint64_t bytes);
   /// The task is held until it is released or ends.
   void hold(const InstanceId& task, NamespaceNumber ns);
+  /// Whether hand_out() was called for the task, and it has not ended.
+  bool is_handed_out(const InstanceId& task) const { return handed_out_.contains(task); }
   /// The task has ended, whether it was handed out or held. Other tasks are ignored.
   void end(const InstanceId& task);
   /// Forgets all held tasks.

@@ -71,6 +71,10 @@ class TaskDispatch {
   /// Returns null if there is no task with that id, or if it has ended.
   const OpenTask* find(const InstanceId& task) const;
 
+  /// Whether an HTTP service or a container has the task, as far as this process has handed it out.
+  /// Such a task has its answer from its runner only, and not from a worker over NATS.
+  bool is_called_directly(const InstanceId& task) const { return budget_.is_handed_out(task); }
+
   /// Notes a heartbeat or another report of the task. For the first report of a task, returns the
   /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);

@@ -146,6 +146,19 @@ TEST_F(TaskInputsTest, IgnoreAReportOfAnotherNamespace) {
   EXPECT_EQ(status_of(id), "complete");
 }
 
+TEST_F(TaskInputsTest, IgnoreAnAnswerOfAWorkerToACallOfAnHttpService) {
+  set_settings(Json::parse(R"({"services": {"charge": {"url": "http://charge"}}})"));
+  call();
+  TaskInput forged = report_of(paid());
+  forged.report.ns = "default";
+  take(forged);
+  EXPECT_EQ(outcome.counts.answers_stray, 1U);
+  EXPECT_EQ(status_of(id), "waiting");
+  take(report_of(paid()));
+  EXPECT_EQ(outcome.counts.answers_stray, 0U) << "the runner of the call reports its answer";
+  EXPECT_EQ(status_of(id), "complete");
+}
+
 TEST_F(TaskInputsTest, ConfirmEachReportToItsSource) {
   call();
   const auto stored_reports = [&](TaskInput input) {

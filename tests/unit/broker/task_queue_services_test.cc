@@ -50,6 +50,19 @@ TEST_F(TaskQueueTest, TakesAcknowledgementsOfTheStreamNotWhereServicesAnswer) {
   EXPECT_EQ(sink_.wait_for_end(task_id(2)), "2");
 }
 
+TEST_F(TaskQueueTest, IgnoresAnAnswerInTheStreamToATaskOfAService) {
+  client_->subscribe("svc.charge");
+  open();
+  queue_->run(service_task(1));
+  const Message request = client_->next().value();
+  client_->publish_acked("millrace.results.0.shop." + to_string(task_id(1)), "", "forged");
+  EXPECT_TRUE(becomes_true([&] { return queue_->counts().strays == 1; }));
+  client_->publish(request.reply, "1");
+  client_->flush();
+  EXPECT_EQ(sink_.wait_for_ends(task_id(1), 1), (Words{"1"}));
+  EXPECT_TRUE(empties(kResultsStream));
+}
+
 TEST_F(TaskQueueTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) {
   client_->subscribe("svc.charge");
   open();

@@ -364,6 +364,20 @@ TEST(HttpClient, LimitsItsConnectionsSoThatNoHostDelaysAnother) {
   EXPECT_EQ(fast.connections(), 1u);
 }
 
+TEST(HttpClient, SendsRequestsOfANamespaceWhilePeersOfAnotherDoNotAnswer) {
+  HttpPeer silent(hangs);
+  HttpPeer healthy(answers_with("HTTP/1.1 200 Fine\r\nContent-Length: 2\r\n\r\nok", true));
+  HttpClient client({.connections = 8, .connections_per_host = 8});
+  for (int i = 0; i < 20; ++i) {
+    client.send({.url = silent.url(), .ns = "greedy"}, {.done = [](const Answer&) {}});
+  }
+  EXPECT_EQ(silent.requests(4).size(), 4u);
+  EXPECT_EQ(ask(client, {.url = healthy.url(), .ns = "shop"})->body, "ok");
+  EXPECT_EQ(client.load().namespaces.at("greedy"),
+            (HttpLoad::Requests{.running = 4, .waiting = 16}));
+  EXPECT_EQ(client.load().total, (HttpLoad::Requests{.running = 4, .waiting = 16}));
+}
+
 TEST(HttpClient, SendsUrgentRequestsBeforeWaitingOnes) {
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     if (request.target == "/first") connection.hang();
