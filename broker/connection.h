@@ -103,7 +103,7 @@ class Connection {
   Result<NatsMessage> request(const NatsMessage& message, Duration at_most = kRequestTimeout) const;
 
   /// A new subject for answers, which has no other subscriber: the inbox prefix and 32 random
-  /// hexadecimal digits. A client that knows other inboxes of this process cannot guess it.
+  /// hexadecimal digits. A client that has seen other inboxes of this process cannot guess it.
   std::string make_inbox() const;
 
   /// A subject of the JetStream API in the configured domain; `subject` is the part after

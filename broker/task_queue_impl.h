@@ -77,9 +77,9 @@ class TaskQueue::Impl {
   const std::string prefix_;
   const std::optional<TimePoint> folder_made_;
   const RequestSubjects request_subjects_;
-  // Set by listen(). Each ends in a dot; reply subjects add their last token. Services know the
-  // inbox of their answers, so acknowledgements of the stream and answers of the broker to
-  // questions have another one.
+  // Set by listen(). Each ends in a dot; reply subjects add their last token. A service sees the
+  // inbox of its answer in the request, so acknowledgements of the stream and answers of the broker
+  // to questions have another one.
   std::string ack_inbox_;
   std::string answer_inbox_;
   uint64_t watch_ = 0;

@@ -377,7 +377,7 @@ TEST_F(BatchTest, FailsAPoisonedInstance) {
 
 TEST_F(BatchTest, SendsTheEventOfAnAbandonedWebhookDeliveryToTheDeadLetterQueue) {
   WebhookRecord webhook{.ns = ns,
-                        .url = "http://ann:secret@hook/secret?key=secret",
+                        .url = "http://ann:secret@receiver/secret?key=secret",
                         .at = now,
                         .attempt = 3,
                         .event = encode_json_event({.id = "1", .source = "/s", .type = "t"})};
@@ -388,7 +388,7 @@ TEST_F(BatchTest, SendsTheEventOfAnAbandonedWebhookDeliveryToTheDeadLetterQueue)
   ASSERT_TRUE(letter);
   const std::string* const detail = find_header(letter->message.headers, "Millrace-Detail");
   ASSERT_NE(detail, nullptr);
-  EXPECT_EQ(*detail, "http://hook did not accept the event in 3 attempts: it answered 503");
+  EXPECT_EQ(*detail, "http://receiver did not accept the event in 3 attempts: it answered 503");
   webhook.event = "no event";
   ASSERT_TRUE(batch->give_up_webhook(webhook, {"webhook.status", ""}));
   EXPECT_EQ(damages.count(), 1U);

@@ -35,7 +35,7 @@ TEST_F(TaskQueueTest, TakesAcknowledgementsOfTheStreamNotWhereServicesAnswer) {
   const Message request = client_->next().value();
   queue_->run(queue_task(2));
   ASSERT_TRUE(all_sent());
-  // A service that also knows the action id of a task for workers. Sent on the right subject, this
+  // A service that also has the action id of a task for workers. Sent on the right subject, this
   // answer would end that task.
   const std::string inbox =
       request.reply.substr(0, request.reply.size() - to_string(task_id(1)).size());

@@ -153,7 +153,7 @@ TEST_F(WebhooksTest, AskForPermissionOnceForConcurrentDeliveries) {
 }
 
 TEST_F(WebhooksTest, AskForPermissionForEachNamespace) {
-  // The receiver knows the token of one namespace only.
+  // The receiver accepts the token of one namespace only.
   HttpPeer peer([](const HttpPeer::Request& request, HttpPeer::Connection& connection) {
     const bool is_known = request.header("Authorization") == "Bearer right";
     return target(200, {}, is_known ? Headers{{"WebHook-Allowed-Origin", "*"}} : Headers{}, 401)(
