@@ -130,8 +130,7 @@ Result<uint64_t> BatchState::last(Counter counter) {
 Status BatchState::publish(NamespaceNumber ns, const InstanceId& instance, const Event& event,
                            bool sealed) {
   ++outcome.counts.published;
-  return send(
-      {instance, message_to_publish(tx.seal().message_key(), catalog.name_of(ns), event), sealed});
+  return send({instance, message_to_publish(message_key, catalog.name_of(ns), event), sealed});
 }
 
 Status BatchState::dead_letter(const DeadLetter& letter, bool sealed) {

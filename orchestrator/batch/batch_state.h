@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,8 @@ struct QueuedMessage {
 struct BatchState : BatchParts {
   explicit BatchState(BatchParts parts) : BatchParts(std::move(parts)) {}
 
-  Cursor cursor;        ///< how far the event stream is applied
+  std::string_view message_key = tx.seal().message_key();  ///< see message_id()
+  Cursor cursor;                                           ///< how far the event stream is applied
   uint32_t stream = 0;  ///< the number of the event stream (stream_rows.h); 0: none was opened
   BatchOutcome outcome;
   std::deque<QueuedMessage> messages;

@@ -74,6 +74,7 @@ Status TaskDispatch::load(const View& view) {
   due_.clear();
   waiting_.clear();
   budget_.clear_held();
+  holds_tasks_ = false;
   Status status;
   size_t orphans = 0;
   const auto see = [&](const StartTask& task) {
@@ -288,6 +289,7 @@ bool TaskDispatch::may_go_out(const StartTask& task) {
   }
   if (!is_budgeted(task) || budget_.has_room(task.ns)) return true;
   budget_.hold(task.task, task.ns);
+  holds_tasks_ = true;
   return false;
 }
 
@@ -317,9 +319,10 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
 
 Status TaskDispatch::hand_out_due(const View& view) {
   Status done;
-  if (due_.empty()) {
+  if (due_.empty() && holds_tasks_) {
     due_ = budget_.release();
     std::reverse(due_.begin(), due_.end());
+    holds_tasks_ = budget_.held() > 0;
   }
   const size_t most = std::min(kHandedOutAtOnce, due_.size());
   for (size_t i = 0; i < most; ++i) {

@@ -102,7 +102,7 @@ class TaskDispatch {
   /// be read stays due, after the others, and the first such error is returned. A task with damaged
   /// rows is not handed out.
   Status hand_out_due(const View& view);
-  bool has_due() const { return !due_.empty() || budget_.has_releasable(); }
+  bool has_due() const { return !due_.empty() || (holds_tasks_ && budget_.has_releasable()); }
   /// Makes the tasks due that wait because their service was paused.
   void resume(NamespaceNumber ns, std::string_view service);
   /// Settings that could not be read are set again: makes all waiting tasks due, so that each is
@@ -138,7 +138,8 @@ class TaskDispatch {
   const Clock& clock_;
   StartedTasks& started_;
   Damages& damages_;
-  CallBudget budget_;  ///< for tasks whose runners keep the input in memory
+  CallBudget budget_;         ///< for tasks whose runners keep the input in memory
+  bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
   boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
   std::vector<InstanceId> due_;  ///< the next task is the last element

@@ -51,7 +51,7 @@ Status WebhookOutbox::load(const View& view) {
       view,
       [&](uint64_t number, const WebhookRecord& record) {
         if (!catalog_.has_namespace(record.ns)) return;
-        if (!queue_.is_in_flight(number)) queue_.put({record.ns, record.at, number});
+        if (!queue_.is_in_flight(number)) make_due({record.ns, record.at, number});
       },
       damages_.noting());
 }
@@ -65,9 +65,14 @@ void WebhookOutbox::drop(const DueWebhook& delivery) {
   if (queue_.remove(delivery)) note(Undo::What::kDropped, delivery);
 }
 
+void WebhookOutbox::make_due(const DueWebhook& delivery) {
+  queue_.put(delivery);
+  has_due_ = true;
+}
+
 /// During a batch: makes the delivery due.
 void WebhookOutbox::put(const DueWebhook& delivery) {
-  queue_.put(delivery);
+  make_due(delivery);
   note(Undo::What::kAdded, delivery);
 }
 
@@ -84,7 +89,7 @@ void WebhookOutbox::undo() {
         queue_.remove(delivery);
         break;
       case Undo::What::kDropped:
-        queue_.put(delivery);
+        make_due(delivery);
         break;
       case Undo::What::kSettled:
         queue_.put_in_flight(delivery.number, delivery.ns);
@@ -125,6 +130,7 @@ Result<std::optional<WebhookRecord>> WebhookOutbox::on_result(Transaction& tx,
 
 Status WebhookOutbox::pump(const View& view, TimePoint now) {
   Status done;
+  if (!has_due_) return done;
   std::vector<DueWebhook> again;
   while (const auto next = queue_.take(now)) {
     const Status sent = send(view, next->number, now);
@@ -139,6 +145,7 @@ Status WebhookOutbox::pump(const View& view, TimePoint now) {
     if (done) done = sent;
   }
   for (const DueWebhook& delivery : again) queue_.put(delivery);
+  has_due_ = queue_.has_due();
   return done;
 }
 
@@ -152,7 +159,7 @@ Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
   const WebhookSetting* const setting = find_setting(catalog_.settings(record->ns), record->url);
   if (setting == nullptr && catalog_.has_unreadable_settings(record->ns)) {
     queue_.end(number);
-    queue_.put({record->ns, now + kSettingsAgain, number});
+    make_due({record->ns, now + kSettingsAgain, number});
     return {};
   }
   if (setting == nullptr) {  // the webhook was removed from the settings
@@ -176,6 +183,8 @@ Status WebhookOutbox::send(const View& view, uint64_t number, TimePoint now) {
   return {};
 }
 
-std::optional<TimePoint> WebhookOutbox::next_due() const { return queue_.next_due(); }
+std::optional<TimePoint> WebhookOutbox::next_due() const {
+  return has_due_ ? queue_.next_due() : std::nullopt;
+}
 
 }  // namespace millrace

@@ -71,6 +71,7 @@ class WebhookOutbox {
   };
   void note(Undo::What what, const DueWebhook& delivery);
   void put(const DueWebhook& delivery);
+  void make_due(const DueWebhook& delivery);
   Status send(const View& view, uint64_t number, TimePoint now);
 
   WebhookSender& sender_;
@@ -78,6 +79,7 @@ class WebhookOutbox {
   Damages& damages_;
   OnResult on_result_;
   WebhookQueue queue_;
+  bool has_due_ = false;  ///< false: no delivery is due, so a turn asks nothing of the queue
   BatchNotes<std::vector<Undo>> undo_;
 };
 

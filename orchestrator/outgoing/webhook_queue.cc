@@ -53,6 +53,11 @@ std::optional<TimePoint> WebhookQueue::next_due() const {
   return next;
 }
 
+bool WebhookQueue::has_due() const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& one) { return !one.second.due.empty(); });
+}
+
 void WebhookQueue::put_in_flight(uint64_t number, NamespaceNumber ns) {
   if (in_flight_.emplace(number, ns).second) ++lanes_[ns].in_flight;
 }

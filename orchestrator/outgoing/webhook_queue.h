@@ -41,6 +41,9 @@ class WebhookQueue {
   /// until a delivery in flight has ended.
   std::optional<TimePoint> next_due() const;
 
+  /// Whether there is a delivery that is not in flight.
+  bool has_due() const;
+
   void put_in_flight(uint64_t number, NamespaceNumber ns);
   /// The delivery has ended. Returns its namespace; nullopt: it was not in flight.
   std::optional<NamespaceNumber> end(uint64_t number);

@@ -50,6 +50,7 @@ TEST(WebhookQueue, LetsANamespaceHaveAsManyInFlightAsTheWindowHasRoomFor) {
   for (uint64_t i = 0; i < 10; ++i) queue.put({kShop, at(1), 10 + i});
   EXPECT_THAT(take_all(queue, at(1)), ElementsAre(10, 11, 12, 13));
   EXPECT_EQ(queue.next_due(), std::nullopt) << "the others have to wait";
+  EXPECT_TRUE(queue.has_due());
   for (uint64_t i = 0; i < 10; ++i) queue.put({kStock, at(2), 20 + i});
   EXPECT_EQ(queue.next_due(), at(2));
   EXPECT_THAT(take_all(queue, at(2)), ElementsAre(20, 21));
@@ -73,6 +74,7 @@ TEST(WebhookQueue, RemovesDeliveriesThatAreNotInFlight) {
   EXPECT_FALSE(queue.remove({kShop, at(1), 1})) << "it is in flight";
   queue.put({kStock, at(1), 3});
   queue.clear_due();
+  EXPECT_FALSE(queue.has_due());
   EXPECT_EQ(queue.next_due(), std::nullopt);
   EXPECT_TRUE(queue.is_in_flight(1));
   EXPECT_EQ(queue.end(1), kShop);
