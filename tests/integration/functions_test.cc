@@ -291,6 +291,55 @@ TEST_F(HttpFunctions, CauseLifecycleEventsThatAWebhookGetsAfterItsHandshake) {
   EXPECT_EQ(requests[2].header("ce-type"), "millrace.instance.completed");
 }
 
+TEST_F(HttpFunctions, AreCalledWhileServicesOfAnotherNamespaceDoNotAnswer) {
+  HttpPeer silent(hang);
+  ASSERT_LT(millrace_.ask("PUT", "/v1/ns/greedy").status, 300);
+  const Json settings = {{"services", {{"charge", {{"url", silent.url("/pay")}}}}}};
+  ASSERT_EQ(millrace_.ask("PUT", "/v1/ns/greedy", settings.dump()).status, 200);
+  millrace_.apply(R"(
+id: greedy
+functions:
+- {id: charge, type: knative-namespace, service: charge}
+states:
+- id: all
+  type: foreach
+  array: jq([range(100)])
+  concurrency: 100
+  action: {function: charge}
+)",
+                  "greedy");
+  ASSERT_LT(millrace_.ask("POST", "/v1/ns/greedy/workflows/greedy/start", "{}").status, 300);
+  // A namespace that is alone has half of the connections to one host.
+  EXPECT_EQ(silent.requests(32).size(), 32U);
+  const auto peer = serve({answering(200, "1")});
+  EXPECT_EQ(millrace_.instance_once(start(), "complete")["output"]["return"], 1);
+  EXPECT_EQ(silent.requests(0).size(), 32U);
+}
+
+TEST_F(HttpFunctions, HaveURLsThatAreShownWithoutTheirPasswords) {
+  const Json settings = {{"services", {{"charge", {{"url", "http://ann:secret@pay/x?key=k"}}}}}};
+  ASSERT_EQ(millrace_.ask("PUT", "/v1/ns/default", settings.dump()).status, 200);
+  const HttpReply shown = millrace_.ask("GET", "/v1/ns");
+  EXPECT_THAT(shown.body, testing::HasSubstr("http://***@pay/x?***"));
+  EXPECT_THAT(shown.body, testing::Not(testing::HasSubstr("secret")));
+  const Json sent_back = {{"services", {{"charge", {{"url", "http://***@pay/x?***"}}}}}};
+  EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", sent_back.dump()).status, 200);
+  for (const char* const bad : {"http://", "http://***@other/x"}) {
+    const Json wrong = {{"services", {{"charge", {{"url", bad}}}}}};
+    EXPECT_EQ(millrace_.ask("PUT", "/v1/ns/default", wrong.dump()).status, 422) << bad;
+  }
+}
+
+TEST_F(Functions, AreRefusedOnSubjectsOfTheBroker) {
+  for (const char* const subject :
+       {"$JS.API.STREAM.PURGE.MILLRACE_DLQ", "_INBOX.a", "millrace.events.default.x"}) {
+    const Json settings = {{"services", {{"charge", {{"request", subject}}}}}};
+    const HttpReply refused = millrace_.ask("PUT", "/v1/ns/default", settings.dump());
+    EXPECT_EQ(refused.status, 422) << subject;
+    EXPECT_THAT(refused.body, testing::HasSubstr("settings.invalid"));
+  }
+}
+
 TEST_F(Functions, FailAsUnavailableIfNoServiceSubscribesToTheirSubject) {
   millrace_.ask("PUT", "/v1/ns/default", R"({"services": {"charge": {"request": "nobody"}}})");
   EXPECT_EQ(millrace_.instance_once(start(), "failed")["error"]["code"],
