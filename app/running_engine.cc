@@ -142,6 +142,7 @@ RunningEngine::RunningEngine(ProcessParts& process, std::unique_ptr<Environment>
                             .process = owner_record_.process,
                             .folder = {.mark = owner_record_.folder, .made = environment_->made()},
                             .request_subjects = request_subjects(process_.settings),
+                            .call_timeout = process_.settings.bounds.call_timeout,
                             .on_stray = [this] { process_.metrics.count_stray_answer(); }})),
       services_(process_.http, intake_, process_.settings.bounds.call_timeout),
       containers_(container_settings(process_.settings), process_.http, process_.clock, intake_),

@@ -18,7 +18,7 @@ inline constexpr const char* kInboxPrefix = "_INBOX";
 /// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 
-/// How long a call of an HTTP service may take that has no timeout.
+/// How long a call of an HTTP or NATS service may take that has no timeout.
 inline constexpr Duration kCallTimeout = std::chrono::minutes(10);
 
 /// Deduplication window: how long source and id of an event are remembered, by the broker's

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "model/call_limit.h"
+
 namespace millrace {
 namespace {
 
@@ -23,7 +25,7 @@ TaskReport unavailable(const InstanceId& task, std::string why) {
 }  // namespace
 
 void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message,
-                   bool inherited) {
+                   std::optional<Duration> limit, bool inherited) {
   const auto [at, is_new] = tasks_.try_emplace(task);
   if (!is_new) return;
   const auto [subject, is_new_subject] =
@@ -33,6 +35,7 @@ void TaskBook::add(const InstanceId& task, std::string_view ns, bool queued, Nat
   at->second.ns = spaces_.emplace(ns).first;
   at->second.message = std::make_shared<const NatsMessage>(std::move(message));
   at->second.queued = queued;
+  at->second.limit = limit;
   at->second.inherited = inherited;
   ++unsent_;
   (queued ? queue_ : calls_).push_back(task);
@@ -107,11 +110,12 @@ void TaskBook::not_sent(TaskMail mail) {
   stops_.insert(stops_.end(), mail.stops.begin(), mail.stops.end());
 }
 
-std::optional<TaskReport> TaskBook::delivered(const InstanceId& task) {
+std::optional<TaskReport> TaskBook::delivered(const InstanceId& task, Time now) {
   const auto at = tasks_.find(task);
   if (at == tasks_.end() || at->second.started) return std::nullopt;
   have_sent(at->second);
   has_started(at->second);
+  if (at->second.limit) check_started(task, at->second, now + *at->second.limit);
   return TaskReport{task, TaskStarted{}};
 }
 
@@ -409,6 +413,13 @@ std::vector<TaskReport> TaskBook::elapse(Time now) {
     Entry& entry = at->second;
     if (entry.message != nullptr) {
       if (entry.sent) send_again(task);
+      continue;
+    }
+    if (entry.standing == Standing::kWanted && entry.limit) {
+      reports.push_back(
+          {task, TaskEnded{.result = tl::unexpected(call_limit_error(*entry.limit))}});
+      stops_.push_back(task);
+      forget(at);
       continue;
     }
     if (entry.standing == Standing::kWanted) {

@@ -62,11 +62,12 @@ class TaskBook {
   explicit TaskBook(Settings settings)
       : settings_(std::move(settings)), doubts_(settings_.most_questions) {}
 
-  /// Adds a task of that namespace. `queued`: for the work queue, else for a service. `inherited`:
+  /// Adds a task of that namespace. `queued`: for the work queue, else for a service. `limit`: how
+  /// long a service may take from when it has the request; nullopt: there is no limit. `inherited`:
   /// another process may have sent the task and received its answer. A task that is already known
   /// is not changed.
   void add(const InstanceId& task, std::string_view ns, bool queued, NatsMessage message,
-           bool inherited = false);
+           std::optional<Duration> limit = std::nullopt, bool inherited = false);
   /// Cancels the task: the task is removed from this object or from the stream, and its worker or
   /// service gets a stop message.
   void stop(const InstanceId& task);
@@ -82,7 +83,7 @@ class TaskBook {
   /// again. link_lost() queues its messages and questions again.
   void not_sent(TaskMail mail);
   /// The broker has accepted the request to a service, so the service has started the task.
-  std::optional<TaskReport> delivered(const InstanceId& task);
+  std::optional<TaskReport> delivered(const InstanceId& task, Time now);
   /// The broker did not accept the message: it has to be sent again.
   void send_again(const InstanceId& task);
   /// The connection is lost: messages that the broker has not acknowledged have to be sent again,
@@ -167,6 +168,7 @@ class TaskBook {
     uint64_t sequence = 0;                       ///< in the stream; 0: not known
     Time look_at{};                              ///< when elapse() has to check this entry
     std::optional<Time> asked_until;             ///< deadline to report whether the task started
+    std::optional<Duration> limit;               ///< for a service: see add()
     Standing standing = Standing::kWanted;
     bool queued = false;
     bool sent = false;

@@ -59,6 +59,7 @@ TaskQueue::Impl::Impl(Connection& connection, TaskSink& sink, const TaskQueueSet
       prefix_(settings.streams.prefix),
       folder_made_(settings.folder.made),
       request_subjects_(settings.request_subjects),
+      call_timeout_(settings.call_timeout),
       keeper_(connection, {tasks_stream_, results_stream_}),
       book_({.ack_timeout = settings.ack_timeout,
              .grace = settings.grace,
@@ -103,6 +104,7 @@ TaskQueue::Impl::~Impl() {
 }
 
 void TaskQueue::Impl::run(Task task) {
+  std::optional<Duration> limit;
   if (const auto* const service = std::get_if<NatsService>(&task.target)) {
     // Settings that an earlier release stored may name any subject.
     if (auto why = request_subjects_.refusal(service->subject)) {
@@ -110,6 +112,7 @@ void TaskQueue::Impl::run(Task task) {
           {task.id, TaskEnded{.result = fail(std::string(kFunctionRefused), *std::move(why))}}, {});
       return;
     }
+    if (!task.has_timeout()) limit = call_timeout_;
     // A service starts at once; a worker takes a task from the stream when it has time for it.
     const auto now = std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
     task.deadline = deadline_if_started(task, now);
@@ -122,7 +125,7 @@ void TaskQueue::Impl::run(Task task) {
   const bool inherited = folder_made_ && time_of(task.id) < *folder_made_;
   const std::lock_guard lock(mutex_);
   book_.add(task.id, task.ns, std::holds_alternative<WorkQueue>(task.target), *std::move(message),
-            inherited);
+            limit, inherited);
   changed_.notify_all();
 }
 
@@ -389,9 +392,10 @@ void TaskQueue::Impl::send(TaskMail mail) {
       lost_ = true;
       return;
     }
+    const auto now = steady_clock::now();
     for (const TaskMail::Message& message : mail.messages) {
       if (message.queued) continue;
-      if (auto report = book_.delivered(message.task)) started.push_back(*std::move(report));
+      if (auto report = book_.delivered(message.task, now)) started.push_back(*std::move(report));
     }
   }
   if (again > 0) {

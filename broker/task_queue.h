@@ -40,6 +40,8 @@ struct TaskQueueSettings {
   /// After this time the message is deleted from the stream, or the task ends without an answer.
   Duration grace{2'000};
   RequestSubjects request_subjects = {};  ///< the subjects on which services may be called
+  /// How long a service may take for a task without a timeout, from when it has the request.
+  Duration call_timeout = defaults::kCallTimeout;
   /// Called for each answer that names no task, on the thread that reads answers.
   std::function<void()> on_stray = [] {};
 };

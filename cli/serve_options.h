@@ -15,7 +15,7 @@ namespace millrace {
 /// Limits on the time, memory and disk that a server uses.
 struct ServerBounds {
   Duration task_timeout = defaults::kTaskTimeout;    ///< limit of the evaluation of one state
-  Duration call_timeout = defaults::kCallTimeout;    ///< of HTTP calls without a timeout
+  Duration call_timeout = defaults::kCallTimeout;    ///< of calls without a timeout
   Duration dedupe_window = defaults::kDedupeWindow;  ///< how long source and id are remembered
   uint64_t dedupe_events = defaults::kDedupeEvents;  ///< for how many events at most
   uint64_t store_limit = defaults::kStoreLimit;      ///< bytes; above it new work is refused

@@ -193,7 +193,7 @@ void add_bounds(Verb& serve, ServeFlags& to) {
                            duration_text(otherwise.task_timeout)),
                "DURATION");
   serve.option("--call-timeout", to.call_timeout,
-               fmt::format("Timeout of a call of an HTTP service that has no other timeout "
+               fmt::format("Timeout of a call of an HTTP or NATS service that has no other timeout "
                            "(MILLRACE_CALL_TIMEOUT; default: {})",
                            duration_text(otherwise.call_timeout)),
                "DURATION");

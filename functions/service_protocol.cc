@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/ids.h"
 #include "cloudevents/headers.h"
-#include "policies/timeout_policy.h"
+#include "model/call_limit.h"
 
 namespace millrace {
 namespace {
@@ -40,13 +40,7 @@ tl::unexpected<Error> failed(std::string_view code, std::string message) {
 }
 
 Error function_error(const Error& error, std::optional<Duration> limit) {
-  if (limit && error.code == kHttpTimeout) {
-    return {std::string(error_code(TimeoutKind::kStartToClose)),
-            fmt::format("the service did not answer within {} ms, the time for calls without a "
-                        "timeout (--call-timeout); set startToCloseTimeout or maxRuntime if it "
-                        "needs longer: {}",
-                        limit->count(), error.message)};
-  }
+  if (limit && error.code == kHttpTimeout) return call_limit_error(*limit);
   const bool too_large = error.code == kHttpTooLarge;
   return {std::string(too_large ? kFunctionTooLarge : kFunctionUnavailable), error.message};
 }

@@ -26,8 +26,7 @@ struct ServiceWatch {
 /// Sends a task to the service at `url`: one POST with the input and `Direktiv-` headers. The POST
 /// is not repeated. `folder` is the folder with the task's files, as the service sees it; empty if
 /// the task has no folder. If the answer is not complete within `limit` after the request was sent,
-/// the call ends with the error code of TimeoutKind::kStartToClose; nullopt: no limit. Any thread;
-/// never blocks.
+/// the call ends with call_limit_error(); nullopt: no limit. Any thread; never blocks.
 HttpClient::Ticket call_service(HttpClient& client, const std::string& url, const Task& task,
                                 const std::string& folder, ServiceWatch watch,
                                 std::optional<Duration> limit = std::nullopt);

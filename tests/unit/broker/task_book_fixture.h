@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,7 @@ class TaskBookTest : public testing::Test {
             .data = "x"};
   }
   void inherit(uint8_t number) {
-    book_.add(task_id(number), "shop", true, inherited_message(number), true);
+    book_.add(task_id(number), "shop", true, inherited_message(number), std::nullopt, true);
   }
   /// The numbers of the tasks whose messages are to be sent now.
   std::vector<int> sent(bool with_stream = true) {

@@ -156,10 +156,10 @@ TEST_F(TaskBookTest, ReportsATaskOfAServiceAsStartedWhenTheBrokerHasItsRequest) 
   sent();
   EXPECT_TRUE(book_.answered(task_id(2), std::nullopt, now_));
   for (const uint8_t number : {1, 2}) {
-    if (const auto report = book_.delivered(task_id(number))) record({*report});
+    if (const auto report = book_.delivered(task_id(number), now_)) record({*report});
   }
   EXPECT_EQ(reports_, (Words{"1 started"}));
-  EXPECT_FALSE(book_.delivered(task_id(1))) << "the second call has no effect";
+  EXPECT_FALSE(book_.delivered(task_id(1), now_)) << "the second call has no effect";
 }
 
 TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrderAfterALostConnection) {
@@ -168,7 +168,7 @@ TEST_F(TaskBookTest, SendsUnacknowledgedMessagesAgainInOrderAfterALostConnection
   add(5, false);
   sent();
   stored(2, 1);
-  book_.delivered(task_id(4));
+  book_.delivered(task_id(4), now_);
   book_.link_lost();
   EXPECT_EQ(sent(), (std::vector<int>{5, 1, 3}));
 }
@@ -256,6 +256,36 @@ TEST_F(TaskBookTest, RepeatsStopsAndDeletionsThatCouldNotBeSent) {
   sent();
   EXPECT_EQ(mail_.deletes, std::vector<uint64_t>{7});
   EXPECT_EQ(mail_.stops, std::vector<InstanceId>{task_id(1)});
+}
+
+TEST_F(TaskBookTest, EndsATaskWhoseServiceDoesNotAnswerWithinItsLimit) {
+  constexpr Duration kLimit{60'000};
+  book_.add(task_id(1), "shop", false, NatsMessage{.subject = "svc", .data = "x"}, kLimit);
+  add(2, false);
+  EXPECT_EQ(sent(), (std::vector<int>{1, 2}));
+  pass(kLimit);
+  EXPECT_EQ(reports_, Words()) << "the time begins when the service has the request";
+  for (const uint8_t number : {1, 2}) record({*book_.delivered(task_id(number), now_)});
+  EXPECT_EQ(reports_, (Words{"1 started", "2 started"}));
+  EXPECT_EQ(book_.next_time(), now_ + kLimit);
+  pass(kLimit - Duration(1));
+  EXPECT_EQ(reports_.size(), 2U);
+  pass(Duration(1));
+  ASSERT_EQ(reports_.size(), 3U);
+  EXPECT_TRUE(reports_[2].starts_with("1 !millrace.timeout.startToClose: ")) << reports_[2];
+  EXPECT_EQ(book_.take_mail(false, 0, now_).stops, (std::vector<InstanceId>{task_id(1)}));
+  EXPECT_EQ(book_.is_queued(task_id(1)), std::nullopt);
+  pass(std::chrono::hours(1));
+  EXPECT_EQ(reports_.size(), 3U) << "a task without a limit waits";
+}
+
+TEST_F(TaskBookTest, EndsNoTaskWhoseServiceAnswersWithinItsLimit) {
+  book_.add(task_id(1), "shop", false, NatsMessage{.subject = "svc", .data = "x"}, Duration(10));
+  sent();
+  book_.delivered(task_id(1), now_);
+  EXPECT_TRUE(book_.answered(task_id(1), std::nullopt, now_));
+  pass(Duration(10));
+  EXPECT_EQ(reports_, Words());
 }
 
 }  // namespace
