@@ -40,10 +40,6 @@ bool is_loopback_host(std::string_view host) {
 }
 
 Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token) {
-  const auto is_host = [](const auto& header) { return same_header(header.first, "Host"); };
-  if (std::count_if(headers.begin(), headers.end(), is_host) > 1) {
-    return fail("request.malformed", "the request has more than one Host header; expected one");
-  }
   const std::string* host = find_header(headers, "Host");
   if (host != nullptr && !has_token) {
     const std::string_view name = without_port(*host);
@@ -69,6 +65,13 @@ Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool
                               "sites may not call this server",
                               in_quotes(*origin)));
     }
+  }
+  if (const std::string* site = find_header(headers, "Sec-Fetch-Site");
+      site != nullptr && !has_token && !same_header(*site, "same-origin") &&
+      !same_header(*site, "none")) {
+    return fail("request.origin",
+                fmt::format("Sec-Fetch-Site: {}: pages of other sites may not call this server",
+                            in_quotes(*site)));
   }
   const std::string* encoding = find_header(headers, "Content-Encoding");
   if (encoding != nullptr && !same_header(*encoding, "identity")) {

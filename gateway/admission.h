@@ -1,7 +1,8 @@
 // Decides from the headers whether a request is processed at all. Without a token (bearer_token.h)
 // every program on this machine may do everything, but a web page in a browser on this machine may
 // not. The check of the Host header stops a page whose own name was made to resolve to this
-// machine; the check of the Origin header stops scripts of other sites. Pure.
+// machine; the checks of the headers Origin and Sec-Fetch-Site stop scripts and forms of other
+// sites. request_head.h has checked before that each of these headers occurs once. Pure.
 #pragma once
 
 #include <string>
@@ -18,8 +19,9 @@ namespace millrace {
 bool is_loopback_host(std::string_view host);
 
 /// Errors: `request.host` for a Host that is neither loopback nor one of `hosts`, unless the server
-/// has a token, which no web page knows; `request.origin` for an Origin other than the Host;
-/// `request.content_encoding` for a compressed body; `request.malformed` for a second Host header.
+/// has a token, which no web page knows; `request.origin` for an Origin other than the Host, and
+/// without a token for a Sec-Fetch-Site other than `same-origin` and `none`;
+/// `request.content_encoding` for a compressed body.
 Status admit(const Headers& headers, const std::vector<std::string>& hosts, bool has_token);
 
 }  // namespace millrace

@@ -15,6 +15,7 @@
 
 #include "gateway/admission.h"
 #include "gateway/problem.h"
+#include "gateway/request_head.h"
 
 namespace millrace {
 namespace {
@@ -79,7 +80,9 @@ void HttpConnection::read_header() {
   head_ = false;
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(host_.options().transport.header_bytes));
-  parser_->body_limit(host_.max_body());
+  // The limit of the body is that of the route, which is known after the headers. A limit that the
+  // parser checks here would be refused before the token is checked.
+  parser_->body_limit(boost::none);
   stream_.expires_after(host_.options().transport.header);
   http::async_read_header(stream_, buffer_, *parser_, then(&HttpConnection::on_header));
 }
@@ -95,20 +98,18 @@ void HttpConnection::on_header(ErrorCode error) {
   // because the rest of the body is not read.
   keep_alive_ = complete && parser_->keep_alive();
 
-  const bool encoded = message.find(http::field::transfer_encoding) != message.end();
-  if (encoded && !parser_->chunked()) {
-    keep_alive_ = false;
-    return write(
-        problem(Error{"request.malformed", "Transfer-Encoding: only chunked is supported"}));
-  }
   Headers headers = headers_of(message);
   const std::optional<BearerToken>& token = host_.token();
-  if (const Status admitted = admit(headers, host_.options().hosts, token.has_value()); !admitted) {
+  const std::string target(message.target());
+  const Status admitted = [&]() -> Status {
+    TRY(check_head({.version = message.version(), .target = target, .headers = headers}));
+    return admit(headers, host_.options().hosts, token.has_value());
+  }();
+  if (!admitted) {
     keep_alive_ = false;
     return write(problem(admitted.error()));
   }
-  auto found =
-      host_.router().find(std::string(message.method_string()), std::string(message.target()));
+  auto found = host_.router().find(std::string(message.method_string()), target);
   const auto* hit = std::get_if<Router::Found>(&found);
   if (token && (hit == nullptr || !hit->route->open)) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
@@ -157,7 +158,7 @@ void HttpConnection::refuse_broken(ErrorCode error) {
                                                        host_.options().transport.header_bytes)}));
   }
   if (error == http::error::body_limit) {
-    return write(too_large(route_ == nullptr ? host_.max_body() : route_->max_body));
+    return write(too_large(route_->max_body));
   }
   const bool malformed =
       error.category() == http::make_error_code(http::error::bad_method).category();

@@ -32,7 +32,6 @@ class ConnectionHost {
   virtual const HttpServer::Options& options() const = 0;
   virtual const Router& router() const = 0;
   virtual const std::optional<BearerToken>& token() const = 0;
-  virtual size_t max_body() const = 0;  ///< the largest limit of all routes, in bytes
   virtual bool stopping() const = 0;
   /// A function that runs its argument on the gateway's thread. It may be called on any thread;
   /// once the server is destroyed, the function drops its argument.

@@ -89,11 +89,6 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
   return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
 }
 
-size_t largest_body(const RequestLimits& limits) {
-  return std::max(
-      {limits.batch_bytes, limits.definition_bytes, limits.input_bytes, limits.variable_bytes});
-}
-
 }  // namespace
 
 class HttpServer::Impl : public ConnectionHost {
@@ -145,7 +140,6 @@ class HttpServer::Impl : public ConnectionHost {
   const Options& options() const override { return options_; }
   const Router& router() const override { return router_; }
   const std::optional<BearerToken>& token() const override { return token_; }
-  size_t max_body() const override { return largest_body(options_.requests); }
   bool stopping() const override { return stopping_; }
 
   std::function<void(std::function<void()>)> post() const override {

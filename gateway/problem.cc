@@ -59,6 +59,7 @@ constexpr auto kStatuses = std::to_array<Row>({
     {"cursor.", 400},
     {"time.", 400},
     {"duration.", 400},
+    {"retry.", 400},
     {"wait.timeout", 504},
     {"busy", 503},
     {"starting", 503},

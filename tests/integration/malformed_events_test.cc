@@ -93,7 +93,8 @@ TEST_F(MalformedEvents, AreRejectedOverHttpWithTheSameErrorCode) {
   for (const MalformedEvent& row : malformed_events()) {
     const HttpReply reply = millrace_.ask("POST", "events", row.body, row.headers);
     EXPECT_TRUE(reply.status == 400 || reply.status == 415) << row.name << ": " << reply.status;
-    EXPECT_EQ(reply.code(), row.code) << row.name << ": " << reply.body;
+    EXPECT_EQ(reply.code(), row.http_code != nullptr ? row.http_code : row.code)
+        << row.name << ": " << reply.body;
   }
   EXPECT_TRUE(millrace_.items("dlq").empty());
 }

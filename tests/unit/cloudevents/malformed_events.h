@@ -17,6 +17,7 @@ struct MalformedEvent {
   Headers headers;
   std::string body;
   const char* code;
+  const char* http_code = nullptr;  ///< of the HTTP server, if it refuses the request itself
 };
 
 /// An event in the JSON format: the required attributes and `members`, which start with a comma.
@@ -269,7 +270,8 @@ inline std::vector<MalformedEvent> malformed_events() {
       {"two content types",
        {{"content-type", "application/cloudevents+json"}, {"Content-Type", "text/plain"}},
        structured(""),
-       "event.duplicate_attribute"},
+       "event.duplicate_attribute",
+       "request.malformed"},
 
       // Binary mode.
       {"no ce-specversion", {{"ce-id", "1"}}, "", "event.missing_attribute"},

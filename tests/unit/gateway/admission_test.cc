@@ -16,6 +16,8 @@ TEST(Admission, AcceptsRequestsWhoseHostHeaderNamesThisMachine) {
       {{"Host", "Millrace.internal:80"}},
       {{"Host", "localhost:8780"}, {"Origin", "http://localhost:8780"}},
       {{"Host", "localhost"}, {"Content-Encoding", "identity"}},
+      {{"Host", "localhost"}, {"Sec-Fetch-Site", "same-origin"}},
+      {{"Host", "localhost"}, {"Sec-Fetch-Site", "none"}},
   };
   for (const Headers& row : rows) EXPECT_TRUE(admit(row, {"millrace.internal"}, false));
 }
@@ -34,7 +36,8 @@ TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
       {{{"Host", "localhost:8780"}, {"Origin", "http://evil.example"}}, "request.origin"},
       {{{"Host", "localhost:8780"}, {"Origin", "http://localhost:9999"}}, "request.origin"},
       {{{"Host", "localhost:8780"}, {"Origin", "null"}}, "request.origin"},
-      {{{"Host", "localhost"}, {"Host", "localhost"}}, "request.malformed"},
+      {{{"Host", "localhost"}, {"Sec-Fetch-Site", "cross-site"}}, "request.origin"},
+      {{{"Host", "localhost"}, {"Sec-Fetch-Site", "same-site"}}, "request.origin"},
       {{{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, "request.content_encoding"},
   };
   for (const Row& row : rows) {
@@ -42,6 +45,10 @@ TEST(Admission, RefusesRequestsThatAForeignWebPageCouldSend) {
     ASSERT_FALSE(status) << row.headers[0].second;
     EXPECT_EQ(status.error().code, row.code) << row.headers[0].second;
   }
+}
+
+TEST(Admission, AcceptsRequestsOfOtherSitesThatMustHaveAToken) {
+  EXPECT_TRUE(admit({{"Host", "a.example"}, {"Sec-Fetch-Site", "cross-site"}}, {}, true));
 }
 
 }  // namespace

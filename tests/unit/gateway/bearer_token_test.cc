@@ -122,6 +122,24 @@ TEST_F(BearerTokenTest, IsCheckedBeforeABodyIsRead) {
   EXPECT_EQ(reply->header("Connection"), "close");
 }
 
+TEST_F(BearerTokenTest, IsCheckedBeforeTheSizeOfABody) {
+  const std::string head =
+      "POST /v1/ns/default/events HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Length: 99999999999\r\n";
+  RawClient stranger(server_->port());
+  stranger.send(head + "\r\n");
+  EXPECT_EQ(stranger.read_reply()->code(), "token.missing");
+  RawClient known(server_->port());
+  known.send(head + fmt::format("Authorization: Bearer {}\r\n\r\n", kToken));
+  EXPECT_EQ(known.read_reply()->code(), "request.body_too_large");
+}
+
+TEST_F(BearerTokenTest, IsSentOnce) {
+  const std::pair<std::string, std::string> right = bearer(kToken).front();
+  EXPECT_EQ(call("GET", "/v1/ns", {right, {"Authorization", "Bearer x"}}).code(),
+            "request.malformed");
+}
+
 TEST_F(BearerTokenTest, AllowsEveryHostButNoForeignOrigin) {
   RawClient client(server_->port());
   const std::string token = fmt::format("Authorization: Bearer {}\r\n\r\n", kToken);

@@ -100,6 +100,12 @@ TEST(HttpServer, AnswersMalformedHttpAndClosesTheConnection) {
       head + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n",
       head + "Transfer-Encoding: gzip\r\n\r\nabc",
       head + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+      head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+      head + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
+      "GET /livez HTTP/1.1\r\n\r\n",
+      "GET http://other.example/livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "POST /v1/ns/default/events HTTP/1.0\r\nConnection: keep-alive\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
       head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n",
   };
   for (const std::string& bytes : rows) {

@@ -32,6 +32,7 @@ TEST(Problem, HasTheHttpStatusThatFitsItsErrorCode) {
       {"millrace.quota.eventsPerSecond", 429},
       {"definition.refused", 422},
       {"json.malformed", 400},
+      {"retry.malformed", 400},
       {"an.unknown.code", 500},
       {"events", 500},
   };
