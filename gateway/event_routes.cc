@@ -54,6 +54,7 @@ void add_event_routes(Router& router, Service& service, const RequestLimits& lim
       {.method = "POST",
        .path = "/v1/ns/{ns}/events",
        .max_body = limits.batch_bytes,
+       .lane = Lane::kEvent,
        .handler = [&service, events = limits.events](const std::shared_ptr<Exchange>& exchange) {
          return take_events(service, events, exchange);
        }});

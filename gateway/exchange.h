@@ -23,6 +23,7 @@ struct Request {
   std::map<std::string, std::string, std::less<>> query;
   Headers headers;
   std::string body;
+  std::string client;  ///< the address of the peer, without its port (RequestSource::client)
 };
 
 struct Response {

@@ -1,5 +1,6 @@
 #include "gateway/http_connection.h"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 #include <variant>
@@ -23,6 +24,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
+using ErrorCode = boost::system::error_code;
 
 /// The size of the read buffer: larger than the headers of a request; bodies pass through the
 /// buffer in pieces.
@@ -42,6 +44,21 @@ std::string http_date() {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
+/// The address of the peer, without its port; of an IPv6 address the first 8 bytes, because one
+/// client usually has all addresses that begin with them. Empty: the peer has left.
+std::string client_of(const asio::ip::tcp::socket& socket) {
+  ErrorCode error;
+  const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
+  if (error) return {};
+  const asio::ip::address address = peer.address();
+  if (address.is_v4()) return address.to_string();
+  asio::ip::address_v6::bytes_type bytes = address.to_v6().to_bytes();
+  if (!address.is_loopback() && !address.to_v6().is_v4_mapped()) {
+    std::fill(bytes.begin() + 8, bytes.end(), 0);
+  }
+  return asio::ip::address_v6(bytes).to_string();
+}
+
 Headers headers_of(const http::fields& fields) {
   Headers headers;
   for (const auto& field : fields) {
@@ -59,7 +76,7 @@ Response too_large(size_t limit) {
 }  // namespace
 
 HttpConnection::HttpConnection(asio::ip::tcp::socket socket, ConnectionHost& host)
-    : host_(host), stream_(std::move(socket)), buffer_(kBufferBytes) {}
+    : host_(host), client_(client_of(socket)), stream_(std::move(socket)), buffer_(kBufferBytes) {}
 
 void HttpConnection::read_request() {
   if (host_.stopping()) return close();
@@ -121,6 +138,7 @@ void HttpConnection::on_header(ErrorCode error) {
   route_ = route;
   request_ = std::move(request);
   request_.headers = std::move(headers);
+  request_.client = client_;
 
   const auto length = parser_->content_length();
   if (length && *length > route_->max_body) return write(too_large(route_->max_body));

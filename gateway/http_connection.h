@@ -77,6 +77,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   }
 
   ConnectionHost& host_;
+  const std::string client_;  ///< Request::client
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
 

@@ -1,6 +1,5 @@
 #include "gateway/http_server.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -17,8 +16,8 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "gateway/gateway_lanes.h"
 #include "gateway/http_connection.h"
-#include "gateway/lanes.h"
 #include "gateway/problem.h"
 #include "language/findings.h"
 #include "os/thread.h"
@@ -89,6 +88,11 @@ tl::unexpected<Error> cannot_listen(std::string_view address, std::string_view w
   return fail("gateway.listen", fmt::format("cannot listen on {}: {}", address, why));
 }
 
+RequestSource source_of(const Request& request) {
+  const auto ns = request.parts.find("ns");
+  return {.client = request.client, .ns = ns == request.parts.end() ? std::string() : ns->second};
+}
+
 }  // namespace
 
 class HttpServer::Impl : public ConnectionHost {
@@ -97,8 +101,7 @@ class HttpServer::Impl : public ConnectionHost {
       : options_(std::move(options)),
         router_(make_router(service, options_.requests)),
         token_(options_.token),
-        workers_(options_.transport.worker_threads, options_.transport.waiting_requests),
-        broker_(1, options_.transport.waiting_requests) {}
+        lanes_(options_.transport) {}
 
   Status listen(Descriptor address) {
     const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
@@ -127,8 +130,7 @@ class HttpServer::Impl : public ConnectionHost {
       thread_.join();
     }
     io_queue_->shut();
-    workers_.stop();
-    broker_.stop();
+    lanes_.stop();
   }
 
   uint16_t port() const { return port_; }
@@ -154,11 +156,8 @@ class HttpServer::Impl : public ConnectionHost {
         }
       });
     };
-    if (route.lane == Lane::kInPlace) return work();
-    WorkerLane& lane = route.lane == Lane::kBroker ? broker_ : workers_;
-    if (!lane.run(std::move(work))) {
-      exchange->answer(problem(Error{"busy", "too many requests are waiting; retry later"}));
-    }
+    lanes_.run(route.lane, source_of(exchange->request()), std::move(work),
+               [exchange](const Error& refused) { exchange->answer(problem(refused)); });
   }
 
   void closed(const std::shared_ptr<HttpConnection>& connection) override {
@@ -195,10 +194,11 @@ class HttpServer::Impl : public ConnectionHost {
   /// Answers 503 and closes the connection. The response is written to the socket's empty buffer
   /// without blocking, or not at all.
   static void turn_away(tcp::socket socket) {
-    const Response busy = problem(Error{"busy", "too many connections are open; retry later"});
+    const Response refusal = problem(busy("too many connections are open"));
     std::string text = "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n";
-    for (const auto& [name, value] : busy.headers) text += fmt::format("{}: {}\r\n", name, value);
-    text += fmt::format("Content-Length: {}\r\n\r\n{}", busy.body.size(), busy.body);
+    for (const auto& [name, value] : refusal.headers)
+      text += fmt::format("{}: {}\r\n", name, value);
+    text += fmt::format("Content-Length: {}\r\n\r\n{}", refusal.body.size(), refusal.body);
     ErrorCode ignored;
     socket.non_blocking(true, ignored);
     socket.write_some(asio::buffer(text), ignored);
@@ -250,8 +250,7 @@ class HttpServer::Impl : public ConnectionHost {
 
   // Used on any thread.
   const std::shared_ptr<IoQueue> io_queue_ = std::make_shared<IoQueue>(io_);
-  WorkerLane workers_;
-  WorkerLane broker_;
+  GatewayLanes lanes_;
   std::thread thread_;
 };
 

@@ -1,6 +1,6 @@
 // HttpServer: the gateway's transport. One thread, the gateway's thread, reads and writes all
-// connections. Handlers run on a few other threads (lanes.h), and may answer on any thread. Without
-// a token the server listens on loopback only.
+// connections. Handlers run on the threads of their lane (gateway_lanes.h), and may answer on any
+// thread. Without a token the server listens on loopback only.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "gateway/bearer_token.h"
 #include "gateway/routes.h"
+#include "gateway/worker_lane.h"
 #include "orchestrator/service/service.h"
 #include "os/descriptor.h"
 
@@ -22,9 +23,14 @@ namespace millrace {
 
 struct TransportLimits {
   size_t header_bytes = size_t{16} << 10;
-  size_t connections = 1024;       ///< a further connection gets 503 and is closed
-  size_t waiting_requests = 1024;  ///< waiting for a thread; a further request gets 503
-  size_t worker_threads = 2;
+  size_t connections = 1024;  ///< a further connection gets 503 and is closed
+  // The lanes. A request for which a lane has no place gets 503.
+  LaneLimits probes{.threads = 1, .waiting = 1024};
+  LaneLimits reads{.threads = 2, .waiting = 256};
+  LaneLimits commands{.threads = 2, .waiting = 256};
+  LaneLimits events{.threads = 2, .waiting = 256};
+  LaneLimits definitions{.threads = 2, .waiting = 64, .running_per_client = 1};
+  LaneLimits broker{.threads = 1, .waiting = 64};
   Duration idle = std::chrono::seconds(75);    ///< of a connection between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace millrace {
 namespace {
 
@@ -108,6 +110,8 @@ std::string_view title_of(unsigned status) {
                                          [&](const Title& row) { return row.status == status; });
   return found == kTitles.end() ? "Error" : found->text;
 }
+
+Error busy(std::string_view what) { return {"busy", fmt::format("{}; retry later", what)}; }
 
 Response problem(const Error& error, const Json& errors) {
   return problem(status_of(error.code), error, errors);

@@ -16,6 +16,10 @@ unsigned status_of(std::string_view code);
 /// The reason phrase of a status, such as "Not Found".
 std::string_view title_of(unsigned status);
 
+/// The error `busy`: something is full for the moment. `what` says what is full, such as "all
+/// connections are in use".
+Error busy(std::string_view what);
+
 /// A response with the problem document {"type","title","status","code","detail"} and, if given,
 /// "errors". 429 and 503 have the header Retry-After, 401 the header WWW-Authenticate.
 Response problem(const Error& error, const Json& errors = nullptr);

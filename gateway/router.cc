@@ -90,7 +90,12 @@ Status read_target(std::string_view path, std::string_view query, const Route& r
 
 }  // namespace
 
-void Router::add(Route route) { routes_.push_back(std::move(route)); }
+void Router::add(Route route) {
+  if (route.lane == Lane::kByMethod) {
+    route.lane = route.method == "GET" ? Lane::kRead : Lane::kCommand;
+  }
+  routes_.push_back(std::move(route));
+}
 
 std::variant<Router::Found, Response> Router::find(std::string_view method,
                                                    std::string_view target) const {

@@ -19,11 +19,17 @@ namespace millrace {
 /// Answers the exchange now or later. If the handler fails, its error is the answer.
 using Handler = std::function<Status(const std::shared_ptr<Exchange>&)>;
 
-/// The thread on which a handler runs.
+/// The threads on which a handler runs. Each lane except kInPlace has threads and a queue of its
+/// own (worker_lane.h), so that no lane holds up another.
 enum class Lane {
-  kInPlace,  ///< on the gateway's thread; must never block
-  kWorker,   ///< on a worker thread; may parse, load definitions and read the store
-  kBroker,   ///< may wait for the broker; on a separate thread, so that no other request waits
+  kByMethod,    ///< kRead for GET, kCommand for any other method
+  kInPlace,     ///< on the gateway's thread; must never block
+  kProbe,       ///< the state of the server; must not wait for a client's work
+  kRead,        ///< reads the store
+  kCommand,     ///< parses a command and passes it to the engine
+  kEvent,       ///< parses events and passes them to the publisher
+  kDefinition,  ///< checks a definition; one at a time for each client
+  kBroker,      ///< may wait for the broker
 };
 
 struct Route {
@@ -31,13 +37,14 @@ struct Route {
   std::string path;                ///< such as `/v1/ns/{ns}/workflows/{workflow}`
   std::vector<std::string> query;  ///< names of the parameters that are allowed
   size_t max_body = 0;             ///< the largest body, in bytes
-  Lane lane = Lane::kWorker;
+  Lane lane = Lane::kByMethod;
   bool open = false;  ///< the route needs no token
   Handler handler;
 };
 
 class Router {
  public:
+  /// Adds a route; its lane is no longer kByMethod afterwards.
   void add(Route route);
 
   struct Found {

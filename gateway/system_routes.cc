@@ -46,6 +46,7 @@ void add_system_routes(Router& router, Service& service) {
   router.add(
       {.method = "GET",
        .path = "/readyz",
+       .lane = Lane::kProbe,
        .open = true,
        .handler = [&service](const auto& exchange) { return readiness(service, exchange); }});
   router.add(
@@ -55,9 +56,10 @@ void add_system_routes(Router& router, Service& service) {
   router.add({.method = "GET", .path = "/v1/verify", .handler = [&service](const auto& exchange) {
                 return verify(service, exchange);
               }});
-  router.add({.method = "GET", .path = "/metrics", .handler = [&service](const auto& exchange) {
-                return metrics(service, exchange);
-              }});
+  router.add({.method = "GET",
+              .path = "/metrics",
+              .lane = Lane::kProbe,
+              .handler = [&service](const auto& exchange) { return metrics(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/listeners",
               .query = {"limit", "cursor"},

@@ -132,6 +132,7 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               .path = "/v1/ns/{ns}/workflows/{workflow}",
               .query = {"dry_run"},
               .max_body = limits.definition_bytes,
+              .lane = Lane::kDefinition,
               .handler = [&service](const auto& exchange) { return apply(service, exchange); }});
   router.add(
       {.method = "DELETE",
@@ -148,6 +149,7 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
   router.add({.method = "POST",
               .path = "/v1/lint",
               .max_body = limits.definition_bytes,
+              .lane = Lane::kDefinition,
               .handler = [&service](const auto& exchange) { return lint(service, exchange); }});
 }
 

@@ -56,6 +56,22 @@ void FakeService::await_held() {
   changed_.wait(lock, [&] { return held_ && !answers_.empty(); });
 }
 
+void FakeService::hold_checks() {
+  const std::lock_guard lock(mutex_);
+  holds_checks_ = true;
+}
+
+void FakeService::release_checks() {
+  const std::lock_guard lock(mutex_);
+  holds_checks_ = false;
+  changed_.notify_all();
+}
+
+void FakeService::await_checks(size_t count) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return checks_ >= count; });
+}
+
 std::vector<Event> FakeService::published() {
   const std::lock_guard lock(mutex_);
   return published_;
@@ -111,6 +127,13 @@ void FakeService::wait_for_end(std::string, InstanceId, Duration at_most,
 }
 
 Loaded FakeService::load_definition(std::string_view text, std::string_view) {
+  {
+    std::unique_lock lock(mutex_);
+    ++checks_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !holds_checks_; });
+    --checks_;
+  }
   Loaded loaded;
   if (text.find("broken") != std::string_view::npos) {
     loaded.findings.error("definition.unknown_key", "states[0].broken", {2, 7},

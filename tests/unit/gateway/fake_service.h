@@ -59,6 +59,12 @@ class FakeService : public Service {
   /// Returns once an answer is held.
   void await_held();
 
+  /// Holds each check of a definition until release_checks().
+  void hold_checks();
+  void release_checks();
+  /// Returns once `count` checks are held.
+  void await_checks(size_t count);
+
   std::vector<Event> published();
   std::vector<StartInstance> starts();
   std::optional<Duration> last_wait();
@@ -163,6 +169,8 @@ class FakeService : public Service {
   bool held_ = false;
   bool has_backup_ = false;
   CallerMark backup_caller_;
+  bool holds_checks_ = false;
+  size_t checks_ = 0;  ///< held checks
   std::deque<std::function<void()>> answers_;
   std::vector<std::function<void(Status)>> waiters_;
   std::optional<Duration> last_wait_;

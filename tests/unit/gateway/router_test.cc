@@ -100,6 +100,17 @@ TEST(Router, AcceptsHeadWhereItAcceptsGet) {
   EXPECT_EQ(std::get<Router::Found>(outcome).request.method, "GET");
 }
 
+TEST(Router, SelectsTheLaneByTheMethodUnlessARouteNamesOne) {
+  Router router = two_routes();
+  router.add({.method = "GET", .path = "/livez", .lane = Lane::kInPlace});
+  const auto lane_of = [&](const char* method, const char* target) {
+    return std::get<Router::Found>(router.find(method, target)).route->lane;
+  };
+  EXPECT_EQ(lane_of("GET", "/v1/ns/a/workflows"), Lane::kRead);
+  EXPECT_EQ(lane_of("PUT", "/v1/ns/a/workflows/b"), Lane::kCommand);
+  EXPECT_EQ(lane_of("GET", "/livez"), Lane::kInPlace);
+}
+
 TEST(Router, ShortensALongRequestTargetInItsAnswer) {
   std::string target = "/v1/ns/" + std::string(4'000, 'a') + "/workflows?x=1";
   for (int i = 0; i < 500; ++i) target += fmt::format("&unknown{}=1", i);

@@ -1,0 +1,47 @@
+// GatewayLanes: the lanes of the gateway, each with threads and a queue of its own. Any thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "gateway/router.h"
+#include "gateway/worker_lane.h"
+
+namespace millrace {
+
+struct TransportLimits;
+
+class GatewayLanes {
+ public:
+  explicit GatewayLanes(const TransportLimits& limits);
+
+  /// Calls `work` on a thread of the lane, which is not kByMethod; for kInPlace at once. If the
+  /// lane has no place for it, `refuse` is called instead, with the error `busy`, on the thread of
+  /// this call or of a later one.
+  void run(Lane lane, const RequestSource& source, std::function<void()> work,
+           std::function<void(const Error&)> refuse);
+
+  struct LaneFigures {
+    std::string_view lane;  ///< the name of the lane in metrics
+    WorkerLane::Counts counts;
+  };
+  /// The figures of all lanes that have threads.
+  std::vector<LaneFigures> figures() const;
+
+  /// Drops the waiting work; returns when the running work has ended. May be called again.
+  void stop();
+
+ private:
+  struct Named {
+    Lane lane;
+    std::string_view name;
+    std::unique_ptr<WorkerLane> threads;
+  };
+
+  std::array<Named, 6> lanes_;
+};
+
+}  // namespace millrace
