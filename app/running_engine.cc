@@ -236,28 +236,33 @@ ProcessorParts RunningEngine::processor_parts() {
 }
 
 LocalService::Parts RunningEngine::service_parts() {
-  return {.environment = *environment_,
-          .clock = process_.clock,
-          .intake = intake_,
-          .processor = processor_,
-          .queries = queries_,
-          .publisher = *process_.publisher,
-          .metrics = process_.metrics,
-          .losses = process_.losses,
-          .reads_events = [this] { return reads_events(); },
-          .sends_events = [this] { return process_.publisher->health(); },
-          .runs_tasks = [this] { return workers_->health(); },
-          .evaluates = [this] { return evaluates(); },
-          .levels = [this] { return levels(); },
-          .check_programs = [this](auto programs) { return process_.jq->check(programs); },
-          .check_schemas = [this](auto schemas) { return process_.jq->check_schemas(schemas); },
-          .dead_letters =
-              [this](std::string_view ns, const std::optional<NamespaceIdentity>& identity,
-                     size_t limit, std::string_view cursor) {
-                return list_dead_letters(*process_.reading, process_.settings.streams.prefix, ns,
-                                         identity, limit, cursor);
-              },
-          .info = describe(process_.settings)};
+  return {
+      .environment = *environment_,
+      .clock = process_.clock,
+      .intake = intake_,
+      .processor = processor_,
+      .queries = queries_,
+      .publisher = *process_.publisher,
+      .metrics = process_.metrics,
+      .losses = process_.losses,
+      .reads_events = [this] { return reads_events(); },
+      .sends_events = [this] { return process_.publisher->health(); },
+      .runs_tasks = [this] { return workers_->health(); },
+      .evaluates = [this] { return evaluates(); },
+      .levels = [this] { return levels(); },
+      .check_programs = [this](auto programs,
+                               Duration at_most) { return process_.jq->check(programs, at_most); },
+      .check_schemas =
+          [this](auto schemas, Duration at_most) {
+            return process_.jq->check_schemas(schemas, at_most);
+          },
+      .dead_letters =
+          [this](std::string_view ns, const std::optional<NamespaceIdentity>& identity,
+                 size_t limit, std::string_view cursor) {
+            return list_dead_letters(*process_.reading, process_.settings.streams.prefix, ns,
+                                     identity, limit, cursor);
+          },
+      .info = describe(process_.settings)};
 }
 
 OwnerSettings RunningEngine::owner_settings() {

@@ -59,6 +59,9 @@ class JqPool {
 
   using Done = std::function<void(uint64_t ticket, std::vector<QueryResult>)>;
 
+  /// How long check() and check_schemas() wait if their caller does not say how long.
+  static constexpr Duration kCheckTime{20'000};
+
   /// Starts the pool. Error `jq.pool`: the system has no descriptor or thread left. A jq worker
   /// that does not start is not an error here: the start is repeated after growing pauses (≤ 5 s),
   /// and `stats` counts it. A launcher that ends is started again.
@@ -79,16 +82,18 @@ class JqPool {
   void submit(uint64_t ticket, const Evaluation& evaluation, Done done);
 
   /// Checks jq programs. Returns for each jq program nullopt if it is valid, otherwise its error.
-  /// Waits for the results, 20 s at most; must not be called from `done`. Errors: those of
+  /// Waits for the results, `at_most`; must not be called from `done`. Errors: those of
   /// check_program_text; `jq.syntax`; `jq.check_failed` for a jq program that a jq worker cannot
   /// compile, for jq programs whose common compile takes too long, and for all jq programs after
   /// these, which are then not checked; `jq.unavailable` while no jq worker can be started.
-  std::vector<std::optional<Error>> check(std::span<const std::string> programs);
+  std::vector<std::optional<Error>> check(std::span<const std::string> programs,
+                                          Duration at_most = kCheckTime);
 
   /// Checks JSON Schemas. Returns for each schema nullopt if it is valid, otherwise its error.
   /// Waits like check(). Errors: `schema.malformed`; `schema.check_failed` for a schema that a jq
   /// worker cannot compile, or not in time; `jq.unavailable`.
-  std::vector<std::optional<Error>> check_schemas(std::span<const std::string> schemas);
+  std::vector<std::optional<Error>> check_schemas(std::span<const std::string> schemas,
+                                                  Duration at_most = kCheckTime);
 
   Stats stats() const;
 

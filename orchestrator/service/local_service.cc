@@ -19,6 +19,9 @@
 namespace millrace {
 namespace {
 
+/// The bound in time of all checks of one definition.
+constexpr std::chrono::seconds kDefinitionCheckTime(20);
+
 /// Collects the acknowledgements of the events of one publish_events(), and answers after the last
 /// acknowledgement.
 class Gathering {
@@ -72,7 +75,9 @@ void LocalService::wait_for_end(std::string ns, InstanceId id, Duration at_most,
 Loaded LocalService::load_definition(std::string_view text, std::string_view ns) {
   LintContext context;
   if (!ns.empty()) context.names_service = named_services(ns);
-  return load_and_lint(text, parts_.check_programs, parts_.check_schemas, context);
+  const DefinitionDeadline deadline(parts_.clock, kDefinitionCheckTime);
+  return load_and_lint(text, deadline.bound(parts_.check_programs),
+                       deadline.bound(parts_.check_schemas), context);
 }
 
 /// The services in the current settings; null if the settings cannot be read, so that lint does not

@@ -16,6 +16,7 @@
 #include "orchestrator/ports/clock.h"
 #include "orchestrator/service/backups.h"
 #include "orchestrator/service/broker_losses.h"
+#include "orchestrator/service/definition_deadline.h"
 #include "orchestrator/service/event_admission.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/service.h"
@@ -39,8 +40,8 @@ class LocalService final : public Service {
     std::function<Status()> runs_tasks;    ///< ok, or why tasks are not sent or reports not read
     std::function<Status()> evaluates;     ///< ok, or why no jq worker is ready for evaluations
     std::function<PartLevels()> levels;  ///< does not set reads_events, sends_events and runs_tasks
-    ProgramCheck check_programs;
-    SchemaCheck check_schemas;
+    TimedCheck check_programs;
+    TimedCheck check_schemas;
     /// Reads the dead letters of a namespace from the broker; `identity` is the identity of the
     /// namespace with this name; nullopt if no namespace has this name.
     std::function<Result<Json>(std::string_view ns,

@@ -71,7 +71,8 @@ class Service {
                             std::function<void(Status)> done) = 0;
 
   /// Loads and lints a definition (YAML or JSON), including its jq programs. Lint uses the settings
-  /// of the namespace `ns`; empty: no settings. May take some milliseconds.
+  /// of the namespace `ns`; empty: no settings. May take some milliseconds, and 20 s at most; jq
+  /// programs and schemas for which no time is left have errors.
   virtual Loaded load_definition(std::string_view text, std::string_view ns) = 0;
 
   /// Publishes into the event stream; `done` is called when the broker has acknowledged all events,

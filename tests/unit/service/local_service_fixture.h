@@ -79,12 +79,14 @@ states:
             .evaluates = state("workers"),
             .levels = [] { return PartLevels{.consumers = 7, .jq_workers = 3}; },
             .check_programs =
-                [this](std::span<const std::string> programs) {
+                [this](std::span<const std::string> programs, Duration at_most) {
+                  given.push_back(at_most);
+                  world.clock.advance(check_takes);
                   checked.insert(checked.end(), programs.begin(), programs.end());
                   return std::vector<std::optional<Error>>(programs.size(), wrong);
                 },
             .check_schemas =
-                [this](std::span<const std::string> schemas) {
+                [this](std::span<const std::string> schemas, Duration) {
                   checked.insert(checked.end(), schemas.begin(), schemas.end());
                   return std::vector<std::optional<Error>>(schemas.size());
                 },
@@ -148,7 +150,9 @@ states:
   BrokerLosses losses{world.clock, metrics};
   std::string_view failing;  ///< the part that reports an error
   std::vector<std::string> checked;
-  std::optional<Error> wrong;  ///< the error that the check reports for each program
+  std::vector<Duration> given;  ///< the time of each check of programs
+  Duration check_takes{0};      ///< how long a check of programs takes
+  std::optional<Error> wrong;   ///< the error that the check reports for each program
   Result<Json> letters = Json{{"items", Json::array()}};
   std::optional<NamespaceIdentity> asked_for;
   std::vector<Result<Accepted>> published;

@@ -99,6 +99,18 @@ TEST_F(LocalServiceTest, LoadsADefinitionAndChecksItsJqProgramsAndSchemas) {
   EXPECT_THAT(render_text(refused.findings, "a"), HasSubstr("it is no jq"));
 }
 
+TEST_F(LocalServiceTest, BoundsTheTimeOfAllChecksOfADefinition) {
+  std::string text = "id: a\nstates:\n";
+  for (int i = 0; i < 450; ++i) {
+    text += fmt::format("- {{id: s{}, type: noop, log: 'jq(keys | length == {})'}}\n", i, i);
+  }
+  check_takes = seconds(15);
+  const Loaded loaded = service->load_definition(text, "");
+  EXPECT_THAT(given, ElementsAre(seconds(20), seconds(5)));
+  EXPECT_EQ(loaded.workflow, nullptr);
+  EXPECT_THAT(render_text(loaded.findings, "a"), HasSubstr("have taken 20 s"));
+}
+
 TEST_F(LocalServiceTest, LintsWithTheSettingsOfTheNamespace) {
   /// The severity of the finding for a call without a timeout.
   const auto severity = [&](const std::string& type, const std::string& ns) -> std::string {
