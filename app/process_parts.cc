@@ -51,8 +51,10 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
 
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
                                    Service& service) {
-  gateway = TRY(
-      HttpServer::start({.listen = settings.listen, .token = token}, std::move(address), service));
+  gateway = TRY(HttpServer::start({.listen = settings.listen,
+                                   .token = token,
+                                   .transport = {.memory_bytes = settings.bounds.http_memory}},
+                                  std::move(address), service));
   return {};
 }
 

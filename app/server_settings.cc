@@ -51,6 +51,7 @@ Json describe(const ServerSettings& settings) {
             {"secretBytes", kMaxSecretBytes},
             {"jsonDepth", kMaxJsonDepth},
             {"storeBytes", settings.bounds.store_limit},
+            {"httpMemoryBytes", settings.bounds.http_memory},
             {"outboxBytes", Marks().outbox_bytes},
             {"dedupeSeconds", settings.bounds.dedupe_window.count() / 1000},
             {"dedupeEvents", settings.bounds.dedupe_events},

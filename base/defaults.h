@@ -32,6 +32,11 @@ inline constexpr uint64_t kStoreLimit = uint64_t{1} << 40;
 /// Bytes that are held in memory and in the journal before a checkpoint writes them to LMDB.
 inline constexpr uint64_t kCheckpointBytes = uint64_t{16} << 20;
 
+/// Bytes of the bodies and answers of all HTTP requests together. With less than the least, the
+/// largest body or answer would never fit.
+inline constexpr uint64_t kHttpMemory = uint64_t{256} << 20;
+inline constexpr uint64_t kLeastHttpMemory = uint64_t{32} << 20;
+
 /// The address that the gateway listens on: host and port.
 inline std::string listen_address() { return "127.0.0.1:" + std::to_string(kHttpPort); }
 

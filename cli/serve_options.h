@@ -20,6 +20,7 @@ struct ServerBounds {
   uint64_t dedupe_events = defaults::kDedupeEvents;  ///< for how many events at most
   uint64_t store_limit = defaults::kStoreLimit;      ///< bytes; above it new work is refused
   uint64_t checkpoint_bytes = defaults::kCheckpointBytes;  ///< EnvironmentOptions::checkpoint_bytes
+  uint64_t http_memory = defaults::kHttpMemory;            ///< TransportLimits::memory_bytes
 };
 
 /// How containers of functions run; see ContainerSettings.

@@ -56,6 +56,7 @@ struct ServeFlags {
   std::string dedupe_events;
   std::string store_limit;
   std::string checkpoint_bytes;
+  std::string http_memory;
   StreamFlags streams;
   bool take_over = false;
   std::string js_domain;
@@ -91,6 +92,12 @@ Fallible<ServerBounds> read_bounds(const Shell& shell, const ServeFlags& given) 
       number(shell, given.store_limit, "store-limit", "MILLRACE_STORE_LIMIT", bounds.store_limit));
   bounds.checkpoint_bytes = TRY(number(shell, given.checkpoint_bytes, "checkpoint-bytes",
                                        "MILLRACE_CHECKPOINT_BYTES", bounds.checkpoint_bytes));
+  bounds.http_memory = TRY(
+      number(shell, given.http_memory, "http-memory", "MILLRACE_HTTP_MEMORY", bounds.http_memory));
+  if (bounds.http_memory < defaults::kLeastHttpMemory) {
+    return wrong_usage(fmt::format("--http-memory: {} bytes are too few; write at least {}",
+                                   bounds.http_memory, bytes_text(defaults::kLeastHttpMemory)));
+  }
   return bounds;
 }
 
@@ -217,6 +224,12 @@ void add_bounds(Verb& serve, ServeFlags& to) {
                fmt::format("How much is held in memory and in the journal before a checkpoint "
                            "writes it to LMDB (MILLRACE_CHECKPOINT_BYTES; default: {})",
                            bytes_text(otherwise.checkpoint_bytes)),
+               "BYTES|MiB|GiB|TiB");
+  serve.option("--http-memory", to.http_memory,
+               fmt::format("Memory for the bodies and answers of all HTTP requests together; while "
+                           "it is used up, large ones are refused (MILLRACE_HTTP_MEMORY; default: "
+                           "{})",
+                           bytes_text(otherwise.http_memory)),
                "BYTES|MiB|GiB|TiB");
 }
 

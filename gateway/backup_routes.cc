@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kNoContent = 204;
 
 Status begin_backup(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  exchange->expect_long_wait();  // the pages of the store are checked first
+  TRY(exchange->expect_long_wait());  // the pages of the store are checked first
   service.begin_backup(exchange->connection(),
                        exchange->back<Result<Json>>([exchange](const Result<Json>& backup) {
                          exchange->reply(backup, 201);

@@ -26,15 +26,27 @@ Response json_response(unsigned status, const Json& body) {
 void Exchange::answer(Response response) {
   if (answered_.exchange(true)) return;
   auto held = std::make_shared<Response>(std::move(response));
-  transport_.post([self = shared_from_this(), held] { self->transport_.send(std::move(*held)); });
+  transport_.post([self = shared_from_this(), held] {
+    self->leases_.body.release();  // a handler that has answered needs the body no longer
+    self->transport_.send(std::move(*held));
+  });
 }
 
 void Exchange::reply(const Result<Json>& result, unsigned status) {
   answer(result ? json_response(status, *result) : problem(result.error()));
 }
 
-void Exchange::expect_long_wait() {
+Status Exchange::expect_long_wait() {
+  if (!leases_.wait.grow_to(1)) {
+    return tl::unexpected(busy("too many requests wait for the end of an instance or of a check"));
+  }
   transport_.post([self = shared_from_this()] { self->transport_.watch(); });
+  return {};
+}
+
+void Exchange::free_body() {
+  std::string().swap(request_.body);
+  leases_.body.release();
 }
 
 void Exchange::guard(const std::function<void()>& work) {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "cloudevents/headers.h"
+#include "gateway/gateway_budget.h"
 
 namespace millrace {
 
@@ -38,18 +39,27 @@ Response json_response(unsigned status, const Json& body);
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  /// The functions of the transport. `post` may be called on any thread and runs its argument on
-  /// the gateway's thread, or drops its argument once the server has stopped; `send` and `watch`
-  /// are called on the gateway's thread.
+  /// The functions of the transport. `post` and `read` may be called on any thread: `post` runs its
+  /// argument on the gateway's thread, `read` on a thread of the lane for reads; both drop their
+  /// argument once the server has stopped. `send` and `watch` are called on the gateway's thread.
   struct Transport {
     std::function<void(std::function<void()>)> post;
+    std::function<void(std::function<void()>)> read;
     std::function<void(Response)> send;
     std::function<void()> watch;
     std::weak_ptr<const void> connection = {};  ///< expires when the connection is closed
   };
 
-  Exchange(Request request, Transport transport)
-      : request_(std::move(request)), transport_(std::move(transport)) {}
+  /// The parts of budgets that the exchange uses while it exists.
+  struct Leases {
+    GatewayBudget::Lease body;  ///< bytes of the request's body
+    GatewayBudget::Lease wait;  ///< empty; expect_long_wait() takes one place
+  };
+
+  Exchange(Request request, Transport transport, Leases leases)
+      : request_(std::move(request)),
+        transport_(std::move(transport)),
+        leases_(std::move(leases)) {}
 
   const Request& request() const { return request_; }
   Request& request() { return request_; }
@@ -63,8 +73,17 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void reply(const Result<Json>& result, unsigned status = 200);
 
   /// Announces that the answer may take long. From now on the exchange ends when the caller closes
-  /// the connection, and a stop of the server does not wait for the answer.
-  void expect_long_wait();
+  /// the connection, and a stop of the server does not wait for the answer. Error `busy`: all
+  /// places for such exchanges are taken. A place is free again when the exchange is destroyed.
+  Status expect_long_wait();
+
+  /// Frees the body of the request. Handlers that wait long call it when they have read the body.
+  void free_body();
+
+  /// Whether the connection of the caller is open. Any thread.
+  bool is_wanted() const { return !is_closed_; }
+  /// The connection is closed: no answer can be sent. Only for the transport.
+  void close() { is_closed_ = true; }
 
   /// Makes a callback for the Service. The callback may be called on any thread; `next` runs on the
   /// gateway's thread. An exception of `next` is answered as an error.
@@ -76,6 +95,15 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     };
   }
 
+  /// Like back(), but `next` runs on a thread of the lane for reads, so that it may read the store.
+  template <class T>
+  std::function<void(T)> back_to_read(std::function<void(T)> next) {
+    return [self = shared_from_this(), next = std::move(next)](T value) {
+      auto held = std::make_shared<T>(std::move(value));
+      self->transport_.read([self, next, held] { self->guard([&] { next(std::move(*held)); }); });
+    };
+  }
+
   /// Runs a part of a handler; answers an exception with the error `internal`. This is the only
   /// place where exceptions of libraries are caught.
   void guard(const std::function<void()>& work);
@@ -83,7 +111,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
  private:
   Request request_;
   Transport transport_;
+  Leases leases_;
   std::atomic<bool> answered_ = false;
+  std::atomic<bool> is_closed_ = false;
 };
 
 }  // namespace millrace

@@ -40,6 +40,12 @@ void GatewayLanes::run(Lane lane, const RequestSource& source, std::function<voi
                }});
 }
 
+void GatewayLanes::read(std::function<void()> work) {
+  for (Named& one : lanes_) {
+    if (one.lane == Lane::kRead) return one.threads->add_continuing(std::move(work));
+  }
+}
+
 std::vector<GatewayLanes::LaneFigures> GatewayLanes::figures() const {
   std::vector<LaneFigures> all;
   for (const Named& one : lanes_) all.push_back({one.name, one.threads->counts()});

@@ -24,6 +24,10 @@ class GatewayLanes {
   void run(Lane lane, const RequestSource& source, std::function<void()> work,
            std::function<void(const Error&)> refuse);
 
+  /// Calls `work` on a thread of the lane for reads. It is never refused: the requests that
+  /// continue so are bounded by those that wait long.
+  void read(std::function<void()> work);
+
   struct LaneFigures {
     std::string_view lane;  ///< the name of the lane in metrics
     WorkerLane::Counts counts;

@@ -12,7 +12,6 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <fmt/format.h>
-#include <sys/socket.h>
 
 #include "gateway/admission.h"
 #include "gateway/problem.h"
@@ -25,6 +24,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using ErrorCode = boost::system::error_code;
+using Activity = ConnectionPlaces::Activity;
 
 /// The size of the read buffer: larger than the headers of a request; bodies pass through the
 /// buffer in pieces.
@@ -32,6 +32,10 @@ constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr size_t kFirstRead = size_t{4} << 10;
 /// How long a client has to read the last response before its connection is closed.
 constexpr auto kDrainTime = std::chrono::seconds(2);
+
+/// Bytes of each body and each answer that the budget does not count: requests of a usual size are
+/// served also while others use all of it.
+constexpr uint64_t kUncounted = uint64_t{64} << 10;
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -67,6 +71,17 @@ Headers headers_of(const http::fields& fields) {
   return headers;
 }
 
+uint64_t counted(size_t bytes) { return bytes > kUncounted ? bytes - kUncounted : 0; }
+
+bool is_probe(const Route& route) {
+  return route.lane == Lane::kProbe || route.lane == Lane::kInPlace;
+}
+
+/// The error of a body or an answer for which the budget has no bytes left.
+Error no_bytes_left() {
+  return busy("the bodies and answers of all requests use all of their memory");
+}
+
 Response too_large(size_t limit) {
   return problem(Error{"request.body_too_large",
                        limit == 0 ? std::string("this request must not have a body")
@@ -75,14 +90,21 @@ Response too_large(size_t limit) {
 
 }  // namespace
 
-HttpConnection::HttpConnection(asio::ip::tcp::socket socket, ConnectionHost& host)
-    : host_(host), client_(client_of(socket)), stream_(std::move(socket)), buffer_(kBufferBytes) {}
+HttpConnection::HttpConnection(asio::ip::tcp::socket socket, uint64_t id, bool only_probes,
+                               ConnectionHost& host)
+    : host_(host),
+      id_(id),
+      only_probes_(only_probes),
+      client_(client_of(socket)),
+      stream_(std::move(socket)),
+      buffer_(kBufferBytes) {}
 
 void HttpConnection::read_request() {
   if (host_.stopping()) return close();
   if (buffer_.size() > 0) return read_header();
   doing_ = Doing::kIdle;
-  stream_.expires_after(host_.options().transport.idle);
+  const TransportLimits& limits = host_.options().transport;
+  stream_.expires_after(number_ == 0 ? limits.first_byte : limits.idle);
   stream_.async_read_some(buffer_.prepare(kFirstRead),
                           [self = shared_from_this()](ErrorCode error, size_t bytes) {
                             if (error) return self->close();
@@ -108,12 +130,13 @@ void HttpConnection::on_header(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
 
+  host_.does(id_, Activity::kWorks);
   const auto& message = parser_->get();
   const bool complete = parser_->is_done();
   head_ = message.method() == http::verb::head;
   // If the response is sent before the body was read, the connection ends with the response,
   // because the rest of the body is not read.
-  keep_alive_ = complete && parser_->keep_alive();
+  keep_alive_ = complete && parser_->keep_alive() && !only_probes_;
 
   Headers headers = headers_of(message);
   const std::optional<BearerToken>& token = host_.token();
@@ -135,6 +158,9 @@ void HttpConnection::on_header(ErrorCode error) {
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
   auto& [route, request, head] = std::get<Router::Found>(found);
+  if (only_probes_ && !is_probe(*route)) {
+    return write(problem(busy("all connections are in use, and this one is for probes")));
+  }
   route_ = route;
   request_ = std::move(request);
   request_.headers = std::move(headers);
@@ -144,26 +170,51 @@ void HttpConnection::on_header(ErrorCode error) {
   if (length && *length > route_->max_body) return write(too_large(route_->max_body));
   if (complete) return dispatch();
   parser_->body_limit(route_->max_body);
-  if (!beast::iequals(message[http::field::expect], "100-continue")) return read_body();
+  parser_->eager(true);
+  body_bytes_ = host_.byte_lease();
+  host_.does(id_, Activity::kTransfer);
+  if (!beast::iequals(message[http::field::expect], "100-continue")) return begin_body();
   stream_.expires_after(host_.options().transport.write);
   asio::async_write(stream_, asio::buffer(kContinue),
                     [self = shared_from_this()](ErrorCode failed, size_t) {
                       if (failed) return self->close();
-                      self->read_body();
+                      self->begin_body();
                     });
 }
 
-void HttpConnection::read_body() {
+void HttpConnection::begin_body() {
   if (doing_ == Doing::kClosed) return;
   stream_.expires_after(host_.options().transport.body);
-  http::async_read(stream_, buffer_, *parser_, then(&HttpConnection::on_body));
+  read_body();
+}
+
+/// Reads the body in pieces, so that each piece is counted when it has arrived: a client must not
+/// use up the budget by a length that it only announces.
+void HttpConnection::read_body() {
+  http::async_read_some(stream_, buffer_, *parser_, then(&HttpConnection::on_body));
 }
 
 void HttpConnection::on_body(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
-  keep_alive_ = parser_->keep_alive();
+  if (!lease_body()) return write(problem(no_bytes_left()));
+  if (doing_ == Doing::kClosed) return;
+  if (!parser_->is_done()) return read_body();
+  keep_alive_ = parser_->keep_alive() && !only_probes_;
   dispatch();
+}
+
+/// Counts the part of the body that has arrived. Returns false if no bytes are left for it.
+bool HttpConnection::lease_body() {
+  const uint64_t size = counted(parser_->get().body().size());
+  while (!body_bytes_.grow_to(size)) {
+    if (!host_.close_slow_transfer()) {
+      host_.count_refused_bytes();
+      return false;
+    }
+    if (doing_ == Doing::kClosed) return true;  // this transfer was the oldest
+  }
+  return true;
 }
 
 /// Answers a malformed or too large request with a problem. If the client is too slow or has closed
@@ -189,25 +240,28 @@ void HttpConnection::refuse_broken(ErrorCode error) {
 
 void HttpConnection::dispatch() {
   doing_ = Doing::kHandling;
+  host_.does(id_, Activity::kWorks);
   stream_.expires_never();
   waits_long_ = false;
   request_.body = std::move(parser_->get().body());
   const uint64_t number = ++number_;
   const std::weak_ptr<HttpConnection> weak = weak_from_this();
   auto exchange = std::make_shared<Exchange>(
-      std::move(request_), Exchange::Transport{.post = host_.post(),
-                                               .send =
-                                                   [weak, number](Response response) {
-                                                     if (const auto self = weak.lock()) {
-                                                       self->send(number, std::move(response));
-                                                     }
-                                                   },
-                                               .watch =
-                                                   [weak, number] {
-                                                     if (const auto self = weak.lock())
-                                                       self->watch(number);
-                                                   },
-                                               .connection = weak});
+      std::move(request_),
+      Exchange::Transport{.post = host_.post(),
+                          .read = host_.read(),
+                          .send =
+                              [weak, number](Response response) {
+                                if (const auto self = weak.lock()) {
+                                  self->send(number, std::move(response));
+                                }
+                              },
+                          .watch =
+                              [weak, number] {
+                                if (const auto self = weak.lock()) self->watch(number);
+                              },
+                          .connection = weak},
+      Exchange::Leases{.body = std::move(body_bytes_), .wait = host_.wait_lease()});
   exchange_ = exchange;
   host_.dispatch(*route_, exchange);
 }
@@ -218,19 +272,11 @@ void HttpConnection::watch(uint64_t number) {
   if (doing_ != Doing::kHandling || number != number_) return;
   waits_long_ = true;
   if (host_.stopping()) return stop(false);
-  if (buffer_.size() > 0) return;
-  stream_.socket().async_wait(asio::ip::tcp::socket::wait_read,
-                              [self = shared_from_this(), number](ErrorCode error) {
-                                if (!error) self->on_readable(number);
-                              });
+  host_.watch_hang_up(stream_.socket().native_handle(), id_);
 }
 
-void HttpConnection::on_readable(uint64_t number) {
-  if (doing_ != Doing::kHandling || number != number_) return;
-  char byte = 0;
-  const ssize_t got = ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  // A byte belongs to the next request, which was sent ahead: the client is still connected.
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) close();
+void HttpConnection::hang_up() {
+  if (doing_ == Doing::kHandling && waits_long_) close();
 }
 
 void HttpConnection::send(uint64_t number, Response response) {
@@ -238,8 +284,22 @@ void HttpConnection::send(uint64_t number, Response response) {
   write(std::move(response));
 }
 
-void HttpConnection::write(Response response) {
+/// The response, or a refusal if no bytes are left for it.
+Response HttpConnection::within_budget(Response response) {
+  answer_bytes_ = host_.byte_lease();
+  const uint64_t size = counted(response.body.size());
+  while (!answer_bytes_.grow_to(size)) {
+    if (host_.close_slow_transfer()) continue;
+    host_.count_refused_bytes();
+    return problem(no_bytes_left());
+  }
+  return response;
+}
+
+void HttpConnection::write(Response whole) {
+  Response response = within_budget(std::move(whole));
   doing_ = Doing::kWriting;
+  host_.does(id_, Activity::kTransfer);
   if (host_.stopping()) keep_alive_ = false;
   auto& message = response_.emplace();
   message.version(11);
@@ -263,6 +323,9 @@ void HttpConnection::finish_writing() {
   if (doing_ == Doing::kClosed) return;
   response_.reset();
   parser_.reset();
+  answer_bytes_.release();
+  body_bytes_.release();
+  host_.does(id_, Activity::kIdle);
   if (keep_alive_) return read_request();
   drain();
 }
@@ -304,9 +367,13 @@ void HttpConnection::stop(bool at_once) {
 
 void HttpConnection::close() {
   if (doing_ == Doing::kClosed) return;
+  const auto self = shared_from_this();
   doing_ = Doing::kClosed;
   stream_.close();
-  host_.closed(shared_from_this());
+  answer_bytes_.release();
+  body_bytes_.release();
+  if (const auto exchange = exchange_.lock()) exchange->close();
+  host_.closed(id_);
 }
 
 }  // namespace millrace

@@ -19,13 +19,15 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "gateway/bearer_token.h"
+#include "gateway/connection_places.h"
 #include "gateway/exchange.h"
+#include "gateway/gateway_budget.h"
 #include "gateway/http_server.h"
 #include "gateway/router.h"
 
 namespace millrace {
 
-/// The functions of the HttpServer that its connections use.
+/// The functions of the HttpServer that its connections use. On the gateway's thread.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
@@ -36,15 +38,38 @@ class ConnectionHost {
   /// A function that runs its argument on the gateway's thread. It may be called on any thread;
   /// once the server is destroyed, the function drops its argument.
   virtual std::function<void(std::function<void()>)> post() const = 0;
+  /// A function that runs its argument on a thread of the lane for reads, and otherwise is as that
+  /// of post().
+  virtual std::function<void(std::function<void()>)> read() const = 0;
   virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
-  virtual void closed(const std::shared_ptr<class HttpConnection>& connection) = 0;
+
+  /// A lease of the bytes of bodies and answers, of size 0.
+  virtual GatewayBudget::Lease byte_lease() const = 0;
+  /// A lease of the places for exchanges that wait long, of size 0.
+  virtual GatewayBudget::Lease wait_lease() const = 0;
+  /// Closes the connection with the oldest slow transfer, so that its bytes are free again. Returns
+  /// whether there is one.
+  virtual bool close_slow_transfer() = 0;
+  /// Counts a body or an answer for which no bytes are left.
+  virtual void count_refused_bytes() = 0;
+
+  virtual void does(uint64_t connection, ConnectionPlaces::Activity activity) = 0;
+  /// HttpConnection::hang_up() of the connection is called when the peer of the socket closes it.
+  virtual void watch_hang_up(int socket, uint64_t connection) = 0;
+  virtual void closed(uint64_t connection) = 0;
 };
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(boost::asio::ip::tcp::socket socket, ConnectionHost& host);
+  /// `only_probes`: requests of other routes than probes are refused, and the connection ends with
+  /// the first answer.
+  HttpConnection(boost::asio::ip::tcp::socket socket, uint64_t id, bool only_probes,
+                 ConnectionHost& host);
 
   void start() { read_request(); }
+
+  /// The peer has closed the connection: a request that waits long ends.
+  void hang_up();
 
   /// Called when the server stops. Closes the connection if it has no current request. Answers the
   /// current request with 503 `stopping` if its handler has called Exchange::expect_long_wait() or
@@ -58,14 +83,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void read_request();
   void read_header();
   void on_header(ErrorCode error);
+  void begin_body();
   void read_body();
   void on_body(ErrorCode error);
+  bool lease_body();
   void refuse_broken(ErrorCode error);
   void dispatch();
   void watch(uint64_t number);
-  void on_readable(uint64_t number);
   void send(uint64_t number, Response response);
   void write(Response response);
+  Response within_budget(Response response);
   void finish_writing();
   void drain();
 
@@ -77,6 +104,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   }
 
   ConnectionHost& host_;
+  const uint64_t id_;
+  const bool only_probes_;
   const std::string client_;  ///< Request::client
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
@@ -90,6 +119,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const Route* route_ = nullptr;
   Request request_;
   std::weak_ptr<Exchange> exchange_;
+  GatewayBudget::Lease body_bytes_;    ///< until the request is passed on
+  GatewayBudget::Lease answer_bytes_;  ///< until the answer is written
   uint64_t number_ = 0;  ///< the request's number; an answer with an earlier number is ignored
   bool head_ = false;
   bool keep_alive_ = false;

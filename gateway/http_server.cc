@@ -1,11 +1,13 @@
 #include "gateway/http_server.h"
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <thread>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -16,7 +18,10 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include "gateway/connection_places.h"
+#include "gateway/gateway_budget.h"
 #include "gateway/gateway_lanes.h"
+#include "gateway/hang_up_watch.h"
 #include "gateway/http_connection.h"
 #include "gateway/problem.h"
 #include "language/findings.h"
@@ -101,7 +106,12 @@ class HttpServer::Impl : public ConnectionHost {
       : options_(std::move(options)),
         router_(make_router(service, options_.requests)),
         token_(options_.token),
-        lanes_(options_.transport) {}
+        places_({.connections = options_.transport.connections,
+                 .probe_connections = options_.transport.probe_connections,
+                 .slow_transfer = options_.transport.slow_transfer}),
+        bytes_(std::make_shared<GatewayBudget>(options_.transport.memory_bytes)),
+        waits_(std::make_shared<GatewayBudget>(options_.transport.long_waits)),
+        lanes_(std::make_shared<GatewayLanes>(options_.transport)) {}
 
   Status listen(Descriptor address) {
     const tcp::endpoint endpoint = TRY(parse_address(options_.listen, token_.has_value()));
@@ -113,6 +123,7 @@ class HttpServer::Impl : public ConnectionHost {
     } catch (const boost::system::system_error& error) {
       return cannot_listen(options_.listen, error.code().message());
     }
+    TRY(hang_ups_.open());
     accept();
     thread_ = std::thread([this] {
       name_thread("gateway");
@@ -130,7 +141,7 @@ class HttpServer::Impl : public ConnectionHost {
       thread_.join();
     }
     io_queue_->shut();
-    lanes_.stop();
+    lanes_->stop();
   }
 
   uint16_t port() const { return port_; }
@@ -148,6 +159,10 @@ class HttpServer::Impl : public ConnectionHost {
     return [io_queue = io_queue_](std::function<void()> work) { io_queue->post(std::move(work)); };
   }
 
+  std::function<void(std::function<void()>)> read() const override {
+    return [lanes = lanes_](std::function<void()> work) { lanes->read(std::move(work)); };
+  }
+
   void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {
     auto work = [&route, exchange] {
       exchange->guard([&] {
@@ -156,35 +171,82 @@ class HttpServer::Impl : public ConnectionHost {
         }
       });
     };
-    lanes_.run(route.lane, source_of(exchange->request()), std::move(work),
-               [exchange](const Error& refused) { exchange->answer(problem(refused)); });
+    lanes_->run(route.lane, source_of(exchange->request()), std::move(work),
+                [exchange](const Error& refused) { exchange->answer(problem(refused)); });
   }
 
-  void closed(const std::shared_ptr<HttpConnection>& connection) override {
+  GatewayBudget::Lease byte_lease() const override { return GatewayBudget::Lease(bytes_); }
+  GatewayBudget::Lease wait_lease() const override { return GatewayBudget::Lease(waits_); }
+
+  bool close_slow_transfer() override {
+    const auto slow = places_.slow_transfer(steady_now());
+    if (slow) close(*slow);
+    return slow.has_value();
+  }
+
+  void count_refused_bytes() override { ++bytes_refused_; }
+
+  void does(uint64_t connection, ConnectionPlaces::Activity activity) override {
+    places_.set(connection, activity, steady_now());
+  }
+
+  void watch_hang_up(int socket, uint64_t connection) override {
+    hang_ups_.add(socket, connection);
+  }
+
+  void closed(uint64_t connection) override {
+    places_.remove(connection);
     connections_.erase(connection);
     end_when_empty();
   }
 
  private:
+  static Duration steady_now() {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::steady_clock::now().time_since_epoch());
+  }
+
+  std::shared_ptr<HttpConnection> connection_of(uint64_t id) const {
+    const auto found = connections_.find(id);
+    return found == connections_.end() ? nullptr : found->second;
+  }
+
+  /// Closes a connection whose place or bytes are needed.
+  void close(uint64_t id) {
+    ++closed_for_others_;
+    if (const auto connection = connection_of(id)) connection->close();
+  }
+
   void accept() {
     acceptor_.async_accept([this](ErrorCode error, tcp::socket socket) {
       if (stopping_) return;
       if (error) return accept_later();
-      if (connections_.size() >= options_.transport.connections) {
-        turn_away(std::move(socket));
-      } else {
-        socket.set_option(tcp::no_delay(true), error);
-        const auto connection = std::make_shared<HttpConnection>(std::move(socket), *this);
-        connections_.insert(connection);
-        connection->start();
-      }
+      admit(std::move(socket));
       accept();
     });
   }
 
-  /// Accepts again after 100 ms. The usual cause of an error is a lack of file descriptors: a
-  /// connection must end first.
+  void admit(tcp::socket socket) {
+    const uint64_t id = ++last_connection_;
+    const auto [place, to_close] = places_.admit(id, steady_now());
+    if (to_close) close(*to_close);
+    if (place == ConnectionPlaces::Place::kNone) {
+      ++turned_away_;
+      return turn_away(std::move(socket));
+    }
+    ErrorCode ignored;
+    socket.set_option(tcp::no_delay(true), ignored);
+    const bool only_probes = place == ConnectionPlaces::Place::kProbes;
+    const auto connection =
+        std::make_shared<HttpConnection>(std::move(socket), id, only_probes, *this);
+    connections_.emplace(id, connection);
+    connection->start();
+  }
+
+  /// Accepts again after 100 ms. The usual cause of an error is a lack of file descriptors, so the
+  /// connection that has been idle longest is closed.
   void accept_later() {
+    if (const auto idle = places_.longest_idle()) close(*idle);
     timer_.expires_after(std::chrono::milliseconds(100));
     timer_.async_wait([this](ErrorCode error) {
       if (!error && !stopping_) accept();
@@ -226,12 +288,13 @@ class HttpServer::Impl : public ConnectionHost {
   template <class Function>
   void each(Function function) {
     const auto all = connections_;
-    for (const auto& connection : all) function(*connection);
+    for (const auto& [id, connection] : all) function(*connection);
   }
 
   void end_when_empty() {
     if (!stopping_ || !connections_.empty()) return;
     timer_.cancel();
+    hang_ups_.close();
     work_.reset();
   }
 
@@ -245,12 +308,24 @@ class HttpServer::Impl : public ConnectionHost {
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   tcp::acceptor acceptor_{io_};
   asio::steady_timer timer_{io_};
-  std::unordered_set<std::shared_ptr<HttpConnection>> connections_;
+  HangUpWatch hang_ups_{io_, [this](uint64_t id) {
+                          if (const auto connection = connection_of(id)) connection->hang_up();
+                        }};
+  ConnectionPlaces places_;
+  std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
+  uint64_t last_connection_ = 0;
   bool stopping_ = false;
 
   // Used on any thread.
   const std::shared_ptr<IoQueue> io_queue_ = std::make_shared<IoQueue>(io_);
-  GatewayLanes lanes_;
+  const std::shared_ptr<GatewayBudget> bytes_;  ///< of bodies and answers
+  const std::shared_ptr<GatewayBudget> waits_;  ///< places for exchanges that wait long
+  /// Callbacks of the service may continue on a lane after the server is destroyed; then the lanes
+  /// drop their work.
+  const std::shared_ptr<GatewayLanes> lanes_;
+  std::atomic<uint64_t> bytes_refused_ = 0;
+  std::atomic<uint64_t> closed_for_others_ = 0;
+  std::atomic<uint64_t> turned_away_ = 0;
   std::thread thread_;
 };
 

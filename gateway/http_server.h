@@ -23,7 +23,15 @@ namespace millrace {
 
 struct TransportLimits {
   size_t header_bytes = size_t{16} << 10;
-  size_t connections = 1024;  ///< a further connection gets 503 and is closed
+  // Connections. If all are open, the one that has been idle longest is closed for a new one, or
+  // else the one whose transfer of a body or an answer is slow (connection_places.h).
+  size_t connections = 1024;
+  size_t probe_connections = 16;  ///< further connections, for `/livez`, `/readyz` and `/metrics`
+  /// Requests that wait for the end of an instance or of a check of the store; a further one gets
+  /// 503.
+  size_t long_waits = 768;
+  /// Bytes of all bodies and answers together, without the first 64 KiB of each.
+  uint64_t memory_bytes = defaults::kHttpMemory;
   // The lanes. A request for which a lane has no place gets 503.
   LaneLimits probes{.threads = 1, .waiting = 1024};
   LaneLimits reads{.threads = 2, .waiting = 256};
@@ -31,10 +39,13 @@ struct TransportLimits {
   LaneLimits events{.threads = 2, .waiting = 256};
   LaneLimits definitions{.threads = 2, .waiting = 64, .running_per_client = 1};
   LaneLimits broker{.threads = 1, .waiting = 64};
-  Duration idle = std::chrono::seconds(75);    ///< of a connection between two requests
+  Duration first_byte = std::chrono::seconds(10);  ///< from the accept to the first byte
+  Duration idle = std::chrono::seconds(75);        ///< of a connection between two requests
   Duration header = std::chrono::seconds(10);  ///< from a request's first byte to its headers' end
   Duration body = std::chrono::seconds(60);    ///< from the headers' end to the last byte
   Duration write = std::chrono::seconds(60);   ///< for a complete response
+  /// A transfer that takes longer is closed if its place or its bytes are needed.
+  Duration slow_transfer = std::chrono::seconds(10);
   Duration stop_grace = std::chrono::seconds(5);  ///< for current requests after stop() is called
 };
 

@@ -3,6 +3,7 @@
 // once it has ended; if that takes longer than `wait`, 202 {"id"} with the header Millrace-Wait:
 // timeout. The header Location names the instance in each case. The header Millrace-Retry and the
 // timeouts in the query apply to this instance only.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -84,6 +85,40 @@ Response not_ended(const Error& error, const std::string& id) {
   return response;
 }
 
+/// A wait that was not answered yet.
+struct PendingEnd {
+  std::string ns;
+  InstanceId instance;
+  std::string location;  ///< the path of the instance
+  Duration left;         ///< of the wait
+};
+
+/// The engine is asked for the end of an instance for at most this long at a time, so that it does
+/// not keep the wait of a caller that has left.
+constexpr Duration kWaitPart = std::chrono::seconds(10);
+
+void wait_for_end(Service& service, const std::shared_ptr<Exchange>& exchange, PendingEnd pending) {
+  const Duration part = std::min(pending.left, kWaitPart);
+  pending.left -= part;
+  const std::string ns = pending.ns;
+  const InstanceId instance = pending.instance;
+  service.wait_for_end(
+      ns, instance, part,
+      exchange->back_to_read<Status>(
+          [&service, exchange, pending = std::move(pending)](const Status& ended) {
+            if (!exchange->is_wanted()) return;
+            if (ended) {
+              return exchange->answer(
+                  at(pending.location, rendered(service.instance(pending.ns, pending.instance))));
+            }
+            if (ended.error().code == "wait.timeout" && pending.left > Duration(0)) {
+              return wait_for_end(service, exchange, pending);
+            }
+            exchange->answer(
+                at(pending.location, not_ended(ended.error(), to_string(pending.instance))));
+          }));
+}
+
 /// Continues once the start is on disk: answers, or waits for the end of the instance.
 void started(Service& service, const std::shared_ptr<Exchange>& exchange, const std::string& ns,
              std::optional<Duration> wait, const Result<Json>& answer) {
@@ -96,12 +131,8 @@ void started(Service& service, const std::shared_ptr<Exchange>& exchange, const 
   }
   const Result<InstanceId> instance = parse_instance_id(id);
   if (!instance) return exchange->answer(problem(instance.error()));
-  service.wait_for_end(
-      ns, *instance, *wait,
-      exchange->back<Status>([&service, exchange, ns, instance, id, location](const Status& ended) {
-        exchange->answer(at(location, ended ? rendered(service.instance(ns, *instance))
-                                            : not_ended(ended.error(), id)));
-      }));
+  wait_for_end(service, exchange,
+               {.ns = ns, .instance = *instance, .location = location, .left = *wait});
 }
 
 Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exchange>& exchange) {
@@ -113,7 +144,10 @@ Status start(Service& service, Duration longest_wait, const std::shared_ptr<Exch
   command.idempotency_key = TRY(key_of(request));
   command.own_policy = TRY(own_policy_of(request));
   const std::optional<Duration> wait = TRY(wait_of(request, longest_wait));
-  if (wait) exchange->expect_long_wait();
+  if (wait) {
+    TRY(exchange->expect_long_wait());
+    exchange->free_body();
+  }
   const std::string ns = command.ns;
   service.command(
       std::move(command),

@@ -32,7 +32,7 @@ Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
 }
 
 Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  exchange->expect_long_wait();
+  TRY(exchange->expect_long_wait());
   service.verify(exchange->back<Result<Json>>(
       [exchange](const Result<Json>& report) { exchange->reply(report); }));
   return {};

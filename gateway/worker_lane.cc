@@ -1,6 +1,5 @@
 #include "gateway/worker_lane.h"
 
-#include <optional>
 #include <utility>
 
 #include "os/thread.h"
@@ -28,9 +27,18 @@ void WorkerLane::add(const RequestSource& source, Work work) {
   if (refused) refused->refuse();
 }
 
+void WorkerLane::add_continuing(std::function<void()> work) {
+  {
+    const std::lock_guard guard(lock_);
+    if (stops_) return;
+    continuing_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
 WorkerLane::Counts WorkerLane::counts() const {
   const std::lock_guard guard(lock_);
-  return {.waiting = queue_.size(), .running = running_, .refused = refused_};
+  return {.waiting = queue_.size() + continuing_.size(), .running = running_, .refused = refused_};
 }
 
 void WorkerLane::stop() {
@@ -38,6 +46,7 @@ void WorkerLane::stop() {
     const std::lock_guard guard(lock_);
     stops_ = true;
     queue_.clear();
+    continuing_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) {
@@ -45,25 +54,39 @@ void WorkerLane::stop() {
   }
 }
 
+std::optional<WorkerLane::Job> WorkerLane::next() {
+  if (stops_) return std::nullopt;
+  continues_ = !continues_;
+  const auto continuing = [this] {
+    Job job{.work = std::move(continuing_.front())};
+    continuing_.pop_front();
+    return job;
+  };
+  if (continues_ && !continuing_.empty()) return continuing();
+  if (auto taken = queue_.pop()) {
+    return Job{.work = std::move(taken->work.run), .client = std::move(taken->client)};
+  }
+  if (continuing_.empty()) return std::nullopt;
+  return continuing();
+}
+
 void WorkerLane::run(const char* thread_name) {
   name_thread(thread_name);
   std::unique_lock lock(lock_);
-  while (true) {
-    auto taken = stops_ ? std::nullopt : queue_.pop();
-    if (!taken) {
-      if (stops_) return;
+  while (!stops_) {
+    std::optional<Job> job = next();
+    if (!job) {
       changed_.wait(lock);
       continue;
     }
     ++running_;
     lock.unlock();
-    taken->work.run();
-    const std::string client = std::move(taken->client);
-    taken.reset();  // destroys the work outside the lock
+    job->work();
+    job->work = nullptr;  // destroys the work outside the lock
     lock.lock();
     --running_;
-    queue_.ended(client);
-    // Another work of this client may run now, and this thread may not be the one that waits.
+    if (job->client) queue_.ended(*job->client);
+    // Another work of this client may run now, and another thread may be free for it.
     changed_.notify_one();
   }
 }

@@ -5,9 +5,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,18 +51,30 @@ class WorkerLane {
   /// that has more of them in the queue is refused (lane_queue.h).
   void add(const RequestSource& source, Work work);
 
+  /// Runs work that continues a request which has run on this lane or another. It always gets a
+  /// place; the caller bounds the number of such works. They and the queue take turns.
+  void add_continuing(std::function<void()> work);
+
   Counts counts() const;
 
   /// Drops the waiting work; returns when the running work has ended. May be called again.
   void stop();
 
  private:
+  struct Job {
+    std::function<void()> work;
+    std::optional<std::string> client;  ///< nullopt: the work is not from the queue
+  };
+
   void run(const char* thread_name);
+  std::optional<Job> next();
 
   const LaneLimits limits_;
   mutable std::mutex lock_;
   std::condition_variable changed_;
   LaneQueue<Work> queue_;  ///< guarded by lock_, as are the members below
+  std::deque<std::function<void()>> continuing_;
+  bool continues_ = false;  ///< whether the next work is one of continuing_
   size_t running_ = 0;
   uint64_t refused_ = 0;
   bool stops_ = false;

@@ -55,6 +55,13 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenEnvironmentVariables) {
     EXPECT_NE(result.err.find("--store-limit"), std::string::npos) << bad << result.err;
   }
 
+  EXPECT_EQ(served_.bounds.http_memory, uint64_t{256} << 20);
+  EXPECT_EQ(run({"serve", "--http-memory", "32MiB"}).code, 0);
+  EXPECT_EQ(served_.bounds.http_memory, uint64_t{32} << 20);
+  const auto too_little = run({"serve", "--http-memory", "31MiB"});
+  EXPECT_EQ(too_little.code, 2);
+  EXPECT_NE(too_little.err.find("--http-memory"), std::string::npos) << too_little.err;
+
   EXPECT_EQ(served_.token_file, "");
   EXPECT_EQ(run({"serve", "--token-file", "here"}).code, 0);
   EXPECT_EQ(served_.token_file, "here");

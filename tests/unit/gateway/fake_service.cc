@@ -84,7 +84,12 @@ std::vector<StartInstance> FakeService::starts() {
 
 std::optional<Duration> FakeService::last_wait() {
   const std::lock_guard lock(mutex_);
-  return last_wait_;
+  return waits_.empty() ? std::nullopt : std::optional(waits_.back());
+}
+
+std::vector<Duration> FakeService::waits() {
+  const std::lock_guard lock(mutex_);
+  return waits_;
 }
 
 InstanceFilter FakeService::last_filter() {
@@ -117,7 +122,7 @@ void FakeService::command(Command command, Done done) {
 void FakeService::wait_for_end(std::string, InstanceId, Duration at_most,
                                std::function<void(Status)> done) {
   const std::lock_guard lock(mutex_);
-  last_wait_ = at_most;
+  waits_.push_back(at_most);
   if (wait_outcome) {
     answer_later([done = std::move(done), outcome = *wait_outcome] { done(outcome); });
   } else {

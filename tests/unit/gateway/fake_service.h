@@ -68,6 +68,7 @@ class FakeService : public Service {
   std::vector<Event> published();
   std::vector<StartInstance> starts();
   std::optional<Duration> last_wait();
+  std::vector<Duration> waits();
   InstanceFilter last_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
@@ -173,7 +174,7 @@ class FakeService : public Service {
   size_t checks_ = 0;  ///< held checks
   std::deque<std::function<void()>> answers_;
   std::vector<std::function<void(Status)>> waiters_;
-  std::optional<Duration> last_wait_;
+  std::vector<Duration> waits_;
   InstanceFilter filter_;
   DeleteInstances deletion_;
   std::set<std::string, std::less<>> spaces_ = {"default"};

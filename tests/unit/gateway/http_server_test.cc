@@ -172,7 +172,7 @@ TEST(HttpServer, ReadsBodiesInChunksAndBodiesAfterExpectContinue) {
 TEST(HttpServer, ClosesTheConnectionsOfSlowClients) {
   FakeService service;
   const auto server =
-      start(service, {.idle = Duration(50), .header = Duration(50), .body = Duration(50)});
+      start(service, {.first_byte = Duration(50), .header = Duration(50), .body = Duration(50)});
   for (const char* beginning :
        {"", "G", "GET /livez HTTP/1.1\r\nHost: loc",
         "POST /v1/lint HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nid:"}) {
@@ -244,44 +244,63 @@ TEST(HttpServer, ServesAHundredConnectionsAtOnce) {
   for (auto& client : clients) EXPECT_EQ(client->read_reply()->status, 200);
 }
 
-TEST(HttpServer, RefusesConnectionsOverItsLimitUntilOneEnds) {
+TEST(HttpServer, ClosesAnIdleConnectionAfterItsIdleTime) {
+  FakeService service;
+  const auto server = start(service, {.idle = Duration(50)});
+  RawClient client(server->port());
+  client.send(get("/livez"));
+  EXPECT_EQ(client.read_reply()->status, 200);
+  EXPECT_TRUE(client.is_closed());
+}
+
+TEST(HttpServer, ClosesTheConnectionThatHasBeenIdleLongestForANewOne) {
   FakeService service;
   const auto server = start(service, {.connections = 2});
-  auto first = std::make_unique<RawClient>(server->port());
+  RawClient first(server->port());
   RawClient second(server->port());
-  for (RawClient* client : {first.get(), &second}) {
+  for (RawClient* client : {&first, &second}) {
     client->send(get("/livez"));
     EXPECT_EQ(client->read_reply()->status, 200);
   }
   RawClient third(server->port());
-  const auto refused = third.read_reply();
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->status, 503);
-  EXPECT_EQ(refused->code(), "busy");
-  EXPECT_EQ(refused->header("Retry-After"), "1");
+  third.send(get("/v1/ns"));
+  EXPECT_EQ(third.read_reply()->status, 200);
+  EXPECT_TRUE(first.is_closed());
+  second.send(get("/v1/ns"));
+  EXPECT_EQ(second.read_reply()->status, 200);
+}
 
-  first.reset();
-  // The server notices the closed connection some time later; try until then.
-  HttpReply reply;
-  do reply = request(server->port(), "GET", "/livez");
-  while (reply.status != 200);
-  EXPECT_EQ(reply.status, 200);
+TEST(HttpServer, LetsNoClientThatSendsNothingKeepOthersOut) {
+  FakeService service;
+  const auto server = start(service, {.connections = 2, .probe_connections = 1});
+  std::vector<std::unique_ptr<RawClient>> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(std::make_unique<RawClient>(server->port()));
+    silent.back()->send("GET /v1/ns HT");
+  }
+  EXPECT_EQ(request(server->port(), "GET", "/v1/ns").status, 200);
+  EXPECT_EQ(request(server->port(), "GET", "/readyz").status, 200);
 }
 
 class HttpServerWaitTest : public testing::Test {
  protected:
   void SetUp() override {
-    server_ = start(service_, {.connections = 2});
+    server_ = start(service_, {.connections = 2, .probe_connections = 0, .long_waits = 2});
     ASSERT_EQ(
         request(server_->port(), "PUT", "/v1/ns/default/workflows/order", {}, "id: order\n").status,
         200);
   }
 
-  void begin(RawClient& client) {
-    client.send(
-        "POST /v1/ns/default/workflows/order/start?wait=1h HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    service_.await_waiters(1);
+  static constexpr const char* kStart =
+      "POST /v1/ns/default/workflows/order/start?wait=1h HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+  /// Sends a start that waits; returns when `waiters` requests wait in all.
+  void begin(RawClient& client, size_t waiters = 1) {
+    client.send(kStart);
+    service_.await_waiters(waiters);
   }
+  /// Starts the server again with these limits, and with the workflow.
+  void restart(const TransportLimits& limits) { server_ = start(service_, limits); }
 
   FakeService service_;
   std::unique_ptr<HttpServer> server_;
@@ -303,16 +322,67 @@ TEST_F(HttpServerWaitTest, AnswersAWaitingRequestWhenTheHttpServerStops) {
   server_.reset();
 }
 
+TEST_F(HttpServerWaitTest, RefusesAConnectionWhileTheRequestsOfAllOthersAreHandled) {
+  RawClient first(server_->port());
+  begin(first, 1);
+  RawClient second(server_->port());
+  begin(second, 2);
+  RawClient third(server_->port());
+  const auto refused = third.read_reply();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
+  EXPECT_EQ(refused->code(), "busy");
+  EXPECT_EQ(refused->header("Retry-After"), "1");
+  service_.end_instances("complete");
+  EXPECT_EQ(first.read_reply()->status, 200);
+  EXPECT_EQ(request(server_->port(), "GET", "/livez").status, 200);
+}
+
+TEST_F(HttpServerWaitTest, KeepsConnectionsForProbes) {
+  restart({.connections = 2, .probe_connections = 1});
+  RawClient first(server_->port());
+  begin(first, 1);
+  RawClient second(server_->port());
+  begin(second, 2);
+  RawClient silent(server_->port());
+  for (const char* probe : {"/livez", "/readyz", "/metrics"}) {
+    const HttpReply reply = request(server_->port(), "GET", probe);
+    EXPECT_EQ(reply.status, 200) << probe;
+    EXPECT_EQ(reply.header("Connection"), "close") << probe;
+  }
+  EXPECT_TRUE(silent.is_closed());
+  const HttpReply refused = request(server_->port(), "GET", "/v1/ns");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.code(), "busy");
+}
+
+TEST_F(HttpServerWaitTest, RefusesAWaitForWhichThereIsNoPlaceBeforeItStartsAnInstance) {
+  restart({.long_waits = 1});
+  RawClient first(server_->port());
+  begin(first);
+  const HttpReply refused =
+      request(server_->port(), "POST", "/v1/ns/default/workflows/order/start?wait=1h");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.code(), "busy");
+  EXPECT_EQ(service_.starts().size(), 1U);
+  EXPECT_EQ(request(server_->port(), "POST", "/v1/ns/default/workflows/order/start").status, 201);
+}
+
 TEST_F(HttpServerWaitTest, EndsAWaitingRequestWhenItsClientDisconnects) {
-  auto client = std::make_unique<RawClient>(server_->port());
-  begin(*client);
-  RawClient other(server_->port());
-  client.reset();
-  // The limit is two connections; the one that waited is released.
-  HttpReply reply;
-  do reply = request(server_->port(), "GET", "/livez");
-  while (reply.status != 200);
-  EXPECT_EQ(reply.status, 200);
+  // A byte of a further request makes no difference.
+  for (const char* const further : {"", "G"}) {
+    restart({.connections = 1, .probe_connections = 0});
+    auto client = std::make_unique<RawClient>(server_->port());
+    begin(*client);
+    client->send(further);
+    client.reset();
+    // The limit is one connection; the one that waited is released.
+    HttpReply reply;
+    do reply = request(server_->port(), "GET", "/livez");
+    while (reply.status != 200);
+    EXPECT_EQ(reply.status, 200);
+    service_.end_instances("complete");
+  }
 }
 
 TEST_F(HttpServerWaitTest, DoesNotEndAWaitingRequestAtAPipelinedRequest) {

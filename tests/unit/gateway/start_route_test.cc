@@ -85,8 +85,9 @@ TEST_F(StartRoute, AnswersAWaitWithTheEndedInstance) {
   put_order();
   service_.instance_status = "failed";
   service_.wait_outcome = Status();
+  // The engine is asked for 10 s at a time.
   for (const auto& [wait, expected] :
-       {std::pair("PT10S", 10'000), std::pair("1h", 3'600'000), std::pair("500", 500)}) {
+       {std::pair("PT10S", 10'000), std::pair("1h", 10'000), std::pair("500", 500)}) {
     const HttpReply reply =
         call("POST", std::string("/v1/ns/default/workflows/order/start?wait=") + wait);
     EXPECT_EQ(reply.status, 200);
@@ -104,6 +105,16 @@ TEST_F(StartRoute, AnswersATimedOutWaitWithTheIdOfTheInstance) {
   EXPECT_EQ(reply.header("Millrace-Wait"), "timeout");
   EXPECT_EQ(reply.header("Location"),
             std::string("/v1/ns/default/instances/") + FakeService::kInstance);
+}
+
+TEST_F(StartRoute, AsksTheEngineAgainUntilTheWaitHasEnded) {
+  put_order();
+  service_.wait_outcome = fail("wait.timeout", "it has not ended");
+  const HttpReply reply = call("POST", "/v1/ns/default/workflows/order/start?wait=PT25S");
+  EXPECT_EQ(reply.status, 202);
+  EXPECT_EQ(reply.header("Millrace-Wait"), "timeout");
+  EXPECT_EQ(service_.waits(),
+            (std::vector<Duration>{Duration(10'000), Duration(10'000), Duration(5'000)}));
 }
 
 TEST_F(StartRoute, AnswersOtherRequestsWhileOneWaitsForTheEndOfAnInstance) {

@@ -1,0 +1,66 @@
+// The memory that the bodies and answers of all HTTP requests use together.
+#include <gtest/gtest.h>
+
+#include "tests/unit/gateway/api_fixture.h"
+
+namespace millrace {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+class HttpMemory : public testing::Test {
+ protected:
+  void SetUp() override { restart({.memory_bytes = kMiB}); }
+
+  void restart(const TransportLimits& limits) {
+    auto started = HttpServer::start({.listen = "127.0.0.1:0", .transport = limits}, service_);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+  }
+
+  HttpReply put(size_t bytes) {
+    return request(server_->port(), "PUT", "/v1/ns/default/variables/a", {},
+                   std::string(bytes, 'x'));
+  }
+
+  FakeService service_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpMemory, RefusesABodyForWhichNoBytesAreLeft) {
+  for (int i = 0; i < 3; ++i) {
+    const HttpReply refused = put(2 * kMiB);
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_EQ(refused.code(), "busy");
+    EXPECT_EQ(refused.header("Retry-After"), "1");
+    EXPECT_EQ(refused.header("Connection"), "close");
+    EXPECT_EQ(put(kMiB).status, 200) << "the bytes of the refused body are free again";
+  }
+}
+
+TEST_F(HttpMemory, RefusesAnAnswerForWhichNoBytesAreLeft) {
+  service_.keep("large", {.content_type = "text/plain", .bytes = std::string(2 * kMiB, 'x')});
+  service_.keep("small", {.content_type = "text/plain", .bytes = std::string(kMiB, 'x')});
+  for (int i = 0; i < 3; ++i) {
+    RawClient client(server_->port());
+    client.send("GET /v1/ns/default/variables/large HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const auto refused = client.read_reply();
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->status, 503);
+    EXPECT_EQ(refused->code(), "busy");
+    client.send("GET /v1/ns/default/variables/small HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const auto reply = client.read_reply();
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->body.size(), kMiB);
+  }
+}
+
+TEST_F(HttpMemory, DoesNotCountBodiesAndAnswersOfUsualSize) {
+  restart({.memory_bytes = 0});
+  EXPECT_EQ(put(64 << 10).status, 200);
+  EXPECT_EQ(request(server_->port(), "GET", "/v1/ns/default/variables/a").body.size(), 64U << 10);
+  EXPECT_EQ(put((64 << 10) + 1).status, 503);
+}
+
+}  // namespace
+}  // namespace millrace
