@@ -29,7 +29,11 @@ class GatewayBudget {
     /// Grows to that size, if the budget has as much left; a lease does not shrink.
     bool grow_to(uint64_t size) {
       if (size <= size_) return true;
-      if (!budget_ || !budget_->take(size - size_)) return false;
+      if (!budget_) return false;
+      if (!budget_->take(size - size_)) {
+        ++budget_->refused_;
+        return false;
+      }
       size_ = size;
       return true;
     }
@@ -46,6 +50,8 @@ class GatewayBudget {
   };
 
   uint64_t used() const { return used_; }
+  /// How often a lease could not grow.
+  uint64_t refused() const { return refused_; }
 
  private:
   bool take(uint64_t part) {
@@ -58,6 +64,7 @@ class GatewayBudget {
 
   const uint64_t most_;
   std::atomic<uint64_t> used_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
 };
 
 }  // namespace millrace

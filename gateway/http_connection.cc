@@ -198,7 +198,6 @@ void HttpConnection::on_body(ErrorCode error) {
   if (doing_ == Doing::kClosed) return;
   if (error) return refuse_broken(error);
   if (!lease_body()) return write(problem(no_bytes_left()));
-  if (doing_ == Doing::kClosed) return;
   if (!parser_->is_done()) return read_body();
   keep_alive_ = parser_->keep_alive() && !only_probes_;
   dispatch();
@@ -208,11 +207,9 @@ void HttpConnection::on_body(ErrorCode error) {
 bool HttpConnection::lease_body() {
   const uint64_t size = counted(parser_->get().body().size());
   while (!body_bytes_.grow_to(size)) {
-    if (!host_.close_slow_transfer()) {
-      host_.count_refused_bytes();
-      return false;
-    }
-    if (doing_ == Doing::kClosed) return true;  // this transfer was the oldest
+    if (host_.close_slow_transfer(id_)) continue;
+    host_.count_refused_bytes();
+    return false;
   }
   return true;
 }
@@ -289,7 +286,7 @@ Response HttpConnection::within_budget(Response response) {
   answer_bytes_ = host_.byte_lease();
   const uint64_t size = counted(response.body.size());
   while (!answer_bytes_.grow_to(size)) {
-    if (host_.close_slow_transfer()) continue;
+    if (host_.close_slow_transfer(id_)) continue;
     host_.count_refused_bytes();
     return problem(no_bytes_left());
   }

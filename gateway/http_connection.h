@@ -47,9 +47,9 @@ class ConnectionHost {
   virtual GatewayBudget::Lease byte_lease() const = 0;
   /// A lease of the places for exchanges that wait long, of size 0.
   virtual GatewayBudget::Lease wait_lease() const = 0;
-  /// Closes the connection with the oldest slow transfer, so that its bytes are free again. Returns
-  /// whether there is one.
-  virtual bool close_slow_transfer() = 0;
+  /// Closes the connection with the oldest slow transfer, so that its bytes are free for the
+  /// connection `in_need`. Returns false if there is none, or if it is `in_need` itself.
+  virtual bool close_slow_transfer(uint64_t in_need) = 0;
   /// Counts a body or an answer for which no bytes are left.
   virtual void count_refused_bytes() = 0;
 

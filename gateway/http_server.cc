@@ -21,6 +21,7 @@
 #include "gateway/connection_places.h"
 #include "gateway/gateway_budget.h"
 #include "gateway/gateway_lanes.h"
+#include "gateway/gateway_metrics.h"
 #include "gateway/hang_up_watch.h"
 #include "gateway/http_connection.h"
 #include "gateway/problem.h"
@@ -104,7 +105,8 @@ class HttpServer::Impl : public ConnectionHost {
  public:
   Impl(Options options, Service& service)
       : options_(std::move(options)),
-        router_(make_router(service, options_.requests)),
+        router_(
+            make_router(service, options_.requests, [this] { return to_prometheus(figures()); })),
         token_(options_.token),
         places_({.connections = options_.transport.connections,
                  .probe_connections = options_.transport.probe_connections,
@@ -178,10 +180,11 @@ class HttpServer::Impl : public ConnectionHost {
   GatewayBudget::Lease byte_lease() const override { return GatewayBudget::Lease(bytes_); }
   GatewayBudget::Lease wait_lease() const override { return GatewayBudget::Lease(waits_); }
 
-  bool close_slow_transfer() override {
+  bool close_slow_transfer(uint64_t in_need) override {
     const auto slow = places_.slow_transfer(steady_now());
-    if (slow) close(*slow);
-    return slow.has_value();
+    if (!slow || *slow == in_need) return false;
+    close(*slow);
+    return true;
   }
 
   void count_refused_bytes() override { ++bytes_refused_; }
@@ -196,11 +199,23 @@ class HttpServer::Impl : public ConnectionHost {
 
   void closed(uint64_t connection) override {
     places_.remove(connection);
-    connections_.erase(connection);
+    open_connections_ -= connections_.erase(connection);
     end_when_empty();
   }
 
  private:
+  /// Any thread.
+  GatewayFigures figures() const {
+    return {.connections = open_connections_,
+            .waits = waits_->used(),
+            .waits_refused = waits_->refused(),
+            .memory_bytes = bytes_->used(),
+            .memory_refused = bytes_refused_,
+            .closed_for_other = closed_for_others_,
+            .turned_away = turned_away_,
+            .lanes = lanes_->figures()};
+  }
+
   static Duration steady_now() {
     return std::chrono::duration_cast<Duration>(
         std::chrono::steady_clock::now().time_since_epoch());
@@ -240,6 +255,7 @@ class HttpServer::Impl : public ConnectionHost {
     const auto connection =
         std::make_shared<HttpConnection>(std::move(socket), id, only_probes, *this);
     connections_.emplace(id, connection);
+    ++open_connections_;
     connection->start();
   }
 
@@ -323,6 +339,7 @@ class HttpServer::Impl : public ConnectionHost {
   /// Callbacks of the service may continue on a lane after the server is destroyed; then the lanes
   /// drop their work.
   const std::shared_ptr<GatewayLanes> lanes_;
+  std::atomic<size_t> open_connections_ = 0;
   std::atomic<uint64_t> bytes_refused_ = 0;
   std::atomic<uint64_t> closed_for_others_ = 0;
   std::atomic<uint64_t> turned_away_ = 0;

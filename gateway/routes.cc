@@ -11,7 +11,8 @@ Handler reading(std::function<Result<Json>(const Request&)> read) {
   };
 }
 
-Router make_router(Service& service, const RequestLimits& limits) {
+Router make_router(Service& service, const RequestLimits& limits,
+                   std::function<std::string()> gateway_metrics) {
   Router router;
   add_event_routes(router, service, limits);
   add_namespace_routes(router, service);
@@ -21,7 +22,7 @@ Router make_router(Service& service, const RequestLimits& limits) {
   add_instance_routes(router, service);
   add_variable_routes(router, service, limits);
   add_secret_routes(router, service);
-  add_system_routes(router, service);
+  add_system_routes(router, service, std::move(gateway_metrics));
   add_backup_routes(router, service);
   return router;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
 
 #include "base/time.h"
 #include "cloudevents/limits.h"
@@ -30,11 +32,14 @@ void add_namespace_routes(Router& router, Service& service);
 void add_schedule_routes(Router& router, Service& service);
 void add_variable_routes(Router& router, Service& service, const RequestLimits& limits);
 void add_secret_routes(Router& router, Service& service);
-void add_system_routes(Router& router, Service& service);
+/// `gateway_metrics`: the metrics of the gateway itself, for /metrics. Any thread.
+void add_system_routes(Router& router, Service& service,
+                       std::function<std::string()> gateway_metrics);
 void add_backup_routes(Router& router, Service& service);
 
-/// A router with all routes.
-Router make_router(Service& service, const RequestLimits& limits);
+/// A router with all routes. `gateway_metrics`: as in add_system_routes().
+Router make_router(Service& service, const RequestLimits& limits,
+                   std::function<std::string()> gateway_metrics);
 
 /// A handler that answers with the result of `read` and status 200, or with its error.
 Handler reading(std::function<Result<Json>(const Request&)> read);

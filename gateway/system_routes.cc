@@ -25,9 +25,11 @@ Status readiness(Service& service, const std::shared_ptr<Exchange>& exchange) {
   return {};
 }
 
-Status metrics(Service& service, const std::shared_ptr<Exchange>& exchange) {
-  exchange->answer(
-      {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, service.metrics()});
+Status metrics(Service& service, const std::function<std::string()>& gateway_metrics,
+               const std::shared_ptr<Exchange>& exchange) {
+  exchange->answer({200,
+                    {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                    service.metrics() + gateway_metrics()});
   return {};
 }
 
@@ -40,7 +42,8 @@ Status verify(Service& service, const std::shared_ptr<Exchange>& exchange) {
 
 }  // namespace
 
-void add_system_routes(Router& router, Service& service) {
+void add_system_routes(Router& router, Service& service,
+                       std::function<std::string()> gateway_metrics) {
   router.add(
       {.method = "GET", .path = "/livez", .lane = Lane::kInPlace, .open = true, .handler = alive});
   router.add(
@@ -59,7 +62,9 @@ void add_system_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/metrics",
               .lane = Lane::kProbe,
-              .handler = [&service](const auto& exchange) { return metrics(service, exchange); }});
+              .handler = [&service, own = std::move(gateway_metrics)](const auto& exchange) {
+                return metrics(service, own, exchange);
+              }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/listeners",
               .query = {"limit", "cursor"},

@@ -17,6 +17,7 @@ TEST(GatewayBudget, LetsLeasesGrowUpToItsBound) {
   EXPECT_TRUE(first.grow_to(3)) << "a lease does not shrink";
   EXPECT_EQ(budget->used(), 10U);
   EXPECT_FALSE(first.grow_to(7));
+  EXPECT_EQ(budget->refused(), 2U);
   EXPECT_EQ(budget->used(), 10U) << "a lease that cannot grow keeps what it has";
 }
 

@@ -73,7 +73,7 @@ TEST_F(SystemRoutes, ShowsHealthInfoListenersGroupsDeadLettersAndMetrics) {
   for (const Row& row : rows) expect(row, call(row.method, row.target, row.headers, row.body));
   const HttpReply metrics = call("GET", "/metrics");
   EXPECT_EQ(metrics.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_EQ(metrics.body, "millrace_events_total 3\n");
+  EXPECT_TRUE(metrics.body.starts_with("millrace_events_total 3\n")) << metrics.body;
 
   for (const char* const code :
        {"broker.unreachable", "starting", "store.full", "store.corrupt", "store.damaged_row"}) {
