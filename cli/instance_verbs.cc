@@ -27,6 +27,12 @@ struct InstanceListOptions {
   PageOptions page;
 };
 
+struct HistoryOptions {
+  std::string id;
+  bool newest = false;  ///< newest first
+  PageOptions page;
+};
+
 struct DeleteInstanceOptions {
   std::string id;  ///< empty: the options below select the instances
   std::string workflow;
@@ -130,14 +136,16 @@ Ended delete_instance(Session& session, const DeleteInstanceOptions& options) {
   return ExitCode::kOk;
 }
 
-Ended show_history(Session& session, const std::string& id) {
-  const Reply reply =
-      TRY(session.client.send({.path = session.path({"instances", id, "history"})}));
-  session.output.list(reply.body,
-                      {field("TIME", "time"), field("KIND", "kind"), field("STATE", "state"),
-                       field("DETAIL", "detail")},
-                      "kind");
-  return ExitCode::kOk;
+Ended show_history(Session& session, const HistoryOptions& options) {
+  const bool shows_data = session.output.format() != Format::kTable;
+  return show_pages(
+      session,
+      {.path = session.path({"instances", options.id, "history"}),
+       .query = {{"order", options.newest ? "newest" : ""}, {"data", shows_data ? "" : "0"}}},
+      options.page,
+      {field("TIME", "time"), field("KIND", "kind"), field("STATE", "state"),
+       field("DETAIL", "detail")},
+      "kind");
 }
 
 /// Page size of a command on several instances.
@@ -258,10 +266,12 @@ void add_reading(CommandLine& instance) {
       "get", "Shows an instance with its data",
       "millrace instance get 0190b5a4-7c1e-7f2a-8000-0123456789ab -o yaml", get_instance);
   get.option("id", shown, "Id of the instance", "ID").required();
-  auto [history, shown_id] = instance.asking<std::string>(
-      "history", "Shows the history of an instance",
+  auto [history, recorded] = instance.asking<HistoryOptions>(
+      "history", "Shows the history of an instance, oldest first",
       "millrace instance history 0190b5a4-7c1e-7f2a-8000-0123456789ab", show_history);
-  history.option("id", shown_id, "Id of the instance", "ID").required();
+  history.option("id", recorded.id, "Id of the instance", "ID").required();
+  history.flag("--newest", recorded.newest, "Show the newest records first");
+  add_page(history, recorded.page, "1000");
 }
 
 void add_controls(CommandLine& instance) {

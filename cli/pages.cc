@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace millrace {
 namespace {
 
@@ -10,9 +12,12 @@ constexpr const char* kPage = "250";
 
 }  // namespace
 
-void add_page(Verb& verb, PageOptions& page) {
-  verb.option("--limit", page.limit,
-              "Maximum number of results (default: 50 in a table, all in other formats)", "N");
+void add_page(Verb& verb, PageOptions& page, std::string_view in_table) {
+  verb.option(
+      "--limit", page.limit,
+      fmt::format("Maximum number of results (default: {} in a table, all in other formats)",
+                  in_table),
+      "N");
   verb.option("--cursor", page.cursor, "Continue an earlier list, from the cursor that it printed");
 }
 

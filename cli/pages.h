@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/client.h"
@@ -18,8 +19,9 @@ struct PageOptions {
   std::string cursor;
 };
 
-/// Adds the options --limit and --cursor to a verb.
-void add_page(Verb& verb, PageOptions& page);
+/// Adds the options --limit and --cursor to a verb. `in_table`: the server's limit for the list if
+/// a call names none.
+void add_page(Verb& verb, PageOptions& page, std::string_view in_table = "50");
 
 /// Fetches the list that `call` returns, page by page, and prints it. If results are left out,
 /// prints the cursor of the next page on standard error.

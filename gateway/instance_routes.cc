@@ -36,6 +36,20 @@ Result<InstanceFilter> filter_of(const Request& request) {
   return filter;
 }
 
+Result<HistoryFilter> history_filter_of(const Request& request) {
+  HistoryFilter filter;
+  filter.limit = TRY(limit_parameter(request, filter.limit));
+  filter.cursor = text_parameter(request, "cursor");
+  if (request.query.contains("data")) filter.data = TRY(flag_parameter(request, "data"));
+  const std::string order = text_parameter(request, "order");
+  if (!order.empty() && order != "oldest" && order != "newest") {
+    return fail("request.parameter",
+                fmt::format("order: {} is not valid; expected oldest or newest", in_quotes(order)));
+  }
+  filter.newest_first = order == "newest";
+  return filter;
+}
+
 // read_more() reads those parameters of a command that only this kind of command has.
 
 template <class T>
@@ -264,10 +278,12 @@ void add_instance_routes(Router& router, Service& service) {
   add_verb("rerun", {"from"}, RerunInstance{});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/instances/{instance}/history",
+              .query = {"limit", "cursor", "order", "data"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const InstanceId id = TRY(instance_of(request));
-                return service.history(ns, id);
+                const HistoryFilter filter = TRY(history_filter_of(request));
+                return service.history(ns, id, filter);
               })});
 }
 

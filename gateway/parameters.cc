@@ -9,7 +9,6 @@
 namespace millrace {
 namespace {
 
-constexpr size_t kDefaultLimit = 50;
 constexpr size_t kMaxLimit = 1000;
 
 const std::string& part(const Request& request, std::string_view name) {
@@ -82,9 +81,9 @@ Result<bool> flag_parameter(const Request& request, std::string_view name) {
                                                name, in_quotes(text)));
 }
 
-Result<size_t> limit_parameter(const Request& request) {
+Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
   const auto found = request.query.find("limit");
-  if (found == request.query.end()) return kDefaultLimit;
+  if (found == request.query.end()) return otherwise;
   const std::string& text = found->second;
   size_t limit = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);

@@ -141,10 +141,12 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
        .handler = [&service](const auto& exchange) { return remove_workflow(service, exchange); }});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}/revisions",
+              .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
                 const std::string id = TRY(workflow_of(request));
-                return service.revisions(ns, id);
+                const size_t limit = TRY(limit_parameter(request));
+                return service.revisions(ns, id, limit, text_parameter(request, "cursor"));
               })});
   router.add({.method = "POST",
               .path = "/v1/lint",

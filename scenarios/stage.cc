@@ -116,8 +116,15 @@ Result<Json> Stage::instance(std::string_view id) {
 
 Result<Json> Stage::history(std::string_view id) {
   const Snapshot view = TRY(Snapshot::take(*environment_));
-  Json history = TRY(queries_.history(view, "default", TRY(parse_instance_id(id))));
-  return std::move(history["items"]);
+  const InstanceId instance = TRY(parse_instance_id(id));
+  HistoryFilter filter;
+  Json all = Json::array();
+  while (true) {
+    Json page = TRY(queries_.history(view, "default", instance, filter));
+    for (Json& record : page["items"]) all.push_back(std::move(record));
+    if (!page["next"].is_string()) return all;
+    filter.cursor = page["next"].get<std::string>();
+  }
 }
 
 }  // namespace millrace

@@ -7,6 +7,7 @@
 
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
+#include "orchestrator/service/cursor.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/group_rows.h"
 
@@ -29,8 +30,7 @@ Result<GroupCursor> parse_cursor(std::string_view text) {
   const size_t slash = text.rfind('/');  // without a slash, npos + 1 is 0
   const auto group = parse_instance_id(text.substr(slash + 1));
   if (slash == std::string_view::npos || !group) {
-    return fail("cursor.malformed",
-                "the cursor does not belong to this list; use the `next` of the page before");
+    return malformed_cursor();
   }
   return GroupCursor{std::string(text.substr(0, slash)), group->bytes};
 }

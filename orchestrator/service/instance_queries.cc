@@ -1,4 +1,4 @@
-// Queries about instances and their history.
+// Queries about instances.
 #include <algorithm>
 
 #include "orchestrator/batch/check_instance.h"
@@ -7,7 +7,6 @@
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
-#include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/meta_rows.h"
 #include "states/state.h"
@@ -167,41 +166,6 @@ Result<Json> Queries::whole(const View& view, const Instance& found) {
   }
   if (has_ended(found.status)) json["output"] = json["data"];
   return json;
-}
-
-Result<Json> Queries::history(const View& view, std::string_view ns, const InstanceId& id) {
-  return Json{{"items", TRY(records(view, TRY(find_instance(view, ns, id))))}};
-}
-
-Result<Json> Queries::records(const View& view, const Instance& found) {
-  Json items = Json::array();
-  for (const HistoryRecord& record : TRY(read_history(view, found))) {
-    Json json{{"number", found.history_trimmed + items.size() + 1},
-              {"time", format_rfc3339(record.time)},
-              {"kind", to_string(record.kind)}};
-    if (!record.state.empty()) json["state"] = record.state;
-    if (!record.detail.is_null())
-      json["detail"] = shown_detail(record.detail.value(), found.sealed);
-    if (record.data) json["data"] = shown(*record.data, found.sealed);
-    items.push_back(std::move(json));
-  }
-  return items;
-}
-
-Result<std::optional<std::string>> Queries::archive_line(const View& view, std::string_view ns,
-                                                         const ArchivePageEntry& entry) {
-  Result<Instance> found = find_instance(view, ns, entry.id);
-  if (!found &&
-      (found.error().code == "instance.not_found" || found.error().code == "namespace.not_found")) {
-    return std::nullopt;
-  }
-  const Instance head = TRY(std::move(found));
-  if (head.last_history != entry.last_history) return std::nullopt;
-  Json line = TRY(whole(view, head));
-  line["namespace"] = ns;
-  line["history"] = TRY(records(view, head));
-  TRY(add_variables(view, head, line));
-  return dump_json(line);
 }
 
 }  // namespace millrace

@@ -242,8 +242,10 @@ Result<Json> LocalService::workflow(std::string_view ns, std::string_view id) {
   return read([&](const View& view) { return parts_.queries.workflow(view, ns, id); });
 }
 
-Result<Json> LocalService::revisions(std::string_view ns, std::string_view id) {
-  return read([&](const View& view) { return parts_.queries.revisions(view, ns, id); });
+Result<Json> LocalService::revisions(std::string_view ns, std::string_view id, size_t limit,
+                                     std::string_view cursor) {
+  return read(
+      [&](const View& view) { return parts_.queries.revisions(view, ns, id, limit, cursor); });
 }
 
 Result<Json> LocalService::instances(std::string_view ns, const InstanceFilter& filter) {
@@ -254,8 +256,9 @@ Result<Json> LocalService::instance(std::string_view ns, const InstanceId& id) {
   return read([&](const View& view) { return parts_.queries.instance(view, ns, id); });
 }
 
-Result<Json> LocalService::history(std::string_view ns, const InstanceId& id) {
-  return read([&](const View& view) { return parts_.queries.history(view, ns, id); });
+Result<Json> LocalService::history(std::string_view ns, const InstanceId& id,
+                                   const HistoryFilter& filter) {
+  return read([&](const View& view) { return parts_.queries.history(view, ns, id, filter); });
 }
 
 Result<Json> LocalService::listeners(std::string_view ns, size_t limit, std::string_view cursor) {

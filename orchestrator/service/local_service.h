@@ -68,10 +68,12 @@ class LocalService final : public Service {
   Result<Json> schedules(std::string_view ns) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
-  Result<Json> revisions(std::string_view ns, std::string_view id) override;
+  Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
+                         std::string_view cursor) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
   Result<Json> instance(std::string_view ns, const InstanceId& id) override;
-  Result<Json> history(std::string_view ns, const InstanceId& id) override;
+  Result<Json> history(std::string_view ns, const InstanceId& id,
+                       const HistoryFilter& filter) override;
   Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,

@@ -35,12 +35,14 @@ class Queries {
   Result<Json> unreadable_settings(const View& view);
   Result<Json> workflows(const View& view, std::string_view ns);
   Result<Json> workflow(const View& view, std::string_view ns, std::string_view id);
-  Result<Json> revisions(const View& view, std::string_view ns, std::string_view id);
+  Result<Json> revisions(const View& view, std::string_view ns, std::string_view id, size_t limit,
+                         std::string_view cursor);
   Result<Json> instances(const View& view, std::string_view ns, const InstanceFilter& filter);
   Result<Json> instance(const View& view, std::string_view ns, const InstanceId& id);
-  Result<Json> history(const View& view, std::string_view ns, const InstanceId& id);
+  Result<Json> history(const View& view, std::string_view ns, const InstanceId& id,
+                       const HistoryFilter& filter);
   /// The line of an ended instance in the archive: the JSON of instance(), with the members
-  /// `namespace`, `history` (the items of history()) and `variables` ([{"key","size",
+  /// `namespace`, `history` (the items of all pages of history()) and `variables` ([{"key","size",
   /// "contentType","data","encoding"}], see whole_variable() in shapes.h), by key. A variable with
   /// which those of the line would have more than 16 MiB is left out, and counted in
   /// `variablesLeftOut`. nullopt: the instance does not exist, or has another newest history row
@@ -72,9 +74,8 @@ class Queries {
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance);
-  /// The JSON of instance() and the items of history(), of an instance that was read.
+  /// The JSON of instance(), of an instance that was read.
   Result<Json> whole(const View& view, const Instance& found);
-  static Result<Json> records(const View& view, const Instance& found);
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);
 

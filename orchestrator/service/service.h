@@ -30,6 +30,14 @@ struct InstanceFilter {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
+/// Which records of a history a page shows.
+struct HistoryFilter {
+  size_t limit = 1000;
+  std::string cursor;         ///< `next` of the page before; empty: the first page
+  bool newest_first = false;  ///< otherwise oldest first
+  bool data = true;           ///< whether the items have the data of the records
+};
+
 /// The result of publishing events: how many the stream accepted, and how many of them were
 /// duplicates.
 struct Accepted {
@@ -94,10 +102,16 @@ class Service {
   /// A workflow as in workflows(), with
   /// {"description","version","states":[{"id","type"}],"definition": the text}.
   virtual Result<Json> workflow(std::string_view ns, std::string_view id) = 0;
-  virtual Result<Json> revisions(std::string_view ns, std::string_view id) = 0;
+  /// {"items":[{"revision","createdAt","definition": the text}],"next"}, newest first; a page ends
+  /// after about 1 MiB of texts. Error `cursor.malformed`.
+  virtual Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
+                                 std::string_view cursor) = 0;
   virtual Result<Json> instances(std::string_view ns, const InstanceFilter& filter) = 0;
   virtual Result<Json> instance(std::string_view ns, const InstanceId& id) = 0;
-  virtual Result<Json> history(std::string_view ns, const InstanceId& id) = 0;
+  /// {"items":[{"number","time","kind","state"?,"detail"?,"data"?}],"next"}; a page ends after
+  /// about 1 MiB of details and data. Error `cursor.malformed`.
+  virtual Result<Json> history(std::string_view ns, const InstanceId& id,
+                               const HistoryFilter& filter) = 0;
   /// {"items":[{"kind":"start"|"instance","workflow","instance","state","type","context"}],"next"}
   virtual Result<Json> listeners(std::string_view ns, size_t limit, std::string_view cursor) = 0;
   /// Groups of eventsAnd starts that are not complete:

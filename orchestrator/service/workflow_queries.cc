@@ -1,8 +1,12 @@
 // Queries about workflows and their schedules.
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "orchestrator/service/cursor.h"
+#include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/catalog_rows.h"
@@ -62,18 +66,26 @@ Result<Json> Queries::workflow(const View& view, std::string_view ns, std::strin
               {"definition", stored.text}};
 }
 
-Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id) {
+Result<Json> Queries::revisions(const View& view, std::string_view ns, std::string_view id,
+                                size_t limit, std::string_view cursor) {
+  const auto behind = TRY(parse_number_cursor(cursor));
+  if (behind && *behind > std::numeric_limits<uint32_t>::max()) return malformed_cursor();
+  std::optional<uint32_t> before;
+  if (behind) before = static_cast<uint32_t>(*behind);
   const WorkflowRecord record = TRY(find_workflow(view, ns, id));
-  Json items = Json::array();
+  Page page(limit);
   TRY(each_definition(
-      view, record.number,
+      view, record.number, before,
       [&](uint32_t number, const DefinitionRecord& stored) {
-        items.push_back({{"revision", number},
-                         {"createdAt", format_rfc3339(stored.created_at)},
-                         {"definition", stored.text}});
+        if (!page.has_room()) return false;
+        page.add({{"revision", number},
+                  {"createdAt", format_rfc3339(stored.created_at)},
+                  {"definition", stored.text}},
+                 std::to_string(number), stored.text.size());
+        return true;
       },
       [](const Error&) {}));
-  return Json{{"items", std::move(items)}};
+  return std::move(page).json();
 }
 
 Result<Json> Queries::schedule(const View& view, std::string_view id, const WorkflowRecord& record,

@@ -118,12 +118,12 @@ class DamageTrial {
       for (const char* const id : {"pair", "consume", "ticks"}) {
         check_answer("workflow", queries.workflow(view, ns, id));
         check_answer("schedule", queries.schedule(view, ns, id));
-        check_answer("revisions", queries.revisions(view, ns, id));
+        check_answer("revisions", queries.revisions(view, ns, id, 100, ""));
       }
     }
     for (const std::string& id : ids_) {
       check_answer("instance", queries.instance(view, "default", *parse_instance_id(id)));
-      check_answer("history", queries.history(view, "default", *parse_instance_id(id)));
+      check_answer("history", queries.history(view, "default", *parse_instance_id(id), {}));
     }
   }
 

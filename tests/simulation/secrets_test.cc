@@ -88,7 +88,7 @@ std::vector<std::string> leaks_of(World& world) {
   for (const Json& one : (*all)["items"]) {
     const InstanceId id = parsed_id(one["id"]);
     look("instance", queries.instance(view, "default", id));
-    look("history", queries.history(view, "default", id));
+    look("history", queries.history(view, "default", id, {}));
     look("variables", queries.variables(view, {.ns = "default", .instance = id}, 1000, ""));
   }
   look("listeners", queries.listeners(view, "default", 1000, ""));

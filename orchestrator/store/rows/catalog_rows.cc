@@ -158,19 +158,17 @@ Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revisi
   return read(view, Table::kDefinitions, definition_key(revision), decode_definition);
 }
 
-Status each_definition(const View& view, WorkflowNumber workflow,
-                       const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
+Status each_definition(const View& view, WorkflowNumber workflow, std::optional<uint32_t> before,
+                       const std::function<bool(uint32_t revision, const DefinitionRecord&)>& see,
                        const OnDamage& damaged) {
   const std::string prefix = workflow_prefix(workflow);
-  view.scan(Table::kDefinitions, prefix, {}, Direction::kBackward,
+  const std::string from = before ? definition_key({workflow, *before}) : std::string();
+  view.scan(Table::kDefinitions, prefix, from, Direction::kBackward,
             [&](std::string_view key, std::string_view value) {
               const auto record =
                   rows::decode(view, Table::kDefinitions, key, value, decode_definition);
-              if (record) {
-                see(Reader(key.substr(prefix.size())).u32(), *record);
-              } else {
-                damaged(record.error());
-              }
+              if (record) return see(Reader(key.substr(prefix.size())).u32(), *record);
+              damaged(record.error());
               return true;
             });
   return view.status();

@@ -75,10 +75,10 @@ std::string encode(const DefinitionRecord& record);
 Result<DefinitionRecord> decode_definition(std::string_view bytes);
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
-/// Visits the revisions of a workflow, the newest first. `damaged` receives the errors of revisions
-/// whose rows do not decode.
-Status each_definition(const View& view, WorkflowNumber workflow,
-                       const std::function<void(uint32_t revision, const DefinitionRecord&)>& see,
+/// Visits the revisions of a workflow before `before`, if that is given, the newest first, until
+/// `see` returns false. `damaged` receives the errors of revisions whose rows do not decode.
+Status each_definition(const View& view, WorkflowNumber workflow, std::optional<uint32_t> before,
+                       const std::function<bool(uint32_t revision, const DefinitionRecord&)>& see,
                        const OnDamage& damaged);
 void write_definition(Transaction& tx, Revision revision, const DefinitionRecord& record);
 /// The error of a definition that decodes but cannot be used.

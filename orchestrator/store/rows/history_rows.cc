@@ -165,21 +165,65 @@ Result<bool> is_trimmed_row(const View& view, const Instance& head, uint64_t num
   return true;
 }
 
+namespace {
+
+/// The row of that number must be of the instance, and its previous row must be older.
+Status check_in_chain(const Instance& instance, uint64_t number, const InstanceId& owner,
+                      uint64_t previous) {
+  if (previous < number && owner == instance.id) return {};
+  return tl::unexpected(damaged_row(Table::kHistory, key_of(number),
+                                    owner != instance.id
+                                        ? "it belongs to another instance"
+                                        : "it names itself or a newer row as the previous row"));
+}
+
+/// The most records that belong to the chain: the rows before the kept ones belong to nothing any
+/// more and may not be erased yet.
+uint64_t kept_records(const Instance& instance) {
+  return instance.history_trimmed == 0 ? std::numeric_limits<uint64_t>::max()
+                                       : instance.history_count - instance.history_trimmed;
+}
+
+}  // namespace
+
+Result<std::vector<HistoryPlace>> list_history(const View& view, const Instance& instance) {
+  std::vector<HistoryPlace> places;
+  uint64_t left = kept_records(instance);
+  for (uint64_t number = instance.last_history; number != 0 && left > 0;) {
+    const auto link = TRY(read_history_link(view, number));
+    if (!link) break;  // a purge may have erased the older rows
+    TRY(check_in_chain(instance, number, link->instance, link->previous));
+    places.push_back({.row = number, .records = link->records});
+    left -= std::min(left, link->records);
+    number = link->previous;
+  }
+  std::reverse(places.begin(), places.end());
+  uint64_t next = instance.history_trimmed + 1;
+  for (HistoryPlace& place : places) {
+    place.first = next;
+    next += place.records;
+  }
+  return places;
+}
+
+Result<std::vector<HistoryRecord>> read_history_row(const View& view, const Instance& instance,
+                                                    uint64_t number) {
+  const std::string key = key_of(number);
+  auto row = TRY(read(view, Table::kHistory, key, decode_history));
+  if (!row) return missing_row(Table::kHistory, key);
+  TRY(check_in_chain(instance, number, row->instance, row->previous));
+  for (const size_t i : row->with_input) row->records[i].data = instance.input;
+  return std::move(row->records);
+}
+
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance) {
   std::vector<HistoryRow> rows;
-  // The rows before the kept ones belong to nothing any more and may not be erased yet.
-  uint64_t left = instance.history_trimmed == 0 ? std::numeric_limits<uint64_t>::max()
-                                                : instance.history_count - instance.history_trimmed;
+  uint64_t left = kept_records(instance);
   for (uint64_t number = instance.last_history; number != 0 && left > 0;
        number = rows.back().previous) {
     auto row = TRY(read(view, Table::kHistory, key_of(number), decode_history));
     if (!row) break;  // a purge may have erased the older rows
-    if (row->previous >= number || row->instance != instance.id) {
-      return tl::unexpected(damaged_row(
-          Table::kHistory, key_of(number),
-          row->instance != instance.id ? "it belongs to another instance"
-                                       : "it names itself or a newer row as the previous row"));
-    }
+    TRY(check_in_chain(instance, number, row->instance, row->previous));
     for (const size_t i : row->with_input) row->records[i].data = instance.input;
     left -= std::min<uint64_t>(left, row->records.size());
     rows.push_back(std::move(*row));

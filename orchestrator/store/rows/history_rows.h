@@ -80,4 +80,19 @@ Result<bool> is_trimmed_row(const View& view, const Instance& head, uint64_t num
 /// All kept records of an instance, in order. `instance` must be complete, with its input.
 Result<std::vector<HistoryRecord>> read_history(const View& view, const Instance& instance);
 
+/// A kept row of a history. The records of an instance are numbered from 1; a record keeps its
+/// number when older records are trimmed.
+struct HistoryPlace {
+  uint64_t row = 0;      ///< the number of the row
+  uint64_t first = 0;    ///< the number of its first record
+  uint64_t records = 0;  ///< number of records
+};
+/// The places of all kept rows of an instance, in order. Reads the beginning of each row only,
+/// unless it is sealed.
+Result<std::vector<HistoryPlace>> list_history(const View& view, const Instance& instance);
+
+/// The records of one row. `instance` must be complete, with its input.
+Result<std::vector<HistoryRecord>> read_history_row(const View& view, const Instance& instance,
+                                                    uint64_t number);
+
 }  // namespace millrace

@@ -83,6 +83,7 @@ TEST_F(InstanceVerbs, ShowsAnInstanceItsHistoryAndTheOutcomesOfCommands) {
       {{"instance", "history", kId},
        "TIME                      KIND     STATE  DETAIL\n"
        "2021-09-01T12:00:00.000Z  started  -      {\"by\":\"call\",\"revision\":1}\n"},
+      {{"instance", "history", kId, "--newest", "--limit", "1", "-o", "name"}, "started\n"},
       {{"instance", "cancel", kId}, "cancelled  true\nid         " + std::string(kId) + "\n"},
       {{"instance", "rerun", kId, "--from", "pay"},
        "from  pay\nid    " + std::string(kId) + "\nrun   2\n"},

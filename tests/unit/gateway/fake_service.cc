@@ -97,6 +97,11 @@ InstanceFilter FakeService::last_filter() {
   return filter_;
 }
 
+HistoryFilter FakeService::last_history_filter() {
+  const std::lock_guard lock(mutex_);
+  return history_filter_;
+}
+
 DeleteInstances FakeService::last_deletion() {
   const std::lock_guard lock(mutex_);
   return deletion_;
@@ -219,10 +224,18 @@ Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
               {"states", {"wait"}}};
 }
 
-Result<Json> FakeService::revisions(std::string_view ns, std::string_view id) {
+Result<Json> FakeService::revisions(std::string_view ns, std::string_view id, size_t limit,
+                                    std::string_view cursor) {
   const Result<Json> newest = workflow(ns, id);
   if (!newest) return newest;
-  return Json{{"items", {{{"revision", newest->at("revision")}}}}};
+  const size_t first = newest->at("revision").get<size_t>();
+  size_t revision = cursor.empty() ? first : std::stoul(std::string(cursor)) - 1;
+  Json items = Json::array();
+  for (; revision > 0 && items.size() < limit; --revision) {
+    items.push_back({{"revision", revision}});
+  }
+  return Json{{"items", std::move(items)},
+              {"next", revision > 0 ? Json(std::to_string(revision + 1)) : Json()}};
 }
 
 Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& filter) {
@@ -248,14 +261,18 @@ Result<Json> FakeService::instance(std::string_view, const InstanceId& id) {
   return find_instance(id);
 }
 
-Result<Json> FakeService::history(std::string_view ns, const InstanceId& id) {
+Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
+                                  const HistoryFilter& filter) {
   const Result<Json> known = instance(ns, id);
   if (!known) return known;
+  const std::lock_guard lock(mutex_);
+  history_filter_ = filter;
   return Json{{"items",
                {{{"time", "2021-09-01T12:00:00.000Z"},
                  {"kind", "started"},
                  {"state", ""},
-                 {"detail", {{"by", "call"}, {"revision", 1}}}}}}};
+                 {"detail", {{"by", "call"}, {"revision", 1}}}}}},
+              {"next", nullptr}};
 }
 
 Result<Json> FakeService::listeners(std::string_view, size_t limit, std::string_view) {

@@ -70,6 +70,7 @@ class FakeService : public Service {
   std::optional<Duration> last_wait();
   std::vector<Duration> waits();
   InstanceFilter last_filter();
+  HistoryFilter last_history_filter();
   /// The last deletion by a filter. No instance of the workflow `unused` has ended.
   DeleteInstances last_deletion();
   bool has_workflow(const std::string& id);
@@ -106,10 +107,12 @@ class FakeService : public Service {
   Result<Json> one_namespace(std::string_view ns) override;
   Result<Json> workflows(std::string_view ns) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
-  Result<Json> revisions(std::string_view ns, std::string_view id) override;
+  Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
+                         std::string_view cursor) override;
   Result<Json> instances(std::string_view ns, const InstanceFilter& filter) override;
   Result<Json> instance(std::string_view, const InstanceId& id) override;
-  Result<Json> history(std::string_view ns, const InstanceId& id) override;
+  Result<Json> history(std::string_view ns, const InstanceId& id,
+                       const HistoryFilter& filter) override;
   Result<Json> listeners(std::string_view, size_t limit, std::string_view) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
   /// Only the workflow `report` has a schedule.
@@ -176,6 +179,7 @@ class FakeService : public Service {
   std::vector<std::function<void(Status)>> waiters_;
   std::vector<Duration> waits_;
   InstanceFilter filter_;
+  HistoryFilter history_filter_;
   DeleteInstances deletion_;
   std::set<std::string, std::less<>> spaces_ = {"default"};
   std::map<std::string, std::vector<std::string>, std::less<>> workflows_;

@@ -22,7 +22,10 @@ TEST_F(InstanceRoutes, ShowsAndControlsInstances) {
        "",
        200,
        R"({"items":[{"time":"2021-09-01T12:00:00.000Z","kind":"started","state":"",
-           "detail":{"by":"call","revision":1}}]})"},
+           "detail":{"by":"call","revision":1}}],"next":null})"},
+      {"GET", one + "/history?order=sideways", {}, "", 400, "request.parameter"},
+      {"GET", one + "/history?data=maybe", {}, "", 400, "request.parameter"},
+      {"GET", one + "/history?limit=1001", {}, "", 400, "request.parameter"},
       {"POST", one + "/cancel", {}, "", 200, R"({"cancelled":true,"id":")" + id + R"("})"},
       {"POST", one + "/pause", {}, "", 200, R"({"id":")" + id + R"(","paused":true})"},
       {"POST", one + "/resume", {}, "", 200, R"({"id":")" + id + R"(","resumed":true})"},
@@ -137,6 +140,23 @@ TEST_F(InstanceRoutes, AppliesAVerbOnlyToInstancesWithAStatusThatTheVerbIsFor) {
     EXPECT_EQ(reply.status, 200) << row.target << reply.body;
     EXPECT_EQ(service_.last_filter().statuses, row.statuses) << row.target;
   }
+}
+
+TEST_F(InstanceRoutes, PassesTheParametersOfAPageOfTheHistory) {
+  const std::string history =
+      std::string("/v1/ns/default/instances/") + FakeService::kInstance + "/history";
+  EXPECT_EQ(call("GET", history).status, 200);
+  HistoryFilter filter = service_.last_history_filter();
+  EXPECT_EQ(filter.limit, 1000U);
+  EXPECT_EQ(filter.cursor, "");
+  EXPECT_FALSE(filter.newest_first);
+  EXPECT_TRUE(filter.data);
+  EXPECT_EQ(call("GET", history + "?limit=7&cursor=12&order=newest&data=0").status, 200);
+  filter = service_.last_history_filter();
+  EXPECT_EQ(filter.limit, 7U);
+  EXPECT_EQ(filter.cursor, "12");
+  EXPECT_TRUE(filter.newest_first);
+  EXPECT_FALSE(filter.data);
 }
 
 }  // namespace

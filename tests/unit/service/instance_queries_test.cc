@@ -40,7 +40,7 @@ states:
   }
   static Ask history(uint8_t number, std::string ns = "default") {
     return [=](Queries& queries, const View& view) {
-      return queries.history(view, ns, numbered_id(number));
+      return queries.history(view, ns, numbered_id(number), {});
     };
   }
 
@@ -412,42 +412,6 @@ TEST_F(InstanceQueriesTest, ShowTheLatestErrorOfACall) {
   expected["message"] = "(sealed)";
   EXPECT_EQ(calls[1]["lastError"], expected);
   EXPECT_FALSE(calls[2].contains("lastError"));
-}
-
-// The history of an instance.
-
-TEST_F(InstanceQueriesTest, ShowEachRecordOfTheHistory) {
-  Instance instance = waiting_instance(waits, 1);
-  instance.last_history = 2;
-  write_history(
-      *tx, 1,
-      {.ns = ns,
-       .instance = instance.id,
-       .records = {{.time = start, .kind = HistoryKind::kStarted, .detail = Json{{"by", "call"}}},
-                   {.time = start, .kind = HistoryKind::kEntered, .state = "wait"}},
-       .with_input = {1}});
-  write_history(*tx, 2,
-                {.ns = ns,
-                 .instance = instance.id,
-                 .previous = 1,
-                 .records = {{.time = start + seconds(1),
-                              .kind = HistoryKind::kPaused,
-                              .data = Json{{"paid", true}}}}});
-  store(instance);
-  EXPECT_EQ(answer(history(1)), Json::parse(R"({"items": [
-    {"number": 1, "time": "2023-11-14T22:13:20.000Z", "kind": "started", "detail": {"by": "call"}},
-    {"number": 2, "time": "2023-11-14T22:13:20.000Z", "kind": "entered", "state": "wait",
-     "data": {"number": 1}},
-    {"number": 3, "time": "2023-11-14T22:13:21.000Z", "kind": "paused", "data": {"paid": true}}]})"));
-}
-
-TEST_F(InstanceQueriesTest, FailOnADamagedRowOfTheHistory) {
-  Instance instance = waiting_instance(waits, 1);
-  instance.last_history = 2;
-  store(instance);
-  EXPECT_THAT(answer(history(1))["items"], IsEmpty()) << "older rows may have been removed";
-  damage(Table::kHistory, rows::key_of(uint64_t{2}));
-  EXPECT_EQ(outcome(history(1)), kDamagedRow);
 }
 
 TEST_F(InstanceQueriesTest, FailWhenAReadFails) {

@@ -226,8 +226,8 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutWorkflows) {
   expect_answer([&] { return service->workflows("default"); }, queries.workflows(view, "default"));
   expect_answer([&] { return service->workflow("default", "waits"); },
                 queries.workflow(view, "default", "waits"));
-  expect_answer([&] { return service->revisions("default", "waits"); },
-                queries.revisions(view, "default", "waits"));
+  expect_answer([&] { return service->revisions("default", "waits", 9, ""); },
+                queries.revisions(view, "default", "waits", 9, ""));
   expect_answer([&] { return service->schedules("default"); }, queries.schedules(view, "default"));
   expect_answer([&] { return service->schedule("default", "ticks"); },
                 queries.schedule(view, "default", "ticks"));
@@ -244,8 +244,8 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutInstances) {
                 queries.instances(view, "default", filter));
   expect_answer([&] { return service->instance("default", id); },
                 queries.instance(view, "default", id));
-  expect_answer([&] { return service->history("default", id); },
-                queries.history(view, "default", id));
+  expect_answer([&] { return service->history("default", id, {}); },
+                queries.history(view, "default", id, {}));
   expect_answer([&] { return service->listeners("default", 1, ""); },
                 queries.listeners(view, "default", 1, ""));
   const std::string cursor = service->listeners("default", 1, "")->at("next");

@@ -34,5 +34,14 @@ TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeThePageCursor) {
   EXPECT_EQ(std::move(page).json(), (Json{{"items", {0, 1, 2, 3, 4, 5}}, {"next", "five"}}));
 }
 
+TEST(Page, EndsAfterTheItemWithWhichItIsLarge) {
+  Page page(10);
+  page.add(0, "0", Page::kMostBytes - 1);
+  EXPECT_TRUE(page.has_room());
+  page.add(1, "1", 5 * Page::kMostBytes);
+  EXPECT_FALSE(page.has_room());
+  EXPECT_EQ(std::move(page).json(), (Json{{"items", {0, 1}}, {"next", "1"}}));
+}
+
 }  // namespace
 }  // namespace millrace

@@ -60,7 +60,8 @@ states:
     return [=](Queries& queries, const View& view) { return queries.workflow(view, ns, id); };
   }
   static Ask revisions(std::string id, std::string ns = "default") {
-    return [=](Queries& queries, const View& view) { return queries.revisions(view, ns, id); };
+    return
+        [=](Queries& queries, const View& view) { return queries.revisions(view, ns, id, 50, ""); };
   }
   static Ask schedule(std::string id, std::string ns = "default") {
     return [=](Queries& queries, const View& view) { return queries.schedule(view, ns, id); };
@@ -131,7 +132,30 @@ TEST_F(WorkflowQueriesTest, ListRevisionsNewestFirst) {
   };
   EXPECT_EQ(answer(revisions("order")), (Json{{"items",
                                                {item(2, "2023-11-14T23:13:20.000Z", kShorter),
-                                                item(1, "2023-11-14T22:13:20.000Z", kOrder)}}}));
+                                                item(1, "2023-11-14T22:13:20.000Z", kOrder)}},
+                                              {"next", nullptr}}));
+}
+
+TEST_F(WorkflowQueriesTest, ListRevisionsInPages) {
+  apply(kShorter);
+  apply(kOrder);
+  const auto page = [&](size_t limit, const std::string& cursor) {
+    const Json found = answer([&](Queries& queries, const View& view) {
+      return queries.revisions(view, "default", "order", limit, cursor);
+    });
+    std::string text;
+    for (const Json& shown : found["items"]) text += shown["revision"].dump() + " ";
+    return text + found["next"].dump();
+  };
+  EXPECT_EQ(page(2, ""), "3 2 \"2\"");
+  EXPECT_EQ(page(2, "2"), "1 null");
+  EXPECT_EQ(page(3, ""), "3 2 1 null");
+  for (const char* const wrong : {"x", "0", "4294967296"}) {
+    EXPECT_EQ(outcome([&](Queries& queries, const View& view) {
+                return queries.revisions(view, "default", "order", 2, wrong);
+              }),
+              "cursor.malformed");
+  }
 }
 
 TEST_F(WorkflowQueriesTest, SkipADamagedRevision) {

@@ -91,16 +91,28 @@ TEST_F(CatalogRows, ListDefinitionsFromTheNewestAndSkipDamagedOnes) {
   EXPECT_FALSE(read_definition(*tx, {workflow, 4}).value());
   tx->put(Table::kDefinitions, std::string("\0\0\0\4\0\0\0\2", 8), "rubbish");
   std::string seen;
+  bool ends_at_three = false;
   const auto see = [&](uint32_t revision, const DefinitionRecord& record) {
     EXPECT_EQ(record.text.size(), revision);
     seen += std::to_string(revision);
+    return revision != 3 || !ends_at_three;
   };
   const auto damaged = [&](const Error& error) {
     EXPECT_EQ(error.code, kDamagedRow);
     seen += "!";
   };
-  EXPECT_TRUE(each_definition(*tx, workflow, see, damaged));
-  EXPECT_EQ(seen, "3!1");
+  const auto walk = [&](std::optional<uint32_t> before) {
+    seen.clear();
+    EXPECT_TRUE(each_definition(*tx, workflow, before, see, damaged));
+    return seen;
+  };
+  EXPECT_EQ(walk({}), "3!1");
+  EXPECT_EQ(walk(3), "!1");
+  EXPECT_EQ(walk(2), "1");
+  EXPECT_EQ(walk(1), "");
+  EXPECT_EQ(walk(9), "3!1");
+  ends_at_three = true;
+  EXPECT_EQ(walk({}), "3");
   const DefinitionRecord record{.created_at = kNow, .text = "id: a"};
   expect_whole(encode(record), decode_definition);
   expect_known_versions(encode(record), 1, decode_definition);

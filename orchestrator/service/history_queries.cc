@@ -1,0 +1,121 @@
+// The query for a page of the history of an instance, and the line of an instance in the archive,
+// which has all of its history and its variables.
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/service/cursor.h"
+#include "orchestrator/service/page.h"
+#include "orchestrator/service/queries.h"
+#include "orchestrator/service/shapes.h"
+#include "orchestrator/store/rows/history_rows.h"
+
+namespace millrace {
+namespace {
+
+Json json_of_record(uint64_t number, const HistoryRecord& record, bool is_sealed) {
+  Json json{
+      {"number", number}, {"time", format_rfc3339(record.time)}, {"kind", to_string(record.kind)}};
+  if (!record.state.empty()) json["state"] = record.state;
+  if (!record.detail.is_null()) json["detail"] = shown_detail(record.detail.value(), is_sealed);
+  return json;
+}
+
+/// The items of all pages of the history of an instance, oldest first, with their data.
+Result<Json> all_items(const View& view, const Instance& instance) {
+  Json items = Json::array();
+  const std::vector<HistoryRecord> records = TRY(read_history(view, instance));
+  for (const HistoryRecord& record : records) {
+    const uint64_t number = instance.history_trimmed + items.size() + 1;
+    Json item = json_of_record(number, record, instance.sealed);
+    if (record.data) item["data"] = shown(*record.data, instance.sealed);
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+/// Fills a page with records of one instance.
+class HistoryPage {
+ public:
+  HistoryPage(const View& view, const Instance& instance, const HistoryFilter& filter)
+      : view_(view), instance_(instance), filter_(filter), page_(filter.limit) {}
+
+  /// Adds the records of the row with numbers after `behind`, oldest first, or those before it,
+  /// newest first. Returns false when the page is complete.
+  Result<bool> add(const HistoryPlace& place, std::optional<uint64_t> behind) {
+    const std::vector<HistoryRecord> records = TRY(read_history_row(view_, instance_, place.row));
+    for (size_t i = 0; i < records.size(); ++i) {
+      const size_t index = filter_.newest_first ? records.size() - 1 - i : i;
+      const uint64_t number = place.first + index;
+      if (behind && !is_behind(number, *behind)) continue;
+      if (!page_.has_room()) return false;
+      add(number, records[index]);
+    }
+    return true;
+  }
+
+  Json json() && { return std::move(page_).json(); }
+
+ private:
+  bool is_behind(uint64_t number, uint64_t cursor) const {
+    return filter_.newest_first ? number < cursor : number > cursor;
+  }
+
+  void add(uint64_t number, const HistoryRecord& record) {
+    const bool is_sealed = instance_.sealed;
+    Json json = json_of_record(number, record, is_sealed);
+    size_t bytes = record.detail.is_null() ? 0 : record.detail.text().size();
+    if (record.data && filter_.data) {
+      json["data"] = shown(*record.data, is_sealed);
+      bytes += record.data->text().size();
+    }
+    page_.add(std::move(json), std::to_string(number), bytes);
+  }
+
+  const View& view_;
+  const Instance& instance_;
+  const HistoryFilter& filter_;
+  Page page_;
+};
+
+/// Whether the row has records behind the cursor.
+bool has_records_behind(const HistoryPlace& place, const HistoryFilter& filter,
+                        std::optional<uint64_t> cursor) {
+  if (!cursor) return true;
+  return filter.newest_first ? place.first < *cursor : place.first + place.records - 1 > *cursor;
+}
+
+}  // namespace
+
+Result<Json> Queries::history(const View& view, std::string_view ns, const InstanceId& id,
+                              const HistoryFilter& filter) {
+  const std::optional<uint64_t> cursor = TRY(parse_number_cursor(filter.cursor));
+  const Instance found = TRY(find_instance(view, ns, id));
+  std::vector<HistoryPlace> places = TRY(list_history(view, found));
+  if (filter.newest_first) std::reverse(places.begin(), places.end());
+  HistoryPage page(view, found, filter);
+  for (const HistoryPlace& place : places) {
+    if (place.records == 0 || !has_records_behind(place, filter, cursor)) continue;
+    if (!TRY(page.add(place, cursor))) break;
+  }
+  return std::move(page).json();
+}
+
+Result<std::optional<std::string>> Queries::archive_line(const View& view, std::string_view ns,
+                                                         const ArchivePageEntry& entry) {
+  Result<Instance> found = find_instance(view, ns, entry.id);
+  if (!found &&
+      (found.error().code == "instance.not_found" || found.error().code == "namespace.not_found")) {
+    return std::nullopt;
+  }
+  const Instance head = TRY(std::move(found));
+  if (head.last_history != entry.last_history) return std::nullopt;
+  Json line = TRY(whole(view, head));
+  line["namespace"] = ns;
+  line["history"] = TRY(all_items(view, head));
+  TRY(add_variables(view, head, line));
+  return dump_json(line);
+}
+
+}  // namespace millrace

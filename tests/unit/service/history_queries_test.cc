@@ -1,0 +1,150 @@
+// The query for a page of the history of an instance.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orchestrator/service/page.h"
+#include "orchestrator/store/rows/history_rows.h"
+#include "tests/unit/service/definitions.h"
+#include "tests/unit/service/query_fixture.h"
+
+namespace millrace {
+namespace {
+
+using std::chrono::seconds;
+using testing::IsEmpty;
+
+class HistoryQueriesTest : public QueryTest {
+ protected:
+  HistoryQueriesTest() : waits(apply(kWaits)) {}
+
+  static Ask history(HistoryFilter filter = {}) {
+    return [=](Queries& queries, const View& view) {
+      return queries.history(view, "default", numbered_id(1), filter);
+    };
+  }
+
+  /// Stores an instance with a history of rows with so many records, in this order. The detail of
+  /// each record is its number; its data is `bytes` bytes long.
+  void store_history(const std::vector<size_t>& rows, size_t bytes = 1) {
+    Instance instance = waiting_instance(waits, 1);
+    size_t number = 0;
+    for (const size_t records : rows) {
+      HistoryRow row{.ns = ns, .instance = instance.id, .previous = instance.last_history};
+      for (size_t i = 0; i < records; ++i) {
+        row.records.push_back({.time = now,
+                               .kind = HistoryKind::kLog,
+                               .detail = Json{{"n", ++number}},
+                               .data = Json(std::string(bytes, 'x'))});
+      }
+      write_history(*tx, ++instance.last_history, row);
+    }
+    instance.history_count = number;
+    store(instance);
+  }
+
+  /// The numbers of the records of all pages: "1 2 | 3".
+  std::string all_pages(HistoryFilter filter) {
+    std::string text;
+    Json next = "";
+    while (next.is_string()) {
+      filter.cursor = next.get<std::string>();
+      const Json page = answer(history(filter));
+      if (page.is_null()) return text;
+      if (!text.empty()) text += "| ";
+      for (const Json& record : page["items"]) {
+        EXPECT_EQ(record["detail"]["n"], record["number"]);
+        text += record["number"].dump() + " ";
+      }
+      next = page["next"];
+    }
+    return text;
+  }
+
+  const WorkflowNumber waits;
+};
+
+TEST_F(HistoryQueriesTest, ShowEachRecordOfTheHistory) {
+  Instance instance = waiting_instance(waits, 1);
+  instance.last_history = 2;
+  write_history(
+      *tx, 1,
+      {.ns = ns,
+       .instance = instance.id,
+       .records = {{.time = now, .kind = HistoryKind::kStarted, .detail = Json{{"by", "call"}}},
+                   {.time = now, .kind = HistoryKind::kEntered, .state = "wait"}},
+       .with_input = {1}});
+  write_history(*tx, 2,
+                {.ns = ns,
+                 .instance = instance.id,
+                 .previous = 1,
+                 .records = {{.time = now + seconds(1),
+                              .kind = HistoryKind::kPaused,
+                              .data = Json{{"paid", true}}}}});
+  store(instance);
+  Json whole = Json::parse(R"({"items": [
+    {"number": 1, "time": "2023-11-14T22:13:20.000Z", "kind": "started", "detail": {"by": "call"}},
+    {"number": 2, "time": "2023-11-14T22:13:20.000Z", "kind": "entered", "state": "wait",
+     "data": {"number": 1}},
+    {"number": 3, "time": "2023-11-14T22:13:21.000Z", "kind": "paused", "data": {"paid": true}}],
+    "next": null})");
+  EXPECT_EQ(answer(history()), whole);
+  for (Json& record : whole["items"]) record.erase("data");
+  EXPECT_EQ(answer(history({.data = false})), whole);
+}
+
+TEST_F(HistoryQueriesTest, ListRecordsInPagesOldestOrNewestFirst) {
+  store_history({2, 0, 3, 1});
+  EXPECT_EQ(all_pages({}), "1 2 3 4 5 6 ");
+  EXPECT_EQ(all_pages({.limit = 6}), "1 2 3 4 5 6 ");
+  EXPECT_EQ(all_pages({.limit = 4}), "1 2 3 4 | 5 6 ");
+  EXPECT_EQ(all_pages({.limit = 1}), "1 | 2 | 3 | 4 | 5 | 6 ");
+  EXPECT_EQ(all_pages({.newest_first = true}), "6 5 4 3 2 1 ");
+  EXPECT_EQ(all_pages({.limit = 2, .newest_first = true}), "6 5 | 4 3 | 2 1 ");
+  EXPECT_EQ(all_pages({.limit = 3, .newest_first = true}), "6 5 4 | 3 2 1 ");
+}
+
+TEST_F(HistoryQueriesTest, EndAPageThatHasManyBytes) {
+  store_history({1, 2, 1}, Page::kMostBytes / 2 + 1);
+  EXPECT_EQ(all_pages({}), "1 2 | 3 4 ");
+  EXPECT_EQ(all_pages({.newest_first = true}), "4 3 | 2 1 ");
+  EXPECT_EQ(all_pages({.data = false}), "1 2 3 4 ");
+}
+
+TEST_F(HistoryQueriesTest, KeepTheNumbersOfATrimmedHistory) {
+  store_history({2, 2, 2});
+  Instance instance = *read_instance(*tx, ns, numbered_id(1)).value();
+  instance.history_trimmed = 2;
+  store(instance);
+  EXPECT_EQ(all_pages({.limit = 3}), "3 4 5 | 6 ");
+  EXPECT_EQ(all_pages({.limit = 3, .cursor = "", .newest_first = true}), "6 5 4 | 3 ");
+  EXPECT_EQ(answer(history({.cursor = "1"}))["items"].size(), 4U)
+      << "the record of the cursor has been erased";
+}
+
+TEST_F(HistoryQueriesTest, RefuseACursorThatIsNotANumber) {
+  store_history({1});
+  for (const char* const wrong : {"x", "0", "-1"}) {
+    EXPECT_EQ(outcome(history({.cursor = wrong})), "cursor.malformed") << wrong;
+  }
+  EXPECT_THAT(answer(history({.cursor = "9"}))["items"], IsEmpty());
+}
+
+TEST_F(HistoryQueriesTest, FailOnADamagedRowOfTheHistory) {
+  Instance instance = waiting_instance(waits, 1);
+  instance.last_history = 2;
+  store(instance);
+  EXPECT_THAT(answer(history())["items"], IsEmpty()) << "older rows may have been removed";
+  damage(Table::kHistory, rows::key_of(uint64_t{2}));
+  EXPECT_EQ(outcome(history()), kDamagedRow);
+}
+
+TEST_F(HistoryQueriesTest, FailWhenAReadFails) {
+  store_history({2, 3});
+  for (const HistoryFilter& filter :
+       {HistoryFilter{}, HistoryFilter{.limit = 2, .cursor = "2", .newest_first = true}}) {
+    expect_each_read_to_count(history(filter));
+  }
+}
+
+}  // namespace
+}  // namespace millrace
