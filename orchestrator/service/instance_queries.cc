@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "orchestrator/batch/check_instance.h"
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
@@ -87,10 +88,11 @@ Result<Json> Queries::head(const View& view, const Instance& instance) {
 Result<Json> Queries::instances(const View& view, std::string_view ns,
                                 const InstanceFilter& filter) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
-  std::optional<WorkflowNumber> workflow;
-  if (!filter.workflow.empty()) workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
-  std::optional<InstanceId> before;
-  if (!filter.cursor.empty()) before = TRY(parse_instance_id(filter.cursor));
+  InstanceSelection selection{.ns = number, .statuses = filter.statuses};
+  if (!filter.workflow.empty()) {
+    selection.workflow = TRY(find_workflow(view, ns, filter.workflow)).number;
+  }
+  if (!filter.cursor.empty()) selection.before = TRY(parse_instance_id(filter.cursor));
 
   // The walk is in the order of the ids. All instances with an id before `lowest` started too
   // early; an instance above it may have started before `since`, and those below it after `since`.
@@ -104,10 +106,6 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
   const auto see = [&](const Instance& one) {
     if (lowest && time_of(one.id) < *lowest) return false;
     if (filter.since && one.started_at < *filter.since) return true;
-    if (workflow && one.revision.workflow != *workflow) return true;
-    const auto& wanted = filter.statuses;
-    const bool has_status = std::find(wanted.begin(), wanted.end(), one.status) != wanted.end();
-    if (!wanted.empty() && !has_status) return true;
     if (!page.has_room()) return false;
     Result<Json> json = head(view, one);
     if (json) {
@@ -121,14 +119,15 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
   };
   const auto see_damaged = [&](const InstanceId& id, const Error& error) {
     if (lowest && time_of(id) < *lowest) return false;
-    // The damaged instance's workflow and status are unknown.
-    if (workflow || !filter.statuses.empty()) return true;
+    // The workflow and the status that the head of the damaged instance had are unknown.
+    if (selection.workflow || !filter.statuses.empty()) return true;
     if (!page.has_room()) return false;
     page.add(damaged_item(id, error), to_string(id));
     return true;
   };
-  TRY(each_instance_backward(view, number, before, see, see_damaged));
+  const auto cut = TRY(each_selected(view, selection, see, see_damaged));
   TRY(std::move(status));
+  if (cut) page.continue_at(to_string(*cut));
   return std::move(page).json();
 }
 

@@ -1,9 +1,9 @@
 // Queries about listeners: of starts and of instances that wait for events.
+#include "orchestrator/service/instance_walk.h"
 #include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/service/shapes.h"
 #include "orchestrator/store/rows/damage.h"
-#include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
 
@@ -25,8 +25,10 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
       }
     }
   }
-  std::optional<InstanceId> before;
-  if (!cursor.empty()) before = TRY(parse_instance_id(cursor));
+  // An instance that has ended listens no longer.
+  using enum InstanceStatus;
+  InstanceSelection selection{.ns = number, .statuses = {kPending, kRunning, kWaiting, kPaused}};
+  if (!cursor.empty()) selection.before = TRY(parse_instance_id(cursor));
   Status status;
   const auto see = [&](const Instance& one) {
     if (one.listeners.empty()) return true;
@@ -48,9 +50,10 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
     }
     return true;
   };
-  TRY(each_instance_backward(view, number, before, see,
-                             [](const InstanceId&, const Error&) { return true; }));
+  const auto cut = TRY(
+      each_selected(view, selection, see, [](const InstanceId&, const Error&) { return true; }));
   TRY(std::move(status));
+  if (cut) page.continue_at(to_string(*cut));
   return std::move(page).json();
 }
 

@@ -35,6 +35,9 @@ class Page {
     if (cursor) last_ = std::move(cursor);
   }
 
+  /// Ends the page although it may have room: the next page begins behind this cursor.
+  void continue_at(std::string cursor) { next_ = std::move(cursor); }
+
   Json json() && { return {{"items", std::move(items_)}, {"next", std::move(next_)}}; }
 
  private:

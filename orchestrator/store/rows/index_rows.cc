@@ -194,6 +194,25 @@ Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workf
       damaged);
 }
 
+Result<std::optional<InstanceId>> last_by_status(const View& view, NamespaceNumber ns,
+                                                 WorkflowNumber workflow, InstanceStatus status,
+                                                 const std::optional<InstanceId>& before) {
+  const std::string prefix = by_status_prefix(ns, workflow, status);
+  const std::string from = before ? prefix + rows::key_of(*before) : std::string();
+  Result<std::optional<InstanceId>> last = std::optional<InstanceId>();
+  view.scan(Table::kByStatus, prefix, from, Direction::kBackward, [&](std::string_view key, auto) {
+    const auto found = decode_by_status_key(key);
+    if (found) {
+      last = std::optional(found->id);
+    } else {
+      last = tl::unexpected(found.error());
+    }
+    return false;
+  });
+  TRY(view.status());
+  return last;
+}
+
 Result<std::optional<IndexedInstance>> first_by_status(const View& view, NamespaceNumber ns,
                                                        WorkflowNumber workflow,
                                                        std::optional<InstanceStatus> behind,

@@ -106,6 +106,12 @@ Status each_by_status(const View& view, NamespaceNumber ns, WorkflowNumber workf
                       const std::function<bool(const InstanceId& id)>& see,
                       const OnDamage& damaged = nullptr);
 
+/// The instance of a workflow with that status that has the last id before `before`, or the last id
+/// of all; nullopt: there is none. Error: also a damaged row.
+Result<std::optional<InstanceId>> last_by_status(const View& view, NamespaceNumber ns,
+                                                 WorkflowNumber workflow, InstanceStatus status,
+                                                 const std::optional<InstanceId>& before);
+
 /// The first instance of a namespace in `by_status`, in the order of workflow, status and id, that
 /// comes after all instances of the workflow with that status; without a status, after those of all
 /// earlier workflows. nullopt: there is none. The revision and the state of the place are not

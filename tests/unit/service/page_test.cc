@@ -34,6 +34,13 @@ TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeThePageCursor) {
   EXPECT_EQ(std::move(page).json(), (Json{{"items", {0, 1, 2, 3, 4, 5}}, {"next", "five"}}));
 }
 
+TEST(Page, NamesTheCursorAtWhichItWasEnded) {
+  Page page(3);
+  page.add(0, "0");
+  page.continue_at("7");
+  EXPECT_EQ(std::move(page).json(), (Json{{"items", Json::array({0})}, {"next", "7"}}));
+}
+
 TEST(Page, EndsAfterTheItemWithWhichItIsLarge) {
   Page page(10);
   page.add(0, "0", Page::kMostBytes - 1);

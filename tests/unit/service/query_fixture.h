@@ -13,6 +13,7 @@
 
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/head_rows.h"
+#include "orchestrator/store/rows/index_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
 #include "orchestrator/store/rows/row.h"
 #include "tests/unit/support/catalog_store.h"
@@ -45,9 +46,15 @@ class QueryTest : public CatalogStoreTest {
     instance.ended_at = instance.started_at + std::chrono::seconds(1);
     return instance;
   }
+  /// Writes the rows of the instance, and its rows in the index.
   void store(Instance instance) {
+    IndexChanges index;
+    const auto before = read_head_anywhere(*tx, instance.ns, instance.id);
+    if (before && *before) index.remove(*tx, indexed(**before));
     const std::vector<Call> none;
     write_instance(*tx, instance, {.input = true, .data = true, .calls = &none});
+    index.add(*tx, indexed(instance));
+    EXPECT_TRUE(index.write(*tx, [](const Error& error) { ADD_FAILURE() << error.message; }));
     commit();
   }
   static std::string head_key(const Instance& instance) {

@@ -68,6 +68,23 @@ TEST_F(IndexRowsTest, HaveEachInstanceUnderItsStatusInTheOrderOfTheIds) {
   EXPECT_FALSE(is_indexed(*tx, one(4, InstanceStatus::kWaiting)));
 }
 
+TEST_F(IndexRowsTest, HaveTheLastInstanceOfAWorkflowAndStatusBeforeAnother) {
+  using enum InstanceStatus;
+  for (const uint8_t last : {5, 1, 9}) changes.add(*tx, one(last, kWaiting));
+  changes.add(*tx, one(7, kFailed));
+  write();
+  const auto last = [&](InstanceStatus status, std::optional<InstanceId> before) {
+    const auto found = last_by_status(*tx, kShop, kOrders, status, before).value();
+    return found ? int{found->bytes.back()} : 0;
+  };
+  EXPECT_EQ(last(kWaiting, {}), 9);
+  EXPECT_EQ(last(kWaiting, id(9)), 5);
+  EXPECT_EQ(last(kWaiting, id(8)), 5);
+  EXPECT_EQ(last(kWaiting, id(1)), 0);
+  EXPECT_EQ(last(kFailed, {}), 7);
+  EXPECT_EQ(last(kComplete, {}), 0);
+}
+
 TEST_F(IndexRowsTest, HaveTheFirstInstanceBehindThoseOfAWorkflowAndStatus) {
   using enum InstanceStatus;
   IndexedInstance other = one(3, kFailed);
