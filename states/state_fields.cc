@@ -53,6 +53,17 @@ bool has_program_out_of_place(const Template& value) {
   return false;
 }
 
+/// A proposal for a wrong id, as did_you_mean() makes it; empty if `known` has more ids than may
+/// still be compared.
+template <class Map>
+std::string likely_id(LoadContext& context, std::string_view id, const Map& known) {
+  if (context.ids_to_compare < known.size()) return "";
+  context.ids_to_compare -= known.size();
+  std::vector<std::string_view> ids;
+  for (const auto& [one, value] : known) ids.push_back(one);
+  return did_you_mean(id, ids);
+}
+
 /// The event of a start. A start has no jq, so all values of the event are constants.
 StartEvent start_event(EventPattern pattern) {
   StartEvent start{.filter = {.type = std::move(pattern.type)}, .capture = pattern.capture};
@@ -186,11 +197,9 @@ std::string StateFields::required_schema(std::string_view key) {
   }
   const auto found = context_.schemas_by_id.find(node->text);
   if (found != context_.schemas_by_id.end()) return found->second;
-  std::vector<std::string_view> ids;
-  for (const auto& [id, schema] : context_.schemas_by_id) ids.push_back(id);
-  fields_.report(
-      key, "definition.no_schema",
-      fmt::format("there is no schema {}{}", in_quotes(node->text), did_you_mean(node->text, ids)));
+  fields_.report(key, "definition.no_schema",
+                 fmt::format("there is no schema {}{}", in_quotes(node->text),
+                             likely_id(context_, node->text, context_.schemas_by_id)));
   return "";
 }
 
@@ -219,16 +228,9 @@ std::optional<StateIndex> StateFields::transition(std::string_view key) {
     return found->second;
   }
   fields_.report(key, "definition.no_state",
-                 fmt::format("there is no state {}{}", in_quotes(*id), likely_state(*id)));
+                 fmt::format("there is no state {}{}", in_quotes(*id),
+                             likely_id(context_, *id, context_.states)));
   return std::nullopt;
-}
-
-std::string StateFields::likely_state(std::string_view id) {
-  if (context_.ids_to_compare < context_.states.size()) return "";
-  context_.ids_to_compare -= context_.states.size();
-  std::vector<std::string_view> ids;
-  for (const auto& [known, index] : context_.states) ids.push_back(known);
-  return did_you_mean(id, ids);
 }
 
 Exit StateFields::exit(std::string_view transform_key, std::string_view transition_key) {
@@ -241,11 +243,9 @@ std::shared_ptr<const Function> StateFields::required_function(std::string_view 
   if (const auto found = context_.functions.find(id); found != context_.functions.end()) {
     return found->second;
   }
-  std::vector<std::string_view> ids;
-  for (const auto& [known, function] : context_.functions) ids.push_back(known);
   fields_.report(key, "definition.no_function",
                  fmt::format("there is no function {} among `functions`{}", in_quotes(id),
-                             did_you_mean(id, ids)));
+                             likely_id(context_, id, context_.functions)));
   return nullptr;
 }
 

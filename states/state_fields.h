@@ -51,7 +51,8 @@ struct LoadContext {
   std::vector<PlacedSchema> schemas;
   std::map<std::string, std::string, std::less<>> schemas_by_id;  ///< as JSON
   /// How many comparisons of ids for "did you mean" are still allowed. Without a limit, a text of 1
-  /// MiB with thousands of states and as many wrong transitions would need minutes of comparing.
+  /// MiB with thousands of states and as many wrong transitions, or of functions and wrong calls,
+  /// would need minutes of comparing.
   size_t ids_to_compare = 50'000;
 };
 
@@ -147,7 +148,6 @@ class StateFields {
   void report_empty(std::string_view key);
   void check_temporal(const WrittenTimeouts& own, const WrittenTimeouts& all);
   std::string inline_schema(std::string_view key, std::string_view wanted);
-  std::string likely_state(std::string_view id);
 
   EventPattern event_in(std::string_view key, Jq jq);
   EventPattern event_of_entry(Jq jq);

@@ -363,6 +363,22 @@ TEST(Loader, SuggestsSimilarStatesForALimitedNumberOfWrongTransitions) {
   EXPECT_THAT(findings.back(), testing::EndsWith("there is no state \"stat-999\""));
 }
 
+TEST(Loader, SuggestsSimilarFunctionsForALimitedNumberOfWrongCalls) {
+  std::string text = "id: a\nfunctions:\n";
+  for (int i = 0; i < 1000; ++i) {
+    text += fmt::format("- {{id: function-{}, type: subflow, workflow: b}}\n", i);
+  }
+  text += "states:\n";
+  for (int i = 0; i < 1000; ++i) {
+    text += fmt::format("- {{id: s{}, type: action, action: {{function: functio-{}}}}}\n", i, i);
+  }
+  const std::vector<std::string> findings = findings_in(text);
+  ASSERT_EQ(findings.size(), Findings::kMost);
+  EXPECT_THAT(findings.front(), testing::EndsWith("did you mean \"function-0\"?"));
+  EXPECT_THAT(findings.back(),
+              testing::EndsWith("there is no function \"functio-999\" among `functions`"));
+}
+
 /// A program check that records the programs of each call.
 class RecordingCheck {
  public:
