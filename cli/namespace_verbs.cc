@@ -3,6 +3,7 @@
 
 #include "cli/command_line.h"
 #include "cli/deletion.h"
+#include "cli/pages.h"
 #include "cli/source.h"
 
 namespace millrace {
@@ -13,10 +14,8 @@ struct CreateOptions {
   std::string settings;  ///< JSON, `@FILE` or `-`; empty: unchanged
 };
 
-Ended list_namespaces(Session& session) {
-  const Reply reply = TRY(session.client.send({.path = "/v1/ns"}));
-  session.output.list(reply.body, {field("NAMESPACE", "name")}, "name");
-  return ExitCode::kOk;
+Ended list_namespaces(Session& session, const PageOptions& page) {
+  return show_pages(session, {.path = "/v1/ns"}, page, {field("NAMESPACE", "name")}, "name");
 }
 
 /// The quotas as a table; in the other formats the whole namespace.
@@ -70,7 +69,9 @@ Ended delete_namespace(Session& session, const DeleteOptions& options) {
 void add_namespace_verbs(CommandLine& commands) {
   CommandLine ns =
       commands.noun("namespace", "Namespaces of workflows, instances, variables and secrets");
-  ns.asking("list", "Lists the namespaces", "millrace namespace list", list_namespaces);
+  auto [list, page] = ns.asking<PageOptions>("list", "Lists the namespaces",
+                                             "millrace namespace list", list_namespaces);
+  add_page(list, page, "1000");
   auto [get, shown] = ns.asking<std::string>(
       "get", "Shows the quotas of a namespace with their use; with -o json also its settings",
       "millrace namespace get shop", show_namespace);

@@ -1,17 +1,16 @@
 // `millrace schedule`: workflows that are started by cron.
 #include "cli/command_line.h"
+#include "cli/pages.h"
 
 namespace millrace {
 namespace {
 
-Ended list_schedules(Session& session) {
-  const Reply reply = TRY(session.client.send({.path = session.path({"schedules"})}));
-  session.output.list(
-      reply.body,
+Ended list_schedules(Session& session, const PageOptions& page) {
+  return show_pages(
+      session, {.path = session.path({"schedules"})}, page,
       {field("WORKFLOW", "workflow"), field("CRON", "cron"), field("ZONE", "zone"),
        field("NEXT", "nextTick"), field("LAST", "lastTick"), flag("PAUSED", "paused")},
       "workflow");
-  return ExitCode::kOk;
 }
 
 Ended show_next_ticks(Session& session, const std::string& workflow) {
@@ -35,8 +34,10 @@ Ended trigger_schedule(Session& session, const std::string& workflow) {
 
 void add_schedule_verbs(CommandLine& commands) {
   CommandLine schedule = commands.noun("schedule", "Workflows that a schedule starts");
-  schedule.asking("list", "Lists the schedules, each with its next and its latest tick",
-                  "millrace schedule list", list_schedules);
+  auto [list, page] = schedule.asking<PageOptions>(
+      "list", "Lists the schedules, each with its next and its latest tick",
+      "millrace schedule list", list_schedules);
+  add_page(list, page, "1000");
   auto [next, shown] =
       schedule.asking<std::string>("next", "Shows the next five ticks of a schedule",
                                    "millrace schedule next report", show_next_ticks);

@@ -8,6 +8,7 @@
 
 #include "cli/command_line.h"
 #include "cli/deletion.h"
+#include "cli/pages.h"
 #include "cli/pausing.h"
 #include "cli/source.h"
 #include "language/document.h"
@@ -78,14 +79,12 @@ Ended apply_workflows(Session& session, const ApplyOptions& options) {
   return code;
 }
 
-Ended list_workflows(Session& session) {
-  const Reply reply = TRY(session.client.send({.path = session.path({"workflows"})}));
-  session.output.list(
-      reply.body,
+Ended list_workflows(Session& session, const PageOptions& page) {
+  return show_pages(
+      session, {.path = session.path({"workflows"})}, page,
       {field("WORKFLOW", "id"), field("REVISION", "revision"), field("START", "start"),
        flag("PAUSED", "paused"), age("UPDATED", "updatedAt", session.console.now())},
       "id");
-  return ExitCode::kOk;
 }
 
 Ended get_workflow(Session& session, const std::string& id) {
@@ -126,7 +125,9 @@ void add_workflow_verbs(CommandLine& commands) {
               "FILE|DIR")
       .required();
   apply.flag("--dry-run", applied.dry_run, "Check the definitions, but do not store them");
-  workflow.asking("list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
+  auto [list, page] = workflow.asking<PageOptions>(
+      "list", "Lists the workflows", "millrace workflow list -o name", list_workflows);
+  add_page(list, page, "1000");
   auto [get, shown] = workflow.asking<std::string>("get", "Shows a workflow and its definition",
                                                    "millrace workflow get order", get_workflow);
   get.option("id", shown, "Id of the workflow", "ID").required();

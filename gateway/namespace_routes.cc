@@ -54,9 +54,13 @@ Handler pausing_service(Service& service, bool paused) {
 }  // namespace
 
 void add_namespace_routes(Router& router, Service& service) {
-  router.add({.method = "GET", .path = "/v1/ns", .handler = reading([&service](const Request&) {
-                                                   return service.namespaces();
-                                                 })});
+  router.add({.method = "GET",
+              .path = "/v1/ns",
+              .query = {"limit", "cursor"},
+              .handler = reading([&service](const Request& request) -> Result<Json> {
+                const PageRequest page = TRY(page_of(request));
+                return service.namespaces(page);
+              })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}",
               .handler = reading([&service](const Request& request) -> Result<Json> {

@@ -81,6 +81,12 @@ Result<bool> flag_parameter(const Request& request, std::string_view name) {
                                                name, in_quotes(text)));
 }
 
+Result<PageRequest> page_of(const Request& request) {
+  PageRequest page{.cursor = text_parameter(request, "cursor")};
+  page.limit = TRY(limit_parameter(request, page.limit));
+  return page;
+}
+
 Result<size_t> limit_parameter(const Request& request, size_t otherwise) {
   const auto found = request.query.find("limit");
   if (found == request.query.end()) return otherwise;

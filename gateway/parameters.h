@@ -39,6 +39,9 @@ std::string text_parameter(const Request& request, std::string_view name);
 /// A query parameter that is `1` or `true`, `0` or `false`; false if it is not given.
 Result<bool> flag_parameter(const Request& request, std::string_view name);
 
+/// The parameters `limit` (default: 1000) and `cursor` of a list in the order of names.
+Result<PageRequest> page_of(const Request& request);
+
 /// The parameter `limit`, from 1 to 1000; `otherwise` if it is not given.
 Result<size_t> limit_parameter(const Request& request, size_t otherwise = 50);
 

@@ -32,9 +32,11 @@ Status trigger(Service& service, const std::shared_ptr<Exchange>& exchange) {
 void add_schedule_routes(Router& router, Service& service) {
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules",
+              .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
-                return service.schedules(ns);
+                const PageRequest page = TRY(page_of(request));
+                return service.schedules(ns, page);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/schedules/{workflow}",

@@ -117,9 +117,11 @@ void add_workflow_routes(Router& router, Service& service, const RequestLimits& 
               .handler = pausing_workflow(service, false)});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows",
+              .query = {"limit", "cursor"},
               .handler = reading([&service](const Request& request) -> Result<Json> {
                 const std::string ns = TRY(namespace_of(request));
-                return service.workflows(ns);
+                const PageRequest page = TRY(page_of(request));
+                return service.workflows(ns, page);
               })});
   router.add({.method = "GET",
               .path = "/v1/ns/{ns}/workflows/{workflow}",

@@ -8,7 +8,9 @@
 #include "base/attributes.h"
 #include "cloudevents/json_format.h"
 #include "orchestrator/service/cursor.h"
+#include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
+#include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/group_rows.h"
 
 namespace millrace {
@@ -20,6 +22,10 @@ struct GroupCursor {
   std::string workflow;
   std::optional<Fingerprint> behind;
 };
+
+/// No group comes after this one.
+constexpr Fingerprint kBehindAllGroups = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 std::string to_text(std::string_view workflow, const Fingerprint& group) {
   return fmt::format("{}/{}", workflow, to_string(InstanceId{group}));
@@ -74,10 +80,19 @@ Result<Json> Queries::groups(const View& view, std::string_view ns, size_t limit
   Json items = Json::array();
   Json next = nullptr;
   std::string last;
+  std::string behind;  // the cursor behind the workflows that were looked at
+  size_t bytes = 0;    // of their definitions
   for (auto one = known->lower_bound(from.workflow); one != known->end() && next.is_null(); ++one) {
     const std::string& id = one->first;
     const auto& record = one->second;
-    const auto workflow = TRY(definitions_.find_or_load(view, {record.number, record.latest}));
+    if (bytes >= Page::kMostBytes) {
+      next = behind;
+      break;
+    }
+    const Revision revision{record.number, record.latest};
+    bytes += TRY(definition_bytes(view, revision));
+    behind = to_text(id, kBehindAllGroups);
+    const auto workflow = TRY(definitions_.find_or_load(view, revision));
     if (workflow->start.kind != Start::Kind::kEventsAnd) continue;
     std::vector<std::pair<Fingerprint, std::vector<uint32_t>>> page;
     TRY(each_group(

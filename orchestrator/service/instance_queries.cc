@@ -109,7 +109,7 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     if (!page.has_room()) return false;
     Result<Json> json = head(view, one);
     if (json) {
-      page.add(std::move(*json), to_string(one.id));
+      page.add(std::move(*json), to_string(one.id), one.error ? one.error->message.size() : 0);
     } else if (is_damaged_row(json.error())) {
       page.add(damaged_item(one.id, json.error()), to_string(one.id));
     } else {

@@ -226,16 +226,16 @@ Json LocalService::info() {
   return info;
 }
 
-Result<Json> LocalService::namespaces() {
-  return read([&](const View& view) { return parts_.queries.namespaces(view); });
+Result<Json> LocalService::namespaces(const PageRequest& page) {
+  return read([&](const View& view) { return parts_.queries.namespaces(view, page); });
 }
 
 Result<Json> LocalService::one_namespace(std::string_view ns) {
   return read([&](const View& view) { return parts_.queries.one_namespace(view, ns); });
 }
 
-Result<Json> LocalService::workflows(std::string_view ns) {
-  return read([&](const View& view) { return parts_.queries.workflows(view, ns); });
+Result<Json> LocalService::workflows(std::string_view ns, const PageRequest& page) {
+  return read([&](const View& view) { return parts_.queries.workflows(view, ns, page); });
 }
 
 Result<Json> LocalService::workflow(std::string_view ns, std::string_view id) {
@@ -269,8 +269,8 @@ Result<Json> LocalService::groups(std::string_view ns, size_t limit, std::string
   return read([&](const View& view) { return parts_.queries.groups(view, ns, limit, cursor); });
 }
 
-Result<Json> LocalService::schedules(std::string_view ns) {
-  return read([&](const View& view) { return parts_.queries.schedules(view, ns); });
+Result<Json> LocalService::schedules(std::string_view ns, const PageRequest& page) {
+  return read([&](const View& view) { return parts_.queries.schedules(view, ns, page); });
 }
 
 Result<Json> LocalService::schedule(std::string_view ns, std::string_view workflow) {

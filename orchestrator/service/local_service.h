@@ -62,10 +62,10 @@ class LocalService final : public Service {
   void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
-  Result<Json> namespaces() override;
+  Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
-  Result<Json> workflows(std::string_view ns) override;
-  Result<Json> schedules(std::string_view ns) override;
+  Result<Json> workflows(std::string_view ns, const PageRequest& page) override;
+  Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
   Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,

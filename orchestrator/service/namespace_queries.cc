@@ -6,6 +6,7 @@
 #include "orchestrator/batch/commands/settings_warnings.h"
 #include "orchestrator/definition/namespace_settings.h"
 #include "orchestrator/definition/shown_settings.h"
+#include "orchestrator/service/page.h"
 #include "orchestrator/service/queries.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/index_build.h"
@@ -65,13 +66,15 @@ Result<std::optional<uint64_t>> used_of(const View& view, NamespaceNumber ns, Qu
 
 }  // namespace
 
-Result<Json> Queries::namespaces(const View& view) {
-  Json items = Json::array();
-  TRY(each_namespace(view, [&](std::string_view name, const NamespaceRecord& record) {
-    items.push_back(describe(view, name, record));
-  }));
-  TRY(view.status());
-  return Json{{"items", std::move(items)}};
+Result<Json> Queries::namespaces(const View& view, const PageRequest& request) {
+  Page page(request.limit);
+  const auto add = [&](std::string_view name, const NamespaceRecord& record) {
+    if (!page.has_room()) return false;
+    page.add(describe(view, name, record), std::string(name), record.settings.size());
+    return true;
+  };
+  TRY(each_namespace_behind(view, request.cursor, add));
+  return std::move(page).json();
 }
 
 Result<Json> Queries::one_namespace(const View& view, std::string_view ns) {

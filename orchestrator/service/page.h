@@ -35,6 +35,12 @@ class Page {
     if (cursor) last_ = std::move(cursor);
   }
 
+  /// Counts an element of `bytes` that is not shown; the next page may begin behind it.
+  void pass(std::string cursor, size_t bytes) {
+    last_ = std::move(cursor);
+    bytes_ += bytes;
+  }
+
   /// Ends the page although it may have room: the next page begins behind this cursor.
   void continue_at(std::string cursor) { next_ = std::move(cursor); }
 

@@ -28,6 +28,18 @@ Result<Queries::Workflows> Queries::workflows_of(const View& view, std::string_v
   return found;
 }
 
+Result<Queries::SomeWorkflows> Queries::some_workflows(const View& view, std::string_view ns,
+                                                       const PageRequest& request) {
+  const NamespaceNumber number = TRY(find_namespace(view, ns));
+  SomeWorkflows found;
+  TRY(each_workflow_behind(view, number, request.cursor,
+                           [&](std::string_view id, const WorkflowRecord& record) {
+                             found.emplace_back(id, record);
+                             return found.size() <= request.limit;
+                           }));
+  return found;
+}
+
 Result<WorkflowRecord> Queries::find_workflow(const View& view, std::string_view ns,
                                               std::string_view id) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));

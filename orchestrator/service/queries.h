@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -17,6 +19,8 @@
 #include "orchestrator/store/rows/catalog_rows.h"
 
 namespace millrace {
+
+class Page;
 
 class Queries {
  public:
@@ -29,11 +33,11 @@ class Queries {
   Status check_namespace(const View& view, std::string_view ns);
 
   // Errors and JSON forms: see service.h.
-  Result<Json> namespaces(const View& view);
+  Result<Json> namespaces(const View& view, const PageRequest& request = {});
   Result<Json> one_namespace(const View& view, std::string_view ns);
   /// [{"namespace","error"}] of namespaces whose stored settings cannot be read.
   Result<Json> unreadable_settings(const View& view);
-  Result<Json> workflows(const View& view, std::string_view ns);
+  Result<Json> workflows(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> workflow(const View& view, std::string_view ns, std::string_view id);
   Result<Json> revisions(const View& view, std::string_view ns, std::string_view id, size_t limit,
                          std::string_view cursor);
@@ -49,7 +53,7 @@ class Queries {
   /// than the entry.
   Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
                                                   const ArchivePageEntry& entry);
-  Result<Json> schedules(const View& view, std::string_view ns);
+  Result<Json> schedules(const View& view, std::string_view ns, const PageRequest& request = {});
   Result<Json> schedule(const View& view, std::string_view ns, std::string_view workflow);
   Result<Json> listeners(const View& view, std::string_view ns, size_t limit,
                          std::string_view cursor);
@@ -62,15 +66,21 @@ class Queries {
 
  private:
   using Workflows = std::map<std::string, WorkflowRecord>;
+  using SomeWorkflows = std::vector<std::pair<std::string, WorkflowRecord>>;
 
   Result<NamespaceNumber> find_namespace(const View& view, std::string_view ns);
   /// All workflows of a namespace, by id.
   Result<Workflows> workflows_of(const View& view, std::string_view ns);
+  /// The first workflows of a page, and one more if there is one, by id.
+  Result<SomeWorkflows> some_workflows(const View& view, std::string_view ns,
+                                       const PageRequest& request);
   Result<WorkflowRecord> find_workflow(const View& view, std::string_view ns, std::string_view id);
   Result<Instance> find_instance(const View& view, std::string_view ns, const InstanceId& id);
   /// The schedule of the workflow, with its next `upcoming` ticks; null if it has no schedule.
   Result<Json> schedule(const View& view, std::string_view id, const WorkflowRecord& record,
                         size_t upcoming);
+  Result<bool> add_starts(const View& view, std::string_view ns, std::string_view behind,
+                          Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
   Result<Json> head(const View& view, const Instance& instance);

@@ -30,6 +30,12 @@ struct InstanceFilter {
   std::string cursor;  ///< `next` of the page before; empty: the first page
 };
 
+/// A page of a list in the order of names.
+struct PageRequest {
+  size_t limit = 1000;
+  std::string cursor;  ///< `next` of the page before; empty: the first page
+};
+
 /// Which records of a history a page shows.
 struct HistoryFilter {
   size_t limit = 1000;
@@ -92,13 +98,15 @@ class Service {
   // Reads. The JSON forms are those of docs/http.md. A sealed instance has {"sealed":true}, and
   // "(sealed)" in place of its data, error texts and everything else that may come from them.
 
-  virtual Result<Json> namespaces() = 0;  ///< {"items":[{"name",…}]}
+  /// {"items":[{"name",…}],"next"}, by name. Pages of this list and the lists below end after about
+  /// 1 MiB of settings or definitions that were read for them.
+  virtual Result<Json> namespaces(const PageRequest& page) = 0;
   /// A namespace as in namespaces(), with {"quotas": {quota: {"limit": n or "unlimited",
   /// "used"?: n}}}; `used` is missing if the quota is one of each instance or of a time, and while
   /// the index of the store is being built.
   virtual Result<Json> one_namespace(std::string_view ns) = 0;
-  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}]}
-  virtual Result<Json> workflows(std::string_view ns) = 0;
+  /// {"items":[{"id","revision","start": kind,"name","paused","updatedAt"}],"next"}, by id.
+  virtual Result<Json> workflows(std::string_view ns, const PageRequest& page) = 0;
   /// A workflow as in workflows(), with
   /// {"description","version","states":[{"id","type"}],"definition": the text}.
   virtual Result<Json> workflow(std::string_view ns, std::string_view id) = 0;
@@ -118,9 +126,10 @@ class Service {
   /// {"items":[{"workflow","correlate":{attribute: value},"entries":[{"type","waiting"}],
   /// "expiresAt"?}],"next"}. Error `cursor.malformed`.
   virtual Result<Json> groups(std::string_view ns, size_t limit, std::string_view cursor) = 0;
-  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}]}; without a cron there
-  /// is neither zone nor nextTick.
-  virtual Result<Json> schedules(std::string_view ns) = 0;
+  /// {"items":[{"workflow","paused","cron","zone","nextTick","lastTick"?}],"next"}, by workflow;
+  /// without a cron there is neither zone nor nextTick. `limit`: of workflows, with a schedule or
+  /// without.
+  virtual Result<Json> schedules(std::string_view ns, const PageRequest& page) = 0;
   /// One schedule as in schedules(), with {"upcoming":[…]}: its next five ticks. Also error
   /// `schedule.not_found`.
   virtual Result<Json> schedule(std::string_view ns, std::string_view workflow) = 0;

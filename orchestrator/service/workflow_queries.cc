@@ -28,21 +28,25 @@ Result<DefinitionRecord> stored_definition(const View& view, Revision revision) 
 
 }  // namespace
 
-Result<Json> Queries::workflows(const View& view, std::string_view ns) {
-  const Workflows known = TRY(workflows_of(view, ns));
-  Json items = Json::array();
-  for (const auto& [id, record] : known) {
+Result<Json> Queries::workflows(const View& view, std::string_view ns, const PageRequest& request) {
+  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
+  const Result<SomeWorkflows> known = some_workflows(view, ns, request);
+  if (!known) return tl::unexpected(known.error());
+  Page page(request.limit);
+  for (const auto& [id, record] : *known) {
+    if (!page.has_room()) break;
     const Revision revision{record.number, record.latest};
     const auto workflow = TRY(definitions_.find_or_load(view, revision));
     const DefinitionRecord stored = TRY(stored_definition(view, revision));
-    items.push_back({{"id", id},
-                     {"revision", record.latest},
-                     {"start", to_string(workflow->start.kind)},
-                     {"name", workflow->name},
-                     {"paused", record.paused},
-                     {"updatedAt", format_rfc3339(stored.created_at)}});
+    Json item{{"id", id},
+              {"revision", record.latest},
+              {"start", to_string(workflow->start.kind)},
+              {"name", workflow->name},
+              {"paused", record.paused},
+              {"updatedAt", format_rfc3339(stored.created_at)}};
+    page.add(std::move(item), id, stored.text.size());
   }
-  return Json{{"items", std::move(items)}};
+  return std::move(page).json();
 }
 
 Result<Json> Queries::workflow(const View& view, std::string_view ns, std::string_view id) {
@@ -108,14 +112,26 @@ Result<Json> Queries::schedule(const View& view, std::string_view id, const Work
   return json;
 }
 
-Result<Json> Queries::schedules(const View& view, std::string_view ns) {
-  const Workflows known = TRY(workflows_of(view, ns));
-  Json items = Json::array();
-  for (const auto& [id, record] : known) {
+Result<Json> Queries::schedules(const View& view, std::string_view ns, const PageRequest& request) {
+  // TRY is not used: with it, g++ 12 warns about freeing the list of a failed result.
+  const Result<SomeWorkflows> known = some_workflows(view, ns, request);
+  if (!known) return tl::unexpected(known.error());
+  Page page(request.limit);
+  for (size_t i = 0; i < known->size() && page.has_room(); ++i) {
+    const auto& [id, record] = (*known)[i];
+    if (i == request.limit) {
+      page.continue_at((*known)[i - 1].first);
+      break;
+    }
+    const size_t bytes = TRY(definition_bytes(view, {record.number, record.latest}));
     Json item = TRY(schedule(view, id, record, 0));
-    if (!item.is_null()) items.push_back(std::move(item));
+    if (item.is_null()) {
+      page.pass(id, bytes);
+    } else {
+      page.add(std::move(item), id, bytes);
+    }
   }
-  return Json{{"items", std::move(items)}};
+  return std::move(page).json();
 }
 
 Result<Json> Queries::schedule(const View& view, std::string_view ns, std::string_view workflow) {

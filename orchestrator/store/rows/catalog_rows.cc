@@ -56,10 +56,20 @@ Result<NamespaceRecord> decode_namespace(std::string_view bytes) {
 Status each_namespace(
     const View& view,
     const std::function<void(std::string_view name, const NamespaceRecord&)>& see) {
-  return walk(view, Table::kNamespaces, {}, {},
+  return each_namespace_behind(view, {}, [&](std::string_view name, const NamespaceRecord& record) {
+    see(name, record);
+    return true;
+  });
+}
+
+Status each_namespace_behind(
+    const View& view, std::string_view behind,
+    const std::function<bool(std::string_view name, const NamespaceRecord&)>& see) {
+  const std::string from = behind.empty() ? std::string() : std::string(behind) + '\0';
+  return walk(view, Table::kNamespaces, {}, from,
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(key, TRY(rows::decode(view, Table::kNamespaces, key, value, decode_namespace)));
-                return true;
+                return see(
+                    key, TRY(rows::decode(view, Table::kNamespaces, key, value, decode_namespace)));
               });
 }
 
@@ -110,12 +120,22 @@ Status each_workflow(const View& view,
 
 Status each_workflow(const View& view, NamespaceNumber ns,
                      const std::function<void(std::string_view id, const WorkflowRecord&)>& see) {
+  return each_workflow_behind(view, ns, {}, [&](std::string_view id, const WorkflowRecord& record) {
+    see(id, record);
+    return true;
+  });
+}
+
+Status each_workflow_behind(
+    const View& view, NamespaceNumber ns, std::string_view behind,
+    const std::function<bool(std::string_view id, const WorkflowRecord&)>& see) {
   const std::string prefix = ns_prefix(ns);
-  return walk(view, Table::kWorkflows, prefix, {},
+  const std::string from =
+      behind.empty() ? std::string() : std::string(prefix).append(behind).append(1, '\0');
+  return walk(view, Table::kWorkflows, prefix, from,
               [&](std::string_view key, std::string_view value) -> Result<bool> {
-                see(key.substr(prefix.size()),
-                    TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
-                return true;
+                return see(key.substr(prefix.size()),
+                           TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow)));
               });
 }
 
@@ -156,6 +176,12 @@ Result<DefinitionRecord> decode_definition(std::string_view bytes) {
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision) {
   return read(view, Table::kDefinitions, definition_key(revision), decode_definition);
+}
+
+Result<size_t> definition_bytes(const View& view, Revision revision) {
+  const auto row = view.get(Table::kDefinitions, definition_key(revision));
+  TRY(view.status());
+  return row ? row->size() : size_t{0};
 }
 
 Status each_definition(const View& view, WorkflowNumber workflow, std::optional<uint32_t> before,

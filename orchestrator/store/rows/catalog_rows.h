@@ -32,6 +32,11 @@ Result<NamespaceRecord> decode_namespace(std::string_view bytes);
 Status each_namespace(
     const View& view,
     const std::function<void(std::string_view name, const NamespaceRecord&)>& see);
+/// Visits the namespaces whose names come after `behind`, in the order of their names, until `see`
+/// returns false.
+Status each_namespace_behind(
+    const View& view, std::string_view behind,
+    const std::function<bool(std::string_view name, const NamespaceRecord&)>& see);
 Result<std::optional<NamespaceRecord>> read_namespace(const View& view, std::string_view name);
 void write_namespace(Transaction& tx, std::string_view name, const NamespaceRecord& record);
 void erase_namespace(Transaction& tx, std::string_view name);
@@ -56,6 +61,11 @@ Status each_workflow(
 /// Visits the workflows of one namespace.
 Status each_workflow(const View& view, NamespaceNumber ns,
                      const std::function<void(std::string_view id, const WorkflowRecord&)>& see);
+/// Visits the workflows of one namespace whose ids come after `behind`, in the order of their ids,
+/// until `see` returns false.
+Status each_workflow_behind(
+    const View& view, NamespaceNumber ns, std::string_view behind,
+    const std::function<bool(std::string_view id, const WorkflowRecord&)>& see);
 Result<std::optional<WorkflowRecord>> read_workflow(const View& view, NamespaceNumber ns,
                                                     std::string_view id);
 void write_workflow(Transaction& tx, NamespaceNumber ns, std::string_view id,
@@ -75,6 +85,9 @@ std::string encode(const DefinitionRecord& record);
 Result<DefinitionRecord> decode_definition(std::string_view bytes);
 
 Result<std::optional<DefinitionRecord>> read_definition(const View& view, Revision revision);
+/// The size of the row of a definition, in bytes; 0: there is none. Reads it from the disk, but
+/// does not decode it.
+Result<size_t> definition_bytes(const View& view, Revision revision);
 /// Visits the revisions of a workflow before `before`, if that is given, the newest first, until
 /// `see` returns false. `damaged` receives the errors of revisions whose rows do not decode.
 Status each_definition(const View& view, WorkflowNumber workflow, std::optional<uint32_t> before,

@@ -181,11 +181,15 @@ void FakeService::publish_events(std::string ns, std::vector<Event> events,
   answer_later([done = std::move(done), result] { done(result); });
 }
 
-Result<Json> FakeService::namespaces() {
+Result<Json> FakeService::namespaces(const PageRequest& page) {
   const std::lock_guard lock(mutex_);
   Json items = Json::array();
-  for (const auto& name : spaces_) items.push_back({{"name", name}});
-  return Json{{"items", items}};
+  auto name = spaces_.upper_bound(page.cursor);
+  for (; name != spaces_.end() && items.size() < page.limit; ++name) {
+    items.push_back({{"name", *name}});
+  }
+  const bool is_last = name == spaces_.end();
+  return Json{{"items", items}, {"next", is_last ? Json() : items.back()["name"]}};
 }
 
 Result<Json> FakeService::one_namespace(std::string_view ns) {
@@ -197,7 +201,7 @@ Result<Json> FakeService::one_namespace(std::string_view ns) {
                 {"eventsPerSecond", {{"limit", "unlimited"}}}}}};
 }
 
-Result<Json> FakeService::workflows(std::string_view ns) {
+Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {
   const std::lock_guard lock(mutex_);
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   Json items = Json::array();
@@ -298,7 +302,7 @@ Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_vie
               {"limit", limit}};
 }
 
-Result<Json> FakeService::schedules(std::string_view ns) {
+Result<Json> FakeService::schedules(std::string_view ns, const PageRequest&) {
   if (const Status known = check(ns); !known) return tl::unexpected(known.error());
   return Json{{"items",
                {{{"workflow", "report"},
@@ -309,7 +313,7 @@ Result<Json> FakeService::schedules(std::string_view ns) {
 
 Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflow) {
   if (workflow != "report") return no_schedule(workflow);
-  Result<Json> all = schedules(ns);
+  Result<Json> all = schedules(ns, {});
   if (!all) return all;
   Json one = all->at("items")[0];
   one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};

@@ -103,9 +103,9 @@ class FakeService : public Service {
   void publish_events(std::string ns, std::vector<Event> events,
                       std::function<void(Result<Accepted>)> done) override;
 
-  Result<Json> namespaces() override;
+  Result<Json> namespaces(const PageRequest& page) override;
   Result<Json> one_namespace(std::string_view ns) override;
-  Result<Json> workflows(std::string_view ns) override;
+  Result<Json> workflows(std::string_view ns, const PageRequest& page) override;
   Result<Json> workflow(std::string_view ns, std::string_view id) override;
   Result<Json> revisions(std::string_view ns, std::string_view id, size_t limit,
                          std::string_view cursor) override;
@@ -116,7 +116,7 @@ class FakeService : public Service {
   Result<Json> listeners(std::string_view, size_t limit, std::string_view) override;
   Result<Json> groups(std::string_view, size_t limit, std::string_view cursor) override;
   /// Only the workflow `report` has a schedule.
-  Result<Json> schedules(std::string_view ns) override;
+  Result<Json> schedules(std::string_view ns, const PageRequest& page) override;
   Result<Json> schedule(std::string_view ns, std::string_view workflow) override;
   Result<Json> variables(const VariablePlace& place, size_t limit,
                          std::string_view cursor) override;

@@ -11,7 +11,7 @@ class WorkflowRoutes : public ApiTest {};
 TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
   const std::string order = "/v1/ns/default/workflows/order";
   const Row rows[] = {
-      {"GET", "/v1/ns", {}, "", 200, R"({"items":[{"name":"default"}]})"},
+      {"GET", "/v1/ns", {}, "", 200, R"({"items":[{"name":"default"}],"next":null})"},
       {"PUT", "/v1/ns/shop", {}, "", 201, R"({"name":"shop","created":true})"},
       {"PUT", "/v1/ns/shop", {}, "", 200, R"({"name":"shop","created":false})"},
       {"GET",
@@ -22,6 +22,8 @@ TEST_F(WorkflowRoutes, ManagesNamespacesAndWorkflows) {
        R"({"name":"shop","quotas":{"instances":{"limit":10,"used":3},
            "eventsPerSecond":{"limit":"unlimited"}}})"},
       {"GET", "/v1/ns/none", {}, "", 404, "namespace.not_found"},
+      {"GET", "/v1/ns?limit=1", {}, "", 200, R"({"items":[{"name":"default"}],"next":"default"})"},
+      {"GET", "/v1/ns?cursor=default", {}, "", 200, R"({"items":[{"name":"shop"}],"next":null})"},
       {"PUT", "/v1/ns/a.b", {}, "", 400, "request.identifier"},
       {"PUT", "/v1/ns/shop", {}, std::string(70'000, ' '), 413, "request.body_too_large"},
       {"PUT", "/v1/ns/shop", {}, "{", 400, "json.malformed"},

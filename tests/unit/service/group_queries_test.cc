@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cloudevents/json_format.h"
+#include "orchestrator/service/page.h"
 #include "orchestrator/store/rows/group_rows.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -136,6 +137,17 @@ TEST_F(GroupQueriesTest, ContinueAfterAPageCursorWhoseGroupOrWorkflowIsGone) {
   EXPECT_THAT(keys(answer(list(9, "pairs/" + text_of(group(2))))), ElementsAre("k3"));
   EXPECT_THAT(keys(answer(list(9, "deleted/" + text_of(group(2))))), ElementsAre("k1", "k3"));
   EXPECT_THAT(keys(answer(list(9, "quitted/" + text_of(group(2))))), IsEmpty());
+}
+
+TEST_F(GroupQueriesTest, EndAPageForWhichManyDefinitionsWereRead) {
+  const std::string comment = "#" + std::string(Page::kMostBytes / 2, 'x');
+  for (const char* const id : {"a", "b"}) {
+    apply(fmt::format("{}\nid: {}\nstates:\n- {{id: end, type: noop}}\n", comment, id));
+  }
+  add_group(1);
+  const Json first = answer(list(9));
+  EXPECT_THAT(keys(first), IsEmpty());
+  EXPECT_THAT(keys(answer(list(9, first["next"]))), ElementsAre("k1"));
 }
 
 TEST_F(GroupQueriesTest, RefuseAMalformedPageCursor) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/page.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -109,6 +110,18 @@ TEST_F(ListenerQueriesTest, PutAtLeastOneInstanceOnEachPage) {
   EXPECT_THAT(types(1),
               ElementsAre(ElementsAre("left", "right", "two"), ElementsAre("one", "uno", "un")))
       << "a page is not split within the starts or within the listeners of one instance";
+}
+
+TEST_F(ListenerQueriesTest, EndAPageOfStartsForWhichManyDefinitionsWereRead) {
+  const std::string comment = "#" + std::string(Page::kMostBytes / 2, 'x');
+  for (const char* const id : {"a", "b", "c"}) {
+    apply(
+        fmt::format("{}\nid: {}\nstart: {{type: event, event: {{type: of-{}}}}}\n"
+                    "states:\n- {{id: end, type: noop}}\n",
+                    comment, id, id));
+  }
+  store(listening(1, {"one"}));
+  EXPECT_THAT(types(100), ElementsAre(ElementsAre("of-a", "of-b"), ElementsAre("of-c", "one")));
 }
 
 TEST_F(ListenerQueriesTest, NameANextPageOnlyIfAnotherInstanceListens) {

@@ -62,9 +62,9 @@ TEST_F(LocalServiceTest, HandsCommandsToTheEngine) {
 
 TEST_F(LocalServiceTest, ShowsTheEffectOfACommandOnlyWhenItIsOnDisk) {
   service->command(CreateNamespace{.name = "shop"}, [](const Result<Json>&) {});
-  EXPECT_THAT(service->namespaces()->at("items"), SizeIs(1));
+  EXPECT_THAT(service->namespaces({})->at("items"), SizeIs(1));
   world.run_until_idle();
-  EXPECT_THAT(service->namespaces()->at("items"), SizeIs(2));
+  EXPECT_THAT(service->namespaces({})->at("items"), SizeIs(2));
 }
 
 TEST_F(LocalServiceTest, ReportsTheEndOfAnInstanceOrThatTheWaitForItTimedOut) {
@@ -222,13 +222,15 @@ TEST_F(LocalServiceTest, AnswersQueriesAboutWorkflows) {
   world.apply(kTicks);
   const Snapshot view = *Snapshot::take(world.environment());
   Queries& queries = world.queries();
-  expect_answer([&] { return service->namespaces(); }, queries.namespaces(view));
-  expect_answer([&] { return service->workflows("default"); }, queries.workflows(view, "default"));
+  expect_answer([&] { return service->namespaces({}); }, queries.namespaces(view));
+  expect_answer([&] { return service->workflows("default", {}); },
+                queries.workflows(view, "default"));
   expect_answer([&] { return service->workflow("default", "waits"); },
                 queries.workflow(view, "default", "waits"));
   expect_answer([&] { return service->revisions("default", "waits", 9, ""); },
                 queries.revisions(view, "default", "waits", 9, ""));
-  expect_answer([&] { return service->schedules("default"); }, queries.schedules(view, "default"));
+  expect_answer([&] { return service->schedules("default", {}); },
+                queries.schedules(view, "default"));
   expect_answer([&] { return service->schedule("default", "ticks"); },
                 queries.schedule(view, "default", "ticks"));
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/batch/commands/settings_warnings.h"
+#include "orchestrator/service/page.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
@@ -36,7 +37,20 @@ TEST_F(NamespaceQueriesTest, ListNamespacesSortedByName) {
   set_settings({{"lifecycle", true}});
   EXPECT_EQ(answer(namespaces), Json::parse(R"({"items": [
     {"name": "default", "createdAt": "2023-11-14T22:13:20.000Z", "settings": {"lifecycle": true}},
-    {"name": "shop", "createdAt": "2023-11-14T23:13:20.000Z"}]})"));
+    {"name": "shop", "createdAt": "2023-11-14T23:13:20.000Z"}], "next": null})"));
+}
+
+TEST_F(NamespaceQueriesTest, ListNamespacesInPages) {
+  create_namespace("zoo");
+  const auto list = [](auto& queries, auto& view, size_t most, auto at) {
+    return queries.namespaces(view, {.limit = most, .cursor = std::string(at)});
+  };
+  const auto names = [&](size_t limit) { return pages("name", limit, list); };
+  using testing::ElementsAre;
+  EXPECT_THAT(names(3), ElementsAre(ElementsAre("default", "shop", "zoo")));
+  EXPECT_THAT(names(2), ElementsAre(ElementsAre("default", "shop"), ElementsAre("zoo")));
+  store_settings("default", std::string(Page::kMostBytes, ' '));
+  EXPECT_THAT(names(3), ElementsAre(ElementsAre("default"), ElementsAre("shop", "zoo")));
 }
 
 TEST_F(NamespaceQueriesTest, ShowTheQuotasOfOneNamespaceWithTheirUse) {

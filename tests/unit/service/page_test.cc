@@ -34,6 +34,14 @@ TEST(Page, ExceedsItsLimitUntilItHasAnItemThatCanBeThePageCursor) {
   EXPECT_EQ(std::move(page).json(), (Json{{"items", {0, 1, 2, 3, 4, 5}}, {"next", "five"}}));
 }
 
+TEST(Page, CountsTheBytesOfElementsThatItDoesNotShow) {
+  Page page(10);
+  page.add(0, "0");
+  page.pass("1", Page::kMostBytes);
+  EXPECT_FALSE(page.has_room());
+  EXPECT_EQ(std::move(page).json(), (Json{{"items", Json::array({0})}, {"next", "1"}}));
+}
+
 TEST(Page, NamesTheCursorAtWhichItWasEnded) {
   Page page(3);
   page.add(0, "0");

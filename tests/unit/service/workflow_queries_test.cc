@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orchestrator/service/page.h"
 #include "tests/unit/service/query_fixture.h"
 
 namespace millrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
 
 class WorkflowQueriesTest : public QueryTest {
@@ -80,7 +82,38 @@ TEST_F(WorkflowQueriesTest, ListTheWorkflowsOfTheNamespaceSortedById) {
     {"id": "alone", "revision": 1, "start": "default", "name": "", "paused": true,
      "updatedAt": "2023-11-14T23:13:20.000Z"},
     {"id": "order", "revision": 1, "start": "event", "name": "Orders", "paused": false,
-     "updatedAt": "2023-11-14T22:13:20.000Z"}]})"));
+     "updatedAt": "2023-11-14T22:13:20.000Z"}], "next": null})"));
+}
+
+TEST_F(WorkflowQueriesTest, ListWorkflowsInPages) {
+  for (const char* const id : {"a", "b"}) {
+    apply(fmt::format("id: {}\nstates:\n- {{id: end, type: noop}}\n", id));
+  }
+  const auto ids = [&](size_t limit) {
+    return pages("id", limit, [](auto& queries, auto& view, size_t most, auto at) {
+      return queries.workflows(view, "default", {.limit = most, .cursor = std::string(at)});
+    });
+  };
+  EXPECT_THAT(ids(3), ElementsAre(ElementsAre("a", "b", "order")));
+  EXPECT_THAT(ids(2), ElementsAre(ElementsAre("a", "b"), ElementsAre("order")));
+  const std::string comment = "#" + std::string(Page::kMostBytes / 2, 'x');
+  for (const char* const id : {"a", "b"}) {
+    apply(fmt::format("{}\nid: {}\nstates:\n- {{id: end, type: noop}}\n", comment, id));
+  }
+  EXPECT_THAT(ids(3), ElementsAre(ElementsAre("a", "b"), ElementsAre("order")))
+      << "the definitions of the first page have more than a mebibyte";
+}
+
+TEST_F(WorkflowQueriesTest, ListSchedulesInPagesOfWorkflows) {
+  apply_ticks();
+  const auto workflows = [&](size_t limit) {
+    return pages("workflow", limit, [](auto& queries, auto& view, size_t most, auto at) {
+      return queries.schedules(view, "default", {.limit = most, .cursor = std::string(at)});
+    });
+  };
+  EXPECT_THAT(workflows(2), ElementsAre(ElementsAre("ticks")));
+  EXPECT_THAT(workflows(1), ElementsAre(IsEmpty(), ElementsAre("ticks")))
+      << "the first page has looked at the workflow without a schedule";
 }
 
 TEST_F(WorkflowQueriesTest, NameTheKindOfEachStart) {
@@ -172,7 +205,7 @@ TEST_F(WorkflowQueriesTest, ListSchedulesWithTheirNextTick) {
   EXPECT_EQ(answer(list_schedules), Json::parse(R"({"items": [
     {"workflow": "never", "paused": true},
     {"workflow": "ticks", "paused": false, "cron": "CRON_TZ=Europe/Vienna 0 7 * * *",
-     "zone": "Europe/Vienna", "nextTick": "2023-11-15T06:00:00.000Z"}]})"));
+     "zone": "Europe/Vienna", "nextTick": "2023-11-15T06:00:00.000Z"}], "next": null})"));
   EXPECT_EQ(answer(schedule("never")), (Json{{"workflow", "never"}, {"paused", true}}));
 }
 
@@ -202,7 +235,7 @@ TEST_F(WorkflowQueriesTest, FailForNamesThatDoNotExist) {
   EXPECT_EQ(outcome(schedule("order")), "schedule.not_found");
   for (const auto method : {&Queries::workflows, &Queries::schedules}) {
     EXPECT_EQ(outcome([&](Queries& queries, const View& view) {
-                return (queries.*method)(view, "none");
+                return (queries.*method)(view, "none", {});
               }),
               "namespace.not_found");
   }
@@ -211,9 +244,9 @@ TEST_F(WorkflowQueriesTest, FailForNamesThatDoNotExist) {
 TEST_F(WorkflowQueriesTest, ListNothingInANamespaceWithoutWorkflows) {
   create_namespace("shop");
   for (const auto method : {&Queries::workflows, &Queries::schedules}) {
-    const Json found =
-        answer([&](Queries& queries, const View& view) { return (queries.*method)(view, "shop"); });
-    EXPECT_EQ(found, (Json{{"items", Json::array()}}));
+    const Json found = answer(
+        [&](Queries& queries, const View& view) { return (queries.*method)(view, "shop", {}); });
+    EXPECT_EQ(found, (Json{{"items", Json::array()}, {"next", nullptr}}));
   }
 }
 
