@@ -1,0 +1,209 @@
+// The reads of the FakeService.
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "tests/unit/gateway/fake_service.h"
+
+namespace millrace {
+
+Result<Json> FakeService::namespaces(const PageRequest& page) {
+  const std::lock_guard lock(mutex_);
+  Json items = Json::array();
+  auto name = spaces_.upper_bound(page.cursor);
+  for (; name != spaces_.end() && items.size() < page.limit; ++name) {
+    items.push_back({{"name", *name}});
+  }
+  const bool is_last = name == spaces_.end();
+  return Json{{"items", items}, {"next", is_last ? Json() : items.back()["name"]}};
+}
+
+Result<Json> FakeService::one_namespace(std::string_view ns) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  return Json{{"name", ns},
+              {"quotas",
+               {{"instances", {{"limit", 10}, {"used", 3}}},
+                {"eventsPerSecond", {{"limit", "unlimited"}}}}}};
+}
+
+Result<Json> FakeService::workflows(std::string_view ns, const PageRequest&) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  for (const auto& [id, texts] : workflows_) {
+    items.push_back({{"id", id},
+                     {"revision", texts.size()},
+                     {"start", "default"},
+                     {"paused", paused_.contains(id)},
+                     {"updatedAt", "2021-09-01T12:00:00.000Z"}});
+  }
+  return Json{{"items", items}};
+}
+
+Result<Json> FakeService::workflow(std::string_view ns, std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  const auto found = workflows_.find(id);
+  if (found == workflows_.end()) return no_workflow(id);
+  return Json{{"id", id},
+              {"revision", found->second.size()},
+              {"definition", found->second.back()},
+              {"start", "default"},
+              {"paused", paused_.contains(id)},
+              {"states", {"wait"}}};
+}
+
+Result<Json> FakeService::revisions(std::string_view ns, std::string_view id, size_t limit,
+                                    std::string_view cursor) {
+  const Result<Json> newest = workflow(ns, id);
+  if (!newest) return newest;
+  const size_t first = newest->at("revision").get<size_t>();
+  size_t revision = cursor.empty() ? first : std::stoul(std::string(cursor)) - 1;
+  Json items = Json::array();
+  for (; revision > 0 && items.size() < limit; --revision) {
+    items.push_back({{"revision", revision}});
+  }
+  return Json{{"items", std::move(items)},
+              {"next", revision > 0 ? Json(std::to_string(revision + 1)) : Json()}};
+}
+
+Result<Json> FakeService::instances(std::string_view ns, const InstanceFilter& filter) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  filter_ = filter;
+  if (instance_count == 1) {
+    return Json{{"items", {instance_json(kInstance, "waiting")}}, {"next", nullptr}};
+  }
+  // If there is more than one instance, the ids of the instances and the cursor are numbers.
+  const size_t from = filter.cursor.empty() ? 0 : std::stoul(filter.cursor);
+  const size_t to = std::min(from + filter.limit, instance_count);
+  Json items = Json::array();
+  for (size_t i = from; i < to; ++i) {
+    items.push_back(instance_json(std::to_string(i), "waiting"));
+  }
+  return Json{{"items", std::move(items)},
+              {"next", to < instance_count ? Json(std::to_string(to)) : Json()}};
+}
+
+Result<Json> FakeService::instance(std::string_view, const InstanceId& id) {
+  const std::lock_guard lock(mutex_);
+  return find_instance(id);
+}
+
+Result<Json> FakeService::history(std::string_view ns, const InstanceId& id,
+                                  const HistoryFilter& filter) {
+  const Result<Json> known = instance(ns, id);
+  if (!known) return known;
+  const std::lock_guard lock(mutex_);
+  history_filter_ = filter;
+  return Json{{"items",
+               {{{"time", "2021-09-01T12:00:00.000Z"},
+                 {"kind", "started"},
+                 {"state", ""},
+                 {"detail", {{"by", "call"}, {"revision", 1}}}}}},
+              {"next", nullptr}};
+}
+
+Result<Json> FakeService::listeners(std::string_view, size_t limit, std::string_view) {
+  return Json{{"items",
+               {{{"kind", "start"},
+                 {"workflow", "order"},
+                 {"type", "order.placed"},
+                 {"context", {{"source", "shop"}}}}}},
+              {"next", nullptr},
+              {"limit", limit}};
+}
+
+Result<Json> FakeService::groups(std::string_view, size_t limit, std::string_view cursor) {
+  const Json group = {
+      {"workflow", "ship"},
+      {"correlate", {{"order", "o-1"}}},
+      {"entries", {{{"type", "paid"}, {"waiting", 1}}, {{"type", "packed"}, {"waiting", 0}}}},
+      {"expiresAt", "2021-09-01T12:00:00.000Z"}};
+  const size_t from = cursor.empty() ? 0 : std::stoul(std::string(cursor));
+  const size_t to = std::min(from + limit, group_count);
+  return Json{{"items", Json(to - from, group)},
+              {"next", to < group_count ? Json(std::to_string(to)) : Json()},
+              {"limit", limit}};
+}
+
+Result<Json> FakeService::schedules(std::string_view ns, const PageRequest&) {
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  return Json{{"items",
+               {{{"workflow", "report"},
+                 {"cron", "CRON_TZ=Europe/Vienna 0 7 * * *"},
+                 {"zone", "Europe/Vienna"},
+                 {"nextTick", "2021-09-01T05:00:00.000Z"}}}}};
+}
+
+Result<Json> FakeService::schedule(std::string_view ns, std::string_view workflow) {
+  if (workflow != "report") return no_schedule(workflow);
+  Result<Json> all = schedules(ns, {});
+  if (!all) return all;
+  Json one = all->at("items")[0];
+  one["upcoming"] = {"2021-09-01T05:00:00.000Z", "2021-09-02T05:00:00.000Z"};
+  return one;
+}
+
+Result<Json> FakeService::variables(const VariablePlace& place, size_t limit,
+                                    std::string_view cursor) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(place.ns); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  Json next;
+  for (const auto& [name, variable] : variables_) {
+    const std::string prefix = owner_of(place);
+    if (!name.starts_with(prefix)) continue;
+    const std::string key = name.substr(prefix.size());
+    if (key <= cursor) continue;
+    if (items.size() == limit) {
+      next = items.back()["key"];
+      break;
+    }
+    items.push_back(
+        {{"key", key}, {"size", variable.bytes.size()}, {"contentType", variable.content_type}});
+  }
+  return Json{{"items", items}, {"next", next}};
+}
+
+void FakeService::keep(const std::string& key, Variable value) {
+  const std::lock_guard lock(mutex_);
+  variables_[owner_of({.ns = "default"}) + key] = std::move(value);
+}
+
+Result<Variable> FakeService::variable(const VariablePlace& place, std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = variables_.find(owner_of(place) + std::string(key));
+  if (found != variables_.end()) return found->second;
+  return fail("variable.not_found", "there is no variable " + std::string(key));
+}
+
+Result<Json> FakeService::secrets(std::string_view ns, size_t, std::string_view) {
+  const std::lock_guard lock(mutex_);
+  if (const Status known = check(ns); !known) return tl::unexpected(known.error());
+  Json items = Json::array();
+  for (const auto& [name, value] : secrets_) items.push_back({{"name", name}});
+  return Json{{"items", items}, {"next", nullptr}};
+}
+
+std::map<std::string, std::string> FakeService::known_secrets() {
+  const std::lock_guard lock(mutex_);
+  return secrets_;
+}
+
+Result<Json> FakeService::dead_letters(std::string_view, size_t, std::string_view cursor) {
+  if (cursor == "throw") throw std::runtime_error("a library's exception");
+  return Json{{"items",
+               {{{"id", "12"},
+                 {"reason", "event.time"},
+                 {"detail", "no time"},
+                 {"time", "2021-09-01T12:00:00.000Z"},
+                 {"subject", "millrace.events.default.x"},
+                 {"size", 3},
+                 {"data", "AP8Q"}}}},
+              {"next", nullptr}};
+}
+
+}  // namespace millrace
