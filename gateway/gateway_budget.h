@@ -42,8 +42,6 @@ class GatewayBudget {
       if (budget_) budget_->used_ -= std::exchange(size_, 0);
     }
 
-    uint64_t size() const { return size_; }
-
    private:
     std::shared_ptr<GatewayBudget> budget_;
     uint64_t size_ = 0;

@@ -101,10 +101,15 @@ Result<Json> Stage::command(Command command) {
 
 Result<std::vector<Json>> Stage::instances(std::string_view workflow) {
   const Snapshot view = TRY(Snapshot::take(*environment_));
-  Json page = TRY(queries_.instances(
-      view, "default",
-      {.workflow = std::string(workflow), .limit = std::numeric_limits<size_t>::max()}));
-  std::vector<Json> all = std::move(page["items"].get_ref<Json::array_t&>());
+  InstanceFilter filter{.workflow = std::string(workflow),
+                        .limit = std::numeric_limits<size_t>::max()};
+  std::vector<Json> all;
+  while (true) {
+    Json page = TRY(queries_.instances(view, "default", filter));
+    for (Json& item : page["items"]) all.push_back(std::move(item));
+    if (!page["next"].is_string()) break;
+    filter.cursor = page["next"].get<std::string>();
+  }
   std::reverse(all.begin(), all.end());
   return all;
 }
