@@ -1,6 +1,7 @@
 #include "app/server_settings.h"
 
 #include "broker/streams.h"
+#include "gateway/http_server.h"
 #include "language/document.h"
 #include "model/hops.h"
 #include "model/variable.h"
@@ -52,6 +53,8 @@ Json describe(const ServerSettings& settings) {
             {"jsonDepth", kMaxJsonDepth},
             {"storeBytes", settings.bounds.store_limit},
             {"httpMemoryBytes", settings.bounds.http_memory},
+            {"httpConnections", TransportLimits().connections},
+            {"httpWaits", TransportLimits().long_waits},
             {"outboxBytes", Marks().outbox_bytes},
             {"dedupeSeconds", settings.bounds.dedupe_window.count() / 1000},
             {"dedupeEvents", settings.bounds.dedupe_events},
