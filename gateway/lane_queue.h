@@ -154,9 +154,9 @@ class LaneQueue {
     if (longest == clients_.end() || longest->second.count == 0) return nullptr;
     if (longest->first == newcomer) return &longest->second;
     const auto own = clients_.find(newcomer);
-    if (own == clients_.end()) return &longest->second;
-    if (own->second.count == longest->second.count) return &own->second;
-    return own->second.count + 1 < longest->second.count ? &longest->second : nullptr;
+    const size_t count = own == clients_.end() ? 0 : own->second.count;
+    if (count == longest->second.count) return &own->second;
+    return count + 1 < longest->second.count ? &longest->second : nullptr;
   }
 
   /// Whether a work of the client may lose its place to a work of the source: the work of another

@@ -43,6 +43,7 @@ TEST(LaneQueue, RefusesTheWorkOfTheClientThatFillsIt) {
   EXPECT_EQ(queue.push({"b", ""}, "b2", 3), "b2") << "b has its share";
   EXPECT_EQ(queue.push({"c", ""}, "c1", 3), "a2");
   EXPECT_EQ(queue.push({"a", ""}, "a5", 3), "a5") << "all clients have one work";
+  EXPECT_EQ(queue.push({"d", ""}, "d1", 3), "d1") << "no client has more than one work";
   EXPECT_THAT(take_all(queue), ElementsAre("a1", "b1", "c1"));
 }
 
