@@ -111,6 +111,7 @@ struct Task {
   std::optional<TimePoint> deadline;  ///< when the task is given up at the latest, if known
   std::optional<Duration> start_to_close = {};  ///< how long the task may run from its start
   std::optional<Duration> heartbeat = {};       ///< the longest time without a heartbeat
+  bool sealed = false;  ///< the input or a file may contain data of a secret
 
   /// Whether a timeout or a deadline ends the task if its worker or service never answers.
   bool has_timeout() const { return deadline || start_to_close || heartbeat; }

@@ -46,7 +46,7 @@ Status TaskInputs::apply_input(TimePoint now, const TaskInput& input) {
     return step_caller(now, *known, CallStarted{*known->caller});
   }
   if (const auto* const output = std::get_if<TaskOutput>(&what)) {
-    return step_caller(now, *known, Printed{*known->caller, output->text});
+    return step_caller(now, *known, Printed{*known->caller, output->text, known->sealed});
   }
   return {};
 }

@@ -107,6 +107,7 @@ void apply(StepContext& step, const HeartbeatMissed& missed) {
 
 void apply(StepContext& step, const Printed& printed) {
   if (!waits_for(step.instance, printed.call)) return;
+  step.instance.sealed = step.instance.sealed || printed.sealed;
   step.record(HistoryKind::kOutput, Json{{"index", printed.call.index}, {"text", printed.text}});
   step.result.changed = true;
 }

@@ -75,6 +75,7 @@ struct HeartbeatMissed {
 struct Printed {
   Caller call;
   std::string text;
+  bool sealed = false;  ///< the text may contain data of a secret: the instance becomes sealed
 };
 
 // Operations of an operator (docs/operating.md).

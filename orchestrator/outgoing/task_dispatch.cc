@@ -48,10 +48,16 @@ Result<std::optional<TimePoint>> present_deadline(const View& view, const StartT
   return deadline;
 }
 
+/// The files of a task.
+struct FilesOfTask {
+  std::vector<TaskFile> all;
+  bool sealed = false;  ///< a sealed instance has set one of the variables
+};
+
 /// Reads the variables that the task gets as files, with their current values; a variable that is
 /// not set is an empty file.
-Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) {
-  std::vector<TaskFile> files;
+Result<FilesOfTask> files_of(const View& view, const StartTask& task) {
+  FilesOfTask files;
   for (const FunctionFile& file : task.files) {
     const VariableOwner owner = owner_of(task.ns, task.workflow, task.by, file.scope);
     const auto found = read_variable(view, {owner, file.key});
@@ -60,7 +66,9 @@ Result<std::vector<TaskFile>> files_of(const View& view, const StartTask& task) 
       return fail(found.error().code,
                   fmt::format("reading variable {}: {}", file.key, found.error().message));
     }
-    files.push_back({.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
+    files.all.push_back(
+        {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
+    files.sealed = files.sealed || (*found && (*found)->sealed);
   }
   return files;
 }
@@ -85,7 +93,12 @@ Status TaskDispatch::load(const View& view) {
     put(task.task, summary_of(task));
     OpenTask& known = tasks_.at(task.task);
     known.has_started = started_.contains(task.task);
-    if (!handed_out_.contains(task.task)) due_.push_back(task.task);
+    const auto handed_out = handed_out_.find(task.task);
+    if (handed_out == handed_out_.end()) {
+      due_.push_back(task.task);
+    } else {
+      known.sealed = known.sealed || handed_out->second;
+    }
     if (!task.heartbeat) return;
     const Result<bool> started = has_started(view, task);
     const bool is_lost = !started && !is_damaged_row(started.error());
@@ -276,7 +289,7 @@ void TaskDispatch::hand_out(const StartTask& task) {
   if (!task.files.empty()) {
     due_.insert(due_.begin(), task.task);
   } else if (may_go_out(task)) {
-    run(task, {});
+    run(task, {}, task.sealed);
   }
 }
 
@@ -293,9 +306,11 @@ bool TaskDispatch::may_go_out(const StartTask& task) {
   return false;
 }
 
-void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
-  handed_out_.insert(task.task);
-  tasks_.at(task.task).handed_out_at = clock_.elapsed();
+void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, bool sealed) {
+  handed_out_[task.task] = sealed;
+  OpenTask& known = tasks_.at(task.task);
+  known.handed_out_at = clock_.elapsed();
+  known.sealed = sealed;
   crash_point(CrashPoint::kHandingOut);
   if (is_budgeted(task)) {
     uint64_t bytes = task.input.text().size();
@@ -313,7 +328,8 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files) {
                .files = std::move(files),
                .deadline = task.deadline,
                .start_to_close = task.start_to_close,
-               .heartbeat = task.heartbeat});
+               .heartbeat = task.heartbeat,
+               .sealed = sealed});
   crash_point(CrashPoint::kHandedOut);
 }
 
@@ -350,7 +366,9 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
   auto files = files_of(view, **task);
   if (!files && is_damaged_row(files.error())) return tl::unexpected(files.error());
   if (!files) return again(files.error());
-  run(**task, *std::move(files));
+  // What the function reports may contain the file, so the reports are sealed from here on. Nothing
+  // of the file is in a row of the task, so no row has to change.
+  run(**task, std::move(files->all), (*task)->sealed || files->sealed);
   return {};
 }
 

@@ -50,6 +50,22 @@ states:
   - {event: {type: two}}
 )";
 
+constexpr const char* kPrintsIt = R"(
+id: prints
+functions: [{id: f, type: container, image: shell}]
+states:
+- id: call
+  type: action
+  action: {function: f, secrets: [token], input: {go: jq(.secrets.token)}}
+)";
+
+constexpr const char* kGetsItAsAFile = R"(
+id: reader-of-files
+functions: [{id: f, type: container, image: cat, files: [{key: kept, scope: namespace}]}]
+states:
+- {id: call, type: action, action: {function: f}}
+)";
+
 constexpr const char* kReadsIt = R"(
 id: reads
 states:
@@ -198,6 +214,27 @@ TEST_F(SealedInstance, SealsTheVariablesThatItSetsAndTheirReaders) {
   EXPECT_TRUE(world.queries().variable(after, ns, "kept")) << "the new value is not sealed";
 }
 
+TEST_F(SealedInstance, SealsAnInstanceWhoseFunctionGetsItsVariableAsAFile) {
+  seal(world, id);
+  send_it();
+  world.apply(kGetsItAsAFile);
+  const std::string reader = world.start("reader-of-files")["id"];
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  const Task task = world.functions.tasks()[0];
+  EXPECT_THAT(task.files.at(0).bytes, testing::HasSubstr(kValue));
+  EXPECT_TRUE(task.sealed);
+  world.functions.report({.task = task.id, .what = TaskOutput{task.files[0].bytes}});
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(reader)["sealed"], true);
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the output of the function";
+  world.functions.answer(task.id, task.files[0].bytes);
+  world.run_until_idle();
+  EXPECT_EQ(world.status(reader), "complete");
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the result of the function";
+  world.restart();
+  EXPECT_THAT(leaks_of(world), IsEmpty());
+}
+
 TEST_F(SealedInstance, LeavesOtherInstancesReadable) {
   send_it();
   EXPECT_THAT(leaks_of(world), Not(IsEmpty())) << "an instance that is not sealed shows the value";
@@ -238,6 +275,23 @@ states:
   EXPECT_EQ(world.instance(caller)["sealed"], true);
   world.run_for(seconds(60));
   EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the retry";
+}
+
+TEST(Secrets, SealAnInstanceAtTheFirstOutputOfAFunctionThatGotThem) {
+  World world;
+  world.must(PutSecret{"default", "token", kValue});
+  world.apply(kPrintsIt);
+  const std::string id = world.start("prints")["id"];
+  ASSERT_THAT(world.functions.tasks(), SizeIs(1));
+  EXPECT_FALSE(world.instance(id).contains("sealed")) << "the instance has only made the call";
+  const InstanceId task = world.functions.tasks()[0].id;
+  world.functions.report({.task = task, .what = TaskOutput{fmt::format("+ curl {}", kValue)}});
+  world.run_until_idle();
+  EXPECT_THAT(world.history(id), testing::Contains("output call"));
+  EXPECT_EQ(world.instance(id)["sealed"], true);
+  EXPECT_THAT(leaks_of(world), IsEmpty());
+  world.restart();
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the journal was read again";
 }
 
 TEST(Secrets, RaiseAnErrorOfTheActionWhenTheyAreMissing) {

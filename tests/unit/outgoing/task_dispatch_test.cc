@@ -103,6 +103,20 @@ TEST_F(TaskDispatchTest, HandsOutAnEmptyFileForAMissingVariable) {
   EXPECT_EQ(runner.ran[0].files.at(0).bytes, "");
 }
 
+TEST_F(TaskDispatchTest, SealsATaskThatGetsASealedVariableAsAFile) {
+  begin({with_file(1), with_file(2)});
+  put_prices("cheap");
+  hand_out(with_file(1));
+  write_variable(*tx, prices(), {.bytes = "a secret", .sealed = true});
+  commit();
+  hand_out(with_file(2));
+  ASSERT_THAT(runner.ran, SizeIs(2));
+  EXPECT_FALSE(runner.ran[0].sealed || tasks->find(numbered_id(1))->sealed);
+  EXPECT_TRUE(runner.ran[1].sealed && tasks->find(numbered_id(2))->sealed);
+  ASSERT_TRUE(tasks->load(*tx));
+  EXPECT_TRUE(tasks->find(numbered_id(2))->sealed) << "its function still has the file";
+}
+
 TEST_F(TaskDispatchTest, SendsATaskToTheServiceInTheSettingsOrToItsContainer) {
   set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
   begin({task(1)});
