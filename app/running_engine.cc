@@ -64,6 +64,7 @@ ContainerSettings container_settings(const ServerSettings& settings) {
           .folder = options.folder.empty()
                         ? settings.data / "tasks"
                         : std::filesystem::path(options.folder) / ("millrace-" + id),
+          .sealed_folder = settings.memory_folder / ("millrace-" + id),
           .data_id = id,
           .network = options.network,
           .maps_users = maps_container_users(),

@@ -26,6 +26,8 @@ struct ServerSettings {
   std::function<void(const Error&)> on_lost = [](const Error&) {};
   std::filesystem::path secret_key_file;  ///< see EnvironmentOptions::key_file
   ContainerOptions containers;
+  /// A folder of a tmpfs, in which ContainerSettings::sealed_folder is created.
+  std::filesystem::path memory_folder = defaults::kMemoryFolder;
   ServerBounds bounds;
 };
 

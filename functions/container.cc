@@ -49,6 +49,7 @@ ContainerRunner::Impl::~Impl() {
 void ContainerRunner::Impl::run() {
   name_thread("containers");
   settings_.folder = prepare_container_folder(settings_.folder);
+  sealed_folder_ = prepare_sealed_folder(settings_.sealed_folder);
   clean_up();
   while (true) {
     std::optional<std::vector<ContainerMessage>> messages = inbox_->take();
@@ -71,8 +72,10 @@ void ContainerRunner::Impl::take(RunTask message) {
   const Task& task = job->task;
   const auto& container = std::get<Container>(task.target);
   if (container.isolated) return isolated_[task.ns].push_back(job->ticket());
-  Service& service = services_[{task.ns, container.image, container.cmd, container.size}];
+  Service& service =
+      services_[{task.ns, container.image, container.cmd, container.size, task.sealed}];
   service.ns = task.ns;
+  service.sealed = task.sealed;
   service.container = container;  // `scale` comes from the newest definition
   service.waiting.push_back(job->ticket());
 }
@@ -207,6 +210,8 @@ void ContainerRunner::Impl::end_all() {
     wait(kMeasureEvery);
     poll();
   }
+  std::error_code ignored;  // the folder stays if it still has files
+  if (sealed_folder_) fs::remove(*sealed_folder_, ignored);
 }
 
 ContainerRunner::ContainerRunner(ContainerSettings settings, HttpClient& http, const Clock& clock,

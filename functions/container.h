@@ -22,7 +22,10 @@ namespace millrace {
 struct ContainerSettings {
   std::string runtime;  ///< podman or docker, or a path; empty: podman if found, else docker
   std::filesystem::path folder;  ///< for files; created or emptied; its path must have no comma
-  std::string data_id;           ///< the id of the data folder; letters, digits, `.`, `-`, `_`
+  /// The folder for the files of sealed tasks: as `folder`, and its parent must be in memory
+  /// (tmpfs). Empty: sealed tasks fail.
+  std::filesystem::path sealed_folder;
+  std::string data_id;     ///< the id of the data folder; letters, digits, `.`, `-`, `_`
   size_t containers = 16;  ///< maximum at once, isolated and reusable; further containers wait
   size_t calls_each = 16;  ///< maximum of calls at once in a reusable container; further calls wait
   Duration idle{300'000};  ///< how long an unused reusable container is kept

@@ -52,12 +52,14 @@ struct ContainerBox {
   std::string url() const { return fmt::format("http://127.0.0.1:{}/", probe->port()); }
 };
 
-/// Namespace, image, command and size.
-using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize>;
+/// Namespace, image, command, size, and whether the tasks are sealed: the files of sealed tasks are
+/// in another folder, so sealed tasks have containers of their own.
+using ServiceKey = std::tuple<std::string, std::string, std::string, ContainerSize, bool>;
 /// A reusable function, with its waiting tasks.
 struct ContainerService {
   std::string ns;
   Container container;
+  bool sealed = false;  ///< all its tasks are sealed
   std::deque<Ticket> waiting;
   uint32_t failures = 0;  ///< lost containers in a row
   Duration kept_from{};   ///< no container is started for `scale` before this time

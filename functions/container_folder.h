@@ -1,5 +1,6 @@
 // The folders of containers on this machine. Folders of an earlier process are removed. The size of
 // a container's folder is measured, because the runtime limits the size of each file only. The
+// files of sealed tasks are in a folder in memory, so that no secret gets to the disk. The
 // functions block on the disk.
 #pragma once
 
@@ -20,6 +21,11 @@ inline constexpr size_t kMaxFolderEntries = 2 * kMaxFilesEntries;
 /// Creates the folder for all containers, or empties it, and returns its absolute path. An error
 /// shows when files for the first task are written.
 std::filesystem::path prepare_container_folder(const std::filesystem::path& folder);
+
+/// Creates the folder for the containers of sealed tasks, or empties it, and returns its absolute
+/// path. Error kFunctionFiles, with what to do: the folder's parent is not in memory (tmpfs); or
+/// the folder exists and is a link, belongs to another user, or other users have access to it.
+Result<std::filesystem::path> prepare_sealed_folder(const std::filesystem::path& folder);
 
 /// Whether the folder of a container has more than kMaxFolderBytes or kMaxFolderEntries. Files that
 /// were removed and are still open are not counted.

@@ -109,10 +109,14 @@ size_t ContainerRunner::Impl::count_of(const Service& service) const {
       }));
 }
 
-std::unique_ptr<ContainerBox> ContainerRunner::Impl::new_box(const Task& task) {
+/// A container that has not started. Its folder does not exist yet. Error: see
+/// prepare_sealed_folder().
+Result<std::unique_ptr<ContainerBox>> ContainerRunner::Impl::new_box(const Task& task,
+                                                                     bool sealed) {
+  const fs::path parent = sealed ? TRY(sealed_folder_) : settings_.folder;
   auto box = std::make_unique<Box>();
   box->name = fmt::format("millrace-{}-{}-{}", settings_.data_id, to_string(task.id), ++last_box_);
-  box->folder = settings_.folder / box->name;
+  box->folder = parent / box->name;
   box->measured = box->started = now_;
   return box;
 }
@@ -149,7 +153,9 @@ void ContainerRunner::Impl::start_isolated(std::deque<Ticket>& waiting) {
   Job& job = *jobs_.front(waiting);
   waiting.pop_front();
   const Task& task = job.task;
-  std::unique_ptr<Box> box = new_box(task);
+  Result<std::unique_ptr<Box>> made = new_box(task, task.sealed);
+  if (!made) return end(job, task_failed(made.error()));
+  std::unique_ptr<Box> box = *std::move(made);
   box->ns = task.ns;
   box->job = job.ticket();
   Box* const own = box.get();
@@ -175,7 +181,12 @@ void ContainerRunner::Impl::start_service(Service& service) {
   // Without a task the container is started for `scale`; its name then has an empty task id.
   const Job* const first = jobs_.front(service.waiting);
   const Task task = first == nullptr ? Task() : first->task;
-  std::unique_ptr<Box> box = new_box(task);
+  Result<std::unique_ptr<Box>> made = new_box(task, service.sealed);
+  if (!made) {
+    service.kept_from = now_ + kLongestPause;
+    return fail_waiting(service.waiting, made.error());
+  }
+  std::unique_ptr<Box> box = *std::move(made);
   box->ns = service.ns;
   box->service = &service;
   box->probe.emplace();
