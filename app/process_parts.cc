@@ -4,15 +4,14 @@
 
 #include "cli/token_file.h"
 #include "http/webhook.h"
+#include "os/file_access.h"
 
 namespace millrace {
 
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file) {
   if (file.empty()) return std::nullopt;
   const std::string token = TRY(read_token_file(file));
-  if (others_may_read(file)) {
-    spdlog::warn("the token file {} can be read by every user of this machine; chmod 600 it", file);
-  }
+  if (const auto exposure = exposure_of(file)) spdlog::warn("token: {}", *exposure);
   return BearerToken(token);
 }
 

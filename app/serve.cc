@@ -10,7 +10,9 @@
 #include "app/end_reason.h"
 #include "app/server.h"
 #include "app/signals.h"
+#include "os/core_dumps.h"
 #include "os/descriptor_limit.h"
+#include "os/file_access.h"
 
 namespace millrace {
 namespace {
@@ -39,6 +41,14 @@ ConnectionSettings connection_settings(const ServeOptions& options) {
           .inbox_prefix = options.nats_inbox_prefix};
 }
 
+/// Warns of files with credentials for NATS that other users may read.
+void warn_of_exposed_credentials(const ServeOptions& options) {
+  for (const std::string& file : {options.creds, options.nkey, options.key}) {
+    const auto exposure = file.empty() ? std::nullopt : exposure_of(file);
+    if (exposure) spdlog::warn("credentials for NATS: {}", *exposure);
+  }
+}
+
 }  // namespace
 
 void log_to_stderr() {
@@ -52,11 +62,14 @@ int fail_to_start(const Error& error) {
 }
 
 int run_serve(const ServeOptions& options) {
+  const Status core_dumps = options.core_dumps ? Status() : forbid_core_dumps();
+  if (!core_dumps) return fail_to_start(core_dumps.error());
   if (const Status limit = raise_descriptor_limit(); !limit) return fail_to_start(limit.error());
   auto launcher = JqLauncher::start();
   if (!launcher) return fail_to_start(launcher.error());
   const EndSignals signals({SIGHUP});
   log_to_stderr();
+  warn_of_exposed_credentials(options);
   EndReason reason;
   auto server = Server::start({.data = options.data,
                                .listen = options.listen,
@@ -68,6 +81,7 @@ int run_serve(const ServeOptions& options) {
                                .on_lost = [&](const Error& why) { reason.set(why); },
                                .secret_key_file = options.secret_key_file,
                                .containers = options.containers,
+                               .memory_folder = options.memory_folder,
                                .bounds = options.bounds},
                               *std::move(launcher));
   if (!server) return fail_to_start(server.error());

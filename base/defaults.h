@@ -36,6 +36,7 @@ inline constexpr uint64_t kCheckpointBytes = uint64_t{16} << 20;
 /// largest body or answer would never fit.
 inline constexpr uint64_t kHttpMemory = uint64_t{256} << 20;
 inline constexpr uint64_t kLeastHttpMemory = uint64_t{32} << 20;
+
 /// A folder of a file system in memory, for the files of calls that get secrets.
 inline constexpr const char* kMemoryFolder = "/dev/shm";
 

@@ -46,6 +46,9 @@ struct ServeOptions {
   std::string token_file;       ///< empty: callers need no token
   std::string secret_key_file;  ///< empty: the key in the folder of the store
   ContainerOptions containers;
+  /// A folder of a tmpfs, for the files of calls that get secrets.
+  std::string memory_folder = defaults::kMemoryFolder;
+  bool core_dumps = false;  ///< whether the process may write a core dump when it crashes
   ServerBounds bounds;
   StreamOptions streams;
   bool take_over = false;  ///< takes the streams, even if their owner is running

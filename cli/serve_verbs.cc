@@ -50,6 +50,8 @@ struct ServeFlags {
   std::string nats;
   std::string secret_key_file;
   ContainerFlags containers;
+  std::string memory_folder;
+  std::string core_dumps;
   std::string task_timeout;
   std::string call_timeout;
   std::string dedupe_window;
@@ -76,6 +78,14 @@ Fallible<uint64_t> number(const Shell& shell, const std::string& given, const ch
   const std::string text = shell.setting(given, {variable});
   if (text.empty()) return otherwise;
   return read_number(flag, text);
+}
+
+/// Whether a setting is `on`; a setting that is not given is off.
+Fallible<bool> on_or_off(const Shell& shell, const std::string& given, const char* flag,
+                         const char* variable) {
+  const std::string text = shell.setting(given, {variable}, "off");
+  if (text == "on" || text == "off") return text == "on";
+  return wrong_usage(fmt::format("--{}: expected `on` or `off`, not `{}`", flag, text));
 }
 
 Fallible<ServerBounds> read_bounds(const Shell& shell, const ServeFlags& given) {
@@ -146,6 +156,9 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   options.token_file = shell.setting(shell.flags().token_file, {"MILLRACE_TOKEN_FILE"});
   options.secret_key_file = shell.setting(given.secret_key_file, {"MILLRACE_SECRET_KEY_FILE"});
   options.containers = TRY(read_container_options(shell, given.containers));
+  options.memory_folder =
+      shell.setting(given.memory_folder, {"MILLRACE_MEMORY_FOLDER"}, options.memory_folder);
+  options.core_dumps = TRY(on_or_off(shell, given.core_dumps, "core-dumps", "MILLRACE_CORE_DUMPS"));
   options.bounds = TRY(read_bounds(shell, given));
   options.take_over = given.take_over;
   options.js_domain = shell.setting(given.js_domain, {"MILLRACE_JS_DOMAIN"});
@@ -190,6 +203,15 @@ void add_places(Verb& serve, ServeFlags& to, Shell& shell) {
                "File with the key that encrypts secrets (MILLRACE_SECRET_KEY_FILE; default: a key "
                "that is generated in the data folder)",
                "FILE");
+  serve.option("--memory-folder", to.memory_folder,
+               fmt::format("Folder of a tmpfs, for the files of containers that get secrets "
+                           "(MILLRACE_MEMORY_FOLDER; default: {})",
+                           defaults::kMemoryFolder),
+               "DIR");
+  serve.option("--core-dumps", to.core_dumps,
+               "Whether a crash may write a core dump, which has the secrets that are in memory "
+               "(MILLRACE_CORE_DUMPS; default: off)",
+               "on|off");
 }
 
 void add_bounds(Verb& serve, ServeFlags& to) {

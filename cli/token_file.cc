@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include "os/read_file.h"
 
@@ -37,11 +36,6 @@ Result<std::string> read_token_file(const std::string& file) {
   if (token.ends_with('\r')) token.pop_back();
   TRY(check_token(token, file));
   return token;
-}
-
-bool others_may_read(const std::string& file) {
-  struct stat found {};
-  return ::stat(file.c_str(), &found) == 0 && (found.st_mode & S_IROTH) != 0;
 }
 
 }  // namespace millrace

@@ -17,7 +17,4 @@ Status check_token(std::string_view token, std::string_view name);
 /// `token.malformed`.
 Result<std::string> read_token_file(const std::string& file);
 
-/// Whether every user of this machine can read the file.
-bool others_may_read(const std::string& file);
-
 }  // namespace millrace

@@ -27,7 +27,8 @@ int sync_folder(const std::filesystem::path& folder) {
 
 int replace_file(const std::filesystem::path& path, std::string_view bytes) {
   const std::filesystem::path part = path.string() + ".new";
-  const Descriptor opened(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Descriptor opened(
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!opened) return errno;
   if (const int error = write_all(opened.fd(), bytes)) return error;
   if (::fsync(opened.fd()) != 0 || std::rename(part.c_str(), path.c_str()) != 0) return errno;

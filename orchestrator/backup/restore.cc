@@ -88,7 +88,7 @@ Status check_key_file(const BackupHead& head, const fs::path& key_file) {
 
 /// Removes what an interrupted restore left. Error `store.locked`: a restore is running there.
 Status remove_leftovers(const fs::path& partial) {
-  const Descriptor lock(::open((partial / "lock").c_str(), O_RDWR | O_CLOEXEC));
+  const Descriptor lock(::open((partial / "lock").c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (lock && ::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
     return fail("store.locked",
                 fmt::format("{} is in use by another restore; wait for its end", partial.string()));

@@ -103,7 +103,7 @@ void CrashNote::note_crashes() {
 Result<std::optional<CrashNote::Left>> CrashNote::read(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "in-hand";
   std::string line(kLine + 1, '\0');
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<Left>();
   const ssize_t size = file ? ::pread(file.fd(), line.data(), line.size(), 0) : -1;
   if (size < 0) {
@@ -126,7 +126,7 @@ Result<std::optional<CrashNote::Left>> CrashNote::read(const std::filesystem::pa
 
 Status CrashNote::open(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "in-hand";
-  file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  file_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   std::string line(kLine, '\0');
   const ssize_t size = !file_ ? -1 : ::pread(file_.fd(), line.data(), line.size(), 0);
   if (size < 0) {

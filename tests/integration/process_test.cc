@@ -1,8 +1,13 @@
 // The process of a server: start, kill, restart and stop, with and without a broker.
 #include <csignal>
+#include <sstream>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include "tests/support/file_bytes.h"
 #include "tests/support/millrace_server.h"
 
 namespace millrace {
@@ -36,6 +41,25 @@ TEST_F(ServerProcess, StopsOnSigtermWithoutAWarning) {
   // The warning of a new data folder shows that the log has warnings.
   EXPECT_THAT(complaints_in(millrace_.process().errors()),
               testing::ElementsAre(HasSubstr("warning generated the secret key")));
+}
+
+TEST_F(ServerProcess, HasNoCoreDumpsUnlessTheyAreTurnedOn) {
+  constexpr std::string_view kName = "Max core file size";
+  // The soft and the hard limit for the size of core dumps.
+  const auto limits = [&] {
+    const std::string all = file_bytes(fmt::format("/proc/{}/limits", millrace_.process().pid()));
+    std::istringstream line(all.substr(all.find(kName) + kName.size()));
+    std::pair<std::string, std::string> both;
+    line >> both.first >> both.second;
+    return both;
+  };
+  EXPECT_EQ(limits(), (std::pair<std::string, std::string>("0", "0")));
+  millrace_.kill();
+  millrace_.set_arguments({"--core-dumps", "on"});
+  millrace_.start();
+  rlimit own{};
+  ASSERT_EQ(::getrlimit(RLIMIT_CORE, &own), 0);
+  EXPECT_EQ(limits().second == "0", own.rlim_max == 0) << "the limit of the test stays";
 }
 
 TEST_F(ServerProcess, StopsOnSighupWithoutATokenFile) {

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "orchestrator/store/disk/folder_access.h"
 #include "orchestrator/store/disk/journal.h"
 #include "orchestrator/store/disk/page_check.h"
 #include "orchestrator/store/disk/store_error.h"
+#include "os/file_access.h"
 
 namespace millrace {
 namespace {
@@ -70,6 +72,7 @@ Environment::~Environment() {
 Result<std::unique_ptr<Environment>> Environment::open(const std::filesystem::path& folder,
                                                        const EnvironmentOptions& options) {
   std::unique_ptr<Environment> environment(new Environment(folder, options));
+  TRY(refuse_links(folder));
   TRY(options.read_only ? environment->find_store() : environment->make_folder());
   TRY(environment->lock());
   TRY(environment->open_store());
@@ -88,7 +91,7 @@ Status Environment::make_folder() {
   if (!failed) std::filesystem::create_directories(folder_.parent_path(), failed);
   if (failed) return tl::unexpected(error(failed.value(), "creating the data folder"));
   if (::mkdir(folder_.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return {};
+    if (errno == EEXIST) return refuse_shared_folder(folder_);
     return tl::unexpected(error(errno, "creating the data folder"));
   }
   return sync_folder(folder_.parent_path());
@@ -109,7 +112,7 @@ Status Environment::find_store() {
 Status Environment::lock() {
   const std::filesystem::path path = folder_ / "lock";
   const int create = options_.read_only ? 0 : O_CREAT;
-  lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_CLOEXEC, 0600));
+  lock_file_ = Descriptor(::open(path.c_str(), O_RDWR | create | O_NOFOLLOW | O_CLOEXEC, 0600));
   // A copy of a data folder may have no file `lock`. In that case no process has the copy open.
   if (!lock_file_ && options_.read_only && errno == ENOENT) return {};
   if (!lock_file_) return tl::unexpected(error(errno, "opening the lock"));
@@ -158,6 +161,7 @@ Status Environment::open_store() {
   overlay_ = TRY(options_.read_only ? Overlay::open_to_read(folder_, *file_, overlay)
                                     : Overlay::open(folder_, *file_, overlay));
   if (options_.read_only) return {};
+  for (const std::string& one : exposed_files(folder_)) spdlog::warn("{}", one);
   return sync_folder(folder_);
 }
 
@@ -171,6 +175,10 @@ Status Environment::open_key() {
   } else {
     seal_ = TRY(Seal::read(options_.key_file));
   }
+  // A key in the data folder is one of the exposed_files().
+  const auto exposure =
+      is_own || options_.read_only ? std::nullopt : exposure_of(options_.key_file);
+  if (exposure) spdlog::warn("secret key: {}", *exposure);
   return {};
 }
 

@@ -89,9 +89,10 @@ class Environment {
  public:
   /// Opens `folder`; creates it (mode 0700) if it is missing. Commits that only the journal has are
   /// included. Errors: `store.locked` (a process has the folder open), `store.io`, `store.full`,
-  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read). With
-  /// `read_only` also `store.not_found`: the folder has no store. All messages name the folder or
-  /// the file.
+  /// `store.corrupt`, `store.version` (a file of another format), `store.key` (Seal::read),
+  /// `store.link` (a link in place of a file), `store.exposed` (every user may change the folder;
+  /// not with `read_only`). With `read_only` also `store.not_found`: the folder has no store. All
+  /// messages name the folder or the file. A file that other users may read is logged.
   static Result<std::unique_ptr<Environment>> open(const std::filesystem::path& folder,
                                                    const EnvironmentOptions& options = {});
 

@@ -147,7 +147,7 @@ Result<uint64_t> Journal::read(const std::filesystem::path& folder,
                                std::optional<uint64_t> checkpointed, const Replay& replay) {
   Journal journal(folder, 0);
   for (File& file : journal.files_) {
-    file.descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+    file.descriptor = Descriptor(::open(file.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file.descriptor && errno == ENOENT) continue;
     TRY(journal.read_head(file));
   }
@@ -156,7 +156,8 @@ Result<uint64_t> Journal::read(const std::filesystem::path& folder,
 }
 
 Status Journal::open_file(File& file) {
-  file.descriptor = Descriptor(::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  file.descriptor =
+      Descriptor(::open(file.path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   TRY(read_head(file));
   return file.size == 0 ? make_room(file, kRecords) : Status();
 }

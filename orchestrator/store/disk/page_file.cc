@@ -19,7 +19,7 @@ using namespace lmdb;
 
 Result<std::unique_ptr<PageFile>> PageFile::open(const std::filesystem::path& path) {
   auto opened = std::make_unique<PageFile>();
-  opened->descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  opened->descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened->descriptor) {
     return tl::unexpected(store_error(errno, "opening data.mdb", path));
   }

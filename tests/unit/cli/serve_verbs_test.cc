@@ -77,6 +77,24 @@ TEST_F(ServeVerbs, TakesTheSettingsOfAServerFromFlagsThenEnvironmentVariables) {
   EXPECT_EQ(developed_.token_file, "there");
 }
 
+TEST_F(ServeVerbs, KeepsSecretsInMemoryByDefault) {
+  env_["MILLRACE_DATA"] = "d";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.memory_folder, "/dev/shm");
+  EXPECT_FALSE(served_.core_dumps);
+  EXPECT_EQ(run({"serve", "--memory-folder", "/run/m", "--core-dumps", "on"}).code, 0);
+  EXPECT_EQ(served_.memory_folder, "/run/m");
+  EXPECT_TRUE(served_.core_dumps);
+  env_["MILLRACE_CORE_DUMPS"] = "off";
+  env_["MILLRACE_MEMORY_FOLDER"] = "/run/n";
+  EXPECT_EQ(run({"serve"}).code, 0);
+  EXPECT_EQ(served_.memory_folder, "/run/n");
+  EXPECT_FALSE(served_.core_dumps);
+  const CommandOutput wrong = run({"serve", "--core-dumps", "yes"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--core-dumps"), std::string::npos) << wrong.err;
+}
+
 TEST_F(ServeVerbs, TakesTheSettingsOfTheStreamsFromFlagsThenEnvironmentVariables) {
   env_["MILLRACE_DATA"] = "d";
   EXPECT_EQ(run({"serve"}).code, 0);

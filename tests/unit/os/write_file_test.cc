@@ -56,5 +56,15 @@ TEST(ReplaceFile, ReturnsTheNumberOfTheErrorAndLeavesThePreviousContent) {
   EXPECT_EQ(file_bytes(path), "first");
 }
 
+TEST(ReplaceFile, WritesToNoFileToWhichALinkPoints) {
+  const Folder folder;
+  const auto path = folder.path() / "file";
+  const auto other = folder.path() / "other";
+  EXPECT_EQ(replace_file(other, "of another program"), 0);
+  std::filesystem::create_symlink(other, path.string() + ".new");
+  EXPECT_EQ(replace_file(path, "first"), ELOOP);
+  EXPECT_EQ(file_bytes(other), "of another program");
+}
+
 }  // namespace
 }  // namespace millrace

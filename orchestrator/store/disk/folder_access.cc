@@ -1,0 +1,58 @@
+#include "orchestrator/store/disk/folder_access.h"
+
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include "os/file_access.h"
+
+namespace millrace {
+namespace {
+
+/// The files that millrace makes in a data folder.
+constexpr std::array kFilesOfStore = {"data.mdb", "lock.mdb", "journal-0", "journal-1",
+                                      "lock",     "in-hand",  "secret-key"};
+
+}  // namespace
+
+Status refuse_links(const std::filesystem::path& folder) {
+  for (const char* const name : kFilesOfStore) {
+    const std::filesystem::path file = folder / name;
+    struct stat found {};
+    if (::lstat(file.c_str(), &found) != 0 || !S_ISLNK(found.st_mode)) continue;
+    return fail("store.link",
+                fmt::format("{} is a symbolic link; expected a file that millrace has made. If you "
+                            "have made the link, put the file in its place or name the folder of "
+                            "the file with --data; otherwise restore a backup, because another "
+                            "user could write to the folder",
+                            file.string()));
+  }
+  return {};
+}
+
+Status refuse_shared_folder(const std::filesystem::path& folder) {
+  const Result<FileAccess> access = access_to(folder);
+  if (!access || !access->others_write) return {};  // opening the files reports other errors
+  return fail("store.exposed",
+              fmt::format("every user of this machine can change the data folder {}; `chmod 700` "
+                          "it, or name a new folder in it, which millrace makes with mode 700",
+                          folder.string()));
+}
+
+std::vector<std::string> exposed_files(const std::filesystem::path& folder) {
+  std::vector<std::string> exposed;
+  struct stat found {};
+  if (::stat(folder.c_str(), &found) != 0 || (found.st_mode & (S_IXGRP | S_IXOTH)) == 0) {
+    return exposed;
+  }
+  for (const char* const name : kFilesOfStore) {
+    if (std::optional<std::string> one = exposure_of(folder / name)) {
+      exposed.push_back(*std::move(one));
+    }
+  }
+  return exposed;
+}
+
+}  // namespace millrace

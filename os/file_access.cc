@@ -1,0 +1,43 @@
+#include "os/file_access.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace millrace {
+namespace {
+
+/// What users other than the owner may do; empty: nothing.
+std::string_view right_of_others(const FileAccess& access) {
+  if (access.others_write) return "changed by every user of this machine";
+  if (access.others_read) return "read by every user of this machine";
+  if (access.group_writes) return "changed by every user of its group";
+  if (access.group_reads) return "read by every user of its group";
+  return {};
+}
+
+}  // namespace
+
+Result<FileAccess> access_to(const std::filesystem::path& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) {
+    return fail("file.unreadable", fmt::format("{}: {}", path.string(), std::strerror(errno)));
+  }
+  const auto has = [&](mode_t right) { return (found.st_mode & right) != 0; };
+  return FileAccess{.group_reads = has(S_IRGRP),
+                    .group_writes = has(S_IWGRP),
+                    .others_read = has(S_IROTH),
+                    .others_write = has(S_IWOTH)};
+}
+
+std::optional<std::string> exposure_of(const std::filesystem::path& file) {
+  const Result<FileAccess> access = access_to(file);
+  if (!access) return std::nullopt;
+  const std::string_view right = right_of_others(*access);
+  if (right.empty()) return std::nullopt;
+  return fmt::format("{} can be {}; chmod 600 it", file.string(), right);
+}
+
+}  // namespace millrace

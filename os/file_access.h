@@ -1,0 +1,28 @@
+// Who may use a file or folder besides its owner, by its mode. Any thread.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+
+namespace millrace {
+
+/// The rights of users other than the owner. `others` are all users of the machine.
+struct FileAccess {
+  bool group_reads = false;
+  bool group_writes = false;
+  bool others_read = false;
+  bool others_write = false;
+};
+
+/// The rights to the file or folder; a link is followed. Error `file.unreadable`.
+Result<FileAccess> access_to(const std::filesystem::path& path);
+
+/// The warning for a file with a key, token or password that users other than its owner may read or
+/// change: "FILE can be read by every user of this machine; chmod 600 it". nullopt: there is
+/// nothing to warn of, or the file cannot be examined.
+std::optional<std::string> exposure_of(const std::filesystem::path& file);
+
+}  // namespace millrace
