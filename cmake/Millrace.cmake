@@ -8,6 +8,7 @@
 option(MILLRACE_WERROR "Treat warnings as errors" ON)
 option(MILLRACE_FAULTS "Build crash points (os/crash_point.h) and the tests that use them" OFF)
 option(MILLRACE_TRACED "Trace calls, for ./dev walk" OFF)
+option(MILLRACE_HARDENED "Build with protections against attacks on memory; sanitizers have checks of their own" ON)
 option(MILLRACE_UNITY "Compile several sources of a target in one unit, in a third of the time" ON)
 set(MILLRACE_SANITIZE "" CACHE STRING "Sanitizers to build with, e.g. address,undefined")
 
@@ -29,6 +30,18 @@ if(MILLRACE_SANITIZE)
     # That check opens a pipe to see whether memory can be read, and fails tests that leave no file descriptor.
     -fno-sanitize=vptr)
   target_link_options(millrace_flags INTERFACE -fsanitize=${MILLRACE_SANITIZE})
+endif()
+if(MILLRACE_SANITIZE)
+  set(MILLRACE_HARDENED OFF)
+endif()
+if(MILLRACE_HARDENED)
+  # tests/integration/hardening_test.cc checks what these flags put into the program. Debian's g++
+  # makes position-independent programs by default.
+  target_compile_options(millrace_flags INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    target_compile_options(millrace_flags INTERFACE -fcf-protection=full)
+  endif()
+  target_link_options(millrace_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
 endif()
 if(MILLRACE_TRACED)
   target_compile_options(millrace_flags INTERFACE -finstrument-functions -finstrument-functions-exclude-file-list=/usr/)

@@ -138,6 +138,16 @@ stopped() {
 
 lists_workflows() { podman exec "$name" millrace workflow list -o name | grep -qx greeter; }
 
+# The protections of the program, as in tests/integration/hardening_test.cc, after it was stripped.
+hardened() {
+  local part
+  podman cp "$name:/usr/local/bin/millrace" "$folder/program"
+  readelf --wide --file-header --program-headers --dynamic --dyn-syms "$folder/program" >"$folder/elf"
+  for part in 'Type: +DYN' GNU_RELRO 'BIND_NOW|Flags:.* NOW' __stack_chk_fail '_chk@'; do
+    grep -q -E "$part" "$folder/elf" || { echo "the program has no $part"; return 1; }
+  done
+}
+
 shows_no_token() { ! grep -q "$token" "$folder/log"; }
 
 nats_port=$(free_port)
@@ -154,6 +164,7 @@ check "starts" run_with_token
 check "becomes ready" becomes_ready
 [ "$failures" -eq 0 ] || exit 1
 check "is not root, writes only to its volume, has no capability" confined
+check "has a program that is protected against attacks on memory" hardened
 check "passes its health check" podman healthcheck run "$name"
 check "answers 401 without a token" refuses_strangers
 # ascii_upcase needs a jq worker: the check fails if jq workers do not run.
