@@ -11,6 +11,7 @@ namespace millrace {
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file) {
   if (file.empty()) return std::nullopt;
   const std::string token = TRY(read_token_file(file));
+  TRY(check_token_strength(token, file));
   if (const auto exposure = exposure_of(file)) spdlog::warn("token: {}", *exposure);
   return BearerToken(token);
 }
@@ -50,11 +51,18 @@ Result<std::unique_ptr<ProcessParts>> ProcessParts::open(ServerSettings settings
 
 Status ProcessParts::start_gateway(Descriptor address, std::optional<BearerToken> token,
                                    Service& service) {
-  gateway = TRY(HttpServer::start({.listen = settings.listen,
-                                   .token = token,
-                                   .transport = {.memory_bytes = settings.bounds.http_memory}},
-                                  std::move(address), service));
+  gateway = TRY(HttpServer::start(
+      {.listen = settings.listen,
+       .token = token,
+       .transport = {.memory_bytes = settings.bounds.http_memory},
+       .on_token_failure = [this](const TokenFailure& failure) { note_token_failure(failure); }},
+      std::move(address), service));
   return {};
+}
+
+void ProcessParts::note_token_failure(const TokenFailure& failure) {
+  metrics.count_refused_token(failure.error.code == "token.missing");
+  if (const auto line = token_failures.note(failure, clock.elapsed())) spdlog::warn("{}", *line);
 }
 
 void ProcessParts::read_token_again() {

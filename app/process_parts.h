@@ -62,15 +62,20 @@ class ProcessParts {
   std::unique_ptr<JqPool> jq;
   HttpClient http;
   std::unique_ptr<WebhookSender> webhooks;
+  TokenFailures token_failures;  ///< used on the gateway's thread only
   std::unique_ptr<HttpServer> gateway;
 
  private:
   ProcessParts(ServerSettings settings, std::unique_ptr<JqPool> jq,
                std::unique_ptr<Connection> reading, std::unique_ptr<Connection> publishing,
                std::unique_ptr<Connection> working);
+
+  /// Counts and logs a request that the gateway refused. Gateway's thread.
+  void note_token_failure(const TokenFailure& failure);
 };
 
-/// Reads the token that the gateway requires from callers; nullopt if `file` is empty.
+/// Reads the token that the gateway requires from callers; nullopt if `file` is empty. Errors:
+/// those of read_token_file() and check_token_strength().
 Result<std::optional<BearerToken>> read_gateway_token(const std::string& file);
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
 #include "cli/token_file.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@ namespace millrace {
 namespace {
 
 constexpr size_t kMinSize = 16;
+constexpr size_t kMinServerSize = 32;
+constexpr size_t kMinDifferent = 8;
 constexpr size_t kMaxSize = 4096;  ///< well below the server's limit for headers
 
 }  // namespace
@@ -23,6 +26,17 @@ Status check_token(std::string_view token, std::string_view name) {
               fmt::format("{} does not hold a valid token: expected {} to {} visible ASCII "
                           "characters without spaces (`openssl rand -hex 32` creates one)",
                           name, kMinSize, kMaxSize));
+}
+
+Status check_token_strength(std::string_view token, std::string_view name) {
+  const size_t different = std::set<char>(token.begin(), token.end()).size();
+  if (token.size() >= kMinServerSize && different >= kMinDifferent) return {};
+  return fail(
+      "token.weak",
+      fmt::format("{} has a token that can be guessed: {} characters, {} of them different; "
+                  "expected at least {} characters and {} different ones. Create one with "
+                  "`openssl rand -hex 32`, and give it to all callers",
+                  name, token.size(), different, kMinServerSize, kMinDifferent));
 }
 
 Result<std::string> read_token_file(const std::string& file) {

@@ -97,7 +97,8 @@ HttpConnection::HttpConnection(asio::ip::tcp::socket socket, uint64_t id, bool o
       only_probes_(only_probes),
       client_(client_of(socket)),
       stream_(std::move(socket)),
-      buffer_(kBufferBytes) {}
+      buffer_(kBufferBytes),
+      hold_(stream_.get_executor()) {}
 
 void HttpConnection::read_request() {
   if (host_.stopping()) return close();
@@ -154,7 +155,7 @@ void HttpConnection::on_header(ErrorCode error) {
   if (token && (hit == nullptr || !hit->route->open)) {
     // The token is checked before a refusal of find() is answered: without the token, a caller must
     // not learn which routes exist.
-    if (const Status known = token->admit(headers); !known) return write(problem(known.error()));
+    if (const Status known = token->admit(headers); !known) return refuse_token(known.error());
   }
   if (auto* refusal = std::get_if<Response>(&found)) return write(std::move(*refusal));
   auto& [route, request, head] = std::get<Router::Found>(found);
@@ -235,6 +236,26 @@ void HttpConnection::refuse_broken(ErrorCode error) {
       problem(Error{"request.malformed", "this is not a valid HTTP request: " + error.message()}));
 }
 
+/// Answers a request without a valid token. A wrong token may be a guess: its answer is held back
+/// for a while, and the connection ends with it. Meanwhile other connections are served.
+void HttpConnection::refuse_token(Error error) {
+  ErrorCode ignored;
+  host_.options().on_token_failure(
+      {.error = error, .peer = stream_.socket().remote_endpoint(ignored).address().to_string()});
+  if (error.code != "token.wrong") return write(problem(error));
+  keep_alive_ = false;
+  if (!host_.hold_answer()) return close();
+  doing_ = Doing::kHandling;
+  waits_long_ = false;
+  stream_.expires_never();
+  const uint64_t number = ++number_;
+  hold_.expires_after(host_.options().transport.wrong_token);
+  hold_.async_wait([self = shared_from_this(), number, error = std::move(error)](ErrorCode) {
+    self->host_.release_answer();
+    self->send(number, problem(error));
+  });
+}
+
 void HttpConnection::dispatch() {
   doing_ = Doing::kHandling;
   host_.does(id_, Activity::kWorks);
@@ -296,6 +317,7 @@ Response HttpConnection::within_budget(Response response) {
 void HttpConnection::write(Response whole) {
   Response response = within_budget(std::move(whole));
   doing_ = Doing::kWriting;
+  hold_.cancel();
   host_.does(id_, Activity::kTransfer);
   if (host_.stopping()) keep_alive_ = false;
   auto& message = response_.emplace();
@@ -366,6 +388,7 @@ void HttpConnection::close() {
   if (doing_ == Doing::kClosed) return;
   const auto self = shared_from_this();
   doing_ = Doing::kClosed;
+  hold_.cancel();
   stream_.close();
   answer_bytes_.release();
   body_bytes_.release();

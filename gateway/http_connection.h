@@ -12,6 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
@@ -41,6 +42,9 @@ class ConnectionHost {
   /// A function that runs its argument on a thread of the lane for reads, and otherwise is as that
   /// of post().
   virtual std::function<void(std::function<void()>)> read() const = 0;
+  /// Whether one more answer may be held back; release_answer() is called when it no longer is.
+  virtual bool hold_answer() = 0;
+  virtual void release_answer() = 0;
   virtual void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) = 0;
 
   /// A lease of the bytes of bodies and answers, of size 0.
@@ -88,6 +92,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void on_body(ErrorCode error);
   bool lease_body();
   void refuse_broken(ErrorCode error);
+  void refuse_token(Error error);
   void dispatch();
   void watch(uint64_t number);
   void send(uint64_t number, Response response);
@@ -109,6 +114,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const std::string client_;  ///< Request::client
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
+  boost::asio::steady_timer hold_;  ///< until an answer that is held back is sent
 
   enum class Doing { kIdle, kReading, kHandling, kWriting, kDraining, kClosed };
   Doing doing_ = Doing::kIdle;

@@ -165,6 +165,13 @@ class HttpServer::Impl : public ConnectionHost {
     return [lanes = lanes_](std::function<void()> work) { lanes->read(std::move(work)); };
   }
 
+  bool hold_answer() override {
+    if (held_answers_ >= options_.transport.held_answers) return false;
+    ++held_answers_;
+    return true;
+  }
+  void release_answer() override { --held_answers_; }
+
   void dispatch(const Route& route, const std::shared_ptr<Exchange>& exchange) override {
     auto work = [&route, exchange] {
       exchange->guard([&] {
@@ -330,6 +337,7 @@ class HttpServer::Impl : public ConnectionHost {
   ConnectionPlaces places_;
   std::unordered_map<uint64_t, std::shared_ptr<HttpConnection>> connections_;
   uint64_t last_connection_ = 0;
+  size_t held_answers_ = 0;  ///< answers that are held back
   bool stopping_ = false;
 
   // Used on any thread.

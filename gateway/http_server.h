@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "base/time.h"
 #include "gateway/bearer_token.h"
 #include "gateway/routes.h"
+#include "gateway/token_failures.h"
 #include "gateway/worker_lane.h"
 #include "orchestrator/service/service.h"
 #include "os/descriptor.h"
@@ -47,6 +49,10 @@ struct TransportLimits {
   /// A transfer that takes longer is closed if its place or its bytes are needed.
   Duration slow_transfer = std::chrono::seconds(10);
   Duration stop_grace = std::chrono::seconds(5);  ///< for current requests after stop() is called
+  /// How long the answer to a request with a wrong token is held back, so that guesses take time.
+  Duration wrong_token{200};
+  /// How many answers are held back at once; a further request with a wrong token gets no answer.
+  size_t held_answers = 64;
 };
 
 class HttpServer {
@@ -58,6 +64,9 @@ class HttpServer {
     std::optional<BearerToken> token;  ///< required by every route that is not `open`
     RequestLimits requests;
     TransportLimits transport;
+    /// Called for each request that is refused because it has no valid token, on the gateway's
+    /// thread.
+    std::function<void(const TokenFailure&)> on_token_failure = [](const TokenFailure&) {};
   };
 
   /// Binds the address and starts the server. `service` must outlive the server. Errors:

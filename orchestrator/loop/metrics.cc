@@ -128,6 +128,13 @@ struct Metrics::Series {
       counter("millrace_answers_stray_total",
               "Dropped reports of workers: the subject of the report names no known task, or "
               "another namespace than that of the task.");
+  prometheus::Counter& refused_token(const char* reason) {
+    return counter("millrace_http_tokens_refused_total",
+                   "HTTP requests that were refused because their token is missing or wrong.",
+                   {{"reason", reason}});
+  }
+  prometheus::Counter& tokens_missing = refused_token("missing");
+  prometheus::Counter& tokens_wrong = refused_token("wrong");
   prometheus::Counter& groups_uncorrelated =
       counter("millrace_group_events_uncorrelated_total",
               "Events of an eventsAnd start that lack an attribute of its `correlate`.");
@@ -355,6 +362,10 @@ void Metrics::set_next_due(const std::map<std::string, TimePoint>& next_due) {
 RetentionFigures Metrics::retention() const { return series_->retention.figures(); }
 
 void Metrics::count_letter_retention_failure() { series_->letter_retention_failures.Increment(); }
+
+void Metrics::count_refused_token(bool is_missing) {
+  (is_missing ? series_->tokens_missing : series_->tokens_wrong).Increment();
+}
 
 void Metrics::set(const Levels& levels) {
   series_->tasks.Set(static_cast<double>(levels.tasks));

@@ -89,6 +89,8 @@ class Metrics {
   void count_letter_retention_failure();
   /// Counts something that a quota refused before it reached the engine.
   void count_over_quota(Quota quota);
+  /// Counts an HTTP request that was refused because its token is missing or wrong.
+  void count_refused_token(bool is_missing);
   void set(const Levels& levels);
   void set(const PartLevels& levels);
   void set_passes(PassKind kind, const PassTimes& times);

@@ -132,7 +132,7 @@ TEST_F(DevMode, ChecksItsFoldersAndItsAddressBeforeItStartsAnything) {
 
 TEST_F(DevMode, RequiresTheGivenTokenAndPrintsHowToSetIt) {
   const std::string file = (folder_.path() / "token").string();
-  std::ofstream(file) << "correct-horse-battery-staple\n";
+  std::ofstream(file) << "correct-horse-battery-staple-and-more\n";
   start({"--token-file", file});
   EXPECT_THAT(dev_->output(), HasSubstr("export MILLRACE_TOKEN_FILE=" + file));
   EXPECT_EQ(cli({"instance", "list"}).code, 4);

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kToken = "correct-horse-battery-staple";
+constexpr const char* kToken = "correct-horse-battery-staple-and-more";
 
 class TokenFileTest : public testing::Test {
  protected:
@@ -57,6 +57,10 @@ TEST_F(TokenFileTest, MustContainAToken) {
     EXPECT_THAT(end.errors, HasSubstr("[token.malformed]")) << none;
     EXPECT_THAT(end.errors, HasSubstr(file())) << none;
   }
+  write("0123456789abcdef");
+  const ProcessEnd weak = serve({"--listen", "127.0.0.1:0", "--token-file", file()});
+  EXPECT_EQ(weak.code, 1);
+  EXPECT_THAT(weak.errors, HasSubstr("[token.weak]"));
   const ProcessEnd end = serve({"--listen", "127.0.0.1:0", "--token-file", file() + "-none"});
   EXPECT_EQ(end.code, 1);
   EXPECT_THAT(end.errors, HasSubstr("[token.unreadable]"));
@@ -90,15 +94,17 @@ TEST_F(TokenFileTest, IsReadAgainOnSighup) {
         .status;
   };
   EXPECT_EQ(status_with(kToken), 200);
-  write("another-token-altogether");
+  write("another-token-altogether-that-is-long");
   millrace_.process().signal(SIGHUP);
-  EXPECT_TRUE(eventually([&] { return status_with("another-token-altogether") == 200; }));
+  EXPECT_TRUE(
+      eventually([&] { return status_with("another-token-altogether-that-is-long") == 200; }));
   EXPECT_EQ(status_with(kToken), 401);
+  EXPECT_TRUE(millrace_.process().error_line("requests with a wrong token").has_value());
 
   write("broken");
   millrace_.process().signal(SIGHUP);
   EXPECT_TRUE(millrace_.process().error_line("the previous token stays valid").has_value());
-  EXPECT_EQ(status_with("another-token-altogether"), 200);
+  EXPECT_EQ(status_with("another-token-altogether-that-is-long"), 200);
 }
 
 TEST_F(TokenFileTest, CausesAWarningWhenEveryUserCanReadIt) {

@@ -41,6 +41,28 @@ TEST_F(TokenFileTest, AcceptsOnlyTokensOf16To4096VisibleAsciiCharacters) {
   }
 }
 
+TEST(TokenStrength, RequiresManyCharactersOfWhichSomeDiffer) {
+  struct Row {
+    std::string token;
+    bool is_strong;
+  };
+  const Row rows[] = {{"0123456789abcdef0123456789abcdef", true},
+                      {"0123456789abcdef0123456789abcde", false},
+                      {"abcdefghabcdefghabcdefghabcdefgh", true},
+                      {"abcdefgabcdefgabcdefgabcdefgabcdefg", false},
+                      {std::string(64, 'a'), false},
+                      {"", false}};
+  for (const Row& row : rows) {
+    const Status checked = check_token_strength(row.token, "the file f");
+    EXPECT_EQ(checked.has_value(), row.is_strong) << row.token;
+    if (checked) continue;
+    EXPECT_EQ(checked.error().code, "token.weak");
+    EXPECT_THAT(checked.error().message, testing::StartsWith("the file f has a token"));
+    EXPECT_THAT(checked.error().message, testing::HasSubstr("openssl rand -hex 32"));
+    EXPECT_TRUE(row.token.empty() || checked.error().message.find(row.token) == std::string::npos);
+  }
+}
+
 TEST_F(TokenFileTest, NamesTheFileThatItCannotRead) {
   for (const std::string& path : {folder_.string(), (folder_ / "none").string()}) {
     const Result<std::string> token = read_token_file(path);

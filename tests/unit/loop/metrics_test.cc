@@ -121,6 +121,15 @@ TEST(Metrics, ForgetTheNextDeletionOfANamespaceThatHasNoneAnyMore) {
   EXPECT_EQ(metrics.retention().namespaces.at("default").next_due, from_millis(9'000));
 }
 
+TEST(Metrics, CountRequestsWithoutAValidToken) {
+  Metrics metrics;
+  metrics.count_refused_token(true);
+  metrics.count_refused_token(false);
+  metrics.count_refused_token(false);
+  EXPECT_TRUE(has_line(metrics, "millrace_http_tokens_refused_total{reason=\"missing\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_http_tokens_refused_total{reason=\"wrong\"} 2"));
+}
+
 TEST(Metrics, CountEventsThatTheBrokerDropped) {
   Metrics metrics;
   metrics.count(BrokerLoss{.kind = BrokerLoss::Kind::kDropped, .first = 3, .last = 8});
