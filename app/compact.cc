@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "app/log.h"
 #include "app/progress.h"
-#include "app/serve.h"
 #include "orchestrator/size/compaction.h"
 
 namespace millrace {

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/end_reason.h"
+#include "app/log.h"
 #include "app/serve.h"
 #include "app/server.h"
 #include "app/signals.h"
@@ -98,6 +99,7 @@ int run_dev(const DevOptions& options) {
   const EndSignals signals;
   log_to_stderr();
   const Status ended = run(options, signals, *std::move(launcher));
+  end_log();
   return ended ? 0 : fail_to_start(ended.error());
 }
 

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "app/log.h"
 #include "app/progress.h"
-#include "app/serve.h"
 #include "app/store_report.h"
 #include "orchestrator/backup/backup_folder.h"
 #include "orchestrator/backup/backup_tar.h"

@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "app/end_reason.h"
+#include "app/log.h"
 #include "app/server.h"
 #include "app/signals.h"
 #include "os/core_dumps.h"
@@ -51,11 +51,6 @@ void warn_of_exposed_credentials(const ServeOptions& options) {
 
 }  // namespace
 
-void log_to_stderr() {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("millrace"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
-}
-
 int fail_to_start(const Error& error) {
   fmt::print(stderr, "millrace: {} [{}]\n", error.message, error.code);
   return 1;
@@ -93,6 +88,7 @@ int run_serve(const ServeOptions& options) {
   if (!ended) spdlog::error("{} [{}]", ended.error().message, ended.error().code);
   spdlog::info("stopping");
   server->reset();
+  end_log();
   return ended ? 0 : fail_to_start(ended.error());
 }
 

@@ -6,9 +6,6 @@
 
 namespace millrace {
 
-/// Sends log lines to standard error.
-void log_to_stderr();
-
 /// Prints to standard error why a server did not start, or why it stopped. Returns the exit code.
 int fail_to_start(const Error& error);
 

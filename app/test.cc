@@ -6,7 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include "app/jq_check.h"
-#include "app/serve.h"
+#include "app/log.h"
 #include "app/signals.h"
 #include "expressions/workers/pool.h"
 #include "scenarios/play.h"
