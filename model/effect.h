@@ -55,7 +55,7 @@ struct StartChild {
   InstanceId by;                 ///< the instance that starts the child, detached or not
   uint32_t depth = 0;
   uint32_t hops = 0;
-  bool sealed = false;  ///< the input may contain data of a secret
+  Sealing sealed;  ///< whether the input may contain data of a secret
 };
 
 /// Cancel a subflow whose result is no longer needed.
@@ -82,7 +82,7 @@ struct StartTask {
   std::optional<TimePoint> deadline;            ///< when the task is given up at the latest
   std::optional<Duration> heartbeat;            ///< heartbeat timeout
   std::optional<Duration> start_to_close = {};  ///< how long the task may run
-  bool sealed = false;                          ///< the input may contain data of a secret
+  Sealing sealed;                               ///< whether the input may contain data of a secret
 };
 
 /// Stop a task whose result is no longer needed (best effort).
@@ -95,7 +95,7 @@ struct ReturnResult {
   NamespaceNumber ns{};
   Caller to;
   CallResult result;
-  bool sealed = false;  ///< the result may contain data of a secret
+  Sealing sealed;  ///< whether the result may contain data of a secret
 };
 
 /// A message from one instance to another: start, cancel or result.

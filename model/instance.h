@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "matchers/event_filter.h"
 #include "model/cursor.h"
+#include "model/sealing.h"
 #include "policies/timeout_policy.h"
 
 namespace millrace {
@@ -134,9 +135,9 @@ struct Call {
   /// The deadlines of the timeouts that are counting, by TimeoutKind. The deadline of the heartbeat
   /// timeout is not stored; it is in memory only.
   std::array<std::optional<TimePoint>, kTimeoutKinds> deadlines;
-  LazyJson input;       ///< null once no further attempt can need the input
-  LazyJson result;      ///< set only if kDone
-  bool sealed = false;  ///< the input may contain data of a secret
+  LazyJson input;   ///< null once no further attempt can need the input
+  LazyJson result;  ///< set only if kDone
+  Sealing sealed;   ///< whether the input may contain data of a secret
   /// The failure of the latest failed attempt; nullopt: no attempt has failed, or the call has
   /// succeeded.
   std::optional<CallFailure> last_error;
@@ -255,8 +256,9 @@ struct Instance {
   LazyJson input;
   LazyJson data;
 
-  /// The instance may contain data of a secret: its rows are sealed, and the API does not show it.
-  bool sealed = false;
+  /// Whether the instance may contain data of a secret: then its rows are sealed, and the API masks
+  /// or hides its data.
+  Sealing sealed;
 
   /// The sizes of the instance's rows in bytes, not sealed, as they were last read or written. By
   /// Part; the rows of all calls are added up.

@@ -59,7 +59,7 @@ struct VariableName {
 struct Variable {
   std::string content_type;
   std::string bytes;
-  bool sealed = false;  ///< the variable was set by a sealed instance
+  Sealing sealed;  ///< that of the instance that set the variable
 
   bool operator==(const Variable&) const = default;
 };

@@ -128,7 +128,7 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Action& action = *wanted[i].action;
     calls[i].input = action.input ? LazyJson(std::move((*values)[next++])) : std::move(sources[i]);
-    calls[i].sealed = !action.secrets.empty();
+    calls[i].sealed = action.secrets.empty() ? Sealing::kNone : Sealing::kHidden;
   }
   return calls;
 }

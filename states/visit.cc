@@ -275,7 +275,7 @@ StartTask Visit::task(const Function& function, const Call& call) const {
                  .attempt = call.attempt,
                  .files = function.files,
                  .input = call.input,
-                 .sealed = instance_.sealed || call.sealed};
+                 .sealed = instance_.sealed | call.sealed};
   if (const auto* service = std::get_if<NamedService>(&function.runs)) task.runs = *service;
   if (const auto* container = std::get_if<Container>(&function.runs)) task.runs = *container;
   return task;
@@ -324,7 +324,7 @@ void Visit::start_call(size_t index, const Function& function, const ActionPolic
                                      .by = instance_.id,
                                      .depth = instance_.depth + 1,
                                      .hops = instance_.hops,
-                                     .sealed = instance_.sealed || call.sealed});
+                                     .sealed = instance_.sealed | call.sealed});
   }
   record(HistoryKind::kCalled, std::move(detail));
   if (!policy.retries || !policy.retries->allows_after(call.attempt)) call.input = {};
@@ -428,7 +428,7 @@ std::optional<Raise> Visit::start_detached(const Function& function, Call call) 
                                    .input = std::move(call.input),
                                    .by = instance_.id,
                                    .hops = instance_.hops + 1,
-                                   .sealed = instance_.sealed || call.sealed});
+                                   .sealed = instance_.sealed | call.sealed});
   return std::nullopt;
 }
 
@@ -443,7 +443,7 @@ Evaluated<std::optional<Variable>> Visit::variable(VariableScope scope, const st
 }
 
 std::optional<Variable> Visit::note_sealed(std::optional<Variable> found) {
-  if (found && found->sealed) instance_.sealed = true;
+  if (found) instance_.sealed |= found->sealed;
   return found;
 }
 

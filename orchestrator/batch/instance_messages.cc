@@ -10,14 +10,14 @@
 namespace millrace {
 namespace {
 
-bool is_sealed(const InstanceMessage& message) {
+Sealing sealing_of(const InstanceMessage& message) {
   if (const auto* start = std::get_if<StartChild>(&message)) return start->sealed;
   const auto* result = std::get_if<ReturnResult>(&message);
-  return result != nullptr && result->sealed;
+  return result == nullptr ? Sealing() : result->sealed;
 }
 
 /// Sets whether an instance message that was read from the store is sealed, as its row was.
-void set_sealed(InstanceMessage& message, bool sealed) {
+void set_sealed(InstanceMessage& message, Sealing sealed) {
   if (auto* start = std::get_if<StartChild>(&message)) start->sealed = sealed;
   if (auto* result = std::get_if<ReturnResult>(&message)) result->sealed = sealed;
 }
@@ -60,7 +60,7 @@ Status InstanceMessages::write() {
     if (queued.row != 0) continue;
     queued.row = TRY(batch_.next(Counter::kInbox));
     write_inbox(batch_.tx, queued.row,
-                {queued.message, queued.listen_from, is_sealed(queued.message)});
+                {queued.message, queued.listen_from, sealing_of(queued.message)});
     TRY(keep_events(queued));
   }
   return {};

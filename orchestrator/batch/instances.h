@@ -45,7 +45,7 @@ struct StartSpec {
   std::optional<ListenFrom> listen_from;
   std::optional<Caller> caller;
   uint32_t depth = 0;
-  bool sealed = false;
+  Sealing sealed;
   std::string traceparent;
   std::string correlation;
   Origin origin;

@@ -72,7 +72,7 @@ Status TaskInputs::apply_end(TimePoint now, const InstanceId& task, const OpenTa
   batch_.after_commit(EndedTask{task});
   for (const TaskVariable& one : ended.variables) {
     Variable value = one.value;
-    value.sealed = value.sealed || known.sealed;
+    value.sealed |= known.sealed;
     write_variable(batch_.tx, {owner_of(known.ns, known.workflow, known.by, one.scope), one.key},
                    value);
   }

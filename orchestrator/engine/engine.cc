@@ -74,7 +74,7 @@ void apply(StepContext& step, const Matched& matched) {
 void apply(StepContext& step, const Returned& returned) {
   if (!still_waits_for(step, returned.call)) return;
   Instance& instance = step.instance;
-  instance.sealed = instance.sealed || returned.sealed;
+  instance.sealed |= returned.sealed;
   if (instance.cancelling) return finish_task(step, returned.call.index);
   const LazyJson found = instance.data;
   Visit visit = step.visit();
@@ -107,7 +107,7 @@ void apply(StepContext& step, const HeartbeatMissed& missed) {
 
 void apply(StepContext& step, const Printed& printed) {
   if (!waits_for(step.instance, printed.call)) return;
-  step.instance.sealed = step.instance.sealed || printed.sealed;
+  step.instance.sealed |= printed.sealed;
   step.record(HistoryKind::kOutput, Json{{"index", printed.call.index}, {"text", printed.text}});
   step.result.changed = true;
 }

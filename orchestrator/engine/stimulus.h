@@ -59,7 +59,7 @@ struct Overdue {};
 struct Returned {
   Caller call;
   CallResult result;
-  bool sealed = false;  ///< the instance holds secret data from now on
+  Sealing sealed;  ///< whether the instance holds secret data from now on
   /// If the call failed: the Retry-After that the service of the function sent.
   std::optional<Duration> retry_after = {};
 };
@@ -75,7 +75,7 @@ struct HeartbeatMissed {
 struct Printed {
   Caller call;
   std::string text;
-  bool sealed = false;  ///< the text may contain data of a secret: the instance becomes sealed
+  Sealing sealed;  ///< whether the text may contain data of a secret: the instance becomes sealed
 };
 
 // Operations of an operator (docs/operating.md).

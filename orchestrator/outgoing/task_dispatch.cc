@@ -51,7 +51,7 @@ Result<std::optional<TimePoint>> present_deadline(const View& view, const StartT
 /// The files of a task.
 struct FilesOfTask {
   std::vector<TaskFile> all;
-  bool sealed = false;  ///< a sealed instance has set one of the variables
+  Sealing sealed;  ///< that of the instances that have set the variables
 };
 
 /// Reads the variables that the task gets as files, with their current values; a variable that is
@@ -68,7 +68,7 @@ Result<FilesOfTask> files_of(const View& view, const StartTask& task) {
     }
     files.all.push_back(
         {.name = file.as, .type = file.type, .bytes = *found ? (*found)->bytes : ""});
-    files.sealed = files.sealed || (*found && (*found)->sealed);
+    if (*found) files.sealed |= (*found)->sealed;
   }
   return files;
 }
@@ -97,7 +97,7 @@ Status TaskDispatch::load(const View& view) {
     if (handed_out == handed_out_.end()) {
       due_.push_back(task.task);
     } else {
-      known.sealed = known.sealed || handed_out->second;
+      known.sealed |= handed_out->second;
     }
     if (!task.heartbeat) return;
     const Result<bool> started = has_started(view, task);
@@ -306,7 +306,7 @@ bool TaskDispatch::may_go_out(const StartTask& task) {
   return false;
 }
 
-void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, bool sealed) {
+void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed) {
   handed_out_[task.task] = sealed;
   OpenTask& known = tasks_.at(task.task);
   known.handed_out_at = clock_.elapsed();
@@ -368,7 +368,7 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
   if (!files) return again(files.error());
   // What the function reports may contain the file, so the reports are sealed from here on. Nothing
   // of the file is in a row of the task, so no row has to change.
-  run(**task, std::move(files->all), (*task)->sealed || files->sealed);
+  run(**task, std::move(files->all), (*task)->sealed | files->sealed);
   return {};
 }
 

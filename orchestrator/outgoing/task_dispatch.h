@@ -42,7 +42,7 @@ struct OpenTask {
   std::optional<TimePoint> looked_for;
   bool is_not_started = false;  ///< the runner answered that no worker has it
   /// Its input may contain data of a secret; or, once it is handed out, one of its files.
-  bool sealed = false;
+  Sealing sealed;
 };
 
 class TaskDispatch {
@@ -126,7 +126,7 @@ class TaskDispatch {
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
   /// resumed, and a task beyond the budget of its namespace until another one ends.
   bool may_go_out(const StartTask& task);
-  void run(const StartTask& task, std::vector<TaskFile> files, bool sealed);
+  void run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed);
   TaskTarget target_of(const StartTask& task) const;
   /// Whether the runner of the task keeps the input in memory until the task has ended. Tasks over
   /// NATS are in the stream once the broker has them.
@@ -146,7 +146,7 @@ class TaskDispatch {
   /// Tasks that wait until their service is resumed, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   /// The tasks that runners have, and whether each of them is sealed.
-  boost::unordered_flat_map<InstanceId, bool, std::hash<InstanceId>> handed_out_;
+  boost::unordered_flat_map<InstanceId, Sealing, std::hash<InstanceId>> handed_out_;
   /// The tasks that the current batch changed, with their values before the batch; nullopt: the
   /// task is new.
   BatchNotes<std::vector<std::pair<InstanceId, std::optional<OpenTask>>>> undo_;

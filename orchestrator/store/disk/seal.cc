@@ -29,6 +29,14 @@ const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
 }
 
+/// What the nonce of a row is made from besides the row's content: its place, and its mark. The
+/// mark kHidden is left out, because earlier releases had no other mark.
+std::string marked(std::string_view context, Seal::Mark mark) {
+  std::string all(context);
+  if (mark == Seal::Mark::kMasked) all += static_cast<char>(mark);
+  return all;
+}
+
 tl::unexpected<Error> file_error(const std::filesystem::path& file, const char* what) {
   const bool is_full = errno == ENOSPC || errno == EDQUOT;
   return fail(is_full ? "store.full" : "store.io",
@@ -137,9 +145,9 @@ size_t Seal::plain_size(std::string_view bytes) {
   return is_sealed(bytes) && bytes.size() >= kAdded ? bytes.size() - kAdded : bytes.size();
 }
 
-std::string Seal::seal(std::string_view bytes, std::string_view context) const {
-  const Nonce nonce = keys_->nonce_of(bytes, context);
-  std::string sealed(1 + kNonceSize + kTagSize + bytes.size(), kMark);
+std::string Seal::seal(std::string_view bytes, std::string_view context, Mark mark) const {
+  const Nonce nonce = keys_->nonce_of(bytes, marked(context, mark));
+  std::string sealed(1 + kNonceSize + kTagSize + bytes.size(), static_cast<char>(mark));
   auto* const out = reinterpret_cast<unsigned char*>(sealed.data()) + 1;
   std::memcpy(out, nonce.data(), nonce.size());
   crypto_secretbox_easy(out + kNonceSize, bytes_of(bytes), bytes.size(), nonce.data(), keys_->box);
@@ -155,7 +163,7 @@ std::optional<std::string> Seal::open(std::string_view sealed, std::string_view 
                                  box.size(), nonce, keys_->box) != 0) {
     return std::nullopt;
   }
-  const Nonce own = keys_->nonce_of(bytes, context);
+  const Nonce own = keys_->nonce_of(bytes, marked(context, static_cast<Mark>(sealed.front())));
   if (sodium_memcmp(own.data(), nonce, own.size()) != 0) return std::nullopt;
   return bytes;
 }

@@ -27,8 +27,15 @@ class Seal {
   /// Errors: `store.io`, `store.full`.
   Status write(const std::filesystem::path& file) const;
 
-  /// Encrypts a row. `context` is the row's place: open() needs the same context.
-  std::string seal(std::string_view bytes, std::string_view context) const;
+  /// The first byte of a sealed row: whether the API masks the values of secrets in the data of the
+  /// row, or hides the data.
+  // On disk: never change.
+  enum class Mark : char { kMasked = '\xfe', kHidden = '\xff' };
+
+  /// Encrypts a row. `context` is the row's place: open() needs the same context. The mark cannot
+  /// be changed in a sealed row either.
+  std::string seal(std::string_view bytes, std::string_view context,
+                   Mark mark = Mark::kHidden) const;
 
   /// Decrypts a row. nullopt: it was sealed with another key or for another place, or is damaged.
   std::optional<std::string> open(std::string_view sealed, std::string_view context) const;
@@ -41,15 +48,21 @@ class Seal {
   /// The bytes live as long as the seal.
   std::string_view message_key() const;
 
-  /// Whether a row's bytes are sealed: sealed bytes begin with kMark; records, JSON texts and
+  /// Whether a row's bytes are sealed: sealed bytes begin with a Mark; records, JSON texts and
   /// numbers never do.
-  static bool is_sealed(std::string_view bytes) { return !bytes.empty() && bytes.front() == kMark; }
+  static bool is_sealed(std::string_view bytes) {
+    return is_masked(bytes) || has_mark(bytes, Mark::kHidden);
+  }
+  /// Whether a row's bytes are sealed with Mark::kMasked.
+  static bool is_masked(std::string_view bytes) { return has_mark(bytes, Mark::kMasked); }
 
   /// The size in bytes of the plain value of a row, which may be sealed.
   static size_t plain_size(std::string_view bytes);
 
  private:
-  static constexpr char kMark = '\xff';
+  static bool has_mark(std::string_view bytes, Mark mark) {
+    return !bytes.empty() && bytes.front() == static_cast<char>(mark);
+  }
 
   struct Keys;
   struct Free {

@@ -105,7 +105,7 @@ uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance&
     if (i < before.size()) leave_out(key);
     std::string encoded = encode_call(calls[i]);
     bytes += encoded.size();
-    rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed || calls[i].sealed);
+    rows::put(tx, Table::kLive, key, std::move(encoded), instance.sealed | calls[i].sealed);
   }
   for (size_t i = calls.size(); i < before.size(); ++i) {
     const std::string key = call_key(prefix, i);

@@ -29,7 +29,7 @@ struct HistoryRow {
   /// The indexes, in ascending order, of the records whose data is the instance's input. The row
   /// does not repeat that data, so a decoded row lacks it.
   std::vector<size_t> with_input;
-  bool sealed = false;  ///< whether the row is sealed; not in the encoded bytes
+  Sealing sealed;  ///< whether the row is sealed; not in the encoded bytes
 };
 /// Decoding fails with `store.corrupt`.
 std::string encode(const HistoryRow& row);

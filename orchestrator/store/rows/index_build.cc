@@ -95,7 +95,7 @@ class Adding {
     std::string bytes = encode_head(head);
     head.part_bytes[static_cast<size_t>(Part::kHead)] = bytes.size();
     const std::string key = part_key(prefix_, Part::kHead);
-    if (head.sealed) bytes = tx_.seal().seal(bytes, seal_context(table_, key));
+    bytes = sealed_bytes(tx_, table_, key, std::move(bytes), head.sealed);
     if (bytes != before_) tx_.put(table_, key, std::move(bytes));
     changes_.add(tx_, indexed(head));
     ++added_;

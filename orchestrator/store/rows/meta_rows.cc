@@ -68,6 +68,7 @@ Status migrate(Transaction& tx, const std::optional<uint64_t>& format) {
     rows::put(tx, Table::kMeta, kSealKey, "", true);
   }
   tx.put(Table::kMeta, kFormatKey, key_of(kStoreFormat));
+  tx.put(Table::kMeta, kMinorKey, key_of(kStoreMinor));
   if (format) request_index_build(tx);
   // A damaged cursor is reported when the batches read it.
   const auto cursor = read_cursor(tx);
@@ -76,6 +77,15 @@ Status migrate(Transaction& tx, const std::optional<uint64_t>& format) {
   // Brings the row of the format into LMDB before any other row. A release from before the journal
   // reads only LMDB, and must find there that it cannot use this store.
   return tx.environment().checkpoint();
+}
+
+/// Writes the minor number of this release if the store has a lower one, so that releases that do
+/// not know it refuse the store.
+Status raise_minor(Transaction& tx) {
+  const uint64_t minor = TRY(read_minor(tx));
+  if (minor >= kStoreMinor) return {};
+  tx.put(Table::kMeta, kMinorKey, key_of(kStoreMinor));
+  return tx.commit();
 }
 
 /// The highest number of a row that the counter numbers.
@@ -167,7 +177,8 @@ Status check_format(Transaction& tx) {
   }
   TRY(check_known_format(tx));
   if (!format || is_older(*format)) return migrate(tx, format);
-  return check_key(tx);
+  TRY(check_key(tx));
+  return raise_minor(tx);
 }
 
 // The progress of the store.

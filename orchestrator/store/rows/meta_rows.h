@@ -27,7 +27,7 @@ inline constexpr uint64_t kStoreFormat = 6;
 /// the end of records raises the minor number instead of the format: it opens a store with a lower
 /// minor number without a pass over the rows, and a release that does not know the number refuses
 /// the store. Row `minor` of table `meta`; without that row, 0.
-inline constexpr uint64_t kStoreMinor = 0;
+inline constexpr uint64_t kStoreMinor = 1;
 
 /// The format of the store; nullopt: the store has no rows yet. Errors: a damaged row, and those of
 /// the store.
@@ -48,9 +48,10 @@ Result<std::optional<std::string>> read_key_row(const View& view);
 /// Whether the key of `seal` is the key of the store that has this row.
 bool opens_key_row(const Seal& seal, std::string_view row);
 
-/// Sets the format of an empty or older store to kStoreFormat and writes the row that identifies
-/// the key of its seal. For an older store, requests a build of the index (index_build.h). Errors:
-/// those of check_known_format(); `store.key`, the store was sealed with another key.
+/// Sets the format of an empty or older store to kStoreFormat and its minor number to kStoreMinor,
+/// and writes the row that identifies the key of its seal. For an older store, requests a build of
+/// the index (index_build.h). Errors: those of check_known_format(); `store.key`, the store was
+/// sealed with another key.
 Status check_format(Transaction& tx);
 
 // The progress of the store.

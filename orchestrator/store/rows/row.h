@@ -14,6 +14,7 @@
 #include "base/codec.h"
 #include "base/result.h"
 #include "model/instance.h"
+#include "model/sealing.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/transaction.h"
 
@@ -69,8 +70,8 @@ inline bool is_head(std::string_view key) {
   return key.size() == kSize && key.back() == 0;
 }
 
-// Sealed rows: any row may be sealed. The first byte of a row says whether it is, so the bytes of a
-// record do not contain its member `sealed`.
+// Sealed rows: any row may be sealed. The first byte of a row says whether it is, and whether its
+// data is masked or hidden, so the bytes of a record do not contain its member `sealed`.
 
 /// The place that the seal of a row is bound to. The place of an instance's row is the same in
 /// `live` and `ended`, because the rows of an instance that ends move between these tables as they
@@ -80,10 +81,23 @@ inline std::string seal_context(Table table, std::string_view key) {
   return std::string(1, static_cast<char>(home)).append(key);
 }
 
+/// How the API shows the data of a row.
+inline Sealing sealing_of(std::string_view value) {
+  if (!Seal::is_sealed(value)) return Sealing::kNone;
+  return Seal::is_masked(value) ? Sealing::kMasked : Sealing::kHidden;
+}
+
+/// The bytes of a row, sealed if `sealing` says so.
+inline std::string sealed_bytes(const Transaction& tx, Table table, std::string_view key,
+                                std::string bytes, Sealing sealing) {
+  if (!sealing) return bytes;
+  const Seal::Mark mark = sealing.is_masked() ? Seal::Mark::kMasked : Seal::Mark::kHidden;
+  return tx.seal().seal(bytes, seal_context(table, key), mark);
+}
+
 inline void put(Transaction& tx, Table table, std::string_view key, std::string bytes,
-                bool sealed) {
-  if (sealed) bytes = tx.seal().seal(bytes, seal_context(table, key));
-  tx.put(table, key, std::move(bytes));
+                Sealing sealing) {
+  tx.put(table, key, sealed_bytes(tx, table, key, std::move(bytes), sealing));
 }
 
 /// Opens a sealed value and decodes it.
@@ -94,7 +108,7 @@ Result<T> open_and_decode(const View& view, Table table, std::string_view key,
   if (!opened) return tl::unexpected(damaged_row(table, key, "its seal does not open"));
   Result<T> record = decode_bytes(*opened);
   if constexpr (requires(T & one) { one.sealed = true; }) {
-    if (record) record->sealed = true;
+    if (record) record->sealed = sealing_of(value);
   }
   return record;
 }

@@ -40,7 +40,7 @@ Status each_task(const View& view, const std::function<void(StartTask task)>& se
 struct InboxRecord {
   InstanceMessage message;
   ListenFrom listen_from;  ///< Instance::listen_from of a subflow that the message starts
-  bool sealed = false;
+  Sealing sealed;
 };
 std::string encode(const InboxRecord& record);
 Result<InboxRecord> decode_inbox(std::string_view bytes);

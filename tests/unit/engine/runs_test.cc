@@ -41,7 +41,8 @@ Instance in_third_run(const Workflow& workflow) {
   instance.run = 3;
   instance.first_run = 2;
   instance.runs_from = instance.state_from = run_start() + hours(5);
-  instance.failing = instance.retried = instance.sealed = true;
+  instance.failing = instance.retried = true;
+  instance.sealed = true;
   instance.transitions = 77;
   instance.hops = 9;
   instance.depth = 3;

@@ -30,6 +30,13 @@ TEST(Seal, OpensSealedBytesOnlyInTheirContext) {
 TEST(Seal, RefusesDamagedBytes) {
   const Seal seal = Seal::make();
   const std::string sealed = seal.seal("value", "here");
+  EXPECT_FALSE(Seal::is_masked(sealed));
+  const std::string masked = seal.seal("value", "here", Seal::Mark::kMasked);
+  EXPECT_TRUE(Seal::is_sealed(masked) && Seal::is_masked(masked));
+  EXPECT_EQ(seal.open(masked, "here"), "value");
+  EXPECT_EQ(seal.open(sealed.front() + masked.substr(1), "here"), std::nullopt)
+      << "the mark cannot be changed";
+  EXPECT_EQ(seal.open(masked.front() + sealed.substr(1), "here"), std::nullopt);
   for (size_t i = 0; i < sealed.size(); ++i) {
     std::string damaged = sealed;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);

@@ -169,13 +169,21 @@ TEST_F(MetaRows, RefuseAHigherMinorNumberAndAStoreOfACluster) {
   const Status newer = check_format(*tx);
   ASSERT_FALSE(newer);
   EXPECT_EQ(newer.error().code, "store.version");
-  EXPECT_NE(newer.error().message.find("format 6.1, this release reads up to format 6.0"),
+  EXPECT_NE(newer.error().message.find("format 6.2, this release reads up to format 6.1"),
             std::string::npos)
       << newer.error().message;
   tx->erase(Table::kMeta, "minor");
   EXPECT_TRUE(check_format(*tx));
   tx->put(Table::kMeta, "log", "any");
   EXPECT_EQ(check_format(*tx).error().code, "store.cluster");
+}
+
+TEST_F(MetaRows, RaiseALowerMinorNumber) {
+  ASSERT_TRUE(check_format(*tx));
+  EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor)) << "a new store";
+  tx->erase(Table::kMeta, "minor");
+  ASSERT_TRUE(check_format(*tx));
+  EXPECT_EQ(tx->get(Table::kMeta, "minor"), rows::key_of(kStoreMinor));
 }
 
 TEST_F(MetaRows, RequestTheIndexOfAnOlderFormatAndGiveItsStreamANumber) {

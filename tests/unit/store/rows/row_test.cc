@@ -130,6 +130,22 @@ TEST_F(SealedRows, HideAllDataOfASealedInstance) {
   EXPECT_THAT(leaks(), IsEmpty());
 }
 
+TEST_F(SealedRows, KeepWhetherTheDataIsMaskedOrHidden) {
+  for (const Sealing::Level level : {Sealing::kMasked, Sealing::kHidden, Sealing::kNone}) {
+    Instance instance = instance_with(kValue);
+    instance.sealed = level;
+    write_instance(*tx, instance, {.input = true, .data = true, .slots = true});
+    const VariableName name{owner_of(instance, VariableScope::kNamespace), "v"};
+    write_variable(*tx, name, {.bytes = kValue, .sealed = level});
+    commit();
+    const auto live = read_live(*tx, instance.ns, instance.id);
+    ASSERT_TRUE(live) << live.error().message;
+    EXPECT_EQ((*live)->sealed.level(), level);
+    EXPECT_EQ((*read_variable(*tx, name))->sealed.level(), level);
+    EXPECT_EQ(leaks().empty(), level != Sealing::kNone);
+  }
+}
+
 TEST_F(SealedRows, AreNotWrittenForAnInstanceThatIsNotSealed) {
   Instance instance = instance_with(kValue);
   write_instance(*tx, instance, {.input = true, .data = true, .slots = true});
