@@ -12,6 +12,7 @@
 #include "orchestrator/store/rows/event_rows.h"
 #include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/outbox_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
 
 namespace millrace {
@@ -391,7 +392,7 @@ void Checker::check_secrets() {
     Reader reader(key);
     const auto ns = NamespaceNumber(reader.u32());
     const std::string_view name = reader.rest();
-    if (!reader.ok() || !is_identifier(name)) {
+    if (!reader.ok() || !(is_identifier(name) || is_former_name(name))) {
       add(StoreFault::kRowKey, place, "the key is not a namespace and the name of a secret");
       return;
     }

@@ -1,16 +1,40 @@
 #include "orchestrator/batch/commands/secret_commands.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "model/service_url.h"
+#include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/secret_rows.h"
 
 namespace millrace {
+namespace {
+
+/// Keeps the value of a secret that is replaced by `next` or, if that is nullopt, erased.
+Status keep_value(Transaction& tx, NamespaceNumber ns, std::string_view name,
+                  const std::optional<std::string_view>& next) {
+  const auto before = TRY(read_secret(tx, ns, name));
+  if (!before || *before == next) return {};
+  return keep_former_value(tx, ns, *before);
+}
+
+/// Notes a value as missing if a damaged row prevents that it is kept: a secret can always be set
+/// again.
+Status or_missing(Transaction& tx, NamespaceNumber ns, Status kept) {
+  if (kept || !is_damaged_row(kept.error())) return kept;
+  note_missing_value(tx, ns);
+  return {};
+}
+
+}  // namespace
 
 Result<Json> run_command(const CommandContext& context, const PutSecret& command) {
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
-  const bool created = !has_secret(context.batch.tx, ns, command.name);
-  write_secret(context.batch.tx, ns, command.name, command.value);
+  Transaction& tx = context.batch.tx;
+  TRY(or_missing(tx, ns, keep_value(tx, ns, command.name, command.value)));
+  const bool created = !has_secret(tx, ns, command.name);
+  write_secret(tx, ns, command.name, command.value);
   return Json{{"name", command.name}, {"created", created}};
 }
 
@@ -29,6 +53,7 @@ Result<Json> run_command(const CommandContext& context, const DeleteSecret& comm
                     "the settings of namespace \"{}\" first",
                     shown_url(webhook.url), command.name, command.ns));
   }
+  TRY(or_missing(batch.tx, ns, keep_value(batch.tx, ns, command.name, std::nullopt)));
   erase_secret(batch.tx, ns, command.name);
   return Json{{"name", command.name}, {"deleted", true}};
 }

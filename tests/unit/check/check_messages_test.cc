@@ -418,6 +418,8 @@ TEST_F(CheckMessagesTest, ChecksTheSealAndTheNameOfASecret) {
               [&](Transaction& in) { rows::put(in, Table::kSecrets, key, "\xff", true); });
   expect_only("row.key secrets/default/no name",
               put(Table::kSecrets, rows::ns_prefix(ns) + "no name", "x"));
+  const auto keep = [&](Transaction& in) { EXPECT_TRUE(keep_former_value(in, ns, "former")); };
+  EXPECT_THAT(found_after(keep), IsEmpty());
   expect_only("namespace.missing secrets/number 5/s",
               [](Transaction& in) { write_secret(in, NamespaceNumber(5), "s", "secret"); });
 }

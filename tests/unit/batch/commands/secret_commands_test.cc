@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "orchestrator/store/rows/row.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "tests/unit/batch/commands/command_rig.h"
 
 namespace millrace {
@@ -12,6 +14,31 @@ TEST(SecretCommands, PutReportsWhetherTheSecretIsNew) {
   const PutSecret put{.ns = "default", .name = "token", .value = "t"};
   EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", true}}));
   EXPECT_EQ(rig.must(put), (Json{{"name", "token"}, {"created", false}}));
+}
+
+TEST(SecretCommands, KeepTheValuesThatInstancesMayStillHave) {
+  CommandRig rig;
+  for (const char* value : {"first", "first", "second"}) {
+    rig.must(PutSecret{.ns = "default", .name = "token", .value = value});
+  }
+  rig.must(DeleteSecret{.ns = "default", .name = "token"});
+  const auto kept = read_secret_values(rig.batch().tx, NamespaceNumber(1));
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->values, (std::vector<std::string>{"first", "second"}));
+}
+
+TEST(SecretCommands, NoteThatTheValueOfADamagedRowIsMissing) {
+  CommandRig rig;
+  const PutSecret put{.ns = "default", .name = "token", .value = "value"};
+  rig.must(put);
+  Transaction& tx = rig.batch().tx;
+  const std::string key = rows::ns_prefix(NamespaceNumber(1)) + "token";
+  std::string row(*tx.get(Table::kSecrets, key));
+  row.back() = static_cast<char>(row.back() ^ 1);
+  tx.put(Table::kSecrets, key, std::move(row));
+  ASSERT_TRUE(rig.commit());
+  rig.must(put);
+  EXPECT_FALSE(read_secret_values(tx, NamespaceNumber(1)).value().is_complete);
 }
 
 TEST(SecretCommands, DeleteIsRefusedWhileAWebhookUsesTheSecret) {

@@ -37,6 +37,50 @@ TEST_F(SecretRows, AreAlwaysSealed) {
   EXPECT_EQ(read_secret(*tx, NamespaceNumber(1), "card").value(), std::nullopt);
 }
 
+TEST_F(SecretRows, KeepFormerValuesOnceAndListThemNotAsSecrets) {
+  const auto ns = NamespaceNumber(1);
+  write_secret(*tx, ns, "card", "new");
+  write_secret(*tx, NamespaceNumber(2), "card", "of another namespace");
+  for (const char* value : {"old", "older", "old"}) {
+    ASSERT_TRUE(keep_former_value(*tx, ns, value));
+  }
+  EXPECT_THAT(read_secret_values(*tx, ns).value().values, ElementsAre("new", "old", "older"));
+  EXPECT_TRUE(read_secret_values(*tx, ns).value().is_complete);
+  std::vector<std::string> names;
+  EXPECT_TRUE(each_secret(*tx, ns, "", [&](std::string_view name) {
+    names.emplace_back(name);
+    return true;
+  }));
+  EXPECT_THAT(names, ElementsAre("card"));
+  const auto row = tx->get(Table::kSecrets, std::string("\0\0\0\1~0000", 9));
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->find("old"), std::string_view::npos);
+}
+
+TEST_F(SecretRows, SayThatFormerValuesAreMissingBeyondTheirLimits) {
+  const auto many = NamespaceNumber(1);
+  for (size_t i = 0; i < kMostFormerValues; ++i) {
+    ASSERT_TRUE(keep_former_value(*tx, many, "value " + std::to_string(i)));
+  }
+  EXPECT_TRUE(read_secret_values(*tx, many).value().is_complete);
+  ASSERT_TRUE(keep_former_value(*tx, many, "value 7")) << "a known value needs no row";
+  EXPECT_TRUE(read_secret_values(*tx, many).value().is_complete);
+  ASSERT_TRUE(keep_former_value(*tx, many, "one more"));
+  EXPECT_FALSE(read_secret_values(*tx, many).value().is_complete);
+
+  const auto large = NamespaceNumber(2);
+  ASSERT_TRUE(keep_former_value(*tx, large, std::string(kMostFormerBytes, 'x')));
+  EXPECT_TRUE(read_secret_values(*tx, large).value().is_complete);
+  ASSERT_TRUE(keep_former_value(*tx, large, "y"));
+  EXPECT_FALSE(read_secret_values(*tx, large).value().is_complete);
+
+  const auto current = NamespaceNumber(3);
+  for (int i = 0; i < 17; ++i) {
+    write_secret(*tx, current, "s" + std::to_string(i), std::string(size_t{64} << 10, 'x'));
+  }
+  EXPECT_FALSE(read_secret_values(*tx, current).value().is_complete);
+}
+
 TEST_F(SecretRows, AreReportedAsDamagedIfAByteHasChanged) {
   write_secret(*tx, NamespaceNumber(1), "card", "4711");
   const std::string key("\0\0\0\1card", 8);
