@@ -18,6 +18,12 @@ constexpr KeyRule kActionKeys[] = {
      .kind = Kind::kText,
      .meaning = "Names of secrets; only `input` can read them, under .secrets.",
      .list = true},
+    {.name = "sealed",
+     .kind = Kind::kBoolean,
+     .meaning = "Whether the API hides all data that comes from the call, instead of masking the "
+                "values of secrets in it.",
+     .otherwise = "false",
+     .own = true},
     retries("When and how often a failed call of the function is retried."),
 };
 constexpr Mapping kActionDefinition = {

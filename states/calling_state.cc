@@ -67,6 +67,7 @@ Action Action::load(StateFields& fields, const std::optional<RetryPolicy>& retri
   action.function = fields.required_function("function");
   action.input = fields.command("input");
   action.secrets = fields.plain().strings("secrets");
+  action.sealed = fields.plain().boolean("sealed").value_or(false);
   action.policy = fields.action_policy(action.function.get(), retries);
   return action;
 }
@@ -128,7 +129,8 @@ Evaluated<std::vector<Call>> CallingState::prepare(Visit& visit, std::span<const
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Action& action = *wanted[i].action;
     calls[i].input = action.input ? LazyJson(std::move((*values)[next++])) : std::move(sources[i]);
-    calls[i].sealed = action.secrets.empty() ? Sealing::kNone : Sealing::kHidden;
+    if (!action.secrets.empty()) calls[i].sealed = Sealing::kMasked;
+    if (action.sealed) calls[i].sealed = Sealing::kHidden;
   }
   return calls;
 }

@@ -26,6 +26,7 @@ struct Action {
   /// nullopt: the function gets the data over which the template would be evaluated.
   std::optional<Template> input;
   std::vector<std::string> secrets;
+  bool sealed = false;  ///< whether the API hides all data that comes from the call
   /// The retries and timeouts: those of the action itself. A value that the action does not set
   /// comes from the state, the function or the workflow.
   ActionPolicy policy;

@@ -20,6 +20,7 @@ struct Workflow {
   std::string description;
   std::string version;
   bool singular = false;  ///< no instance starts while another one has not ended
+  bool sealed = false;    ///< the API hides the data of the instances
   Start start;
   WorkflowTimeouts timeouts;
   std::optional<RetryPolicy> retries;  ///< decides whether another run follows a failed run

@@ -133,7 +133,7 @@ LoadedInstance& Instances::begin(TimePoint now, const WorkflowEntry& entry,
   loaded.instance.hops = spec.hops;
   loaded.instance.caller = spec.caller;
   loaded.instance.depth = spec.depth;
-  loaded.instance.sealed = spec.sealed;
+  loaded.instance.sealed = workflow.sealed ? Sealing::kHidden : spec.sealed.level();
   loaded.instance.traceparent = std::move(spec.traceparent);
   loaded.instance.correlation = std::move(spec.correlation);
   loaded.data = loaded.instance.data.shared_text();

@@ -37,6 +37,7 @@ class Loader {
     workflow.description = fields.string("description").value_or("");
     workflow.version = fields.string("version").value_or("");
     workflow.singular = fields.boolean("singular").value_or(false);
+    workflow.sealed = fields.boolean("sealed").value_or(false);
     number_states(document);
     read_policies(fields, workflow);
     read_functions(fields);

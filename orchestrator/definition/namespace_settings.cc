@@ -14,8 +14,8 @@
 namespace millrace {
 namespace {
 
-constexpr std::array kSettings = {"services", "paused",    "defaults", "lifecycle",
-                                  "webhooks", "retention", "quotas"};
+constexpr std::array kSettings = {"services",  "paused",   "defaults",  "sealed",
+                                  "lifecycle", "webhooks", "retention", "quotas"};
 
 /// The default retry policy of webhooks: Stevora's default with more attempts and longer waits,
 /// because a receiver may be unavailable for a day.
@@ -124,6 +124,9 @@ Result<NamespaceSettings> parse_settings(const Json& settings) {
     } else if (key == "lifecycle") {
       if (!value.is_boolean()) return invalid_setting(key, "write true or false");
       parsed.lifecycle = value;
+    } else if (key == "sealed") {
+      if (!value.is_boolean()) return invalid_setting(key, "write true or false");
+      parsed.hides_sealed = value;
     } else if (key == "webhooks") {
       if (!value.is_array()) return invalid_setting(key, "write a list");
       for (size_t i = 0; i < value.size(); ++i) {

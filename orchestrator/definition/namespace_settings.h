@@ -49,6 +49,9 @@ struct NamespaceSettings {
   /// The webhooks that receive lifecycle events over HTTP.
   std::vector<WebhookSetting> webhooks;
 
+  /// Whether the API hides data of secrets as a whole, instead of masking their values.
+  bool hides_sealed = false;
+
   /// How long ended instances and dead letters are kept.
   RetentionSettings retention;
 
@@ -60,10 +63,10 @@ struct NamespaceSettings {
 
 /// Parses settings: `{"services": {NAME: {at most one of "url": URL, "request": SUBJECT and
 /// "queue": SUBJECT; "retries": a policy, and the timeouts of actions}}, "paused": [NAME],
-/// "defaults": VOCABULARY, "lifecycle": true, "webhooks": [{"url", "secret"?, "types"?, "retries"?:
-/// a policy}], "retention": see parse_retention(), "quotas": see parse_quotas()}`. A missing key
-/// means that this setting is not set. Error `settings.invalid` has the place in the settings, and
-/// what to write there.
+/// "defaults": VOCABULARY, "sealed": true, "lifecycle": true, "webhooks": [{"url", "secret"?,
+/// "types"?, "retries"?: a policy}], "retention": see parse_retention(), "quotas": see
+/// parse_quotas()}`. A missing key means that this setting is not set. Error `settings.invalid` has
+/// the place in the settings, and what to write there.
 Result<NamespaceSettings> parse_settings(const Json& settings);
 
 /// Parses settings from their stored text; an empty text means no settings. Errors: those of

@@ -14,22 +14,22 @@
 namespace millrace {
 namespace {
 
-Json json_of_record(uint64_t number, const HistoryRecord& record, bool is_sealed) {
+Json json_of_record(uint64_t number, const HistoryRecord& record, const Disclosure& disclosure) {
   Json json{
       {"number", number}, {"time", format_rfc3339(record.time)}, {"kind", to_string(record.kind)}};
   if (!record.state.empty()) json["state"] = record.state;
-  if (!record.detail.is_null()) json["detail"] = shown_detail(record.detail.value(), is_sealed);
+  if (!record.detail.is_null()) json["detail"] = shown_detail(record.detail.value(), disclosure);
   return json;
 }
 
 /// The items of all pages of the history of an instance, oldest first, with their data.
-Result<Json> all_items(const View& view, const Instance& instance) {
+Result<Json> all_items(const View& view, const Instance& instance, const Disclosure& disclosure) {
   Json items = Json::array();
   const std::vector<HistoryRecord> records = TRY(read_history(view, instance));
   for (const HistoryRecord& record : records) {
     const uint64_t number = instance.history_trimmed + items.size() + 1;
-    Json item = json_of_record(number, record, instance.sealed);
-    if (record.data) item["data"] = shown(*record.data, instance.sealed);
+    Json item = json_of_record(number, record, disclosure);
+    if (record.data) item["data"] = shown(*record.data, disclosure);
     items.push_back(std::move(item));
   }
   return items;
@@ -38,8 +38,13 @@ Result<Json> all_items(const View& view, const Instance& instance) {
 /// Fills a page with records of one instance.
 class HistoryPage {
  public:
-  HistoryPage(const View& view, const Instance& instance, const HistoryFilter& filter)
-      : view_(view), instance_(instance), filter_(filter), page_(filter.limit) {}
+  HistoryPage(const View& view, const Instance& instance, const HistoryFilter& filter,
+              const Disclosure& disclosure)
+      : view_(view),
+        instance_(instance),
+        filter_(filter),
+        disclosure_(disclosure),
+        page_(filter.limit) {}
 
   /// Adds the records of the row with numbers after `behind`, oldest first, or those before it,
   /// newest first. Returns false when the page is complete.
@@ -63,11 +68,10 @@ class HistoryPage {
   }
 
   void add(uint64_t number, const HistoryRecord& record) {
-    const bool is_sealed = instance_.sealed;
-    Json json = json_of_record(number, record, is_sealed);
+    Json json = json_of_record(number, record, disclosure_);
     size_t bytes = record.detail.is_null() ? 0 : record.detail.text().size();
     if (record.data && filter_.data) {
-      json["data"] = shown(*record.data, is_sealed);
+      json["data"] = shown(*record.data, disclosure_);
       bytes += record.data->text().size();
     }
     page_.add(std::move(json), std::to_string(number), bytes);
@@ -76,6 +80,7 @@ class HistoryPage {
   const View& view_;
   const Instance& instance_;
   const HistoryFilter& filter_;
+  const Disclosure& disclosure_;
   Page page_;
 };
 
@@ -94,7 +99,9 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
   const Instance found = TRY(find_instance(view, ns, id));
   std::vector<HistoryPlace> places = TRY(list_history(view, found));
   if (filter.newest_first) std::reverse(places.begin(), places.end());
-  HistoryPage page(view, found, filter);
+  Disclosures disclosures(view, ns, found.ns);
+  const Disclosure disclosure = disclosures.of(found.sealed);
+  HistoryPage page(view, found, filter, disclosure);
   for (const HistoryPlace& place : places) {
     if (place.records == 0 || !has_records_behind(place, filter, cursor)) continue;
     if (!TRY(page.add(place, cursor))) break;
@@ -111,9 +118,11 @@ Result<std::optional<std::string>> Queries::archive_line(const View& view, std::
   }
   const Instance head = TRY(std::move(found));
   if (head.last_history != entry.last_history) return std::nullopt;
-  Json line = TRY(whole(view, head));
+  Disclosures disclosures(view, ns, head.ns);
+  disclosures.hide_masked();
+  Json line = TRY(whole(view, head, disclosures));
   line["namespace"] = ns;
-  line["history"] = TRY(all_items(view, head));
+  line["history"] = TRY(all_items(view, head, disclosures.of(head.sealed)));
   TRY(add_variables(view, head, line));
   return dump_json(line);
 }

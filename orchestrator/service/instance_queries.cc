@@ -33,7 +33,7 @@ std::string_view to_string(Call::Status status, bool started) {
   return "unknown";
 }
 
-Json to_json(const Instance& instance, const StartedTasks& started) {
+Json to_json(const Instance& instance, const StartedTasks& started, Disclosures& disclosures) {
   Json items = Json::array();
   for (const Call& call : instance.calls) {
     const bool has_started = call.started || started.contains(call.id);
@@ -43,7 +43,7 @@ Json to_json(const Instance& instance, const StartedTasks& started) {
     if (const auto& last = call.last_error) {
       const Error& error = last->error;
       json["lastError"] = shown_detail({{"code", error.code}, {"message", error.message}},
-                                       instance.sealed || call.sealed);
+                                       disclosures.of(instance.sealed | call.sealed));
       json["lastError"]["at"] = format_rfc3339(last->at);
     }
     for (size_t i = 0; i < kTimeoutKinds; ++i) {
@@ -59,7 +59,7 @@ Json to_json(const Instance& instance, const StartedTasks& started) {
 
 }  // namespace
 
-Result<Json> Queries::head(const View& view, const Instance& instance) {
+Result<Json> Queries::head(const View& view, const Instance& instance, Disclosures& disclosures) {
   const auto workflow = TRY(definitions_.find_or_load(view, instance.revision));
   if (instance.state >= workflow->states.size()) {
     return tl::unexpected(damaged_instance(instance.ns, instance.id,
@@ -72,7 +72,9 @@ Result<Json> Queries::head(const View& view, const Instance& instance) {
             {"state", workflow->states[instance.state]->common().id},
             {"startedAt", format_rfc3339(instance.started_at)}};
   if (instance.ended_at) json["endedAt"] = format_rfc3339(*instance.ended_at);
-  if (instance.error) json["error"] = shown_detail(to_json(*instance.error), instance.sealed);
+  if (instance.error) {
+    json["error"] = shown_detail(to_json(*instance.error), disclosures.of(instance.sealed));
+  }
   if (instance.sealed) json["sealed"] = true;
   if (!instance.failed_state.empty()) json["failedState"] = instance.failed_state;
   for (const Timer& timer : instance.timers) {
@@ -101,13 +103,14 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
     const auto bounds = TRY(read_start_bounds(view, number));
     if (bounds) lowest = bounds->lowest_for(*filter.since);
   }
+  Disclosures disclosures(view, ns, number);
   Page page(filter.limit);
   Status status;
   const auto see = [&](const Instance& one) {
     if (lowest && time_of(one.id) < *lowest) return false;
     if (filter.since && one.started_at < *filter.since) return true;
     if (!page.has_room()) return false;
-    Result<Json> json = head(view, one);
+    Result<Json> json = head(view, one, disclosures);
     if (json) {
       page.add(std::move(*json), to_string(one.id), one.error ? one.error->message.size() : 0);
     } else if (is_damaged_row(json.error())) {
@@ -132,16 +135,19 @@ Result<Json> Queries::instances(const View& view, std::string_view ns,
 }
 
 Result<Json> Queries::instance(const View& view, std::string_view ns, const InstanceId& id) {
-  return whole(view, TRY(find_instance(view, ns, id)));
+  const Instance found = TRY(find_instance(view, ns, id));
+  Disclosures disclosures(view, ns, found.ns);
+  return whole(view, found, disclosures);
 }
 
-Result<Json> Queries::whole(const View& view, const Instance& found) {
-  Json json = TRY(head(view, found));
-  json["input"] = shown(found.input, found.sealed);
-  json["data"] = shown(found.data, found.sealed);
+Result<Json> Queries::whole(const View& view, const Instance& found, Disclosures& disclosures) {
+  const Disclosure disclosure = disclosures.of(found.sealed);
+  Json json = TRY(head(view, found, disclosures));
+  json["input"] = shown(found.input, disclosure);
+  json["data"] = shown(found.data, disclosure);
   uint32_t attempt = found.attempt;
   if (!found.calls.empty()) {
-    json["calls"] = to_json(found, started_);
+    json["calls"] = to_json(found, started_, disclosures);
     std::optional<TimePoint> next_retry;
     std::optional<TimePoint> deadline = first_deadline(found);
     const auto sooner = [](std::optional<TimePoint>& first, const std::optional<TimePoint>& at) {

@@ -47,6 +47,7 @@ Result<bool> Queries::add_starts(const View& view, std::string_view ns, std::str
 Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t limit,
                                 std::string_view cursor) {
   const NamespaceNumber number = TRY(find_namespace(view, ns));
+  Disclosures disclosures(view, ns, number);
   Page page(limit);
   const bool is_of_starts = cursor.empty() || cursor.starts_with(kOfStarts);
   if (is_of_starts) {
@@ -61,14 +62,14 @@ Result<Json> Queries::listeners(const View& view, std::string_view ns, size_t li
   const auto see = [&](const Instance& one) {
     if (one.listeners.empty()) return true;
     if (!page.has_room()) return false;
-    Result<Json> described = head(view, one);
+    Result<Json> described = head(view, one, disclosures);
     if (!described && is_damaged_row(described.error())) return true;
     if (!described) {
       status = tl::unexpected(described.error());
       return false;
     }
     for (const Listener& listener : one.listeners) {
-      Json json = to_json(listener.filter, one.sealed);
+      Json json = to_json(listener.filter, disclosures.of(one.sealed));
       json["kind"] = "instance";
       json["workflow"] = (*described)["workflow"];
       json["instance"] = (*described)["id"];

@@ -15,6 +15,7 @@
 #include "orchestrator/memory/definition_cache.h"
 #include "orchestrator/outgoing/started_tasks.h"
 #include "orchestrator/ports/archiver.h"
+#include "orchestrator/service/disclosure.h"
 #include "orchestrator/service/service.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 
@@ -49,8 +50,8 @@ class Queries {
   /// `namespace`, `history` (the items of all pages of history()) and `variables` ([{"key","size",
   /// "contentType","data","encoding"}], see whole_variable() in shapes.h), by key. A variable with
   /// which those of the line would have more than 16 MiB is left out, and counted in
-  /// `variablesLeftOut`. nullopt: the instance does not exist, or has another newest history row
-  /// than the entry.
+  /// `variablesLeftOut`. Data that has masks in an answer is hidden. nullopt: the instance does not
+  /// exist, or has another newest history row than the entry.
   Result<std::optional<std::string>> archive_line(const View& view, std::string_view ns,
                                                   const ArchivePageEntry& entry);
   Result<Json> schedules(const View& view, std::string_view ns, const PageRequest& request = {});
@@ -83,9 +84,9 @@ class Queries {
                           Page& page);
   Result<VariableOwner> owner_of(const View& view, const VariablePlace& place);
   /// The JSON of an instance as an item of a list.
-  Result<Json> head(const View& view, const Instance& instance);
+  Result<Json> head(const View& view, const Instance& instance, Disclosures& disclosures);
   /// The JSON of instance(), of an instance that was read.
-  Result<Json> whole(const View& view, const Instance& found);
+  Result<Json> whole(const View& view, const Instance& found, Disclosures& disclosures);
   /// Adds the variables of the instance to its line of the archive.
   static Status add_variables(const View& view, const Instance& found, Json& line);
 

@@ -10,9 +10,6 @@
 namespace millrace {
 namespace {
 
-/// Replaces withheld values of a sealed instance.
-constexpr const char* kWithheld = "(sealed)";
-
 /// Members of a history record's detail whose values come from the engine or the definition, not
 /// from the instance's data.
 constexpr std::array<std::string_view, 18> kOwnWords = {
@@ -22,24 +19,28 @@ constexpr std::array<std::string_view, 18> kOwnWords = {
 
 }  // namespace
 
-Json shown(const LazyJson& json, bool sealed) { return sealed ? Json(kWithheld) : json.value(); }
+Json shown(const LazyJson& json, const Disclosure& disclosure) {
+  return disclosure.hides() ? Json(kWithheld) : disclosure.over(json.value());
+}
 
-Json shown_detail(Json detail, bool sealed) {
-  if (!sealed) return detail;
-  if (!detail.is_object()) return kWithheld;
+Json shown_detail(Json detail, const Disclosure& disclosure) {
+  if (disclosure.shows_all()) return detail;
+  if (!detail.is_object()) return disclosure.over(std::move(detail));
   for (const auto& [key, value] : detail.items()) {
-    if (std::find(kOwnWords.begin(), kOwnWords.end(), key) == kOwnWords.end()) value = kWithheld;
+    if (std::find(kOwnWords.begin(), kOwnWords.end(), key) == kOwnWords.end()) {
+      value = disclosure.over(std::move(value));
+    }
   }
   return detail;
 }
 
 Json to_json(const Error& error) { return {{"code", error.code}, {"msg", error.message}}; }
 
-Json to_json(const EventFilter& filter, bool sealed) {
+Json to_json(const EventFilter& filter, const Disclosure& disclosure) {
   Json context = Json::object();
   for (const Predicate& predicate : filter.predicates) {
     const char* const how = predicate.kind == Predicate::Kind::kEquals ? "equals" : "pattern";
-    context[predicate.attribute] = {{how, sealed ? kWithheld : predicate.text}};
+    context[predicate.attribute] = {{how, disclosure.over(predicate.text)}};
   }
   return {{"type", filter.type}, {"context", std::move(context)}};
 }

@@ -1,4 +1,4 @@
-// JSON forms that queries about several nouns share, and what they withhold of a sealed instance.
+// JSON forms that queries about several nouns share, and what they show of a sealed instance.
 // Pure.
 #pragma once
 
@@ -10,23 +10,23 @@
 #include "matchers/event_filter.h"
 #include "model/instance.h"
 #include "model/variable.h"
+#include "orchestrator/service/disclosure.h"
 #include "states/workflow.h"
 
 namespace millrace {
 
-/// The JSON value; "(sealed)" in its place if `sealed`.
-Json shown(const LazyJson& json, bool sealed);
+/// The JSON value as it is disclosed.
+Json shown(const LazyJson& json, const Disclosure& disclosure);
 
-/// Replaces each member of `detail` of a sealed instance that may come from its data by "(sealed)";
-/// members that the engine or the definition has set stay.
-Json shown_detail(Json detail, bool sealed);
+/// Each member of `detail` that may come from the data of an instance as it is disclosed; members
+/// that the engine or the definition has set stay.
+Json shown_detail(Json detail, const Disclosure& disclosure);
 
 /// {"code","msg"}
 Json to_json(const Error& error);
 
-/// {"type","context":{attribute:{"equals"|"pattern": text}}}; the texts of a sealed instance are
-/// withheld.
-Json to_json(const EventFilter& filter, bool sealed = false);
+/// {"type","context":{attribute:{"equals"|"pattern": text}}}, with the texts as they are disclosed.
+Json to_json(const EventFilter& filter, const Disclosure& disclosure = false);
 
 /// The list item of a variable, without its value: {"key","size","contentType"}, and "sealed":true
 /// if a sealed instance set the variable. `size` is in bytes.

@@ -59,6 +59,20 @@ states:
   action: {function: f, secrets: [token], input: {go: jq(.secrets.token)}}
 )";
 
+constexpr const char* kHidesTheCall = R"(
+id: hides-the-call
+functions: [{id: f, type: container, image: shell}]
+states:
+- {id: call, type: action, action: {function: f, sealed: true, input: {n: 1}}}
+)";
+
+constexpr const char* kHidesItself = R"(
+id: hides-itself
+sealed: true
+states:
+- {id: wait, type: consumeEvent, event: {type: never}}
+)";
+
 constexpr const char* kGetsItAsAFile = R"(
 id: reader-of-files
 functions: [{id: f, type: container, image: cat, files: [{key: kept, scope: namespace}]}]
@@ -292,6 +306,65 @@ TEST(Secrets, SealAnInstanceAtTheFirstOutputOfAFunctionThatGotThem) {
   EXPECT_THAT(leaks_of(world), IsEmpty());
   world.restart();
   EXPECT_THAT(leaks_of(world), IsEmpty()) << "after the journal was read again";
+}
+
+/// The first task of the world prints these words; the instance that waits for it then shows them.
+Json printed(World& world, const std::string& id, const std::string& words) {
+  world.functions.report({.task = world.functions.tasks().at(0).id, .what = TaskOutput{words}});
+  world.run_until_idle();
+  return world.history_items(id).back()["detail"];
+}
+
+TEST(Secrets, AreMaskedInWhatIsShownOfAnInstance) {
+  World world;
+  world.must(PutSecret{"default", "token", kValue});
+  world.apply(kPrintsIt);
+  const std::string id = world.start("prints", {{"known", "to all"}})["id"];
+  const Json shown{{"index", 0}, {"text", "+ curl *** http://x"}};
+  EXPECT_EQ(printed(world, id, fmt::format("+ curl {} http://x", kValue)), shown);
+  EXPECT_EQ(world.instance(id)["sealed"], true);
+  EXPECT_EQ(world.instance(id)["input"], (Json{{"known", "to all"}}));
+  world.functions.answer(world.functions.tasks()[0].id, {{"sent", kValue}, {"count", 7}});
+  world.run_until_idle();
+  const Json result{{"known", "to all"}, {"return", {{"sent", "***"}, {"count", 7}}}};
+  EXPECT_EQ(world.instance(id)["output"], result);
+  EXPECT_THAT(leaks_of(world), IsEmpty());
+
+  world.must(PutSecret{"default", "token", "another value"});
+  EXPECT_EQ(world.instance(id)["output"], result) << "the instance has the former value";
+  world.must(DeleteSecret{"default", "token"});
+  world.restart();
+  EXPECT_EQ(world.instance(id)["output"], result);
+  EXPECT_THAT(leaks_of(world), IsEmpty());
+}
+
+TEST(Secrets, HideAllDataOfAnInstanceIfTheNamespaceAsksForIt) {
+  World world;
+  world.must(PutSecret{"default", "token", kValue});
+  world.apply(kPrintsIt);
+  const std::string id = world.start("prints")["id"];
+  EXPECT_EQ(printed(world, id, "hello")["text"], "hello");
+  world.must(CreateNamespace{.name = "default", .settings = Json{{"sealed", true}}});
+  EXPECT_EQ(world.history_items(id).back()["detail"]["text"], "(sealed)");
+  EXPECT_EQ(world.instance(id)["data"], "(sealed)");
+}
+
+TEST(Secrets, HideAllDataThatComesFromAnActionWhichAsksForIt) {
+  World world;
+  world.apply(kHidesTheCall);
+  const std::string id = world.start("hides-the-call")["id"];
+  EXPECT_TRUE(world.functions.tasks().at(0).sealed);
+  EXPECT_FALSE(world.instance(id).contains("sealed")) << "nothing has come from the call";
+  EXPECT_EQ(printed(world, id, "hello")["text"], "(sealed)");
+  EXPECT_EQ(world.instance(id)["data"], "(sealed)");
+}
+
+TEST(Secrets, HideTheInstancesOfAWorkflowThatAsksForIt) {
+  World world;
+  world.apply(kHidesItself);
+  const std::string id = world.start("hides-itself", {{"card", kValue}})["id"];
+  EXPECT_EQ(world.instance(id)["input"], "(sealed)");
+  EXPECT_THAT(leaks_of(world), IsEmpty()) << "its rows are sealed from the start";
 }
 
 TEST(Secrets, RaiseAnErrorOfTheActionWhenTheyAreMissing) {

@@ -87,6 +87,11 @@ const RetentionRule* rule_in(const NamespaceSettings& settings, std::string_view
   return settings.retention.rule_of(workflow, status);
 }
 
+TEST(NamespaceSettings, SayWhetherDataOfSecretsIsHidden) {
+  EXPECT_FALSE(settings_of("{}").hides_sealed);
+  EXPECT_TRUE(settings_of(R"({"sealed": true})").hides_sealed);
+}
+
 TEST(NamespaceSettings, KeepEndedInstancesForEverWithoutARule) {
   for (const char* const text : {"{}", R"({"retention": {}})", R"({"retention": {"ended": {}}})",
                                  R"({"retention": {"workflows": {"pay": {"failed": {}}}}})"}) {
@@ -275,6 +280,7 @@ TEST(NamespaceSettings, AreRefusedWithThePlaceOfTheMistakeAndTheCorrection) {
       {R"({"defaults": "cadence"})",
        "settings.invalid: defaults: write stevora, temporal, steep, zart or direktiv"},
       {R"({"lifecycle": 1})", "settings.invalid: lifecycle: write true or false"},
+      {R"({"sealed": "yes"})", "settings.invalid: sealed: write true or false"},
       {R"({"webhooks": {}})", "settings.invalid: webhooks: write a list"},
       {R"({"webhooks": ["http://a"]})",
        R"(settings.invalid: webhooks[0]: write an object with a "url")"},

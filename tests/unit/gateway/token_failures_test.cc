@@ -18,7 +18,7 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-constexpr const char* kToken = "correct-horse-battery-staple-and-more";
+constexpr const char* kRightToken = "correct-horse-battery-staple-and-more";
 
 TokenFailure failure(const char* code, const char* peer = "192.0.2.1") {
   return {.error = {code, "refused"}, .peer = peer};
@@ -45,7 +45,7 @@ class RefusedTokenTest : public testing::Test {
  protected:
   void start(TransportLimits transport) {
     server_ = *HttpServer::start({.listen = "127.0.0.1:0",
-                                  .token = BearerToken(kToken),
+                                  .token = BearerToken(kRightToken),
                                   .transport = transport,
                                   .on_token_failure =
                                       [this](const TokenFailure& one) {
@@ -88,7 +88,7 @@ TEST_F(RefusedTokenTest, EndsTheConnectionAndIsReported) {
   EXPECT_EQ(reply->header("Connection"), "close");
   EXPECT_THAT(seen(2), testing::ElementsAre("token.missing 127.0.0.1", "token.wrong 127.0.0.1"));
   RawClient right(server_->port());
-  send(right, kToken);
+  send(right, kRightToken);
   ASSERT_TRUE(reply = right.read_reply());
   EXPECT_EQ(reply->status, 200);
 }
@@ -103,7 +103,7 @@ TEST_F(RefusedTokenTest, HasNoAnswerWhileTooManyAnswersAreHeldBack) {
   send(second, "another-guess");
   EXPECT_FALSE(second.read_reply()) << "the connection is closed without an answer";
   RawClient right(server_->port());
-  send(right, kToken);
+  send(right, kRightToken);
   const auto reply = right.read_reply();
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->status, 200) << "a right token is never held back";

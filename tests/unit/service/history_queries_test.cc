@@ -4,6 +4,7 @@
 
 #include "orchestrator/service/page.h"
 #include "orchestrator/store/rows/history_rows.h"
+#include "orchestrator/store/rows/secret_rows.h"
 #include "tests/unit/service/definitions.h"
 #include "tests/unit/service/query_fixture.h"
 
@@ -58,6 +59,16 @@ class HistoryQueriesTest : public QueryTest {
       next = page["next"];
     }
     return text;
+  }
+
+  /// The line of the instance in the archive; null: there is none.
+  Json archived(uint64_t last_history) {
+    return answer([=](Queries& queries, const View& view) -> Result<Json> {
+      const auto line = TRY(queries.archive_line(
+          view, "default", {.id = numbered_id(1), .last_history = last_history}));
+      if (!line) return Json();
+      return parse_json(*line);
+    });
   }
 
   const WorkflowNumber waits;
@@ -143,6 +154,40 @@ TEST_F(HistoryQueriesTest, FailWhenAReadFails) {
   for (const HistoryFilter& filter :
        {HistoryFilter{}, HistoryFilter{.limit = 2, .cursor = "2", .newest_first = true}}) {
     expect_each_read_to_count(history(filter));
+  }
+}
+
+TEST_F(HistoryQueriesTest, HasAllRecordsInALineOfTheArchive) {
+  store_history({600, 700});
+  const Json line = archived(2);
+  EXPECT_EQ(line["namespace"], "default");
+  ASSERT_EQ(line["history"].size(), 1300U);
+  EXPECT_EQ(line["history"][1299]["number"], 1300);
+  EXPECT_EQ(line["history"][1299]["data"], "x");
+  EXPECT_TRUE(archived(1).is_null()) << "the instance has a newer history row";
+}
+
+TEST_F(HistoryQueriesTest, HasNoDataOfASealedInstanceInTheArchive) {
+  write_secret(*tx, ns, "key", "4711-0815");
+  Instance instance = ended(waiting_instance(waits, 1), InstanceStatus::kComplete);
+  instance.sealed = Sealing::kMasked;
+  instance.last_history = 1;
+  write_history(*tx, 1,
+                {.ns = ns,
+                 .instance = instance.id,
+                 .records = {{.time = now,
+                              .kind = HistoryKind::kLog,
+                              .detail = Json{{"n", 1}},
+                              .data = Json("not the secret")}},
+                 .sealed = Sealing::kMasked});
+  instance.history_count = 1;
+  store(instance);
+  EXPECT_EQ(answer(history())["items"][0]["data"], "not the secret");
+  const Json line = archived(1);
+  EXPECT_EQ(line["history"][0]["data"], "(sealed)");
+  EXPECT_EQ(line["history"][0]["detail"]["n"], "(sealed)");
+  for (const char* const member : {"input", "data", "output"}) {
+    EXPECT_EQ(line[member], "(sealed)") << member;
   }
 }
 

@@ -1,0 +1,66 @@
+// Disclosure: what a query shows of data that may have data of a secret. Disclosures: the
+// disclosures of one namespace during one query. For one thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/json.h"
+#include "model/instance.h"
+#include "model/sealing.h"
+#include "orchestrator/service/secret_masks.h"
+#include "orchestrator/store/transaction.h"
+
+namespace millrace {
+
+/// What is shown in place of hidden data.
+inline constexpr std::string_view kWithheld = "(sealed)";
+
+class Disclosure {
+ public:
+  /// Shows nothing if `hides`, else everything.
+  Disclosure(bool hides) : hides_(hides) {}  // NOLINT(google-explicit-constructor)
+  /// Masks the values of secrets. The arguments outlive the Disclosure.
+  Disclosure(const SecretMasks& masks, MaskBudget& budget) : masks_(&masks), budget_(&budget) {}
+
+  bool hides() const { return hides_; }
+  bool shows_all() const { return !hides_ && masks_ == nullptr; }
+
+  /// The value as it is shown: unchanged, with masks, or kWithheld. kWithheld also if the masks
+  /// would take too long.
+  Json over(Json value) const;
+
+ private:
+  bool hides_ = false;
+  const SecretMasks* masks_ = nullptr;
+  MaskBudget* budget_ = nullptr;
+};
+
+class Disclosures {
+ public:
+  /// Of the namespace with that name and number. The arguments outlive the Disclosures.
+  Disclosures(const View& view, std::string_view ns, NamespaceNumber number)
+      : view_(view), ns_(ns), number_(number) {}
+
+  /// The disclosure of data with that sealing. Masked data is hidden if the settings of the
+  /// namespace ask for it, or if it cannot be masked: if not all values that secrets of the
+  /// namespace have or had are known, or one of them is too short (SecretMasks::make). The secrets
+  /// are read when they are needed first.
+  Disclosure of(Sealing sealing);
+
+  /// From now on, masked data is hidden: for files, in which a value in a form that has no mask
+  /// would stay.
+  void hide_masked() { has_read_ = true; }
+
+ private:
+  std::optional<SecretMasks> read_masks() const;
+
+  const View& view_;
+  const std::string_view ns_;
+  const NamespaceNumber number_;
+  bool has_read_ = false;  ///< masks_ is decided
+  std::optional<SecretMasks> masks_;
+  MaskBudget budget_;
+};
+
+}  // namespace millrace
