@@ -49,7 +49,7 @@ ContainerRunner::Impl::~Impl() {
 void ContainerRunner::Impl::run() {
   name_thread("containers");
   settings_.folder = prepare_container_folder(settings_.folder);
-  sealed_folder_ = prepare_sealed_folder(settings_.sealed_folder);
+  remove_folder(settings_.sealed_folder);  // of an earlier process; made again for a sealed task
   clean_up();
   while (true) {
     std::optional<std::vector<ContainerMessage>> messages = inbox_->take();

@@ -80,6 +80,7 @@ class ContainerRunner::Impl {
   void lose(Box& box, const std::string& why);
   void let_go(Box& box);
   size_t count_of(const Service& service) const;
+  Result<std::filesystem::path> folder_of(bool sealed);
   Result<std::unique_ptr<Box>> new_box(const Task& task, bool sealed);
   ContainerPlan plan_of(const Box& box, const Task& task) const;
   Status start_box(std::unique_ptr<Box> box, const ContainerPlan& plan, const Container& container,
@@ -112,8 +113,7 @@ class ContainerRunner::Impl {
   const std::shared_ptr<ContainerInbox> inbox_;
 
   Duration now_{};
-  /// The folder for sealed tasks, or why there is none.
-  Result<std::filesystem::path> sealed_folder_;
+  std::optional<std::filesystem::path> sealed_folder_;  ///< once a sealed task has run
   std::string runtime_;
   std::unique_ptr<LeftoverRemoval> leftovers_;
   bool is_clean_ = false;

@@ -109,11 +109,18 @@ size_t ContainerRunner::Impl::count_of(const Service& service) const {
       }));
 }
 
+/// The folder for the folders of containers.
+Result<fs::path> ContainerRunner::Impl::folder_of(bool sealed) {
+  if (!sealed) return settings_.folder;
+  if (!sealed_folder_) sealed_folder_ = TRY(prepare_sealed_folder(settings_.sealed_folder));
+  return *sealed_folder_;
+}
+
 /// A container that has not started. Its folder does not exist yet. Error: see
 /// prepare_sealed_folder().
 Result<std::unique_ptr<ContainerBox>> ContainerRunner::Impl::new_box(const Task& task,
                                                                      bool sealed) {
-  const fs::path parent = sealed ? TRY(sealed_folder_) : settings_.folder;
+  const fs::path parent = TRY(folder_of(sealed));
   auto box = std::make_unique<Box>();
   box->name = fmt::format("millrace-{}-{}-{}", settings_.data_id, to_string(task.id), ++last_box_);
   box->folder = parent / box->name;
