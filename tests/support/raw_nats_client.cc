@@ -17,6 +17,8 @@ namespace millrace {
 namespace {
 
 constexpr size_t kWriteBytes = 64 << 10;
+/// The number of the subscription of the client's inbox.
+constexpr uint64_t kInbox = 1;
 
 std::vector<std::string> words(const std::string& line) {
   std::istringstream stream(line);
@@ -44,7 +46,7 @@ RawNatsClient::RawNatsClient(uint16_t port, const Login& login) : has_login_(!lo
     connect["user"] = login.user;
     connect["pass"] = login.password;
   }
-  send(fmt::format("CONNECT {}\r\nSUB {}.* 1\r\n", dump_json(connect), inbox_));
+  send(fmt::format("CONNECT {}\r\nSUB {}.* {}\r\n", dump_json(connect), inbox_, kInbox));
   flush();
 }
 
@@ -83,7 +85,8 @@ void RawNatsClient::flush() {
 }
 
 void RawNatsClient::subscribe(std::string_view subject) {
-  send(fmt::format("SUB {} 2\r\n", subject));
+  // The broker ignores a subscription whose number another subscription of the client has.
+  send(fmt::format("SUB {} {}\r\n", subject, kInbox + ++subscriptions_));
   flush();
 }
 
@@ -199,7 +202,7 @@ bool RawNatsClient::read_one(Duration at_most) {
       message.headers = message.data.substr(0, size);
       message.data.erase(0, size);
     }
-    (word[2] == "1" ? answers_ : messages_).push_back(std::move(message));
+    (word[2] == std::to_string(kInbox) ? answers_ : messages_).push_back(std::move(message));
   }
   return true;
 }

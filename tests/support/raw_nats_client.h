@@ -53,6 +53,7 @@ class RawNatsClient {
   /// Returns when the broker has processed everything that the client has sent.
   void flush();
 
+  /// Returns when the broker has the subscription. One client can have many subscriptions.
   void subscribe(std::string_view subject);
 
   /// The next message of the subscriptions; nullopt if none comes within `at_most`.
@@ -84,6 +85,7 @@ class RawNatsClient {
   size_t in_at_ = 0;
   uint64_t pongs_ = 0;
   uint64_t requests_ = 0;
+  uint64_t subscriptions_ = 0;  ///< without the inbox
   std::string inbox_;
   std::deque<Message> messages_;
   std::deque<Message> answers_;

@@ -89,7 +89,6 @@ TEST_F(TaskQueueTest, SendsNoRequestOnASubjectThatIsReservedOrNotAllowed) {
         << subject;
   }
   client_->subscribe("svc.charge");
-  client_->flush();
   queue_->run(service_task(3));
   const Message request = client_->next().value();
   EXPECT_EQ(request.subject, "svc.charge") << "the first request";
