@@ -14,9 +14,11 @@ bool CallBudget::is_below(const Space& space) const {
   return space.tasks < limits_.tasks && space.bytes < limits_.bytes;
 }
 
-bool CallBudget::has_room(NamespaceNumber ns) const {
-  const auto space = spaces_.find(ns);
-  return space == spaces_.end() || is_below(space->second);
+bool CallBudget::has_room(NamespaceNumber ns, const InstanceId& task) const {
+  const auto found = spaces_.find(ns);
+  if (found == spaces_.end()) return true;
+  const Space& space = found->second;
+  return is_below(space) && (space.held.empty() || task < *space.held.begin());
 }
 
 void CallBudget::forget_if_empty(Spaces::iterator space) {

@@ -25,8 +25,9 @@ class CallBudget {
 
   explicit CallBudget(Limits limits) : limits_(limits) {}
 
-  /// Whether another task of the namespace may be handed out.
-  bool has_room(NamespaceNumber ns) const;
+  /// Whether the task of the namespace may be handed out: the budget has room, and no older task of
+  /// the namespace is held. Otherwise newer tasks would take each free place before held ones.
+  bool has_room(NamespaceNumber ns, const InstanceId& task) const;
   void hand_out(const InstanceId& task, NamespaceNumber ns, uint64_t bytes);
   /// The task is held until it is released or ends.
   void hold(const InstanceId& task, NamespaceNumber ns);

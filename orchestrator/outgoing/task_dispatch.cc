@@ -300,7 +300,7 @@ bool TaskDispatch::may_go_out(const StartTask& task) {
     waiting_[{task.ns, std::get<NamedService>(task.runs).name}].push_back(task.task);
     return false;
   }
-  if (!is_budgeted(task) || budget_.has_room(task.ns)) return true;
+  if (!is_budgeted(task) || budget_.has_room(task.ns, task.task)) return true;
   budget_.hold(task.task, task.ns);
   holds_tasks_ = true;
   return false;

@@ -124,7 +124,7 @@ class TaskDispatch {
   void remove(const InstanceId& id);
   Status hand_out_due(const View& view, const InstanceId& id);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
-  /// resumed, and a task beyond the budget of its namespace until another one ends.
+  /// resumed, and a task beyond the budget of its namespace until older ones have ended.
   bool may_go_out(const StartTask& task);
   void run(const StartTask& task, std::vector<TaskFile> files, Sealing sealed);
   TaskTarget target_of(const StartTask& task) const;

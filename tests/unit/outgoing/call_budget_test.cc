@@ -19,16 +19,28 @@ constexpr NamespaceNumber kTwo{2};
 TEST(CallBudget, HasRoomUntilOneOfItsLimitsIsReached) {
   CallBudget budget({.tasks = 2, .bytes = 100});
   budget.hand_out(numbered_id(1), kOne, 99);
-  EXPECT_TRUE(budget.has_room(kOne));
+  EXPECT_TRUE(budget.has_room(kOne, numbered_id(9)));
   budget.hand_out(numbered_id(2), kOne, 0);
-  EXPECT_FALSE(budget.has_room(kOne));
+  EXPECT_FALSE(budget.has_room(kOne, numbered_id(9)));
   budget.hand_out(numbered_id(3), kTwo, 100);
-  EXPECT_FALSE(budget.has_room(kTwo));
+  EXPECT_FALSE(budget.has_room(kTwo, numbered_id(9)));
   budget.hand_out(numbered_id(3), kTwo, 100);  // handed out again
   budget.end(numbered_id(3));
   budget.end(numbered_id(1));
-  EXPECT_TRUE(budget.has_room(kOne));
-  EXPECT_TRUE(budget.has_room(kTwo));
+  EXPECT_TRUE(budget.has_room(kOne, numbered_id(9)));
+  EXPECT_TRUE(budget.has_room(kTwo, numbered_id(9)));
+}
+
+TEST(CallBudget, HasNoRoomForATaskThatIsNewerThanAHeldTaskOfItsNamespace) {
+  CallBudget budget({.tasks = 1, .bytes = 100});
+  budget.hand_out(numbered_id(1), kOne, 1);
+  budget.hold(numbered_id(3), kOne);
+  budget.end(numbered_id(1));
+  EXPECT_FALSE(budget.has_room(kOne, numbered_id(4)));
+  EXPECT_TRUE(budget.has_room(kOne, numbered_id(2))) << "it is older";
+  EXPECT_TRUE(budget.has_room(kTwo, numbered_id(4)));
+  EXPECT_THAT(budget.release(), ElementsAre(numbered_id(3)));
+  EXPECT_TRUE(budget.has_room(kOne, numbered_id(4)));
 }
 
 TEST(CallBudget, ReleasesTheOldestHeldTasksOfANamespaceThatHasRoom) {
@@ -57,7 +69,8 @@ TEST(CallBudget, ForgetsHeldTasks) {
   budget.clear_held();
   EXPECT_EQ(budget.held(), 0U);
   EXPECT_FALSE(budget.has_releasable());
-  EXPECT_FALSE(budget.has_room(kTwo)) << "the tasks that were handed out still count";
+  EXPECT_FALSE(budget.has_room(kTwo, numbered_id(9)))
+      << "the tasks that were handed out still count";
 }
 
 }  // namespace

@@ -39,6 +39,23 @@ TEST_F(TaskDispatchTest, HoldsTasksForHttpServicesBeyondTheBudgetOfTheirNamespac
   EXPECT_THAT(hand_out_due(), IsEmpty()) << "both are with their runner";
 }
 
+TEST_F(TaskDispatchTest, HandsOutHeldTasksBeforeNewOnes) {
+  tasks = make({.tasks = 1});
+  set_settings(Json::parse(R"({"services": {"charges": {"url": "http://charges"}}})"));
+  const std::vector<StartTask> all = {task(1), task(2), task(3)};
+  begin(all);
+  tasks->hand_out(all[0]);
+  tasks->hand_out(all[1]);
+  EXPECT_THAT(runner.take_ran(), ElementsAre(numbered_id(1)));
+  tasks->end(*tx, numbered_id(1));
+  commit_tasks();
+  tasks->forget(numbered_id(1));
+  tasks->hand_out(all[2]);
+  EXPECT_THAT(runner.take_ran(), IsEmpty());
+  EXPECT_THAT(hand_out_due(), ElementsAre(numbered_id(2)));
+  EXPECT_EQ(tasks->held(), 1U);
+}
+
 TEST_F(TaskDispatchTest, HoldsNoTasksForWorkers) {
   tasks = make({.tasks = 1});
   const std::vector<StartTask> all = {task(1), task(2)};
