@@ -99,47 +99,65 @@ class MergedPlaces {
   std::priority_queue<std::pair<InstanceId, size_t>> heap_;
 };
 
-Status walk_index(const View& view, const InstanceSelection& selection, IndexPlaces places,
-                  const SeeHead& see, const SeeDamaged& damaged) {
+/// How many instances a walk may still look at.
+class LooksLeft {
+ public:
+  explicit LooksLeft(size_t most) : left_(most) {}
+
+  /// Whether the walk may look at this instance.
+  bool look_at(const InstanceId& id) {
+    is_cut_ = left_ == 0;
+    if (is_cut_) return false;
+    --left_;
+    last_ = id;
+    return true;
+  }
+
+  /// The last instance that the walk has looked at, if no look was left for another one.
+  std::optional<InstanceId> cut() const { return is_cut_ ? last_ : std::nullopt; }
+
+ private:
+  size_t left_;
+  bool is_cut_ = false;
+  std::optional<InstanceId> last_;
+};
+
+Result<std::optional<InstanceId>> walk_index(const View& view, const InstanceSelection& selection,
+                                             IndexPlaces places, size_t most, const SeeHead& see,
+                                             const SeeDamaged& damaged) {
+  LooksLeft looks(most);
   MergedPlaces merged(view, selection, std::move(places));
   TRY(merged.begin(selection.before));
   while (const auto next = TRY(merged.next())) {
+    if (!looks.look_at(next->id)) break;
     const auto head = read_head_anywhere(view, selection.ns, next->id);
     if (!head && !is_damaged_row(head.error())) return tl::unexpected(head.error());
     if (!head) {
-      if (!damaged(next->id, head.error())) return {};
+      if (!damaged(next->id, head.error())) break;
       continue;
     }
     // A damaged index may have an instance under another status.
     const bool fits = *head && (*head)->status == next->place.status &&
                       (*head)->revision.workflow == next->place.workflow;
-    if (fits && !see(**head)) return {};
+    if (fits && !see(**head)) break;
   }
-  return {};
+  return looks.cut();
 }
 
 Result<std::optional<InstanceId>> walk_all(const View& view, const InstanceSelection& selection,
                                            size_t most, const SeeHead& see,
                                            const SeeDamaged& damaged) {
-  size_t left = most;
-  std::optional<InstanceId> last;
-  bool is_cut = false;
-  /// Whether the walk may look at another instance.
-  const auto look_at = [&](const InstanceId& id) {
-    is_cut = left == 0;
-    if (is_cut) return false;
-    --left;
-    last = id;
-    return true;
-  };
+  LooksLeft looks(most);
   TRY(each_instance_backward(
       view, selection.ns, selection.before,
       [&](const Instance& head) {
-        if (!look_at(head.id)) return false;
+        if (!looks.look_at(head.id)) return false;
         return !is_selected(selection, head) || see(head);
       },
-      [&](const InstanceId& id, const Error& error) { return look_at(id) && damaged(id, error); }));
-  return is_cut ? last : std::nullopt;
+      [&](const InstanceId& id, const Error& error) {
+        return looks.look_at(id) && damaged(id, error);
+      }));
+  return looks.cut();
 }
 
 }  // namespace
@@ -153,8 +171,7 @@ Result<std::optional<InstanceId>> each_selected(const View& view,
   TRY(view.status());
   if (has_filter && !is_incomplete) {
     if (auto places = TRY(places_of(view, selection, bounds.places))) {
-      TRY(walk_index(view, selection, *std::move(places), see, damaged));
-      return std::optional<InstanceId>();
+      return walk_index(view, selection, *std::move(places), bounds.heads, see, damaged);
     }
   }
   return walk_all(view, selection, bounds.heads, see, damaged);

@@ -26,7 +26,7 @@ struct WalkBounds {
   /// The most pairs of a workflow and a status whose instances the index can bring into one order.
   /// With more, the walk looks at all instances of the namespace.
   size_t places = 1'000;
-  /// The most instances at which a walk without the index looks.
+  /// The most instances at which a walk looks.
   size_t heads = 10'000;
 };
 

@@ -90,13 +90,14 @@ TEST_F(InstanceWalkTest, LooksAtNoInstanceThatTheIndexExcludes) {
   store_six();
   EXPECT_THAT(walk({.statuses = {kPaused}}, {.heads = 0}), IsEmpty())
       << "without the index, the walk would be cut";
-  EXPECT_THAT(walk({.workflow = waits}, {.heads = 0}), ElementsAre("5", "3", "1"));
+  EXPECT_THAT(walk({.workflow = waits}, {.heads = 3}), ElementsAre("5", "3", "1"));
 }
 
 TEST_F(InstanceWalkTest, NamesTheLastInstanceIfItsBoundEndsIt) {
   store_six();
   EXPECT_THAT(walk({}, {.heads = 2}), ElementsAre("6", "5", "cut 5"));
   EXPECT_THAT(walk({}, {.heads = 6}), ElementsAre("6", "5", "4", "3", "2", "1"));
+  EXPECT_THAT(walk({.workflow = waits}, {.heads = 2}), ElementsAre("5", "3", "cut 3"));
   lose_the_index();
   EXPECT_THAT(walk({.workflow = other, .statuses = {kWaiting}}, {.heads = 2}),
               ElementsAre("cut 5"));
