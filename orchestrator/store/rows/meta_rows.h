@@ -23,10 +23,11 @@ namespace millrace {
 /// when it is opened.
 inline constexpr uint64_t kStoreFormat = 6;
 
-/// The minor number of the format. A later release that only adds tables, meta rows or fields at
-/// the end of records raises the minor number instead of the format: it opens a store with a lower
-/// minor number without a pass over the rows, and a release that does not know the number refuses
-/// the store. Row `minor` of table `meta`; without that row, 0.
+/// The minor number of the format. A later release that only adds tables, rows, fields at the end
+/// of records or values of a field raises the minor number instead of the format: it opens a store
+/// with a lower minor number without a pass over the rows, and a release that does not know the
+/// number refuses the store. Row `minor` of table `meta`; without that row, 0. docs/FORMATS.md
+/// lists what each number adds.
 inline constexpr uint64_t kStoreMinor = 1;
 
 /// The format of the store; nullopt: the store has no rows yet. Errors: a damaged row, and those of
