@@ -78,18 +78,16 @@ Result<Json> Queries::namespaces(const View& view, const PageRequest& request) {
 }
 
 Result<Json> Queries::one_namespace(const View& view, std::string_view ns) {
-  TRY(check_namespace(view, ns));
-  const auto record = TRY(read_namespace(view, ns));
-  if (!record) return fail("namespace.not_found", "the namespace does not exist");
-  Json answer = describe(view, ns, *record);
+  const NamespaceRecord record = TRY(find_namespace_record(view, ns));
+  Json answer = describe(view, ns, record);
   TRY(view.status());
-  const QuotaLimits limits = read_settings(record->settings).value_or(NamespaceSettings()).quotas;
+  const QuotaLimits limits = read_settings(record.settings).value_or(NamespaceSettings()).quotas;
   Json quotas = Json::object();
   for (size_t i = 0; i < kQuotas; ++i) {
     const auto quota = static_cast<Quota>(i);
     const uint64_t limit = limits.of(quota);
     Json one{{"limit", limit == kUnlimited ? Json("unlimited") : Json(limit)}};
-    if (const auto used = TRY(used_of(view, record->number, quota, started_))) one["used"] = *used;
+    if (const auto used = TRY(used_of(view, record.number, quota, started_))) one["used"] = *used;
     quotas[std::string(to_string(quota))] = std::move(one);
   }
   answer["quotas"] = std::move(quotas);

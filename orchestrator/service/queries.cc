@@ -1,5 +1,7 @@
 #include "orchestrator/service/queries.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "orchestrator/batch/commands/not_found.h"
@@ -7,12 +9,17 @@
 
 namespace millrace {
 
-Result<NamespaceNumber> Queries::find_namespace(const View& view, std::string_view ns) {
+Result<NamespaceRecord> Queries::find_namespace_record(const View& view, std::string_view ns) {
   // A text that is not an identifier names no namespace, and may be too long for a key.
   if (is_identifier(ns)) {
-    if (const auto record = TRY(read_namespace(view, ns))) return record->number;
+    if (auto record = TRY(read_namespace(view, ns))) return *std::move(record);
   }
   return fail("namespace.not_found", fmt::format("there is no namespace \"{}\"", ns));
+}
+
+Result<NamespaceNumber> Queries::find_namespace(const View& view, std::string_view ns) {
+  const NamespaceRecord record = TRY(find_namespace_record(view, ns));
+  return record.number;
 }
 
 Status Queries::check_namespace(const View& view, std::string_view ns) {

@@ -69,6 +69,8 @@ class Queries {
   using Workflows = std::map<std::string, WorkflowRecord>;
   using SomeWorkflows = std::vector<std::pair<std::string, WorkflowRecord>>;
 
+  /// Error of both: `namespace.not_found`.
+  Result<NamespaceRecord> find_namespace_record(const View& view, std::string_view ns);
   Result<NamespaceNumber> find_namespace(const View& view, std::string_view ns);
   /// All workflows of a namespace, by id.
   Result<Workflows> workflows_of(const View& view, std::string_view ns);
