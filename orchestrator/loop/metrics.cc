@@ -126,8 +126,8 @@ struct Metrics::Series {
       counter("millrace_rows_purged_total", "Rows that purges erased after a deletion.");
   prometheus::Counter& answers_stray =
       counter("millrace_answers_stray_total",
-              "Dropped reports of workers: the subject of the report names no known task, or "
-              "another namespace than that of the task.");
+              "Dropped reports of workers: the subject of the report names no known task, a task "
+              "that no worker has, or another namespace than that of the task.");
   prometheus::Counter& refused_token(const char* reason) {
     return counter("millrace_http_tokens_refused_total",
                    "HTTP requests that were refused because their token is missing or wrong.",
@@ -224,7 +224,7 @@ struct Metrics::Series {
   Followed answers{counter("millrace_task_answers_total", "Reports of workers that were read.")};
   Followed task_consumers_created_again{
       counter("millrace_task_consumers_created_again_total",
-              "Consumers from which workers pull tasks that another client had deleted.")};
+              "Consumers of tasks that another client had deleted and that were created again.")};
   prometheus::Gauge& http_running =
       gauge("millrace_http_running", "Outgoing HTTP requests that have a connection.");
   prometheus::Gauge& http_waiting =

@@ -95,8 +95,9 @@ class Service {
   virtual void publish_events(std::string ns, std::vector<Event> events,
                               std::function<void(Result<Accepted>)> done) = 0;
 
-  // Reads. The JSON forms are those of docs/http.md. A sealed instance has {"sealed":true}, and
-  // "(sealed)" in place of its data, error texts and everything else that may come from them.
+  // Reads. The JSON forms are those of docs/http.md. A sealed instance has {"sealed":true}; its
+  // data, error texts and everything else that may come from them are masked or hidden
+  // (disclosure.h).
 
   /// {"items":[{"name",…}],"next"}, by name. Pages of this list and the lists below end after about
   /// 1 MiB of settings or definitions that were read for them.
