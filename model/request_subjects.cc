@@ -19,9 +19,9 @@ bool is_under(std::string_view subject, std::string_view prefix) {
 }  // namespace
 
 std::optional<std::string> RequestSubjects::refusal(std::string_view subject) const {
-  const bool is_reserved = subject.starts_with('$') || subject.starts_with("_INBOX") ||
-                           is_under(subject, "millrace") || is_under(subject, prefix) ||
-                           is_under(subject, inbox_prefix);
+  const bool is_reserved =
+      subject.starts_with('$') || subject.starts_with(defaults::kInboxPrefix) ||
+      is_under(subject, "millrace") || is_under(subject, prefix) || is_under(subject, inbox_prefix);
   if (is_reserved) {
     return fmt::format(
         "no service may be called on the subject {}: subjects that begin with $, _INBOX or "

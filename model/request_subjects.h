@@ -9,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/defaults.h"
+
 namespace millrace {
 
 struct RequestSubjects {
-  std::string prefix = "millrace";      ///< of the streams and subjects of this server
-  std::string inbox_prefix = "_INBOX";  ///< of the inboxes of this server
+  std::string prefix = "millrace";  ///< of the streams and subjects of this server
+  std::string inbox_prefix = defaults::kInboxPrefix;  ///< of the inboxes of this server
   /// Patterns of the only subjects on which services may be called; empty: all subjects that are
   /// not reserved. A reserved subject is refused even if a pattern matches it.
   std::vector<std::string> allowed;
