@@ -18,7 +18,7 @@ inline constexpr const char* kInboxPrefix = "_INBOX";
 /// Timeout for evaluating one state.
 inline constexpr Duration kTaskTimeout = std::chrono::seconds(10);
 
-/// How long a call of an HTTP or NATS service may take that has no timeout.
+/// How long a call of an HTTP or NATS service without a timeout may take.
 inline constexpr Duration kCallTimeout = std::chrono::minutes(10);
 
 /// Deduplication window: how long source and id of an event are remembered, by the broker's
@@ -32,9 +32,9 @@ inline constexpr uint64_t kStoreLimit = uint64_t{1} << 40;
 /// Bytes that are held in memory and in the journal before a checkpoint writes them to LMDB.
 inline constexpr uint64_t kCheckpointBytes = uint64_t{16} << 20;
 
-/// Bytes of the bodies and answers of all HTTP requests together. With less than the least, the
-/// largest body or answer would never fit.
+/// Bytes of the bodies and answers of all HTTP requests together.
 inline constexpr uint64_t kHttpMemory = uint64_t{256} << 20;
+/// The smallest value of this setting; with less, the largest body or answer would never fit.
 inline constexpr uint64_t kLeastHttpMemory = uint64_t{32} << 20;
 
 /// A folder of a file system in memory, for the files of calls that get secrets.

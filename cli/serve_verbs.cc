@@ -169,8 +169,7 @@ Fallible<ServeOptions> read_options(Shell& shell, const ServeFlags& given) {
   if (!patterns) {
     return wrong_usage(
         fmt::format("--request-subjects: \"{}\" is not a list of subjects; expected patterns such "
-                    "as shop.> and "
-                    "stock.*.reserve, separated by commas",
+                    "as shop.> and stock.*.reserve, separated by commas",
                     subjects));
   }
   options.request_subjects = *std::move(patterns);

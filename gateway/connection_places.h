@@ -1,6 +1,6 @@
-// ConnectionPlaces: which connections may be open, and which one is closed for a new one. A
-// stranger who opens connections must not keep out the requests of others, and never the probes.
-// Pure; one thread at a time.
+// ConnectionPlaces: which connections may be open, and which one is closed for a new one. A client
+// that opens many connections must not keep out the requests of others, and never the probes. Pure;
+// one thread at a time.
 #pragma once
 
 #include <cstddef>

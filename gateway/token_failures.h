@@ -1,5 +1,6 @@
 // TokenFailures: requests that were refused because they had no valid token. Counts them for the
-// log: a guesser could otherwise fill the log, or go unnoticed. Pure; for one thread.
+// log: a client that guesses tokens could otherwise fill the log, or go unnoticed. Pure; for one
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -89,26 +89,26 @@ struct MaskedRange {
   size_t end = 0;
 };
 
-/// Adds a span, as a part of the last one if they overlap: a text may have one at each byte.
-void add_span(std::vector<MaskedRange>& spans, MaskedRange one) {
+/// Adds a range, as a part of the last one if they overlap: a text may have one at each byte.
+void add_range(std::vector<MaskedRange>& ranges, MaskedRange one) {
   const bool overlaps =
-      !spans.empty() && spans.back().begin <= one.begin && one.begin <= spans.back().end;
+      !ranges.empty() && ranges.back().begin <= one.begin && one.begin <= ranges.back().end;
   if (overlaps) {
-    spans.back().end = std::max(spans.back().end, one.end);
+    ranges.back().end = std::max(ranges.back().end, one.end);
   } else {
-    spans.push_back(one);
+    ranges.push_back(one);
   }
 }
 
-std::string masked(std::string_view text, std::vector<MaskedRange>& spans) {
-  std::sort(spans.begin(), spans.end(),
+std::string masked(std::string_view text, std::vector<MaskedRange>& ranges) {
+  std::sort(ranges.begin(), ranges.end(),
             [](const MaskedRange& a, const MaskedRange& b) { return a.begin < b.begin; });
   std::string out;
   size_t at = 0;
-  for (size_t i = 0; i < spans.size();) {
-    MaskedRange whole = spans[i];
-    for (++i; i < spans.size() && spans[i].begin <= whole.end; ++i) {
-      whole.end = std::max(whole.end, spans[i].end);
+  for (size_t i = 0; i < ranges.size();) {
+    MaskedRange whole = ranges[i];
+    for (++i; i < ranges.size() && ranges[i].begin <= whole.end; ++i) {
+      whole.end = std::max(whole.end, ranges[i].end);
     }
     out.append(text.substr(at, whole.begin - at)).append(kMask);
     at = whole.end;
@@ -179,7 +179,7 @@ struct SecretMasks::Index {
   /// Adds what is masked in the text, as ranges of the original; false: `left` is used up. `origin`
   /// gives the place of a byte of the text in the original.
   template <class Origin>
-  bool find(std::string_view text, const Origin& origin, std::vector<MaskedRange>& spans,
+  bool find(std::string_view text, const Origin& origin, std::vector<MaskedRange>& ranges,
             uint64_t& left) const {
     left -= std::min<uint64_t>(left, text.size() / 8);
     if (left == 0) return false;
@@ -197,38 +197,39 @@ struct SecretMasks::Index {
           if (begin > 0 && is_base64_digit(text[begin - 1])) --begin;
           if (end < text.size() && is_base64_digit(text[end])) ++end;
         }
-        add_span(spans, {origin(begin), origin(end)});
+        add_range(ranges, {origin(begin), origin(end)});
       }
     }
     return true;
   }
 
-  bool find(const DecodedText& decoded, std::vector<MaskedRange>& spans, uint64_t& left) const {
+  bool find(const DecodedText& decoded, std::vector<MaskedRange>& ranges, uint64_t& left) const {
     return find(
-        decoded.text(), [&](size_t at) { return decoded.origin(at); }, spans, left);
+        decoded.text(), [&](size_t at) { return decoded.origin(at); }, ranges, left);
   }
 
   /// Searches in what is behind the escapes of JSON strings.
-  bool find_escaped(std::string_view text, std::vector<MaskedRange>& spans, uint64_t& left) const {
+  bool find_escaped(std::string_view text, std::vector<MaskedRange>& ranges, uint64_t& left) const {
     DecodedText decoded(text);
     for (int i = 0; i < kMostEscapes && decoded.text().find('\\') != std::string_view::npos; ++i) {
       decoded = decoded.without_escapes();
-      if (!find(decoded, spans, left)) return false;
+      if (!find(decoded, ranges, left)) return false;
     }
     return true;
   }
 
   bool mask(std::string_view text, std::string& out, uint64_t& left) const {
-    std::vector<MaskedRange> spans;
+    std::vector<MaskedRange> ranges;
     if (!find(
-            text, [](size_t at) { return at; }, spans, left))
+            text, [](size_t at) { return at; }, ranges, left))
       return false;
     if (text.find('%') != std::string_view::npos &&
-        !find(DecodedText(text).without_percents(), spans, left)) {
+        !find(DecodedText(text).without_percents(), ranges, left)) {
       return false;
     }
-    if (text.find('\\') != std::string_view::npos && !find_escaped(text, spans, left)) return false;
-    out = masked(text, spans);
+    if (text.find('\\') != std::string_view::npos && !find_escaped(text, ranges, left))
+      return false;
+    out = masked(text, ranges);
     return true;
   }
 
