@@ -1,5 +1,5 @@
-// Quotas of a namespace through the whole engine: who gets the error of what a quota refuses, and
-// that a restart changes nothing. The store check at the end of each process runs as well.
+// Quotas of a namespace through the whole engine: where the error of a refusal goes, and that a
+// restart changes nothing. The store check at the end of each process runs as well.
 #include <algorithm>
 
 #include <fmt/format.h>
