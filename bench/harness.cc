@@ -27,6 +27,16 @@ std::filesystem::path binary() {
          "millrace";
 }
 
+/// The environment of this process, and core dumps: without them, neither a profiler of the same
+/// user can attach to the server nor can its descriptors be counted. Earlier releases ignore the
+/// variable, while they would refuse the flag.
+std::vector<std::string> server_environment() {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all.emplace_back(*variable);
+  all.emplace_back("MILLRACE_CORE_DUMPS=on");
+  return all;
+}
+
 size_t append(char* data, size_t size, size_t count, void* to) {
   static_cast<std::string*>(to)->append(data, size * count);
   return size * count;
@@ -127,7 +137,8 @@ double MillraceProcess::start() {
   std::vector<std::string> command = {program_,   "serve",       "--data", data_,
                                       "--listen", "127.0.0.1:0", "--nats", nats_url_};
   command.insert(command.end(), options_.begin(), options_.end());
-  Result<LaunchedProcess> process = launch({.command = std::move(command), .errors = log[1]});
+  Result<LaunchedProcess> process = launch(
+      {.command = std::move(command), .environment = server_environment(), .errors = log[1]});
   CHECK(process.has_value(), "{}", process.error().message);
   process_ = *std::move(process);
   close(log[1]);
