@@ -17,16 +17,17 @@ namespace millrace {
 
 /// The text on one line: control characters, characters that change the direction of text, and
 /// bytes that are not UTF-8 are escaped (`\n`, `\x1b`, `\u202e`). A text of more than `most` bytes
-/// is cut and ends with `...`.
+/// is cut after at most as many, and `...` follows.
 std::string one_line(std::string_view text, size_t most);
 
 /// What messages of one kind have in common: the message without quoted texts and without words
-/// that have a digit, a point or a slash, of which each becomes `#`. At most 100 bytes.
+/// that have a digit, a point or a slash, of which each becomes `#`. Cut after 100 bytes, as in
+/// one_line().
 std::string kind_of_message(std::string_view text);
 
 class LogLines {
  public:
-  static constexpr size_t kMostBytes = 4'096;   ///< of one line
+  static constexpr size_t kMostBytes = 4'096;   ///< of a message, see one_line()
   static constexpr uint64_t kMostOfAKind = 20;  ///< lines of one kind in one period
   static constexpr Duration kPeriod = std::chrono::minutes(1);
   static constexpr size_t kMostKinds = 200;  ///< further kinds count as one kind
