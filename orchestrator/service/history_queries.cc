@@ -1,6 +1,5 @@
 // The query for a page of the history of an instance, and the line of an instance in the archive,
 // which has all of its history and its variables.
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -84,11 +83,30 @@ class HistoryPage {
   Page page_;
 };
 
-/// Whether the row has records behind the cursor.
-bool has_records_behind(const HistoryPlace& place, const HistoryFilter& filter,
-                        std::optional<uint64_t> cursor) {
-  if (!cursor) return true;
-  return filter.newest_first ? place.first < *cursor : place.first + place.records - 1 > *cursor;
+/// Adds the records before the cursor, the newest first. Reads no row before those of the page.
+Status add_newest_first(const View& view, const Instance& instance, std::optional<uint64_t> cursor,
+                        HistoryPage& page) {
+  return each_history_place(view, instance, [&](const HistoryPlace& place) -> Result<bool> {
+    if (place.records == 0 || (cursor && place.first >= *cursor)) return true;
+    return page.add(place, cursor);
+  });
+}
+
+/// Adds the records after the cursor, the oldest first. A row names only the row before it, so the
+/// rows are looked at from the newest one back to the cursor.
+Status add_oldest_first(const View& view, const Instance& instance, std::optional<uint64_t> cursor,
+                        HistoryPage& page) {
+  std::vector<HistoryPlace> places;
+  TRY(each_history_place(view, instance, [&](const HistoryPlace& place) -> Result<bool> {
+    if (place.records == 0) return true;
+    if (cursor && place.first + place.records - 1 <= *cursor) return false;
+    places.push_back(place);
+    return true;
+  }));
+  for (size_t i = places.size(); i > 0; --i) {
+    if (!TRY(page.add(places[i - 1], cursor))) break;
+  }
+  return {};
 }
 
 }  // namespace
@@ -97,15 +115,11 @@ Result<Json> Queries::history(const View& view, std::string_view ns, const Insta
                               const HistoryFilter& filter) {
   const std::optional<uint64_t> cursor = TRY(parse_number_cursor(filter.cursor));
   const Instance found = TRY(find_instance(view, ns, id));
-  std::vector<HistoryPlace> places = TRY(list_history(view, found));
-  if (filter.newest_first) std::reverse(places.begin(), places.end());
   Disclosures disclosures(view, ns, found.ns);
   const Disclosure disclosure = disclosures.of(found.sealed);
   HistoryPage page(view, found, filter, disclosure);
-  for (const HistoryPlace& place : places) {
-    if (place.records == 0 || !has_records_behind(place, filter, cursor)) continue;
-    if (!TRY(page.add(place, cursor))) break;
-  }
+  const auto add = filter.newest_first ? add_newest_first : add_oldest_first;
+  TRY(add(view, found, cursor, page));
   return std::move(page).json();
 }
 

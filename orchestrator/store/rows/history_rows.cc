@@ -186,24 +186,22 @@ uint64_t kept_records(const Instance& instance) {
 
 }  // namespace
 
-Result<std::vector<HistoryPlace>> list_history(const View& view, const Instance& instance) {
-  std::vector<HistoryPlace> places;
+Status each_history_place(const View& view, const Instance& instance,
+                          const std::function<Result<bool>(const HistoryPlace& place)>& see) {
   uint64_t left = kept_records(instance);
+  uint64_t last = instance.history_count;
   for (uint64_t number = instance.last_history; number != 0 && left > 0;) {
     const auto link = TRY(read_history_link(view, number));
     if (!link) break;  // a purge may have erased the older rows
     TRY(check_in_chain(instance, number, link->instance, link->previous));
-    places.push_back({.row = number, .records = link->records});
+    // The number of records in a damaged head may be too small.
+    const uint64_t first = last > link->records ? last - link->records + 1 : 1;
+    if (!TRY(see({.row = number, .first = first, .records = link->records}))) break;
+    last = first - 1;
     left -= std::min(left, link->records);
     number = link->previous;
   }
-  std::reverse(places.begin(), places.end());
-  uint64_t next = instance.history_trimmed + 1;
-  for (HistoryPlace& place : places) {
-    place.first = next;
-    next += place.records;
-  }
-  return places;
+  return {};
 }
 
 Result<std::vector<HistoryRecord>> read_history_row(const View& view, const Instance& instance,

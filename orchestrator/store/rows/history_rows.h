@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -87,9 +88,10 @@ struct HistoryPlace {
   uint64_t first = 0;    ///< the number of its first record
   uint64_t records = 0;  ///< number of records
 };
-/// The places of all kept rows of an instance, in order. Reads the beginning of each row only,
-/// unless it is sealed.
-Result<std::vector<HistoryPlace>> list_history(const View& view, const Instance& instance);
+/// Visits the places of the kept rows of an instance, the newest first, until `see` returns false.
+/// Reads the beginning of each row only, unless it is sealed.
+Status each_history_place(const View& view, const Instance& instance,
+                          const std::function<Result<bool>(const HistoryPlace& place)>& see);
 
 /// The records of one row. `instance` must be complete, with its input.
 Result<std::vector<HistoryRecord>> read_history_row(const View& view, const Instance& instance,

@@ -77,6 +77,7 @@ class HistoryQueriesTest : public QueryTest {
 TEST_F(HistoryQueriesTest, ShowEachRecordOfTheHistory) {
   Instance instance = waiting_instance(waits, 1);
   instance.last_history = 2;
+  instance.history_count = 3;
   write_history(
       *tx, 1,
       {.ns = ns,
@@ -147,6 +148,15 @@ TEST_F(HistoryQueriesTest, FailOnADamagedRowOfTheHistory) {
   EXPECT_THAT(answer(history())["items"], IsEmpty()) << "older rows may have been removed";
   damage(Table::kHistory, rows::key_of(uint64_t{2}));
   EXPECT_EQ(outcome(history()), kDamagedRow);
+}
+
+TEST_F(HistoryQueriesTest, ReadNoRowBeforeAPage) {
+  store_history({2, 2, 2});
+  damage(Table::kHistory, rows::key_of(uint64_t{1}));
+  EXPECT_EQ(answer(history({.limit = 3, .newest_first = true}))["items"].size(), 3U);
+  EXPECT_EQ(answer(history({.cursor = "4"}))["items"].size(), 2U);
+  EXPECT_EQ(outcome(history({.newest_first = true})), kDamagedRow);
+  EXPECT_EQ(outcome(history({.cursor = "1"})), kDamagedRow);
 }
 
 TEST_F(HistoryQueriesTest, FailWhenAReadFails) {
