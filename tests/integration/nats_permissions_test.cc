@@ -1,9 +1,15 @@
-// The permissions in docs/nats.md are sufficient for millrace, a worker and a publisher, and give a
-// worker nothing more than the document says.
+// The permissions in docs/nats.md, and the accounts in nats.conf, are sufficient for millrace, a
+// worker, a publisher and subscribers, and give each of them nothing more than the documents say.
+#include <initializer_list>
+#include <regex>
+#include <set>
+#include <vector>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "base/check.h"
+#include "tests/support/environment_variable.h"
 #include "tests/support/millrace_server.h"
 #include "tests/support/queue_worker.h"
 
@@ -13,8 +19,16 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
 
-/// The configuration of the NATS server in the document.
+/// The setups of a NATS server that the documents describe.
+enum class NatsSetup {
+  kOneAccount,  ///< docs/nats.md: users with permissions in one account
+  kAccounts,    ///< nats.conf: an account for millrace and one for each kind of client
+};
+
+/// The configuration of the NATS server in docs/nats.md.
 std::string documented_permissions() {
   const std::string text = read_repository_file("docs/nats.md");
   const std::string begin = "```conf\n";
@@ -22,6 +36,20 @@ std::string documented_permissions() {
   CHECK(at != std::string::npos, "docs/nats.md has no configuration");
   return text.substr(at + begin.size(), text.find("```", at + 1) - at - begin.size());
 }
+
+std::string configuration_of(NatsSetup setup) {
+  return setup == NatsSetup::kAccounts ? read_repository_file("nats.conf")
+                                       : documented_permissions();
+}
+
+/// The variables in which nats.conf finds the passwords: the name of the user and `-password`.
+struct BrokerPasswords {
+  EnvironmentVariable millrace{"NATS_MILLRACE_PASSWORD", "millrace-password"};
+  EnvironmentVariable shop{"NATS_SHOP_PASSWORD", "shop-password"};
+  EnvironmentVariable charge{"NATS_CHARGE_PASSWORD", "charge-password"};
+  EnvironmentVariable receipts{"NATS_RECEIPTS_PASSWORD", "receipts-password"};
+  EnvironmentVariable watch{"NATS_WATCH_PASSWORD", "watch-password"};
+};
 
 /// The environment of a millrace that has these permissions.
 std::map<std::string, std::string> permitted_login() {
@@ -48,7 +76,7 @@ std::string shop_event(std::string_view type, std::string_view id) {
   return fmt::format(R"({{"specversion":"1.0","id":"{}","source":"/s","type":"{}"}})", id, type);
 }
 
-class NatsPermissions : public testing::Test {
+class NatsPermissions : public testing::TestWithParam<NatsSetup> {
  protected:
   void SetUp() override {
     millrace_.start_ready();
@@ -62,6 +90,35 @@ class NatsPermissions : public testing::Test {
         {.user = user, .password = user + "-password", .inbox = fmt::format("_INBOX_{}", user)});
   }
 
+  /// A client that may subscribe to the events of the namespace `shop`.
+  std::unique_ptr<RawNatsClient> subscriber() const {
+    return client_as(GetParam() == NatsSetup::kAccounts ? "receipts" : "shop");
+  }
+
+  /// Expects that the broker refuses what the user publishes to each of the subjects.
+  void expect_unpublishable(const std::string& user,
+                            std::initializer_list<const char*> subjects) const {
+    const auto client = client_as(user);
+    for (const char* const subject : subjects) {
+      const size_t before = client->complaints().size();
+      client->publish(subject, "x");
+      client->flush();
+      EXPECT_EQ(client->complaints().size(), before + 1) << user << " " << subject;
+    }
+  }
+
+  /// Expects that the broker refuses each of the subscriptions to the user.
+  void expect_unreadable(const std::string& user,
+                         std::initializer_list<const char*> subjects) const {
+    const auto client = client_as(user);
+    for (const char* const subject : subjects) {
+      const size_t before = client->complaints().size();
+      client->subscribe(subject);
+      client->flush();
+      EXPECT_EQ(client->complaints().size(), before + 1) << user << " " << subject;
+    }
+  }
+
   bool has_orders(const MillraceServer& server, std::string_view status, size_t count) const {
     return eventually([&] {
       const Json found = server.get(fmt::format("/v1/ns/shop/instances?status={}", status));
@@ -69,19 +126,21 @@ class NatsPermissions : public testing::Test {
     });
   }
 
-  NatsServer nats_{documented_permissions()};
+  BrokerPasswords passwords_;
+  NatsServer nats_{configuration_of(GetParam())};
   MillraceServer millrace_{nats_.url(), permitted_login()};
 };
 
-TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
+TEST_P(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
+  const auto receipts = subscriber();
+  receipts->subscribe("millrace.events.shop.paid");
   const auto shop = client_as("shop");
-  shop->subscribe("millrace.events.shop.paid");
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
   shop->publish_acked("millrace.events.shop.bad", "", "no event");
   QueueWorker worker(client_as("charge"), "millrace", "shop+charge", "_INBOX_charge.tasks");
   worker.client().subscribe("millrace.stops.*");
   ASSERT_TRUE(worker.do_one("1"));
-  EXPECT_TRUE(shop->next(kLongEnough)) << "the generated event";
+  EXPECT_TRUE(receipts->next(kLongEnough)) << "the generated event";
   EXPECT_TRUE(has_orders(millrace_, "complete", 1));
   EXPECT_TRUE(eventually([&] { return millrace_.get("/v1/ns/shop/dlq")["items"].size() == 1; }));
 
@@ -105,11 +164,12 @@ TEST_F(NatsPermissions, SufficeForMillraceAWorkerAndAPublisher) {
 
   EXPECT_THAT(worker.client().complaints(), IsEmpty());
   EXPECT_THAT(shop->complaints(), IsEmpty());
+  EXPECT_THAT(receipts->complaints(), IsEmpty());
   EXPECT_THAT(millrace_.process().errors(), Not(HasSubstr("ermission")));
   millrace_.stop();
 }
 
-TEST_F(NatsPermissions, SufficeToSendATaskOfARestoredStoreAgain) {
+TEST_P(NatsPermissions, SufficeToSendATaskOfARestoredStoreAgain) {
   const auto shop = client_as("shop");
   shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
   ASSERT_TRUE(has_orders(millrace_, "waiting", 1));
@@ -164,29 +224,153 @@ TEST(RestoredServerWithoutPermissions, WaitsAndReportsTheStreamThatItCannotRead)
   restored.stop();
 }
 
-TEST_F(NatsPermissions, LetNoOtherUserReceiveWhatIsDeliveredToMillrace) {
+TEST_P(NatsPermissions, LetNoOtherUserReceiveWhatIsDeliveredToMillrace) {
   for (const char* const user : {"charge", "shop"}) {
-    const auto client = client_as(user);
-    for (const char* const subject : {"_INBOX_millrace.>", "_INBOX.>"}) {
-      const size_t before = client->complaints().size();
-      client->subscribe(subject);
-      client->flush();
-      EXPECT_EQ(client->complaints().size(), before + 1) << user << " " << subject;
-    }
+    expect_unreadable(user, {"_INBOX_millrace.>", "_INBOX.>", "millrace.owner.*"});
   }
   EXPECT_EQ(millrace_.get("/v1/info")["natsInboxPrefix"], "_INBOX_millrace");
 }
 
-TEST_F(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {
-  const auto worker = client_as("charge");
-  for (const char* const subject :
-       {"millrace.results.0.other.x", "millrace.owner", "millrace.events.shop.ordered",
-        "$JS.API.STREAM.DELETE.MILLRACE_TASKS", "$JS.ACK.MILLRACE_TASKS.other+charge.1.1.1.1.0"}) {
-    const size_t before = worker->complaints().size();
-    worker->publish(subject, "x");
-    worker->flush();
-    EXPECT_EQ(worker->complaints().size(), before + 1) << subject;
+TEST_P(NatsPermissions, DenyAWorkerTheSubjectsOfOthers) {
+  expect_unpublishable(
+      "charge", {"millrace.results.0.other.x", "millrace.owner", "millrace.events.shop.ordered",
+                 "millrace.tasks.shop.charge", "$JS.API.STREAM.DELETE.MILLRACE_TASKS",
+                 "$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.other+charge",
+                 "$JS.ACK.MILLRACE_TASKS.other+charge.1.1.1.1.0"});
+}
+
+TEST_P(NatsPermissions, DenyAWorkerEventsAndWhatItsServiceDoesNotGet) {
+  expect_unreadable("charge", {"millrace.events.>", "millrace.events.shop.ordered", "millrace.>",
+                               "millrace.tasks.>", "millrace.results.>", "millrace.lifecycle.>",
+                               "millrace.dlq.>", "$JS.ACK.>", ">"});
+  expect_unpublishable(
+      "charge", {"$JS.API.CONSUMER.CREATE.MILLRACE_EVENTS",
+                 "$JS.API.CONSUMER.DURABLE.CREATE.MILLRACE_EVENTS.x",
+                 "$JS.API.STREAM.MSG.GET.MILLRACE_EVENTS", "$JS.API.STREAM.MSG.GET.MILLRACE_TASKS",
+                 "$JS.API.DIRECT.GET.MILLRACE_EVENTS"});
+}
+
+TEST_P(NatsPermissions, DenyAPublisherAllButTheEventsOfItsNamespace) {
+  expect_unpublishable(
+      "shop",
+      {"millrace.events.other.ordered", "millrace.tasks.shop.charge", "millrace.results.0.shop.x",
+       "millrace.lifecycle.shop.order.failed", "millrace.dlq.shop.x", "millrace.owner",
+       "millrace.stops.x", "$JS.API.STREAM.INFO.MILLRACE_EVENTS",
+       "$JS.API.STREAM.PURGE.MILLRACE_EVENTS", "$JS.API.CONSUMER.CREATE.MILLRACE_EVENTS"});
+  expect_unreadable("shop", {"millrace.events.other.>", "millrace.events.>", "millrace.tasks.>",
+                             "millrace.dlq.>", "$JS.API.>", ">"});
+}
+
+TEST_P(NatsPermissions, LetNoClientConnectWithoutItsPassword) {
+  const std::vector<ConnectionSettings> logins = {
+      {.servers = {nats_.url()}},
+      {.servers = {nats_.url()}, .user = "millrace", .password = "shop-password"}};
+  for (const ConnectionSettings& login : logins) {
+    const auto stranger = Connection::open(login);
+    ASSERT_TRUE(stranger) << stranger.error().message;
+    EXPECT_TRUE(eventually([&] {
+      return (*stranger)->why_disconnected().find("refused the login") != std::string::npos;
+    })) << (*stranger)->why_disconnected();
+    EXPECT_FALSE((*stranger)->connected());
   }
+}
+
+std::string setup_name(const testing::TestParamInfo<NatsSetup>& setup) {
+  return setup.param == NatsSetup::kAccounts ? "Accounts" : "OneAccount";
+}
+
+INSTANTIATE_TEST_SUITE_P(With, NatsPermissions,
+                         testing::Values(NatsSetup::kOneAccount, NatsSetup::kAccounts), setup_name);
+
+/// What only the accounts of nats.conf have.
+class NatsAccounts : public NatsPermissions {
+ protected:
+  /// The sequence of the newest message of the stream.
+  static uint64_t newest_of(RawNatsClient& millrace, const std::string& stream) {
+    const Json info = millrace.api("STREAM.INFO." + stream);
+    return info.at("state").at("last_seq").get<uint64_t>();
+  }
+};
+
+// The NATS server publishes its answers without the permissions of the client, to the subject that
+// the client names.
+TEST_P(NatsAccounts, KeepAnswersOfTheBrokerFromTheSubjectsOfOthers) {
+  const auto millrace = client_as("millrace");
+  const uint64_t owners = newest_of(*millrace, "MILLRACE_OWNER");
+  const uint64_t results = newest_of(*millrace, "MILLRACE_RESULTS");
+  const uint64_t events = newest_of(*millrace, "MILLRACE_EVENTS");
+  const uint64_t dead_letters = newest_of(*millrace, "MILLRACE_DLQ");
+  const auto shop = client_as("shop");
+  int number = 0;
+  for (const char* const reply :
+       {"millrace.owner", "millrace.results.0.shop.x", "millrace.events.other.ordered",
+        "$JS.API.STREAM.PURGE.MILLRACE_EVENTS"}) {
+    shop->publish("millrace.events.shop.ordered", shop_event("ordered", std::to_string(++number)),
+                  reply);
+  }
+  shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "last"));
+  const auto worker = client_as("charge");
+  for (const char* const reply : {"millrace.owner", "millrace.events.other.ordered"}) {
+    worker->publish("$JS.API.CONSUMER.MSG.NEXT.MILLRACE_TASKS.shop+charge",
+                    R"({"batch":1,"expires":1000000})", reply);
+  }
+  worker->flush();
+
+  // All five events have started an instance, so the broker has answered the publisher.
+  EXPECT_TRUE(has_orders(millrace_, "waiting", 5));
+  EXPECT_EQ(newest_of(*millrace, "MILLRACE_EVENTS"), events + 5);
+  EXPECT_EQ(newest_of(*millrace, "MILLRACE_OWNER"), owners);
+  EXPECT_EQ(newest_of(*millrace, "MILLRACE_RESULTS"), results);
+  EXPECT_EQ(millrace->api("STREAM.INFO.MILLRACE_EVENTS").at("state").at("messages"), events + 5);
+  EXPECT_EQ(newest_of(*millrace, "MILLRACE_DLQ"), dead_letters);
+  EXPECT_THAT(shop->complaints(), IsEmpty());
+  millrace_.stop();
+}
+
+TEST_P(NatsAccounts, LetAnObserverReceiveLifecycleEventsAndDeadLettersOnly) {
+  const auto lifecycle = client_as("watch");
+  lifecycle->subscribe("millrace.lifecycle.>");
+  const auto dead_letters = client_as("watch");
+  dead_letters->subscribe("millrace.dlq.>");
+  const auto shop = client_as("shop");
+  shop->publish_acked("millrace.events.shop.ordered", "", shop_event("ordered", "1"));
+  shop->publish_acked("millrace.events.shop.bad", "", "no event");
+  const auto started = lifecycle->next(kLongEnough);
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->subject, "millrace.lifecycle.shop.order.started");
+  const auto dead_letter = dead_letters->next(kLongEnough);
+  ASSERT_TRUE(dead_letter);
+  EXPECT_THAT(dead_letter->subject, StartsWith("millrace.dlq.shop."));
+
+  for (const char* const user : {"watch", "receipts"}) {
+    expect_unpublishable(user, {"millrace.events.shop.ordered", "millrace.owner",
+                                "$JS.API.STREAM.INFO.MILLRACE_EVENTS"});
+    expect_unreadable(user, {"millrace.events.>", "millrace.tasks.>", "_INBOX_millrace.>"});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(With, NatsAccounts, testing::Values(NatsSetup::kAccounts), setup_name);
+
+TEST(ComposeFile, GivesTheBrokerItsPasswordsAndMillraceItsUserAndInboxPrefix) {
+  const std::string configuration = read_repository_file("nats.conf");
+  const std::string compose = read_repository_file("compose.yaml");
+  const std::regex variable(R"(password: \$(\w+))");
+  std::set<std::string> passwords;
+  for (std::sregex_iterator at(configuration.begin(), configuration.end(), variable), end;
+       at != end; ++at) {
+    passwords.insert((*at)[1].str());
+  }
+  EXPECT_THAT(passwords, SizeIs(5));
+  for (const std::string& name : passwords) {
+    EXPECT_THAT(compose, HasSubstr(fmt::format("{0}: \"${{{0}:?", name)));
+  }
+  EXPECT_FALSE(std::regex_search(configuration, std::regex(R"(password: [^$])")));
+  EXPECT_THAT(compose, HasSubstr("./nats.conf:/etc/nats/nats.conf:ro"));
+  for (const auto& [name, value] : permitted_login()) {
+    if (name == "NATS_PASSWORD") continue;
+    EXPECT_THAT(compose, HasSubstr(fmt::format("{}: {}\n", name, value)));
+  }
+  EXPECT_THAT(compose, HasSubstr("NATS_PASSWORD: \"${NATS_MILLRACE_PASSWORD:?"));
 }
 
 }  // namespace
