@@ -51,7 +51,8 @@ TEST(Citations, NameOnlyTestsThatExist) {
     if (path.extension() == ".cc") tests.merge(tests_of(text_of(path)));
   }
   EXPECT_THAT(tests, SizeIs(Gt(2'000U)));
-  for (const char* const page : {"docs/promises.md", "docs/ARCHITECTURE.md", "docs/coverage.md"}) {
+  for (const char* const page :
+       {"docs/promises.md", "docs/security.md", "docs/ARCHITECTURE.md", "docs/coverage.md"}) {
     EXPECT_THAT(missing_tests(tests, page, text_of(root() / page)), IsEmpty());
   }
 }
