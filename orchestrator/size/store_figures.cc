@@ -50,7 +50,8 @@ Result<std::vector<NamespaceUsage>> usage_of(const View& view,
 }  // namespace
 
 Result<StoreFigures> read_figures(const Environment& environment) {
-  StoreFigures figures{.size = TRY(environment.size())};
+  StoreFigures figures{.size = TRY(environment.size()),
+                       .checkpoint_rate = environment.checkpoint_rate()};
   figures.archive_bytes = archive_bytes(environment.folder() / kArchiveFolder);
   const Snapshot view = TRY(Snapshot::take(environment));
   TRY(check_known_format(view));
@@ -77,6 +78,7 @@ Json to_json(const StoreFigures& figures) {
       {"dataBytes", figures.size.data_bytes},     {"usedBytes", figures.size.used_bytes},
       {"freeBytes", figures.size.free_bytes},     {"journalBytes", figures.size.journal_bytes},
       {"waitingRows", figures.size.waiting_rows}, {"waitingBytes", figures.size.waiting_bytes}};
+  if (figures.checkpoint_rate) json["checkpointBytesPerSecond"] = *figures.checkpoint_rate;
   if (figures.archive_bytes) json["archiveBytes"] = *figures.archive_bytes;
   if (figures.oldest_ended) json["oldestEnded"] = format_rfc3339(*figures.oldest_ended);
   if (!figures.namespaces) return json;

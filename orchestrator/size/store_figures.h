@@ -3,6 +3,7 @@
 // the list of the archive's files, without a scan of the instances. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct NamespaceUsage {
 
 struct StoreFigures {
   StoreSize size;
+  std::optional<uint64_t> checkpoint_rate;  ///< Environment::checkpoint_rate()
   /// Each namespace, in the order of the names. nullopt: the index that counts the instances is not
   /// complete (index_build.h).
   std::optional<std::vector<NamespaceUsage>> namespaces;
@@ -37,8 +39,8 @@ struct StoreFigures {
 Result<StoreFigures> read_figures(const Environment& environment);
 
 /// {"dataBytes","usedBytes","freeBytes","journalBytes","waitingRows","waitingBytes",
-/// "archiveBytes"?,"oldestEnded"?,"namespaces"?:[{"namespace","live","ended","rowBytes",
-/// "historyBytes","oldestEnded"?}]}
+/// "checkpointBytesPerSecond"?,"archiveBytes"?,"oldestEnded"?,"namespaces"?:[{"namespace","live",
+/// "ended","rowBytes","historyBytes","oldestEnded"?}]}
 Json to_json(const StoreFigures& figures);
 
 }  // namespace millrace

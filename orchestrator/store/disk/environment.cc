@@ -157,6 +157,7 @@ Status Environment::open_store() {
                                .soft_limit_bytes = options_.soft_limit_bytes,
                                .reserve_bytes = options_.reserve_bytes,
                                .waits_for_checkpoints = options_.waits_for_checkpoints,
+                               .checkpoint_clock = options_.checkpoint_clock,
                                .on_failure = options_.on_failure};
   overlay_ = TRY(options_.read_only ? Overlay::open_to_read(folder_, *file_, overlay)
                                     : Overlay::open(folder_, *file_, overlay));
@@ -228,6 +229,8 @@ Result<StoreSize> Environment::size() const {
   }
   return size;
 }
+
+std::optional<uint64_t> Environment::checkpoint_rate() const { return overlay_->checkpoint_rate(); }
 
 Status Environment::shrink_journals() { return overlay_->shrink_journals(); }
 

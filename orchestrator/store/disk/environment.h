@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -52,7 +53,7 @@ struct EnvironmentOptions {
 
   /// Whether a commit that starts a checkpoint waits for the end of the checkpoint. If true, the
   /// size of the store, and so the time at which it is full, depends only on the writes. For
-  /// simulations.
+  /// simulations. Then checkpoint_rate() is nullopt, because it depends on the speed of the disk.
   bool waits_for_checkpoints = false;
 
   /// Whether closing makes a checkpoint, so that the next open need not read a journal.
@@ -69,6 +70,10 @@ struct EnvironmentOptions {
   /// For tests: called at each commit that is not empty. If the function returns true, the commit
   /// fails with `store.io`.
   std::function<bool()> fails_commit;
+
+  /// For tests: the steady clock that measures the time of checkpoints; called on the checkpoint
+  /// thread. Empty: the clock of the system.
+  std::function<std::chrono::nanoseconds()> checkpoint_clock;
 
   /// Called on the checkpoint thread when a checkpoint fails with `store.sync`. No commit is lost,
   /// but later commits fail, and LMDB may refuse reads: the process should end.
@@ -114,6 +119,12 @@ class Environment {
   /// The size of the files and of the rows in memory; the pages are those after the last
   /// checkpoint. Reads no row and no page. Any thread. Error `store.io`.
   Result<StoreSize> size() const;
+
+  /// How many bytes of keys and values, as commits wrote them, checkpoints bring into LMDB in a
+  /// second, at least 1; later checkpoints have more weight (checkpoint_rate.h). The time between
+  /// two checkpoints does not count. nullopt: since the store was opened, no checkpoint had enough
+  /// rows to measure it. Any thread.
+  std::optional<uint64_t> checkpoint_rate() const;
 
   /// Makes a checkpoint, after which the journals have no commit that LMDB lacks, and cuts both
   /// journal files to their headers. Errors: those of checkpoint(). Call it on the Transaction's

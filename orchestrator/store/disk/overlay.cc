@@ -32,7 +32,7 @@ const KeyRange kEverything{"", "\xff"};
 }  // namespace
 
 Overlay::Overlay(std::filesystem::path folder, LmdbFile& file, const OverlayOptions& options)
-    : folder_(std::move(folder)), options_(options), file_(file) {}
+    : folder_(std::move(folder)), options_(options), file_(file), rate_(options.checkpoint_bytes) {}
 
 Result<std::unique_ptr<Overlay>> Overlay::open(const std::filesystem::path& folder, LmdbFile& file,
                                                const OverlayOptions& options) {
@@ -102,6 +102,7 @@ void Overlay::add(uint64_t commit, std::string_view key, std::optional<std::stri
   active_rows_.store(active_.load.rows, std::memory_order_relaxed);
   active_bytes_.store(active_.table->bytes(), std::memory_order_relaxed);
   active_.load.bytes += room(value) - (before == nullptr ? 0 : room(before->value()));
+  active_.committed_bytes += key.size() + (value ? value->size() : 0);
   active_.last = commit;
 }
 
@@ -297,7 +298,7 @@ void Overlay::run() {
       if (stopping_) return;
       level = *frozen_;
     }
-    Status done = apply(level);
+    Status done = apply_timed(level);
     if (stopping_) return;
     const Result<LmdbFile::Size> size = file_.measure();
     if (done && !size) done = tl::unexpected(size.error());
@@ -317,6 +318,19 @@ void Overlay::run() {
     changed_.notify_all();
     if (!done && is_final(done.error()) && options_.on_failure) options_.on_failure(done.error());
   }
+}
+
+/// Applies the level, and measures the rate of checkpoints.
+Status Overlay::apply_timed(const Level& level) {
+  if (options_.waits_for_checkpoints) return apply(level);
+  const auto now = [this]() -> std::chrono::nanoseconds {
+    if (options_.checkpoint_clock) return options_.checkpoint_clock();
+    return std::chrono::steady_clock::now().time_since_epoch();
+  };
+  const std::chrono::nanoseconds began = now();
+  TRY(apply(level));
+  if (!stopping_) rate_.add(level.committed_bytes, now() - began);
+  return {};
 }
 
 Status Overlay::apply(const Level& level) {

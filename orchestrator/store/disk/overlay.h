@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "orchestrator/store/disk/checkpoint_rate.h"
 #include "orchestrator/store/disk/journal.h"
 #include "orchestrator/store/disk/lmdb_file.h"
 #include "orchestrator/store/disk/memtable.h"
@@ -39,7 +41,8 @@ struct OverlayOptions {
   uint64_t checkpoint_bytes = 0;  ///< see EnvironmentOptions
   uint64_t soft_limit_bytes = 0;
   uint64_t reserve_bytes = 0;
-  bool waits_for_checkpoints = false;  ///< see EnvironmentOptions
+  bool waits_for_checkpoints = false;                          ///< see EnvironmentOptions
+  std::function<std::chrono::nanoseconds()> checkpoint_clock;  ///< see EnvironmentOptions
   std::function<void(const Error&)> on_failure;
 };
 
@@ -85,6 +88,9 @@ class Overlay {
   /// The memory that these rows use, in bytes, with all their versions. Any thread.
   uint64_t waiting_bytes() const;
 
+  /// How fast checkpoints are: see Environment::checkpoint_rate(). Any thread.
+  std::optional<uint64_t> checkpoint_rate() const { return rate_.get(); }
+
  private:
   /// An estimate of the space that rows need in LMDB.
   struct Load {
@@ -93,7 +99,8 @@ class Overlay {
   };
   struct Level {
     std::shared_ptr<Memtable> table = std::make_shared<Memtable>();
-    uint64_t last = 0;  ///< the last commit that `table` has
+    uint64_t last = 0;             ///< the last commit that `table` has
+    uint64_t committed_bytes = 0;  ///< of the keys and values that the commits wrote
     Load load;
   };
 
@@ -116,6 +123,7 @@ class Overlay {
   void wait_for_checkpoint();
 
   void run();
+  Status apply_timed(const Level& level);
   Status apply(const Level& level);
   Status apply(const Level& level, std::string& from, uint64_t most_bytes);
 
@@ -135,6 +143,7 @@ class Overlay {
   uint64_t applied_rows_ = 0;     ///< rows of `frozen_` that are in LMDB
   std::optional<Error> failure_;  ///< the checkpoint's error; clearing it resumes the checkpoint
   LmdbFile::Size size_;           ///< the size of LMDB after the last checkpoint
+  CheckpointRate rate_;
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -167,12 +167,14 @@ TEST(StoreFigures, HaveAJsonForm) {
                       {"journalBytes", 4}, {"waitingRows", 5}, {"waitingBytes", 6}};
   EXPECT_EQ(to_json(figures), sizes);
   figures.archive_bytes = 7;
+  figures.checkpoint_rate = 10;
   figures.oldest_ended = kEarly;
   NamespaceUsage shop{.ns = "shop"};
   shop.usage = {.live = 6, .ended = 7, .row_bytes = 8, .history_bytes = 9};
   figures.namespaces = std::vector<NamespaceUsage>{shop};
   Json whole = sizes;
   whole["archiveBytes"] = 7;
+  whole["checkpointBytesPerSecond"] = 10;
   whole["oldestEnded"] = "2021-09-01T12:00:00.000Z";
   whole["namespaces"] = Json::array(
       {{{"namespace", "shop"}, {"live", 6}, {"ended", 7}, {"rowBytes", 8}, {"historyBytes", 9}}});
