@@ -18,6 +18,7 @@
 #include "model/instance.h"
 #include "orchestrator/loop/namespace_gauge.h"
 #include "orchestrator/loop/retention_metrics.h"
+#include "orchestrator/loop/unit_metrics.h"
 #include "orchestrator/size/store_figures.h"
 
 namespace millrace {
@@ -31,6 +32,11 @@ std::string_view name_of(DeletionReason reason) {
       return "retention";
   }
   return "";
+}
+
+const Clock& system_clock() {
+  static const SystemClock clock;
+  return clock;
 }
 
 /// A counter that grows with a total of another module; that total may restart at 0.
@@ -190,6 +196,7 @@ struct Metrics::Series {
                                        "limit of steps or memory and therefore did not match.")};
 
   RetentionMetrics retention{registry};
+  UnitMetrics units{registry};
 
   std::mutex parts_lock;  // guards all members below
   prometheus::Gauge& reads_events =
@@ -305,7 +312,8 @@ std::string_view to_string(BrokerLoss::Kind kind) {
   return "";
 }
 
-Metrics::Metrics() : series_(std::make_unique<Series>()) {}
+Metrics::Metrics() : Metrics(system_clock()) {}
+Metrics::Metrics(const Clock& clock) : clock_(clock), series_(std::make_unique<Series>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::count(const BatchCounts& counts) {
@@ -370,6 +378,12 @@ void Metrics::count_letter_retention_failure() { series_->letter_retention_failu
 void Metrics::count_refused_token(bool is_missing) {
   (is_missing ? series_->tokens_missing : series_->tokens_wrong).Increment();
 }
+
+void Metrics::set_longest_unit(std::chrono::nanoseconds time, UnitKind kind) {
+  series_->units.add(clock_.elapsed(), {.time = time, .kind = kind});
+}
+
+LongestUnit Metrics::longest_unit() const { return series_->units.longest(clock_.elapsed()); }
 
 void Metrics::set(const Levels& levels) {
   series_->tasks.Set(static_cast<double>(levels.tasks));
@@ -451,6 +465,7 @@ void Metrics::count(const BrokerLoss& loss) {
 }
 
 std::string Metrics::text() const {
+  series_->units.set_gauges(clock_.elapsed());
   return prometheus::TextSerializer().Serialize(series_->registry.Collect());
 }
 

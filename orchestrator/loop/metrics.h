@@ -1,6 +1,7 @@
 // Metrics: counters and gauges for Prometheus. Any thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,7 +11,10 @@
 
 #include "model/quota.h"
 #include "orchestrator/batch/batch_counts.h"
+#include "orchestrator/batch/unit_kind.h"
+#include "orchestrator/loop/longest_units.h"
 #include "orchestrator/loop/retention_figures.h"
+#include "orchestrator/ports/clock.h"
 #include "orchestrator/ports/event_stream.h"
 
 namespace millrace {
@@ -74,7 +78,10 @@ std::string_view to_string(BrokerLoss::Kind kind);
 
 class Metrics {
  public:
+  /// With the clock of the system.
   Metrics();
+  /// The clock measures the minute of longest_unit(), and outlives the object.
+  explicit Metrics(const Clock& clock);
   ~Metrics();
 
   void count(const BatchCounts& counts);
@@ -91,6 +98,11 @@ class Metrics {
   void count_over_quota(Quota quota);
   /// Counts an HTTP request that was refused because its token is missing or wrong.
   void count_refused_token(bool is_missing);
+  /// Reports the longest unit of work of this kind that the engine thread has applied since the
+  /// previous report of this kind. Once in a turn and kind is enough. A time of 0 is ignored.
+  void set_longest_unit(std::chrono::nanoseconds time, UnitKind kind = UnitKind::kOther);
+  /// The longest unit of work in the last minute.
+  LongestUnit longest_unit() const;
   void set(const Levels& levels);
   void set(const PartLevels& levels);
   void set_passes(PassKind kind, const PassTimes& times);
@@ -109,6 +121,7 @@ class Metrics {
 
  private:
   struct Series;
+  const Clock& clock_;
   std::unique_ptr<Series> series_;
 };
 

@@ -1,5 +1,6 @@
 #include "orchestrator/service/local_service.h"
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -222,6 +223,10 @@ Json LocalService::info() {
   }
   if (unreadable && !unreadable->empty()) info["unreadableSettings"] = *unreadable;
   info["retention"] = to_json(parts_.metrics.retention());
+  if (const LongestUnit unit = parts_.metrics.longest_unit(); unit.time.count() > 0) {
+    info["engine"] = {{"longestUnitSeconds", std::chrono::duration<double>(unit.time).count()},
+                      {"longestUnitKind", to_string(unit.kind)}};
+  }
   if (const auto figures = read_figures(parts_.environment)) info["store"] = to_json(*figures);
   return info;
 }

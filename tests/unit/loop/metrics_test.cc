@@ -1,6 +1,8 @@
 // Metrics: counters add up, gauges have the latest value.
 #include "orchestrator/loop/metrics.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -182,6 +184,33 @@ TEST(Metrics, MeasureTheWaitOfTasksInSeconds) {
   metrics.count({.started_after = {Duration(1'500), Duration(500)}});
   EXPECT_TRUE(has_line(metrics, "millrace_function_schedule_to_start_seconds_count 2"));
   EXPECT_TRUE(has_line(metrics, "millrace_function_schedule_to_start_seconds_sum 2"));
+}
+
+TEST(Metrics, ShowTheLongestUnitsOfTheLastMinute) {
+  struct StoppedClock final : Clock {
+    TimePoint now() const override { return {}; }
+    Duration elapsed() const override { return time; }
+    Duration time{0};
+  };
+  StoppedClock clock;
+  Metrics metrics(clock);
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 0"));
+  EXPECT_EQ(metrics.longest_unit().time.count(), 0);
+  metrics.set_longest_unit(std::chrono::milliseconds(1'500), UnitKind::kCommand);
+  metrics.set_longest_unit(std::chrono::milliseconds(500), UnitKind::kCommand);
+  metrics.set_longest_unit(std::chrono::milliseconds(250));
+  metrics.set_longest_unit(std::chrono::nanoseconds(0), UnitKind::kTimer);
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 1.5"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"other\"} 0.25"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"timer\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_bucket{le=\"0.25\"} 1"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_bucket{le=\"0.5\"} 2"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3"));
+  EXPECT_EQ(metrics.longest_unit().time, std::chrono::milliseconds(1'500));
+  EXPECT_EQ(metrics.longest_unit().kind, UnitKind::kCommand);
+  clock.time += std::chrono::minutes(2);
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_longest_unit_seconds{kind=\"command\"} 0"));
+  EXPECT_TRUE(has_line(metrics, "millrace_engine_unit_seconds_count 3")) << "a total";
 }
 
 TEST(Metrics, ShowTheFiguresOfTheStore) {

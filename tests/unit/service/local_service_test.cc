@@ -375,6 +375,13 @@ TEST_F(LocalServiceTest, ShowsItsInfoEvenIfTheStoreCannotBeRead) {
   EXPECT_EQ(service->info(), whole) << "without the figures of the store";
 }
 
+TEST_F(LocalServiceTest, ShowsTheLongestUnitOfTheEngineInItsInfo) {
+  EXPECT_FALSE(service->info().contains("engine")) << "no unit was measured";
+  metrics.set_longest_unit(std::chrono::microseconds(1'500), UnitKind::kPurge);
+  const Json expected{{"longestUnitSeconds", 0.0015}, {"longestUnitKind", "purge"}};
+  EXPECT_EQ(service->info()["engine"], expected);
+}
+
 TEST_F(LocalServiceTest, ShowsTheFiguresOfTheStoreInItsInfoAndInTheMetrics) {
   world.apply(kWaits);
   world.must(CreateNamespace{.name = "shop"});
