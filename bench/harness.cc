@@ -207,16 +207,9 @@ Json MillraceProcess::ask(const std::string& method, const std::string& path,
   return *std::move(json);
 }
 
-double MillraceProcess::metric(const std::string& name) {
+std::string MillraceProcess::metrics() {
   long status = 0;
-  const std::string text = request("GET", "/metrics", "", &status);
-  double sum = 0;
-  for (size_t at = 0; (at = text.find("\n" + name, at)) != std::string::npos; ++at) {
-    const size_t end = text.find('\n', at + 1);
-    const size_t blank = text.rfind(' ', end);
-    sum += std::atof(text.c_str() + blank + 1);
-  }
-  return sum;
+  return request("GET", "/metrics", "", &status);
 }
 
 void MillraceProcess::wait_for(const std::string& name, double value) {

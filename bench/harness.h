@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "bench/metrics_text.h"
 #include "broker/dev_server.h"
 #include "os/launch.h"
 #include "os/scratch_folder.h"
@@ -77,8 +78,10 @@ class MillraceProcess {
   /// Sends a request to the server and returns the JSON of its answer. An answer whose status is
   /// not 200 to 299 ends the program.
   Json ask(const std::string& method, const std::string& path, const std::string& body = "");
+  /// All metrics of the server, as text.
+  std::string metrics();
   /// The value of a metric, summed over its labels.
-  double metric(const std::string& name);
+  double metric(const std::string& name) { return sum_of(metrics(), name); }
   /// Waits until `metric(name)` reaches `value`.
   void wait_for(const std::string& name, double value);
   int pid() const { return process_->pid; }

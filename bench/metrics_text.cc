@@ -1,0 +1,82 @@
+#include "bench/metrics_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+namespace millrace {
+namespace {
+
+/// Calls `see` with the labels, as in the text, and the value of each series of a metric.
+void each_series(std::string_view metrics, std::string_view name,
+                 const std::function<void(std::string_view labels, double value)>& see) {
+  for (size_t begin = 0; begin < metrics.size();) {
+    const size_t end = std::min(metrics.find('\n', begin), metrics.size());
+    const std::string_view line = metrics.substr(begin, end - begin);
+    begin = end + 1;
+    if (!line.starts_with(name)) continue;
+    const std::string_view rest = line.substr(name.size());
+    if (!rest.starts_with('{') && !rest.starts_with(' ')) continue;
+    const size_t blank = rest.rfind(' ');
+    see(rest.substr(0, blank), std::strtod(std::string(rest.substr(blank + 1)).c_str(), nullptr));
+  }
+}
+
+/// How many values the buckets above `low` and up to `high` have. `low` is the bound before `high`.
+double values_in(const Buckets& buckets, std::optional<double> low, double high) {
+  const auto up_to = [&](double bound) {
+    const auto found = buckets.find(bound);
+    return found == buckets.end() ? 0 : found->second;
+  };
+  return up_to(high) - (low ? up_to(*low) : 0);
+}
+
+}  // namespace
+
+double sum_of(std::string_view metrics, std::string_view name) {
+  double sum = 0;
+  each_series(metrics, name, [&](std::string_view, double value) { sum += value; });
+  return sum;
+}
+
+std::optional<double> greatest_of(std::string_view metrics, std::string_view name) {
+  std::optional<double> greatest;
+  each_series(metrics, name, [&](std::string_view, double value) {
+    greatest = std::max(greatest.value_or(value), value);
+  });
+  return greatest;
+}
+
+Buckets buckets_of(std::string_view metrics, const std::string& name) {
+  constexpr std::string_view kBound = "le=\"";
+  Buckets buckets;
+  each_series(metrics, name + "_bucket", [&](std::string_view labels, double value) {
+    const size_t at = labels.find(kBound);
+    if (at == std::string_view::npos) return;
+    const std::string bound(labels.substr(at + kBound.size()));
+    buckets[std::strtod(bound.c_str(), nullptr)] = value;
+  });
+  return buckets;
+}
+
+std::optional<double> highest_new_bucket(const Buckets& before, const Buckets& after) {
+  std::optional<double> highest;
+  std::optional<double> low;
+  for (const auto& [bound, values] : after) {
+    if (values_in(after, low, bound) > values_in(before, low, bound)) highest = bound;
+    low = bound;
+  }
+  return highest;
+}
+
+std::optional<double> longest_unit(std::string_view before, std::string_view after) {
+  constexpr const char* kUnits = "millrace_engine_unit_seconds";
+  const auto bucket = highest_new_bucket(buckets_of(before, kUnits), buckets_of(after, kUnits));
+  if (!bucket) return std::nullopt;
+  // The gauge is exact, but it also has units from before the first reading.
+  const auto of_last_minute = greatest_of(after, "millrace_engine_longest_unit_seconds");
+  if (!of_last_minute || *of_last_minute <= 0) return bucket;
+  return std::min(*bucket, *of_last_minute);
+}
+
+}  // namespace millrace

@@ -1,0 +1,29 @@
+// What the benchmarks read from the metrics of a server, the text of `/metrics`.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace millrace {
+
+/// The value of a metric, summed over its labels; 0: there is no such metric.
+double sum_of(std::string_view metrics, std::string_view name);
+
+/// The greatest value of a metric over its labels; nullopt: there is no such metric.
+std::optional<double> greatest_of(std::string_view metrics, std::string_view name);
+
+/// The buckets of a histogram without labels: for each upper bound, the number of values up to it.
+using Buckets = std::map<double, double>;
+Buckets buckets_of(std::string_view metrics, const std::string& name);
+
+/// The upper bound of the highest bucket that got a value between two readings of a histogram;
+/// infinite if that is the last bucket; nullopt: no bucket got a value.
+std::optional<double> highest_new_bucket(const Buckets& before, const Buckets& after);
+
+/// An upper bound of the longest unit of work on the engine thread between two readings of the
+/// metrics, in seconds. nullopt: the server measured no unit in that time, or does not measure any.
+std::optional<double> longest_unit(std::string_view before, std::string_view after);
+
+}  // namespace millrace
