@@ -30,6 +30,10 @@ Status set_value(const Argument& argument, const std::string& text) {
     **path = text;
     return {};
   }
+  if (const auto* const word = std::get_if<std::string*>(&argument.value)) {
+    **word = text;
+    return {};
+  }
   if (const auto* const count = std::get_if<size_t*>(&argument.value)) {
     if (read_whole_text(text, **count)) return {};
     return wrong(argument.name, fmt::format("{} is not a whole number from 0 on", text));

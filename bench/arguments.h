@@ -16,7 +16,7 @@ namespace millrace {
 /// value if the argument is not given.
 struct Argument {
   std::string_view name;  ///< `--rate` is an option; any other name is that of a word
-  std::variant<double*, size_t*, std::filesystem::path*> value;
+  std::variant<double*, size_t*, std::string*, std::filesystem::path*> value;
 };
 
 /// Reads the arguments of a mode. Numbers must be positive, or 0 for a size_t. Error

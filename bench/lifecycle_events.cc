@@ -20,8 +20,12 @@ std::string_view text_after(std::string_view event, std::string_view mark) {
 
 }  // namespace
 
-std::string done_subject(std::string_view workflow) {
-  return fmt::format("millrace.events.default.{}.done", workflow);
+std::string bench_subject(std::string_view ns) {
+  return fmt::format("millrace.events.{}.bench", ns);
+}
+
+std::string done_subject(std::string_view workflow, std::string_view ns) {
+  return fmt::format("millrace.events.{}.{}.done", ns, workflow);
 }
 
 std::string lifecycle_key(std::string_view workflow, std::string_view run, size_t number) {

@@ -8,8 +8,11 @@
 
 namespace millrace {
 
+/// The subject to which events of a namespace are published.
+std::string bench_subject(std::string_view ns);
+
 /// The subject of the events that the instances of a workflow of workflows.h generate.
-std::string done_subject(std::string_view workflow);
+std::string done_subject(std::string_view workflow, std::string_view ns = "default");
 
 /// The key of a lifecycle. `run` separates two measurements on one store, which use equal numbers.
 std::string lifecycle_key(std::string_view workflow, std::string_view run, size_t number);

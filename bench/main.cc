@@ -38,6 +38,8 @@ constexpr Mode kModes[] = {
     {"soak", "[MINUTES] [--rate LIFECYCLES] [--backups SECONDS] [--out DIR]", millrace::soak},
     {"restores", "[ROUNDS] [--rate LIFECYCLES] [--seconds SECONDS]", millrace::restores},
     {"deletions", "[INSTANCES] [LIFECYCLES]", millrace::deletions},
+    {"neighbours", "[SECONDS] [--attack NAME] [--in-flight LIFECYCLES] [--beside PROGRAM]",
+     millrace::neighbours},
 };
 
 int run_mode(const Mode& mode, const millrace::ModeArguments& arguments) {

@@ -22,4 +22,8 @@ Result<int> restores(const ModeArguments& arguments);
 /// The deletion of many ended instances beside a fixed rate of lifecycles.
 Result<int> deletions(const ModeArguments& arguments);
 
+/// The lifecycles and commands of one workflow beside workflows that load the engine in other ways.
+/// Checks nothing: the exit code is 0.
+Result<int> neighbours(const ModeArguments& arguments);
+
 }  // namespace millrace

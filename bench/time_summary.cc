@@ -1,0 +1,18 @@
+#include "bench/time_summary.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace millrace {
+
+std::optional<TimeSummary> summarize(std::vector<double> times) {
+  if (times.empty()) return std::nullopt;
+  std::sort(times.begin(), times.end());
+  const auto at_rank = [&](size_t percent) {
+    const size_t rank = (times.size() * percent + 99) / 100;  // rounded up
+    return times[rank - 1];
+  };
+  return TimeSummary{.p50 = at_rank(50), .p99 = at_rank(99), .longest = times.back()};
+}
+
+}  // namespace millrace

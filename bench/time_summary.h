@@ -1,0 +1,20 @@
+// TimeSummary: the median, the 99th percentile and the maximum of measured times.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace millrace {
+
+struct TimeSummary {
+  double p50 = 0;
+  double p99 = 0;
+  double longest = 0;
+};
+
+/// The summary of the times; nullopt: there are none. The percentiles are those of the nearest
+/// rank: pN is the shortest of the times that at least N % of all times do not exceed. So with
+/// fewer than 100 times p99 is the longest one, and a single stall is not left out.
+std::optional<TimeSummary> summarize(std::vector<double> times);
+
+}  // namespace millrace

@@ -1,0 +1,40 @@
+// The percentiles of few and of many times.
+#include "bench/time_summary.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+namespace millrace {
+namespace {
+
+/// The times 1 to `count`, in another order.
+std::vector<double> times_up_to(size_t count) {
+  std::vector<double> times(count);
+  std::iota(times.begin(), times.end(), 1.0);
+  std::reverse(times.begin(), times.end());
+  return times;
+}
+
+TEST(TimeSummary, IsMissingWithoutTimes) { EXPECT_FALSE(summarize({})); }
+
+TEST(TimeSummary, HasTheTimesAtTheNearestRanks) {
+  const auto summary = summarize(times_up_to(1'000));
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->p50, 500);
+  EXPECT_EQ(summary->p99, 990);
+  EXPECT_EQ(summary->longest, 1'000);
+}
+
+TEST(TimeSummary, HasTheLongestTimeAsP99OfFewTimes) {
+  EXPECT_EQ(summarize({1, 9'000})->p99, 9'000);
+  EXPECT_EQ(summarize({1, 9'000})->p50, 1);
+  EXPECT_EQ(summarize({3})->p50, 3);
+  EXPECT_EQ(summarize({3})->p99, 3);
+  EXPECT_EQ(summarize(times_up_to(99))->p99, 99);
+  EXPECT_EQ(summarize(times_up_to(100))->p99, 99);
+}
+
+}  // namespace
+}  // namespace millrace
