@@ -4,6 +4,7 @@
 // object; its shared_text() may be passed to other threads.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -50,6 +51,11 @@ class LazyJson {
   Json& edit();
 
   bool is_null() const;
+
+  /// The text if it is known; null: only the tree is known.
+  const std::shared_ptr<const std::string>& known_text() const { return text_; }
+  /// The size of the known text in bytes; 0: only the tree is known.
+  size_t known_size() const { return text_ ? text_->size() : 0; }
 
   bool operator==(const LazyJson& other) const;
 

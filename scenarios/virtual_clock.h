@@ -2,6 +2,8 @@
 // thread.
 #pragma once
 
+#include <chrono>
+
 #include "base/time.h"
 #include "orchestrator/ports/clock.h"
 
@@ -11,6 +13,10 @@ class VirtualClock final : public Clock {
  public:
   TimePoint now() const override { return now_; }
   Duration elapsed() const override { return elapsed_; }
+  std::chrono::nanoseconds precise() const override {
+    worked_ += look_;
+    return elapsed_ + worked_;
+  }
 
   /// Advances the wall clock and the elapsed time.
   void advance(Duration by) {
@@ -19,10 +25,15 @@ class VirtualClock final : public Clock {
   }
   /// Sets the wall clock, possibly backward; the elapsed time does not change.
   void jump(Duration by) { now_ += by; }
+  /// From now on each look at the precise time adds `by` to it, as if the work since the last look
+  /// had taken so long.
+  void let_looks_take(std::chrono::nanoseconds by) { look_ = by; }
 
  private:
   TimePoint now_ = from_millis(1'630'497'600'000);  // 2021-09-01T12:00:00Z
   Duration elapsed_{0};
+  std::chrono::nanoseconds look_{0};
+  mutable std::chrono::nanoseconds worked_{0};
 };
 
 }  // namespace millrace

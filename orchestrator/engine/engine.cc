@@ -137,6 +137,7 @@ void enter(StepContext& step, Visit& visit) {
     step.record(HistoryKind::kEntered);
     if (std::holds_alternative<Wait>(outcome) || visit.has_effects()) {
       step.result.history.back().data = data;
+      step.result.bytes += data.known_size();
     }
   }
   if (instance.error && !had_error) note_failure(step, data);
@@ -152,6 +153,19 @@ std::optional<Duration> task_timeout(const StepContext& step) {
   return span->after(step.now) - step.now;
 }
 
+/// The size of what the effect writes, without the fields that are always short.
+size_t size_of(const Effect& effect) {
+  if (const auto* const set = std::get_if<SetVariable>(&effect)) {
+    return set->value ? set->value->bytes.size() : 0;
+  }
+  if (const auto* const published = std::get_if<Publish>(&effect)) {
+    return published->event.data ? published->event.data->size() : 0;
+  }
+  if (const auto* const task = std::get_if<StartTask>(&effect)) return task->input.known_size();
+  if (const auto* const child = std::get_if<StartChild>(&effect)) return child->input.known_size();
+  return 0;
+}
+
 /// Adds the effects and the history records of a visit to the result.
 void take_notes(StepContext& step, Visit& visit) {
   const std::string& state = step.state().common().id;
@@ -160,12 +174,12 @@ void take_notes(StepContext& step, Visit& visit) {
     if (auto* const asked = std::get_if<Evaluate>(&effect)) {
       asked->evaluation.timeout = task_timeout(step);
     }
-    const auto* const set = std::get_if<SetVariable>(&effect);
-    if (set != nullptr && set->value) step.variable_bytes += set->value->bytes.size();
+    step.result.bytes += size_of(effect);
     step.result.effects.push_back(std::move(effect));
   }
   for (HistoryRecord& record : visit.take_history()) {
     record.state = state;
+    step.result.bytes += record.detail.known_size();
     step.result.history.push_back(std::move(record));
   }
 }
@@ -196,8 +210,11 @@ void leave(StepContext& step, Visit& visit) {
 
 /// `transitions`: the transitions to count for the limit of the step.
 bool has_reached_bound(const StepContext& step, uint32_t transitions) {
-  return transitions >= step.limits.transitions_per_step ||
-         step.variable_bytes >= step.limits.variable_bytes_per_step;
+  if (transitions >= step.limits.transitions_per_step) return true;
+  const size_t bytes = step.result.bytes;
+  if (bytes >= step.limits.bytes_per_step) return true;
+  // A step makes at least one transition, so that every instance goes on.
+  return transitions > 0 && step.limits.budget != nullptr && step.limits.budget->is_spent(bytes);
 }
 
 // Errors.

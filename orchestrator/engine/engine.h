@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/work_budget.h"
 #include "model/effect.h"
 #include "model/history.h"
 #include "model/instance.h"
@@ -34,8 +35,11 @@ struct EngineLimits {
   /// into the state that waits is the first one. So an instance that waits may run for ever, and a
   /// loop without events and long waits ends. The time of an evaluation is not a wait.
   uint32_t transitions_per_instance = 100'000;
-  /// Total bytes of variables that a step sets; a step that reaches this is unfinished.
-  size_t variable_bytes_per_step = size_t{16} << 20;
+  /// Total bytes of the variables, history records and effects of a step; a step that reaches this
+  /// is unfinished.
+  size_t bytes_per_step = size_t{256} << 10;
+  /// A step is unfinished when the budget is spent, too; null: no budget.
+  const WorkBudget* budget = nullptr;
   /// The quota of the bytes of an instance's history, and the bytes that this instance has already.
   uint64_t history_quota = kUnlimited;
   uint64_t history_bytes = 0;
@@ -47,6 +51,7 @@ struct StepResult {
   std::vector<HistoryRecord> history;  ///< in order
   bool changed = false;                ///< false: the stimulus was stale, the instance is unchanged
   bool unfinished = false;             ///< the limit of one step was reached: apply Proceed again
+  size_t bytes = 0;                    ///< the sizes of effects and history, about
 };
 
 /// Applies the stimulus to `instance`, whose revision has the definition `workflow`, and steps it

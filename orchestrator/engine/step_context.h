@@ -33,7 +33,6 @@ struct StepContext {
   StepResult result = {};
   bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
   uint32_t transitions = 0;     ///< transitions that the step has made so far
-  size_t variable_bytes = 0;    ///< bytes of variables that the step has set so far
 
   /// The current state of the instance.
   const State& state() const;

@@ -22,6 +22,9 @@ class Clock {
     return std::chrono::duration_cast<Duration>(
         std::chrono::steady_clock::now().time_since_epoch());
   }
+
+  /// The time of elapsed(), for measurements shorter than a millisecond.
+  virtual std::chrono::nanoseconds precise() const { return elapsed(); }
 };
 
 /// The clock of the operating system. Any thread.
@@ -29,6 +32,9 @@ class SystemClock final : public Clock {
  public:
   TimePoint now() const override {
     return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+  }
+  std::chrono::nanoseconds precise() const override {
+    return std::chrono::steady_clock::now().time_since_epoch();
   }
 };
 

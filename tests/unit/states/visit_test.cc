@@ -189,7 +189,7 @@ states:
 - {id: b, type: setter, variables: [{key: b, value: 1234}], transition: c}
 - {id: c, type: setter, variables: [{key: c, value: 1234}]}
 )");
-  InstanceRun run(workflow, Json::object(), {.variable_bytes_per_step = 8});
+  InstanceRun run(workflow, Json::object(), {.bytes_per_step = 8});
   run.proceed();
   EXPECT_TRUE(run.last().unfinished);
   EXPECT_EQ(run.effects().size(), 2u);

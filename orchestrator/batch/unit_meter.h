@@ -1,0 +1,109 @@
+// UnitMeter: measures the units of work on the engine thread. A unit is the application of one
+// input, of one instance message, of one target of a fan-out, or one portion of a longer work. The
+// meter says when a unit must end and when a turn must end, so that no work delays other work for
+// long, and it measures what each unit costs. If the clock stands still (tests, scenarios), only
+// the bytes count. Before the first turn nothing is measured. Engine thread only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "base/work_budget.h"
+#include "orchestrator/batch/unit_kind.h"
+#include "orchestrator/ports/clock.h"
+
+namespace millrace {
+
+using WorkTime = std::chrono::nanoseconds;
+
+/// The bounds of one unit and of one turn. A unit or a turn ends at the first bound that it
+/// reaches.
+struct UnitLimits {
+  WorkTime unit_time = std::chrono::milliseconds(2);
+  size_t unit_bytes = size_t{256} << 10;
+  WorkTime turn_time = std::chrono::milliseconds(5);
+  size_t turn_bytes = size_t{1} << 20;
+};
+
+/// What a unit has cost.
+struct UnitCost {
+  WorkTime time{};
+  size_t bytes = 0;  ///< bytes that the unit writes into the store
+};
+
+class UnitMeter final : public WorkBudget {
+ public:
+  explicit UnitMeter(const Clock& clock, UnitLimits limits = {}) : clock_(clock), limits_(limits) {}
+
+  const UnitLimits& limits() const { return limits_; }
+
+  /// Begins a turn, and its first unit.
+  void begin_turn() {
+    turn_began_ = clock_.precise();
+    turn_bytes_ = 0;
+    measures_ = true;
+    begin_at(turn_began_);
+  }
+
+  /// Begins a unit. Units do not nest: the unit before has ended.
+  void begin() { begin_at(clock_.precise()); }
+
+  /// Sets what the current unit applies; kOther until then.
+  void set_kind(UnitKind kind) { kind_ = kind; }
+
+  /// Counts bytes that the unit writes.
+  void add_bytes(size_t bytes) { bytes_ += bytes; }
+
+  /// Ends the unit and returns its cost. The next unit begins at once, so that work between two
+  /// units is measured, too.
+  UnitCost end() {
+    const WorkTime now = clock_.precise();
+    const UnitCost cost{now - began_, bytes_};
+    WorkTime& longest = longest_[static_cast<size_t>(kind_)];
+    longest = std::max(longest, cost.time);
+    turn_bytes_ += bytes_;
+    begin_at(now);
+    return cost;
+  }
+
+  bool is_spent(size_t bytes = 0) const override {
+    return measures_ &&
+           (bytes_ + bytes >= limits_.unit_bytes || clock_.precise() - began_ >= limits_.unit_time);
+  }
+
+  /// Whether the turn has used the given share of its bounds, as it was at the end of its last
+  /// unit.
+  bool is_turn_spent(double share = 1) const {
+    return static_cast<double>((began_ - turn_began_).count()) >=
+               share * static_cast<double>(limits_.turn_time.count()) ||
+           static_cast<double>(turn_bytes_) >= share * static_cast<double>(limits_.turn_bytes);
+  }
+
+  /// The end of the last unit, as Clock::precise().
+  WorkTime now() const { return began_; }
+
+  /// The time of the longest unit of each kind since the last call; 0: there was none.
+  std::array<WorkTime, kUnitKinds> take_longest() { return std::exchange(longest_, {}); }
+
+ private:
+  void begin_at(WorkTime now) {
+    began_ = now;
+    bytes_ = 0;
+    kind_ = UnitKind::kOther;
+  }
+
+  const Clock& clock_;
+  const UnitLimits limits_;
+  WorkTime turn_began_{};
+  WorkTime began_{};
+  std::array<WorkTime, kUnitKinds> longest_{};
+  size_t turn_bytes_ = 0;
+  size_t bytes_ = 0;
+  UnitKind kind_ = UnitKind::kOther;
+  bool measures_ = false;
+};
+
+}  // namespace millrace

@@ -1,0 +1,95 @@
+// UnitMeter: when a unit of work and a turn end, and what a unit costs.
+#include "orchestrator/batch/unit_meter.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "scenarios/virtual_clock.h"
+
+namespace millrace {
+namespace {
+
+class UnitMeterTest : public testing::Test {
+ protected:
+  VirtualClock clock;
+  UnitMeter meter{
+      clock,
+      {.unit_time = Duration(2), .unit_bytes = 100, .turn_time = Duration(5), .turn_bytes = 250}};
+};
+
+TEST_F(UnitMeterTest, EndsAUnitAfterItsTime) {
+  meter.begin_turn();
+  clock.advance(Duration(1));
+  EXPECT_FALSE(meter.is_spent());
+  clock.advance(Duration(1));
+  EXPECT_TRUE(meter.is_spent());
+  EXPECT_EQ(meter.end().time, Duration(2));
+  EXPECT_FALSE(meter.is_spent());
+}
+
+TEST_F(UnitMeterTest, EndsAUnitAfterItsBytes) {
+  meter.begin_turn();
+  meter.add_bytes(60);
+  EXPECT_FALSE(meter.is_spent());
+  EXPECT_FALSE(meter.is_spent(39));
+  EXPECT_TRUE(meter.is_spent(40));
+  meter.add_bytes(40);
+  EXPECT_TRUE(meter.is_spent());
+  EXPECT_EQ(meter.end().bytes, 100U);
+  EXPECT_FALSE(meter.is_spent());
+}
+
+TEST_F(UnitMeterTest, EndsATurnAfterItsTimeOrItsBytes) {
+  meter.begin_turn();
+  clock.advance(Duration(4));
+  meter.end();
+  EXPECT_TRUE(meter.is_turn_spent(0.8));
+  EXPECT_FALSE(meter.is_turn_spent());
+  clock.advance(Duration(1));
+  meter.end();
+  EXPECT_TRUE(meter.is_turn_spent());
+  meter.begin_turn();
+  EXPECT_FALSE(meter.is_turn_spent());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(meter.is_turn_spent());
+    meter.add_bytes(90);
+    meter.end();
+  }
+  EXPECT_TRUE(meter.is_turn_spent());
+}
+
+TEST_F(UnitMeterTest, KeepsTheLongestUnitOfEachKindUntilItIsTaken) {
+  const auto events = static_cast<size_t>(UnitKind::kEvent);
+  const auto timers = static_cast<size_t>(UnitKind::kTimer);
+  meter.begin_turn();
+  const std::pair<int64_t, UnitKind> units[] = {
+      {3, UnitKind::kEvent}, {7, UnitKind::kEvent}, {5, UnitKind::kTimer}, {2, UnitKind::kEvent}};
+  for (const auto& [time, kind] : units) {
+    meter.set_kind(kind);
+    clock.advance(Duration(time));
+    meter.end();
+  }
+  const auto longest = meter.take_longest();
+  EXPECT_EQ(longest[events], Duration(7));
+  EXPECT_EQ(longest[timers], Duration(5));
+  EXPECT_EQ(meter.take_longest()[events], Duration(0));
+}
+
+TEST_F(UnitMeterTest, MeasuresAUnitWithoutAKindAsOther) {
+  meter.begin_turn();
+  meter.set_kind(UnitKind::kPurge);
+  meter.end();
+  clock.advance(Duration(1));
+  meter.end();
+  EXPECT_EQ(meter.take_longest()[static_cast<size_t>(UnitKind::kOther)], Duration(1));
+}
+
+TEST_F(UnitMeterTest, HasNoBoundsBeforeTheFirstTurn) {
+  meter.add_bytes(1'000);
+  clock.advance(Duration(1'000));
+  EXPECT_FALSE(meter.is_spent());
+}
+
+}  // namespace
+}  // namespace millrace
