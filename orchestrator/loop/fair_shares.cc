@@ -1,0 +1,126 @@
+#include "orchestrator/loop/fair_shares.h"
+
+#include <algorithm>
+
+namespace millrace {
+namespace {
+
+/// The most quanta that an account owes: more would only make next() slow.
+constexpr int kMostOwed = 64;
+
+/// How many accounts are kept before those that are idle and owe nothing are forgotten.
+constexpr size_t kAccountsKept = 1'024;
+
+template <class T>
+void rotate(std::deque<T>& ring) {
+  ring.push_back(ring.front());
+  ring.pop_front();
+}
+
+}  // namespace
+
+FairShares::Time FairShares::time_for(size_t bytes) const {
+  constexpr double kSecond = 1e9;
+  if (rate_ == 0) return Time(0);
+  return Time(
+      static_cast<int64_t>(static_cast<double>(bytes) * kSecond / static_cast<double>(rate_)));
+}
+
+/// Gives an account the quantum for its next turn.
+void FairShares::grant(Account& account) const {
+  account.balance = std::min(account.balance + limits_.quantum, limits_.quantum);
+}
+
+/// The time without work pays what an account owes.
+void FairShares::settle(Account& account, Time now) {
+  if (account.has_work) return;
+  account.balance = std::min(account.balance + (now - account.idle_since), Time(0));
+  account.idle_since = now;
+}
+
+void FairShares::begin(Account& account, Time now) const {
+  settle(account, now);
+  account.has_work = true;
+  grant(account);
+}
+
+void FairShares::end(Account& account, Time now) {
+  account.has_work = false;
+  account.idle_since = now;
+}
+
+void FairShares::add(const WorkLane& lane, Time now) {
+  if (lanes_.size() > kAccountsKept) forget_idle(now);
+  LaneAccount& account = lanes_[lane];
+  if (account.has_work) return;
+  begin(account, now);
+  SpaceAccount& space = spaces_[lane.ns];
+  space.ring.push_back(lane.workflow);
+  if (space.has_work) return;
+  begin(space, now);
+  ring_.push_back(lane.ns);
+}
+
+void FairShares::remove(const WorkLane& lane, Time now) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end() || !found->second.has_work) return;
+  end(found->second, now);
+  SpaceAccount& space = spaces_[lane.ns];
+  std::erase(space.ring, lane.workflow);
+  if (!space.ring.empty()) return;
+  end(space, now);
+  std::erase(ring_, lane.ns);
+}
+
+std::optional<WorkLane> FairShares::next(Time now) {
+  const bool may_write = next_at() <= now;
+  for (size_t skipped = 0; skipped < ring_.size();) {
+    const NamespaceNumber ns = ring_.front();
+    SpaceAccount& space = spaces_[ns];
+    const auto workflow = next_of(ns, space, may_write);
+    if (workflow && space.balance > Time(0)) return WorkLane{ns, *workflow};
+    if (workflow) grant(space);
+    skipped = workflow ? 0 : skipped + 1;
+    rotate(ring_);
+  }
+  return std::nullopt;
+}
+
+/// The workflow of the namespace whose work comes next; nullopt: all of them wait for the rate.
+std::optional<WorkflowNumber> FairShares::next_of(NamespaceNumber ns, SpaceAccount& space,
+                                                  bool may_write) {
+  for (size_t skipped = 0; skipped < space.ring.size();) {
+    LaneAccount& account = lanes_[{ns, space.ring.front()}];
+    const bool waits = account.is_heavy && !may_write;
+    if (!waits && account.balance > Time(0)) return space.ring.front();
+    if (!waits) grant(account);
+    skipped = waits ? skipped + 1 : 0;
+    rotate(space.ring);
+  }
+  return std::nullopt;
+}
+
+void FairShares::charge(const WorkLane& lane, Time time, size_t bytes, Time now) {
+  const Time for_bytes = time_for(bytes);
+  writes_from_ = std::max(writes_from_, now) + for_bytes;
+  const auto take = [&](Account& account) {
+    settle(account, now);
+    account.balance = std::max(account.balance - time - for_bytes, -kMostOwed * limits_.quantum);
+  };
+  LaneAccount& account = lanes_[lane];
+  account.is_heavy = bytes >= limits_.heavy_unit;
+  take(account);
+  take(spaces_[lane.ns]);
+}
+
+/// Forgets the accounts that have no work and owe nothing.
+void FairShares::forget_idle(Time now) {
+  const auto is_even = [now](const auto& entry) {
+    const Account& account = entry.second;
+    return !account.has_work && account.balance + (now - account.idle_since) >= Time(0);
+  };
+  std::erase_if(lanes_, is_even);
+  std::erase_if(spaces_, is_even);
+}
+
+}  // namespace millrace

@@ -1,0 +1,84 @@
+// FairShares: whose work comes next, when work of several namespaces waits for the engine thread.
+// Deficit round robin over the namespaces, and within a namespace over its workflows: each in turn
+// gets a quantum of time, and what its work takes beyond the quantum is paid in later rounds. So a
+// namespace with many or long units of work gets no more time than another one.
+//
+// The bytes that work writes are charged as the time in which the store can take them, and all
+// lanes together get a rate: while it is exceeded, lanes whose units write much wait. Pure: the
+// time is an argument. For one thread only.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "model/work_lane.h"
+
+namespace millrace {
+
+class FairShares {
+ public:
+  using Time = std::chrono::nanoseconds;
+
+  struct Limits {
+    Time quantum = std::chrono::milliseconds(1);  ///< of a namespace or a workflow in one round
+    size_t burst = size_t{1} << 20;        ///< bytes that may be written at once beyond the rate
+    size_t heavy_unit = size_t{16} << 10;  ///< a lane waits for the rate if its last unit wrote so
+                                           ///< many bytes
+  };
+
+  FairShares() : FairShares(Limits()) {}
+  explicit FairShares(Limits limits) : limits_(limits) {}
+
+  /// Sets the rate of all lanes together, in bytes per second; not 0. Without a rate, bytes cost
+  /// nothing.
+  void set_rate(uint64_t bytes_per_second) { rate_ = bytes_per_second; }
+
+  /// The lane has work from now on. No effect if it has work already.
+  void add(const WorkLane& lane, Time now);
+  /// The lane has no more work. No effect if it has none.
+  void remove(const WorkLane& lane, Time now);
+
+  /// The lane whose work comes next. nullopt: no lane has work, or each lane that has work must
+  /// wait until next_at().
+  std::optional<WorkLane> next(Time now);
+
+  /// Charges the lane with a unit of its work, which has ended now.
+  void charge(const WorkLane& lane, Time time, size_t bytes, Time now);
+
+  /// When lanes that wait for the rate may write again.
+  Time next_at() const { return writes_from_ - time_for(limits_.burst); }
+
+ private:
+  struct Account {
+    Time balance{0};  ///< what is left of the quantum; negative: to be paid in later rounds
+    bool has_work = false;
+    Time idle_since{0};  ///< while it has no work
+  };
+  struct LaneAccount : Account {
+    bool is_heavy = false;  ///< its last unit wrote at least Limits::heavy_unit
+  };
+  struct SpaceAccount : Account {
+    std::deque<WorkflowNumber> ring;  ///< the workflows with work, the next one first
+  };
+
+  Time time_for(size_t bytes) const;
+  void grant(Account& account) const;
+  static void settle(Account& account, Time now);
+  void begin(Account& account, Time now) const;
+  static void end(Account& account, Time now);
+  std::optional<WorkflowNumber> next_of(NamespaceNumber ns, SpaceAccount& space, bool may_write);
+  void forget_idle(Time now);
+
+  const Limits limits_;
+  uint64_t rate_ = 0;    ///< 0: no limit
+  Time writes_from_{0};  ///< the bytes that were written so far use the rate up to this time
+  std::deque<NamespaceNumber> ring_;  ///< the namespaces with work, the next one first
+  std::map<NamespaceNumber, SpaceAccount> spaces_;
+  std::map<WorkLane, LaneAccount> lanes_;
+};
+
+}  // namespace millrace
