@@ -43,7 +43,7 @@ Status Batch::load() {
   oldest_effects_ = {};
   cursor_moved_ = false;
   woken_ = 0;
-  messages_.begin_batch(limits_.messages);
+  begin_limits();
   retention_.clear();
   batch_.archive.clear();
   TRY(load_newest());
@@ -64,7 +64,7 @@ Status Batch::undo() {
     cursor_moved_ = before->moved;
   }
   woken_ = 0;
-  messages_.begin_batch(limits_.messages);
+  begin_limits();
   purges_.undo();
   batch_.archive.undo();
   retention_.undo();
@@ -73,9 +73,25 @@ Status Batch::undo() {
   return fan_outs_.load();
 }
 
-Status Batch::go_on(TimePoint now) {
-  TRY(messages_.run(now));
-  TRY(fan_outs_.go_on(now, limits_.woken_later));
+void Batch::begin_limits() {
+  messages_.begin_batch(limits_.messages);
+  fan_outs_.begin_batch(limits_.woken_later);
+}
+
+std::vector<WorkLane> Batch::unfinished() const {
+  std::vector<WorkLane> lanes = messages_.lanes();
+  const std::vector<WorkLane> of_fan_outs = fan_outs_.lanes();
+  lanes.insert(lanes.end(), of_fan_outs.begin(), of_fan_outs.end());
+  return lanes;
+}
+
+Status Batch::go_on(TimePoint now, const WorkLane& lane) {
+  if (messages_.may_go_on(lane)) {
+    batch_.meter.set_kind(UnitKind::kInstanceMessage);
+    return messages_.go_on(now, lane);
+  }
+  batch_.meter.set_kind(UnitKind::kFanOut);
+  TRY(fan_outs_.go_on(now, lane));
   return messages_.run(now);
 }
 
@@ -218,7 +234,10 @@ Status Batch::refuse(NamespaceNumber ns, const EventPosition& position, const Ev
 
 Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
   const EventPosition& position = applied.position;
-  const bool kept = route.is_wanted;
+  const std::vector<InstanceTarget>& instances = route.targets.instances;
+  // If the unit of work ends before all instances have the event, the others get it as a kept
+  // event.
+  const bool kept = route.is_wanted || instances.size() > limits_.offered_in_one_unit;
   if (kept || route.fans_out) {
     batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position);
     batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});
@@ -229,13 +248,16 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
     had_effect |= TRY(offer_start(now, applied, target, over));
   }
   if (over) TRY(refuse(route.ns, position, route.event, *std::move(over)));
-  if (route.fans_out) {
-    TRY(fan_outs_.begin(route.targets.instances));
-  } else {
-    for (const InstanceTarget& target : route.targets.instances) {
-      had_effect |= TRY(offer(now, position, route.event, target, kept));
+  auto next = instances.begin();
+  if (!route.fans_out) {
+    for (; next != instances.end() && !(kept && batch_.meter.is_spent()); ++next) {
+      had_effect |= TRY(offer(now, position, route.event, *next, kept));
+      ++woken_;
     }
-    woken_ += route.targets.instances.size();
+  }
+  if (next != instances.end()) {
+    had_effect = true;
+    TRY(fan_outs_.begin({next, instances.end()}));
   }
   if (had_effect) batch_.dedupe.add(route.known_as);
   return {};
@@ -387,7 +409,7 @@ Status Batch::write_effects() {
 
 Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(messages_.write());
-  messages_.begin_batch(limits_.messages);
+  begin_limits();
   batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
   for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
@@ -414,7 +436,7 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
 
   batch_.counters.clear();
   woken_ = 0;
-  batch_.outcome.backlog = {.has_steps = !batch_.messages.empty() || !fan_outs_.empty(),
+  batch_.outcome.backlog = {.has_steps = !messages_.empty() || !fan_outs_.empty(),
                             .has_purges = purges_.has_work(),
                             .fan_out = fan_outs_.left(),
                             .retention = batch_.retention,

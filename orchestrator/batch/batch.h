@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "orchestrator/batch/batch_state.h"
@@ -31,6 +32,9 @@ struct BatchLimits {
   /// One event wakes at most this many at once; an event that matches more is a fan-out.
   size_t woken = 1'000;
   size_t woken_later = 250;  ///< instances that one batch wakes for fan-outs
+  /// An event that more instances wait for is a fan-out if its unit of work ends before all of them
+  /// have got it.
+  size_t offered_in_one_unit = 16;
   /// Instance messages that one batch processes; further ones wait for the next batch.
   size_t messages = 250;
 };
@@ -48,9 +52,15 @@ class Batch {
   /// Precondition: the caches are loaded.
   Status load();
 
-  /// Continues work that exceeded the limits of earlier batches: first instance messages, then
-  /// fan-outs.
-  Status go_on(TimePoint now);
+  /// The lanes with work that exceeded the limits of units and of earlier batches: instance
+  /// messages and targets of fan-outs.
+  std::vector<WorkLane> unfinished() const;
+  /// Whether the lane has such work that this batch may still do.
+  bool may_go_on(const WorkLane& lane) const {
+    return messages_.may_go_on(lane) || fan_outs_.may_go_on(lane);
+  }
+  /// Does a unit of such work: first instance messages, then fan-outs. Precondition: may_go_on().
+  Status go_on(TimePoint now, const WorkLane& lane);
   /// Continues the purges that are not finished.
   Status purge() { return purges_.go_on(); }
   /// Deletes ended instances whose lines are in the archive.
@@ -130,6 +140,7 @@ class Batch {
   /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
                      const InstanceTarget& target, bool kept);
+  void begin_limits();
   Status write_effects();
   Status load_newest();
   bool is_newest(const EventInput& input);

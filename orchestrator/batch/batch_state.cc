@@ -69,7 +69,7 @@ struct Stage {
 
  private:
   Status queue(InstanceMessage message) const {
-    batch.messages.push_back({std::move(message), batch.listen_from_now()});
+    batch.messages.push_back({std::move(message), batch.listen_from_now(), lane_of(instance)});
     return {};
   }
   /// Ends the attempt of the call with an error, as if its task had ended.

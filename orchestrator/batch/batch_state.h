@@ -19,9 +19,11 @@
 #include "model/dead_letter.h"
 #include "model/effect.h"
 #include "model/request_subjects.h"
+#include "model/work_lane.h"
 #include "orchestrator/batch/archive_queue.h"
 #include "orchestrator/batch/batch_outcome.h"
 #include "orchestrator/batch/crash_note.h"
+#include "orchestrator/batch/unit_meter.h"
 #include "orchestrator/engine/engine.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -58,6 +60,7 @@ struct BatchParts {
   CrashNote& crash_note;
   Damages& damages;
   const BatchCount& batches;
+  UnitMeter& meter;
   IdMaker make_id;
   std::string id_key;  ///< see Lookup::id_key
   EngineLimits limits;
@@ -68,6 +71,8 @@ struct BatchParts {
 struct QueuedMessage {
   InstanceMessage message;
   ListenFrom listen_from;  ///< of StartChild: the subflow gets kept events after this position
+  WorkLane lane;           ///< of the instance that sent it; without the workflow if the message
+                           ///< was read from the store
   uint64_t row = 0;        ///< number of its row in `inbox`; 0: created in this batch
 };
 
@@ -78,7 +83,7 @@ struct BatchState : BatchParts {
   Cursor cursor;                                           ///< how far the event stream is applied
   uint32_t stream = 0;  ///< the number of the event stream (stream_rows.h); 0: none was opened
   BatchOutcome outcome;
-  std::deque<QueuedMessage> messages;
+  std::deque<QueuedMessage> messages;    ///< of the current unit of work
   std::map<Counter, uint64_t> counters;  ///< current values of the counters that the batch used
   IndexChanges index;
   std::vector<PlacedEffect> effects;  ///< of events on instances and starts

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace millrace {
 
 Status FanOuts::load() {
@@ -37,18 +39,38 @@ Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
   return {};
 }
 
-Status FanOuts::go_on(TimePoint now, size_t most) {
-  while (!under_way_.empty()) {
-    FanOut& one = under_way_.front();
-    for (; one.done < one.targets.size() && most > 0; ++one.done, --most) {
-      LoadedInstance* const loaded = TRY(instances_.load(now, one.ns, one.targets[one.done]));
-      if (loaded != nullptr) TRY(instances_.offer_kept_events(now, *loaded));
+std::vector<WorkLane> FanOuts::lanes() const {
+  std::vector<WorkLane> lanes;
+  for (const FanOut& one : under_way_) {
+    if (std::find(lanes.begin(), lanes.end(), WorkLane{one.ns}) == lanes.end()) {
+      lanes.push_back({one.ns});
     }
-    if (one.done < one.targets.size()) return {};
-    batch_.kept_events.let_go(one.number);
-    erase_fan_out(batch_.tx, one.number);
-    under_way_.pop_front();
   }
+  return lanes;
+}
+
+bool FanOuts::may_go_on(const WorkLane& lane) const {
+  return may_reach_ > 0 && lane.workflow == WorkflowNumber(0) &&
+         std::any_of(under_way_.begin(), under_way_.end(),
+                     [&](const FanOut& one) { return one.ns == lane.ns; });
+}
+
+Status FanOuts::go_on(TimePoint now, const WorkLane& lane) {
+  const auto next = std::find_if(under_way_.begin(), under_way_.end(),
+                                 [&](const FanOut& one) { return one.ns == lane.ns; });
+  CHECK(next != under_way_.end(), "a lane without a fan-out went on");
+  FanOut& one = *next;
+  while (one.done < one.targets.size() && may_reach_ > 0) {
+    const InstanceId& target = one.targets[one.done++];
+    --may_reach_;
+    LoadedInstance* const loaded = TRY(instances_.load(now, one.ns, target));
+    if (loaded != nullptr) TRY(instances_.offer_kept_events(now, *loaded));
+    if (batch_.meter.is_spent()) break;
+  }
+  if (one.done < one.targets.size()) return {};
+  batch_.kept_events.let_go(one.number);
+  erase_fan_out(batch_.tx, one.number);
+  under_way_.erase(next);
   return {};
 }
 

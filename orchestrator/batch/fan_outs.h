@@ -3,7 +3,8 @@
 // targets. If another input concerns a target that the fan-out has not reached, the target is first
 // offered its kept events, so each instance gets its events in their order. A row records that the
 // fan-out is not finished. After a restart the remaining targets are found by matching the event
-// again: instances that the event has woken listen only to later events. Engine thread only.
+// again: instances that the event has woken listen only to later events. The fan-outs of a
+// namespace are one lane, and go on in their order. Engine thread only.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +28,16 @@ class FanOuts {
   /// Starts a fan-out of the newest kept event to `targets`.
   Status begin(const std::vector<InstanceTarget>& targets);
 
-  /// Offers the next `most` targets their kept events.
-  Status go_on(TimePoint now, size_t most);
+  /// Sets how many targets go_on() may reach until the next call of begin_batch().
+  void begin_batch(size_t most) { may_reach_ = most; }
+
+  /// The lanes that have targets which fan-outs have not reached.
+  std::vector<WorkLane> lanes() const;
+  /// Whether the lane has such targets, and this batch may still reach one.
+  bool may_go_on(const WorkLane& lane) const;
+  /// Offers the next target of the lane its kept events, and further targets until the unit of work
+  /// is used up.
+  Status go_on(TimePoint now, const WorkLane& lane);
 
   bool empty() const { return under_way_.empty(); }
   /// The number of targets that fan-outs have not reached yet.
@@ -44,6 +53,7 @@ class FanOuts {
   BatchState& batch_;
   Instances& instances_;
   std::deque<FanOut> under_way_;  // by number
+  size_t may_reach_ = 0;
 };
 
 }  // namespace millrace

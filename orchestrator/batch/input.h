@@ -27,6 +27,7 @@ struct EvaluatedInput {
   InstanceId instance;
   uint64_t step = 0;
   std::vector<EvaluationResult> results;
+  WorkflowNumber workflow{};  ///< of the instance
 };
 
 /// A report of a task. A report may come late, or more than once.
@@ -45,6 +46,7 @@ struct MissedHeartbeatInput {
 struct ContinueInput {
   NamespaceNumber ns{};
   InstanceId instance;
+  WorkflowNumber workflow{};  ///< of the instance
 };
 
 /// The broker's answer to the publish of an outbox message.

@@ -1,10 +1,12 @@
 #include "orchestrator/batch/instance_messages.h"
 
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "base/check.h"
 #include "orchestrator/store/rows/head_rows.h"
 
 namespace millrace {
@@ -31,37 +33,74 @@ Instance waiting_to_start(const StartChild& message, const ListenFrom& listen_fr
 
 Status InstanceMessages::load() {
   batch_.messages.clear();
+  waiting_.clear();
   TRY(each_inbox(
       batch_.tx,
       [&](uint64_t number, InboxRecord record) {
         set_sealed(record.message, record.sealed);
-        batch_.messages.push_back({.message = std::move(record.message),
-                                   .listen_from = record.listen_from,
-                                   .row = number});
+        const WorkLane lane{std::visit([](const auto& one) { return one.ns; }, record.message), {}};
+        waiting_[lane].push_back({.message = std::move(record.message),
+                                  .listen_from = record.listen_from,
+                                  .lane = lane,
+                                  .row = number});
       },
       batch_.damages.noting()));
-  for (const QueuedMessage& queued : batch_.messages) TRY(keep_events(queued));
-  return {};
-}
-
-Status InstanceMessages::run(TimePoint now) {
-  auto& queue = batch_.messages;
-  for (; !queue.empty() && left_ > 0; --left_) {
-    const QueuedMessage next = std::move(queue.front());
-    queue.pop_front();
-    if (next.row != 0) erase_inbox(batch_.tx, next.row);
-    TRY(std::visit([&](const auto& message) { return run(now, message, next); }, next.message));
+  for (const auto& [lane, queue] : waiting_) {
+    for (const QueuedMessage& queued : queue) TRY(keep_events(queued));
   }
   return {};
 }
 
+Status InstanceMessages::run(TimePoint now) {
+  auto& messages = batch_.messages;
+  while (!messages.empty()) {
+    QueuedMessage next = std::move(messages.front());
+    messages.pop_front();
+    const auto waiting = waiting_.find(next.lane);
+    if (waiting != waiting_.end()) {
+      waiting->second.push_back(std::move(next));
+    } else if (left_ == 0 || batch_.meter.is_spent()) {
+      waiting_[next.lane].push_back(std::move(next));
+    } else {
+      TRY(process(now, std::move(next)));
+    }
+  }
+  return {};
+}
+
+std::vector<WorkLane> InstanceMessages::lanes() const {
+  std::vector<WorkLane> lanes;
+  for (const auto& [lane, queue] : waiting_) lanes.push_back(lane);
+  return lanes;
+}
+
+Status InstanceMessages::go_on(TimePoint now, const WorkLane& lane) {
+  const auto waiting = waiting_.find(lane);
+  CHECK(waiting != waiting_.end(), "a lane without waiting messages went on");
+  QueuedMessage next = std::move(waiting->second.front());
+  waiting->second.pop_front();
+  if (waiting->second.empty()) waiting_.erase(waiting);
+  TRY(process(now, std::move(next)));
+  return run(now);
+}
+
+Status InstanceMessages::process(TimePoint now, QueuedMessage queued) {
+  --left_;
+  if (queued.row != 0) erase_inbox(batch_.tx, queued.row);
+  return std::visit([&](const auto& message) { return run(now, message, queued); }, queued.message);
+}
+
 Status InstanceMessages::write() {
-  for (QueuedMessage& queued : batch_.messages) {
-    if (queued.row != 0) continue;
-    queued.row = TRY(batch_.next(Counter::kInbox));
-    write_inbox(batch_.tx, queued.row,
-                {queued.message, queued.listen_from, sealing_of(queued.message)});
-    TRY(keep_events(queued));
+  for (auto& [lane, queue] : waiting_) {
+    // The messages that have no row yet are the newest ones.
+    auto next = queue.end();
+    while (next != queue.begin() && std::prev(next)->row == 0) --next;
+    for (; next != queue.end(); ++next) {
+      next->row = TRY(batch_.next(Counter::kInbox));
+      write_inbox(batch_.tx, next->row,
+                  {next->message, next->listen_from, sealing_of(next->message)});
+      TRY(keep_events(*next));
+    }
   }
   return {};
 }

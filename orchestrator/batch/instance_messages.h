@@ -1,12 +1,16 @@
 // InstanceMessages: messages between instances. The engine steps one instance and changes no other,
 // so a message for another instance (start a subflow, cancel a subflow, return a result) is
-// appended to a queue. The queue is processed after each input, up to a limit for each batch.
-// Messages that are left are written into the table `inbox` in the same commit and come first in
-// the next batch. The receiver may have changed meanwhile: a message names its call, and is ignored
-// if the call has ended. Engine thread only.
+// appended to a queue (BatchState::messages). The queue is processed after each input, until the
+// unit of work or the limit of the batch is used up. Messages that are left wait in the lane of
+// their sender: they are written into the table `inbox` in the same commit, and are processed in
+// fair turns of the lanes; messages of one lane keep their order. The receiver may have changed
+// meanwhile: a message names its call, and is ignored if the call has ended. Engine thread only.
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <map>
+#include <vector>
 
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/instances.h"
@@ -21,16 +25,26 @@ class InstanceMessages {
   /// Reads the messages that earlier batches left in the store.
   Status load();
 
-  /// Sets how many messages run() may process until the next call of begin_batch().
+  /// Sets how many messages run() and go_on() may process until the next call of begin_batch().
   void begin_batch(size_t most) { left_ = most; }
 
-  /// Processes messages in their order, including messages that they create.
+  /// Processes the messages of this unit of work in their order, including messages that they
+  /// create. What is left of them waits, and so do messages of lanes that have waiting messages.
   Status run(TimePoint now);
 
-  /// Writes the messages that run() has not processed into the table `inbox`.
+  /// The lanes that have waiting messages.
+  std::vector<WorkLane> lanes() const;
+  bool empty() const { return waiting_.empty(); }
+  /// Whether the lane has waiting messages that this batch may still process.
+  bool may_go_on(const WorkLane& lane) const { return left_ > 0 && waiting_.contains(lane); }
+  /// Processes the next waiting message of the lane, and the messages that it creates.
+  Status go_on(TimePoint now, const WorkLane& lane);
+
+  /// Writes the waiting messages into the table `inbox`.
   Status write();
 
  private:
+  Status process(TimePoint now, QueuedMessage queued);
   Status run(TimePoint now, const StartChild& message, const QueuedMessage& queued);
   Status run(TimePoint now, const CancelChild& message, const QueuedMessage& queued);
   Status run(TimePoint now, const ReturnResult& message, const QueuedMessage& queued);
@@ -43,6 +57,7 @@ class InstanceMessages {
 
   BatchState& batch_;
   Instances& instances_;
+  std::map<WorkLane, std::deque<QueuedMessage>> waiting_;
   size_t left_ = 0;
 };
 

@@ -102,6 +102,8 @@ Result<InstanceId> Instances::start_by(TimePoint now, const AppliedEvent& applie
   const bool is_taken =
       !applied.is_new && (loaded_.contains(id) || TRY(has_rows(batch_.tx, entry.ns, id)));
   if (!is_taken) spec.id = id;
+  // An event may start many instances: when its unit of work is used up, the others step later.
+  if (batch_.meter.is_spent()) return start_later(now, entry, workflow, std::move(spec));
   return start(now, entry, workflow, std::move(spec));
 }
 
@@ -114,7 +116,7 @@ Result<InstanceId> Instances::start_later(TimePoint now, const WorkflowEntry& en
     return instance.id;
   }
   TRY(batch_.publish_lifecycle(instance, loaded.history, 1));
-  batch_.after_commit(ContinueInput{instance.ns, instance.id});
+  batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
   TRY(note(instance));
   return instance.id;
 }
@@ -202,7 +204,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
                           .to = *head.caller,
                           .result = tl::unexpected(Error{
                               "direktiv.cancels.api", "the subflow was damaged and was removed"})},
-             batch_.listen_from_now()});
+             batch_.listen_from_now(), lane_of(head)});
       }
     }
   }
@@ -264,6 +266,7 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   EngineLimits limits = batch_.limits;
   limits.history_quota = batch_.catalog.settings(instance.ns).quotas.of(Quota::kHistoryBytes);
   limits.history_bytes = instance.history_bytes;
+  limits.budget = &batch_.meter;
   const bool was_over_history = instance.over_history;
   StepResult result = millrace::step(*workflow, instance, stimulus, now, lookup_, limits);
   TRY(lookup_.take_status());
@@ -273,6 +276,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
   }
 
   loaded.changed = true;
+  batch_.meter.add_bytes(result.bytes);
+  if (instance.data.known_text() != loaded.data) batch_.meter.add_bytes(instance.data.known_size());
   if (std::holds_alternative<Resume>(stimulus)) {
     // The runners reported nothing about the calls while the instance was paused: restart the
     // heartbeat timeouts of the calls.
@@ -287,7 +292,8 @@ Result<bool> Instances::step_once(TimePoint now, LoadedInstance& loaded, const S
     for (HistoryRecord& record : result.history) loaded.history.push_back(std::move(record));
   }
   for (Effect& effect : result.effects) TRY(batch_.stage(instance, std::move(effect)));
-  if (result.unfinished) batch_.after_commit(ContinueInput{instance.ns, instance.id});
+  if (result.unfinished)
+    batch_.after_commit(ContinueInput{instance.ns, instance.id, instance.revision.workflow});
   if (has_ended(instance.status)) {
     batch_.after_commit(InstanceEnd{instance.id});
     batch_.live.ended(instance.ns, instance.revision.workflow);

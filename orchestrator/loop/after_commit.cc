@@ -26,11 +26,12 @@ struct Perform {
   void operator()(Evaluate& asked) const {
     crash_point(CrashPoint::kEvaluating);
     ++next.evaluations;
+    const WorkflowNumber workflow{static_cast<uint32_t>(asked.evaluation.lane)};
     parts.evaluate(std::move(asked.evaluation),
                    [&intake = parts.intake, ns = asked.ns, id = asked.instance, step = asked.step,
-                    results = std::move(asked.before)](EvaluationResult result) mutable {
+                    results = std::move(asked.before), workflow](EvaluationResult result) mutable {
                      results.push_back(std::move(result));
-                     intake.put(EvaluatedInput{ns, id, step, std::move(results)});
+                     intake.put(EvaluatedInput{ns, id, step, std::move(results), workflow});
                    });
     crash_point(CrashPoint::kEvaluationAsked);
   }

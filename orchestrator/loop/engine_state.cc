@@ -4,6 +4,7 @@ namespace millrace {
 
 EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake& intake)
     : clock(parts.clock),
+      meter(parts.clock, options.units),
       tx(parts.environment),
       catalog(parts.definitions, batches),
       waiting(batches),
@@ -25,6 +26,7 @@ EngineState::EngineState(EngineParts parts, const EngineOptions& options, Intake
              .crash_note = crash_note,
              .damages = damages,
              .batches = batches,
+             .meter = meter,
              .make_id = std::move(parts.make_id),
              .id_key = std::move(parts.id_key),
              .limits = options.limits,

@@ -29,6 +29,7 @@ namespace millrace {
 struct EngineOptions {
   DedupeWindow dedupe;
   BatchLimits batch;
+  UnitLimits units;
   AckedLimits kept;
   EngineLimits limits;
   RequestSubjects request_subjects;  ///< the subjects that new settings may name
@@ -52,6 +53,7 @@ struct EngineState {
   EngineState(EngineParts parts, const EngineOptions& options, Intake& intake);
 
   const Clock& clock;
+  UnitMeter meter;
   BatchCount batches;
   Damages damages;
   Transaction tx;

@@ -1,6 +1,7 @@
 #include "orchestrator/loop/processor.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -160,9 +161,13 @@ std::optional<Duration> Processor::next_wake() const {
   } else if ((fired_ && engine_.tasks.has_due()) || (sends_ && engine_.outbox.has_due())) {
     sooner(Duration(0));
   }
-  if (!unfinished_.empty() || !left_.empty() || backlog_.has_purges || backlog_.has_archived ||
-      backlog_.retention.has_steps || (!pressure_.is_on() && (backlog_.has_steps || relieved_))) {
+  const auto waits_until = applier_.waits_until();  // what is left and the unfinished steps wait
+  const bool has_left = !left_.empty() || (!pressure_.is_on() && backlog_.has_steps);
+  if (!unfinished_.empty() || (has_left && !waits_until) || backlog_.has_purges ||
+      backlog_.has_archived || backlog_.retention.has_steps || (!pressure_.is_on() && relieved_)) {
     sooner(Duration(0));
+  } else if (has_left) {
+    sooner(std::chrono::ceil<Duration>(*waits_until - engine_.clock.precise()));
   }
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(*deadline - std::max(time_, engine_.clock.now()));
@@ -205,7 +210,8 @@ bool Processor::turn() {
   const TurnState state{.now = now,
                         .backlog = backlog_,
                         .takes_new_work = !pressure_.is_on(),
-                        .store_is_full = pressure_.store_is_full()};
+                        .store_is_full = pressure_.store_is_full(),
+                        .checkpoint_rate = parts_.engine.environment.checkpoint_rate()};
   if (state.takes_new_work) relieved_ = false;
   Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);
   if (outcome) {
@@ -237,6 +243,11 @@ void Processor::set_gauges() {
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),
                       .patterns_over_limit = engine_.waiting.patterns_over_limit()});
+  const std::array<WorkTime, kUnitKinds> longest = engine_.meter.take_longest();
+  for (size_t kind = 0; kind < kUnitKinds; ++kind) {
+    if (longest[kind].count() == 0) continue;
+    parts_.metrics.set_longest_unit(longest[kind], static_cast<UnitKind>(kind));
+  }
 }
 
 /// Shows in the metrics what the batch has changed of the retention. Most batches change nothing.
@@ -378,6 +389,7 @@ void Processor::lose_batch(Work work, const Error& error) {
   for (const CommandInput& one : work.commands) intake_.answer(one.request, tl::unexpected(error));
   work.commands.clear();
   move_all(left_.commands, work.commands);  // what is left of the commands that make_room() applied
+  move_all(left_.continues, unfinished_);
   move_all(left_.deliveries, work.deliveries);
   move_all(left_.evaluated, work.evaluated);
   move_all(left_.tasks, work.tasks);

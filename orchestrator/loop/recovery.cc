@@ -175,7 +175,7 @@ Result<std::vector<ContinueInput>> load(EngineState& engine, StartProgress& prog
     engine.kept_events.update(head, TRY(awaited));
     if (head.phase == Phase::kWaiting) continue;
     // The instance stopped in a transient phase or during an evaluation, and continues from there.
-    unfinished.push_back({head.ns, head.id});
+    unfinished.push_back({head.ns, head.id, head.revision.workflow});
   }
   TRY(load_numbered_timers(engine));
   TRY(make_default_namespace(engine));

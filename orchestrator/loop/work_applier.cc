@@ -10,37 +10,150 @@
 #include "os/crash_point.h"
 
 namespace millrace {
+namespace {
 
-/// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that an earlier batch left, events
-/// with the timers that come before them, timers, commands, results. Acknowledgements and webhook
-/// results come first; they step no instance.
+/// How much of a turn work that earlier turns left may use before events are applied.
+constexpr double kShareOfEarlierWork = 0.3;
+/// How much of a turn may be used when the last event is applied, if results or reports wait.
+constexpr double kShareUpToEvents = 0.7;
+
+/// Lanes may write at this part of the rate at which the store writes checkpoints: then the
+/// checkpoints keep pace with what events write besides.
+constexpr uint64_t kCheckpointShare = 2;
+constexpr uint64_t kLeastRate = uint64_t{8} << 20;
+
+/// Moves the elements of `from` that are marked to the front of `to`, in their order.
+template <class T>
+void leave_those(const std::vector<bool>& marked, std::vector<T>& from, std::vector<T>& to) {
+  std::vector<T> stays;
+  std::vector<T> leaves;
+  for (size_t i = 0; i < from.size(); ++i) {
+    (marked[i] ? leaves : stays).push_back(std::move(from[i]));
+  }
+  from = std::move(stays);
+  move_all(to, leaves);
+  to = std::move(leaves);
+}
+
+}  // namespace
+
+/// Applies inputs in a fixed order (docs/ARCHITECTURE.md): work that earlier turns left, events
+/// with the timers that come before them, timers, commands, results and reports. Acknowledgements
+/// and webhook results come first; they step no instance. Each kind has a share of the turn, and
+/// what does not fit is left for the next turn.
 Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState& turn) {
   using OnAck = Outbox::OnAck;
   const TimePoint now = turn.now;
+  engine_.meter.begin_turn();
+  if (turn.checkpoint_rate) {
+    shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
+  }
   TRY(apply_acks(work, now, turn.store_is_full ? OnAck::kErase : OnAck::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
-  if (turn.backlog.has_steps && turn.takes_new_work) TRY(engine_.batch.go_on(now));
-  for (const ContinueInput& one : work.continues) TRY(engine_.batch.apply(now, one));
-  TRY(apply_deliveries(work.deliveries, left, turn));
+  FairWork fair(shares_, engine_.meter);
+  add_earlier_work(fair, work, turn);
+  TRY(apply_fairly(fair, work, turn, kShareOfEarlierWork));
+  add_results(fair, work, engine_);
+  TRY(apply_deliveries(work.deliveries, left, turn, fair.empty() ? 1 : kShareUpToEvents));
   TRY(fire_until(now, turn, is_behind(left)));
-  TRY(apply_commands(work.commands, now));
-  for (const EvaluatedInput& one : work.evaluated) {
-    TRY(engine_.batch.apply(now, one));
-    crash_point(CrashPoint::kResultApplied);
-  }
-  TRY(apply_tasks(work.tasks, now));
+  TRY(apply_commands(work.commands, left, now));
+  TRY(apply_fairly(fair, work, turn, 1));
+  engine_.meter.set_kind(UnitKind::kReport);
+  TRY(apply_missed_heartbeats(now));
+  engine_.meter.end();
+  leave(fair, work, left);
+  engine_.meter.set_kind(UnitKind::kPurge);
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
   const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
   if (has_archived) TRY(engine_.batch.delete_archived());
   // What waited for the archive may go on.
   if (turn.backlog.has_purges || has_archived) TRY(engine_.batch.purge());
+  engine_.meter.end();
   // A command may have changed the settings.
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
   if (plan.has_steps || begins_pass || has_archived || !work.commands.empty()) {
+    engine_.meter.set_kind(UnitKind::kPurge);
     TRY(engine_.batch.retain(now));
+    engine_.meter.end();
   }
-  return engine_.batch.finish(now);
+  BatchOutcome outcome = TRY(engine_.batch.finish(now));
+  engine_.meter.end();
+  return outcome;
+}
+
+/// Adds the work that earlier batches left, unless new work must wait, and the instances that
+/// continue.
+void WorkApplier::add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn) {
+  if (turn.backlog.has_steps && turn.takes_new_work) {
+    for (const WorkLane& lane : engine_.batch.unfinished()) {
+      fair.add(lane, {.kind = FairWork::Kind::kUnfinished});
+    }
+  }
+  for (size_t i = 0; i < work.continues.size(); ++i) {
+    const ContinueInput& one = work.continues[i];
+    fair.add({one.ns, one.workflow}, {.kind = FairWork::Kind::kContinue, .index = i});
+  }
+}
+
+void WorkApplier::add_results(FairWork& fair, const Work& work, const EngineState& engine) {
+  for (size_t i = 0; i < work.evaluated.size(); ++i) {
+    const EvaluatedInput& one = work.evaluated[i];
+    fair.add({one.ns, one.workflow}, {.kind = FairWork::Kind::kEvaluated, .index = i});
+  }
+  for (size_t i = 0; i < work.tasks.size(); ++i) {
+    const OpenTask* const task = engine.tasks.find(work.tasks[i].report.task);
+    const WorkLane lane = task == nullptr ? WorkLane() : WorkLane{task->ns, task->workflow};
+    fair.add(lane, {.kind = FairWork::Kind::kTask, .index = i});
+  }
+}
+
+Status WorkApplier::apply_fairly(FairWork& fair, const Work& work, const TurnState& turn,
+                                 double share) {
+  const TimePoint now = turn.now;
+  Batch& batch = engine_.batch;
+  UnitMeter& meter = engine_.meter;
+  return fair.run(share, [&](const WorkLane& lane, const FairWork::Item& item) -> Result<bool> {
+    switch (item.kind) {
+      case FairWork::Kind::kUnfinished:
+        if (!batch.may_go_on(lane)) return true;
+        TRY(batch.go_on(now, lane));
+        return !batch.may_go_on(lane);
+      case FairWork::Kind::kContinue:
+        meter.set_kind(UnitKind::kContinuation);
+        TRY(batch.apply(now, work.continues[item.index]));
+        return true;
+      case FairWork::Kind::kEvaluated:
+        meter.set_kind(UnitKind::kEvaluation);
+        TRY(batch.apply(now, work.evaluated[item.index]));
+        crash_point(CrashPoint::kResultApplied);
+        return true;
+      case FairWork::Kind::kTask:
+        meter.set_kind(UnitKind::kReport);
+        TRY(batch.apply(now, work.tasks[item.index]));
+        crash_point(CrashPoint::kResultApplied);
+        return true;
+    }
+    return true;
+  });
+}
+
+/// Moves the inputs that were not applied to `left`.
+void WorkApplier::leave(const FairWork& fair, Work& work, Work& left) {
+  std::vector<bool> continues(work.continues.size());
+  std::vector<bool> evaluated(work.evaluated.size());
+  std::vector<bool> tasks(work.tasks.size());
+  fair.each_left([&](const FairWork::Item& item) {
+    if (item.kind == FairWork::Kind::kContinue) continues[item.index] = true;
+    if (item.kind == FairWork::Kind::kEvaluated) evaluated[item.index] = true;
+    if (item.kind == FairWork::Kind::kTask) tasks[item.index] = true;
+  });
+  leave_those(continues, work.continues, left.continues);
+  leave_those(evaluated, work.evaluated, left.evaluated);
+  leave_those(tasks, work.tasks, left.tasks);
+  waits_until_.reset();
+  const bool has_others = !left.deliveries.empty() || !left.commands.empty();
+  if (fair.waits_for_rate() && !has_others) waits_until_ = shares_.next_at();
 }
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
@@ -81,11 +194,17 @@ Status WorkApplier::apply_webhook_results(const std::vector<WebhookResult>& resu
   return {};
 }
 
-/// Applies as many deliveries as one batch should; the others are left for the next batch.
+/// Applies as many deliveries as one batch should, at least one, until the given share of the turn
+/// is used; the others are left for the next batch.
 Status WorkApplier::apply_deliveries(std::vector<Delivery>& deliveries, Work& left,
-                                     const TurnState& turn) {
+                                     const TurnState& turn, double share) {
   auto next = deliveries.begin();
-  for (; next != deliveries.end() && !engine_.batch.is_full(); ++next) TRY(apply(*next, turn));
+  while (next != deliveries.end()) {
+    engine_.meter.set_kind(UnitKind::kEvent);
+    TRY(apply(*next++, turn));
+    engine_.meter.end();
+    if (engine_.batch.is_full() || engine_.meter.is_turn_spent(share)) break;
+  }
   left.deliveries.insert(left.deliveries.begin(), std::make_move_iterator(next),
                          std::make_move_iterator(deliveries.end()));
   deliveries.erase(next, deliveries.end());
@@ -112,6 +231,7 @@ Status WorkApplier::apply_event(const EventInput& event, const TurnState& turn) 
   // The broker stamped all further events of the stream later than this event, so no timer up to
   // this time is held.
   TRY(fire_until(std::min(event.stamped, now), turn, false));
+  engine_.meter.set_kind(UnitKind::kEvent);
   caught_up_ = !event.more;
   if (event.sequence == poison_) {
     return engine_.batch.apply(
@@ -143,8 +263,10 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
     } else if (!ticks && is_tick(timer)) {
       engine_.timers.put_back_tick(timer);
     } else {
+      engine_.meter.set_kind(UnitKind::kTimer);
       TRY(engine_.batch.apply(turn.now, timer));
       crash_point(CrashPoint::kTimerApplied);
+      engine_.meter.end();
     }
   }
   return {};
@@ -158,12 +280,23 @@ Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, Ti
   return {};
 }
 
-/// Applies reports, then missed heartbeats.
-Status WorkApplier::apply_tasks(const std::vector<TaskInput>& tasks, TimePoint now) {
-  for (const TaskInput& one : tasks) {
-    TRY(engine_.batch.apply(now, one));
-    crash_point(CrashPoint::kResultApplied);
+/// Applies commands until the turn is used, at least one; the others are left for the next turn.
+Status WorkApplier::apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now) {
+  auto next = commands.begin();
+  while (next != commands.end()) {
+    engine_.meter.set_kind(UnitKind::kCommand);
+    TRY(engine_.batch.apply(now, *next++));
+    crash_point(CrashPoint::kCommandApplied);
+    engine_.meter.end();
+    if (engine_.meter.is_turn_spent()) break;
   }
+  left.commands.insert(left.commands.begin(), std::make_move_iterator(next),
+                       std::make_move_iterator(commands.end()));
+  commands.erase(next, commands.end());
+  return {};
+}
+
+Status WorkApplier::apply_missed_heartbeats(TimePoint now) {
   for (const InstanceId& task : engine_.tasks.missed_heartbeats()) {
     TRY(engine_.batch.apply(now, MissedHeartbeatInput{task}));
   }

@@ -1,15 +1,19 @@
 // WorkApplier: makes one batch of a turn's work. WorkApplier determines the order in which inputs
-// are applied. By how far the event stream was read, it also determines which timers an event may
-// still overtake. Engine thread only, except reads_events().
+// are applied, and how much of the work one turn applies, so that no input waits long for another.
+// By how far the event stream was read, it also determines which timers an event may still
+// overtake. Engine thread only, except reads_events().
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "orchestrator/loop/engine_state.h"
+#include "orchestrator/loop/fair_shares.h"
+#include "orchestrator/loop/fair_work.h"
 #include "orchestrator/loop/intake.h"
 #include "orchestrator/loop/work.h"
 
@@ -21,14 +25,18 @@ struct TurnState {
   Backlog backlog;
   bool takes_new_work = true;  ///< false: events, ticks and backlog steps wait
   bool store_is_full = false;
+  /// The rate at which the store was seen to write checkpoints, in bytes per second; nullopt: none
+  /// was written yet.
+  std::optional<uint64_t> checkpoint_rate = std::nullopt;
 };
 
 class WorkApplier {
  public:
   WorkApplier(EngineState& engine, const Intake& intake) : engine_(engine), intake_(intake) {}
 
-  /// Applies `work` as one batch; events that are too many for one batch are moved to `left`. The
-  /// caller commits the batch. Errors: those of the store; then the batch is lost.
+  /// Applies `work` as one batch; inputs that are too many for one turn are moved to `left`, before
+  /// those that it has. The caller commits the batch. Errors: those of the store; then the batch is
+  /// lost.
   Result<BatchOutcome> apply(Work& work, Work& left, const TurnState& turn);
 
   /// Applies a batch of the inputs that free space: acknowledgements, changes of the stream,
@@ -40,22 +48,34 @@ class WorkApplier {
   /// of it.
   void set_poison(uint64_t sequence) { poison_ = sequence; }
 
+  /// If the last turn left only inputs that wait for the rate of bytes: when they may go on, as
+  /// Clock::precise(); nullopt: other inputs are left, or none.
+  std::optional<WorkTime> waits_until() const { return waits_until_; }
+
   /// Whether the event stream is open. Any thread.
   bool reads_events() const { return connected_; }
 
  private:
   Status apply_acks(const Work& work, TimePoint now, Outbox::OnAck on_ack);
   Status apply_webhook_results(const std::vector<WebhookResult>& results, TimePoint now);
-  Status apply_deliveries(std::vector<Delivery>& deliveries, Work& left, const TurnState& turn);
+  Status apply_deliveries(std::vector<Delivery>& deliveries, Work& left, const TurnState& turn,
+                          double share);
   Status apply(const Delivery& delivery, const TurnState& turn);
   Status apply_event(const EventInput& event, const TurnState& turn);
   Status fire_until(TimePoint time, const TurnState& turn, bool hold);
   bool is_behind(const Work& left) const;
   Status apply_commands(const std::vector<CommandInput>& commands, TimePoint now);
-  Status apply_tasks(const std::vector<TaskInput>& tasks, TimePoint now);
+  Status apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now);
+  Status apply_missed_heartbeats(TimePoint now);
+  void add_earlier_work(FairWork& fair, const Work& work, const TurnState& turn);
+  static void add_results(FairWork& fair, const Work& work, const EngineState& engine);
+  Status apply_fairly(FairWork& fair, const Work& work, const TurnState& turn, double share);
+  void leave(const FairWork& fair, Work& work, Work& left);
 
   EngineState& engine_;
   const Intake& intake_;
+  FairShares shares_;
+  std::optional<WorkTime> waits_until_;
   uint64_t poison_ = 0;     ///< sequence of a poison event; 0: no event
   bool caught_up_ = false;  ///< the stream holds no event that came before now
   std::atomic<bool> connected_ = false;

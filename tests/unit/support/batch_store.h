@@ -47,6 +47,7 @@ class BatchStoreTest : public CatalogStoreTest {
             .crash_note = crash_note,
             .damages = damages,
             .batches = batches,
+            .meter = meter,
             .make_id = [this](TimePoint) { return numbered_id(++last_id); },
             .id_key = "key",
             .limits = {}};
@@ -123,6 +124,7 @@ class BatchStoreTest : public CatalogStoreTest {
 
   uint8_t last_id = 0;  ///< the last assigned instance id
   VirtualClock clock;
+  UnitMeter meter{clock};
   RecordingRunner runner;
   RecordingSender sender;
   StartedTasks started;

@@ -41,6 +41,7 @@ BatchParts CommandRig::parts() {
           .crash_note = crash_note_,
           .damages = damages_,
           .batches = batches_,
+          .meter = meter_,
           .make_id =
               [this](TimePoint at) {
                 std::array<uint8_t, 10> rest{};

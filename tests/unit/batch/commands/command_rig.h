@@ -71,6 +71,7 @@ class CommandRig {
   std::unique_ptr<Environment> environment_ = open();
   Transaction tx_{*environment_};
   RigClock clock_;
+  UnitMeter meter_{clock_};
   Runner runner_;
   NoWebhooks webhooks_;
   StartedTasks started_;
