@@ -1,7 +1,7 @@
 #include "orchestrator/loop/due_timers.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 #include <utility>
 
 namespace millrace {
@@ -10,25 +10,34 @@ bool is_tick(const TimerInput& timer) {
   return std::holds_alternative<TimerInput::OfSchedule>(timer.owner);
 }
 
-std::vector<TimerInput> DueTimers::take(TimePoint time, With with) {
+std::vector<TimerInput> DueTimers::take(TimePoint time, With with, size_t most) {
   std::vector<TimerInput> due;
-  waiting_.advance(time, due);
-  if (with.held && !held_.empty()) {
-    const auto end = std::find_if(held_.begin(), held_.end(),
-                                  [&](const TimerInput& timer) { return timer.deadline > time; });
-    due.insert(due.begin(), held_.begin(), end);
-    if (Changes* const changes = changes_.now()) {
-      changes->released.insert(changes->released.end(), held_.begin(), end);
-    }
-    held_.erase(held_.begin(), end);
-  }
-  if (with.ticks && !ticks_.empty()) {
+  if (with.held) release(time, due, most);
+  const bool has_held = with.held && !held_.empty() && held_.front().deadline <= time;
+  const bool is_done = waiting_.advance(time, due, most - due.size());
+  if (with.ticks && !ticks_.empty() && due.size() < most) {
     note_ticks();
-    due.insert(due.end(), std::make_move_iterator(ticks_.begin()),
-               std::make_move_iterator(ticks_.end()));
-    ticks_.clear();
+    const auto taken = static_cast<ptrdiff_t>(std::min(most - due.size(), ticks_.size()));
+    due.insert(due.end(), ticks_.begin(), ticks_.begin() + taken);
+    ticks_.erase(ticks_.begin(), ticks_.begin() + taken);
   }
+  has_left_ = has_held || !is_done || (with.ticks && !ticks_.empty());
   return due;
+}
+
+/// Moves held timers with a deadline up to `time` to `due`, at most `most`.
+void DueTimers::release(TimePoint time, std::vector<TimerInput>& due, size_t most) {
+  Changes* const changes = changes_.now();
+  for (; due.size() < most && !held_.empty() && held_.front().deadline <= time; held_.pop_front()) {
+    due.push_back(held_.front());
+    if (changes == nullptr) continue;
+    // A timer that this batch has held comes back with the undo of the wait index.
+    if (changes->newly_held == held_.size()) {
+      --changes->newly_held;
+    } else {
+      changes->released.push_back(held_.front());
+    }
+  }
 }
 
 void DueTimers::hold(TimerInput timer) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -28,10 +29,13 @@ class DueTimers {
     bool held = false;   ///< held timers with a deadline up to `time`
     bool ticks = false;  ///< all ticks that were put back
   };
-  /// Returns the timers that are due by `time`, in the order of their deadlines; held timers come
-  /// before them, and ticks that were put back after them. The caller fires each timer or puts it
-  /// back.
-  std::vector<TimerInput> take(TimePoint time, With with);
+  /// Returns timers that are due by `time`, at most `most`, in the order of their deadlines; held
+  /// timers come before them, and ticks that were put back after them. The caller fires each timer
+  /// or puts it back. If has_left() is true afterwards, further calls continue; a call may return
+  /// no timer (Wheel::advance).
+  std::vector<TimerInput> take(TimePoint time, With with, size_t most = Wheel::kAll);
+  /// Whether the last take() may have left timers that it could have returned.
+  bool has_left() const { return has_left_; }
 
   /// Holds the timer until the event stream was read up to the deadline of the timer.
   void hold(TimerInput timer);
@@ -49,15 +53,18 @@ class DueTimers {
  private:
   /// The changes of the current batch.
   struct Changes {
-    std::vector<TimerInput> released;  ///< timers that the batch took from the front of held_
-    size_t newly_held = 0;             ///< how many timers the batch added at the end of held_
+    /// Timers of earlier batches that the batch took from the front of held_.
+    std::vector<TimerInput> released;
+    size_t newly_held = 0;  ///< how many timers at the end of held_ the batch added
     std::optional<std::vector<TimerInput>> ticks;  ///< the ticks before the batch
   };
+  void release(TimePoint time, std::vector<TimerInput>& due, size_t most);
   void note_ticks();
 
   WaitIndex& waiting_;
-  std::vector<TimerInput> held_;
+  std::deque<TimerInput> held_;
   std::vector<TimerInput> ticks_;
+  bool has_left_ = false;
   BatchNotes<Changes> changes_;
 };
 

@@ -244,9 +244,9 @@ decltype(TimerInput::owner) WaitIndex::owner_of(TimerKey key) const {
   }
 }
 
-void WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due) {
+bool WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due, size_t most) {
   due_.clear();
-  wheel_.advance(now, due_);
+  const bool is_done = wheel_.advance(now, due_, most);
   // Due timers must come in a reproducible order. Slot numbers depend on which instances waited
   // before, so timers of instances are sorted by instance id.
   std::sort(due_.begin(), due_.end(), [this](const Due& a, const Due& b) {
@@ -261,6 +261,7 @@ void WaitIndex::advance(TimePoint now, std::vector<TimerInput>& due) {
     if (kind_of(key) < kInstanceTimer) numbered_.erase(key);
     due.push_back({deadline, owner_of(key)});
   }
+  return is_done;
 }
 
 }  // namespace millrace

@@ -93,9 +93,12 @@ class WaitIndex {
   /// The starts and instances that the event matches.
   Targets match(std::string_view ns_name, const Attributes& event) const;
 
-  /// Appends the timers with a deadline <= now to `due`, in the order (deadline, owner).
-  void advance(TimePoint now, std::vector<TimerInput>& due);
-  /// When advance() must be called next, or a little earlier; nullopt: no timer is armed.
+  /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
+  /// owner). Further timers are left to the next calls, in the order that Wheel::advance()
+  /// promises. Returns whether no due timer is left.
+  bool advance(TimePoint now, std::vector<TimerInput>& due, size_t most = Wheel::kAll);
+  /// When advance() must be called next, or a little earlier; nullopt: no timer is armed. Not after
+  /// `now` if the last advance(now) left timers that are due.
   std::optional<TimePoint> next_deadline() const { return wheel_.next(); }
 
   size_t listeners() const { return index_->size(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <utility>
 
 #include "base/check.h"
@@ -12,6 +13,10 @@ namespace {
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
 uint64_t to_tick(TimePoint time) { return static_cast<uint64_t>(to_millis(time)) ^ kSign; }
+
+/// A timer is moved at most seven times before it fires, once for each level below its first one,
+/// so a call that may move this many timers for each timer that it returns keeps up.
+constexpr size_t kMovesPerTimer = 8;
 
 TimePoint to_time(uint64_t tick) { return from_millis(static_cast<int64_t>(tick ^ kSign)); }
 
@@ -37,38 +42,52 @@ void Wheel::cancel(Handle handle) {
   release(handle.index);
 }
 
-void Wheel::advance(TimePoint now, std::vector<Due>& due) {
-  const auto already = static_cast<std::ptrdiff_t>(due.size());
+bool Wheel::advance(TimePoint now, std::vector<Due>& due, size_t most) {
+  const size_t already = due.size();
   const Tick target = std::max(time_, to_tick(now));
-  const auto fire_or_link = [&](uint32_t index) {
-    while (index != kNone) {
-      const Entry& entry = at(index);
-      const uint32_t next = entry.next;
-      if (entry.deadline <= target) {
-        due.push_back({to_time(entry.deadline), entry.key});
-        release(index);
+  size_t moves = most > kAll / kMovesPerTimer ? kAll : most * kMovesPerTimer;
+  bool is_done = false;
+  while (!is_done && due.size() - already < most && moves > 0) {
+    if (heads_[kOverdue] != kNone) {
+      fire(heads_[kOverdue], due);
+    } else if (has_opened()) {
+      const uint32_t index = heads_[opened_];
+      --moves;
+      if (at(index).deadline == time_) {
+        fire(index, due);
       } else {
+        unlink(index);
         link(index);
       }
-      index = next;
+    } else {
+      is_done = !open_next(target);
     }
-  };
-
-  fire_or_link(take(kOverdue));
-  for (std::optional<Place> place = first(); place && place->start <= target; place = first()) {
-    // Sets the time to the start of each list in turn; then the timers of that list that are not
-    // due yet are linked again, at a lower level.
-    time_ = place->start;
-    fire_or_link(take(static_cast<uint16_t>(place->level * kSlots + place->digit)));
   }
-  // The remaining lists start after `target`, so the deadlines of their timers still differ from
-  // `target` in the digit that selects the list.
-  time_ = target;
-  std::sort(due.begin() + already, due.end());
+  std::sort(due.begin() + static_cast<std::ptrdiff_t>(already), due.end());
+  return is_done;
+}
+
+/// Sets the time to the start of the list that is due first and opens that list. Returns false, and
+/// sets the time to `target`, if no list starts by then: the deadlines of all timers then differ
+/// from `target` in the digit that selects their list.
+bool Wheel::open_next(Tick target) {
+  const std::optional<Place> place = first();
+  const bool is_due = place && place->start <= target;
+  time_ = is_due ? place->start : target;
+  opened_ = is_due ? static_cast<uint16_t>(place->level * kSlots + place->digit) : kFree;
+  return is_due;
+}
+
+void Wheel::fire(uint32_t index, std::vector<Due>& due) {
+  const Entry& entry = at(index);
+  due.push_back({to_time(entry.deadline), entry.key});
+  unlink(index);
+  release(index);
 }
 
 std::optional<TimePoint> Wheel::next() const {
   if (heads_[kOverdue] != kNone) return to_time(earliest_overdue_);
+  if (has_opened()) return to_time(time_);
   const std::optional<Place> place = first();
   if (!place) return std::nullopt;
   return to_time(place->start);
@@ -109,34 +128,43 @@ uint16_t Wheel::list_for(Tick deadline) const {
 void Wheel::link(uint32_t index) {
   Entry& entry = at(index);
   entry.list = list_for(entry.deadline);
+  if (entry.list == kOverdue) return link_overdue(index);
   uint32_t& head = heads_[entry.list];
-  if (entry.list != kOverdue) {
-    occupied_[entry.list / 64] |= uint64_t{1} << entry.list % 64;
-  } else if (head == kNone || entry.deadline < earliest_overdue_) {
-    earliest_overdue_ = entry.deadline;
-  }
+  occupied_[entry.list / 64] |= uint64_t{1} << entry.list % 64;
   entry.previous = kNone;
   entry.next = head;
   if (head != kNone) at(head).previous = index;
   head = index;
 }
 
+/// Appends the timer to the list kOverdue, so that no timer waits for ever behind later ones.
+void Wheel::link_overdue(uint32_t index) {
+  Entry& entry = at(index);
+  const bool is_first = heads_[kOverdue] == kNone;
+  if (is_first || entry.deadline < earliest_overdue_) earliest_overdue_ = entry.deadline;
+  entry.next = kNone;
+  entry.previous = is_first ? kNone : last_overdue_;
+  (is_first ? heads_[kOverdue] : at(last_overdue_).next) = index;
+  last_overdue_ = index;
+}
+
 void Wheel::unlink(uint32_t index) {
   const Entry& entry = at(index);
+  if (entry.list == kOverdue && last_overdue_ == index) last_overdue_ = entry.previous;
   if (entry.next != kNone) at(entry.next).previous = entry.previous;
   if (entry.previous != kNone) {
     at(entry.previous).next = entry.next;
   } else if (entry.next != kNone) {
     heads_[entry.list] = entry.next;
   } else {
-    take(entry.list);
+    clear(entry.list);
   }
 }
 
-/// Empties a list and returns its first entry.
-uint32_t Wheel::take(uint16_t list) {
+/// Marks a list as empty.
+void Wheel::clear(uint16_t list) {
   if (list != kOverdue) occupied_[list / 64] &= ~(uint64_t{1} << list % 64);
-  return std::exchange(heads_[list], kNone);
+  heads_[list] = kNone;
 }
 
 /// The list with the timers that are due first.

@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -41,15 +42,24 @@ class Wheel {
 
   Wheel();
 
-  /// Arms a timer with any deadline. A timer whose deadline has passed fires in the next advance().
+  /// The number of timers that one advance() returns if nothing bounds it.
+  static constexpr size_t kAll = std::numeric_limits<size_t>::max();
+
+  /// Arms a timer with any deadline. A timer whose deadline has passed fires in the next advance(),
+  /// or in a later one, after those that were armed before it.
   Handle arm(TimePoint deadline, TimerKey key);
 
   /// Cancels the timer; does nothing if the handle is stale.
   void cancel(Handle handle);
 
-  /// Sets the time to `now`, unless it is later already, and appends all timers whose deadline is
-  /// reached to `due`, in the order (deadline, key).
-  void advance(TimePoint now, std::vector<Due>& due);
+  /// Moves the time towards `now`, unless it is later already, and appends the timers whose
+  /// deadline is reached to `due`: at most `most`, in the order (deadline, key). The cost grows
+  /// with `most`, and not with the number of timers that are due. If more timers are due, next() is
+  /// not after `now`, and the next call continues; such a call may append no timer, because it
+  /// moves timers within the wheel. Over several calls, timers come in the order of their
+  /// deadlines; among timers with the same deadline, and among those that were armed after their
+  /// deadline, the calls promise no order by key. Returns whether no due timer is left.
+  bool advance(TimePoint now, std::vector<Due>& due, size_t most = kAll);
 
   /// When to call advance() next: never later than the earliest deadline, often a little earlier (a
   /// far deadline is approached in at most eight steps). nullopt: no timer is armed.
@@ -89,11 +99,15 @@ class Wheel {
   };
 
   Entry& at(uint32_t index) { return chunks_[index / kChunk][index % kChunk]; }
+  bool has_opened() const { return opened_ != kFree && heads_[opened_] != kNone; }
+  bool open_next(Tick target);
+  void fire(uint32_t index, std::vector<Due>& due);
   uint32_t allocate();
   void release(uint32_t index);
   void link(uint32_t index);
+  void link_overdue(uint32_t index);
   void unlink(uint32_t index);
-  uint32_t take(uint16_t list);
+  void clear(uint16_t list);
   uint16_t list_for(Tick deadline) const;
   std::optional<Place> first() const;
 
@@ -102,7 +116,11 @@ class Wheel {
   uint32_t free_ = kNone;
   size_t size_ = 0;
   Tick time_ = 0;
-  Tick earliest_overdue_ = 0;  ///< no deadline in the list kOverdue is earlier
+  /// The list whose timers fire or move to lower levels before the time goes on. Its first deadline
+  /// is not before the time, so no timer is linked into it. kFree: none was opened.
+  uint16_t opened_ = kFree;
+  Tick earliest_overdue_ = 0;      ///< no deadline in the list kOverdue is earlier
+  uint32_t last_overdue_ = kNone;  ///< the end of the list kOverdue
   std::array<uint32_t, kOverdue + 1> heads_;
   std::array<uint64_t, kOverdue / 64> occupied_{};  ///< one bit for each list except kOverdue
 };

@@ -42,9 +42,9 @@ class DueTimersTest : public testing::Test {
  protected:
   DueTimersTest() { batches.begin(); }
 
-  std::vector<std::string> take(int second, DueTimers::With with = {}) {
+  std::vector<std::string> take(int second, DueTimers::With with = {}, size_t most = Wheel::kAll) {
     std::vector<std::string> taken;
-    for (const TimerInput& one : timers.take(at(second), with)) taken.push_back(shown(one));
+    for (const TimerInput& one : timers.take(at(second), with, most)) taken.push_back(shown(one));
     return taken;
   }
   void commit() { batches.begin(); }
@@ -147,6 +147,51 @@ TEST_F(DueTimersTest, DropAllTimersWhenTheyAreCleared) {
   EXPECT_FALSE(timers.has_tick_of(WorkflowNumber(3)));
   timers.undo();
   EXPECT_THAT(take(9, kWithBoth), IsEmpty());
+}
+
+TEST_F(DueTimersTest, AreTakenInPortions) {
+  EXPECT_THAT(take(0), IsEmpty());
+  timers.hold(timer(1, 1));
+  timers.hold(timer(2, 2));
+  waiting.arm_delayed(3, at(3));
+  waiting.arm_delayed(4, at(4));
+  timers.put_back_tick(tick(5, 1));
+  timers.put_back_tick(tick(6, 1));
+  EXPECT_THAT(take(4, kWithBoth, 1), ElementsAre("1 at 1"));
+  EXPECT_TRUE(timers.has_left());
+  EXPECT_THAT(take(4, kWithBoth, 2), ElementsAre("2 at 2", "3 at 3"));
+  EXPECT_TRUE(timers.has_left());
+  EXPECT_THAT(take(4, kWithBoth, 2), ElementsAre("4 at 4", "tick 5 at 1"));
+  EXPECT_TRUE(timers.has_left());
+  EXPECT_THAT(take(4, kWithHeld, 2), IsEmpty());
+  EXPECT_FALSE(timers.has_left()) << "ticks were not asked for";
+  EXPECT_THAT(take(4, kWithBoth, 2), ElementsAre("tick 6 at 1"));
+  EXPECT_FALSE(timers.has_left());
+}
+
+TEST_F(DueTimersTest, AreRestoredAfterALostBatchThatTookAPortion) {
+  for (int second = 1; second <= 4; ++second) timers.hold(timer(second, second));
+  for (int workflow = 5; workflow <= 7; ++workflow) timers.put_back_tick(tick(workflow, 1));
+  commit();
+  EXPECT_THAT(take(9, kWithBoth, 3), ElementsAre("1 at 1", "2 at 2", "3 at 3"));
+  EXPECT_THAT(take(9, kWithBoth, 2), ElementsAre("4 at 4", "tick 5 at 1"));
+  timers.undo();
+  EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1", "2 at 2", "3 at 3", "4 at 4", "tick 5 at 1",
+                                              "tick 6 at 1", "tick 7 at 1"));
+}
+
+TEST_F(DueTimersTest, LeaveTimersThatALostBatchHeldAndTookToTheUndoOfTheWaitIndex) {
+  timers.hold(timer(1, 1));
+  waiting.arm_delayed(2, at(2));
+  waiting.arm_delayed(3, at(3));
+  commit();
+  EXPECT_THAT(take(3), ElementsAre("2 at 2", "3 at 3"));
+  timers.hold(timer(2, 2));
+  timers.hold(timer(3, 3));
+  EXPECT_THAT(take(9, kWithHeld, 2), ElementsAre("1 at 1", "2 at 2"));
+  timers.undo();
+  EXPECT_THAT(take(9, kWithBoth), ElementsAre("1 at 1"));
+  EXPECT_THAT(waiting.undo().delayed, ElementsAre(2U, 3U));
 }
 
 TEST(DueTimers, AreTicksOnlyIfTheyBelongToASchedule) {

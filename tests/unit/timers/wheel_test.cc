@@ -1,5 +1,7 @@
 #include "orchestrator/timers/wheel.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <random>
@@ -247,6 +249,135 @@ void compare_with_naive(uint64_t seed) {
 
 TEST(Wheel, FiresLikeTheReferenceImplementation) {
   for (const uint64_t seed : {1, 2, 3, 4}) compare_with_naive(seed);
+}
+
+// Portions.
+
+/// The timers that fire at `now` in portions of `most`.
+std::vector<Due> fired_in_portions(Wheel& wheel, int64_t now, size_t most) {
+  std::vector<Due> all;
+  while (wheel.next() && *wheel.next() <= from_millis(now)) {
+    const size_t before = all.size();
+    const bool is_done = wheel.advance(from_millis(now), all, most);
+    EXPECT_TRUE(!is_done || !wheel.next() || *wheel.next() > from_millis(now));
+    EXPECT_LE(all.size() - before, most);
+    EXPECT_TRUE(std::is_sorted(all.begin() + static_cast<std::ptrdiff_t>(before), all.end()));
+  }
+  return all;
+}
+
+TEST(Wheel, FiresInPortionsInTheOrderOfTheDeadlines) {
+  std::mt19937_64 random(7);
+  for (const size_t most : {1, 2, 7, 100, 10'000}) {
+    SCOPED_TRACE(most);
+    Wheel wheel;
+    std::vector<Due> armed;
+    fired(wheel, kNow);
+    for (TimerKey key = 0; key < 3'000; ++key) {
+      const auto distance = static_cast<int64_t>(random() >> (22 + random() % 42));
+      armed.push_back({from_millis(kNow + 1 + distance), key});
+      wheel.arm(armed.back().deadline, key);
+    }
+    std::vector<Due> due = fired_in_portions(wheel, kNow + 200 * kYear, most);
+    EXPECT_TRUE(std::is_sorted(due.begin(), due.end(),
+                               [](const Due& a, const Due& b) { return a.deadline < b.deadline; }));
+    std::sort(armed.begin(), armed.end());
+    std::sort(due.begin(), due.end());
+    EXPECT_EQ(due, armed);
+    EXPECT_EQ(wheel.size(), 0U);
+  }
+}
+
+TEST(Wheel, ReturnsAPortionOfManyTimersWithOneDeadline) {
+  constexpr size_t kMany = 50'000;
+  for (const int64_t distance : {int64_t{0}, int64_t{1}, int64_t{300}, kYear}) {
+    SCOPED_TRACE(distance);
+    Wheel wheel;
+    fired(wheel, kNow);
+    for (TimerKey key = 0; key < kMany; ++key) wheel.arm(from_millis(kNow + distance), key);
+    std::vector<Due> due;
+    while (due.empty()) wheel.advance(from_millis(kNow + distance), due, 10);
+    EXPECT_EQ(due.size(), 10U);
+    EXPECT_EQ(wheel.size(), kMany - 10);
+    EXPECT_LE(*wheel.next(), from_millis(kNow + distance));
+    EXPECT_EQ(fired_in_portions(wheel, kNow + distance, 1'000).size(), kMany - 10);
+    EXPECT_EQ(wheel.next(), std::nullopt);
+  }
+}
+
+TEST(Wheel, FiresATimerThatIsArmedBetweenTwoPortionsAtItsDeadline) {
+  Wheel wheel;
+  fired(wheel, kNow);
+  for (TimerKey key = 0; key < 4; ++key) wheel.arm(from_millis(kNow + 5), key);
+  wheel.arm(from_millis(kNow + 9), 9);
+  std::vector<Due> due;
+  wheel.advance(from_millis(kNow + 10), due, 2);
+  ASSERT_EQ(due.size(), 2U);
+  wheel.arm(from_millis(kNow + 7), 7);
+  wheel.arm(from_millis(kNow + 3), 3);
+  wheel.arm(from_millis(kNow + 11), 11);
+  std::vector<int64_t> after;
+  for (const Due& timer : fired_in_portions(wheel, kNow + 10, 1)) {
+    after.push_back(to_millis(timer.deadline) - kNow);
+  }
+  EXPECT_THAT(after, ElementsAre(3, 5, 5, 7, 9));
+  EXPECT_THAT(fired(wheel, kNow + 11), ElementsAre(std::pair(kNow + 11, 11)));
+}
+
+TEST(Wheel, LetsNoTimerWaitForEverWhileOthersAreArmedForNow) {
+  Wheel wheel;
+  fired(wheel, kNow);
+  wheel.arm(from_millis(kNow), 1);
+  wheel.arm(from_millis(kNow + 1), 2);
+  std::vector<TimerKey> fired_keys;
+  for (int64_t now = kNow; now < kNow + 8; ++now) {
+    for (TimerKey key = 10; key < 13; ++key) wheel.arm(from_millis(now), key);
+    std::vector<Due> due;
+    wheel.advance(from_millis(now), due, 3);
+    for (const Due& timer : due) fired_keys.push_back(timer.key);
+  }
+  EXPECT_THAT(fired_keys, testing::IsSupersetOf({TimerKey{1}, TimerKey{2}}));
+}
+
+TEST(Wheel, FiresEachTimerOnceInPortionsBetweenWhichTimersAreArmedAndCancelled) {
+  for (const uint64_t seed : {1, 2, 3}) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Wheel wheel;
+    NaiveTimers naive;
+    std::vector<Armed> armed;
+    int64_t now = kNow;
+    for (int step = 0; step < 20'000; ++step) {
+      const uint64_t choice = random() % 100;
+      if (choice < 55) {
+        const auto distance = static_cast<int64_t>(random() >> (34 + random() % 30));
+        const int64_t deadline = now + (random() % 10 == 0 ? -distance : distance);
+        const auto key = static_cast<TimerKey>(step);
+        naive.arm(deadline, key);
+        armed.push_back({deadline, key, wheel.arm(from_millis(deadline), key)});
+      } else if (choice < 75 && !armed.empty()) {
+        const size_t i = random() % armed.size();
+        wheel.cancel(armed[i].handle);
+        naive.cancel(armed[i].deadline, armed[i].key);
+      } else {
+        if (random() % 3 == 0) now += static_cast<int64_t>(random() >> (44 + random() % 20));
+        std::vector<Due> due;
+        wheel.advance(from_millis(now), due, 1 + random() % 20);
+        for (const Due& timer : due) {
+          ASSERT_LE(timer.deadline, from_millis(now)) << "step " << step;
+          ASSERT_TRUE(naive.cancel(to_millis(timer.deadline), timer.key)) << "step " << step;
+        }
+      }
+      ASSERT_EQ(wheel.size(), naive.size()) << "step " << step;
+      ASSERT_EQ(wheel.next().has_value(), naive.earliest().has_value()) << "step " << step;
+      if (wheel.next()) {
+        ASSERT_LE(*wheel.next(), *naive.earliest()) << "step " << step;
+      }
+    }
+    std::vector<Due> left = fired_in_portions(wheel, now, 50);
+    std::sort(left.begin(), left.end());
+    EXPECT_EQ(left, naive.advance(now));
+  }
 }
 
 }  // namespace
