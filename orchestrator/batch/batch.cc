@@ -43,6 +43,7 @@ Status Batch::load() {
   oldest_effects_ = {};
   cursor_moved_ = false;
   woken_ = 0;
+  batch_.has_unfired_timers = true;
   begin_limits();
   retention_.clear();
   batch_.archive.clear();
@@ -64,6 +65,7 @@ Status Batch::undo() {
     cursor_moved_ = before->moved;
   }
   woken_ = 0;
+  batch_.has_unfired_timers = true;  // the timers that the batch has fired are due again
   begin_limits();
   purges_.undo();
   batch_.archive.undo();
@@ -174,11 +176,12 @@ bool Batch::is_newest(const EventInput& input) {
 Status Batch::apply_input(TimePoint now, const EventInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events;
-  moved_to(input.sequence, input.stamped);
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
+  EventRoute route = route_event(views_, input, limits_.woken);
+  if (TRY(fire_before(now, input, route))) route = route_event(views_, input, limits_.woken);
+  moved_to(input.sequence, input.stamped);
   const EventPosition position = batch_.position_of(input.sequence);
   const bool is_new = is_newest(input);
-  const EventRoute route = route_event(views_, input, limits_.woken);
   const bool is_unmatched = route.kind != EventRoute::Kind::kNoNamespace && !route.matched;
   if (is_unmatched) ++batch_.outcome.counts.events_unmatched;
   switch (route.kind) {
@@ -205,6 +208,25 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
                      route);
   }
   return {};
+}
+
+/// Fires the due timers of the instances that the event would reach, up to the timestamp of the
+/// event. Returns whether a timer has fired: then the instances may wait for other events, and the
+/// event must be routed again. The targets of a fan-out get the event later, as a kept event
+/// (Instances::offer_kept_events).
+Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const EventRoute& route) {
+  const bool may_fire = batch_.has_unfired_timers && route.kind == EventRoute::Kind::kTargets;
+  if (!may_fire || route.fans_out) return false;
+  bool fired = false;
+  for (const InstanceTarget& target : route.targets.instances) {
+    LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
+    if (loaded == nullptr) continue;
+    const TimePoint until = std::min(input.stamped, now);
+    if (!TRY(instances_.fire_passed(now, *loaded, until, batch_.listen_from_now()))) continue;
+    TRY(instances_.offer_kept_events(now, *loaded));
+    fired = true;
+  }
+  return fired;
 }
 
 Status Batch::refuse(const EventInput& input) {
@@ -239,7 +261,8 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   // event.
   const bool kept = route.is_wanted || instances.size() > limits_.offered_in_one_unit;
   if (kept || route.fans_out) {
-    batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position);
+    batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position,
+                            std::min(applied.stamped, now));
     batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});
   }
   bool had_effect = route.fans_out;

@@ -74,6 +74,11 @@ class Batch {
     return timer_inputs_.may_be_overtaken(now, timer);
   }
 
+  /// To be called when due timers were fired: `left` says whether some may be left for later. While
+  /// some are left, an event that reaches an instance or a group first fires their own timers with
+  /// a deadline up to the event's timestamp.
+  void note_unfired_timers(bool left) { batch_.has_unfired_timers = left; }
+
   /// Whether the events of this batch have woken as many instances as BatchLimits::woken: then
   /// further events should wait for the next batch.
   bool is_full() const { return woken_ >= limits_.woken; }
@@ -124,6 +129,7 @@ class Batch {
   Status apply_input(TimePoint now, const ArchivedPage& page);
   Status apply_input(TimePoint now, const CommandInput& input);
 
+  Result<bool> fire_before(TimePoint now, const EventInput& input, const EventRoute& route);
   Status refuse(const EventInput& input);
   /// Makes the event a dead letter, because a quota of its namespace does not permit it or a start.
   Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,

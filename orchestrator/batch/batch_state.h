@@ -92,6 +92,9 @@ struct BatchState : BatchParts {
   std::vector<uint64_t> trimmed_rows;
   bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
   RetentionPlan retention;      ///< set by Retention
+  /// Whether timers may be due that have not fired: then the timers of an instance, and the
+  /// lifespans in a group, that end before an event fire when that event reaches them.
+  bool has_unfired_timers = true;
   ArchiveQueue archive{batches};
 
   /// Assigns the next number of the counter, and returns it.

@@ -1,5 +1,7 @@
 #include "orchestrator/batch/groups.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cloudevents/json_format.h"
@@ -11,6 +13,9 @@
 namespace millrace {
 
 namespace {
+
+/// How many expired events of a group are removed before an event joins the group.
+constexpr size_t kExpiredAtOnce = 250;
 
 /// The fingerprint by which the store identifies the group. Groups of an earlier start of the
 /// workflow, which exist until they are closed, have other fingerprints.
@@ -39,6 +44,10 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
   }
   const Fingerprint group = group_of(*key, entry);
   std::vector<uint32_t> waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
+  const TimePoint until = std::min(applied.stamped, now);
+  if (batch_.has_unfired_timers && TRY(expire_passed(entry.number, group, waiting, until))) {
+    waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
+  }
   const size_t chosen = choose_entry(waiting, entries);
 
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
@@ -159,6 +168,25 @@ Status Groups::expire(uint64_t number) {
   --(*waiting)[queue.entry];
   write_counts(batch_.tx, queue.workflow, queue.group, *waiting);
   return {};
+}
+
+/// Removes the events at the front of the group's queues whose lifespan has ended by `until`,
+/// because their timers have not fired yet. Returns whether there were any. Lifespans end in the
+/// order of a queue, except after a change of the `lifespan`. At most kExpiredAtOnce events are
+/// removed; if more have expired, their timers are late, and an event may still join them.
+Result<bool> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint& group,
+                                   const std::vector<uint32_t>& waiting, TimePoint until) {
+  size_t expired = 0;
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    const GroupQueue queue{workflow, group, static_cast<uint16_t>(i)};
+    for (uint32_t left = waiting[i]; left > 0 && expired < kExpiredAtOnce; --left, ++expired) {
+      const auto first = TRY(read_first_grouped(batch_.tx, queue, batch_.damages.noting()));
+      if (!first || !first->record.expires || *first->record.expires > until) break;
+      batch_.waiting.disarm_grouped(first->number);
+      TRY(expire(first->number));
+    }
+  }
+  return expired > 0;
 }
 
 Result<bool> Groups::close(WorkflowNumber workflow, const PurgeRecord& record,

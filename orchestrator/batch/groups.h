@@ -23,8 +23,9 @@ class Groups {
  public:
   Groups(BatchState& batch, Instances& instances) : batch_(batch), instances_(instances) {}
 
-  /// Stores the event and starts an instance if the event completes a group. Returns false if the
-  /// event lacks an attribute of the correlation.
+  /// Stores the event and starts an instance if the event completes a group. Events of the group
+  /// whose lifespan has ended by the timestamp of the event are removed before. Returns false if
+  /// the event lacks an attribute of the correlation.
   Result<bool> offer(TimePoint now, const AppliedEvent& applied, const WorkflowEntry& entry,
                      const Workflow& workflow, const std::vector<size_t>& entries);
 
@@ -43,6 +44,8 @@ class Groups {
  private:
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
+  Result<bool> expire_passed(WorkflowNumber workflow, const Fingerprint& group,
+                             const std::vector<uint32_t>& waiting, TimePoint until);
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/instances.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,14 @@ bool is_far_over(const EngineLimits& limits) {
   const uint64_t quota = limits.history_quota;
   return quota != kUnlimited && limits.history_bytes >= quota &&
          limits.history_bytes - quota >= quota / kHistoryReserve;
+}
+
+/// The position just before a kept event.
+ListenFrom before(const ListenFrom& event) {
+  ListenFrom position = event;
+  --position.kept;
+  if (position.event.sequence > 1) --position.event.sequence;
+  return position;
 }
 
 /// Whether the history may have to be trimmed.
@@ -242,10 +251,16 @@ Result<bool> Instances::step(TimePoint now, LoadedInstance& loaded, const Stimul
 Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded) {
   const Instance& instance = loaded.instance;
   bool changed = false;
+  uint64_t fired_before = 0;
   while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
     const auto match = TRY(batch_.kept_events.find(batch_.tx, instance));
     if (!match) return changed;
     changed = true;
+    // Timers fire once before each event: a timer that they arm for now comes after the event.
+    if (std::exchange(fired_before, match->position.kept) != match->position.kept &&
+        TRY(fire_passed(now, loaded, match->stamped, before(match->position)))) {
+      continue;
+    }
     TRY(step_once(
         now, loaded,
         Matched{

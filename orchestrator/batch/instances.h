@@ -107,9 +107,22 @@ class Instances {
   /// If the instance then listens for events, it is offered its kept events.
   Result<bool> step(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
 
-  /// Gives a waiting instance all kept events that its listeners match, in their order. Returns
-  /// whether a kept event matched.
+  /// Gives a waiting instance all kept events that its listeners match, in their order. Before each
+  /// of them, fires the timers of the instance with a deadline up to the timestamp of the event.
+  /// Returns whether the instance changed.
   Result<bool> offer_kept_events(TimePoint now, LoadedInstance& loaded);
+
+  // Timers (instance_timers.cc). The caller offers the kept events afterwards.
+
+  /// Fires a timer; the instance then listens for events after `from`, unless events are kept for
+  /// it. Returns false if the instance no longer has the timer, or if the timer must wait for the
+  /// answer of a runner.
+  Result<bool> fire(TimePoint now, LoadedInstance& loaded, const Timer& timer,
+                    const ListenFrom& from);
+  /// Fires the timers with a deadline up to `until`, which is not after `now`, in the order
+  /// (deadline, kind): those that come before an event. Returns whether one has fired.
+  Result<bool> fire_passed(TimePoint now, LoadedInstance& loaded, TimePoint until,
+                           const ListenFrom& from);
 
   struct Page {
     std::vector<InstanceId> ids;
@@ -143,6 +156,7 @@ class Instances {
   Status publish_lifecycle(const LoadedInstance& loaded, const std::vector<HistoryRecord>& records);
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
+  bool awaits_start_check(TimePoint now, const Instance& instance);
 
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};

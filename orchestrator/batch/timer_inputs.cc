@@ -1,6 +1,5 @@
 #include "orchestrator/batch/timer_inputs.h"
 
-#include <algorithm>
 #include <variant>
 
 #include "orchestrator/store/rows/damage.h"
@@ -35,29 +34,11 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   LoadedInstance* const loaded = TRY(instances_.load(now, owner.ns, owner.instance));
   if (loaded == nullptr) return {};
   if (!fan_outs_.empty()) TRY(instances_.offer_kept_events(now, *loaded));
-  const auto& timers = loaded->instance.timers;
   const Timer timer{owner.kind, deadline};
-  if (std::find(timers.begin(), timers.end(), timer) == timers.end()) return {};
-  Instance& instance = loaded->instance;
-  if (owner.kind == TimerKind::kCalls && awaits_start_check(now, instance)) return {};
-  // Events since its last step are kept only for an instance that is evaluating or has calls under
-  // way. Any other instance listens only to events that come from now on.
-  if (!may_come_to_listen(instance)) instance.listen_from = batch_.listen_from_now();
-  TRY(instances_.step(now, *loaded, Fired{.kind = owner.kind, .deadline = deadline}));
-  return {};
-}
-
-/// Before a schedule-to-start deadline counts, asks the runner whether a worker has the task, since
-/// workers need not report the start. Until the runner answers, the timer of the calls does not
-/// fire: the answer fires the timer, or the timer is armed again.
-bool TimerInputs::awaits_start_check(TimePoint now, const Instance& instance) {
-  bool awaits = false;
-  for (const Call& call : instance.calls) {
-    const auto& deadline = call.deadlines[static_cast<size_t>(TimeoutKind::kScheduleToStart)];
-    if (call.status != Call::Status::kRunning || !call.outside || !deadline) continue;
-    if (*deadline <= now) awaits |= batch_.tasks.awaits_start_check(call.id, *deadline);
+  if (TRY(instances_.fire(now, *loaded, timer, batch_.listen_from_now()))) {
+    TRY(instances_.offer_kept_events(now, *loaded));
   }
-  return awaits;
+  return {};
 }
 
 Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {

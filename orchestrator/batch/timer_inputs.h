@@ -40,7 +40,6 @@ class TimerInputs {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
-  bool awaits_start_check(TimePoint now, const Instance& instance);
 
   BatchState& batch_;
   Instances& instances_;

@@ -257,7 +257,8 @@ bool WorkApplier::is_behind(const Work& left) const {
 /// missed ticks of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
-  for (const TimerInput& timer : engine_.timers.take(time, {.held = !hold, .ticks = ticks})) {
+  const DueTimers::With with{.held = !hold, .ticks = ticks};
+  for (const TimerInput& timer : engine_.timers.take(time, with)) {
     if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
       engine_.timers.hold(timer);
     } else if (!ticks && is_tick(timer)) {
@@ -269,6 +270,7 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
       engine_.meter.end();
     }
   }
+  engine_.batch.note_unfired_timers(false);
   return {};
 }
 

@@ -82,11 +82,17 @@ bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
   return !awaited_.empty() && awaited_.contains(std::pair(ns, std::string(type)));
 }
 
-Result<KeptEvents::Held> KeptEvents::hold(const View& view, uint64_t number) {
+/// The kept event with that number; null: there is none.
+const KeptEvents::Kept* KeptEvents::find_kept(uint64_t number) const {
   const auto kept =
       std::lower_bound(kept_.begin(), kept_.end(), number,
                        [](const Kept& one, uint64_t wanted) { return one.place.number < wanted; });
-  if (kept == kept_.end() || kept->place.number != number) {
+  return kept == kept_.end() || kept->place.number != number ? nullptr : &*kept;
+}
+
+Result<KeptEvents::Held> KeptEvents::hold(const View& view, uint64_t number) {
+  const Kept* const kept = find_kept(number);
+  if (kept == nullptr) {
     return tl::unexpected(damaged_fan_out(number, "the event that it names is not a kept event"));
   }
   const auto record = TRY(read_kept_event(view, kept->place));
@@ -106,13 +112,14 @@ void KeptEvents::let_go(uint64_t number) {
 }
 
 void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
-                      const Fingerprint& known_as, const EventPosition& position) {
+                      const Fingerprint& known_as, const EventPosition& position,
+                      TimePoint stamped) {
   if (Undo* const undo = undo_.now(); undo != nullptr && !undo->last) undo->last = last_;
   const KeptEventPlace place{.ns = ns, .type = type_of(event.type), .number = ++last_};
   write_counter(tx, Counter::kKeptEvents, last_);
   write_kept_event(tx, place,
                    {.known_as = known_as, .event = encode_json_event(event), .position = position});
-  kept_.push_back({place, known_as});
+  kept_.push_back({place, known_as, stamped});
   known_.insert(known_as);
 }
 
@@ -142,9 +149,11 @@ Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
       }
       matcher.match("", Attributes(*event), matched);
       if (matched.empty()) return true;
-      first = KeptEventMatch{{.kept = number, .event = record.position},
-                             std::move(event),
-                             {matched.begin(), matched.end()}};
+      const Kept* const kept = find_kept(number);
+      first = KeptEventMatch{.position = {.kept = number, .event = record.position},
+                             .stamped = kept == nullptr ? TimePoint::min() : kept->stamped,
+                             .event = std::move(event),
+                             .entries = {matched.begin(), matched.end()}};
       return false;
     };
     TRY(each_kept_event_of_type(view, from, see, damages_.noting()));

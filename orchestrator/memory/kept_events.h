@@ -22,6 +22,7 @@
 #include "base/bytes.h"
 #include "base/event.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "model/instance.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
@@ -32,6 +33,9 @@ namespace millrace {
 /// A kept event that matches a listener of an instance.
 struct KeptEventMatch {
   ListenFrom position;  ///< of the kept event
+  /// When the broker stored the event, but not after the batch that kept it; TimePoint::min() if an
+  /// earlier process kept it.
+  TimePoint stamped;
   std::shared_ptr<const Event> event;
   std::vector<size_t> entries;  ///< entries of the matching listeners, ascending
 };
@@ -63,8 +67,9 @@ class KeptEvents {
   /// the event is a duplicate.
   bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
 
+  /// `stamped`: see KeptEventMatch.
   void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as,
-            const EventPosition& position);
+            const EventPosition& position, TimePoint stamped = TimePoint::min());
 
   /// Holds a kept event that not all matching instances have got yet: until let_go() the event is
   /// not trimmed, and all later events of its namespace become kept events. Returns the namespace,
@@ -96,6 +101,7 @@ class KeptEvents {
   struct Kept {
     KeptEventPlace place;
     Fingerprint known_as;
+    TimePoint stamped = TimePoint::min();
   };
 
   /// The changes of the current batch.
@@ -104,6 +110,8 @@ class KeptEvents {
     std::vector<Kept> trimmed;
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
+
+  const Kept* find_kept(uint64_t number) const;
 
   Damages& damages_;
   uint64_t last_ = 0;
