@@ -15,10 +15,10 @@ namespace {
 /// From this size on, the archive continues in a new file.
 constexpr uint64_t kFileBytes = uint64_t{256} << 20;
 
-/// So many variables of an instance are erased in the same batch as the instance, whatever the
-/// budget is. If they were erased in an earlier batch, and the process ended then, the instance
-/// would get another line, without them.
-constexpr size_t kVariablesAtOnce = 10'000;
+/// So many variables of an instance are erased in the same portion as the instance, whatever the
+/// budget and the unit of work are; this takes some milliseconds. If they were erased in an earlier
+/// batch, and the process ended then, the instance would get another line, without them.
+constexpr size_t kVariablesAtOnce = 1'000;
 
 bool is_archived(const BatchState& batch, NamespaceNumber ns) {
   return batch.catalog.settings(ns).retention.archive;
@@ -40,11 +40,15 @@ Result<bool> delete_with_variables(BatchState& batch, const Instance& head, Dele
                                    const std::function<void(uint64_t row)>& left) {
   const size_t erased =
       TRY(erase_variables(batch.tx, owner_of(head, VariableScope::kInstance), kVariablesAtOnce));
-  // The rest of the budget must be enough for the instance itself.
+  // The rest of the budget must be enough for the instance itself, and its unit of work must not
+  // end before.
   budget.erase(std::min(erased, budget.rows - 1));
   budget.looked_at = std::max(budget.looked_at, size_t{1});
   budget.bytes = std::max(budget.bytes, size_t{1});
-  return delete_ended(batch, head, reason, budget, left);
+  const WorkBudget* const unit = std::exchange(budget.unit, nullptr);
+  const bool is_deleted = TRY(delete_ended(batch, head, reason, budget, left));
+  budget.unit = unit;
+  return is_deleted;
 }
 
 }  // namespace
@@ -90,7 +94,8 @@ Status send_archive_page(BatchState& batch, TimePoint now) {
   return {};
 }
 
-Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left) {
+Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left,
+                       const WorkBudget* unit) {
   ArchiveQueue& queue = batch.archive;
   if (queue.next() == nullptr) return {};
   const NamespaceNumber ns = queue.ns();
@@ -98,7 +103,7 @@ Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)
     queue.drop();  // the purge of the namespace erases its instances
     return {};
   }
-  PurgeBudget budget;
+  PurgeBudget budget{.unit = unit};
   std::optional<ArchivePosition> position;
   while (const ArchiveItem* const item = queue.next()) {
     if (budget.is_spent()) break;

@@ -27,9 +27,10 @@ Result<bool> archive_or_delete(BatchState& batch, const Instance& head, Deletion
 /// Call it once at the end of a batch. Errors: those of the store.
 Status send_archive_page(BatchState& batch, TimePoint now);
 
-/// Deletes instances whose lines are on disk, as many as one batch should, and moves the committed
-/// position of the archive behind their lines. `left`: see delete_ended(). Errors: those of the
-/// store.
-Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left);
+/// Deletes instances whose lines are on disk, as many as one portion should, and moves the
+/// committed position of the archive behind their lines. `left`: see delete_ended(). `unit` ends
+/// the portion early. Errors: those of the store.
+Status delete_archived(BatchState& batch, const std::function<void(uint64_t row)>& left,
+                       const WorkBudget* unit = nullptr);
 
 }  // namespace millrace

@@ -372,8 +372,10 @@ Status Batch::apply_input(TimePoint now, const ArchivedPage& page) {
   return {};
 }
 
-Status Batch::delete_archived() {
-  return millrace::delete_archived(batch_, [this](uint64_t row) { purges_.begin_history(row); });
+Status Batch::delete_archived(const WorkBudget* unit) {
+  const NamespaceNumber ns = batch_.archive.ns();
+  return millrace::delete_archived(
+      batch_, [&](uint64_t row) { purges_.begin_history(ns, row); }, unit);
 }
 
 // Commands.
@@ -435,7 +437,9 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
   begin_limits();
   batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
-  for (const uint64_t row : std::exchange(batch_.trimmed_rows, {})) purges_.begin_history(row);
+  for (const auto& [ns, row] : std::exchange(batch_.trimmed_rows, {})) {
+    purges_.begin_history(ns, row);
+  }
   if (!batch_.archive.is_free()) TRY(send_archive_page(batch_, now));
   batch_.kept_events.trim(batch_.tx);
   TRY(batch_.index.write(batch_.tx, note_damage_));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/work_budget.h"
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/event_rates.h"
 #include "orchestrator/batch/event_router.h"
@@ -61,13 +62,19 @@ class Batch {
   }
   /// Does a unit of such work: first instance messages, then fan-outs. Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
-  /// Continues the purges that are not finished.
-  Status purge() { return purges_.go_on(); }
+
+  // Each of these functions does one portion, which `unit` ends early; null: only counts end it.
+
+  /// Continues the purges of one namespace. Returns whether another portion, of the next namespace,
+  /// can follow in this batch.
+  Result<bool> purge(const WorkBudget* unit = nullptr) { return purges_.go_on(unit); }
   /// Deletes ended instances whose lines are in the archive.
-  Status delete_archived();
+  Status delete_archived(const WorkBudget* unit = nullptr);
   /// Deletes ended instances and trims histories that the settings of their namespaces no longer
   /// keep. To be called after all inputs of the batch.
-  Status retain(TimePoint now) { return retention_.go_on(now); }
+  Status retain(TimePoint now, const WorkBudget* unit = nullptr) {
+    return retention_.go_on(now, unit);
+  }
 
   /// See TimerInputs::may_be_overtaken().
   Result<bool> may_be_overtaken(TimePoint now, const TimerInput& timer) {

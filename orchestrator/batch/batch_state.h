@@ -89,7 +89,7 @@ struct BatchState : BatchParts {
   std::vector<PlacedEffect> effects;  ///< of events on instances and starts
   /// The newest history rows that were trimmed from the histories of instances; a purge erases each
   /// of them with its earlier rows.
-  std::vector<uint64_t> trimmed_rows;
+  std::vector<std::pair<NamespaceNumber, uint64_t>> trimmed_rows;
   bool trims_histories = true;  ///< false: too many purges wait, so no history is trimmed
   RetentionPlan retention;      ///< set by Retention
   /// Whether timers may be due that have not fired: then the timers of an instance, and the

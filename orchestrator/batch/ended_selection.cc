@@ -12,7 +12,7 @@ namespace millrace {
 namespace {
 
 /// How many instances of one workflow and status are read from the index at once.
-constexpr size_t kInstancesAtOnce = 250;
+constexpr size_t kInstancesAtOnce = 64;
 
 /// The arguments of each_selected().
 struct EndedWalk {

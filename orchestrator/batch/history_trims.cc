@@ -157,7 +157,7 @@ Status HistoryTrims::cut(Instance& instance, const HistoryLimits& limits, Cut ki
   batch_.outcome.counts.retention[instance.ns].trimmed += trimmed - instance.history_trimmed;
   instance.history_trimmed = trimmed;
   instance.history_bytes = after.history_bytes - walk.oldest_bytes + first->bytes;
-  if (walk.next != 0) batch_.trimmed_rows.push_back(walk.next);
+  if (walk.next != 0) batch_.trimmed_rows.emplace_back(instance.ns, walk.next);
   return {};
 }
 

@@ -100,14 +100,14 @@ void Retention::undo() {
   set_plan();
 }
 
-Status Retention::go_on(TimePoint now) {
-  TRY(run(now));
+Status Retention::go_on(TimePoint now, const WorkBudget* unit) {
+  TRY(run(now, unit));
   set_plan();
   return {};
 }
 
 /// Takes the next step of a pass, if one is running or due.
-Status Retention::run(TimePoint now) {
+Status Retention::run(TimePoint now, const WorkBudget* unit) {
   const auto& retaining = batch_.catalog.retaining();
   if (const auto next = next_pass(); next && *next <= now) {
     note_change();
@@ -116,7 +116,7 @@ Status Retention::run(TimePoint now) {
   }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
-  PurgeBudget budget{.looked_at = kLookedAt};
+  PurgeBudget budget{.looked_at = kLookedAt, .unit = unit};
   if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
@@ -363,7 +363,7 @@ Result<std::vector<Instance>> Retention::next_heads(PurgeBudget& budget) {
 /// again (see delete_ended()).
 Result<bool> Retention::remove(const Instance& head, PurgeBudget& budget) {
   return archive_or_delete(batch_, head, DeletionReason::kRetention, budget,
-                           [this](uint64_t row) { purges_.begin_history(row); });
+                           [&](uint64_t row) { purges_.begin_history(head.ns, row); });
 }
 
 std::string_view Retention::id_of(WorkflowNumber workflow) const {

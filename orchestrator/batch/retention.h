@@ -32,12 +32,12 @@ class Retention {
         before_(batch.batches) {}
 
   /// Begins a pass if the last one began at least a minute before `now`, the engine time, and takes
-  /// the next step of the pass: some milliseconds of work, less while purges run. Waits while too
-  /// many purges run, because deleted instances may leave histories to them. Sets the plan
-  /// (BatchState::retention), so it is to be called in each batch for which the plan has work, and
-  /// in each batch that may change settings; after all inputs of the batch. At the end of a pass
-  /// sets BatchOutcome::pass_end. Errors: those of the store.
-  Status go_on(TimePoint now);
+  /// the next step of the pass: one portion of work, less while purges run; `unit` ends it early.
+  /// Waits while too many purges run, because deleted instances may leave histories to them. Sets
+  /// the plan (BatchState::retention), so it is to be called in each batch for which the plan has
+  /// work, and in each batch that may change settings; after all inputs of the batch. At the end of
+  /// a pass sets BatchOutcome::pass_end. Errors: those of the store.
+  Status go_on(TimePoint now, const WorkBudget* unit = nullptr);
 
   /// Whether a pass has steps left. It may wait for the archive.
   bool is_running() const { return state_.at.has_value(); }
@@ -80,7 +80,7 @@ class Retention {
   void end_pass(TimePoint now);
   void set_plan();
   bool waits_for_archive() const;
-  Status run(TimePoint now);
+  Status run(TimePoint now, const WorkBudget* unit);
   Result<bool> sweep(TimePoint now, const RetentionSettings& settings, PurgeBudget& budget);
   Result<bool> sweep_workflows(TimePoint now, const RetentionSettings& settings,
                                PurgeBudget& budget);

@@ -12,6 +12,9 @@
 namespace millrace {
 namespace {
 
+/// How many portions of purges one batch does.
+constexpr size_t kPurgePortions = 4;
+
 /// How much of a turn work that earlier turns left may use before events are applied.
 constexpr double kShareOfEarlierWork = 0.3;
 /// How much of a turn may be used when the last event is applied, if results or reports wait.
@@ -65,16 +68,16 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   engine_.meter.set_kind(UnitKind::kPurge);
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
   const bool has_archived = turn.backlog.has_archived || !work.archived.empty();
-  if (has_archived) TRY(engine_.batch.delete_archived());
-  // What waited for the archive may go on.
-  if (turn.backlog.has_purges || has_archived) TRY(engine_.batch.purge());
+  if (has_archived) TRY(engine_.batch.delete_archived(&engine_.meter));
   engine_.meter.end();
+  // What waited for the archive may go on.
+  if (turn.backlog.has_purges || has_archived) TRY(purge());
   // A command may have changed the settings.
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
   if (plan.has_steps || begins_pass || has_archived || !work.commands.empty()) {
     engine_.meter.set_kind(UnitKind::kPurge);
-    TRY(engine_.batch.retain(now));
+    TRY(engine_.batch.retain(now, &engine_.meter));
     engine_.meter.end();
   }
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
@@ -157,14 +160,29 @@ void WorkApplier::leave(const FairWork& fair, Work& work, Work& left) {
 }
 
 Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
+  engine_.meter.begin_turn();
   TRY(apply_acks(work, now, Outbox::OnAck::kErase));
   engine_.outbox.drop_acked(engine_.tx);
   TRY(apply_commands(work.commands, now));
   for (const ArchivedPage& page : work.archived) TRY(engine_.batch.apply(now, page));
-  TRY(engine_.batch.delete_archived());
-  TRY(engine_.batch.purge());
-  TRY(engine_.batch.retain(now));
+  engine_.meter.end();
+  TRY(engine_.batch.delete_archived(&engine_.meter));
+  engine_.meter.end();
+  TRY(purge());
+  TRY(engine_.batch.retain(now, &engine_.meter));
+  engine_.meter.end();
   return engine_.batch.finish(now);
+}
+
+/// Continues the purges by some portions, each of which is for the next namespace.
+Status WorkApplier::purge() {
+  bool can_follow = true;
+  for (size_t left = kPurgePortions; can_follow && left > 0; --left) {
+    engine_.meter.set_kind(UnitKind::kPurge);
+    can_follow = TRY(engine_.batch.purge(&engine_.meter));
+    engine_.meter.end();
+  }
+  return {};
 }
 
 /// Acknowledgements are applied before stream changes: the state of the stream that a change has

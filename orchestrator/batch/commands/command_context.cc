@@ -45,10 +45,11 @@ Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
   return {};
 }
 
-Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id) {
+Status erase_history(const CommandContext& context, NamespaceNumber ns, uint64_t last,
+                     const InstanceId& id) {
   PurgeBudget budget;
   const uint64_t left = TRY(purge_history(context.batch.tx, last, budget, id));
-  if (left != 0) context.purges.begin_history(left);
+  if (left != 0) context.purges.begin_history(ns, left);
   return {};
 }
 

@@ -48,8 +48,9 @@ Result<Instance> find_instance(const CommandContext& context, std::string_view n
 Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
                     const Workflow& workflow);
 
-/// Erases the history of a removed instance, backward from the history row `last`. A purge erases
-/// the rows that one batch should not erase.
-Status erase_history(const CommandContext& context, uint64_t last, const InstanceId& id);
+/// Erases the history of a removed instance of the namespace, backward from the history row `last`.
+/// A purge erases the rows that one batch should not erase.
+Status erase_history(const CommandContext& context, NamespaceNumber ns, uint64_t last,
+                     const InstanceId& id);
 
 }  // namespace millrace

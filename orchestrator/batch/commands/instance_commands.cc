@@ -254,7 +254,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
   const std::optional<Instance> ended = TRY(removable(context, ns, command));
   if (ended) {
     PurgeBudget budget;
-    const auto left = [&](uint64_t row) { context.purges.begin_history(row); };
+    const auto left = [&](uint64_t row) { context.purges.begin_history(ns, row); };
     if (!TRY(delete_ended(context.batch, *ended, DeletionReason::kRequest, budget, left))) {
       return command;
     }
@@ -267,7 +267,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
     // If no row was erased, the instance does not exist, and find_instance() returns the error for
     // that.
     if (removed.rows == 0) TRY(find_instance(context, command.ns, id));
-    TRY(erase_history(context, removed.last_history, id));
+    TRY(erase_history(context, ns, removed.last_history, id));
   }
   return Json{{"id", to_string(id)}, {"deleted", true}};
 }

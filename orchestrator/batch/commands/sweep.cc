@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kSteppedAtOnce = 250;
 
 Status remove_damaged(const CommandContext& context, NamespaceNumber ns, const InstanceId& id) {
-  return erase_history(context, TRY(context.instances.remove_damaged(ns, id)).last_history, id);
+  return erase_history(context, ns, TRY(context.instances.remove_damaged(ns, id)).last_history, id);
 }
 
 /// Steps one instance of a sweep. An instance with damaged rows is noted, and removed if

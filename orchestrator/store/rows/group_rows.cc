@@ -16,6 +16,10 @@ using namespace rows;
 
 namespace {
 
+/// How many rows close_groups() counts for an event: its two rows, the counts of its group and its
+/// dead letter.
+constexpr size_t kRowsOfEvent = 4;
+
 /// Since version 2 an event in a group has the number of its stream.
 constexpr uint8_t kGroupedVersion = 2;
 
@@ -259,7 +263,7 @@ Result<bool> close_groups(
         GroupedEvent grouped = TRY(grouped_of(tx, key, value));
         if (grouped.number > up_to) return true;
         Event event = TRY(event_of(grouped));
-        budget.erase();
+        budget.erase(kRowsOfEvent);
         events.emplace_back(std::move(grouped), std::move(event));
         return true;
       },

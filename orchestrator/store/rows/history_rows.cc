@@ -51,8 +51,7 @@ bool has_input_at(const HistoryRow& row, size_t index) {
 Result<HistoryLink> decode_link(std::string_view bytes) {
   Reader reader(bytes);
   read_version(reader, kHistoryVersion);
-  get_u32(reader);  // the namespace
-  HistoryLink link{.bytes = bytes.size()};
+  HistoryLink link{.ns = NamespaceNumber(get_u32(reader)), .bytes = bytes.size()};
   link.instance.bytes = reader.id();
   link.previous = get_number(reader);
   link.records = reader.count();

@@ -43,6 +43,7 @@ size_t write_history(Transaction& tx, uint64_t number, const HistoryRow& row);
 
 /// A row of a chain, without its records.
 struct HistoryLink {
+  NamespaceNumber ns{};
   InstanceId instance;
   uint64_t previous = 0;  ///< HistoryRow::previous
   uint64_t records = 0;   ///< number of records

@@ -17,6 +17,9 @@ namespace {
 constexpr std::string_view kPurgeKey = "purge/";
 constexpr std::string_view kRetiredKey = "retired/";
 
+/// About how many bytes of a history row are read to find the row before it.
+constexpr size_t kLinkBytes = 64;
+
 /// Since version 2 the record has the filter of kInstances.
 constexpr uint8_t kPurgeVersion = 2;
 
@@ -296,24 +299,55 @@ Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budge
       TRY(tx.status());
       return uint64_t{0};
     }
-    budget.count(bytes->size());
-    const Result<HistoryRow> found = rows::decode(tx, Table::kHistory, key, *bytes, decode_history);
+    budget.count(Seal::is_sealed(*bytes) ? bytes->size() : std::min(bytes->size(), kLinkBytes));
+    const auto found = read_history_link(tx, row);
     // After a missing or damaged row, the earlier rows of the chain cannot be found. These rows
     // only use disk space.
-    if (!found) return uint64_t{0};
-    if (owner && found->instance != *owner) return uint64_t{0};
+    if (!found || !*found) {
+      TRY(tx.status());
+      return uint64_t{0};
+    }
+    const HistoryLink& link = **found;
+    if (owner && link.instance != *owner) return uint64_t{0};
     tx.erase(Table::kHistory, key);
     budget.erase();
-    if (found->previous >= row) return uint64_t{0};
-    row = found->previous;
+    if (link.previous >= row) return uint64_t{0};
+    row = link.previous;
   }
   return row;
 }
 
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber ns) {
+Result<bool> purge_retired(Transaction& tx, NamespaceNumber ns, std::string& at,
+                           PurgeBudget& budget) {
+  return purge_rows(tx, Table::kMeta, kRetiredKey, at, budget,
+                    [&](std::string_view key, std::string_view value) -> Result<Row> {
+                      Reader number(key.substr(kRetiredKey.size()));
+                      const auto workflow = WorkflowNumber(number.u32());
+                      if (!number.done() || value != rows::ns_prefix(ns)) return Row::kKeep;
+                      return TRY(purge_workflow(tx, workflow, budget)) ? Row::kErase : Row::kStop;
+                    });
+}
+
+Result<bool> see_workflows(Transaction& tx, NamespaceNumber ns, std::string& at,
+                           PurgeBudget& budget,
+                           const std::function<void(WorkflowNumber workflow)>& see) {
+  return purge_rows(
+      tx, Table::kWorkflows, rows::ns_prefix(ns), at, budget,
+      [&](std::string_view key, std::string_view value) -> Result<Row> {
+        budget.count(value.size());
+        see(TRY(rows::decode(tx, Table::kWorkflows, key, value, decode_workflow)).number);
+        return Row::kKeep;
+      });
+}
+
+Result<std::optional<StoredWorkflow>> next_workflow(const View& view, NamespaceNumber ns,
+                                                    std::string_view behind) {
   std::optional<StoredWorkflow> found;
+  // The first key after a key is that key with a zero byte appended.
+  std::string from = rows::ns_prefix(ns).append(behind);
+  if (!behind.empty()) from.push_back('\0');
   TRY(rows::walk(
-      view, Table::kWorkflows, rows::ns_prefix(ns), {},
+      view, Table::kWorkflows, rows::ns_prefix(ns), from,
       [&](std::string_view key, std::string_view value) -> Result<bool> {
         auto record = TRY(rows::decode(view, Table::kWorkflows, key, value, decode_workflow));
         found = StoredWorkflow{ns, std::string(key.substr(sizeof(uint32_t))), std::move(record)};

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "base/work_budget.h"
 #include "model/instance.h"
 #include "orchestrator/store/rows/catalog_rows.h"
 #include "orchestrator/store/rows/damage.h"
@@ -23,13 +24,17 @@
 
 namespace millrace {
 
-/// How much of a purge one batch may still do: a few milliseconds of work.
+/// How much of a purge one portion may still do: at most two milliseconds of work. The counts bound
+/// it also where no time is measured.
 struct PurgeBudget {
-  size_t rows = 1'000;             ///< rows to erase
-  size_t looked_at = 10'000;       ///< rows to read
-  size_t bytes = size_t{4} << 20;  ///< bytes to read
+  size_t rows = 250;                 ///< rows to erase
+  size_t looked_at = 1'000;          ///< rows to read
+  size_t bytes = size_t{256} << 10;  ///< bytes to read
+  const WorkBudget* unit = nullptr;  ///< the unit of work of the portion; null: not measured
 
-  bool is_spent() const { return rows == 0 || looked_at == 0 || bytes == 0; }
+  bool is_spent() const {
+    return rows == 0 || looked_at == 0 || bytes == 0 || (unit != nullptr && unit->is_spent());
+  }
   /// Counts a row of `size` bytes that was read.
   void count(size_t size);
   /// Counts rows that were erased.
@@ -121,14 +126,22 @@ Result<bool> purge_webhooks(Transaction& tx, NamespaceNumber ns, std::string& at
                             const std::function<void(uint64_t number, const WebhookRecord&)>& see);
 Result<bool> purge_delayed(Transaction& tx, NamespaceNumber ns, std::string& at,
                            PurgeBudget& budget, const std::function<void(uint64_t number)>& see);
+/// Erases the retired workflows of the namespace, each with the rows that purge_workflow() erases.
+Result<bool> purge_retired(Transaction& tx, NamespaceNumber ns, std::string& at,
+                           PurgeBudget& budget);
+/// Erases nothing: calls `see` for each workflow of the namespace.
+Result<bool> see_workflows(Transaction& tx, NamespaceNumber ns, std::string& at,
+                           PurgeBudget& budget,
+                           const std::function<void(WorkflowNumber workflow)>& see);
 
 /// Erases the definitions, idempotency keys and the schedule of a workflow; false: the budget is
 /// spent and some rows are left.
 Result<bool> purge_workflow(Transaction& tx, WorkflowNumber workflow, PurgeBudget& budget);
 
-/// Erases history rows of one instance, from `row` backward. Stops at a damaged row, and, if
-/// `owner` is given, at a row of another instance than `owner`. Returns the number of the row from
-/// which to continue; 0: the end was reached.
+/// Erases history rows of one instance, from `row` backward. Reads the beginning of each row only,
+/// unless it is sealed. Stops at a row whose beginning is damaged, and, if `owner` is given, at a
+/// row of another instance than `owner`. Returns the number of the row from which to continue; 0:
+/// the end was reached.
 Result<uint64_t> purge_history(Transaction& tx, uint64_t row, PurgeBudget& budget,
                                const std::optional<InstanceId>& owner = std::nullopt);
 
@@ -138,8 +151,9 @@ struct StoredWorkflow {
   std::string id;
   WorkflowRecord record;
 };
-/// The first workflow of the namespace; nullopt: it has none.
-Result<std::optional<StoredWorkflow>> first_workflow(const View& view, NamespaceNumber ns);
+/// The first workflow of the namespace whose id is after `behind`; nullopt: it has none.
+Result<std::optional<StoredWorkflow>> next_workflow(const View& view, NamespaceNumber ns,
+                                                    std::string_view behind);
 
 /// The first workflow, from the number `from` on, that has definitions; nullopt: there is none.
 Result<std::optional<WorkflowNumber>> next_defined(const View& view, WorkflowNumber from);

@@ -35,7 +35,9 @@ class HistorySweepTest : public BatchPartTest {
   }
   void commit_all() {
     ASSERT_TRUE(instances.write());
-    for (const uint64_t row : std::exchange(batch.trimmed_rows, {})) purges.begin_history(row);
+    for (const auto& [of, row] : std::exchange(batch.trimmed_rows, {})) {
+      purges.begin_history(of, row);
+    }
     ASSERT_TRUE(batch.index.write(*tx, damages.noting()));
     commit_batch();
   }
@@ -228,7 +230,7 @@ TEST_F(HistorySweepTest, LeavesAnInstanceOfTheBatchToItsWrite) {
 TEST_F(HistorySweepTest, WaitsWhileTooManyPurgesRun) {
   const InstanceId id = add(150);
   limit(R"({"records": 100})");
-  for (uint64_t i = 0; i < Purges::kMost; ++i) purges.begin_history(1'000'000 + i);
+  for (uint64_t i = 0; i < Purges::kMost; ++i) purges.begin_history(ns, 1'000'000 + i);
   at = {};
   EXPECT_FALSE(step());
   EXPECT_GT(kept(id), 300U);

@@ -84,7 +84,7 @@ TEST_F(HistoryTrimsTest, StartWhenTheHistoryHasMoreThanTwiceAsManyRecords) {
   trim();
   EXPECT_EQ(instance.history_trimmed, 102U) << "the newest 100 records stay";
   EXPECT_EQ(batch.outcome.counts.retention[ns].trimmed, 102U);
-  EXPECT_THAT(batch.trimmed_rows, ElementsAre(51));
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(std::pair(ns, 51)));
   expect_fits();
   trim();
   EXPECT_THAT(batch.trimmed_rows, SizeIs(1));
@@ -142,7 +142,7 @@ TEST_F(HistoryTrimsTest, OfAStoredInstanceAreMadeWithinItsOldestRow) {
   append(30);
   EXPECT_TRUE(trim_stored());
   EXPECT_EQ(instance.history_count - instance.history_trimmed, 100U);
-  EXPECT_THAT(batch.trimmed_rows, ElementsAre(2));
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(std::pair(ns, 2)));
   expect_fits();
   EXPECT_TRUE(trim_stored());
   EXPECT_EQ(instance.history_count - instance.history_trimmed, 100U) << "it is short enough";
@@ -155,7 +155,7 @@ TEST_F(HistoryTrimsTest, OfAStoredInstanceKeepARowThatIsNotTooLong) {
   append(150);
   EXPECT_TRUE(trim_stored());
   EXPECT_EQ(instance.history_count - instance.history_trimmed, 150U);
-  EXPECT_THAT(batch.trimmed_rows, ElementsAre(5));
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(std::pair(ns, 5)));
   expect_fits();
 }
 
@@ -219,7 +219,7 @@ TEST_F(HistoryTrimsTest, KeepTheNewestRowWhateverItsSize) {
   append(500, 200'000);
   trim();
   EXPECT_EQ(instance.history_trimmed, 500U);
-  EXPECT_THAT(batch.trimmed_rows, ElementsAre(1));
+  EXPECT_THAT(batch.trimmed_rows, ElementsAre(std::pair(ns, 1)));
   expect_fits();
 }
 
@@ -284,7 +284,7 @@ states:
     ASSERT_NE(loaded, nullptr);
     ASSERT_TRUE(instances.step(now, *loaded, Matched{.event = &go, .entries = {0}}));
     commit_batch();
-    for (const uint64_t row : std::exchange(batch.trimmed_rows, {})) trimmed.push_back(row);
+    for (const auto& [of, row] : std::exchange(batch.trimmed_rows, {})) trimmed.push_back(row);
   }
   EXPECT_THAT(trimmed, SizeIs(testing::Gt(0U)));
   const auto stored = read_instance(*tx, ns, id).value();

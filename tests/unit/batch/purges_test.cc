@@ -11,61 +11,10 @@
 #include "orchestrator/store/rows/row.h"
 #include "orchestrator/store/rows/secret_rows.h"
 #include "orchestrator/store/rows/variable_rows.h"
-#include "tests/unit/batch/batch_part_fixture.h"
+#include "tests/unit/batch/purges_fixture.h"
 
 namespace millrace {
 namespace {
-
-constexpr const char* kDone = "id: done\nstates:\n- {id: a, type: noop}\n";
-
-class PurgesTest : public BatchPartTest {
- protected:
-  /// Creates a namespace with a workflow, variables, a secret and a task.
-  NamespaceNumber fill(const std::string& name, int variables = 3) {
-    const NamespaceNumber filled = create_namespace(name);
-    auto workflow = load_stored(kDone);
-    EXPECT_TRUE(catalog.apply(*tx, filled, kDone, *workflow, now));
-    commit_catalog();
-    const WorkflowEntry& entry = *catalog.find_workflow(filled, "done");
-    EXPECT_TRUE(instances.start(now, entry, **workflow, {.data = Json::object()}));
-    for (int i = 0; i < variables; ++i) {
-      write_variable(*tx,
-                     {owner_of(filled, {}, {}, VariableScope::kNamespace), "v" + std::to_string(i)},
-                     {.bytes = "1"});
-    }
-    write_secret(*tx, filled, "key", "hidden");
-    StartTask task{.ns = filled, .task = numbered_id(100), .runs = NamedService{.name = "s"}};
-    tasks.begin(*tx, task);
-    commit_batch();
-    return filled;
-  }
-  /// Deletes the namespace, in a batch of its own.
-  void erase(NamespaceNumber number, const std::string& name) {
-    catalog.remove_namespace(*tx, number);
-    purges.begin(number, name);
-    commit_batch();
-  }
-  Status try_go_on() {
-    TRY(purges.go_on());
-    return try_commit_batch();
-  }
-  void go_on() {
-    const Status done = try_go_on();
-    ASSERT_TRUE(done) << done.error().message;
-  }
-  void finish() {
-    for (int i = 0; i < 100 && !purges.empty(); ++i) go_on();
-    EXPECT_TRUE(purges.empty()) << "the purge does not end";
-  }
-  size_t purge_rows() {
-    size_t count = 0;
-    EXPECT_TRUE(each_purge(*tx, [&](const Purge&) { ++count; }));
-    return count;
-  }
-
-  Groups groups{batch, instances};
-  Purges purges{batch, groups};
-};
 
 TEST_F(PurgesTest, EraseOnlyTheRowsOfTheirNamespace) {
   const size_t variables = rows_of(Table::kVariables);
@@ -128,7 +77,7 @@ TEST_F(PurgesTest, AreUnchangedAfterALostBatch) {
   go_on();
   const auto before = rows();
   ASSERT_TRUE(purges.go_on());
-  purges.begin_history(7);
+  purges.begin_history(ns, 7);
   purges.undo();
   lose_batch();
   EXPECT_TRUE(purges.is_erasing(shop));
@@ -218,7 +167,7 @@ TEST_F(PurgesTest, EraseTheHistoryOfADeletedInstance) {
   commit_batch();
   const auto instance = read_instance(*tx, ns, id).value();
   erase_instance(*tx, *instance);
-  purges.begin_history(instance->last_history);
+  purges.begin_history(ns, instance->last_history);
   commit_batch();
   finish();
   EXPECT_EQ(rows_of(Table::kHistory), 0U);
@@ -327,7 +276,7 @@ TEST_F(DeletedInstancesTest, HadEndedWhenTheDeletionBegan) {
 
 TEST_F(DeletedInstancesTest, AreDeletedSomeInEachBatchAlsoByTheNextProcess) {
   for (const InstanceId& id : end(done, 3)) {
-    for (int i = 0; i < 600; ++i) {
+    for (int i = 0; i < 150; ++i) {
       write_variable(*tx,
                      {.owner = {.scope = VariableScope::kInstance, .ns = ns, .instance = id},
                       .key = std::to_string(i)},

@@ -44,7 +44,9 @@ class RetentionTest : public BatchPartTest {
   }
   Status try_commit_all() {
     TRY(instances.write());
-    for (const uint64_t row : std::exchange(batch.trimmed_rows, {})) purges.begin_history(row);
+    for (const auto& [of, row] : std::exchange(batch.trimmed_rows, {})) {
+      purges.begin_history(of, row);
+    }
     TRY(batch.index.write(*tx, damages.noting()));
     return try_commit_batch();
   }

@@ -116,17 +116,17 @@ TEST_F(CommandContextTest, FindsAnInstanceAsTheLastCommitLeftIt) {
 TEST_F(CommandContextTest, ErasesTheHistoryOfTheGivenInstanceOnly) {
   const uint64_t other = write_rows(id_of(1), 3);
   const uint64_t last = write_rows(id_of(2), 4);
-  ASSERT_TRUE(erase_history(rig.context(), last, id_of(2)));
+  ASSERT_TRUE(erase_history(rig.context(), NamespaceNumber(1), last, id_of(2)));
   EXPECT_EQ(history_rows(), 3U);
   EXPECT_TRUE(rig.context().purges.empty()) << "no purge is needed";
-  ASSERT_TRUE(erase_history(rig.context(), other, id_of(2)));
+  ASSERT_TRUE(erase_history(rig.context(), NamespaceNumber(1), other, id_of(2)));
   EXPECT_EQ(history_rows(), 3U) << "the rows belong to another instance";
 }
 
 TEST_F(CommandContextTest, LeavesTheRestOfALongHistoryToAPurge) {
   const size_t most_in_a_batch = PurgeBudget().rows;
   const uint64_t last = write_rows(id_of(1), most_in_a_batch + 200);
-  ASSERT_TRUE(erase_history(rig.context(), last, id_of(1)));
+  ASSERT_TRUE(erase_history(rig.context(), NamespaceNumber(1), last, id_of(1)));
   commit();
   EXPECT_EQ(history_rows(), 200U);
   EXPECT_FALSE(rig.context().purges.empty());
@@ -140,11 +140,12 @@ TEST_F(CommandContextTest, ReturnsTheErrorOfEachFailedRead) {
   rig.must(CommandRig::apply_workflow(kWaits));
   const InstanceId id = rig.start("waits");
   const uint64_t last = find_instance(rig.context(), "default", id)->last_history;
-  const std::function<Status()> calls[] = {[&]() -> Status {
-                                             TRY(find_instance(rig.context(), "default", id));
-                                             return {};
-                                           },
-                                           [&] { return erase_history(rig.context(), last, id); }};
+  const std::function<Status()> calls[] = {
+      [&]() -> Status {
+        TRY(find_instance(rig.context(), "default", id));
+        return {};
+      },
+      [&] { return erase_history(rig.context(), NamespaceNumber(1), last, id); }};
   for (const auto& call : calls) {
     uint64_t nth = 0;
     for (bool has_failed = true; has_failed && nth < 100; rig.batch().tx.drop()) {
