@@ -15,11 +15,10 @@ namespace {
 
 constexpr Duration kBetweenPasses = std::chrono::minutes(1);
 
-/// How many rows one step reads, besides rows of the index.
-constexpr size_t kLookedAt = 1'500;
-
-/// How many instances a walk reads at once.
-constexpr size_t kReadAtOnce = 250;
+/// How many instances a walk reads at once: of each workflow first a few, because most walks end at
+/// the first instance.
+constexpr size_t kReadAtOnce = 50;
+constexpr size_t kReadFirst = 4;
 
 /// Two times of which the second is later can, some months later, be in the opposite order, by less
 /// than this: 30 January 12:00 and 31 January 11:00 both become 28 February.
@@ -116,7 +115,7 @@ Status Retention::run(TimePoint now, const WorkBudget* unit) {
   }
   if (!is_running() || purges_.size() >= Purges::kMost) return {};
   note_change();
-  PurgeBudget budget{.looked_at = kLookedAt, .unit = unit};
+  PurgeBudget budget{.unit = unit};
   if (!purges_.empty()) budget.rows /= 4;  // the purges have done their part of this batch
   while (is_running() && !budget.is_spent()) {
     const auto ns = retaining.lower_bound(state_.at->ns);
@@ -220,7 +219,8 @@ Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule,
   if (!rule.age && !rule.count) return true;
   uint64_t too_many = TRY(count_too_many(rule, statuses));
   while (!budget.is_spent()) {
-    const auto ids = TRY(next_ids(statuses));
+    const size_t most = at.behind ? kReadAtOnce : kReadFirst;
+    const auto ids = TRY(next_ids(statuses, most, budget));
     for (const auto& [id, status] : ids) {
       const bool is_one_too_many = too_many > 0;
       if (!is_one_too_many) {
@@ -242,7 +242,7 @@ Result<bool> Retention::sweep_statuses(TimePoint now, const RetentionRule& rule,
       if (too_many > 0) --too_many;
       if (at.too_many.value_or(0) > 0) --*at.too_many;
     }
-    if (ids.size() < kReadAtOnce) return true;
+    if (ids.size() < most) return true;
   }
   return false;
 }
@@ -265,9 +265,10 @@ Result<uint64_t> Retention::count_too_many(const RetentionRule& rule, Statuses s
   return *at.too_many;
 }
 
-/// The next ids of the current workflow with one of the statuses, ascending; fewer than kReadAtOnce
-/// if there are no more.
-Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(Statuses statuses) {
+/// The next ids of the current workflow with one of the statuses, ascending; fewer than `most` if
+/// there are no more.
+Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(
+    Statuses statuses, size_t most, PurgeBudget& budget) {
   const Position& at = *state_.at;
   std::vector<std::pair<InstanceId, InstanceStatus>> ids;
   for (const InstanceStatus status : statuses) {
@@ -276,12 +277,13 @@ Result<std::vector<std::pair<InstanceId, InstanceStatus>>> Retention::next_ids(S
         batch_.tx, at.ns, at.workflow, status, at.behind,
         [&](const InstanceId& id) {
           ids.emplace_back(id, status);
-          return ++read < kReadAtOnce;
+          budget.count(sizeof(id.bytes));
+          return ++read < most;
         },
         batch_.damages.noting()));
   }
   std::sort(ids.begin(), ids.end());
-  if (ids.size() > kReadAtOnce) ids.resize(kReadAtOnce);
+  if (ids.size() > most) ids.resize(most);
   return ids;
 }
 
@@ -298,10 +300,10 @@ Result<bool> Retention::sweep_for_bytes(const RetentionSettings& settings, Purge
   }
   uint64_t used = TRY(measured);
   if (!at.is_within && used > *least) {
-    const auto first = TRY(first_for_bytes(settings, used, budget));
-    if (!first) return true;
+    if (!TRY(find_first_for_bytes(settings, used, budget))) return false;
+    if (!at.found) return true;
     at.is_within = true;
-    at.behind = id_before(*first);
+    at.behind = id_before(*at.found);
   }
   while (used > *least) {
     if (budget.is_spent()) return false;
@@ -325,24 +327,25 @@ Result<bool> Retention::sweep_for_bytes(const RetentionSettings& settings, Purge
   return true;
 }
 
-/// The instance with the lowest id that sweep_for_bytes() may have to delete; nullopt: there is
-/// none. Instances that are kept for ever need not be looked at up to that id.
-Result<std::optional<InstanceId>> Retention::first_for_bytes(const RetentionSettings& settings,
-                                                             uint64_t used, PurgeBudget& budget) {
-  std::optional<InstanceId> first;
-  WorkflowNumber workflow{};
-  std::optional<InstanceStatus> behind;
-  while (const auto one = TRY(first_by_status(batch_.tx, state_.at->ns, workflow, behind,
-                                              batch_.damages.noting()))) {
+/// Finds the instance with the lowest id that sweep_for_bytes() may have to delete, by the first
+/// instance of each workflow and status. Instances that are kept for ever need not be looked at up
+/// to that id.
+Result<bool> Retention::find_first_for_bytes(const RetentionSettings& settings, uint64_t used,
+                                             PurgeBudget& budget) {
+  Position& at = *state_.at;
+  while (!budget.is_spent()) {
+    const auto one = TRY(first_by_status(batch_.tx, at.ns, at.searched, at.searched_status,
+                                         batch_.damages.noting()));
+    if (!one) return true;
     budget.count(sizeof(one->id.bytes));
-    workflow = one->place.revision.workflow;
-    behind = one->place.status;
-    if (!has_ended(*behind)) continue;
-    const RetentionRule* const rule = settings.rule_of(id_of(workflow), *behind);
+    at.searched = one->place.revision.workflow;
+    at.searched_status = one->place.status;
+    if (!has_ended(*at.searched_status)) continue;
+    const RetentionRule* const rule = settings.rule_of(id_of(at.searched), *at.searched_status);
     const bool may_go = rule != nullptr && rule->bytes && used > *rule->bytes;
-    if (may_go && (!first || one->id < *first)) first = one->id;
+    if (may_go && (!at.found || one->id < *at.found)) at.found = one->id;
   }
-  return first;
+  return false;
 }
 
 /// The heads of the next ended instances; fewer than kReadAtOnce if there are no more.

@@ -68,6 +68,12 @@ class Retention {
     /// How many instances from `behind` on were too many for `count` when the walk began; nullopt:
     /// not known yet.
     std::optional<uint64_t> too_many;
+
+    /// The search for the first instance that may be too much for `bytes`: the workflow and status
+    /// from which it continues, and the lowest id that it has found.
+    WorkflowNumber searched{};
+    std::optional<InstanceStatus> searched_status;
+    std::optional<InstanceId> found;
   };
   struct State {
     std::optional<TimePoint> began;  ///< when the last pass began
@@ -91,10 +97,12 @@ class Retention {
                               PurgeBudget& budget);
   static void restart(Position& at);
   Result<uint64_t> count_too_many(const RetentionRule& rule, Statuses statuses);
-  Result<std::vector<std::pair<InstanceId, InstanceStatus>>> next_ids(Statuses statuses);
+  Result<std::vector<std::pair<InstanceId, InstanceStatus>>> next_ids(Statuses statuses,
+                                                                      size_t most,
+                                                                      PurgeBudget& budget);
   Result<bool> sweep_for_bytes(const RetentionSettings& settings, PurgeBudget& budget);
-  Result<std::optional<InstanceId>> first_for_bytes(const RetentionSettings& settings,
-                                                    uint64_t used, PurgeBudget& budget);
+  Result<bool> find_first_for_bytes(const RetentionSettings& settings, uint64_t used,
+                                    PurgeBudget& budget);
   Result<std::vector<Instance>> next_heads(PurgeBudget& budget);
   Result<bool> remove(const Instance& head, PurgeBudget& budget);
   /// The id of the workflow; empty: it was deleted.

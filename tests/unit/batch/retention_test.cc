@@ -212,12 +212,11 @@ TEST_F(RetentionTest, DeletesSomeHundredInstancesInEachBatch) {
   now += minutes(1);
   uint64_t deleted = 0;
   int steps = 0;
-  do {
+  for (; steps == 0 || (retention.is_running() && steps < 100); ++steps) {
     const uint64_t some = step();
     EXPECT_LE(some, 300U);
     deleted += some;
-    ++steps;
-  } while (retention.is_running() && steps < 100);
+  }
   EXPECT_EQ(deleted, 599U);
   EXPECT_GE(steps, 3);
   EXPECT_EQ(read_usage(*tx, ns)->ended, 1U);
