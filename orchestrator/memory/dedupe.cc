@@ -1,11 +1,16 @@
 #include "orchestrator/memory/dedupe.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
 namespace {
+
+/// How many events one batch forgets besides as many as it adds, if there are more than the window
+/// holds, because the window was made smaller.
+constexpr size_t kForgottenBeside = 64;
 
 /// How many rows one event may remove. One event adds fewer rows than that, so rows that left the
 /// window while no events came are removed little by little. To remember an event longer than
@@ -66,19 +71,25 @@ Status Dedupe::end_batch(Transaction& tx, TimePoint time, uint64_t sequence) {
   }
   events.insert(events.end(), batch_.begin(), batch_.end());
   write_dedupe(tx, time, sequence, events);
+  size_t left = batch_.size() + kForgottenBeside;
   batch_.clear();
-  while (set_.size() > window_.events) TRY(forget_oldest(tx));
+  while (set_.size() > window_.events && left > 0) {
+    const size_t forgotten = TRY(forget_oldest(tx));
+    left -= std::min(left, std::max<size_t>(forgotten, 1));
+  }
   return {};
 }
 
-Status Dedupe::forget_oldest(Transaction& tx) {
+/// Forgets the events of the oldest row; returns their number.
+Result<size_t> Dedupe::forget_oldest(Transaction& tx) {
   const Row row = rows_.front();
   std::vector<Fingerprint> events = TRY(read_dedupe(tx, row.time, row.sequence));
   for (const Fingerprint& event : events) set_.erase(event);
   erase_dedupe(tx, row.time, row.sequence);
   rows_.pop_front();
+  const size_t count = events.size();
   if (Undo* const undo = undo_.now()) undo->forgotten.push_back({row, std::move(events)});
-  return {};
+  return count;
 }
 
 void Dedupe::undo() {

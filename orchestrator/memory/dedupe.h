@@ -45,7 +45,8 @@ class Dedupe {
   void add(const Fingerprint& event);
 
   /// Writes the batch's row, and erases the oldest rows if there are more events than the window
-  /// holds. `time` and `sequence` are those of the batch's last event.
+  /// holds: about as many events as the batch adds, and some more. `time` and `sequence` are those
+  /// of the batch's last event.
   Status end_batch(Transaction& tx, TimePoint time, uint64_t sequence);
 
   /// Undoes the changes of a batch that was lost.
@@ -74,7 +75,7 @@ class Dedupe {
     std::vector<Forgotten> forgotten;  ///< oldest first
     bool has_row = false;              ///< the current batch has written the newest row
   };
-  Status forget_oldest(Transaction& tx);
+  Result<size_t> forget_oldest(Transaction& tx);
 
   DedupeWindow window_;
   boost::unordered_flat_set<Fingerprint, Hash> set_;

@@ -11,7 +11,7 @@ namespace {
 
 /// How many kept events one batch may erase: more than one batch adds, so that the number of
 /// unneeded events shrinks.
-constexpr size_t kTrimmedAtOnce = 4'096;
+constexpr size_t kTrimmedAtOnce = 1'000;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 

@@ -1,6 +1,7 @@
 #include "orchestrator/outgoing/acked_messages.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace millrace {
@@ -24,10 +25,16 @@ Status AckedMessages::load(const View& view, const OnDamage& damaged) {
 }
 
 void AckedMessages::write(Transaction& tx, int64_t stream_created, TimePoint now) {
-  for (auto& [openings, messages] : std::exchange(batch_, {})) {
+  const auto batch = std::exchange(batch_, {});
+  for (const auto& [openings, messages] : batch) {
     for (const Message& message : messages) bytes_ += message.bytes;
-    rows_.push_back({++last_number_, {stream_created, now, std::move(messages)}, openings});
-    write_sent(tx, last_number_, rows_.back().record);
+    for (size_t from = 0; from < messages.size(); from += kMostInRow) {
+      const auto begin = messages.begin() + static_cast<std::ptrdiff_t>(from);
+      const size_t count = std::min(kMostInRow, messages.size() - from);
+      std::vector<Message> some(begin, begin + static_cast<std::ptrdiff_t>(count));
+      rows_.push_back({++last_number_, {stream_created, now, std::move(some)}, openings});
+      write_sent(tx, last_number_, rows_.back().record);
+    }
   }
 }
 

@@ -33,7 +33,9 @@ class AckedMessages {
   /// About how many messages one batch erases, in whole rows: kErasedAtOnce if messages exceed
   /// AckedLimits, kErasedWhenFull if the store is full.
   static constexpr size_t kErasedAtOnce = 1'000;
-  static constexpr size_t kErasedWhenFull = 16'000;
+  static constexpr size_t kErasedWhenFull = 2'000;
+  /// The most messages of one row.
+  static constexpr size_t kMostInRow = 500;
 
   explicit AckedMessages(AckedLimits limits) : limits_(limits) {}
 

@@ -198,34 +198,57 @@ Status Outbox::pump(const View& view, Duration elapsed, const OnDamage& damaged)
     due_.merge(failed_);
     retry_at_.reset();
   }
-  Status done;
-  for (const uint64_t number : std::exchange(due_, {})) {
-    auto record = read_outbox(view, number);
-    if (record && *record) {
-      send(number, std::move(**record));
-      continue;
-    }
-    Status missing = fail("store.corrupt", "the row of an outbox message is missing");
-    if (!record) {  // the row could not be read; the next pump() reads it again
-      missing = tl::unexpected(record.error());
-      due_.insert(number);
-    }
-    if (done) done = std::move(missing);
-  }
-  if (!has_more_ || taken() >= kWindow) return done;
+  Portion portion;
+  const Status done = send_due(view, portion);
+  if (!has_more_ || taken() >= kWindow || portion.is_spent()) return done;
   has_more_ = false;
   const Status read = each_outbox(
       view, next_,
       [&](uint64_t number, std::string_view row) -> Result<bool> {
-        if (!passes_over(number)) take(number, TRY(decode_outbox(view, number, row)));
+        --portion.rows;
+        if (!passes_over(number)) {
+          OutboxRecord record = TRY(decode_outbox(view, number, row));
+          portion.count(record);
+          take(number, std::move(record));
+        }
         next_ = number + 1;
-        has_more_ = taken() >= kWindow;
+        has_more_ = taken() >= kWindow || portion.is_spent();
         return !has_more_;
       },
       damaged);
   if (!read) has_more_ = true;
   if (!has_more_) no_more_ = {};
   return done ? read : done;
+}
+
+void Outbox::Portion::count(const OutboxRecord& record) {
+  --messages;
+  bytes -= std::min(bytes, size_of(record));
+}
+
+/// Sends messages that are due. A message that cannot be read stays due.
+Status Outbox::send_due(const View& view, Portion& portion) {
+  Status done;
+  std::vector<uint64_t> unread;
+  while (!due_.empty() && !portion.is_spent()) {
+    const uint64_t number = *due_.begin();
+    due_.erase(due_.begin());
+    auto record = read_outbox(view, number);
+    if (record && *record) {
+      portion.count(**record);
+      send(number, std::move(**record));
+      continue;
+    }
+    --portion.rows;
+    Status missing = fail("store.corrupt", "the row of an outbox message is missing");
+    if (!record) {  // the next pump() reads it again
+      missing = tl::unexpected(record.error());
+      unread.push_back(number);
+    }
+    if (done) done = std::move(missing);
+  }
+  due_.insert(unread.begin(), unread.end());
+  return done;
 }
 
 void Outbox::take(uint64_t number, OutboxRecord record) {

@@ -40,6 +40,11 @@ class Outbox {
   /// How many messages may be taken from the store at a time: the messages in flight, and the
   /// messages that wait for a message in flight.
   static constexpr size_t kWindow = 4096;
+  /// How much one pump() takes from the store: messages, their bytes (one message may be larger),
+  /// and rows that it reads, including those of acked messages.
+  static constexpr size_t kTakenAtOnce = 256;
+  static constexpr uint64_t kBytesAtOnce = uint64_t{256} << 10;
+  static constexpr size_t kReadAtOnce = 2'000;
   /// The delay before a failed message is sent again.
   static constexpr Duration kRetryDelay{250};
 
@@ -85,8 +90,9 @@ class Outbox {
   /// one must go first; otherwise a later pump() reads it from the store.
   void committed(NumberedMessage message, bool sends);
 
-  /// Sends messages that are due, as far as the window allows. Messages that cannot be read are
-  /// left for the next call; the first such error is returned.
+  /// Sends some of the messages that are due, as far as the window allows; has_due() says whether
+  /// more are due. Messages that cannot be read are left for the next call; the first such error is
+  /// returned.
   Status pump(const View& view, Duration elapsed, const OnDamage& damaged = nullptr);
 
   /// Whether pump() would send something now.
@@ -119,6 +125,16 @@ class Outbox {
   Result<uint64_t> bury(Transaction& tx, uint64_t number, const Error& error);
   void failed(uint64_t number, const std::optional<InstanceId>& instance, Duration elapsed);
   void line_moves_on(const InstanceId& instance);
+  /// What one pump() may still take.
+  struct Portion {
+    size_t messages = kTakenAtOnce;
+    uint64_t bytes = kBytesAtOnce;
+    size_t rows = kReadAtOnce;
+
+    bool is_spent() const { return messages == 0 || bytes == 0 || rows == 0; }
+    void count(const OutboxRecord& record);
+  };
+  Status send_due(const View& view, Portion& portion);
   void look_from(uint64_t number);
   bool passes_over(uint64_t number) const;
   void take(uint64_t number, OutboxRecord record);

@@ -14,8 +14,13 @@
 namespace millrace {
 namespace {
 
-/// How many due tasks are handed out between two batches.
-constexpr size_t kHandedOutAtOnce = 256;
+/// How many due tasks are handed out between two batches, and about how many bytes of files they
+/// have.
+constexpr size_t kHandedOutAtOnce = 128;
+constexpr uint64_t kFileBytesAtOnce = uint64_t{1} << 20;
+
+/// How many tasks whose heartbeat deadline has passed are looked at in one batch.
+constexpr size_t kHeartbeatsAtOnce = 100;
 
 OpenTask summary_of(const StartTask& task) {
   return {.ns = task.ns,
@@ -29,7 +34,7 @@ OpenTask summary_of(const StartTask& task) {
 /// Whether the call of the task was already started.
 Result<bool> has_started(const View& view, const StartTask& task) {
   if (!task.caller) return false;
-  const auto instance = TRY(read_live(view, task.ns, task.caller->instance));
+  const auto instance = TRY(read_caller(view, task.ns, *task.caller));
   return instance && waits_for(*instance, *task.caller) &&
          instance->calls[task.caller->index].started;
 }
@@ -39,7 +44,7 @@ Result<bool> has_started(const View& view, const StartTask& task) {
 /// attempt.
 Result<std::optional<TimePoint>> present_deadline(const View& view, const StartTask& task) {
   if (!task.caller) return task.deadline;
-  const auto instance = TRY(read_live(view, task.ns, task.caller->instance));
+  const auto instance = TRY(read_caller(view, task.ns, *task.caller));
   if (!instance || !waits_for(*instance, *task.caller)) return task.deadline;
   const Call& call = instance->calls[task.caller->index];
   std::optional<TimePoint> deadline = latest_end(*instance, call);
@@ -209,7 +214,8 @@ void TaskDispatch::listen(const InstanceId& id, OpenTask& task, Duration ago) {
 std::vector<InstanceId> TaskDispatch::missed_heartbeats() {
   std::vector<InstanceId> found;
   const Duration now = clock_.elapsed();
-  while (!heartbeat_deadlines_.empty() && heartbeat_deadlines_.begin()->first <= now) {
+  for (size_t left = kHeartbeatsAtOnce; left > 0; --left) {
+    if (heartbeat_deadlines_.empty() || heartbeat_deadlines_.begin()->first > now) break;
     const InstanceId id = heartbeat_deadlines_.begin()->second;
     note(id);
     heartbeat_deadlines_.erase(heartbeat_deadlines_.begin());
@@ -287,7 +293,7 @@ void TaskDispatch::resume(NamespaceNumber ns, std::string_view service) {
 
 void TaskDispatch::hand_out(const StartTask& task) {
   if (!task.files.empty()) {
-    due_.insert(due_.begin(), task.task);
+    due_.push_front(task.task);
   } else if (may_go_out(task)) {
     run(task, {}, task.sealed);
   }
@@ -336,23 +342,25 @@ void TaskDispatch::run(const StartTask& task, std::vector<TaskFile> files, Seali
 Status TaskDispatch::hand_out_due(const View& view) {
   Status done;
   if (due_.empty() && holds_tasks_) {
-    due_ = budget_.release();
-    std::reverse(due_.begin(), due_.end());
+    const std::vector<InstanceId> released = budget_.release();
+    due_.assign(released.rbegin(), released.rend());
     holds_tasks_ = budget_.held() > 0;
   }
   const size_t most = std::min(kHandedOutAtOnce, due_.size());
-  for (size_t i = 0; i < most; ++i) {
+  uint64_t file_bytes = 0;
+  for (size_t i = 0; i < most && file_bytes < kFileBytesAtOnce; ++i) {
     const InstanceId id = due_.back();
     due_.pop_back();
-    const Status handed_out = damages_.pass_over(hand_out_due(view, id));
+    const Status handed_out = damages_.pass_over(hand_out_due(view, id, file_bytes));
     if (done && !handed_out) done = handed_out;
   }
   return done;
 }
 
-Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
+/// Adds the bytes of its files to `file_bytes`.
+Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes) {
   const auto again = [&](const Error& error) -> Status {
-    due_.insert(due_.begin(), id);
+    due_.push_front(id);
     return tl::unexpected(error);
   };
   auto task = read_task(view, id);
@@ -366,6 +374,7 @@ Status TaskDispatch::hand_out_due(const View& view, const InstanceId& id) {
   auto files = files_of(view, **task);
   if (!files && is_damaged_row(files.error())) return tl::unexpected(files.error());
   if (!files) return again(files.error());
+  for (const TaskFile& file : files->all) file_bytes += file.bytes.size();
   // What the function reports may contain the file, so the reports are sealed from here on. Nothing
   // of the file is in a row of the task, so no row has to change.
   run(**task, std::move(files->all), (*task)->sealed | files->sealed);

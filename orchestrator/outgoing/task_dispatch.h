@@ -79,7 +79,8 @@ class TaskDispatch {
   /// time since the task was handed out.
   std::optional<Duration> heard(const InstanceId& task);
   /// Returns each task that missed its heartbeat, once. Asks the runner of the task first, because
-  /// runners need not report each heartbeat.
+  /// runners need not report each heartbeat. One call asks about some tasks only: while
+  /// next_heartbeat_deadline() has passed, further calls continue.
   std::vector<InstanceId> missed_heartbeats();
   /// For a task whose schedule-to-start deadline has passed: whether the runner has not yet
   /// answered whether a worker has started the task. The first call of this function for a task and
@@ -122,7 +123,7 @@ class TaskDispatch {
   void note(const InstanceId& task);
   void put(const InstanceId& id, OpenTask task);
   void remove(const InstanceId& id);
-  Status hand_out_due(const View& view, const InstanceId& id);
+  Status hand_out_due(const View& view, const InstanceId& id, uint64_t& file_bytes);
   /// Whether the task may be handed out now; a task of a paused service is queued until it is
   /// resumed, and a task beyond the budget of its namespace until older ones have ended.
   bool may_go_out(const StartTask& task);
@@ -142,7 +143,7 @@ class TaskDispatch {
   bool holds_tasks_ = false;  ///< false: no task is held, so a turn asks nothing of the budget
   boost::unordered_flat_map<InstanceId, OpenTask, std::hash<InstanceId>> tasks_;
   std::set<std::pair<Duration, InstanceId>> heartbeat_deadlines_;
-  std::vector<InstanceId> due_;  ///< the next task is the last element
+  std::deque<InstanceId> due_;  ///< the next task is the last element
   /// Tasks that wait until their service is resumed, in their order.
   std::map<std::pair<NamespaceNumber, std::string>, std::deque<InstanceId>> waiting_;
   /// The tasks that runners have, and whether each of them is sealed.

@@ -23,6 +23,10 @@ Result<Call> decode_call(std::string_view bytes);
 Status read_calls(const View& view, Table table, const std::string& prefix,
                   std::vector<Call>& calls);
 
+/// Reads the element of `calls` with that index, if there is one.
+Status read_call(const View& view, Table table, const std::string& prefix, size_t index,
+                 std::vector<Call>& calls);
+
 /// Writes the calls of the instance that differ from `before` (the calls as the rows have them),
 /// and erases the rows of calls that do not exist any more. `bytes` is the size of the rows before,
 /// not sealed; returns the size of the rows after.

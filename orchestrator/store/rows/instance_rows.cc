@@ -104,6 +104,15 @@ Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
   return instance;
 }
 
+Result<std::optional<Instance>> read_caller(const View& view, NamespaceNumber ns,
+                                            const Caller& call) {
+  auto instance = TRY(read_head(view, Table::kLive, ns, call.instance));
+  if (!instance) return instance;
+  TRY(read_call(view, Table::kLive, instance_prefix(ns, call.instance), call.index,
+                instance->calls));
+  return instance;
+}
+
 Result<LazyJson> read_input(const View& view, const Instance& instance) {
   const std::string prefix = instance_prefix(instance.ns, instance.id);
   const std::string key = part_key(prefix, Part::kInput);

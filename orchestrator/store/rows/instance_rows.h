@@ -27,6 +27,11 @@ Result<std::vector<std::optional<LazyJson>>> decode_slots(std::string_view bytes
 Result<std::optional<Instance>> read_live(const View& view, NamespaceNumber ns,
                                           const InstanceId& id);
 
+/// The head of the live instance that made the call, with this one of its calls; the other calls
+/// are empty. nullopt: there is no such live instance.
+Result<std::optional<Instance>> read_caller(const View& view, NamespaceNumber ns,
+                                            const Caller& call);
+
 /// The input of a live instance, which read_live() leaves out.
 Result<LazyJson> read_input(const View& view, const Instance& instance);
 

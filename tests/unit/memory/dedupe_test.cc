@@ -80,6 +80,26 @@ TEST_F(DedupeTest, ForgetsTheOldestBatchesBeyondTheEventLimit) {
   EXPECT_EQ(stored(window), "345");
 }
 
+TEST_F(DedupeTest, ForgetsSomeEventsInEachBatchIfTheWindowWasMadeSmaller) {
+  {
+    Dedupe dedupe({}, batches);
+    for (int number = 10; number < 310; ++number) batch(dedupe, 1000, {number});
+  }
+  Dedupe dedupe({.events = 1}, batches);
+  ASSERT_TRUE(dedupe.load(*tx));
+  const auto left = [&] {
+    int count = 0;
+    for (int number = 10; number < 310; ++number) count += dedupe.seen(event(number)) ? 1 : 0;
+    return count;
+  };
+  batch(dedupe, 1001, {1});
+  EXPECT_GT(left(), 200) << "one batch forgets a bounded number of events";
+  EXPECT_LT(left(), 300);
+  for (int i = 2; i < 8; ++i) batch(dedupe, 1001, {i});
+  EXPECT_EQ(left(), 0);
+  EXPECT_EQ(known(dedupe), "7");
+}
+
 TEST_F(DedupeTest, ContinuesWithTheWindowThatItLoads) {
   const DedupeWindow window{.time = Duration(100)};
   {

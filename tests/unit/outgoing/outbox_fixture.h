@@ -56,8 +56,10 @@ class OutboxTest : public FaultyStoreTest {
 
   /// Sends the messages that are due at that time; returns their names.
   std::vector<std::string> pump(int64_t at = 0) {
-    const Status pumped = outbox->pump(*tx, Duration(at));
-    EXPECT_TRUE(pumped) << pumped.error().message;
+    do {
+      const Status pumped = outbox->pump(*tx, Duration(at));
+      EXPECT_TRUE(pumped) << pumped.error().message;
+    } while (outbox->has_due() && !testing::Test::HasFailure());
     return publisher.take();
   }
 

@@ -106,6 +106,31 @@ TEST_F(OutboxTest, SendsAtMostOneWindowOfMessagesAtATime) {
   EXPECT_THAT(pump(), IsEmpty()) << "a failed message still counts for the window";
 }
 
+TEST_F(OutboxTest, TakesAPortionOfTheMessagesFromTheStoreAtOnce) {
+  sends = false;
+  const struct {
+    size_t count;
+    size_t bytes;
+    size_t at_once;
+  } cases[] = {{Outbox::kTakenAtOnce + 5, 1, Outbox::kTakenAtOnce},
+               {10, Outbox::kBytesAtOnce / 4, 4},
+               {3, Outbox::kBytesAtOnce * 2, 1}};
+  for (const auto& [count, bytes, at_once] : cases) {
+    SCOPED_TRACE(count);
+    for (size_t i = 0; i < count; ++i) {
+      add({.message = {.subject = fmt::format("-{}", last), .data = std::string(bytes, 'x')}});
+    }
+    commit_batch();
+    ASSERT_TRUE(outbox->pump(*tx, Duration(0)));
+    const size_t first = publisher.take().size();
+    EXPECT_LE(first, at_once);
+    EXPECT_GE(first + 1, at_once);
+    EXPECT_TRUE(outbox->has_due());
+    EXPECT_EQ(first + pump().size(), count);
+    EXPECT_FALSE(outbox->has_due());
+  }
+}
+
 TEST_F(OutboxTest, CountsMessagesThatWaitForAnotherOneTowardTheWindow) {
   for (size_t i = 0; i < Outbox::kWindow + 1; ++i) {
     add({.instance = InstanceId{}, .message = {.subject = std::to_string(i)}});

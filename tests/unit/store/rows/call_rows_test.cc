@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/damage.h"
+#include "orchestrator/store/rows/head_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/row.h"
 #include "tests/unit/store/rows/row_support.h"
 #include "tests/unit/store/store_fixture.h"
 
@@ -114,6 +116,41 @@ TEST_F(CallRowsTest, AreWrittenWhenACallChangesAndErasedWhenItIsRemoved) {
   write_instance(*tx, instance, {.calls = &before});
   EXPECT_EQ(read().size(), 2U);
   EXPECT_EQ(read()[1].attempt, 7U);
+}
+
+TEST_F(CallRowsTest, AreReadAllOrOneByItsIndex) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(300);
+  for (size_t i = 0; i < instance.calls.size(); ++i) {
+    instance.calls[i].attempt = static_cast<uint32_t>(i + 1);
+  }
+  const std::vector<Call> none;
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  const auto all = read_live(*tx, instance.ns, instance.id).value()->calls;
+  ASSERT_EQ(all.size(), 300U);
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].attempt, i + 1);
+    EXPECT_TRUE(all[i].result.is_null());
+  }
+  const auto caller = read_caller(*tx, instance.ns, {.instance = instance.id, .index = 257});
+  ASSERT_TRUE(caller && *caller);
+  ASSERT_EQ((*caller)->calls.size(), 300U);
+  EXPECT_EQ((*caller)->calls[257].attempt, 258U);
+  EXPECT_EQ((*caller)->calls[256].attempt, 0U) << "the other rows are not read";
+  EXPECT_TRUE(read_caller(*tx, instance.ns, {.instance = instance.id, .index = 300}).value());
+  EXPECT_FALSE(read_caller(*tx, instance.ns, {.instance = id(2)}).value());
+}
+
+TEST_F(CallRowsTest, AreReportedAsDamagedIfARowBetweenOthersIsMissing) {
+  Instance instance{.id = id(1), .ns = NamespaceNumber(1), .revision = {WorkflowNumber(1), 1}};
+  instance.input = Json::object();
+  instance.calls.resize(3);
+  const std::vector<Call> none;
+  write_instance(*tx, instance, {.input = true, .calls = &none});
+  const std::string part = part_key(rows::instance_prefix(instance.ns, instance.id), Part::kCall);
+  tx->erase(Table::kLive, part + std::string("\0\0\0\1", 4));
+  EXPECT_EQ(read_live(*tx, instance.ns, instance.id).error().code, kDamagedRow);
 }
 
 TEST_F(CallRowsTest, AreReportedAsDamagedIfTheRowOfACallIsMissing) {
