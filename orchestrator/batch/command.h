@@ -109,6 +109,8 @@ struct PauseService {
   std::string name;
   bool paused = true;
   Sweep sweep;
+  /// The workflow behind which the search for a definition that names the service continues.
+  WorkflowNumber searched{};
 };
 /// Creates the namespace unless it exists, and stores its settings if any are given.
 struct CreateNamespace {

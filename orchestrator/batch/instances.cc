@@ -23,9 +23,9 @@
 namespace millrace {
 namespace {
 
-/// How many live heads one batch scans to find the few that a command concerns; this takes some
-/// milliseconds.
-constexpr size_t kLookedAtOnce = 10'000;
+/// How many live heads one batch scans to find the few that a command concerns; this takes about
+/// two milliseconds.
+constexpr size_t kLookedAtOnce = 500;
 
 /// The part of the quota of its history that an instance may still write after it has raised the
 /// error of the quota: an eighth.

@@ -129,7 +129,7 @@ class Instances {
     std::optional<InstanceId> last;  ///< continue after this id; nullopt: the list is complete
   };
   /// Lists the next live instances of a namespace after `behind`, as this batch leaves them, for
-  /// which `is_one` holds. Returns about `most` ids and scans at most about 10,000 heads.
+  /// which `is_one` holds. Returns about `most` ids and scans at most about 500 heads.
   Result<Page> live(NamespaceNumber ns, const std::optional<InstanceId>& behind, size_t most,
                     const std::function<bool(const Instance& head)>& is_one) const;
 

@@ -47,7 +47,7 @@ Status refuse_start(const CommandContext& context, const WorkflowEntry& entry,
 
 Status erase_history(const CommandContext& context, NamespaceNumber ns, uint64_t last,
                      const InstanceId& id) {
-  PurgeBudget budget;
+  PurgeBudget budget{.unit = context.unit};
   const uint64_t left = TRY(purge_history(context.batch.tx, last, budget, id));
   if (left != 0) context.purges.begin_history(ns, left);
   return {};

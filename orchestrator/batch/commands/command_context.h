@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "base/work_budget.h"
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/command.h"
 #include "orchestrator/batch/instances.h"
@@ -24,6 +25,7 @@ struct CommandContext {
   Instances& instances;
   Schedules& schedules;
   Purges& purges;
+  const WorkBudget* unit = nullptr;  ///< ends the part of a long command; null: only counts end it
 };
 
 /// The result of applying a command: its answer, or the command to apply in the next batch for the

@@ -253,7 +253,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteI
   const InstanceId& id = command.instance;
   const std::optional<Instance> ended = TRY(removable(context, ns, command));
   if (ended) {
-    PurgeBudget budget;
+    PurgeBudget budget{.unit = context.unit};
     const auto left = [&](uint64_t row) { context.purges.begin_history(ns, row); };
     if (!TRY(delete_ended(context.batch, *ended, DeletionReason::kRequest, budget, left))) {
       return command;

@@ -126,7 +126,7 @@ Result<CommandProgress> finish_deletion(const CommandContext& context,
   TRY(check_unnamed(context, number, command.id));
   TRY(check_unused(context, number, command.id));
   DeleteWorkflow rest = command;
-  PurgeBudget budget;
+  PurgeBudget budget{.unit = context.unit};
   if (const auto owner = TRY(find_ended_of(batch.tx, number, rest.at, budget))) {
     TRY(check_owner(context, *owner, ns, command.id));
     write_retired(batch.tx, number, ns);  // ended instances need the definitions of the workflow

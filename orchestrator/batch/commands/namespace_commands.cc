@@ -23,23 +23,37 @@
 namespace millrace {
 namespace {
 
-/// Whether the settings of the namespace, or the newest revision of one of its workflows, name the
-/// service.
-Result<bool> names_service(const CommandContext& context, NamespaceNumber ns,
-                           std::string_view service) {
+/// How many definitions one batch reads to find one that names a service.
+constexpr size_t kDefinitionsAtOnce = 8;
+
+/// Searches the settings of the namespace, and some of the newest revisions of its workflows, for
+/// the name of the service. Returns whether it was found; nullopt: further workflows follow behind
+/// `command.searched`.
+Result<std::optional<bool>> names_service(const CommandContext& context, NamespaceNumber ns,
+                                          PauseService& command) {
   BatchState& batch = context.batch;
   const NamespaceSettings& settings = batch.catalog.settings(ns);
-  if (settings.services.contains(service) || settings.paused.contains(service)) return true;
-  for (const auto& [number, entry] : batch.catalog.workflows()) {
+  if (settings.services.contains(command.name) || settings.paused.contains(command.name)) {
+    return std::optional(true);
+  }
+  const auto& workflows = batch.catalog.workflows();
+  size_t left = kDefinitionsAtOnce;
+  for (auto next = workflows.upper_bound(command.searched); next != workflows.end(); ++next) {
+    const auto& [number, entry] = *next;
     if (entry.ns != ns) continue;
+    if (left-- == 0) return std::optional<bool>();
+    command.searched = number;
     const auto workflow = batch.catalog.definition(batch.tx, {number, entry.latest});
     if (!workflow && is_damaged_row(workflow.error())) continue;
     for (const auto& state : TRY(workflow)->states) {
       const std::vector<std::string> named = state->services();
-      if (std::find(named.begin(), named.end(), service) != named.end()) return true;
+      if (std::find(named.begin(), named.end(), command.name) != named.end()) {
+        command.searched = WorkflowNumber(static_cast<uint32_t>(number) - 1);
+        return std::optional(true);
+      }
     }
   }
-  return false;
+  return std::optional(false);
 }
 
 /// Resumes the services that the current settings pause and the new `settings` do not pause; all
@@ -116,13 +130,15 @@ Status set_settings(const CommandContext& context, NamespaceNumber ns, const Jso
 Result<CommandProgress> run_command(const CommandContext& context, const PauseService& command) {
   BatchState& batch = context.batch;
   const NamespaceNumber ns = TRY(find_namespace(context, command.ns));
-  if (!TRY(names_service(context, ns, command.name))) {
+  PauseService rest = command;
+  const std::optional<bool> is_named = TRY(names_service(context, ns, rest));
+  if (!is_named) return rest;
+  if (!*is_named) {
     return fail("function.not_found",
                 fmt::format("namespace \"{}\" has no service \"{}\": neither its settings nor the "
                             "newest revision of a workflow names it",
                             command.ns, command.name));
   }
-  PauseService rest = command;
   const bool resumes = !command.paused && batch.catalog.settings(ns).paused.contains(command.name);
   const ServiceNames resumed = {command.name};
   if (resumes && !TRY(resume_services(context, ns, &resumed, rest.sweep))) return rest;

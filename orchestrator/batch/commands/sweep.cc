@@ -16,7 +16,7 @@ namespace millrace {
 namespace {
 
 /// About how many instances one batch steps for a command.
-constexpr size_t kSteppedAtOnce = 250;
+constexpr size_t kSteppedAtOnce = 64;
 
 Status remove_damaged(const CommandContext& context, NamespaceNumber ns, const InstanceId& id) {
   return erase_history(context, ns, TRY(context.instances.remove_damaged(ns, id)).last_history, id);
@@ -34,6 +34,24 @@ Status sweep_one(const CommandContext& context, NamespaceNumber ns, const Instan
   LoadedInstance* const loaded = TRY(undamaged);
   if (loaded != nullptr) TRY(context.instances.step(context.now, *loaded, stimulus));
   return {};
+}
+
+/// The next instances of a sweep, in the order of their ids.
+Result<Instances::Page> next_page(const CommandContext& context, NamespaceNumber ns,
+                                  const std::function<bool(const Instance& head)>& is_one,
+                                  const Sweep& sweep) {
+  auto page = TRY(context.instances.live(ns, sweep.last, kSteppedAtOnce, is_one));
+  std::sort(page.ids.begin(), page.ids.end());
+  return page;
+}
+
+/// Whether the unit of work ends behind the instance `id` of the page, and other instances follow
+/// in the page. The sweep then continues behind this instance.
+bool ends_here(const CommandContext& context, const Instances::Page& page, const InstanceId& id,
+               Sweep& sweep) {
+  if (id == page.ids.back() || context.unit == nullptr || !context.unit->is_spent()) return false;
+  sweep.last = id;
+  return true;
 }
 
 /// Removes instances whose head is damaged but still decodes, if `is_one` holds for the decoded
@@ -90,8 +108,12 @@ Result<bool> step_live(const CommandContext& context, NamespaceNumber ns, const 
                        const std::function<bool(const Instance& head)>& is_one, Sweep& sweep) {
   // An instance that is cancelled with its workflow or namespace is removed even if it is damaged.
   const bool removes_damaged = std::holds_alternative<Cancel>(stimulus);
-  const auto page = TRY(context.instances.live(ns, sweep.last, kSteppedAtOnce, is_one));
-  for (const InstanceId& id : page.ids) TRY(sweep_one(context, ns, id, stimulus, removes_damaged));
+  const auto page = TRY(next_page(context, ns, is_one, sweep));
+  for (const InstanceId& id : page.ids) {
+    TRY(sweep_one(context, ns, id, stimulus, removes_damaged));
+    ++sweep.changed;
+    if (ends_here(context, page, id, sweep)) return false;
+  }
   std::optional<InstanceId> last = page.last;
   size_t removed = 0;
   if (removes_damaged && context.batch.damages.count() > 0) {
@@ -99,7 +121,7 @@ Result<bool> step_live(const CommandContext& context, NamespaceNumber ns, const 
     removed = doubtful.size();
     if (removed == kSteppedAtOnce) last = doubtful.back();
   }
-  sweep.changed += page.ids.size() + removed;
+  sweep.changed += removed;
   sweep.last = last;
   return !last;
 }
@@ -116,11 +138,12 @@ Result<bool> resume_services(const CommandContext& context, NamespaceNumber ns,
       return services == nullptr || services->contains(name);
     });
   };
-  const auto page = TRY(context.instances.live(ns, sweep.last, kSteppedAtOnce, calls_one));
+  const auto page = TRY(next_page(context, ns, calls_one, sweep));
   for (const InstanceId& id : page.ids) {
     LoadedInstance* const loaded = TRY(context.instances.load(context.now, ns, id));
     if (loaded == nullptr) continue;  // a damaged instance must not keep the service paused
     TRY(context.instances.step(context.now, *loaded, ServicesResumed{services}));
+    if (ends_here(context, page, id, sweep)) return false;
   }
   sweep.last = page.last;
   return !page.last;

@@ -13,7 +13,7 @@
 namespace millrace {
 
 /// How many variables of a removed owner one batch erases.
-inline constexpr size_t kErasedAtOnce = 1'000;
+inline constexpr size_t kErasedAtOnce = 250;
 
 /// The number of live instances of the workflow; of the whole namespace if `workflow` is nullopt.
 size_t count_live(const CommandContext& context, NamespaceNumber ns,

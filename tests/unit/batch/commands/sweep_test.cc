@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/work_budget.h"
 #include "tests/unit/batch/commands/command_rig.h"
 #include "tests/unit/batch/commands/definitions.h"
 
@@ -63,17 +64,35 @@ TEST_F(SweepTest, CancelsManyInstancesInSeveralBatches) {
   start(600);
   Sweep sweep;
   size_t batches = 0;
-  for (bool done = false; !done && batches < 10; ++batches) {
+  for (bool done = false; !done && batches < 20; ++batches) {
     const size_t before = count();
     const auto some = cancel_live(rig.context(), kDefault, workflow, sweep);
     ASSERT_TRUE(some);
     ASSERT_TRUE(rig.commit());
-    EXPECT_LE(before - count(), 300U) << "one batch cancels about 250";
+    EXPECT_LE(before - count(), 80U) << "one batch cancels about 64";
     done = *some;
   }
-  EXPECT_EQ(batches, 3U);
+  EXPECT_EQ(batches, 10U);
   EXPECT_EQ(sweep.changed, 600U);
   EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(SweepTest, ContinuesBehindTheInstanceWithWhichItsUnitOfWorkHasEnded) {
+  struct Spent final : WorkBudget {
+    bool is_spent(size_t) const override { return true; }
+  };
+  start(5);
+  Spent unit;
+  Sweep sweep;
+  for (size_t i = 1; i <= ids.size(); ++i) {
+    CommandContext context = rig.context();
+    context.unit = &unit;
+    const auto done = cancel_live(context, kDefault, workflow, sweep);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(*done, i == ids.size());
+    EXPECT_EQ(sweep.changed, i);
+    ASSERT_TRUE(rig.commit());
+  }
 }
 
 TEST_F(SweepTest, StepsOnlyTheSelectedInstances) {
