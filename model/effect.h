@@ -38,7 +38,7 @@ struct SetVariable {
 struct Evaluate {
   NamespaceNumber ns{};
   InstanceId instance;
-  uint64_t step = 0;
+  uint64_t step = 0;  ///< see evaluation_of()
   std::vector<EvaluationResult> before;
   Evaluation evaluation;
 };

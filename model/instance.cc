@@ -34,7 +34,7 @@ std::optional<InstanceStatus> parse_status(std::string_view text) {
 }
 
 bool waits_for(const Instance& instance, const Caller& call) {
-  if (instance.phase != Phase::kWaiting || instance.entered != call.entered) return false;
+  if (!waits_for_calls(instance) || instance.entered != call.entered) return false;
   if (call.index >= instance.calls.size()) return false;
   const Call& own = instance.calls[call.index];
   return own.status == Call::Status::kRunning && own.attempt == call.attempt;

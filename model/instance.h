@@ -57,7 +57,8 @@ inline bool has_ended(InstanceStatus status) { return status >= InstanceStatus::
 
 /// Where an instance is within its current state. All phases except kWaiting and kEnded are
 /// transient: an instance found in one of them after a restart is continued, and an evaluation that
-/// was running is repeated.
+/// was running is repeated. While an instance is entering a state with many calls, it may have some
+/// of them already (makes_calls).
 // On disk: never renumber.
 enum class Phase : uint8_t {
   kEntering = 0,
@@ -264,6 +265,25 @@ struct Instance {
   /// Part; the rows of all calls are added up.
   std::array<uint64_t, kPartCount> part_bytes{};
 };
+
+/// Whether the instance has some of the calls of its state, and makes the others in later steps. It
+/// takes results of the calls that it has.
+inline bool makes_calls(const Instance& instance) {
+  return instance.phase == Phase::kEntering && !instance.calls.empty();
+}
+
+/// Whether the instance takes results of calls.
+inline bool waits_for_calls(const Instance& instance) {
+  return !instance.calls.empty() &&
+         (instance.phase == Phase::kWaiting || instance.phase == Phase::kEntering);
+}
+
+/// The number by which the result of an evaluation of the instance is recognized: its step and the
+/// number of calls that it had made.
+inline uint64_t evaluation_of(const Instance& instance) {
+  constexpr int kStepBits = 40;
+  return instance.step | (makes_calls(instance) ? uint64_t{instance.calls.size()} << kStepBits : 0);
+}
 
 /// Whether `instance` waits for the attempt that `call` names.
 bool waits_for(const Instance& instance, const Caller& call);

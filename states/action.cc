@@ -16,7 +16,7 @@ class ActionState final : public CallingState {
     const Wanted wanted{&action_, &visit.instance().data};
     auto made = prepare(visit, {&wanted, 1});
     if (!made) return std::move(made).error();
-    if (!async_) return call(visit, std::move(*made));
+    if (!async_) return call(visit, std::move(*made), 1);
     if (auto raised = visit.start_detached(*action_.function, std::move(made->front()))) {
       return *raised;
     }

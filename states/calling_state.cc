@@ -55,9 +55,22 @@ bool waits_for_begin(const Call& call) {
   return call.status == Call::Status::kRunning && call.outside && !call.started;
 }
 
-size_t count(std::span<const Call> calls, Call::Status status) {
-  return static_cast<size_t>(std::count_if(
-      calls.begin(), calls.end(), [&](const Call& call) { return call.status == status; }));
+/// How many calls have each status.
+struct CallCounts {
+  std::array<size_t, 5> by_status{};
+  bool has_succeeded = false;  ///< a call is done, and was not skipped
+
+  size_t of(Call::Status status) const { return by_status[static_cast<size_t>(status)]; }
+};
+
+CallCounts count(std::span<const Call> calls) {
+  CallCounts counts;
+  for (const Call& call : calls) {
+    ++counts.by_status[static_cast<size_t>(call.status)];
+    // A call with attempt 0 was skipped.
+    counts.has_succeeded |= call.status == Call::Status::kDone && call.attempt > 0;
+  }
+  return counts;
 }
 
 }  // namespace
@@ -151,10 +164,19 @@ Json CallingState::results_of(std::span<const Call> calls) {
   return results;
 }
 
-Outcome CallingState::call(Visit& visit, std::vector<Call> calls) const {
+Outcome CallingState::call(Visit& visit, std::vector<Call> calls, size_t total) const {
   if (auto raised = visit.refuse_depth()) return *raised;
-  visit.calls() = std::move(calls);
-  return go_on(visit);
+  auto& all = visit.calls();
+  size_t bytes = 0;
+  for (Call& call : calls) {
+    if (bytes >= visit.call_portion().bytes) break;
+    bytes += call.input.text().size();
+    all.push_back(std::move(call));
+  }
+  const bool has_all = all.size() >= total;
+  Outcome outcome = go_on(visit, has_all);
+  if (has_all || !std::holds_alternative<Wait>(outcome)) return outcome;
+  return MakeMore{};
 }
 
 /// The action's policy. Retries and timeouts that the action does not set come from the settings of
@@ -279,13 +301,14 @@ Outcome CallingState::overdue(Visit& visit, TimePoint until) const {
 }
 
 Outcome CallingState::attempts_due(Visit& visit) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) {
+  size_t left = visit.call_portion().calls;
+  for (size_t i = 0; i < visit.calls().size() && left > 0; ++i) {
     const Call& call = visit.calls()[i];
-    const bool is_between = call.status == Call::Status::kBetween;
-    if (is_between && *call.retry_at <= visit.now()) start(visit, i);
+    if (call.status != Call::Status::kBetween || *call.retry_at > visit.now()) continue;
+    start(visit, i);
+    --left;
   }
-  visit.arm_calls();
-  return Wait{};
+  return go_on(visit);  // the timer of the attempts that are left is due at once
 }
 
 Outcome CallingState::resumed(Visit& visit) const {
@@ -339,43 +362,54 @@ Outcome CallingState::overdue(Visit& visit, size_t index, TimePoint until) const
   return Wait{};
 }
 
-/// Leaves the state if enough calls have ended, raises an error if no call can succeed any more, or
-/// else starts the queued calls that may run now.
 Outcome CallingState::go_on(Visit& visit) const {
+  return go_on(visit, !makes_calls(visit.instance()));
+}
+
+/// Leaves the state if enough calls have ended, raises an error if no call can succeed any more, or
+/// else starts queued calls that may run now: as many as one visit may start. `has_all`: whether
+/// the state has made all its calls.
+Outcome CallingState::go_on(Visit& visit, bool has_all) const {
   auto& calls = visit.calls();
-  const size_t done = count(calls, Call::Status::kDone);
-  const auto has_succeeded = [](const Call& call) {
-    // A call with attempt 0 was skipped.
-    return call.status == Call::Status::kDone && call.attempt > 0;
-  };
-  const bool is_enough =
-      needs_ == Needs::kAny && std::any_of(calls.begin(), calls.end(), has_succeeded);
-  if (done == calls.size() || is_enough) {
-    Json gathered = gather(calls);
-    if (auto raised = visit.put("return", std::move(gathered))) return *raised;
-    return Leave{};
-  }
-  const size_t failed = count(calls, Call::Status::kFailed);
-  if (failed > 0 && done + failed == calls.size()) {
-    return Raise{{"direktiv.parallel.allFailed",
-                  fmt::format("none of the {} actions succeeded", calls.size())}};
-  }
-  size_t queued = count(calls, Call::Status::kQueued);
-  size_t under_way = calls.size() - queued - done - failed;
-  bool skipped = false;
-  const size_t at_once = visit.instance().paused ? 0 : at_once_;
-  for (size_t i = 0; i < calls.size() && queued > 0 && under_way < at_once; ++i) {
-    if (calls[i].status != Call::Status::kQueued) continue;
-    start(visit, i);
-    --queued;
-    if (calls[i].status == Call::Status::kRunning) {
-      ++under_way;
-    } else {
-      skipped = true;
+  size_t left = visit.call_portion().calls;
+  bool has_skipped = true;
+  while (has_skipped) {
+    const CallCounts counts = count(calls);
+    const size_t done = counts.of(Call::Status::kDone);
+    const bool is_enough = needs_ == Needs::kAny && counts.has_succeeded;
+    if ((has_all && done == calls.size()) || is_enough) {
+      Json gathered = gather(calls);
+      if (auto raised = visit.put("return", std::move(gathered))) return *raised;
+      return Leave{};
+    }
+    const size_t failed = counts.of(Call::Status::kFailed);
+    if (has_all && failed > 0 && done + failed == calls.size()) {
+      return Raise{{"direktiv.parallel.allFailed",
+                    fmt::format("none of the {} actions succeeded", calls.size())}};
+    }
+    size_t queued = counts.of(Call::Status::kQueued);
+    size_t under_way = calls.size() - queued - done - failed;
+    has_skipped = false;
+    const size_t at_once = visit.instance().paused ? 0 : at_once_;
+    for (size_t i = 0; i < calls.size() && queued > 0 && under_way < at_once && left > 0; ++i) {
+      if (calls[i].status != Call::Status::kQueued) continue;
+      start(visit, i);
+      --queued;
+      --left;
+      if (calls[i].status == Call::Status::kRunning) {
+        ++under_way;
+      } else {
+        has_skipped = true;
+      }
+    }
+    if (queued > 0 && under_way < at_once) {
+      // The next visit starts the calls that are left.
+      visit.arm_calls(visit.now());
+      return Wait{};
     }
   }
   visit.arm_calls();
-  return skipped ? go_on(visit) : Wait{};
+  return Wait{};
 }
 
 }  // namespace millrace

@@ -69,8 +69,11 @@ class CallingState : public State {
   /// Makes a call for each action, with its input, without starting any.
   static Evaluated<std::vector<Call>> prepare(Visit& visit, std::span<const Wanted> wanted);
 
-  /// Starts the calls. If there are no calls, the instance leaves the state at once.
-  Outcome call(Visit& visit, std::vector<Call> calls) const;
+  /// Adds calls to those of the state and starts them. `total`: how many calls the state makes in
+  /// all; until it has them, the outcome is MakeMore. If there are no calls, the instance leaves
+  /// the state at once. Calls whose inputs are too much for one visit are left out, and must be
+  /// made again.
+  Outcome call(Visit& visit, std::vector<Call> calls, size_t total) const;
 
  private:
   enum class MayRetry { kNo, kYes };
@@ -82,6 +85,7 @@ class CallingState : public State {
   Outcome overdue(Visit& visit, size_t index, TimePoint until) const;
   bool is_held(const Visit& visit, size_t index) const;
   Outcome go_on(Visit& visit) const;
+  Outcome go_on(Visit& visit, bool has_all) const;
   void start(Visit& visit, size_t index) const;
 
   Needs needs_;

@@ -1,5 +1,7 @@
 // foreach (Direktiv's ForeachState): one call for each element of an array, with at most
 // `concurrency` calls at a time. `.return` has the results in the order of the elements.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/big_integer.h"
@@ -21,7 +23,9 @@ class Foreach final : public CallingState {
         array_(std::move(array)),
         action_(std::move(action)) {}
 
-  Outcome enter(Visit& visit) const override {
+  Outcome enter(Visit& visit) const override { return make_calls(visit); }
+
+  Outcome make_calls(Visit& visit) const override {
     auto array = visit.evaluate(array_);
     if (!array) return std::move(array).error();
     if (!array->is_array()) {
@@ -33,13 +37,18 @@ class Foreach final : public CallingState {
                     fmt::format("`array` yields {} elements; a foreach accepts at most {}",
                                 array->size(), kMostCalls)}};
     }
-    const std::vector<LazyJson> elements(array->begin(), array->end());
+    // The calls for the elements before `first` are made already.
+    const size_t first = std::min(visit.calls().size(), array->size());
+    const size_t count = std::min(visit.call_portion().calls, array->size() - first);
+    std::vector<LazyJson> elements;
+    elements.reserve(count);
+    for (size_t i = 0; i < count; ++i) elements.emplace_back(std::move((*array)[first + i]));
     std::vector<Wanted> wanted;
-    wanted.reserve(elements.size());
+    wanted.reserve(count);
     for (const LazyJson& element : elements) wanted.push_back({&action_, &element});
     auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();
-    return call(visit, std::move(*made));
+    return call(visit, std::move(*made), array->size());
   }
 
   Waits waits() const override { return {.least_calls = 1, .most_calls = kMostCalls}; }

@@ -1,6 +1,8 @@
 // parallel (Direktiv's ParallelState): several actions at once. With `mode: and` all actions must
 // succeed. With `mode: or` the first successful action ends the state, and the others are
 // cancelled.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "states/calling_state.h"
@@ -15,12 +17,17 @@ class Parallel final : public CallingState {
   Parallel(StateCommon common, std::vector<Action> actions, Needs needs)
       : CallingState(std::move(common), needs), actions_(std::move(actions)) {}
 
-  Outcome enter(Visit& visit) const override {
+  Outcome enter(Visit& visit) const override { return make_calls(visit); }
+
+  Outcome make_calls(Visit& visit) const override {
+    // The calls of the actions before `first` are made already.
+    const size_t first = visit.calls().size();
+    const size_t end = std::min(actions_.size(), first + visit.call_portion().calls);
     std::vector<Wanted> wanted;
-    for (const Action& action : actions_) wanted.push_back({&action, &visit.instance().data});
+    for (size_t i = first; i < end; ++i) wanted.push_back({&actions_[i], &visit.instance().data});
     auto made = prepare(visit, wanted);
     if (!made) return std::move(made).error();
-    return call(visit, std::move(*made));
+    return call(visit, std::move(*made), actions_.size());
   }
 
   static std::unique_ptr<const State> load(StateFields& fields, StateCommon common) {
@@ -46,7 +53,12 @@ class Parallel final : public CallingState {
 
  private:
   const Action& action(size_t index) const override { return actions_[index]; }
-  Json gather(std::span<const Call> calls) const override { return results_of(calls); }
+  Json gather(std::span<const Call> calls) const override {
+    Json results = results_of(calls);
+    // With `mode: or` the state may end before all calls are made.
+    while (results.size() < actions_.size()) results.push_back(nullptr);
+    return results;
+  }
 
   std::vector<Action> actions_;
 };

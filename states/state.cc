@@ -8,6 +8,10 @@
 
 namespace millrace {
 
+Outcome State::make_calls(Visit&) const {
+  CHECK(false, "state {} of type {} makes no further calls", common_.id, common_.type);
+}
+
 Outcome State::take(Visit&, const Event&, std::span<const size_t>) const {
   CHECK(false, "state {} of type {} does not listen for events", common_.id, common_.type);
 }

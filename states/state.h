@@ -40,8 +40,11 @@ struct GiveUp {
 /// Wait for an evaluation. The engine calls the same function of the state again when the result of
 /// the evaluation has arrived.
 struct Park {};
+/// The state has made a portion of its calls, and makes the next one in a later step
+/// (State::make_calls).
+struct MakeMore {};
 
-using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park>;
+using Outcome = std::variant<Leave, Wait, Raise, GiveUp, Park, MakeMore>;
 
 /// Names of services, as written in functions.
 using ServiceNames = std::set<std::string, std::less<>>;
@@ -69,6 +72,9 @@ class State {
   /// therefore it evaluates first, and acts (listens, publishes, changes data) only when it has all
   /// its values.
   virtual Outcome enter(Visit& visit) const = 0;
+
+  /// Makes the next portion of calls after an outcome MakeMore. Like enter() it evaluates first.
+  virtual Outcome make_calls(Visit& visit) const;
 
   /// An event has arrived that matches the listeners with these `entries` (ascending, at least
   /// one).

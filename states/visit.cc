@@ -52,7 +52,7 @@ bool is_too_large(const Event& event) {
 }
 
 /// The outcome of reading a damaged row.
-Outcome damaged(const Error& error) { return Raise{{std::string(kStoreDamaged), error.message}}; }
+Outcome damaged(const Error& error) { return Raise{{std::string(kDamagedStore), error.message}}; }
 
 /// The latest effect that sets the variable with that name; null if none does.
 const SetVariable* newest(const std::vector<Effect>& effects, const VariableName& name) {
@@ -66,8 +66,13 @@ const SetVariable* newest(const std::vector<Effect>& effects, const VariableName
 }  // namespace
 
 Visit::Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
-             const Lookup& lookup, const std::vector<Effect>& earlier)
-    : instance_(instance), now_(now), results_(results), lookup_(lookup), earlier_(earlier) {}
+             const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion)
+    : instance_(instance),
+      now_(now),
+      results_(results),
+      lookup_(lookup),
+      earlier_(earlier),
+      portion_(portion) {}
 
 Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   CHECK(!acted_,
@@ -77,7 +82,7 @@ Evaluated<const EvaluationResult*> Visit::ask(Evaluation evaluation) {
   evaluation.lane = static_cast<uint64_t>(instance_.revision.workflow);
   effects_.emplace_back(Evaluate{.ns = instance_.ns,
                                  .instance = instance_.id,
-                                 .step = instance_.step,
+                                 .step = evaluation_of(instance_),
                                  .before = {results_.begin(), results_.end()},
                                  .evaluation = std::move(evaluation)});
   return tl::unexpected(Outcome(Park{}));
@@ -377,13 +382,13 @@ void Visit::retry_call(size_t index, TimePoint at) {
          Json{{"index", index}, {"attempt", call.attempt + 1}, {"at", format_rfc3339(at)}});
 }
 
-void Visit::arm_calls() {
+void Visit::arm_calls(std::optional<TimePoint> at) {
   auto& timers = instance_.timers;
   std::erase_if(timers, [](const Timer& timer) { return timer.kind == TimerKind::kCalls; });
   if (instance_.paused) return;
-  std::optional<TimePoint> first;
-  const auto note = [&](const std::optional<TimePoint>& at) {
-    if (at) first = std::min(first.value_or(*at), *at);
+  std::optional<TimePoint> first = at;
+  const auto note = [&](const std::optional<TimePoint>& due) {
+    if (due) first = std::min(first.value_or(*due), *due);
   };
   for (const Call& call : instance_.calls) {
     note(call.retry_at);

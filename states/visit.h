@@ -28,11 +28,18 @@ template <class T>
 using Evaluated = tl::expected<T, Outcome>;
 
 /// The error code that a workflow gets if a state reads a damaged row.
-inline constexpr std::string_view kStoreDamaged = "millrace.store.damaged";
+inline constexpr std::string_view kDamagedStore = "millrace.store.damaged";
 
 /// The effect that stops a running call of `instance`. For the call of a subflow: `at_once` says
 /// whether the subflow's tasks are stopped too, or may finish first.
 Effect stopping(const Instance& instance, const Call& call, bool at_once = true);
+
+/// How many calls one visit makes, and about how many bytes of inputs they have. A state with more
+/// calls makes them in several steps.
+struct CallPortion {
+  size_t calls = 250;
+  size_t bytes = size_t{64} << 10;
+};
 
 class Visit {
  public:
@@ -40,7 +47,7 @@ class Visit {
   /// `earlier` are the effects that the engine has already collected for the same stimulus; a
   /// variable that `earlier` sets hides the value in `lookup`.
   Visit(Instance& instance, TimePoint now, std::span<const EvaluationResult> results,
-        const Lookup& lookup, const std::vector<Effect>& earlier);
+        const Lookup& lookup, const std::vector<Effect>& earlier, CallPortion portion = {});
 
   TimePoint now() const { return now_; }
   const Instance& instance() const { return instance_; }
@@ -99,6 +106,7 @@ class Visit {
   /// The calls of the state, by index. When the instance leaves the state they are cleared, and the
   /// running ones are cancelled.
   std::vector<Call>& calls() { return instance_.calls; }
+  const CallPortion& call_portion() const { return portion_; }
   /// Raise direktiv.limits.depth if the instance is nested too deep to make calls.
   std::optional<Raise> refuse_depth() const;
   /// Starts the next attempt of the call, with its input. If the policy allows no further attempt,
@@ -116,8 +124,8 @@ class Visit {
   /// Schedules the call's next attempt for the time `at`.
   void retry_call(size_t index, TimePoint at);
   /// Sets the timer that calls State::overdue or State::attempts_due at the earliest deadline or
-  /// retry time of all calls. A paused instance gets no timer.
-  void arm_calls();
+  /// retry time of all calls, or at `at` if that is earlier. A paused instance gets no timer.
+  void arm_calls(std::optional<TimePoint> at = std::nullopt);
   /// The namespace's retry policy for actions to which their workflow gives no policy; null if the
   /// namespace has none.
   const RetryPolicy* default_retries() const { return lookup_.default_retries(instance_.ns); }
@@ -175,6 +183,7 @@ class Visit {
   std::span<const EvaluationResult> results_;
   const Lookup& lookup_;
   const std::vector<Effect>& earlier_;
+  const CallPortion portion_;
   size_t results_used_ = 0;
   bool acted_ = false;
   bool changed_data_ = false;

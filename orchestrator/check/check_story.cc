@@ -400,7 +400,7 @@ void Checker::check_entry(const Walked& one) {
   // An instance whose input cannot be read ends when its next run begins, before that run enters a
   // state. The state that an instance fails in because of too many transitions is not entered.
   const bool is_before_run = story.began && head.state_from < story.began->time &&
-                             (is_live || !head.error || head.error->code != kStoreDamaged);
+                             (is_live || !head.error || head.error->code != kDamagedStore);
   const bool is_before_another =
       story.elsewhere && head.state_from < *story.elsewhere && !story.has_many_transitions;
   if (!is_after_entry && !is_after_end && !is_before_run && !is_before_another) return;

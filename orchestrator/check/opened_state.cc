@@ -1,6 +1,7 @@
 #include "orchestrator/check/opened_state.h"
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,9 @@ namespace {
 
 /// A deadline of a task of a paused service is moved to this time from now, or later.
 constexpr Duration kHeldAtLeast = std::chrono::hours(1);
+
+/// The check makes all calls of a state in one visit.
+constexpr CallPortion kAllCalls{.calls = kMostCalls, .bytes = std::numeric_limits<size_t>::max()};
 
 /// Placeholders for the values that a state reads when the check enters it again: the real values
 /// may have changed since.
@@ -83,7 +87,7 @@ std::optional<OpenedState> open_state(const State& state, const Instance& head,
     copy.entered = head.entered;
     copy.depth = head.depth;
     copy.data = data;
-    Visit visit(copy, at, results, lookup, nothing_earlier);
+    Visit visit(copy, at, results, lookup, nothing_earlier, kAllCalls);
     const Outcome outcome = state.enter(visit);
     std::vector<Effect> effects = visit.take_effects();
     if (std::holds_alternative<Park>(outcome)) {

@@ -24,6 +24,11 @@ bool has_tasks(const Instance& instance) {
 void let_tasks_finish(StepContext& step) {
   Instance& instance = step.instance;
   instance.cancelling = true;
+  if (makes_calls(instance)) {  // the instance makes no further calls
+    instance.phase = Phase::kWaiting;
+    instance.parked = false;
+    ++instance.step;
+  }
   instance.paused = false;
   instance.status = InstanceStatus::kWaiting;
   instance.held_timers.clear();
@@ -90,16 +95,18 @@ void apply(StepContext& step, const Resume&) {
   if (instance.phase == Phase::kWaiting) {
     instance.status = InstanceStatus::kWaiting;
     if (instance.calls.empty()) return;
+  }
+  if (waits_for_calls(instance)) {
     Visit visit = step.visit();
     apply_outcome(step, visit, step.state().resumed(visit));
+    step.makes_more = true;
   }
   proceed(step);
 }
 
 void apply(StepContext& step, const ServicesResumed& resumed) {
   const Instance& instance = step.instance;
-  const bool waits_for_calls = instance.phase == Phase::kWaiting && !instance.calls.empty();
-  if (!waits_for_calls || instance.cancelling) return;
+  if (!waits_for_calls(instance) || instance.cancelling) return;
   Visit visit = step.visit();
   if (step.state().services_resumed(visit, resumed.names)) step.result.changed = true;
 }

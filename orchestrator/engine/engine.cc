@@ -21,12 +21,6 @@ namespace {
 /// The maximum size of a `log` value, see docs/language.md.
 constexpr size_t kMaxLogBytes = size_t{64} << 10;
 
-/// Keeps the data as it was before the state changed it: if the state's transform fails, the next
-/// attempt, automatic or manual, starts with this data.
-void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {
-  if (visit.has_changed_data() && instance.phase == Phase::kLeaving) instance.found_data = data;
-}
-
 /// Begins the count of transitions again (EngineLimits). The transition into the current state
 /// stays in the count, because 0 transitions mean the first state of a run.
 void count_again(Instance& instance) {
@@ -45,12 +39,14 @@ bool waited_long_for_calls(const Instance& instance, TimePoint now) {
 
 void apply(StepContext& step, const Proceed&) {
   if (step.instance.phase == Phase::kWaiting || step.instance.paused) return;
+  step.makes_more = true;
   proceed(step);
 }
 
 void apply(StepContext& step, const EvaluationDone& resumed) {
   const Instance& instance = step.instance;
-  if (!instance.parked || instance.paused || instance.step != resumed.step) return;
+  if (!instance.parked || instance.paused || evaluation_of(instance) != resumed.step) return;
+  step.makes_more = true;
   proceed(step, resumed.results);
 }
 
@@ -131,11 +127,18 @@ Outcome log_and_enter(StepContext& step, Visit& visit) {
 void enter(StepContext& step, Visit& visit) {
   Instance& instance = step.instance;
   const LazyJson data = instance.data;
+  step.makes_more = true;
+  if (makes_calls(instance)) {
+    apply_outcome(step, visit, step.state().make_calls(visit));
+    return keep_found(instance, visit, data);
+  }
   const bool had_error = instance.error.has_value();
   const Outcome outcome = log_and_enter(step, visit);
   if (!std::holds_alternative<Park>(outcome)) {
     step.record(HistoryKind::kEntered);
-    if (std::holds_alternative<Wait>(outcome) || visit.has_effects()) {
+    const bool waits =
+        std::holds_alternative<Wait>(outcome) || std::holds_alternative<MakeMore>(outcome);
+    if (waits || visit.has_effects()) {
       step.result.history.back().data = data;
       step.result.bytes += data.known_size();
     }
@@ -266,7 +269,7 @@ void return_result(StepContext& step) {
 const State& StepContext::state() const { return *workflow.states[instance.state]; }
 
 Visit StepContext::visit(std::span<const EvaluationResult> results) {
-  return Visit(instance, now, results, lookup, result.effects);
+  return Visit(instance, now, results, lookup, result.effects, limits.calls_per_step);
 }
 
 void StepContext::record(HistoryKind kind, LazyJson detail) {
@@ -286,6 +289,8 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
     instance.status = InstanceStatus::kPaused;
     return;
   }
+  // A later step, or the result of the evaluation, makes the calls that are left.
+  if (makes_calls(instance) && !step.makes_more) return;
   const uint32_t begin = step.transitions;
   do {
     if (instance.phase != Phase::kEntering && instance.phase != Phase::kLeaving) {
@@ -310,7 +315,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
       leave(step, visit);
     }
     results = {};  // the results are for the first visit in this loop only
-  } while (!instance.parked);
+  } while (!instance.parked && !step.result.unfinished);
 }
 
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
@@ -333,7 +338,9 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
     end(step, InstanceStatus::kCancelled);
   } else if (std::holds_alternative<Park>(outcome)) {
     instance.parked = true;
-  } else {
+  } else if (std::holds_alternative<MakeMore>(outcome)) {
+    step.result.unfinished = true;
+  } else if (!makes_calls(instance) || step.makes_more) {
     const bool begins = instance.phase != Phase::kWaiting;
     instance.phase = Phase::kWaiting;
     instance.status = InstanceStatus::kWaiting;
@@ -341,6 +348,10 @@ void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome) {
     ++instance.step;
     begin_wait(step);
   }
+}
+
+void keep_found(Instance& instance, const Visit& visit, const LazyJson& data) {
+  if (visit.has_changed_data() && instance.phase == Phase::kLeaving) instance.found_data = data;
 }
 
 void raise(StepContext& step, Error error, Retries retries) {

@@ -21,6 +21,7 @@
 #include "model/lookup.h"
 #include "model/quota.h"
 #include "orchestrator/engine/stimulus.h"
+#include "states/visit.h"
 #include "states/workflow.h"
 
 namespace millrace {
@@ -40,6 +41,7 @@ struct EngineLimits {
   size_t bytes_per_step = size_t{256} << 10;
   /// A step is unfinished when the budget is spent, too; null: no budget.
   const WorkBudget* budget = nullptr;
+  CallPortion calls_per_step;  ///< how many calls a step makes
   /// The quota of the bytes of an instance's history, and the bytes that this instance has already.
   uint64_t history_quota = kUnlimited;
   uint64_t history_bytes = 0;

@@ -89,12 +89,18 @@ class Fit {
   Status check_calls() const {
     const auto& calls = instance_.calls;
     if (calls.empty()) return {};
-    if (!is_waiting()) return unfit("the instance has calls, but does not wait");
-    if (calls.size() < waits_.least_calls || calls.size() > waits_.most_calls) {
+    if (!waits_for_calls(instance_)) return unfit("the instance has calls, but does not wait");
+    // An instance that still makes its calls has fewer, and so has one that was cancelled then.
+    const bool may_lack_some = makes_calls(instance_) || instance_.cancelling;
+    const bool are_too_few = !may_lack_some && calls.size() < waits_.least_calls;
+    if (are_too_few || calls.size() > waits_.most_calls) {
       const std::string least =
           waits_.least_calls < waits_.most_calls ? fmt::format("{} to ", waits_.least_calls) : "";
       return unfit(fmt::format("the instance has {} calls, and {} makes {}{}", calls.size(), name(),
                                least, waits_.most_calls));
+    }
+    if (makes_calls(instance_) && calls.size() == waits_.most_calls) {
+      return unfit("the instance still makes calls, but has as many as its state makes");
     }
     for (size_t i = 0; i < calls.size(); ++i) {
       const Status fits = check(calls[i]);

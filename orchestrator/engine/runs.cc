@@ -100,7 +100,7 @@ void begin_next_run(StepContext& step) {
   step.record(HistoryKind::kRun, Json{{"run", instance.run}});
   const Result<LazyJson> input = step.lookup.input(instance);
   if (!input) {
-    const Error error{std::string(kStoreDamaged), input.error().message};
+    const Error error{std::string(kDamagedStore), input.error().message};
     step.record_error(HistoryKind::kRaised, error);
     return fail(step, error, InstanceStatus::kFailed, Retries::kNo);
   }

@@ -33,6 +33,9 @@ struct StepContext {
   StepResult result = {};
   bool cancels_at_once = true;  ///< also stop the tasks of subflows that the step cancels
   uint32_t transitions = 0;     ///< transitions that the step has made so far
+  /// Whether the step may make further calls of an instance that makes_calls(): its stimulus
+  /// continues the instance, or the instance has entered another state since.
+  bool makes_more = false;
 
   /// The current state of the instance.
   const State& state() const;
@@ -51,6 +54,10 @@ enum class Retries { kNo, kYes };
 /// Runs through states until the instance waits, asks for an evaluation, ends or reaches the limit
 /// of one step. `results` are the results that the current state waited for.
 void proceed(StepContext& step, std::span<const EvaluationResult> results = {});
+
+/// Keeps `data`, the data before the visit, if the state changed it and is being left: if its
+/// transform fails, the next attempt, automatic or manual, starts with this data.
+void keep_found(Instance& instance, const Visit& visit, const LazyJson& data);
 
 /// Adds the effects and records of a visit to the result, then applies its outcome.
 void apply_outcome(StepContext& step, Visit& visit, const Outcome& outcome);

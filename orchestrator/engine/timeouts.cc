@@ -18,10 +18,6 @@ Error timed_out(std::string_view which, TimePoint deadline) {
                                                   which, format_rfc3339(deadline))};
 }
 
-bool waits_for_calls(const Instance& instance) {
-  return instance.phase == Phase::kWaiting && !instance.calls.empty();
-}
-
 /// The earliest passed timeout of the state or of the instance, if there is one. At equal deadlines
 /// the execution timer comes first.
 std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
@@ -81,8 +77,10 @@ void fire_calls(StepContext& step) {
   while (waits_for_calls(step.instance) && fire_overdue(step)) {
   }
   if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
+  const LazyJson found = step.instance.data;
   Visit visit = step.visit();
   apply_outcome(step, visit, step.state().attempts_due(visit));
+  keep_found(step.instance, visit, found);
 }
 
 /// Starts the next attempt of the state.
@@ -96,7 +94,8 @@ void fire(StepContext& step, const Timer& timer) {
   const Instance& instance = step.instance;
   // The history gets a record of each entry into a state, even if the instance leaves the state
   // while it evaluates.
-  if (instance.parked && instance.phase == Phase::kEntering) step.record(HistoryKind::kEntered);
+  const bool is_entering = instance.phase == Phase::kEntering && !makes_calls(instance);
+  if (instance.parked && is_entering) step.record(HistoryKind::kEntered);
   switch (timer.kind) {
     case TimerKind::kStateTimeout:
       return raise(step, {"direktiv.stateTimeout",

@@ -121,6 +121,72 @@ TEST(Foreach, LosesNothingWhenTheProcessDiesAtEveryTurn) {
   EXPECT_EQ(world.rows_of("inbox"), 0u) << "an instance message is left";
 }
 
+TEST(Foreach, HasTheSameResultIfItMakesItsCallsInSmallPortions) {
+  const auto output = [](CallPortion portion, bool restarts) {
+    World world({.processor = {.engine = {.limits = {.calls_per_step = portion}}}});
+    world.apply(each("  concurrency: 9\n"));
+    world.apply(
+        "id: item\nstates: [{id: s, type: delay, duration: PT1S, transform: jq(.n + 1)}]\n");
+    const auto started =
+        world.command(StartInstance{"default", "each", {{"items", numbers(40)}}, "k"});
+    for (int i = 0; restarts && i < 30; ++i) {
+      world.step();
+      if (i % 2 == 0) {
+        world.restart();
+      } else {
+        world.crash_after_commit();
+        world.recover();
+      }
+    }
+    world.run_for(seconds(10));
+    EXPECT_THAT(instances_of(world, "item"), SizeIs(40)) << "each subflow is started once";
+    const Json loop = instances_of(world, "each").at(0);
+    EXPECT_EQ(loop["status"], "complete");
+    return loop["output"];
+  };
+  const Json expected = output({}, false);
+  EXPECT_EQ(expected["return"].size(), 40U);
+  for (const bool restarts : {false, true}) {
+    for (const CallPortion portion :
+         {CallPortion{.calls = 1}, CallPortion{.calls = 7}, CallPortion{.bytes = 20}}) {
+      SCOPED_TRACE(fmt::format("{} calls, {} bytes, {}", portion.calls, portion.bytes, restarts));
+      EXPECT_EQ(output(portion, restarts), expected);
+    }
+  }
+}
+
+TEST(Foreach, TakesResultsAndEventsWhileItMakesItsCalls) {
+  World world({.processor = {.engine = {.limits = {.calls_per_step = {.calls = 3}}}}});
+  world.apply(each(""));
+  world.apply("id: item\nstates: [{id: s, type: noop, transform: jq(.n)}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(20)}}, ""});
+  for (int i = 0; i < 3; ++i) world.step();
+  const std::string loop = instances_of(world, "each")[0]["id"];
+  EXPECT_EQ(world.status(loop), "running");
+  const size_t ended = count(world, "item", "complete");
+  EXPECT_GT(ended, 0U);
+  EXPECT_LT(ended, 20U);
+  world.restart();
+  world.run_until_idle();
+  EXPECT_EQ(world.instance(loop)["output"]["return"].size(), 20U);
+}
+
+TEST(Foreach, MakesNoMoreCallsAfterACancelBetweenTwoPortions) {
+  World world({.processor = {.engine = {.limits = {.calls_per_step = {.calls = 3}}}}});
+  world.apply(each(""));
+  world.apply("id: item\nstates: [{id: s, type: consumeEvent, event: {type: never}}]\n");
+  const auto started =
+      world.command(StartInstance{"default", "each", {{"items", numbers(20)}}, ""});
+  for (int i = 0; i < 3; ++i) world.step();
+  const std::string loop = instances_of(world, "each")[0]["id"];
+  const auto cancelled = world.command(CancelInstance{"default", *parse_instance_id(loop)});
+  world.run_until_idle();
+  EXPECT_EQ(world.status(loop), "cancelled");
+  EXPECT_LT(instances_of(world, "item").size(), 20U);
+  EXPECT_EQ(count(world, "item", "waiting"), 0U);
+}
+
 TEST(Foreach, StartsNoMoreSubflowsAfterACancel) {
   World world({.processor = {.engine = {.batch = {.messages = 10}}}});
   world.apply(each("  timeout: PT5S\n"));

@@ -161,10 +161,10 @@ TEST_F(CheckInstancesTest, ChecksTheStatusOfALiveInstance) {
   for (const auto& row : table) {
     expect_among("instance.status " + at(waits) + row.finding, head(waits, row.change));
   }
-  expect_among("instance.status " + at(calls) + "the instance has calls, but does not wait",
+  expect_among("instance.status " + at(calls) + "the instance has calls, but leaves its state",
                head(calls, [](Instance& one) {
                  one.status = kRunning;
-                 one.phase = Phase::kEntering;
+                 one.phase = Phase::kLeaving;
                }));
 }
 
