@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,10 +66,16 @@ struct ResumeInstance {
   std::string ns;
   InstanceId instance;
 };
+/// The progress of a search for data in the history of an instance, from its newest row backward.
+struct HistorySearch {
+  uint64_t newest = 0;  ///< the newest row when the search started; 0: it has not started
+  uint64_t next = 0;    ///< the row to read next; 0: none is left
+};
 struct RetryInstance {
   std::string ns;
   InstanceId instance;
   bool extend = false;  ///< restart the execution timeout
+  HistorySearch search = {};
 };
 struct RestartInstance {
   std::string ns;
@@ -78,6 +85,7 @@ struct RerunInstance {
   std::string ns;
   InstanceId instance;
   std::string state;
+  HistorySearch search = {};
 };
 /// Removes an ended instance with its history.
 struct DeleteInstance {

@@ -11,8 +11,8 @@ namespace millrace {
 namespace {
 
 /// How many history rows one batch looks at. A look reads the beginning of the row only (of a
-/// sealed row the whole row), so this takes some milliseconds.
-constexpr size_t kLinksInABatch = 4'000;
+/// sealed row the whole row), so this takes about a millisecond.
+constexpr size_t kLinksInABatch = 1'000;
 
 /// How many unfinished walks are kept. An instance that is not written again never finishes its
 /// walk.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -98,27 +99,46 @@ tl::unexpected<Error> no_data(const InstanceId& id, std::string_view state, std:
                           to_string(id), state, why));
 }
 
-/// Returns the data with which the instance last entered the state; nullopt: the history does not
-/// have the data. Error `instance.no_data`: the history may have had the data and was trimmed.
-Result<std::optional<LazyJson>> data_at(const CommandContext& context, const Instance& instance,
-                                        std::string_view state) {
-  if (instance.failed_data && instance.failed_state == state) return instance.failed_data;
-  std::optional<LazyJson> data;
-  bool has_entry = false;
-  for (HistoryRecord& record : TRY(read_history(context.batch.tx, instance))) {
-    if (record.kind != HistoryKind::kEntered || record.state != state) continue;
-    has_entry = true;
-    data = std::move(record.data);  // the record has no data if the state neither waited nor acted
+/// The result of a search in a history so far.
+struct FoundData {
+  bool is_over = false;  ///< false: the next batch continues the search
+  /// The data with which the instance last entered the state; nullopt: the history does not have
+  /// it.
+  std::optional<LazyJson> data = std::nullopt;
+};
+
+/// Searches the history for the data with which the instance last entered the state, in as many
+/// rows as one batch should read. Error `instance.no_data`: the history may have had the data and
+/// was trimmed.
+Result<FoundData> data_at(const CommandContext& context, const Instance& instance,
+                          std::string_view state, HistorySearch& search) {
+  if (instance.failed_data && instance.failed_state == state) {
+    return FoundData{.is_over = true, .data = instance.failed_data};
   }
-  if (!has_entry && instance.history_trimmed > 0) {
-    return no_data(
-        instance.id, state,
-        fmt::format("its first {} records were erased, because the settings limit the "
-                    "history (retention.history); `restart` runs the instance again from "
-                    "its first state",
-                    instance.history_trimmed));
+  if (search.newest != instance.last_history) {
+    search = {.newest = instance.last_history, .next = instance.last_history};
   }
-  return data;
+  PurgeBudget budget{.unit = context.unit};
+  while (search.next != 0) {
+    if (budget.is_spent()) return FoundData{};
+    const auto link = TRY(read_history_link(context.batch.tx, search.next));
+    if (!link) break;  // a purge may have erased the older rows
+    budget.count(link->bytes);
+    std::vector<HistoryRecord> records =
+        TRY(read_history_row(context.batch.tx, instance, search.next));
+    for (auto record = records.rbegin(); record != records.rend(); ++record) {
+      if (record->kind != HistoryKind::kEntered || record->state != state) continue;
+      // The record has no data if the state neither waited nor acted.
+      return FoundData{.is_over = true, .data = std::move(record->data)};
+    }
+    search.next = link->previous;
+  }
+  if (instance.history_trimmed == 0) return FoundData{.is_over = true};
+  return no_data(instance.id, state,
+                 fmt::format("its first {} records were erased, because the settings limit the "
+                             "history (retention.history); `restart` runs the instance again from "
+                             "its first state",
+                             instance.history_trimmed));
 }
 
 /// Returns the ended instance that a DeleteInstance removes; nullopt: its rows are damaged or its
@@ -197,7 +217,7 @@ Result<Json> run_command(const CommandContext& context, const ResumeInstance& co
   return step_one(context, command.ns, command.instance, Resume{}, "resumed");
 }
 
-Result<Json> run_command(const CommandContext& context, const RetryInstance& command) {
+Result<CommandProgress> run_command(const CommandContext& context, const RetryInstance& command) {
   EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const InstanceStatus status = ended.instance.status;
   if (!may_be_retried(status)) {
@@ -215,10 +235,14 @@ Result<Json> run_command(const CommandContext& context, const RetryInstance& com
                     format_rfc3339(*deadline)));
   }
   const StateIndex state = failed_state_of(*ended.workflow, ended.instance);
-  auto data = TRY(data_at(context, ended.instance, ended.workflow->states[state]->common().id));
+  RetryInstance rest = command;
+  FoundData found = TRY(
+      data_at(context, ended.instance, ended.workflow->states[state]->common().id, rest.search));
+  if (!found.is_over) return rest;
   const bool paused = ended.entry.paused;
-  return revive(context, std::move(ended),
-                Retry{.data = std::move(data), .extend = command.extend, .paused = paused});
+  return TRY(
+      revive(context, std::move(ended),
+             Retry{.data = std::move(found.data), .extend = command.extend, .paused = paused}));
 }
 
 Result<Json> run_command(const CommandContext& context, const RestartInstance& command) {
@@ -227,7 +251,7 @@ Result<Json> run_command(const CommandContext& context, const RestartInstance& c
   return revive(context, std::move(ended), Restart{.paused = paused});
 }
 
-Result<Json> run_command(const CommandContext& context, const RerunInstance& command) {
+Result<CommandProgress> run_command(const CommandContext& context, const RerunInstance& command) {
   EndedInstance ended = TRY(find_ended(context, command.ns, command.instance));
   const auto& states = ended.workflow->states;
   const auto found = std::find_if(states.begin(), states.end(), [&](const auto& state) {
@@ -237,15 +261,17 @@ Result<Json> run_command(const CommandContext& context, const RerunInstance& com
     return fail("instance.no_state", fmt::format("workflow \"{}\" has no state \"{}\"",
                                                  ended.workflow->id, command.state));
   }
-  auto data = TRY(data_at(context, ended.instance, command.state));
-  if (!data) {
+  RerunInstance rest = command;
+  FoundData data = TRY(data_at(context, ended.instance, command.state, rest.search));
+  if (!data.is_over) return rest;
+  if (!data.data) {
     return no_data(command.instance, command.state,
                    "it has the data only of states that waited or acted");
   }
   const auto index = static_cast<StateIndex>(found - states.begin());
   const bool paused = ended.entry.paused;
-  return revive(context, std::move(ended),
-                Rerun{.state = index, .data = std::move(*data), .paused = paused});
+  return TRY(revive(context, std::move(ended),
+                    Rerun{.state = index, .data = *std::move(data.data), .paused = paused}));
 }
 
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command) {

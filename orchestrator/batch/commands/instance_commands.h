@@ -22,14 +22,14 @@ Result<Json> run_command(const CommandContext& context, const ResumeInstance& co
 
 /// Starts a new run of a failed or timed-out instance, from the state that failed. Errors
 /// `instance.living`, `instance.not_failed`, `instance.deadline_passed`.
-Result<Json> run_command(const CommandContext& context, const RetryInstance& command);
+Result<CommandProgress> run_command(const CommandContext& context, const RetryInstance& command);
 
 /// Starts a new run of an ended instance, from its first state. Error `instance.living`.
 Result<Json> run_command(const CommandContext& context, const RestartInstance& command);
 
 /// Starts a new run of an ended instance, from a state that it entered before. Errors
 /// `instance.living`, `instance.no_state`, `instance.no_data`.
-Result<Json> run_command(const CommandContext& context, const RerunInstance& command);
+Result<CommandProgress> run_command(const CommandContext& context, const RerunInstance& command);
 
 /// Erases an ended instance with its history and variables. Error `instance.living`.
 Result<CommandProgress> run_command(const CommandContext& context, const DeleteInstance& command);

@@ -223,15 +223,15 @@ TEST_F(HistoryTrimsTest, KeepTheNewestRowWhateverItsSize) {
   expect_fits();
 }
 
-TEST_F(HistoryTrimsTest, LookAtSomeThousandRowsInABatchAndContinueInTheNext) {
-  limit(R"({"records": 6000})");
-  append_rows(12'100, 1);
+TEST_F(HistoryTrimsTest, LookAtAThousandRowsInABatchAndContinueInTheNext) {
+  limit(R"({"records": 1500})");
+  append_rows(3'100, 1);
   trim();
   EXPECT_EQ(instance.history_trimmed, 0U);
   append_rows(10, 1);
   trim();
-  EXPECT_EQ(instance.history_trimmed, 6'100U)
-      << "the 6000 newest records from the begin of the walk stay, and all later ones";
+  EXPECT_EQ(instance.history_trimmed, 1'600U)
+      << "the 1500 newest records from the begin of the walk stay, and all later ones";
   expect_fits();
 }
 

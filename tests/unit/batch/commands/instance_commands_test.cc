@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "orchestrator/store/rows/history_rows.h"
 #include "orchestrator/store/rows/instance_rows.h"
+#include "orchestrator/store/rows/meta_rows.h"
 #include "orchestrator/store/rows/purge.h"
 #include "tests/unit/batch/commands/command_rig.h"
 #include "tests/unit/batch/commands/definitions.h"
@@ -114,6 +116,32 @@ TEST_F(InstanceCommandsTest, RerunIsRefusedIfTheHistoryWithTheDataWasTrimmed) {
   EXPECT_EQ(error.code, "instance.no_data");
   EXPECT_NE(error.message.find("records were erased"), std::string::npos) << error.message;
   EXPECT_EQ(rig.must(RestartInstance{.ns = "default", .instance = id})["run"], 2);
+}
+
+TEST_F(InstanceCommandsTest, RerunSearchesALongHistoryInSeveralBatches) {
+  const InstanceId id = rig.start("waits");
+  rig.must(CancelInstance{.ns = "default", .instance = id});
+  Transaction& tx = rig.batch().tx;
+  Instance ended = rig.instance(id);
+  constexpr uint64_t kRows = 1'500;
+  for (uint64_t i = 0; i < kRows; ++i) {
+    const uint64_t previous = ended.last_history++;
+    write_history(tx, ended.last_history,
+                  {.ns = ended.ns,
+                   .instance = id,
+                   .previous = previous,
+                   .records = {{.time = ended.started_at, .kind = HistoryKind::kLog}}});
+  }
+  ended.history_count += kRows;
+  write_instance(tx, ended, {});
+  write_counter(tx, Counter::kHistory, ended.last_history);
+  ASSERT_TRUE(rig.commit());
+  const auto first = rig.run(RerunInstance{.ns = "default", .instance = id, .state = "wait"});
+  ASSERT_TRUE(first) << first.error().message;
+  const auto* const rest = std::get_if<Command>(&*first);
+  ASSERT_NE(rest, nullptr) << "the search continues in the next batch";
+  ASSERT_TRUE(rig.commit());
+  EXPECT_EQ(rig.must(*rest)["run"], 2);
 }
 
 TEST_F(InstanceCommandsTest, DeleteErasesTheInstanceWithItsHistoryAndVariables) {
