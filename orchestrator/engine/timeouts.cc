@@ -37,6 +37,10 @@ std::optional<Timer> first_overdue(const Instance& instance, TimePoint now) {
 std::optional<TimePoint> first_overdue_call(const Instance& instance, TimePoint now) {
   std::optional<TimePoint> first;
   if (instance.paused) return first;
+  // The timer of the calls is not later than any of their deadlines.
+  const auto timer = std::find_if(instance.timers.begin(), instance.timers.end(),
+                                  [](const Timer& one) { return one.kind == TimerKind::kCalls; });
+  if (timer != instance.timers.end() && timer->deadline > now) return first;
   for (const Call& call : instance.calls) {
     for (const auto& deadline : call.deadlines) {
       if (deadline && *deadline <= now) first = std::min(first.value_or(*deadline), *deadline);

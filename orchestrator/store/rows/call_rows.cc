@@ -142,10 +142,10 @@ uint64_t write_calls(Transaction& tx, const std::string& prefix, const Instance&
   }
   for (size_t i = calls.size(); i < before.size(); ++i) {
     const std::string key = call_key(prefix, i);
-    leave_out(key);
+    if (!calls.empty()) leave_out(key);
     tx.erase(Table::kLive, key);
   }
-  return bytes;
+  return calls.empty() ? 0 : bytes;
 }
 
 }  // namespace millrace
