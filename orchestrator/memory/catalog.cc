@@ -1,5 +1,6 @@
 #include "orchestrator/memory/catalog.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -128,6 +129,15 @@ const std::string& Catalog::name_of(NamespaceNumber ns) const {
   return found == ns_names_.end() ? deleted : found->second;
 }
 
+std::vector<WorkflowNumber> Catalog::workflows_of(NamespaceNumber ns) const {
+  std::vector<WorkflowNumber> numbers;
+  for (auto one = by_id_.lower_bound(std::pair(ns, std::string()));
+       one != by_id_.end() && one->first.first == ns; ++one) {
+    numbers.push_back(one->second);
+  }
+  return numbers;
+}
+
 const WorkflowEntry* Catalog::find_workflow(NamespaceNumber ns, std::string_view id) const {
   const auto found = by_id_.find(std::pair(ns, std::string(id)));
   return found == by_id_.end() ? nullptr : find_workflow(found->second);
@@ -244,12 +254,13 @@ void Catalog::remove_namespace(Transaction& tx, NamespaceNumber ns) {
   if (found == ns_names_.end()) return;
   erase_namespace(tx, found->second);
   note_change();
-  std::erase_if(workflows_, [&](const auto& one) {
-    if (one.second.ns != ns) return false;
-    note_change(one.first);
-    return true;
-  });
-  std::erase_if(by_id_, [&](const auto& one) { return one.first.first == ns; });
+  for (const WorkflowNumber number : workflows_of(ns)) {
+    note_change(number);
+    workflows_.erase(number);
+  }
+  const auto first = by_id_.lower_bound(std::pair(ns, std::string()));
+  by_id_.erase(first, std::find_if(first, by_id_.end(),
+                                   [&](const auto& one) { return one.first.first != ns; }));
   settings_.erase(ns);
   unreadable_.erase(ns);
   retaining_.erase(ns);

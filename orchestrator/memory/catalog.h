@@ -59,6 +59,8 @@ class Catalog {
 
   /// The workflows of existing namespaces, ordered by number, so that iteration has a fixed order.
   const std::map<WorkflowNumber, WorkflowEntry>& workflows() const { return workflows_; }
+  /// The workflows of the namespace, by id.
+  std::vector<WorkflowNumber> workflows_of(NamespaceNumber ns) const;
   const WorkflowEntry* find_workflow(NamespaceNumber ns, std::string_view id) const;
   const WorkflowEntry* find_workflow(WorkflowNumber number) const;
   /// Error `store.damaged_row`: the workflow of the instance belongs to another namespace. A

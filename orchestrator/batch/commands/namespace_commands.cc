@@ -200,8 +200,7 @@ Result<CommandProgress> run_command(const CommandContext& context, const DeleteN
   DeleteNamespace rest = command;
   if (!TRY(cancel_live(context, ns, std::nullopt, rest.sweep))) return rest;
   // From here on nothing of the namespace runs. The purge erases its rows, some in each batch.
-  for (const auto& [number, entry] : batch.catalog.workflows()) {
-    if (entry.ns != ns) continue;
+  for (const WorkflowNumber number : batch.catalog.workflows_of(ns)) {
     TRY(batch.waiting.set_start(command.name, number, {}));
     batch.waiting.disarm_schedule(number);
   }

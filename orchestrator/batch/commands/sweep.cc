@@ -76,12 +76,8 @@ Result<std::vector<InstanceId>> remove_doubtful(
 
 size_t count_live(const CommandContext& context, NamespaceNumber ns,
                   std::optional<WorkflowNumber> workflow) {
-  if (workflow) return context.batch.live.count(*workflow);
-  size_t count = 0;
-  for (const auto& [number, entry] : context.batch.catalog.workflows()) {
-    if (entry.ns == ns) count += context.batch.live.count(number);
-  }
-  return count;
+  const LiveCounts& live = context.batch.live;
+  return workflow ? live.count(*workflow) : live.count(ns);
 }
 
 Status refuse_live(size_t live, const Error& refusal) {

@@ -1,6 +1,5 @@
 #include "orchestrator/batch/commands/workflow_commands.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,10 +34,7 @@ Status refuse_workflow(const CommandContext& context, NamespaceNumber ns) {
   BatchState& batch = context.batch;
   const uint64_t most = batch.catalog.settings(ns).quotas.of(Quota::kWorkflows);
   if (most == kUnlimited) return {};
-  const auto& all = batch.catalog.workflows();
-  const auto count = std::count_if(all.begin(), all.end(),
-                                   [&](const auto& workflow) { return workflow.second.ns == ns; });
-  if (static_cast<uint64_t>(count) < most) return {};
+  if (batch.catalog.workflows_of(ns).size() < most) return {};
   return tl::unexpected(refuse_over_quota(batch, ns, Quota::kWorkflows));
 }
 
