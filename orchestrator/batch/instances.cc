@@ -167,11 +167,10 @@ Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber
                                                   const InstanceId& id) {
   if (const auto found = loaded_.find(id); found != loaded_.end()) return &found->second;
   if (!batch_.catalog.has_namespace(ns)) return nullptr;  // the namespace was deleted
-  auto instance = TRY(read_live(batch_.tx, ns, id));
+  std::optional<Instance> instance;
+  if (large_ != nullptr) instance = large_->take(id);
+  if (!instance) instance = TRY(read_undamaged(now, ns, id));
   if (!instance) return nullptr;
-  TRY(batch_.catalog.check_owner(*instance));
-  const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance->revision));
-  TRY(check_instance(*workflow, *instance, now));
   LoadedInstance& loaded = loaded_[id];
   loaded.indexed = indexed(*instance);
   loaded.instance = std::move(*instance);
@@ -183,6 +182,17 @@ Result<LoadedInstance*> Instances::load_undamaged(TimePoint now, NamespaceNumber
   return &loaded;
 }
 
+/// Reads a live instance and checks that it fits its definition; nullopt: there is none.
+Result<std::optional<Instance>> Instances::read_undamaged(TimePoint now, NamespaceNumber ns,
+                                                          const InstanceId& id) {
+  auto instance = TRY(read_live(batch_.tx, ns, id));
+  if (!instance) return instance;
+  TRY(batch_.catalog.check_owner(*instance));
+  const auto workflow = TRY(batch_.catalog.definition(batch_.tx, instance->revision));
+  TRY(check_instance(*workflow, *instance, now));
+  return instance;
+}
+
 Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const InstanceId& id) {
   const auto read = read_head_anywhere(batch_.tx, ns, id);
   if (!read && !is_damaged_row(read.error())) return tl::unexpected(read.error());
@@ -191,6 +201,7 @@ Result<Instances::Removed> Instances::remove_damaged(NamespaceNumber ns, const I
   const bool is_own = read && *read && batch_.catalog.check_owner(**read);
   std::optional<Instance> doubtful;
   if (!is_own) doubtful = TRY(read_doubtful_head(batch_.tx, ns, id));
+  large_.reset();
   Removed removed{.rows = TRY(erase_parts(batch_.tx, ns, id))};
   if (is_own) {
     batch_.index.remove(batch_.tx, indexed(**read));
@@ -385,6 +396,9 @@ Result<bool> Instances::trim_stored(Instance head, PurgeBudget& budget) {
   if (head.history_trimmed == trimmed) return true;
   write_head(batch_.tx, head);
   batch_.index.change(batch_.tx, before, indexed(head));
+  // Copies in memory have the old head.
+  if (loaded != loaded_.end()) loaded_.erase(loaded);
+  if (large_ != nullptr) large_->take(head.id);
   return true;
 }
 
@@ -422,6 +436,12 @@ Status Instances::write() {
     } else {
       batch_.index.add(batch_.tx, indexed(instance));
     }
+  }
+  for (auto& [id, loaded] : loaded_) {
+    Instance& instance = loaded.instance;
+    if (instance.calls.size() < LargeInstances::kFewestCalls) continue;
+    if (large_ == nullptr) large_ = std::make_unique<LargeInstances>();
+    large_->put(std::move(instance));
   }
   loaded_.clear();
   return {};

@@ -13,6 +13,7 @@
 #include "orchestrator/batch/batch_state.h"
 #include "orchestrator/batch/event_start_id.h"
 #include "orchestrator/batch/history_trims.h"
+#include "orchestrator/batch/large_instances.h"
 #include "orchestrator/batch/quotas.h"
 #include "orchestrator/batch/store_lookup.h"
 #include "orchestrator/engine/runs.h"
@@ -147,6 +148,7 @@ class Instances {
   Status write();
   void clear() {
     loaded_.clear();
+    large_.reset();
     trims_.clear();
   }
 
@@ -157,10 +159,14 @@ class Instances {
   Status note(const Instance& instance);
   Result<bool> step_once(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
   bool awaits_start_check(TimePoint now, const Instance& instance);
+  Result<std::optional<Instance>> read_undamaged(TimePoint now, NamespaceNumber ns,
+                                                 const InstanceId& id);
 
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};
   HistoryTrims trims_{batch_};
+  /// Those that are not in loaded_; null: no instance had so many calls.
+  std::unique_ptr<LargeInstances> large_;
   Quotas quotas_{batch_};
   std::map<InstanceId, LoadedInstance>
       loaded_;  // ordered by id, so that rows are written in a fixed order
