@@ -292,11 +292,16 @@ Outcome CallingState::failed(Visit& visit, size_t index, Error error, MayRetry m
 }
 
 Outcome CallingState::overdue(Visit& visit, TimePoint until) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) {
+  size_t left = visit.call_portion().calls;
+  for (size_t i = 0; i < visit.calls().size() && left > 0; ++i) {
+    const auto& deadlines = visit.calls()[i].deadlines;
+    const auto has_passed = [&](const auto& deadline) { return deadline && *deadline <= until; };
+    if (std::none_of(deadlines.begin(), deadlines.end(), has_passed)) continue;
     Outcome outcome = overdue(visit, i, until);
     if (!std::holds_alternative<Wait>(outcome)) return outcome;
+    --left;
   }
-  visit.arm_calls();
+  visit.arm_calls();  // due at once if deadlines are left
   return Wait{};
 }
 
@@ -312,7 +317,12 @@ Outcome CallingState::attempts_due(Visit& visit) const {
 }
 
 Outcome CallingState::resumed(Visit& visit) const {
-  for (size_t i = 0; i < visit.calls().size(); ++i) visit.restart_timeout(i, timeouts(visit, i));
+  for (size_t i = 0; i < visit.calls().size(); ++i) {
+    const auto& deadlines = visit.calls()[i].deadlines;
+    const auto counts = [](const auto& deadline) { return deadline.has_value(); };
+    if (std::none_of(deadlines.begin(), deadlines.end(), counts)) continue;
+    visit.restart_timeout(i, timeouts(visit, i));
+  }
   return go_on(visit);
 }
 

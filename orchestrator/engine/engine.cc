@@ -299,7 +299,7 @@ void proceed(StepContext& step, std::span<const EvaluationResult> results) {
       // instance listens for events, the deadline does not fire here, because another event may
       // still come that the broker stamped before the deadline.
       const bool rests = instance.phase == Phase::kWaiting && instance.listeners.empty();
-      if (!rests || !fire_overdue(step)) return;
+      if (!rests || step.has_enough_timeouts() || !fire_overdue(step)) return;
       continue;
     }
     if (has_reached_bound(step, step.transitions - begin)) {

@@ -36,6 +36,11 @@ struct StepContext {
   /// Whether the step may make further calls of an instance that makes_calls(): its stimulus
   /// continues the instance, or the instance has entered another state since.
   bool makes_more = false;
+  size_t call_timeouts = 0;  ///< about how many passed timeouts of calls the step has handled
+
+  /// Whether the step has handled as many passed timeouts of calls as one step should. The timer of
+  /// the calls then brings the others.
+  bool has_enough_timeouts() const { return call_timeouts >= limits.calls_per_step.calls; }
 
   /// The current state of the instance.
   const State& state() const;

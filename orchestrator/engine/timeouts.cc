@@ -13,6 +13,9 @@
 namespace millrace {
 namespace {
 
+/// For how many timeouts a look at the calls counts at least: it may only move deadlines.
+constexpr size_t kLeastTimeouts = 25;
+
 Error timed_out(std::string_view which, TimePoint deadline) {
   return {"direktiv.cancels.timeout", fmt::format("the workflow's `timeouts.{}` ran out at {}",
                                                   which, format_rfc3339(deadline))};
@@ -78,9 +81,10 @@ void execution_ran_out(StepContext& step, const Error& error) {
 /// Fires passed timeouts in order, then starts due attempts. As in Zart, an attempt that becomes
 /// due after a deadline has passed is not started.
 void fire_calls(StepContext& step) {
-  while (waits_for_calls(step.instance) && fire_overdue(step)) {
+  while (waits_for_calls(step.instance) && !step.has_enough_timeouts() && fire_overdue(step)) {
   }
   if (!waits_for_calls(step.instance) || step.instance.cancelling) return;
+  if (step.has_enough_timeouts()) return;
   const LazyJson found = step.instance.data;
   Visit visit = step.visit();
   apply_outcome(step, visit, step.state().attempts_due(visit));
@@ -181,8 +185,10 @@ bool fire_overdue(StepContext& step) {
   } else if (instance.cancelling) {
     stop_overdue_tasks(step);
   } else {
+    const size_t before = step.result.history.size();
     Visit visit = step.visit();
     apply_outcome(step, visit, step.state().overdue(visit, *call));
+    step.call_timeouts += std::max(step.result.history.size() - before, kLeastTimeouts);
   }
   return true;
 }

@@ -24,7 +24,9 @@ states:
   array: jq(.items)
   timeout: 1h
   action: {function: f}
-  catch: [{error: direktiv.stateTimeout, transition: late}, {error: item.broken, transition: broken}]
+  catch:
+  - {error: direktiv.stateTimeout, transition: late}
+  - {error: item.broken, transition: broken}
 - {id: late, type: noop}
 - {id: broken, type: noop}
 )";
@@ -261,6 +263,38 @@ TEST(CallPortions, WaitForAnEvaluationOfTheInputsOfEachPortion) {
   EXPECT_TRUE(one.instance.parked) << "a result does not repeat the evaluation";
   EXPECT_TRUE(one.step(one.evaluated(second, 2, 3)).unfinished);
   EXPECT_THAT(one.inputs, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(CallPortions, HandleTimeoutsThatHavePassedTogetherInSeveralSteps) {
+  Portions one(R"(
+id: each
+functions: [{id: f, type: subflow, workflow: item}]
+states:
+- id: loop
+  type: foreach
+  array: jq(.items)
+  action:
+    function: f
+    startToCloseTimeout: 10s
+    retries: {initialInterval: 1h, maximumAttempts: 3}
+)",
+               6);
+  ASSERT_EQ(one.finish(), 3);
+  const auto between = [&] {
+    return std::count_if(one.instance.calls.begin(), one.instance.calls.end(),
+                         [](const Call& call) { return call.status == Call::Status::kBetween; });
+  };
+  for (const long expected : {2L, 4L, 6L}) {
+    const auto& timers = one.instance.timers;
+    const auto due = std::find_if(timers.begin(), timers.end(), [](const Timer& timer) {
+      return timer.kind == TimerKind::kCalls;
+    });
+    ASSERT_NE(due, timers.end());
+    EXPECT_LE(due->deadline, run_start() + seconds(10)) << "the timer is due at once";
+    one.step(Fired{.kind = due->kind, .deadline = due->deadline}, seconds(10));
+    EXPECT_EQ(between(), expected);
+  }
+  EXPECT_EQ(one.cancelled, 6);
 }
 
 TEST(CallPortions, StartQueuedCallsInSeveralSteps) {
