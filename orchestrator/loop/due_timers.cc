@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace millrace {
@@ -12,6 +13,7 @@ bool is_tick(const TimerInput& timer) {
 
 std::vector<TimerInput> DueTimers::take(TimePoint time, With with, size_t most) {
   std::vector<TimerInput> due;
+  if (!unfired_.empty()) take_unfired(time, due, most);
   if (with.held) release(time, due, most);
   const bool has_held = with.held && !held_.empty() && held_.front().deadline <= time;
   const bool is_done = waiting_.advance(time, due, most - due.size());
@@ -23,6 +25,17 @@ std::vector<TimerInput> DueTimers::take(TimePoint time, With with, size_t most) 
   }
   has_left_ = has_held || !is_done || (with.ticks && !ticks_.empty());
   return due;
+}
+
+/// Moves timers that were not fired, with a deadline up to `time`, to `due`, at most `most`.
+void DueTimers::take_unfired(TimePoint time, std::vector<TimerInput>& due, size_t most) {
+  note_unfired();
+  std::vector<TimerInput> left;
+  for (TimerInput& timer : unfired_) {
+    const bool is_taken = due.size() < most && timer.deadline <= time;
+    (is_taken ? due : left).push_back(std::move(timer));
+  }
+  unfired_ = std::move(left);
 }
 
 /// Moves held timers with a deadline up to `time` to `due`, at most `most`.
@@ -50,6 +63,19 @@ void DueTimers::put_back_tick(TimerInput tick) {
   ticks_.push_back(tick);
 }
 
+void DueTimers::put_back(std::vector<TimerInput> timers) {
+  if (timers.empty()) return;
+  note_unfired();
+  unfired_.insert(unfired_.begin(), std::make_move_iterator(timers.begin()),
+                  std::make_move_iterator(timers.end()));
+}
+
+/// To be called before the current batch changes `unfired_`: keeps the old value for undo().
+void DueTimers::note_unfired() {
+  Changes* const changes = changes_.now();
+  if (changes != nullptr && !changes->unfired) changes->unfired = unfired_;
+}
+
 /// To be called before the current batch changes `ticks_`: keeps the old value for undo().
 void DueTimers::note_ticks() {
   Changes* const changes = changes_.now();
@@ -57,14 +83,18 @@ void DueTimers::note_ticks() {
 }
 
 bool DueTimers::has_tick_of(WorkflowNumber workflow) const {
-  return std::any_of(ticks_.begin(), ticks_.end(), [&](const TimerInput& tick) {
-    return std::get<TimerInput::OfSchedule>(tick.owner).workflow == workflow;
-  });
+  const auto is_of = [&](const TimerInput& timer) {
+    const auto* const tick = std::get_if<TimerInput::OfSchedule>(&timer.owner);
+    return tick != nullptr && tick->workflow == workflow;
+  };
+  return std::any_of(ticks_.begin(), ticks_.end(), is_of) ||
+         std::any_of(unfired_.begin(), unfired_.end(), is_of);
 }
 
 void DueTimers::clear() {
   held_.clear();
   ticks_.clear();
+  unfired_.clear();
   changes_.take();
 }
 
@@ -73,6 +103,7 @@ void DueTimers::undo() {
   held_.erase(held_.end() - static_cast<ptrdiff_t>(changes.newly_held), held_.end());
   held_.insert(held_.begin(), changes.released.begin(), changes.released.end());
   if (changes.ticks) ticks_ = *std::move(changes.ticks);
+  if (changes.unfired) unfired_ = *std::move(changes.unfired);
 }
 
 }  // namespace millrace

@@ -29,16 +29,19 @@ class DueTimers {
     bool held = false;   ///< held timers with a deadline up to `time`
     bool ticks = false;  ///< all ticks that were put back
   };
-  /// Returns timers that are due by `time`, at most `most`, in the order of their deadlines; held
-  /// timers come before them, and ticks that were put back after them. The caller fires each timer
-  /// or puts it back. If has_left() is true afterwards, further calls continue; a call may return
-  /// no timer (Wheel::advance).
+  /// Returns timers that are due by `time`, at most `most`, in the order of their deadlines; timers
+  /// that were not fired come first, held timers next, and ticks that were put back last. The
+  /// caller fires each timer or puts it back. If has_left() is true afterwards, further calls
+  /// continue; a call may return no timer (Wheel::advance).
   std::vector<TimerInput> take(TimePoint time, With with, size_t most = Wheel::kAll);
-  /// Whether the last take() may have left timers that it could have returned.
-  bool has_left() const { return has_left_; }
+  /// Whether timers were put back that were not fired, or the last take() may have left timers that
+  /// it could have returned.
+  bool has_left() const { return has_left_ || !unfired_.empty(); }
 
   /// Holds the timer until the event stream was read up to the deadline of the timer.
   void hold(TimerInput timer);
+  /// Keeps timers that take() returned for the next take(), in their order.
+  void put_back(std::vector<TimerInput> timers);
   /// Keeps the tick until new work is accepted again.
   void put_back_tick(TimerInput tick);
 
@@ -56,14 +59,18 @@ class DueTimers {
     /// Timers of earlier batches that the batch took from the front of held_.
     std::vector<TimerInput> released;
     size_t newly_held = 0;  ///< how many timers at the end of held_ the batch added
-    std::optional<std::vector<TimerInput>> ticks;  ///< the ticks before the batch
+    std::optional<std::vector<TimerInput>> ticks;    ///< the ticks before the batch
+    std::optional<std::vector<TimerInput>> unfired;  ///< unfired_ before the batch
   };
   void release(TimePoint time, std::vector<TimerInput>& due, size_t most);
+  void take_unfired(TimePoint time, std::vector<TimerInput>& due, size_t most);
   void note_ticks();
+  void note_unfired();
 
   WaitIndex& waiting_;
   std::deque<TimerInput> held_;
   std::vector<TimerInput> ticks_;
+  std::vector<TimerInput> unfired_;  ///< those that put_back() got
   bool has_left_ = false;
   BatchNotes<Changes> changes_;
 };

@@ -169,6 +169,7 @@ std::optional<Duration> Processor::next_wake() const {
   } else if (has_left) {
     sooner(std::chrono::ceil<Duration>(*waits_until - engine_.clock.precise()));
   }
+  if (applier_.has_timers_left()) sooner(Duration(0));
   if (const auto deadline = engine_.waiting.next_deadline()) {
     sooner(*deadline - std::max(time_, engine_.clock.now()));
   }
@@ -216,7 +217,7 @@ bool Processor::turn() {
   Result<BatchOutcome> outcome = commit(applier_.apply(work, left_, state), Limit::kKept);
   if (outcome) {
     note_lost(std::nullopt);
-    fired_ = true;
+    fired_ = fired_ || !applier_.has_timers_left();
     finish(work.stream_changes, *std::move(outcome));
   } else {
     lose_batch(std::move(work), outcome.error());

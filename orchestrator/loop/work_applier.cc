@@ -37,6 +37,8 @@ void leave_those(const std::vector<bool>& marked, std::vector<T>& from, std::vec
   move_all(to, leaves);
   to = std::move(leaves);
 }
+/// How many due timers one batch fires at most. Others are left for the next batch.
+constexpr size_t kTimersInABatch = 250;
 
 }  // namespace
 
@@ -51,6 +53,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   if (turn.checkpoint_rate) {
     shares_.set_rate(std::max(*turn.checkpoint_rate / kCheckpointShare, kLeastRate));
   }
+  timers_left_ = kTimersInABatch;
   TRY(apply_acks(work, now, turn.store_is_full ? OnAck::kErase : OnAck::kKeep));
   TRY(apply_webhook_results(work.webhook_results, now));
   FairWork fair(shares_, engine_.meter);
@@ -270,13 +273,20 @@ bool WorkApplier::is_behind(const Work& left) const {
   return !caught_up_ || !left.deliveries.empty() || intake_.has_deliveries();
 }
 
-/// Fires the timers that are due at `time`. With `hold`, a timer that an event may overtake is held
-/// instead. During backpressure the ticks of schedules wait; afterwards one start replaces all
-/// missed ticks of a schedule (Schedules).
+/// Fires the timers that are due at `time`, as many as one batch should, until the turn is used; at
+/// least one timer in a turn. With `hold`, a timer that an event may overtake is held instead.
+/// During backpressure the ticks of schedules wait; afterwards one start replaces all missed ticks
+/// of a schedule (Schedules).
 Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold) {
   const bool ticks = turn.takes_new_work;
   const DueTimers::With with{.held = !hold, .ticks = ticks};
-  for (const TimerInput& timer : engine_.timers.take(time, with)) {
+  std::vector<TimerInput> due = engine_.timers.take(time, with, timers_left_);
+  auto next = due.begin();
+  for (; next != due.end(); ++next) {
+    const bool is_first = timers_left_ == kTimersInABatch;
+    if (!is_first && engine_.meter.is_turn_spent()) break;
+    --timers_left_;
+    const TimerInput& timer = *next;
     if (hold && TRY(engine_.batch.may_be_overtaken(turn.now, timer))) {
       engine_.timers.hold(timer);
     } else if (!ticks && is_tick(timer)) {
@@ -288,7 +298,9 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
       engine_.meter.end();
     }
   }
-  engine_.batch.note_unfired_timers(false);
+  if (next != due.end()) engine_.timers.put_back({next, due.end()});
+  has_timers_left_ = engine_.timers.has_left();
+  engine_.batch.note_unfired_timers(has_timers_left_);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -51,6 +52,8 @@ class WorkApplier {
   /// If the last turn left only inputs that wait for the rate of bytes: when they may go on, as
   /// Clock::precise(); nullopt: other inputs are left, or none.
   std::optional<WorkTime> waits_until() const { return waits_until_; }
+  /// Whether due timers are left for the next batch.
+  bool has_timers_left() const { return has_timers_left_; }
 
   /// Whether the event stream is open. Any thread.
   bool reads_events() const { return connected_; }
@@ -79,6 +82,8 @@ class WorkApplier {
   std::optional<WorkTime> waits_until_;
   uint64_t poison_ = 0;     ///< sequence of a poison event; 0: no event
   bool caught_up_ = false;  ///< the stream holds no event that came before now
+  size_t timers_left_ = 0;  ///< how many timers the current batch may still fire
+  bool has_timers_left_ = false;
   std::atomic<bool> connected_ = false;
 };
 

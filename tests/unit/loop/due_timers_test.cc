@@ -201,5 +201,37 @@ TEST(DueTimers, AreTicksOnlyIfTheyBelongToASchedule) {
   EXPECT_FALSE(is_tick({at(1), TimerInput::OfGroupedEvent{1}}));
 }
 
+TEST_F(DueTimersTest, ReturnTimersThatWereNotFiredBeforeAllOthers) {
+  waiting.arm_delayed(1, at(5));
+  waiting.arm_delayed(2, at(6));
+  waiting.arm_delayed(3, at(7));
+  timers.put_back(timers.take(at(6), {}));
+  EXPECT_TRUE(timers.has_left());
+  commit();
+  EXPECT_THAT(take(5), ElementsAre("1 at 5")) << "only up to the time";
+  EXPECT_TRUE(timers.has_left());
+  EXPECT_THAT(take(8, {}, 1), ElementsAre("2 at 6"));
+  EXPECT_THAT(take(8), ElementsAre("3 at 7"));
+  EXPECT_FALSE(timers.has_left());
+}
+
+TEST_F(DueTimersTest, ReturnTimersThatWereNotFiredAgainAfterALostBatch) {
+  waiting.arm_delayed(1, at(5));
+  waiting.arm_delayed(2, at(6));
+  timers.put_back(timers.take(at(6), {}));
+  commit();
+  EXPECT_THAT(take(6, {}, 1), ElementsAre("1 at 5"));
+  timers.undo();
+  EXPECT_THAT(take(6), ElementsAre("1 at 5", "2 at 6"));
+}
+
+TEST_F(DueTimersTest, LeaveToTheWaitIndexWhatALostBatchHadPutBack) {
+  waiting.arm_delayed(1, at(5));
+  commit();
+  timers.put_back(timers.take(at(5), {}));
+  timers.undo();
+  EXPECT_THAT(take(5), IsEmpty()) << "the undo of the wait index arms it again";
+}
+
 }  // namespace
 }  // namespace millrace
