@@ -385,7 +385,8 @@ Status Batch::apply_input(TimePoint now, const CommandInput& input) {
                                                 .batch = batch_,
                                                 .instances = instances_,
                                                 .schedules = schedules_,
-                                                .purges = purges_},
+                                                .purges = purges_,
+                                                .unit = &batch_.meter},
                                                input.command);
   if (!progress) {
     // A repetition of the batch would find the same damaged row, so only the command is refused,

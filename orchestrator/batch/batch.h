@@ -71,8 +71,9 @@ class Batch {
   /// Deletes ended instances whose lines are in the archive.
   Status delete_archived(const WorkBudget* unit = nullptr);
   /// Deletes ended instances and trims histories that the settings of their namespaces no longer
-  /// keep. To be called after all inputs of the batch.
-  Status retain(TimePoint now, const WorkBudget* unit = nullptr) {
+  /// keep. To be called after all inputs of the batch. Returns whether another portion can follow
+  /// in this batch.
+  Result<bool> retain(TimePoint now, const WorkBudget* unit = nullptr) {
     return retention_.go_on(now, unit);
   }
 

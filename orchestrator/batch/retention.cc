@@ -99,10 +99,10 @@ void Retention::undo() {
   set_plan();
 }
 
-Status Retention::go_on(TimePoint now, const WorkBudget* unit) {
+Result<bool> Retention::go_on(TimePoint now, const WorkBudget* unit) {
   TRY(run(now, unit));
   set_plan();
-  return {};
+  return batch_.retention.has_steps && purges_.size() < Purges::kMost;
 }
 
 /// Takes the next step of a pass, if one is running or due.

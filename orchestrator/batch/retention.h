@@ -36,8 +36,9 @@ class Retention {
   /// Waits while too many purges run, because deleted instances may leave histories to them. Sets
   /// the plan (BatchState::retention), so it is to be called in each batch for which the plan has
   /// work, and in each batch that may change settings; after all inputs of the batch. At the end of
-  /// a pass sets BatchOutcome::pass_end. Errors: those of the store.
-  Status go_on(TimePoint now, const WorkBudget* unit = nullptr);
+  /// a pass sets BatchOutcome::pass_end. Returns whether another step can follow in this batch.
+  /// Errors: those of the store.
+  Result<bool> go_on(TimePoint now, const WorkBudget* unit = nullptr);
 
   /// Whether a pass has steps left. It may wait for the archive.
   bool is_running() const { return state_.at.has_value(); }

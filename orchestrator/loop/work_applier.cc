@@ -12,8 +12,8 @@
 namespace millrace {
 namespace {
 
-/// How many portions of purges one batch does.
-constexpr size_t kPurgePortions = 4;
+/// How many portions of purges, and of the retention, one batch does at most.
+constexpr size_t kPortionsOfDeletion = 4;
 
 /// How much of a turn work that earlier turns left may use before events are applied.
 constexpr double kShareOfEarlierWork = 0.3;
@@ -79,9 +79,7 @@ Result<BatchOutcome> WorkApplier::apply(Work& work, Work& left, const TurnState&
   const RetentionPlan& plan = turn.backlog.retention;
   const bool begins_pass = plan.next_pass && *plan.next_pass <= now;
   if (plan.has_steps || begins_pass || has_archived || !work.commands.empty()) {
-    engine_.meter.set_kind(UnitKind::kPurge);
-    TRY(engine_.batch.retain(now, &engine_.meter));
-    engine_.meter.end();
+    TRY(retain(now));
   }
   BatchOutcome outcome = TRY(engine_.batch.finish(now));
   engine_.meter.end();
@@ -172,18 +170,31 @@ Result<BatchOutcome> WorkApplier::make_room(const Work& work, TimePoint now) {
   TRY(engine_.batch.delete_archived(&engine_.meter));
   engine_.meter.end();
   TRY(purge());
-  TRY(engine_.batch.retain(now, &engine_.meter));
-  engine_.meter.end();
+  TRY(retain(now));
   return engine_.batch.finish(now);
 }
 
-/// Continues the purges by some portions, each of which is for the next namespace.
+/// Continues the purges by some portions, each of which is for the next namespace, until the turn
+/// is used; at least one portion.
 Status WorkApplier::purge() {
   bool can_follow = true;
-  for (size_t left = kPurgePortions; can_follow && left > 0; --left) {
+  for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
     engine_.meter.set_kind(UnitKind::kPurge);
     can_follow = TRY(engine_.batch.purge(&engine_.meter));
     engine_.meter.end();
+    can_follow = can_follow && !engine_.meter.is_turn_spent();
+  }
+  return {};
+}
+
+/// Continues the pass of the retention by some portions, until the turn is used; at least one.
+Status WorkApplier::retain(TimePoint now) {
+  bool can_follow = true;
+  for (size_t left = kPortionsOfDeletion; can_follow && left > 0; --left) {
+    engine_.meter.set_kind(UnitKind::kPurge);
+    can_follow = TRY(engine_.batch.retain(now, &engine_.meter));
+    engine_.meter.end();
+    can_follow = can_follow && !engine_.meter.is_turn_spent();
   }
   return {};
 }
@@ -306,8 +317,10 @@ Status WorkApplier::fire_until(TimePoint time, const TurnState& turn, bool hold)
 
 Status WorkApplier::apply_commands(const std::vector<CommandInput>& commands, TimePoint now) {
   for (const CommandInput& one : commands) {
+    engine_.meter.set_kind(UnitKind::kCommand);
     TRY(engine_.batch.apply(now, one));
     crash_point(CrashPoint::kCommandApplied);
+    engine_.meter.end();
   }
   return {};
 }

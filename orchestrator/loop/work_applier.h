@@ -68,6 +68,7 @@ class WorkApplier {
   Status fire_until(TimePoint time, const TurnState& turn, bool hold);
   bool is_behind(const Work& left) const;
   Status purge();
+  Status retain(TimePoint now);
   Status apply_commands(const std::vector<CommandInput>& commands, TimePoint now);
   Status apply_commands(std::vector<CommandInput>& commands, Work& left, TimePoint now);
   Status apply_missed_heartbeats(TimePoint now);
