@@ -143,11 +143,22 @@ void ListenerIndex::remove(Handle handle) {
 
 void ListenerIndex::match(std::string_view ns, const Attributes& event,
                           std::vector<uint64_t>& targets) {
+  std::vector<uint64_t> undecided;  // stays empty
+  match_within(ns, event, MatchBudget::unlimited(), targets, undecided);
+}
+
+void ListenerIndex::match_within(std::string_view ns, const Attributes& event, MatchBudget budget,
+                                 std::vector<uint64_t>& targets, std::vector<uint64_t>& undecided) {
   targets.clear();
+  undecided.clear();
   join(ns, event.type(), key_);
   const std::optional<uint32_t> found = buckets_.find(key_);
   if (!found) return;
-  now_ = {.number = now_.number + 1, .event = &event, .targets = &targets};
+  now_ = {.number = now_.number + 1,
+          .event = &event,
+          .targets = &targets,
+          .undecided = &undecided,
+          .budget = budget};
   Bucket& bucket = buckets_[*found];
   for (Column& column : bucket.columns) {
     const std::optional<std::string_view> value = value_of(column.attribute);
@@ -161,6 +172,7 @@ void ListenerIndex::match(std::string_view ns, const Attributes& event,
   }
   match_group(bucket.plain);
   std::sort(targets.begin(), targets.end());
+  std::sort(undecided.begin(), undecided.end());
 }
 
 /// Finds the groups whose key is a text that the value begins with, ends with or contains, and adds
@@ -187,49 +199,57 @@ void ListenerIndex::match_texts(uint32_t bucket, const Column& column, std::stri
 /// Finds the groups whose key is a pattern that matches the value, and adds their matching members.
 void ListenerIndex::match_patterns(Column& column, std::string_view value) {
   hits_.clear();
-  column.regexes.match(value, hits_);
-  for (const uint32_t group : column.others) {
-    if (holds(key_of(groups_[group]).pattern)) hits_.push_back(group);
+  const bool decided = column.regexes.match(value, now_.budget, hits_);
+  // The patterns of the members take from the budget, so the order of the groups must be fixed.
+  std::sort(hits_.begin(), hits_.end());
+  for (const uint32_t group : hits_) {
+    match_group(group, decided ? Decision::kYes : Decision::kUndecided);
   }
-  for (const uint32_t group : hits_) match_group(group);
+  for (const uint32_t group : column.others) {
+    match_group(group, holds(key_of(groups_[group]).pattern));
+  }
 }
 
-/// Adds the targets of the members of a group that match the event. Precondition: the group's key
+/// Adds the targets of the members of a group that match the event. `key`: whether the group's key
 /// holds for the event.
-void ListenerIndex::match_group(uint32_t group) {
-  if (group == kNone) return;
+void ListenerIndex::match_group(uint32_t group, Decision key) {
+  if (group == kNone || key == Decision::kNo) return;
   const bool has_key = groups_[group].key != Group::Key::kNone;
   for (uint32_t at = groups_[group].first; at != kNone; at = listeners_[at].next) {
     std::string_view rest = listeners_[at].predicates.bytes();
     if (has_key) unpack(rest);
-    if (hold(rest)) now_.targets->push_back(listeners_[at].target);
+    const Decision others = hold(rest);
+    if (others == Decision::kNo) continue;
+    const bool is_decided = key == Decision::kYes && others == Decision::kYes;
+    (is_decided ? now_.targets : now_.undecided)->push_back(listeners_[at].target);
   }
 }
 
-bool ListenerIndex::hold(std::string_view predicates) {
+/// Whether all these predicates hold.
+Decision ListenerIndex::hold(std::string_view predicates) {
+  Decision all = Decision::kYes;
   while (!predicates.empty()) {
     const PackedPredicate predicate = unpack(predicates);
     if (predicate.kind == Kind::kPattern) {
-      if (!holds(predicate.pattern)) return false;
+      const Decision one = holds(predicate.pattern);
+      if (one == Decision::kNo) return one;
+      if (one == Decision::kUndecided) all = one;
       continue;
     }
     const std::optional<std::string_view> value = value_of(predicate.attribute);
-    if (!value || !holds_of(predicate, *value)) return false;
+    if (!value || !holds_of(predicate, *value)) return Decision::kNo;
   }
-  return true;
+  return all;
 }
 
-bool ListenerIndex::holds(uint32_t pattern) {
+Decision ListenerIndex::holds(uint32_t pattern) {
   SharedPattern& shared = patterns_[pattern];
-  if (shared.event == now_.number) return shared.holds;
+  if (shared.event == now_.number) return shared.decision;
   shared.event = now_.number;
-  shared.holds = false;
-  if (const std::optional<std::string_view> value = value_of(shared.attribute)) {
-    const Pattern::Answer answer = shared.pattern->match(*value);
-    shared.holds = answer == Pattern::Answer::kYes;
-    if (answer == Pattern::Answer::kOverLimit) ++over_limit_;
-  }
-  return shared.holds;
+  const std::optional<std::string_view> value = value_of(shared.attribute);
+  shared.decision =
+      value ? decide(*shared.pattern, *value, now_.budget, over_limit_) : Decision::kNo;
+  return shared.decision;
 }
 
 std::optional<std::string_view> ListenerIndex::value_of(uint32_t attribute) {

@@ -10,7 +10,8 @@
 //  - otherwise a regular expression, run once per event, together with others (pattern_set.h).
 // match() looks up the values of the event's attributes, and also each gram of a value if a group
 // has a text key for that attribute. The other predicates of the members are checked one by one;
-// for these, each pattern runs at most once per event.
+// for these, each pattern runs at most once per event. Beyond the budget of an event no pattern
+// runs, and listeners whose patterns did not run are undecided.
 #pragma once
 
 #include <array>
@@ -23,6 +24,7 @@
 
 #include "matchers/hash_index.h"
 #include "matchers/intern_table.h"
+#include "matchers/match_budget.h"
 #include "matchers/matcher.h"
 #include "matchers/packed_predicates.h"
 #include "matchers/pattern.h"
@@ -37,6 +39,12 @@ class ListenerIndex final : public Matcher {
   void remove(Handle handle) override;
   void match(std::string_view ns, const Attributes& event, std::vector<uint64_t>& targets) override;
   uint64_t over_limit() const override { return over_limit_; }
+
+  /// As match(), within a budget. A listener that no predicate excludes is undecided if the budget
+  /// does not suffice for one of its patterns. `undecided` gets the targets of such listeners, one
+  /// entry for each, ascending.
+  void match_within(std::string_view ns, const Attributes& event, MatchBudget budget,
+                    std::vector<uint64_t>& targets, std::vector<uint64_t>& undecided);
 
   /// The number of listeners, and the number of different regular expressions that they share.
   size_t size() const { return listeners_.size(); }
@@ -59,7 +67,7 @@ class ListenerIndex final : public Matcher {
     std::shared_ptr<const Pattern> pattern;
     uint32_t attribute = 0;
     uint64_t event = 0;
-    bool holds = false;
+    Decision decision = Decision::kNo;
   };
 
   /// The groups of one bucket whose keys are predicates on the same attribute.
@@ -104,19 +112,21 @@ class ListenerIndex final : public Matcher {
   };
   static_assert(sizeof(Listener) == 64);
 
-  /// The event that is being matched, and the targets found so far.
+  /// The event that is being matched, what is left of its budget, and the targets found so far.
   struct CurrentMatch {
     uint64_t number = 0;
     const Attributes* event = nullptr;
     std::vector<uint64_t>* targets = nullptr;
+    std::vector<uint64_t>* undecided = nullptr;
+    MatchBudget budget;
   };
 
   std::optional<std::string_view> value_of(uint32_t attribute);
-  bool holds(uint32_t pattern);
-  bool hold(std::string_view predicates);
+  Decision holds(uint32_t pattern);
+  Decision hold(std::string_view predicates);
   void match_texts(uint32_t bucket, const Column& column, std::string_view value);
   void match_patterns(Column& column, std::string_view value);
-  void match_group(uint32_t group);
+  void match_group(uint32_t group, Decision key = Decision::kYes);
 
   using KeptPatterns = std::vector<std::shared_ptr<const Pattern>>;
   Result<std::vector<PackedPredicate>> take(const EventFilter& filter, KeptPatterns& kept);

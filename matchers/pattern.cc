@@ -1,6 +1,7 @@
 #include "matchers/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -129,6 +130,12 @@ std::optional<Shape> shape_at_sight(std::string_view pattern) {
   return shape;
 }
 
+/// The limit of steps for a value of that size.
+uint32_t limit_of(size_t size, uint32_t steps) {
+  if (size <= Pattern::kFullSize) return steps;
+  return std::max(uint32_t{1}, static_cast<uint32_t>(steps * Pattern::kFullSize / size));
+}
+
 /// The pattern as messages show it: cut after its first 60 characters.
 std::string shown(std::string_view pattern) {
   size_t characters = 0;
@@ -172,20 +179,15 @@ class Pattern::Backtracking {
     code_.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_UTF | PCRE2_MATCH_UNSET_BACKREF | PCRE2_NEVER_BACKSLASH_C,
                               &error, &at, nullptr));
-    context_.reset(pcre2_match_context_create(nullptr));
-    CHECK(context_ != nullptr);
-    pcre2_set_match_limit(context_.get(), kMatchLimit);
-    pcre2_set_depth_limit(context_.get(), kMatchLimit);
-    pcre2_set_heap_limit(context_.get(), kHeapLimit);
   }
 
   bool ok() const { return code_ != nullptr; }
 
-  Answer match(std::string_view value) const {
+  Answer match(std::string_view value, uint32_t steps) const {
     const std::unique_ptr<pcre2_match_data, Free> data(pcre2_match_data_create(1, nullptr));
     CHECK(data != nullptr);
     const int rc = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(value.data()),
-                               value.size(), 0, PCRE2_ANCHORED, data.get(), context_.get());
+                               value.size(), 0, PCRE2_ANCHORED, data.get(), context_of(steps));
     if (rc >= 0) return Answer::kYes;
     switch (rc) {
       case PCRE2_ERROR_MATCHLIMIT:
@@ -204,8 +206,20 @@ class Pattern::Backtracking {
     void operator()(pcre2_match_data* data) const { pcre2_match_data_free(data); }
   };
 
+  /// The context of this thread, with that limit.
+  static pcre2_match_context* context_of(uint32_t steps) {
+    thread_local const std::unique_ptr<pcre2_match_context, Free> context = [] {
+      std::unique_ptr<pcre2_match_context, Free> made(pcre2_match_context_create(nullptr));
+      CHECK(made != nullptr);
+      pcre2_set_heap_limit(made.get(), kHeapLimit);
+      return made;
+    }();
+    pcre2_set_match_limit(context.get(), steps);
+    pcre2_set_depth_limit(context.get(), steps);
+    return context.get();
+  }
+
   std::unique_ptr<pcre2_code, Free> code_;
-  std::unique_ptr<pcre2_match_context, Free> context_;  // match() only reads it
 };
 
 Pattern::Pattern(Kind kind, std::string literal) : kind_(kind), literal_(std::move(literal)) {}
@@ -244,7 +258,7 @@ Result<std::shared_ptr<const Pattern>> Pattern::compile(std::string_view ecmascr
 
 const std::string& Pattern::re2() const { return linear_->text(); }
 
-Pattern::Answer Pattern::match(std::string_view value) const {
+Pattern::Answer Pattern::match(std::string_view value, uint32_t steps) const {
   const auto answer = [](bool yes) { return yes ? Answer::kYes : Answer::kNo; };
   switch (kind_) {
     case Kind::kAny:
@@ -260,7 +274,7 @@ Pattern::Answer Pattern::match(std::string_view value) const {
     case Kind::kLinear:
       return answer(linear_->matches(value));
     case Kind::kBacktracking:
-      return backtracking_->match(value);
+      return backtracking_->match(value, limit_of(value.size(), steps));
   }
   CHECK(false, "a pattern has the unknown kind {}", static_cast<int>(kind_));
 }

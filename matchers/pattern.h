@@ -3,6 +3,8 @@
 // PCRE2 with a limit. Immutable; any number of threads may match at the same time.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,11 +28,16 @@ class Pattern {
   enum class Answer {
     kNo,
     kYes,
-    kOverLimit,  ///< PCRE2 stopped after kMatchLimit steps: treat as no match, and count it
+    kOverLimit,  ///< PCRE2 stopped at its limit of steps, or of memory
   };
 
-  /// The most steps for one value (PCRE2's match limit).
+  /// The most steps for one value (PCRE2's match limit). A pattern that would need more does not
+  /// match.
   static constexpr uint32_t kMatchLimit = 10'000;
+
+  /// The size of a value, in bytes, up to which all steps of a limit may be made. For a longer
+  /// value the limit is lower, in inverse proportion to the size: a step may read the whole value.
+  static constexpr size_t kFullSize = 2'048;
 
   /// Parses and compiles an ECMAScript regular expression. Error `pattern.malformed` names the
   /// pattern, the character of the error, and what to write instead.
@@ -41,8 +48,8 @@ class Pattern {
   Pattern& operator=(const Pattern&) = delete;
 
   /// Searches for the pattern in a value, as `RegExp.prototype.test` does. Precondition: the value
-  /// is well-formed UTF-8.
-  Answer match(std::string_view value) const;
+  /// is well-formed UTF-8. PCRE2 makes at most `steps` steps.
+  Answer match(std::string_view value, uint32_t steps = kMatchLimit) const;
 
   bool matches(std::string_view value) const { return match(value) == Answer::kYes; }
 

@@ -75,7 +75,16 @@ void PatternSet::remove(uint32_t id) {
   if (joined_.size() < together_->size() / 2) part();
 }
 
-void PatternSet::match(std::string_view value, std::vector<uint32_t>& ids) {
+bool PatternSet::match(std::string_view value, MatchBudget& budget, std::vector<uint32_t>& ids) {
+  // Patterns that run together are counted, too: whether patterns have been joined depends on
+  // earlier events, and must not decide which matches are undecided.
+  const size_t runs = alone_.size() + joined_.size();
+  if (runs > 0 && !budget.take_bytes(runs * (value.size() + kBytesOfARun))) {
+    for (const Patterns* some : {&alone_, &joined_}) {
+      for (const auto& [id, pattern] : *some) ids.push_back(id);
+    }
+    return false;
+  }
   if (together_ != nullptr && !together_->match(value, joined_, ids)) {
     too_many_ = true;
     part();
@@ -85,6 +94,7 @@ void PatternSet::match(std::string_view value, std::vector<uint32_t>& ids) {
   }
   runs_alone_ += alone_.size();
   if (!too_many_ && runs_alone_ > kRunsToJoin * (alone_.size() + joined_.size())) join();
+  return true;
 }
 
 void PatternSet::join() {

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "matchers/match_budget.h"
 #include "matchers/pattern.h"
 
 namespace millrace {
@@ -27,8 +28,10 @@ class PatternSet {
   /// Removes the pattern with this id. Precondition: it was added.
   void remove(uint32_t id);
 
-  /// Appends the ids of the patterns that match the value, in no particular order.
-  void match(std::string_view value, std::vector<uint32_t>& ids);
+  /// Appends the ids of the patterns that match the value, in no particular order. Returns false if
+  /// the budget does not allow that all patterns run; then the match of each pattern is undecided,
+  /// and the ids of all patterns were appended.
+  bool match(std::string_view value, MatchBudget& budget, std::vector<uint32_t>& ids);
 
  private:
   class Together;

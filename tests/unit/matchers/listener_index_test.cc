@@ -2,9 +2,11 @@
 // naive matcher.
 #include "matchers/listener_index.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,6 +50,61 @@ TEST(ListenerIndex, StoresAnEqualityForAPatternThatOnlyComparesText) {
   index.remove(handle);
   index.match("default", Attributes(order_event()), targets);
   EXPECT_THAT(targets, IsEmpty());
+}
+
+/// Adds listeners with different patterns that backtrack; their targets are 0, 1, …
+void add_backtracking(ListenerIndex& index, uint64_t count, const std::string& pattern_text) {
+  for (uint64_t target = 0; target < count; ++target) {
+    const std::string text = fmt::format("{}(?!x{})", pattern_text, target);
+    ASSERT_TRUE(index.add("default", {"order.paid", {pattern("subject", text)}}, target));
+  }
+}
+
+TEST(ListenerIndex, LeavesListenersUndecidedWhoseRunsTheBudgetDoesNotAllow) {
+  ListenerIndex index;
+  add_backtracking(index, 5, "^order");
+  ASSERT_TRUE(index.add("default", {"order.paid", {pattern("subject", "42$")}}, 9));
+  const Attributes event(order_event());
+  FoundTargets targets;
+  FoundTargets undecided = {99};
+  index.match_within("default", event, {.steps = 3 * MatchBudget::kFirstRun}, targets, undecided);
+  EXPECT_THAT(targets, ElementsAre(0, 1, 2, 9)) << "three runs take all steps";
+  EXPECT_THAT(undecided, ElementsAre(3, 4));
+  index.match_within("default", event, {}, targets, undecided);
+  EXPECT_THAT(targets, ElementsAre(0, 1, 2, 3, 4, 9)) << "each event has a budget of its own";
+  EXPECT_THAT(undecided, IsEmpty());
+}
+
+TEST(ListenerIndex, LeavesAListenerUndecidedWhosePatternAShortRunDoesNotDecide) {
+  ListenerIndex index;
+  ASSERT_TRUE(index.add("default", {"order.paid", {pattern("subject", "^(?=(a+)+$)")}}, 1));
+  ASSERT_TRUE(index.add(
+      "default", {"order.paid", {pattern("subject", "^(?=(a+)+$)"), equals("customer", "c7")}}, 2));
+  ASSERT_TRUE(index.add(
+      "default", {"order.paid", {pattern("subject", "^(?=(a+)+$)"), equals("customer", "c8")}}, 3));
+  Event slow = order_event();
+  slow.subject = std::string(100, 'a') + "!";
+  FoundTargets targets;
+  FoundTargets undecided;
+  index.match_within("default", Attributes(slow), {}, targets, undecided);
+  EXPECT_THAT(targets, IsEmpty());
+  EXPECT_THAT(undecided, ElementsAre(1, 2)) << "another predicate excludes the third listener";
+  EXPECT_EQ(index.over_limit(), 0u);
+}
+
+TEST(ListenerIndex, LeavesListenersUndecidedWhosePatternsWouldReadTooMuch) {
+  ListenerIndex index;
+  ASSERT_TRUE(index.add("default", {"order.paid", {pattern("subject", "^order-\\d+$")}}, 1));
+  ASSERT_TRUE(index.add("default", {"order.paid", {pattern("subject", "^order-[a-z]+$")}}, 2));
+  FoundTargets targets;
+  FoundTargets undecided;
+  const Attributes event(order_event());
+  index.match_within("default", event, {.bytes = 100}, targets, undecided);
+  EXPECT_THAT(targets, IsEmpty());
+  EXPECT_THAT(undecided, ElementsAre(1, 2));
+  index.match_within("default", event, {.bytes = 1'000}, targets, undecided);
+  EXPECT_THAT(targets, ElementsAre(1));
+  EXPECT_THAT(undecided, IsEmpty());
 }
 
 /// Generates filters and events of few types, names and values, so that they often match. The seed
@@ -150,6 +207,19 @@ TEST(ListenerIndex, MatchesAsTheNaiveMatcherDoes) {
       index.match(ns, event, actual);
       ASSERT_EQ(actual, expected) << "seed " << seed << ", step " << step;
       matches += expected.size();
+
+      // Within a budget, each target is decided as without one, or is undecided.
+      FoundTargets undecided;
+      const MatchBudget budget{
+          .short_run = 20, .steps = 20 * generator.below(4), .bytes = 100 * generator.below(10)};
+      index.match_within(ns, event, budget, actual, undecided);
+      ASSERT_TRUE(std::includes(expected.begin(), expected.end(), actual.begin(), actual.end()))
+          << "seed " << seed << ", step " << step;
+      FoundTargets either = actual;
+      either.insert(either.end(), undecided.begin(), undecided.end());
+      std::sort(either.begin(), either.end());
+      ASSERT_TRUE(std::includes(either.begin(), either.end(), expected.begin(), expected.end()))
+          << "seed " << seed << ", step " << step;
     }
     for (const auto& [in_naive, in_index] : present) index.remove(in_index);
     ASSERT_EQ(index.size(), 0u) << "seed " << seed;

@@ -30,7 +30,8 @@ class PatternSetTest : public ::testing::Test {
 
   Ids match(std::string_view value) {
     Ids ids;
-    set_.match(value, ids);
+    MatchBudget budget = MatchBudget::unlimited();
+    EXPECT_TRUE(set_.match(value, budget, ids));
     std::sort(ids.begin(), ids.end());
     return ids;
   }
@@ -83,6 +84,23 @@ TEST_F(PatternSetTest, MatchesPatternsThatAreTooLargeToRunTogether) {
   }
   remove(7);
   EXPECT_EQ(match("ccccccc"), (Ids{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(PatternSetTest, RunsAllPatternsOrNoneWithinABudget) {
+  add(1, "^a+$");
+  add(2, "^b+$");
+  const size_t needed = 2 * (4 + kBytesOfARun);
+  MatchBudget budget{.bytes = needed - 1};
+  Ids ids;
+  EXPECT_FALSE(set_.match("aaaa", budget, ids));
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(ids, (Ids{1, 2})) << "the match of each pattern is undecided";
+  EXPECT_EQ(budget.bytes, needed - 1);
+  ids.clear();
+  budget.bytes = needed;
+  EXPECT_TRUE(set_.match("aaaa", budget, ids));
+  EXPECT_EQ(ids, (Ids{1}));
+  EXPECT_EQ(budget.bytes, 0u);
 }
 
 }  // namespace

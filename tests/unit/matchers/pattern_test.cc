@@ -266,6 +266,26 @@ TEST(Pattern, HasOneBacktrackingLimitForAllPositionsOfAValue) {
   EXPECT_EQ(it->match(std::string(2000, 'a')), Pattern::Answer::kOverLimit);
 }
 
+TEST(Pattern, StopsAtTheGivenNumberOfSteps) {
+  const std::shared_ptr<const Pattern> it = compiled("^(?=a*b)");
+  ASSERT_NE(it, nullptr);
+  EXPECT_EQ(it->match("ab", 100), Pattern::Answer::kYes);
+  const std::shared_ptr<const Pattern> slow = compiled("^(?=(a+)+$)");
+  ASSERT_NE(slow, nullptr);
+  const std::string some = std::string(8, 'a') + "!";
+  EXPECT_EQ(slow->match(some, 100), Pattern::Answer::kOverLimit);
+  EXPECT_EQ(slow->match(some), Pattern::Answer::kNo) << "the limit of one run does not stay";
+}
+
+TEST(Pattern, HasALowerLimitForALongValue) {
+  const std::shared_ptr<const Pattern> it = compiled("^(?!.*secret)");
+  ASSERT_NE(it, nullptr);
+  EXPECT_EQ(it->match(std::string(Pattern::kFullSize, 'a')), Pattern::Answer::kYes);
+  EXPECT_EQ(it->match(std::string(16 * Pattern::kFullSize, 'a')), Pattern::Answer::kOverLimit);
+  EXPECT_EQ(compiled("^(?!b)")->match(std::string(100 * Pattern::kFullSize, 'a')),
+            Pattern::Answer::kYes);
+}
+
 TEST(Pattern, MatchesNoInvalidUtf8) { EXPECT_FALSE(matches("(?=a)", "a\xff")); }
 
 TEST(Pattern, MatchesQuotedTextLiterally) {
