@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
 #include "cloudevents/json_format.h"
 #include "cloudevents/subject.h"
 #include "model/service_url.h"
 #include "orchestrator/batch/archived_instances.h"
 #include "orchestrator/batch/commands/commands.h"
-#include "orchestrator/batch/event_start.h"
 #include "orchestrator/outgoing/messages.h"
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/head_rows.h"
@@ -196,7 +194,7 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
       return {};
     case EventRoute::Kind::kTargets:
       if (auto over = TRY(over_rate(route, input.stamped))) {
-        return refuse(route.ns, position, route.event, *std::move(over));
+        return starts_.refuse(route.ns, position, route.event, *std::move(over));
       }
       return send_to(now,
                      {.event = route.event,
@@ -244,16 +242,6 @@ Result<std::optional<Error>> Batch::over_rate(const EventRoute& route, TimePoint
   return rates_.take(route.ns, route.per_second, stamped);
 }
 
-Status Batch::refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
-                     Error reason) {
-  batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
-  const std::string& name = batch_.catalog.name_of(ns);
-  return batch_.dead_letter({.ns = name,
-                             .reason = std::move(reason),
-                             .sequence = position.sequence,
-                             .message = event_message(name, event)});
-}
-
 Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
   const EventPosition& position = applied.position;
   const std::vector<InstanceTarget>& instances = route.targets.instances;
@@ -268,9 +256,9 @@ Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRou
   bool had_effect = route.fans_out;
   std::optional<Error> over;
   for (const StartTarget& target : route.targets.starts) {
-    had_effect |= TRY(offer_start(now, applied, target, over));
+    had_effect |= TRY(starts_.offer(now, applied, target, over));
   }
-  if (over) TRY(refuse(route.ns, position, route.event, *std::move(over)));
+  if (over) TRY(starts_.refuse(route.ns, position, route.event, *std::move(over)));
   auto next = instances.begin();
   if (!route.fans_out) {
     for (; next != instances.end() && !(kept && batch_.meter.is_spent()); ++next) {
@@ -313,38 +301,6 @@ Status Batch::apply_input(TimePoint, const UnreadableInput& input) {
        .reason = input.reason,
        .sequence = input.sequence,
        .message = input.message});
-}
-
-Result<bool> Batch::offer_start(TimePoint now, const AppliedEvent& applied,
-                                const StartTarget& target, std::optional<Error>& over) {
-  const WorkflowEntry* const entry = batch_.catalog.find_workflow(target.workflow);
-  CHECK(entry != nullptr, "a listener belongs to a deleted workflow");
-  const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
-  if (!found && is_damaged_row(found.error())) {
-    batch_.damages.note(found.error());
-    return false;
-  }
-  const auto workflow = TRY(found);
-  const Start& start_of = workflow->start;
-  if (start_of.kind == Start::Kind::kEventsAnd) {
-    return groups_.offer(now, applied, *entry, *workflow, target.entries);
-  }
-  if (instances_.skips(*entry, *workflow)) {
-    batch_.note_effect(applied.position,
-                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
-    return true;
-  }
-  if (auto refusal = TRY(instances_.over_quota(entry->ns))) {
-    over = std::move(refusal);
-    return false;
-  }
-  const size_t which = target.entries.front();
-  const InstanceId id =
-      TRY(instances_.start_by(now, applied, *entry, *workflow,
-                              start_by_events(entry->latest, {&start_of.events[which], 1},
-                                              {&applied.event, 1}, applied.event)));
-  batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
-  return true;
 }
 
 // Results of evaluations, and instances whose step a later batch continues.

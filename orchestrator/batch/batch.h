@@ -22,6 +22,7 @@
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/retention.h"
 #include "orchestrator/batch/schedules.h"
+#include "orchestrator/batch/start_inputs.h"
 #include "orchestrator/batch/task_inputs.h"
 #include "orchestrator/batch/timer_inputs.h"
 
@@ -139,17 +140,10 @@ class Batch {
 
   Result<bool> fire_before(TimePoint now, const EventInput& input, const EventRoute& route);
   Status refuse(const EventInput& input);
-  /// Makes the event a dead letter, because a quota of its namespace does not permit it or a start.
-  Status refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
-                Error reason);
   Result<std::optional<Error>> over_rate(const EventRoute& route, TimePoint stamped);
   /// Applies the event to the targets that the router found.
   Status send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route);
 
-  /// Offers the event to the start of a workflow. Returns whether the event had an effect on the
-  /// start. If a quota of the namespace does not permit the start, `over` is set.
-  Result<bool> offer_start(TimePoint now, const AppliedEvent& applied, const StartTarget& target,
-                           std::optional<Error>& over);
   /// Offers the event to a waiting instance. Returns whether the event woke the instance. `kept`:
   /// the event is also stored as a kept event.
   Result<bool> offer(TimePoint now, const EventPosition& position, const Event& event,
@@ -170,6 +164,7 @@ class Batch {
   FanOuts fan_outs_{batch_, instances_};
   InstanceMessages messages_{batch_, instances_};
   Groups groups_{batch_, instances_};
+  StartInputs starts_{batch_, instances_, groups_};
   Schedules schedules_{batch_, instances_};
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};

@@ -1,0 +1,55 @@
+#include "orchestrator/batch/start_inputs.h"
+
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "orchestrator/batch/event_start.h"
+#include "orchestrator/outgoing/messages.h"
+#include "orchestrator/store/rows/damage.h"
+
+namespace millrace {
+
+Result<bool> StartInputs::offer(TimePoint now, const AppliedEvent& applied,
+                                const StartTarget& target, std::optional<Error>& over) {
+  const WorkflowEntry* const entry = batch_.catalog.find_workflow(target.workflow);
+  CHECK(entry != nullptr, "a listener belongs to a deleted workflow");
+  const auto found = batch_.catalog.definition(batch_.tx, {entry->number, entry->latest});
+  if (!found && is_damaged_row(found.error())) {
+    batch_.damages.note(found.error());
+    return false;
+  }
+  const auto workflow = TRY(found);
+  const Start& start_of = workflow->start;
+  if (start_of.kind == Start::Kind::kEventsAnd) {
+    return groups_.offer(now, applied, *entry, *workflow, target.entries);
+  }
+  if (instances_.skips(*entry, *workflow)) {
+    batch_.note_effect(applied.position,
+                       {.kind = EventEffect::Kind::kSkipped, .workflow = entry->number});
+    return true;
+  }
+  if (auto refusal = TRY(instances_.over_quota(entry->ns))) {
+    over = std::move(refusal);
+    return false;
+  }
+  const size_t which = target.entries.front();
+  const InstanceId id =
+      TRY(instances_.start_by(now, applied, *entry, *workflow,
+                              start_by_events(entry->latest, {&start_of.events[which], 1},
+                                              {&applied.event, 1}, applied.event)));
+  batch_.note_effect(applied.position, {.kind = EventEffect::Kind::kStarted, .instance = id});
+  return true;
+}
+
+Status StartInputs::refuse(NamespaceNumber ns, const EventPosition& position, const Event& event,
+                           Error reason) {
+  batch_.note_effect(position, {.kind = EventEffect::Kind::kRefused});
+  const std::string& name = batch_.catalog.name_of(ns);
+  return batch_.dead_letter({.ns = name,
+                             .reason = std::move(reason),
+                             .sequence = position.sequence,
+                             .message = event_message(name, event)});
+}
+
+}  // namespace millrace
