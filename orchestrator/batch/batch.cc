@@ -49,7 +49,8 @@ Status Batch::load() {
   rates_.clear();
   TRY(purges_.load());
   TRY(messages_.load());
-  return fan_outs_.load();
+  TRY(fan_outs_.load());
+  return late_matches_.load();
 }
 
 Status Batch::undo() {
@@ -70,29 +71,39 @@ Status Batch::undo() {
   retention_.undo();
   rates_.undo();
   TRY(messages_.load());
-  return fan_outs_.load();
+  TRY(fan_outs_.load());
+  return late_matches_.load();
 }
 
 void Batch::begin_limits() {
   messages_.begin_batch(limits_.messages);
   fan_outs_.begin_batch(limits_.woken_later);
+  late_matches_.begin_batch();
+  batch_.kept_budget = limits_.kept;
 }
 
 std::vector<WorkLane> Batch::unfinished() const {
   std::vector<WorkLane> lanes = messages_.lanes();
-  const std::vector<WorkLane> of_fan_outs = fan_outs_.lanes();
-  lanes.insert(lanes.end(), of_fan_outs.begin(), of_fan_outs.end());
+  for (const std::vector<WorkLane>& others : {late_matches_.lanes(), fan_outs_.lanes()}) {
+    lanes.insert(lanes.end(), others.begin(), others.end());
+  }
   return lanes;
 }
 
 Status Batch::go_on(TimePoint now, const WorkLane& lane) {
   if (messages_.may_go_on(lane)) {
     batch_.meter.set_kind(UnitKind::kInstanceMessage);
-    return messages_.go_on(now, lane);
+    TRY(messages_.go_on(now, lane));
+  } else if (late_matches_.may_go_on(lane)) {
+    batch_.meter.set_kind(UnitKind::kEvent);
+    TRY(late_matches_.go_on(now, lane, &batch_.meter));
+    TRY(messages_.run(now));
+  } else {
+    batch_.meter.set_kind(UnitKind::kFanOut);
+    TRY(fan_outs_.go_on(now, lane));
+    TRY(messages_.run(now));
   }
-  batch_.meter.set_kind(UnitKind::kFanOut);
-  TRY(fan_outs_.go_on(now, lane));
-  return messages_.run(now);
+  return late_matches_.take_over();
 }
 
 Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const InstanceId& id) {
@@ -103,6 +114,7 @@ Result<bool> Batch::abandon_instance(TimePoint now, NamespaceNumber ns, const In
                                "the server process died repeatedly while it processed this "
                                "instance"}}));
   TRY(messages_.run(now));
+  TRY(late_matches_.take_over());
   return true;
 }
 
@@ -175,8 +187,9 @@ Status Batch::apply_input(TimePoint now, const EventInput& input) {
   batch_.crash_note.take_event(input.sequence);
   ++batch_.outcome.counts.events;
   TRY(batch_.dedupe.move_to(batch_.tx, input.stamped));
-  EventRoute route = route_event(views_, input, limits_.woken);
-  if (TRY(fire_before(now, input, route))) route = route_event(views_, input, limits_.woken);
+  EventRoute route = route_event(views_, input, limits_.woken, limits_.match);
+  if (TRY(fire_before(now, input, route)))
+    route = route_event(views_, input, limits_.woken, limits_.match);
   moved_to(input.sequence, input.stamped);
   const EventPosition position = batch_.position_of(input.sequence);
   const bool is_new = is_newest(input);
@@ -217,6 +230,10 @@ Result<bool> Batch::fire_before(TimePoint now, const EventInput& input, const Ev
   if (!may_fire || route.fans_out) return false;
   bool fired = false;
   for (const InstanceTarget& target : route.targets.instances) {
+    // The timers of an undecided instance fire when its matches are decided.
+    const bool is_undecided =
+        route.may_be_late && batch_.kept_events.undecided().has(target.instance);
+    if (is_undecided) continue;
     LoadedInstance* const loaded = TRY(instances_.load(now, target.ns, target.instance));
     if (loaded == nullptr) continue;
     const TimePoint until = std::min(input.stamped, now);
@@ -245,23 +262,34 @@ Result<std::optional<Error>> Batch::over_rate(const EventRoute& route, TimePoint
 Status Batch::send_to(TimePoint now, const AppliedEvent& applied, const EventRoute& route) {
   const EventPosition& position = applied.position;
   const std::vector<InstanceTarget>& instances = route.targets.instances;
+  LateMatchRecord late;
+  if (route.may_be_late) late = late_matches_.late_of(route.targets);
+  const std::vector<WorkflowNumber> late_starts = late.starts;
   // If the unit of work ends before all instances have the event, the others get it as a kept
   // event.
-  const bool kept = route.is_wanted || instances.size() > limits_.offered_in_one_unit;
-  if (kept || route.fans_out) {
+  const bool may_fan_out = route.fans_out || instances.size() > limits_.offered_in_one_unit;
+  const bool kept = route.is_wanted || may_fan_out || !late.empty();
+  if (kept && route.may_be_late && late_matches_.is_full(route.ns)) {
+    return starts_.refuse(route.ns, position, route.event, late_matches_.refuse(route.ns));
+  }
+  if (kept) {
     batch_.kept_events.keep(batch_.tx, route.ns, route.event, route.known_as, position,
-                            std::min(applied.stamped, now));
+                            applied.stamped, std::min(applied.stamped, now));
     batch_.note_effect(position, {.kind = EventEffect::Kind::kKept});
+    if (route.may_be_late) TRY(late_matches_.kept(route.ns, std::move(late)));
   }
   bool had_effect = route.fans_out;
   std::optional<Error> over;
   for (const StartTarget& target : route.targets.starts) {
+    if (std::binary_search(late_starts.begin(), late_starts.end(), target.workflow)) continue;
     had_effect |= TRY(starts_.offer(now, applied, target, over));
   }
   if (over) TRY(starts_.refuse(route.ns, position, route.event, *std::move(over)));
   auto next = instances.begin();
   if (!route.fans_out) {
     for (; next != instances.end() && !(kept && batch_.meter.is_spent()); ++next) {
+      // If an earlier event is undecided for the instance, it gets this one later, as a kept event.
+      if (route.may_be_late && batch_.kept_events.undecided().has(next->instance)) continue;
       had_effect |= TRY(offer(now, position, route.event, *next, kept));
       ++woken_;
     }
@@ -392,6 +420,7 @@ Status Batch::write_effects() {
 Result<BatchOutcome> Batch::finish(TimePoint now) {
   TRY(messages_.write());
   begin_limits();
+  if (!batch_.unfinished.empty()) TRY(late_matches_.take_over());
   batch_.trims_histories = purges_.size() < Purges::kMost;
   TRY(instances_.write());
   for (const auto& [ns, row] : std::exchange(batch_.trimmed_rows, {})) {
@@ -420,12 +449,15 @@ Result<BatchOutcome> Batch::finish(TimePoint now) {
 
   batch_.counters.clear();
   woken_ = 0;
-  batch_.outcome.backlog = {.has_steps = !messages_.empty() || !fan_outs_.empty(),
-                            .has_purges = purges_.has_work(),
-                            .fan_out = fan_outs_.left(),
-                            .retention = batch_.retention,
-                            .has_archived = batch_.archive.next() != nullptr,
-                            .archive_retry_at = batch_.archive.retry_at()};
+  batch_.outcome.backlog = {
+      .has_steps = !messages_.empty() || !fan_outs_.empty() || batch_.late_events > 0,
+      .has_purges = purges_.has_work(),
+      .fan_out = fan_outs_.left(),
+      .undecided = batch_.late_events == 0 ? 0 : batch_.kept_events.undecided().size(),
+      .patterns_over_limit = batch_.kept_events.patterns_over_limit(),
+      .retention = batch_.retention,
+      .has_archived = batch_.archive.next() != nullptr,
+      .archive_retry_at = batch_.archive.retry_at()};
   return std::exchange(batch_.outcome, {});
 }
 

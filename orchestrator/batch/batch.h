@@ -19,6 +19,7 @@
 #include "orchestrator/batch/input.h"
 #include "orchestrator/batch/instance_messages.h"
 #include "orchestrator/batch/instances.h"
+#include "orchestrator/batch/late_matches.h"
 #include "orchestrator/batch/purges.h"
 #include "orchestrator/batch/retention.h"
 #include "orchestrator/batch/schedules.h"
@@ -39,6 +40,9 @@ struct BatchLimits {
   size_t offered_in_one_unit = 16;
   /// Instance messages that one batch processes; further ones wait for the next batch.
   size_t messages = 250;
+  MatchBudget match = {};          ///< of one event, when it is applied
+  MatchBudget kept = kKeptBudget;  ///< of one batch, for kept events
+  LateLimits late = {};
 };
 
 /// If the process died repeatedly of one input: the error code of the instance that is failed, or
@@ -50,18 +54,20 @@ class Batch {
   Batch(BatchParts parts, BatchLimits limits)
       : batch_(std::move(parts)), limits_(limits), before_(batch_.batches) {}
 
-  /// Reads the cursor and the unfinished work (purges, instance messages, fan-outs) from the store.
+  /// Reads the cursor and the unfinished work (purges, instance messages, fan-outs, late matches)
+  /// from the store.
   /// Precondition: the caches are loaded.
   Status load();
 
   /// The lanes with work that exceeded the limits of units and of earlier batches: instance
-  /// messages and targets of fan-outs.
+  /// messages, late matches and targets of fan-outs.
   std::vector<WorkLane> unfinished() const;
   /// Whether the lane has such work that this batch may still do.
   bool may_go_on(const WorkLane& lane) const {
-    return messages_.may_go_on(lane) || fan_outs_.may_go_on(lane);
+    return messages_.may_go_on(lane) || late_matches_.may_go_on(lane) || fan_outs_.may_go_on(lane);
   }
-  /// Does a unit of such work: first instance messages, then fan-outs. Precondition: may_go_on().
+  /// Does a unit of such work: first instance messages, then late matches, then fan-outs.
+  /// Precondition: may_go_on().
   Status go_on(TimePoint now, const WorkLane& lane);
 
   // Each of these functions does one portion, which `unit` ends early; null: only counts end it.
@@ -99,7 +105,8 @@ class Batch {
   template <class Input>
   Status apply(TimePoint now, const Input& input) {
     TRY(apply_input(now, input));
-    return batch_.messages.empty() ? Status() : messages_.run(now);
+    if (!batch_.messages.empty()) TRY(messages_.run(now));
+    return batch_.unfinished.empty() ? Status() : late_matches_.take_over();
   }
 
   /// Fails an instance whose steps made the process die repeatedly. Returns false if no live
@@ -165,6 +172,7 @@ class Batch {
   InstanceMessages messages_{batch_, instances_};
   Groups groups_{batch_, instances_};
   StartInputs starts_{batch_, instances_, groups_};
+  LateMatches late_matches_{batch_, instances_, starts_, limits_.late};
   Schedules schedules_{batch_, instances_};
   TimerInputs timer_inputs_{batch_, instances_, fan_outs_, groups_, schedules_};
   TaskInputs task_inputs_{batch_, instances_, timer_inputs_};

@@ -41,7 +41,9 @@ struct BatchCounts {
   uint64_t timers_fired = 0;
   uint64_t published = 0;
   uint64_t dead_letters = 0;
-  uint64_t rows_purged = 0;  ///< rows erased by purges
+  uint64_t matches_late = 0;     ///< instances and starts whose late match was decided
+  uint64_t matches_refused = 0;  ///< events that became dead letters because of LateLimits
+  uint64_t rows_purged = 0;      ///< rows erased by purges
   /// Reports whose subject named another namespace than the task's, or a task that no worker has.
   uint64_t answers_stray = 0;
   uint64_t groups_uncorrelated = 0;  ///< events that lack an attribute of the start's correlation

@@ -65,9 +65,11 @@ struct RetentionPassEnd {
 
 /// Work that this batch and earlier ones leave for later batches.
 struct Backlog {
-  bool has_steps = false;   ///< instance messages, or targets of fan-outs
-  bool has_purges = false;  ///< rows that purges must still erase
-  size_t fan_out = 0;       ///< number of fan-out targets that are left
+  bool has_steps = false;            ///< instance messages, targets of fan-outs, or late matches
+  bool has_purges = false;           ///< rows that purges must still erase
+  size_t fan_out = 0;                ///< number of fan-out targets that are left
+  size_t undecided = 0;              ///< number of instances and starts that wait for a late match
+  uint64_t patterns_over_limit = 0;  ///< KeptEvents::patterns_over_limit()
   RetentionPlan retention = {};
   bool has_archived = false;  ///< archived instances that must still be deleted
   /// The engine time at which a page of the archive is written again; nullopt: none has failed.

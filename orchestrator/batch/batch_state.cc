@@ -107,6 +107,7 @@ void BatchState::discard() {
   index.clear();
   effects.clear();
   trimmed_rows.clear();
+  unfinished.clear();
   outcome = {};
 }
 

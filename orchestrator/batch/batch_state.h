@@ -16,6 +16,7 @@
 
 #include "base/batch_notes.h"
 #include "base/result.h"
+#include "matchers/match_budget.h"
 #include "model/dead_letter.h"
 #include "model/effect.h"
 #include "model/request_subjects.h"
@@ -76,6 +77,17 @@ struct QueuedMessage {
   uint64_t row = 0;        ///< number of its row in `inbox`; 0: created in this batch
 };
 
+/// An instance whose search through its kept events has used up the budget of the batch.
+struct UnfinishedSearch {
+  NamespaceNumber ns{};
+  InstanceId instance;
+  uint64_t number = 0;  ///< of the kept event at which the search goes on
+};
+
+/// The budget of one batch for the search of instances through their kept events.
+inline constexpr MatchBudget kKeptBudget{
+    .has_long_runs = true, .steps = 100'000, .bytes = size_t{4} << 20};
+
 struct BatchState : BatchParts {
   explicit BatchState(BatchParts parts) : BatchParts(std::move(parts)) {}
 
@@ -96,6 +108,9 @@ struct BatchState : BatchParts {
   /// lifespans in a group, that end before an event fire when that event reaches them.
   bool has_unfired_timers = true;
   ArchiveQueue archive{batches};
+  MatchBudget kept_budget = kKeptBudget;  ///< what is left of it in this batch
+  size_t late_events = 0;                 ///< kept events for which LateMatches has something to do
+  std::vector<UnfinishedSearch> unfinished;  ///< searches that LateMatches must take over
 
   /// Assigns the next number of the counter, and returns it.
   Result<uint64_t> next(Counter counter);

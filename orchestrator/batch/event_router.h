@@ -36,17 +36,22 @@ struct EventRoute {
     kTargets,      ///< to `targets`, to the kept events, or to both
   };
   Kind kind = Kind::kUnmatched;
-  bool matched = false;  ///< some listener matches the event, which may still be a duplicate
+  /// Some listener matches the event, or is undecided; the event may still be a duplicate.
+  bool matched = false;
   NamespaceNumber ns{};
   Event event;             ///< set for kTargets only
   Fingerprint known_as;    ///< for deduplication; set for kTargets only
   bool is_wanted = false;  ///< to be stored: an instance may come to wait for the event
   bool fans_out = false;   ///< more instances wait for the event than one batch may wake
+  /// Some target is undecided, or may have to wait because an earlier event is undecided for it.
+  bool may_be_late = false;
   Targets targets;
   uint64_t per_second = kUnlimited;  ///< the quota eventsPerSecond of the namespace
 };
 
-/// `most_woken`: how many instances one batch may wake with one event.
-EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken);
+/// `most_woken`: how many instances one batch may wake with one event. `budget`: for the matches of
+/// the event.
+EventRoute route_event(const RouteViews& views, const EventInput& input, size_t most_woken,
+                       const MatchBudget& budget);
 
 }  // namespace millrace

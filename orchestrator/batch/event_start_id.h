@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -13,7 +14,13 @@
 
 namespace millrace {
 
-/// An event of the event stream that the current batch applies.
+/// What is known of an event whose match is decided late (late_matches.h).
+struct LateEvent {
+  uint64_t number = 0;     ///< of the event among the kept events
+  TimePoint after_timers;  ///< KeptEventRecord::after_timers
+};
+
+/// An event of the event stream that the current batch applies, or that it decides late.
 struct AppliedEvent {
   const Event& event;
   EventPosition position;
@@ -23,6 +30,7 @@ struct AppliedEvent {
   /// Whether no instance in the store can have an id that follows from the event. False: the event
   /// may have been applied before.
   bool is_new = true;
+  std::optional<LateEvent> late = {};  ///< set if the event is decided late
 };
 
 /// Makes the id of the instance of `workflow` that the event starts, alone or as the event that

@@ -7,32 +7,40 @@
 namespace millrace {
 
 Status FanOuts::load() {
-  under_way_.clear();
+  lanes_.clear();
   std::vector<uint64_t> numbers;
   const OnDamage damaged = batch_.damages.noting();
   TRY(each_fan_out(
       batch_.tx, [&](uint64_t number) { numbers.push_back(number); }, damaged));
   for (const uint64_t number : numbers) {
-    const auto kept = batch_.kept_events.hold(batch_.tx, number);
-    if (!kept && is_damaged_row(kept.error())) {
-      damaged(kept.error());
+    const auto ns = batch_.kept_events.hold(number);
+    if (!ns) {
+      damaged(ns.error());
       continue;
     }
-    const KeptEvents::Held held = TRY(kept);
-    FanOut& one = under_way_.emplace_back(FanOut{.number = number, .ns = held.ns});
+    const auto read = batch_.kept_events.read(batch_.tx, number);
+    if (!read && is_damaged_row(read.error())) {
+      batch_.kept_events.let_go(number);
+      damaged(read.error());
+      continue;
+    }
+    const HeldEvent held = TRY(read);
+    FanOut& one = lanes_[*ns].emplace_back(FanOut{.number = number});
     // The namespace was deleted, so no targets are left.
-    if (!batch_.catalog.has_namespace(held.ns)) continue;
+    if (!batch_.catalog.has_namespace(*ns)) continue;
     const Targets targets =
-        batch_.waiting.match(batch_.catalog.name_of(held.ns), Attributes(*held.event));
+        batch_.waiting.match(batch_.catalog.name_of(*ns), Attributes(*held.event));
     for (const InstanceTarget& target : targets.instances) one.targets.push_back(target.instance);
+    // The match may be undecided now because other instances have come to wait since.
+    for (const InstanceId& instance : targets.undecided_instances) one.targets.push_back(instance);
   }
   return {};
 }
 
 Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
   const uint64_t number = batch_.kept_events.last();
-  const KeptEvents::Held held = TRY(batch_.kept_events.hold(batch_.tx, number));
-  FanOut& one = under_way_.emplace_back(FanOut{.number = number, .ns = held.ns});
+  const NamespaceNumber ns = TRY(batch_.kept_events.hold(number));
+  FanOut& one = lanes_[ns].emplace_back(FanOut{.number = number});
   one.targets.reserve(targets.size());
   for (const InstanceTarget& target : targets) one.targets.push_back(target.instance);
   write_fan_out(batch_.tx, number);
@@ -41,42 +49,40 @@ Status FanOuts::begin(const std::vector<InstanceTarget>& targets) {
 
 std::vector<WorkLane> FanOuts::lanes() const {
   std::vector<WorkLane> lanes;
-  for (const FanOut& one : under_way_) {
-    if (std::find(lanes.begin(), lanes.end(), WorkLane{one.ns}) == lanes.end()) {
-      lanes.push_back({one.ns});
-    }
-  }
+  for (const auto& [ns, under_way] : lanes_) lanes.push_back({ns});
   return lanes;
 }
 
 bool FanOuts::may_go_on(const WorkLane& lane) const {
-  return may_reach_ > 0 && lane.workflow == WorkflowNumber(0) &&
-         std::any_of(under_way_.begin(), under_way_.end(),
-                     [&](const FanOut& one) { return one.ns == lane.ns; });
+  return may_reach_ > 0 && lane.workflow == WorkflowNumber(0) && lanes_.contains(lane.ns);
 }
 
 Status FanOuts::go_on(TimePoint now, const WorkLane& lane) {
-  const auto next = std::find_if(under_way_.begin(), under_way_.end(),
-                                 [&](const FanOut& one) { return one.ns == lane.ns; });
-  CHECK(next != under_way_.end(), "a lane without a fan-out went on");
-  FanOut& one = *next;
+  const auto found = lanes_.find(lane.ns);
+  CHECK(found != lanes_.end(), "a lane without a fan-out went on");
+  std::deque<FanOut>& under_way = found->second;
+  FanOut& one = under_way.front();
   while (one.done < one.targets.size() && may_reach_ > 0) {
     const InstanceId& target = one.targets[one.done++];
     --may_reach_;
-    LoadedInstance* const loaded = TRY(instances_.load(now, one.ns, target));
+    batch_.crash_note.take_instance({lane.ns, target});
+    LoadedInstance* const loaded = TRY(instances_.load(now, lane.ns, target));
     if (loaded != nullptr) TRY(instances_.offer_kept_events(now, *loaded));
     if (batch_.meter.is_spent()) break;
   }
   if (one.done < one.targets.size()) return {};
   batch_.kept_events.let_go(one.number);
   erase_fan_out(batch_.tx, one.number);
-  under_way_.erase(next);
+  under_way.pop_front();
+  if (under_way.empty()) lanes_.erase(found);
   return {};
 }
 
 size_t FanOuts::left() const {
   size_t sum = 0;
-  for (const FanOut& one : under_way_) sum += one.targets.size() - one.done;
+  for (const auto& [ns, under_way] : lanes_) {
+    for (const FanOut& one : under_way) sum += one.targets.size() - one.done;
+  }
   return sum;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <vector>
 
 #include "orchestrator/batch/batch_state.h"
@@ -39,20 +40,19 @@ class FanOuts {
   /// is used up.
   Status go_on(TimePoint now, const WorkLane& lane);
 
-  bool empty() const { return under_way_.empty(); }
+  bool empty() const { return lanes_.empty(); }
   /// The number of targets that fan-outs have not reached yet.
   size_t left() const;
 
  private:
   struct FanOut {
     uint64_t number = 0;  ///< number of the kept event
-    NamespaceNumber ns{};
     std::vector<InstanceId> targets;
     size_t done = 0;  ///< number of targets that were reached
   };
   BatchState& batch_;
   Instances& instances_;
-  std::deque<FanOut> under_way_;  // by number
+  std::map<NamespaceNumber, std::deque<FanOut>> lanes_;  // the fan-outs by number
   size_t may_reach_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "orchestrator/batch/groups.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace millrace {
 
 namespace {
 
-/// How many expired events of a group are removed before an event joins the group.
+/// How many expired events of a group are removed before an event that is not late joins the group.
 constexpr size_t kExpiredAtOnce = 250;
 
 /// The fingerprint by which the store identifies the group. Groups of an earlier start of the
@@ -44,8 +45,12 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
   }
   const Fingerprint group = group_of(*key, entry);
   std::vector<uint32_t> waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
-  const TimePoint until = std::min(applied.stamped, now);
-  if (batch_.has_unfired_timers && TRY(expire_passed(entry.number, group, waiting, until))) {
+  // A late match holds back the ends of lifespans.
+  const TimePoint until =
+      applied.late ? applied.late->after_timers : std::min(applied.stamped, now);
+  const bool may_be_passed = applied.late || batch_.has_unfired_timers;
+  const size_t most = applied.late ? std::numeric_limits<size_t>::max() : kExpiredAtOnce;
+  if (may_be_passed && TRY(expire_passed(entry.number, group, waiting, until, most))) {
     waiting = TRY(counts_of(entry.number, group, start_of.events.size()));
   }
   const size_t chosen = choose_entry(waiting, entries);
@@ -53,7 +58,10 @@ Result<bool> Groups::offer(TimePoint now, const AppliedEvent& applied, const Wor
   GroupedEvent grouped{.queue = {entry.number, group, static_cast<uint16_t>(chosen)},
                        .number = TRY(batch_.next(Counter::kGrouped)),
                        .record = {.position = position, .event = encode_json_event(applied.event)}};
-  if (start_of.lifespan) grouped.record.expires = start_of.lifespan->after(now);
+  if (start_of.lifespan) {
+    const TimePoint came = applied.late ? applied.late->after_timers : now;
+    grouped.record.expires = start_of.lifespan->after(came);
+  }
   write_grouped(batch_.tx, grouped);
   ++waiting[chosen];
   if (is_complete(waiting) && TRY(start(now, applied, entry, workflow, group, waiting))) {
@@ -172,14 +180,15 @@ Status Groups::expire(uint64_t number) {
 
 /// Removes the events at the front of the group's queues whose lifespan has ended by `until`,
 /// because their timers have not fired yet. Returns whether there were any. Lifespans end in the
-/// order of a queue, except after a change of the `lifespan`. At most kExpiredAtOnce events are
-/// removed; if more have expired, their timers are late, and an event may still join them.
+/// order of a queue, except after a change of the `lifespan`. At most `most` events are removed; if
+/// more have expired, their timers are late, and an event may still join them.
 Result<bool> Groups::expire_passed(WorkflowNumber workflow, const Fingerprint& group,
-                                   const std::vector<uint32_t>& waiting, TimePoint until) {
+                                   const std::vector<uint32_t>& waiting, TimePoint until,
+                                   size_t most) {
   size_t expired = 0;
   for (size_t i = 0; i < waiting.size(); ++i) {
     const GroupQueue queue{workflow, group, static_cast<uint16_t>(i)};
-    for (uint32_t left = waiting[i]; left > 0 && expired < kExpiredAtOnce; --left, ++expired) {
+    for (uint32_t left = waiting[i]; left > 0 && expired < most; --left, ++expired) {
       const auto first = TRY(read_first_grouped(batch_.tx, queue, batch_.damages.noting()));
       if (!first || !first->record.expires || *first->record.expires > until) break;
       batch_.waiting.disarm_grouped(first->number);

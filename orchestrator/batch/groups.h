@@ -45,7 +45,7 @@ class Groups {
   Result<std::vector<uint32_t>> counts_of(WorkflowNumber workflow, const Fingerprint& group,
                                           size_t entries);
   Result<bool> expire_passed(WorkflowNumber workflow, const Fingerprint& group,
-                             const std::vector<uint32_t>& waiting, TimePoint until);
+                             const std::vector<uint32_t>& waiting, TimePoint until, size_t most);
   Result<bool> start(TimePoint now, const AppliedEvent& last, const WorkflowEntry& entry,
                      const Workflow& workflow, const Fingerprint& group,
                      std::vector<uint32_t>& waiting);

@@ -62,14 +62,6 @@ bool is_far_over(const EngineLimits& limits) {
          limits.history_bytes - quota >= quota / kHistoryReserve;
 }
 
-/// The position just before a kept event.
-ListenFrom before(const ListenFrom& event) {
-  ListenFrom position = event;
-  --position.kept;
-  if (position.event.sequence > 1) --position.event.sequence;
-  return position;
-}
-
 /// Whether the history may have to be trimmed.
 bool is_long(const Instance& instance) {
   return instance.history_count - instance.history_trimmed > HistoryTrims::kShortRecords ||
@@ -111,6 +103,12 @@ Result<InstanceId> Instances::start_by(TimePoint now, const AppliedEvent& applie
   const bool is_taken =
       !applied.is_new && (loaded_.contains(id) || TRY(has_rows(batch_.tx, entry.ns, id)));
   if (!is_taken) spec.id = id;
+  if (applied.late) {
+    // The instance gets the events that came after this one. The crash note has no input for an
+    // event that is decided late, so the first step is the input of a later batch.
+    spec.listen_from = {.kept = applied.late->number, .event = applied.position};
+    return start_later(now, entry, workflow, std::move(spec));
+  }
   // An event may start many instances: when its unit of work is used up, the others step later.
   if (batch_.meter.is_spent()) return start_later(now, entry, workflow, std::move(spec));
   return start(now, entry, workflow, std::move(spec));
@@ -256,32 +254,6 @@ Result<LoadedInstance*> Instances::revive(const WorkflowEntry& entry, const Work
 Result<bool> Instances::step(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus) {
   const bool changed = TRY(step_once(now, loaded, stimulus));
   if (changed) TRY(offer_kept_events(now, loaded));
-  return changed;
-}
-
-Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded) {
-  const Instance& instance = loaded.instance;
-  bool changed = false;
-  uint64_t fired_before = 0;
-  while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
-    const auto match = TRY(batch_.kept_events.find(batch_.tx, instance));
-    if (!match) return changed;
-    changed = true;
-    // Timers fire once before each event: a timer that they arm for now comes after the event.
-    if (std::exchange(fired_before, match->position.kept) != match->position.kept &&
-        TRY(fire_passed(now, loaded, match->stamped, before(match->position)))) {
-      continue;
-    }
-    TRY(step_once(
-        now, loaded,
-        Matched{
-            .event = match->event.get(), .entries = match->entries, .position = match->position}));
-    batch_.note_effect(match->position.event,
-                       {.kind = EventEffect::Kind::kWoken, .instance = instance.id});
-    ++batch_.outcome.counts.instances_woken;
-    const Fingerprint known_as = fingerprint_of(batch_.catalog.name_of(instance.ns), *match->event);
-    if (!batch_.dedupe.seen(known_as)) batch_.dedupe.add(known_as);
-  }
   return changed;
 }
 

@@ -74,7 +74,7 @@ class Instances {
 
   /// Starts an instance as start() does, by an event, or by the event that completes a group. The
   /// id follows from the event (event_start_id.h). If an instance has that id, the new instance
-  /// gets a random id.
+  /// gets a random id. If the event is decided late, as start_later() does.
   Result<InstanceId> start_by(TimePoint now, const AppliedEvent& applied,
                               const WorkflowEntry& entry, const Workflow& workflow, StartSpec spec);
 
@@ -89,6 +89,9 @@ class Instances {
   /// Returns the live instance or null, for a command about this one instance. Error
   /// `store.damaged_row` if its rows are damaged or do not fit its definition.
   Result<LoadedInstance*> load_undamaged(TimePoint now, NamespaceNumber ns, const InstanceId& id);
+
+  /// Whether the instance is one of the current batch, so that its rows may be out of date.
+  bool is_loaded(const InstanceId& id) const { return loaded_.contains(id); }
 
   /// The rows of an instance that remove_damaged() found.
   struct Removed {
@@ -108,10 +111,19 @@ class Instances {
   /// If the instance then listens for events, it is offered its kept events.
   Result<bool> step(TimePoint now, LoadedInstance& loaded, const Stimulus& stimulus);
 
-  /// Gives a waiting instance all kept events that its listeners match, in their order. Before each
-  /// of them, fires the timers of the instance with a deadline up to the timestamp of the event.
-  /// Returns whether the instance changed.
+  /// Gives a waiting instance the kept events that its listeners match, in their order. Before each
+  /// of them, fires the timers of the instance that come before the event. Returns whether the
+  /// instance changed. If the budget of the batch is used up, the instance becomes undecided, and
+  /// LateMatches goes on. An undecided instance gets no event.
   Result<bool> offer_kept_events(TimePoint now, LoadedInstance& loaded);
+
+  /// Goes on for an undecided instance, with the kept event of that number, before which all events
+  /// are decided: gives it the event if its listeners match. Before that, or before the next event
+  /// that they may match, fires the timers that were due first. Returns the number of the kept
+  /// event from which to go on; nullopt: there is none, and the instance is no longer undecided.
+  /// The number is not greater than `number` if the budget did not suffice.
+  Result<std::optional<uint64_t>> catch_up(TimePoint now, LoadedInstance& loaded, uint64_t number,
+                                           MatchBudget& budget);
 
   // Timers (instance_timers.cc). The caller offers the kept events afterwards.
 
@@ -161,6 +173,8 @@ class Instances {
   bool awaits_start_check(TimePoint now, const Instance& instance);
   Result<std::optional<Instance>> read_undamaged(TimePoint now, NamespaceNumber ns,
                                                  const InstanceId& id);
+  Status take_kept_event(TimePoint now, LoadedInstance& loaded, const KeptEventMatch& match);
+  Result<bool> fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time);
 
   BatchState& batch_;
   StoreLookup lookup_{batch_.tx, batch_.catalog, batch_.id_key};

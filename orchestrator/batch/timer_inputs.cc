@@ -4,6 +4,7 @@
 
 #include "orchestrator/store/rows/damage.h"
 #include "orchestrator/store/rows/event_rows.h"
+#include "orchestrator/store/rows/group_rows.h"
 #include "states/state.h"
 
 namespace millrace {
@@ -24,6 +25,7 @@ Result<bool> TimerInputs::may_be_overtaken(TimePoint now, const TimerInput& time
 }
 
 Status TimerInputs::apply_input(TimePoint now, const TimerInput& input) {
+  if (TRY(awaits_match(input))) return {};
   ++batch_.outcome.counts.timers_fired;
   return std::visit([&](const auto& owner) { return fire(now, input.deadline, owner); },
                     input.owner);
@@ -33,12 +35,31 @@ Status TimerInputs::fire(TimePoint now, TimePoint deadline, const TimerInput::Of
   batch_.crash_note.take_instance({owner.ns, owner.instance});
   LoadedInstance* const loaded = TRY(instances_.load(now, owner.ns, owner.instance));
   if (loaded == nullptr) return {};
-  if (!fan_outs_.empty()) TRY(instances_.offer_kept_events(now, *loaded));
+  if (!fan_outs_.empty()) {
+    TRY(instances_.offer_kept_events(now, *loaded));
+    if (batch_.kept_events.undecided().has(owner.instance)) return {};
+  }
   const Timer timer{owner.kind, deadline};
   if (TRY(instances_.fire(now, *loaded, timer, batch_.listen_from_now()))) {
     TRY(instances_.offer_kept_events(now, *loaded));
   }
   return {};
+}
+
+/// Whether an event that came before the timer is undecided for the instance or the group of the
+/// timer. Instances::catch_up() and LateMatches arm the timer again.
+Result<bool> TimerInputs::awaits_match(const TimerInput& input) {
+  if (!batch_.kept_events.holds_any()) return false;
+  Undecided& undecided = batch_.kept_events.undecided();
+  if (const auto* const instance = std::get_if<TimerInput::OfInstance>(&input.owner)) {
+    return undecided.has(instance->instance);
+  }
+  const auto* const grouped = std::get_if<TimerInput::OfGroupedEvent>(&input.owner);
+  if (grouped == nullptr || !undecided.has_starts()) return false;
+  const auto event = TRY(batch_.damages.pass_over(read_grouped(batch_.tx, grouped->number)));
+  if (!event || !undecided.has(event->queue.workflow)) return false;
+  undecided.defer_lifespan(event->queue.workflow, grouped->number);
+  return true;
 }
 
 Status TimerInputs::fire(TimePoint, TimePoint, const TimerInput::OfDelayedEvent& owner) {

@@ -24,7 +24,8 @@ class TimerInputs {
         groups_(groups),
         schedules_(schedules) {}
 
-  /// Fires a due timer. Errors: those of the store.
+  /// Fires a due timer. The timer of an instance or a group for which a match is undecided does not
+  /// fire; it is armed again when the match is decided. Errors: those of the store.
   Status apply_input(TimePoint now, const TimerInput& input);
 
   /// Fires a timer of an instance; no effect if the instance no longer has that timer.
@@ -40,6 +41,7 @@ class TimerInputs {
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfDelayedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfGroupedEvent& owner);
   Status fire(TimePoint now, TimePoint deadline, const TimerInput::OfSchedule& owner);
+  Result<bool> awaits_match(const TimerInput& input);
 
   BatchState& batch_;
   Instances& instances_;

@@ -9,7 +9,7 @@
 namespace millrace {
 
 enum class UnitKind : uint8_t {
-  kEvent = 0,
+  kEvent = 0,  ///< an event, or late matches of events
   kTimer = 1,
   kCommand = 2,
   kEvaluation = 3,       ///< the results of an evaluation

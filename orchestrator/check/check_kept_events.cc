@@ -1,7 +1,8 @@
-// Checks of kept events and fan-outs, and of the numbers of kept events from which instances
-// listen.
+// Checks of kept events, fan-outs and late matches, and of the numbers of kept events from which
+// instances listen.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/bytes.h"
@@ -66,10 +67,15 @@ void Checker::check_kept_events() {
 void Checker::check_fan_outs() {
   each_row(Table::kFanout, [&](std::string_view key, std::string_view value) {
     const Place place{Table::kFanout, key};
-    const auto number = number_key(place);
+    const bool is_late = is_late_match_key(key);
+    const std::optional<uint64_t> number = is_late ? Reader(key).u64() : number_key(place);
     if (!number) return;
     note_given(Counter::kKeptEvents, *number, place);
-    if (!value.empty()) add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));
+    if (is_late) {
+      decode(place, value, decode_late_match);
+    } else if (!value.empty()) {
+      add(StoreFault::kFanOutEvent, place, fmt::format("{} bytes", value.size()));
+    }
     if (!kept_.contains(*number))
       add(StoreFault::kFanOutEvent, place, "there is no kept event with that number");
   });
@@ -80,9 +86,11 @@ void Checker::check_fan_outs() {
 /// Notes the number from which the instance listens, for check_listen_from().
 ///
 /// Each change of the number that is stored with an instance that waits or has ended has a record.
-/// So the number was assigned by the time of the newest record. An instance that no caller started
-/// begins with the newest number, and its number never decreases. So all lower numbers, and its own
-/// one, were assigned before it started or by then.
+/// So the number was assigned by the time of the newest record. An instance that no caller and no
+/// late match started begins with the newest number, and its number never decreases. So all lower
+/// numbers, and its own one, were assigned before it started or by then. An instance that a late
+/// match started begins with the number of its event, and higher numbers were assigned before it
+/// started.
 void Checker::note_listen_from(const Walked& one) {
   const Instance& head = *one.head;
   if (!one.story || !one.story->newest || report_.count() > one.findings_before) return;
@@ -96,7 +104,9 @@ void Checker::note_listen_from(const Walked& one) {
     same.changed_table = one.table;
   }
   if (!one.story->started || head.caller) return;
-  if (RecordDetail(*one.story->started).text("by") == "subflow") return;
+  const auto by = RecordDetail(*one.story->started).text("by");
+  if (by == "subflow") return;
+  if (by == "event" && !always_starts_at_once(head.revision.workflow)) return;
   if (same.started && *same.started >= head.started_at) return;
   same.started = head.started_at;
   same.started_id = one.id;

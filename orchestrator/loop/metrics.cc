@@ -189,6 +189,18 @@ struct Metrics::Series {
       gauge("millrace_refuses_work", "1 while new work must wait because of backpressure.");
   prometheus::Gauge& fan_out =
       gauge("millrace_fan_out_pending", "Instances that fan-outs have not reached yet.");
+  prometheus::Gauge& undecided =
+      gauge("millrace_matches_undecided",
+            "Instances and starts that take no event until an earlier event has been matched with "
+            "their patterns.");
+  prometheus::Counter& matches_late =
+      counter("millrace_matches_late_total",
+              "Instances and starts that got an event later because its matches with patterns "
+              "exceeded the budget of the event.");
+  prometheus::Counter& matches_refused =
+      counter("millrace_matches_refused_total",
+              "Events that became dead letters because too many events of their namespace waited "
+              "for matches with patterns.");
   prometheus::Gauge& damaged_rows =
       gauge("millrace_damaged_rows", "Damaged rows of the store found since startup.");
   Followed patterns_over_limit{counter("millrace_patterns_over_limit_total",
@@ -332,6 +344,8 @@ void Metrics::count(const BatchCounts& counts) {
   add(series_->published, counts.published);
   add(series_->dead_letters, counts.dead_letters);
   add(series_->damaged, counts.instances_damaged);
+  add(series_->matches_late, counts.matches_late);
+  add(series_->matches_refused, counts.matches_refused);
   add(series_->rows_purged, counts.rows_purged);
   add(series_->answers_stray, counts.answers_stray);
   add(series_->groups_uncorrelated, counts.groups_uncorrelated);
@@ -394,6 +408,7 @@ void Metrics::set(const Levels& levels) {
   series_->outbox_bytes.Set(static_cast<double>(levels.outbox_bytes));
   series_->refuses.Set(levels.refuses ? 1 : 0);
   series_->fan_out.Set(static_cast<double>(levels.fan_out));
+  series_->undecided.Set(static_cast<double>(levels.undecided));
   series_->damaged_rows.Set(static_cast<double>(levels.damaged_rows));
   series_->patterns_over_limit.set(levels.patterns_over_limit);
 }

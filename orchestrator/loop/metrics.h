@@ -30,6 +30,7 @@ struct Levels {
   size_t tasks = 0;         ///< tasks that have not ended
   size_t tasks_held = 0;    ///< tasks that wait in the store (CallBudget)
   size_t fan_out = 0;       ///< instances that fan-outs have not reached yet
+  size_t undecided = 0;     ///< instances and starts that wait for a late match
   bool refuses = false;     ///< whether new work must wait
   size_t damaged_rows = 0;  ///< damaged rows found since startup
   /// How often a pattern reached its limit and therefore did not match, since the listeners were

@@ -241,9 +241,11 @@ void Processor::set_gauges() {
                       .tasks = engine_.tasks.size(),
                       .tasks_held = engine_.tasks.held(),
                       .fan_out = backlog_.fan_out,
+                      .undecided = backlog_.undecided,
                       .refuses = pressure_.is_on(),
                       .damaged_rows = engine_.damages.count(),
-                      .patterns_over_limit = engine_.waiting.patterns_over_limit()});
+                      .patterns_over_limit =
+                          engine_.waiting.patterns_over_limit() + backlog_.patterns_over_limit});
   const std::array<WorkTime, kUnitKinds> longest = engine_.meter.take_longest();
   for (size_t kind = 0; kind < kUnitKinds; ++kind) {
     if (longest[kind].count() == 0) continue;

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "base/attributes.h"
+#include "base/check.h"
 #include "cloudevents/json_format.h"
-#include "matchers/naive_matcher.h"
 #include "orchestrator/store/rows/meta_rows.h"
 
 namespace millrace {
@@ -15,14 +16,9 @@ constexpr size_t kTrimmedAtOnce = 1'000;
 
 Fingerprint type_of(std::string_view type) { return fingerprint({type}); }
 
-/// Adds the listeners of one instance to `matcher`. There are few listeners, and the matcher is
-/// used once.
-Status listen(NaiveMatcher& matcher, const std::vector<Listener>& listeners) {
-  for (const Listener& listener : listeners) {
-    TRY(matcher.add("", listener.filter, listener.entry));
-  }
-  return {};
-}
+/// What the examination of one kept event takes from the budget of steps besides its patterns:
+/// about the number of steps that take as long as reading the event.
+constexpr uint32_t kStepsToRead = 50;
 
 }  // namespace
 
@@ -31,14 +27,18 @@ Status KeptEvents::load(const View& view) {
   awaited_.clear();
   froms_.clear();
   held_.clear();
+  held_in_.clear();
   kept_.clear();
   known_.clear();
+  results_.clear();
+  undecided_ = Undecided();
   undo_.take();
   last_ = TRY(read_counter(view, Counter::kKeptEvents));
   TRY(each_kept_event(
       view,
       [&](const KeptEventPlace& place, const KeptEventRecord& record) {
-        kept_.push_back({place, record.known_as});
+        kept_.push_back(
+            {place, record.known_as, record.position, record.event.size(), record.after_timers});
         known_.insert(record.known_as);
       },
       damages_.noting()));
@@ -76,89 +76,160 @@ void KeptEvents::update(const Instance& instance, std::shared_ptr<const AwaitedT
 }
 
 bool KeptEvents::wants(NamespaceNumber ns, std::string_view type) const {
-  for (const auto& [number, held] : held_) {
-    if (held.ns == ns) return true;
-  }
+  if (!held_in_.empty() && held_in_.contains(ns)) return true;
   return !awaited_.empty() && awaited_.contains(std::pair(ns, std::string(type)));
 }
 
-/// The kept event with that number; null: there is none.
-const KeptEvents::Kept* KeptEvents::find_kept(uint64_t number) const {
-  const auto kept =
-      std::lower_bound(kept_.begin(), kept_.end(), number,
-                       [](const Kept& one, uint64_t wanted) { return one.place.number < wanted; });
-  return kept == kept_.end() || kept->place.number != number ? nullptr : &*kept;
+std::deque<KeptEvents::Kept>::const_iterator KeptEvents::from_number(uint64_t number) const {
+  return std::lower_bound(kept_.begin(), kept_.end(), number, [](const Kept& one, uint64_t wanted) {
+    return one.place.number < wanted;
+  });
 }
 
-Result<KeptEvents::Held> KeptEvents::hold(const View& view, uint64_t number) {
-  const Kept* const kept = find_kept(number);
-  if (kept == nullptr) {
+Result<NamespaceNumber> KeptEvents::hold(uint64_t number) {
+  if (const auto known = held_.find(number); known != held_.end()) {
+    ++known->second.holders;
+    return known->second.place.ns;
+  }
+  const auto kept = from_number(number);
+  if (kept == kept_.end() || kept->place.number != number) {
     return tl::unexpected(damaged_fan_out(number, "the event that it names is not a kept event"));
   }
-  const auto record = TRY(read_kept_event(view, kept->place));
-  if (!record) {
-    return tl::unexpected(damaged_fan_out(number, "the event that it names is missing"));
-  }
-  Event event = TRY(event_of(kept->place, *record));
-  Held held{kept->place.ns, std::make_shared<const Event>(std::move(event)), record->position};
   froms_.insert(number - 1);
-  held_.emplace(number, held);
-  return held;
+  ++held_in_[kept->place.ns];
+  held_.emplace(number, Holding{kept->place});
+  return kept->place.ns;
 }
 
 void KeptEvents::let_go(uint64_t number) {
-  held_.erase(number);
+  const auto found = held_.find(number);
+  CHECK(found != held_.end(), "the kept event {} is not held", number);
+  if (--found->second.holders > 0) return;
+  const auto in = held_in_.find(found->second.place.ns);
+  if (--in->second == 0) held_in_.erase(in);
+  held_.erase(found);
   froms_.erase(froms_.find(number - 1));
 }
 
+Result<HeldEvent> KeptEvents::read(const View& view, uint64_t number) {
+  const auto found = held_.find(number);
+  CHECK(found != held_.end(), "the kept event {} is not held", number);
+  Holding& holding = found->second;
+  if (holding.event) return *holding.event;
+  const auto record = TRY(read_kept_event(view, holding.place));
+  if (!record) {
+    return tl::unexpected(damaged_fan_out(number, "the event that it names is missing"));
+  }
+  Event event = TRY(event_of(holding.place, *record));
+  holding.event = HeldEvent{.event = std::make_shared<const Event>(std::move(event)),
+                            .position = record->position,
+                            .known_as = record->known_as,
+                            .stamped = record->stamped,
+                            .after_timers = record->after_timers};
+  return *holding.event;
+}
+
 void KeptEvents::keep(Transaction& tx, NamespaceNumber ns, const Event& event,
-                      const Fingerprint& known_as, const EventPosition& position,
-                      TimePoint stamped) {
+                      const Fingerprint& known_as, const EventPosition& position, TimePoint stamped,
+                      TimePoint after_timers) {
   if (Undo* const undo = undo_.now(); undo != nullptr && !undo->last) undo->last = last_;
   const KeptEventPlace place{.ns = ns, .type = type_of(event.type), .number = ++last_};
   write_counter(tx, Counter::kKeptEvents, last_);
-  write_kept_event(tx, place,
-                   {.known_as = known_as, .event = encode_json_event(event), .position = position});
-  kept_.push_back({place, known_as, stamped});
+  KeptEventRecord record{.known_as = known_as,
+                         .event = encode_json_event(event),
+                         .position = position,
+                         .stamped = stamped,
+                         .after_timers = after_timers};
+  write_kept_event(tx, place, record);
+  kept_.push_back({place, known_as, position, record.event.size(), after_timers});
   known_.insert(known_as);
 }
 
-Result<std::optional<KeptEventMatch>> KeptEvents::find(const View& view,
-                                                       const Instance& instance) const {
-  std::optional<KeptEventMatch> first;
-  if (kept_.empty() || kept_.back().place.number <= instance.listen_from.kept) return first;
-  NaiveMatcher matcher;
-  TRY(listen(matcher, instance.listeners));
+/// The kept event at that place; null: it is damaged, which is noted. Sets `position`. An event
+/// that is held is read once.
+Result<std::shared_ptr<const Event>> KeptEvents::event_at(const View& view,
+                                                          const KeptEventPlace& place,
+                                                          ListenFrom& position) {
+  position.kept = place.number;
+  Error damage;
+  if (held_.contains(place.number)) {
+    const Result<HeldEvent> held = read(view, place.number);
+    if (held) {
+      position.event = held->position;
+      return held->event;
+    }
+    damage = held.error();
+  } else {
+    const auto record = TRY(damages_.pass_over(read_kept_event(view, place)));
+    if (!record) return std::shared_ptr<const Event>();
+    position.event = record->position;
+    Result<Event> event = event_of(place, *record);
+    if (event) return std::make_shared<const Event>(*std::move(event));
+    damage = event.error();
+  }
+  if (!is_damaged_row(damage)) return tl::unexpected(damage);
+  damages_.note(damage);
+  return std::shared_ptr<const Event>();
+}
+
+Result<KeptEventSearch> KeptEvents::find(const View& view, const Instance& instance,
+                                         const Range& range, MatchBudget& budget) {
+  KeptEventSearch search;
+  const uint64_t from = std::max(range.from, instance.listen_from.kept + 1);
+  if (kept_.empty() || kept_.back().place.number < from) return search;
   std::set<Fingerprint> types;
   for (const Listener& listener : instance.listeners) types.insert(type_of(listener.filter.type));
-
-  std::vector<uint64_t> matched;
-  for (const Fingerprint& type : types) {
-    const KeptEventPlace from{
-        .ns = instance.ns, .type = type, .number = instance.listen_from.kept + 1};
-    const auto see = [&](uint64_t number, const KeptEventRecord& record) {
-      if (first && first->position.kept < number) return false;
-      std::shared_ptr<const Event> event;
-      if (const auto held = held_.find(number); held != held_.end()) {
-        event = held->second.event;
-      } else if (auto decoded = event_of({.ns = from.ns, .type = type, .number = number}, record)) {
-        event = std::make_shared<const Event>(std::move(*decoded));
-      } else {
-        damages_.note(decoded.error());
-        return true;
-      }
-      matcher.match("", Attributes(*event), matched);
-      if (matched.empty()) return true;
-      const Kept* const kept = find_kept(number);
-      first = KeptEventMatch{.position = {.kept = number, .event = record.position},
-                             .stamped = kept == nullptr ? TimePoint::min() : kept->stamped,
-                             .event = std::move(event),
-                             .entries = {matched.begin(), matched.end()}};
-      return false;
-    };
-    TRY(each_kept_event_of_type(view, from, see, damages_.noting()));
+  for (auto kept = from_number(from); kept != kept_.end(); ++kept) {
+    const KeptEventPlace& place = kept->place;
+    if (place.ns != instance.ns || !types.contains(place.type)) continue;
+    if (place.number > range.to) {
+      search.next = place.number;
+      break;
+    }
+    search.stopped_at = place.number;
+    const auto held = held_.find(place.number);
+    const bool is_read = held != held_.end() && held->second.event;
+    if (!budget.take_steps(kStepsToRead)) return search;
+    if (!is_read && !budget.take_bytes(kept->size)) return search;
+    KeptEventMatch match{.after_timers = kept->after_timers};
+    match.event = TRY(event_at(view, place, match.position));
+    if (match.event == nullptr) continue;
+    const Attributes attributes(*match.event);
+    for (const Listener& listener : instance.listeners) {
+      const Decision decision =
+          TRY(results_.decide(listener.filter, place.number, attributes, budget, over_limit_));
+      if (decision == Decision::kUndecided) return search;
+      if (decision == Decision::kYes) match.entries.push_back(listener.entry);
+    }
+    if (match.entries.empty()) continue;
+    std::sort(match.entries.begin(), match.entries.end());
+    search.match = std::move(match);
+    break;
   }
-  return first;
+  search.stopped_at.reset();
+  return search;
+}
+
+ListenFrom KeptEvents::last_before(TimePoint deadline, const ListenFrom& from) const {
+  ListenFrom last = from;
+  for (auto kept = from_number(from.kept + 1); kept != kept_.end(); ++kept) {
+    if (kept->after_timers >= deadline) break;
+    last = {.kept = kept->place.number, .event = kept->position};
+  }
+  return last;
+}
+
+TimePoint KeptEvents::after_timers(uint64_t number) const {
+  const auto kept = from_number(number);
+  CHECK(kept != kept_.end() && kept->place.number == number, "the event {} is not kept", number);
+  return kept->after_timers;
+}
+
+void KeptEvents::each_size(NamespaceNumber ns, uint64_t from,
+                           const std::function<void(uint64_t number, size_t size)>& see) const {
+  for (auto kept = from_number(from); kept != kept_.end(); ++kept) {
+    if (kept->place.ns == ns) see(kept->place.number, kept->size);
+  }
 }
 
 void KeptEvents::trim(Transaction& tx) {
@@ -174,6 +245,9 @@ void KeptEvents::trim(Transaction& tx) {
 std::vector<std::pair<NamespaceNumber, InstanceId>> KeptEvents::undo() {
   for (const auto& [number, held] : held_) froms_.erase(froms_.find(number - 1));
   held_.clear();
+  held_in_.clear();
+  results_.clear();  // the lost batch may have kept events whose numbers are assigned again
+  undecided_.clear();
   Undo undo = undo_.take();
   last_ = undo.last.value_or(last_);
   for (; !kept_.empty() && kept_.back().place.number > last_; kept_.pop_back()) {

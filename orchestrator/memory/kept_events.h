@@ -1,13 +1,16 @@
 // KeptEvents: events that were applied while an instance could not listen for them yet, because the
 // instance was evaluating, between two steps, or waiting for its calls. Such an event is stored,
 // numbered in order of arrival, until no instance can come to wait for it any more. An instance
-// that starts to listen is offered the kept events after its `listen_from`. The events are rows of
-// the store; memory has their numbers and the instances that may need them. Engine thread only.
+// that starts to listen is offered the kept events after its `listen_from`. Events that several
+// batches deliver (fan-outs, late matches) are kept events, too. The events are rows of the store;
+// memory has their numbers and the instances that may need them. Engine thread only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,9 +26,12 @@
 #include "base/event.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "matchers/match_budget.h"
+#include "matchers/pattern_results.h"
 #include "model/instance.h"
 #include "orchestrator/memory/catalog.h"
 #include "orchestrator/memory/damages.h"
+#include "orchestrator/memory/undecided.h"
 #include "orchestrator/store/rows/event_rows.h"
 
 namespace millrace {
@@ -33,11 +39,28 @@ namespace millrace {
 /// A kept event that matches a listener of an instance.
 struct KeptEventMatch {
   ListenFrom position;  ///< of the kept event
-  /// When the broker stored the event, but not after the batch that kept it; TimePoint::min() if an
-  /// earlier process kept it.
-  TimePoint stamped;
   std::shared_ptr<const Event> event;
   std::vector<size_t> entries;  ///< entries of the matching listeners, ascending
+  TimePoint after_timers;       ///< KeptEventRecord::after_timers
+};
+
+/// The result of a search for the first kept event that matches an instance. At most one member is
+/// set; none is set if no kept event matches.
+struct KeptEventSearch {
+  std::optional<KeptEventMatch> match;
+  /// The number of the kept event at which the budget was spent. No earlier one matches.
+  std::optional<uint64_t> stopped_at;
+  /// The number of the first kept event beyond the range of the search that may match.
+  std::optional<uint64_t> next;
+};
+
+/// A kept event that is held, with what fan-outs and late matches need besides.
+struct HeldEvent {
+  std::shared_ptr<const Event> event;
+  EventPosition position;
+  Fingerprint known_as{};
+  TimePoint stamped;       ///< KeptEventRecord::stamped
+  TimePoint after_timers;  ///< KeptEventRecord::after_timers
 };
 
 /// Whether the instance may start to listen without an event, a timer or a command: it is
@@ -67,23 +90,51 @@ class KeptEvents {
   /// the event is a duplicate.
   bool seen(const Fingerprint& known_as) const { return known_.contains(known_as); }
 
-  /// `stamped`: see KeptEventMatch.
+  /// Stores an event as a kept event. `stamped` and `after_timers` as in KeptEventRecord.
   void keep(Transaction& tx, NamespaceNumber ns, const Event& event, const Fingerprint& known_as,
-            const EventPosition& position, TimePoint stamped = TimePoint::min());
+            const EventPosition& position, TimePoint stamped = {}, TimePoint after_timers = {});
 
-  /// Holds a kept event that not all matching instances have got yet: until let_go() the event is
-  /// not trimmed, and all later events of its namespace become kept events. Returns the namespace,
-  /// the event and its position.
-  struct Held {
-    NamespaceNumber ns{};
-    std::shared_ptr<const Event> event;
-    EventPosition position;
-  };
-  Result<Held> hold(const View& view, uint64_t number);
+  /// Holds a kept event that not all matching instances and starts have got yet: until let_go() the
+  /// event is not trimmed, and all later events of its namespace become kept events. An event that
+  /// is held twice must be let go twice. Returns the namespace. Error: a damaged row of `fanout`,
+  /// if there is no kept event with that number.
+  Result<NamespaceNumber> hold(uint64_t number);
   void let_go(uint64_t number);
+  /// Reads the kept event with that number, which is held. Error: a damaged row.
+  Result<HeldEvent> read(const View& view, uint64_t number);
 
-  /// The first kept event after the instance's `listen_from` that one of its listeners matches.
-  Result<std::optional<KeptEventMatch>> find(const View& view, const Instance& instance) const;
+  /// The numbers of kept events in which find() searches; both ends are included.
+  struct Range {
+    uint64_t from = 0;
+    uint64_t to = std::numeric_limits<uint64_t>::max();
+  };
+  /// The first kept event in the range, and after the instance's `listen_from`, that one of its
+  /// listeners matches; searched for as far as the budget suffices.
+  Result<KeptEventSearch> find(const View& view, const Instance& instance, const Range& range,
+                               MatchBudget& budget);
+  /// Whether the event, which is the kept event with that number, matches the filter.
+  Result<Decision> decide(uint64_t number, const Attributes& event, const EventFilter& filter,
+                          MatchBudget& budget) {
+    return results_.decide(filter, number, event, budget, over_limit_);
+  }
+  /// The position of the last kept event that came before a timer with that deadline, of those
+  /// after `from`; `from` if there is none.
+  ListenFrom last_before(TimePoint deadline, const ListenFrom& from) const;
+  /// KeptEventRecord::after_timers of the kept event with that number.
+  TimePoint after_timers(uint64_t number) const;
+
+  /// Calls `see` with the number and the size in bytes of each kept event of the namespace, from
+  /// the number `from` on.
+  void each_size(NamespaceNumber ns, uint64_t from,
+                 const std::function<void(uint64_t number, size_t size)>& see) const;
+
+  /// Whether any event is held. Otherwise nothing is undecided.
+  bool holds_any() const { return !held_in_.empty(); }
+  /// The instances and starts for which a kept event is undecided.
+  Undecided& undecided() { return undecided_; }
+  const Undecided& undecided() const { return undecided_; }
+  /// How many runs of a pattern for kept events have reached Pattern::kMatchLimit so far.
+  uint64_t patterns_over_limit() const { return over_limit_; }
 
   /// Erases kept events that no instance can need any more, as many as one batch should.
   void trim(Transaction& tx);
@@ -101,7 +152,14 @@ class KeptEvents {
   struct Kept {
     KeptEventPlace place;
     Fingerprint known_as;
-    TimePoint stamped = TimePoint::min();
+    EventPosition position;
+    size_t size = 0;  ///< of the event in JSON format
+    TimePoint after_timers;
+  };
+  struct Holding {
+    KeptEventPlace place;
+    size_t holders = 1;
+    std::optional<HeldEvent> event = {};  ///< set once it was read
   };
 
   /// The changes of the current batch.
@@ -111,7 +169,9 @@ class KeptEvents {
     std::vector<std::pair<NamespaceNumber, InstanceId>> instances;
   };
 
-  const Kept* find_kept(uint64_t number) const;
+  std::deque<Kept>::const_iterator from_number(uint64_t number) const;
+  Result<std::shared_ptr<const Event>> event_at(const View& view, const KeptEventPlace& place,
+                                                ListenFrom& position);
 
   Damages& damages_;
   uint64_t last_ = 0;
@@ -119,10 +179,14 @@ class KeptEvents {
   boost::unordered_flat_map<InstanceId, PendingListener, std::hash<InstanceId>> pending_listeners_;
   /// How many of the pending listeners may come to wait for a type.
   std::map<std::pair<NamespaceNumber, std::string>, size_t> awaited_;
-  std::multiset<uint64_t> froms_;  ///< of pending listeners and held events
-  std::map<uint64_t, Held> held_;  ///< by number
-  std::deque<Kept> kept_;          ///< by number
-  std::set<Fingerprint> known_;    ///< the fingerprints of all kept events
+  std::multiset<uint64_t> froms_;              ///< of pending listeners and held events
+  std::map<uint64_t, Holding> held_;           ///< by number
+  std::map<NamespaceNumber, size_t> held_in_;  ///< the number of held events
+  std::deque<Kept> kept_;                      ///< by number
+  std::set<Fingerprint> known_;                ///< the fingerprints of all kept events
+  PatternResults results_;                     ///< by the numbers of kept events
+  uint64_t over_limit_ = 0;
+  Undecided undecided_;
 };
 
 }  // namespace millrace

@@ -201,13 +201,26 @@ bool WaitIndex::listens(const InstanceId& instance) const {
   return found != slots_.end() && waiters_[*found].listener != kNoListener;
 }
 
-Targets WaitIndex::match(std::string_view ns_name, const Attributes& event) const {
-  index_->match(ns_name, event, matched_);
+Targets WaitIndex::match(std::string_view ns_name, const Attributes& event,
+                         const MatchBudget& budget) const {
+  index_->match_within(ns_name, event, budget, matched_, undecided_);
   Targets targets;
+  for (uint64_t& one : undecided_) one >>= kEntryBits;  // the owners, which stay ascending
+  undecided_.erase(std::unique(undecided_.begin(), undecided_.end()), undecided_.end());
+  for (const uint64_t owner : undecided_) {
+    if ((owner & (kInstanceBit >> kEntryBits)) == 0) {
+      targets.undecided_starts.push_back(WorkflowNumber(owner));
+    } else {
+      targets.undecided_instances.push_back(waiters_[owner & kOwnerMask].id);
+    }
+  }
   uint64_t last_owner = 0;
   bool first = true;
   for (const uint64_t one : matched_) {
     const uint64_t owner = one >> kEntryBits;
+    if (!undecided_.empty() && std::binary_search(undecided_.begin(), undecided_.end(), owner)) {
+      continue;
+    }
     const size_t entry = one & kEntryMask;
     const bool again = !first && owner == last_owner;
     first = false;
@@ -225,6 +238,7 @@ Targets WaitIndex::match(std::string_view ns_name, const Attributes& event) cons
   }
   std::sort(targets.instances.begin(), targets.instances.end(),
             [](const auto& a, const auto& b) { return a.instance < b.instance; });
+  std::sort(targets.undecided_instances.begin(), targets.undecided_instances.end());
   return targets;
 }
 

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "matchers/listener_index.h"
+#include "matchers/match_budget.h"
 #include "model/definition.h"
 #include "model/instance.h"
 #include "orchestrator/memory/due_timer.h"
@@ -42,6 +43,15 @@ struct InstanceTarget {
 struct Targets {
   std::vector<StartTarget> starts;
   std::vector<InstanceTarget> instances;
+  /// The starts and the instances for which the match of some entry is undecided
+  /// (matchers/match_budget.h). They are not in the lists above, whatever their other entries are.
+  std::vector<WorkflowNumber> undecided_starts;
+  std::vector<InstanceId> undecided_instances;
+
+  bool empty() const {
+    return starts.empty() && instances.empty() && undecided_starts.empty() &&
+           undecided_instances.empty();
+  }
 };
 
 class WaitIndex {
@@ -90,8 +100,9 @@ class WaitIndex {
   /// rows.
   Changes undo() { return changes_.take(); }
 
-  /// The starts and instances that the event matches.
-  Targets match(std::string_view ns_name, const Attributes& event) const;
+  /// The starts and instances that the event matches, as far as `budget` suffices to decide it.
+  Targets match(std::string_view ns_name, const Attributes& event,
+                const MatchBudget& budget = {}) const;
 
   /// Appends timers with a deadline <= now to `due`: at most `most`, in the order (deadline,
   /// owner). Further timers are left to the next calls, in the order that Wheel::advance()
@@ -157,7 +168,9 @@ class WaitIndex {
                                                                  SameSlot{{&waiters_}}};
   boost::unordered_flat_map<uint32_t, std::vector<ListenerIndex::Handle>> starts_;
   boost::unordered_flat_map<TimerKey, Wheel::Handle> numbered_;
-  mutable std::vector<uint64_t> matched_;  // a member to reuse its capacity
+  // Members to reuse their capacity.
+  mutable std::vector<uint64_t> matched_;
+  mutable std::vector<uint64_t> undecided_;
   std::vector<Due> due_;
 };
 

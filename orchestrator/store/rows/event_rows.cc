@@ -13,8 +13,18 @@ using namespace rows;
 
 namespace {
 
-/// Since version 2 a kept event has its position.
-constexpr uint8_t kKeptEventVersion = 2;
+/// Since version 2 a kept event has its position, since version 3 its times.
+constexpr uint8_t kKeptEventVersion = 3;
+
+/// What follows the number in the key of a late match. The key of a fan-out is the number alone.
+constexpr uint8_t kLateMatch = 1;
+
+std::string late_match_key(uint64_t number) {
+  Writer key;
+  key.u64(number);
+  key.u8(kLateMatch);
+  return key.take();
+}
 
 std::string kept_event_prefix(const KeptEventPlace& place) {
   Writer key;
@@ -61,6 +71,8 @@ std::string encode(const KeptEventRecord& record) {
   writer.id(record.known_as);
   writer.bytes(record.event);
   put_position(writer, record.position);
+  put_time(writer, record.stamped);
+  put_time(writer, record.after_timers);
   return writer.take();
 }
 
@@ -71,6 +83,10 @@ Result<KeptEventRecord> decode_kept_event(std::string_view bytes) {
   record.known_as = reader.id();
   record.event = get_string(reader);
   if (version >= 2) record.position = get_position(reader);
+  if (version >= 3) {
+    record.stamped = get_time(reader);
+    record.after_timers = get_time(reader);
+  }
   return end_record(reader, std::move(record), "kept event");
 }
 
@@ -104,20 +120,6 @@ Status each_kept_event(
       damaged);
 }
 
-Status each_kept_event_of_type(
-    const View& view, const KeptEventPlace& from,
-    const std::function<bool(uint64_t number, const KeptEventRecord&)>& see,
-    const OnDamage& damaged) {
-  return walk(
-      view, Table::kKeptEvents, kept_event_prefix(from), kept_event_key(from),
-      [&](std::string_view key, std::string_view value) -> Result<bool> {
-        const KeptEventPlace place = TRY(kept_event_place(key));
-        return see(place.number,
-                   TRY(rows::decode(view, Table::kKeptEvents, key, value, decode_kept_event)));
-      },
-      damaged);
-}
-
 Result<uint64_t> last_kept_event(const View& view) {
   uint64_t highest = 0;
   TRY(walk(view, Table::kKeptEvents, {}, {}, [&](std::string_view key, auto) -> Result<bool> {
@@ -139,7 +141,65 @@ Status each_fan_out(const View& view, const std::function<void(uint64_t number)>
   return walk(
       view, Table::kFanout, {}, {},
       [&](std::string_view key, auto) -> Result<bool> {
-        see(TRY(numbered(Table::kFanout, key)));
+        if (!is_late_match_key(key)) see(TRY(numbered(Table::kFanout, key)));
+        return true;
+      },
+      damaged);
+}
+
+// Late matches.
+
+std::string encode(const LateMatchRecord& record) {
+  Writer writer = begin_record();
+  writer.varint(record.starts.size());
+  for (const WorkflowNumber workflow : record.starts) {
+    writer.varint(static_cast<uint32_t>(workflow));
+  }
+  writer.varint(record.instances.size());
+  for (const InstanceId& instance : record.instances) writer.id(instance.bytes);
+  return writer.take();
+}
+
+Result<LateMatchRecord> decode_late_match(std::string_view bytes) {
+  Reader reader = open_record(bytes);
+  LateMatchRecord record;
+  for (size_t left = reader.count(); left > 0; --left) {
+    record.starts.push_back(WorkflowNumber(get_u32(reader)));
+  }
+  for (size_t left = reader.count(); left > 0; --left) {
+    record.instances.push_back(InstanceId{reader.id()});
+  }
+  return end_record(reader, std::move(record), "late match");
+}
+
+bool is_late_match_key(std::string_view key) {
+  return key.size() == sizeof(uint64_t) + 1 && static_cast<uint8_t>(key.back()) == kLateMatch;
+}
+
+Result<uint64_t> late_match_number(std::string_view key) {
+  const uint64_t number = Reader(key).u64();
+  if (is_late_match_key(key) && number >= 1 && number <= kMostNumber) return number;
+  return tl::unexpected(
+      damaged_row(Table::kFanout, key, "its key is not the number of a kept event"));
+}
+
+void write_late_match(Transaction& tx, uint64_t number, const LateMatchRecord& record) {
+  tx.put(Table::kFanout, late_match_key(number), encode(record));
+}
+
+void erase_late_match(Transaction& tx, uint64_t number) {
+  tx.erase(Table::kFanout, late_match_key(number));
+}
+
+Status each_late_match(const View& view,
+                       const std::function<void(uint64_t number, LateMatchRecord record)>& see,
+                       const OnDamage& damaged) {
+  return walk(
+      view, Table::kFanout, {}, {},
+      [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (!is_late_match_key(key)) return true;  // each_fan_out() reports any other damaged key
+        const uint64_t number = TRY(late_match_number(key));
+        see(number, TRY(rows::decode(view, Table::kFanout, key, value, decode_late_match)));
         return true;
       },
       damaged);

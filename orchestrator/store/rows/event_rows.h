@@ -1,9 +1,10 @@
 // Event rows: events that the store holds for later. Table `recent`: kept events, for instances
 // that cannot listen yet; `fanout`: the kept events that match more instances than one batch may
-// wake; `delayed`: generated events that are published later; `dedupe`: the fingerprints of events
-// that had an effect. Events that wait in groups are in group_rows.h. Functions that read take any
-// View, functions that write the Transaction. A damaged row gives an error that names it
-// (damage.h); walks with `damaged` skip such rows. All decoders fail with `store.corrupt`.
+// wake, and those whose matches are not all decided; `delayed`: generated events that are published
+// later; `dedupe`: the fingerprints of events that had an effect. Events that wait in groups are in
+// group_rows.h. Functions that read take any View, functions that write the Transaction. A damaged
+// row gives an error that names it (damage.h); walks with `damaged` skip such rows. All decoders
+// fail with `store.corrupt`.
 #pragma once
 
 #include <array>
@@ -32,6 +33,10 @@ struct KeptEventRecord {
   std::array<uint8_t, 16> known_as{};  ///< fingerprint of source and id, as in table `dedupe`
   std::string event;                   ///< JSON format
   EventPosition position;              ///< of the event in its stream
+  TimePoint stamped;                   ///< when the broker stored the event
+  /// The timers with a deadline up to this time came before the event: the engine time at which the
+  /// event was applied, or `stamped` if that is earlier.
+  TimePoint after_timers;
 };
 std::string encode(const KeptEventRecord& record);
 Result<KeptEventRecord> decode_kept_event(std::string_view bytes);
@@ -54,12 +59,6 @@ Result<std::optional<KeptEventRecord>> read_kept_event(const View& view,
 Status each_kept_event(
     const View& view, const std::function<void(const KeptEventPlace&, const KeptEventRecord&)>& see,
     const OnDamage& damaged = nullptr);
-/// Visits the kept events of the namespace and type of `from`, from the number of `from` on, until
-/// `see` returns false.
-Status each_kept_event_of_type(
-    const View& view, const KeptEventPlace& from,
-    const std::function<bool(uint64_t number, const KeptEventRecord&)>& see,
-    const OnDamage& damaged = nullptr);
 /// The highest number of a kept event; 0: there is none.
 Result<uint64_t> last_kept_event(const View& view);
 
@@ -70,7 +69,31 @@ void write_fan_out(Transaction& tx, uint64_t number);
 void erase_fan_out(Transaction& tx, uint64_t number);
 Status each_fan_out(const View& view, const std::function<void(uint64_t number)>& see,
                     const OnDamage& damaged = nullptr);
-/// The error of a fan-out that contradicts the kept events.
+
+// Late matches: kept events whose matches are not all decided, by their numbers in `recent`.
+
+/// For what the match of an event is still to be decided.
+struct LateMatchRecord {
+  std::vector<WorkflowNumber> starts;  ///< the workflows whose start the event may match; ascending
+  std::vector<InstanceId>
+      instances;  ///< the instances that may have to get the event or later ones
+
+  bool empty() const { return starts.empty() && instances.empty(); }
+  bool operator==(const LateMatchRecord&) const = default;
+};
+std::string encode(const LateMatchRecord& record);
+Result<LateMatchRecord> decode_late_match(std::string_view bytes);
+/// Whether a key of `fanout` is the key of a late match; otherwise it is that of a fan-out.
+bool is_late_match_key(std::string_view key);
+/// The number of the kept event in the key of a late match. Error: a damaged row.
+Result<uint64_t> late_match_number(std::string_view key);
+void write_late_match(Transaction& tx, uint64_t number, const LateMatchRecord& record);
+void erase_late_match(Transaction& tx, uint64_t number);
+Status each_late_match(const View& view,
+                       const std::function<void(uint64_t number, LateMatchRecord record)>& see,
+                       const OnDamage& damaged = nullptr);
+
+/// The error of a fan-out or a late match that contradicts the kept events.
 Error damaged_fan_out(uint64_t number, std::string_view what);
 
 // Delayed events, by number.

@@ -226,7 +226,7 @@ TEST_F(BatchTest, DeliversAFanOutInSeveralBatches) {
   EXPECT_EQ(outcome.counts.instances_woken, 0U);
   size_t woken = 0;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(batch->go_on(now));
+    ASSERT_TRUE(go_on_with_all(*batch, now));
     run(std::vector<Input>());
     woken += outcome.counts.instances_woken;
   }
@@ -488,7 +488,7 @@ TEST_F(BatchTest, LoadsCompletelyDespiteFailedReads) {
   batch = std::make_unique<Batch>(parts(), BatchLimits());
   EXPECT_GE(fail_each_read([&] { return batch->load(); }, [&] { load_caches(); }), 2U);
   EXPECT_EQ(batch->cursor().sequence, 3U);
-  ASSERT_TRUE(batch->go_on(now));
+  ASSERT_TRUE(go_on_with_all(*batch, now));
   run(std::vector<Input>());
   EXPECT_THAT(stored_live(), IsEmpty());
 }

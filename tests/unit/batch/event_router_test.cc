@@ -43,7 +43,7 @@ class EventRouterTest : public BatchPartTest {
   EventRoute route(const Event& one, const std::string& ns_name = "default",
                    size_t most_woken = 10) {
     const EventInput input{.ns = ns_name, .sequence = 1, .event = EncodedEvent(one)};
-    return route_event({catalog, waiting, kept_events, dedupe}, input, most_woken);
+    return route_event({catalog, waiting, kept_events, dedupe}, input, most_woken, {});
   }
   /// Starts instances that wait for `go`; their ids are 1, 2, …
   void wait_for_go(size_t count) {

@@ -114,5 +114,30 @@ TEST_F(FanOutsTest, AreDroppedIfTheirKeptEventIsMissing) {
   EXPECT_EQ(damages.count(), 1U);
 }
 
+TEST_F(FanOutsTest, HaveALaneForEachNamespace) {
+  begin(4);
+  const NamespaceNumber shop = create_namespace("shop");
+  const Event go{.id = "2", .source = "/s", .type = "go"};
+  kept_events.keep(*tx, shop, go, fingerprint({"2"}), {1, 2});
+  std::vector<InstanceTarget> targets;  // these instances have ended
+  for (uint8_t i = 0; i < 4; ++i) {
+    targets.push_back({.ns = shop, .instance = numbered_id(static_cast<uint8_t>(100 + i))});
+  }
+  ASSERT_TRUE(fan_outs.begin(targets));
+  commit_batch();
+  EXPECT_THAT(fan_outs.lanes(), testing::ElementsAre(WorkLane{ns}, WorkLane{shop}));
+  fan_outs.begin_batch(5);
+  ASSERT_TRUE(fan_outs.go_on(now, {shop}));
+  EXPECT_EQ(fan_outs.left(), 4U);
+  EXPECT_FALSE(fan_outs.may_go_on({shop}));
+  EXPECT_TRUE(fan_outs.may_go_on({ns}));
+  ASSERT_TRUE(fan_outs.go_on(now, {ns}));
+  EXPECT_EQ(fan_outs.left(), 3U);
+  EXPECT_FALSE(fan_outs.may_go_on({ns})) << "the batch has reached five targets";
+  EXPECT_THAT(fan_outs.lanes(), testing::ElementsAre(WorkLane{ns}));
+  go_on(10);
+  EXPECT_TRUE(fan_outs.empty());
+}
+
 }  // namespace
 }  // namespace millrace

@@ -195,6 +195,36 @@ TEST_F(TimerInputsTest, DeliverAFanOutToAnInstanceBeforeTheTimeoutOfTheInstanceF
   EXPECT_EQ(status_of(id), "complete");
 }
 
+TEST_F(TimerInputsTest, WaitWhileAnEventIsUndecidedForTheirOwner) {
+  const InstanceId id = start_committed(kWaitsAnHour);
+  const TimerInput timeout = timer(id, TimerKind::kStateTimeout, hours(1));
+  const auto hold_an_event = [&] {
+    kept_events.keep(*tx, ns, event("other"), fingerprint({"1"}), {1, 1});
+    ASSERT_TRUE(kept_events.hold(kept_events.last()));
+  };
+  hold_an_event();
+  kept_events.undecided().add(id);
+  take(timeout);
+  EXPECT_EQ(status_of(id), "waiting");
+  EXPECT_EQ(outcome.counts.timers_fired, 0U);
+  kept_events.undecided().remove(id);
+  take(timeout);
+  EXPECT_EQ(status_of(id), "failed");
+
+  const TimerInput lifespan = group_event();
+  const WorkflowNumber groups_of = catalog.find_workflow(ns, "groups")->number;
+  hold_an_event();
+  kept_events.undecided().add(groups_of);
+  take(lifespan);
+  EXPECT_EQ(outcome.counts.groups_expired, 0U);
+  EXPECT_THAT(kept_events.undecided().take_lifespans(groups_of),
+              ElementsAre(std::get<TimerInput::OfGroupedEvent>(lifespan.owner).number));
+  EXPECT_THAT(kept_events.undecided().take_lifespans(groups_of), IsEmpty());
+  kept_events.undecided().remove(groups_of);
+  take(lifespan);
+  EXPECT_EQ(outcome.counts.groups_expired, 1U);
+}
+
 TEST_F(TimerInputsTest, PublishADelayedEventOnce) {
   const TimerInput delayed = store_delayed(5, ns);
   take(delayed);

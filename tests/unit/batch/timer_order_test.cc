@@ -117,7 +117,7 @@ class TimerOrderTest : public BatchStoreTest {
     apply_event("go", now + kTimeout + stamped_after, later());
     fire_timeout(id);
     for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(batch->go_on(later()));
+      EXPECT_TRUE(go_on_with_all(*batch, later()));
       end_batch();
     }
     return end_of(id);

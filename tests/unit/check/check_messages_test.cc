@@ -337,6 +337,17 @@ TEST_F(CheckMessagesTest, ChecksTheTypeAndTheFingerprintOfAKeptEvent) {
   EXPECT_THAT(found_after(fan_out(1, "")), IsEmpty());
   expect_only("fanout.event fanout/1: 1 bytes", fan_out(1, "x"));
   expect_only("fanout.event fanout/2: there is no kept event with that number", fan_out(2, ""));
+
+  const auto late_match = [&](uint64_t event, const std::string& value) {
+    return [=](Transaction& in) {
+      kept(place, right)(in);
+      in.put(Table::kFanout, number(event) + '\1', value);
+    };
+  };
+  const std::string late = encode(LateMatchRecord{.starts = {WorkflowNumber(1)}});
+  EXPECT_THAT(found_after(late_match(1, late)), IsEmpty());
+  expect_only("row.record fanout/", late_match(1, late + "x"));
+  expect_only("there is no kept event with that number", late_match(2, late));
 }
 
 TEST_F(CheckMessagesTest, ChecksTimeSequenceAndFingerprintsInTheRowsOfDeduplication) {

@@ -240,6 +240,26 @@ TEST_F(CheckStoryTest, RefusesANumberThatWasAssignedAfterTheNewestRecord) {
       << "no instance started after the second one";
 }
 
+TEST_F(CheckStoryTest, DoesNotCompareTheNumberWithAStartThatMayHaveBeenDecidedLate) {
+  define(kWaitsForEvent);
+  define(R"(
+id: slow
+start: {type: event, event: {type: slow, context: {subject: '^(?=yes)'}}}
+states:
+- {id: wait, type: consumeEvent, event: {type: go}}
+)");
+  const InstanceId first = start("waits");
+  now += std::chrono::seconds(1);
+  publish({.id = "1", .source = "/s", .type = "slow", .subject = "yes"});
+  write_counter(*tx, Counter::kKeptEvents, 4);
+  commit();
+  const auto later = head(first, [](Instance& one) { one.listen_from.kept = 4; });
+  EXPECT_THAT(found_after(later), testing::IsEmpty());
+  publish({.id = "2", .source = "/s", .type = "begin"});
+  expect_only("row.value " + at(first) + "the instance listens from kept event 4, but its newest",
+              later);
+}
+
 TEST_F(CheckStoryTest, RefusesASecondLiveInstanceIfEachRevisionIsSingular) {
   const std::string states = "\nstates: [{id: wait, type: consumeEvent, event: {type: go}}]";
   define("id: one" + states);

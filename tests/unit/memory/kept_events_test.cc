@@ -58,13 +58,18 @@ class KeptEventsTest : public FaultyStoreTest {
     tx->drop();
     return kept_events->undo();
   }
-  /// The kept event that matches the instance, as `number:id:` and the indexes of its listeners.
-  std::string find(const Instance& instance) {
-    const auto found = kept_events->find(*tx, instance);
+  /// The kept event that matches the instance, as `number:id:` and the indexes of its listeners;
+  /// or `stopped at number`, or `next number`.
+  std::string find(const Instance& instance, MatchBudget budget = MatchBudget::unlimited(),
+                   const KeptEvents::Range& range = {}) {
+    const auto found = kept_events->find(*tx, instance, range, budget);
     EXPECT_TRUE(found) << found.error().message;
-    if (!found || !*found) return "none";
-    return fmt::format("{}:{}:{}", (*found)->position.kept, (*found)->event->id,
-                       fmt::join((*found)->entries, ","));
+    if (!found) return "error";
+    if (found->stopped_at) return fmt::format("stopped at {}", *found->stopped_at);
+    if (found->next) return fmt::format("next {}", *found->next);
+    if (!found->match) return "none";
+    return fmt::format("{}:{}:{}", found->match->position.kept, found->match->event->id,
+                       fmt::join(found->match->entries, ","));
   }
   /// The numbers of the stored events.
   std::vector<uint64_t> rows() {
@@ -175,10 +180,11 @@ TEST_F(KeptEventsTest, ErasesEventsThatNoInstanceCanWaitForAnyMore) {
 
 TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
   keep("go", 1);
-  const auto held = kept_events->hold(*tx, 1);
+  EXPECT_EQ(kept_events->hold(1).value(), kSpace);
+  const auto held = kept_events->read(*tx, 1);
   ASSERT_TRUE(held);
-  EXPECT_EQ(held->ns, kSpace);
   EXPECT_EQ(held->event->id, "1");
+  EXPECT_EQ(held->known_as, known_as(1));
   EXPECT_TRUE(kept_events->wants(kSpace, "whatever"));
   EXPECT_FALSE(kept_events->wants(kOther, "whatever"));
   keep("stop", 2);
@@ -196,7 +202,7 @@ TEST_F(KeptEventsTest, KeepsAHeldEventAndAllLaterEventsOfItsNamespace) {
 
 TEST_F(KeptEventsTest, RefusesToHoldAnEventThatIsNotKept) {
   keep("go", 1);
-  const auto held = kept_events->hold(*tx, 2);
+  const auto held = kept_events->hold(2);
   ASSERT_FALSE(held);
   EXPECT_EQ(held.error().code, kDamagedRow);
   EXPECT_FALSE(kept_events->wants(kSpace, "go"));
@@ -211,7 +217,7 @@ TEST_F(KeptEventsTest, IsUnchangedByALostBatch) {
   keep("go", 3);
   kept_events->forget(numbered_id(1));
   kept_events->update(entering(2, 3), types({"stop"}));
-  EXPECT_TRUE(kept_events->hold(*tx, 3));
+  EXPECT_TRUE(kept_events->hold(3));
   kept_events->trim(*tx);
   EXPECT_THAT(lose_batch(), UnorderedElementsAre(std::pair(kSpace, numbered_id(1)),
                                                  std::pair(kSpace, numbered_id(2))));
@@ -251,7 +257,7 @@ TEST_F(KeptEventsTest, FindsTheKeptEventsAfterARestartOfMillrace) {
   EXPECT_EQ(kept_events->last(), 2U);
   EXPECT_TRUE(kept_events->seen(known_as(2)));
   EXPECT_EQ(find(listening(1, 0, {"stop"})), "2:2:0");
-  EXPECT_TRUE(kept_events->hold(*tx, 1));
+  EXPECT_TRUE(kept_events->hold(1));
   kept_events->trim(*tx);
   EXPECT_THAT(rows(), UnorderedElementsAre(1, 2));
 }
@@ -265,8 +271,10 @@ TEST_F(KeptEventsTest, SkipsAndRecordsADamagedEvent) {
   commit_kept_events();
   EXPECT_EQ(find(listening(1, 0, {"go"})), "2:2:0");
   EXPECT_EQ(damages.count(), 1U);
-  EXPECT_FALSE(kept_events->hold(*tx, 1));
-  EXPECT_FALSE(kept_events->wants(kSpace, "go"));
+  EXPECT_TRUE(kept_events->hold(1));
+  const auto read = kept_events->read(*tx, 1);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, kDamagedRow);
 }
 
 TEST_F(KeptEventsTest, IsUnchangedIfAReadFails) {
@@ -275,22 +283,101 @@ TEST_F(KeptEventsTest, IsUnchangedIfAReadFails) {
   commit_kept_events();
   const Instance instance = listening(1, 0, {"go", "stop"});
   const auto find_one = [&]() -> Status {
-    const auto found = TRY(kept_events->find(*tx, instance));
-    EXPECT_TRUE(found);
+    MatchBudget budget = MatchBudget::unlimited();
+    const auto found = TRY(kept_events->find(*tx, instance, {}, budget));
+    EXPECT_TRUE(found.match);
     return {};
   };
   EXPECT_GE(fail_each_read(find_one, [] {}), 1U);
-  const auto hold_one = [&]() -> Status {
-    TRY(kept_events->hold(*tx, 1));
+  EXPECT_TRUE(kept_events->hold(1));
+  EXPECT_TRUE(kept_events->wants(kSpace, "go"));
+  const auto read_one = [&]() -> Status {
+    TRY(kept_events->read(*tx, 1));
     return {};
   };
-  EXPECT_GE(fail_each_read(hold_one, [&] { EXPECT_FALSE(kept_events->wants(kSpace, "go")); }), 1U);
-  EXPECT_TRUE(kept_events->wants(kSpace, "go"));
+  EXPECT_GE(fail_each_read(read_one, [] {}), 1U);
   kept_events->let_go(1);
   EXPECT_FALSE(kept_events->wants(kSpace, "go"));
   EXPECT_GE(fail_each_read([&] { return kept_events->load(*tx); }, [] {}), 2U);
   EXPECT_EQ(kept_events->last(), 2U);
   EXPECT_EQ(find(instance), "1:1:0");
+}
+
+TEST_F(KeptEventsTest, LetsAnEventGoWhenNoHolderIsLeft) {
+  keep("go", 1);
+  EXPECT_TRUE(kept_events->hold(1));
+  EXPECT_TRUE(kept_events->hold(1));
+  kept_events->let_go(1);
+  kept_events->trim(*tx);
+  EXPECT_TRUE(kept_events->seen(known_as(1)));
+  EXPECT_TRUE(kept_events->wants(kSpace, "other"));
+  kept_events->let_go(1);
+  kept_events->trim(*tx);
+  EXPECT_FALSE(kept_events->seen(known_as(1)));
+  EXPECT_FALSE(kept_events->wants(kSpace, "other"));
+}
+
+TEST_F(KeptEventsTest, SearchesInPortionsAndMatchesEachPatternOnce) {
+  for (int id = 1; id <= 3; ++id) keep("go", id);
+  Instance instance = listening(1, 0, {"go"});
+  instance.listeners[0].filter.predicates = {
+      {.attribute = "id", .kind = Predicate::Kind::kPattern, .text = "^(?=3)"}};
+  // One step is enough to begin each part of the work: reading, compiling, a run.
+  const MatchBudget one_step{.has_long_runs = true, .steps = 1, .bytes = 1'000};
+  EXPECT_EQ(find(instance, one_step), "stopped at 1");
+  const MatchBudget portion{.has_long_runs = true, .steps = 300, .bytes = 10'000};
+  EXPECT_EQ(find(instance, portion), "stopped at 2") << "reading, compiling and a run for event 1";
+  const MatchBudget next{.has_long_runs = true, .steps = 101, .bytes = 10'000};
+  EXPECT_EQ(find(instance, next, {.from = 2}), "stopped at 3")
+      << "the third event could not be read";
+  EXPECT_EQ(find(instance, portion, {.from = 2}), "3:3:0");
+}
+
+TEST_F(KeptEventsTest, SearchesInARangeOfNumbers) {
+  keep("go", 1);
+  keep("stop", 2);
+  keep("go", 3);
+  const MatchBudget all = MatchBudget::unlimited();
+  EXPECT_EQ(find(listening(1, 0, {"go"}), all, {.from = 2, .to = 3}), "3:3:0");
+  EXPECT_EQ(find(listening(1, 0, {"go"}), all, {.from = 1, .to = 2}), "1:1:0");
+  EXPECT_EQ(find(listening(1, 1, {"go"}), all, {.from = 1, .to = 2}), "next 3");
+  EXPECT_EQ(find(listening(1, 0, {"other"}), all, {.from = 1, .to = 2}), "none");
+  EXPECT_EQ(find(listening(1, 3, {"go"}), all, {.from = 1, .to = 2}), "none");
+}
+
+TEST_F(KeptEventsTest, StopsASearchBeforeItReadsTooManyBytes) {
+  for (int id = 1; id <= 3; ++id) keep("go", id);
+  const Instance instance = listening(1, 0, {"other", "go"});
+  Instance none = listening(1, 0, {"go"});
+  none.listeners[0].filter.predicates = {{.attribute = "id", .text = "9"}};
+  EXPECT_EQ(find(instance, {.has_long_runs = true, .steps = 1'000, .bytes = 0}), "stopped at 1");
+  EXPECT_EQ(find(none, {.has_long_runs = true, .steps = 1'000, .bytes = 1}), "stopped at 2");
+}
+
+TEST_F(KeptEventsTest, FindsTheEventsBeforeATimerByTheirTimes) {
+  for (int id = 1; id <= 3; ++id) {
+    kept_events->keep(*tx, kSpace, event_of("go", id), known_as(id), {1, static_cast<uint64_t>(id)},
+                      {}, from_millis(10 * id));
+  }
+  const auto last_before = [&](int64_t deadline, uint64_t from) {
+    return kept_events->last_before(from_millis(deadline), {.kept = from}).kept;
+  };
+  EXPECT_EQ(last_before(5, 0), 0U);
+  EXPECT_EQ(last_before(20, 0), 1U) << "a timer comes before an event";
+  EXPECT_EQ(last_before(21, 0), 2U);
+  EXPECT_EQ(last_before(15, 2), 2U);
+  EXPECT_EQ(last_before(99, 1), 3U);
+  commit_kept_events();
+  restart();
+  EXPECT_EQ(last_before(21, 0), 2U);
+  EXPECT_EQ(kept_events->last_before(from_millis(99), {}).event, (EventPosition{1, 3}));
+  EXPECT_EQ(kept_events->after_timers(2), from_millis(20));
+  std::vector<uint64_t> numbers;
+  kept_events->each_size(kSpace, 2, [&](uint64_t number, size_t size) {
+    numbers.push_back(number);
+    EXPECT_GT(size, 10U);
+  });
+  EXPECT_THAT(numbers, ElementsAre(2, 3));
 }
 
 }  // namespace

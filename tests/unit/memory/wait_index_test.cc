@@ -222,5 +222,29 @@ TEST(WaitIndex, HasNoListenersAndNoTimersAfterClear) {
   EXPECT_THAT(due(waiting, 1000), IsEmpty());
 }
 
+TEST(WaitIndex, ReturnsTheOwnersOfUndecidedListenersApart) {
+  BatchCount batches;
+  WaitIndex waiting(batches);
+  const auto with = [](const char* text) {
+    return EventFilter{.type = "t", .predicates = {{"region", Predicate::Kind::kPattern, text}}};
+  };
+  ASSERT_TRUE(waiting.set_start("default", WorkflowNumber(1), {{.filter = with("^(?=eu)")}}));
+  ASSERT_TRUE(waiting.set_start("default", WorkflowNumber(2),
+                                {{.filter = type("t")}, {.filter = with("^(?=us)")}}));
+  ASSERT_TRUE(waiting.update("default", waiter(1, {{0, type("t")}, {1, with("^(?!us)")}})));
+  ASSERT_TRUE(waiting.update("default", waiter(2, {{0, type("t")}})));
+  const Targets none = waiting.match("default", event("t", "eu"), {.steps = 0});
+  EXPECT_THAT(lines(none), ElementsAre("instance 2:0"))
+      << "an owner with an undecided entry is undecided";
+  EXPECT_THAT(none.undecided_starts, ElementsAre(WorkflowNumber(1), WorkflowNumber(2)));
+  EXPECT_THAT(none.undecided_instances, ElementsAre(id(1)));
+  EXPECT_FALSE(none.empty());
+  const Targets all = waiting.match("default", event("t", "eu"));
+  EXPECT_THAT(lines(all), ElementsAre("start 1:0", "start 2:0", "instance 1:0,1", "instance 2:0"));
+  EXPECT_THAT(all.undecided_starts, IsEmpty());
+  EXPECT_THAT(all.undecided_instances, IsEmpty());
+  EXPECT_TRUE(waiting.match("default", event("u")).empty());
+}
+
 }  // namespace
 }  // namespace millrace

@@ -21,6 +21,14 @@
 
 namespace millrace {
 
+/// Does all the work that earlier batches left and that this batch may do.
+inline Status go_on_with_all(Batch& batch, TimePoint now) {
+  for (const WorkLane& lane : batch.unfinished()) {
+    while (batch.may_go_on(lane)) TRY(batch.go_on(now, lane));
+  }
+  return {};
+}
+
 /// The actions of one kind that a batch returned.
 template <class Action>
 std::vector<Action> actions_of(const BatchOutcome& outcome) {

@@ -1,0 +1,109 @@
+// The kept events of an instance: those that its listeners match, in their order, with the timers
+// that fire before them.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "orchestrator/batch/instances.h"
+
+namespace millrace {
+namespace {
+
+/// What a wake of an undecided instance takes from the budget of steps: about the number of steps
+/// of patterns that take as long.
+constexpr uint32_t kStepsToWake = 2'000;
+
+/// The position just before a kept event.
+ListenFrom position_before(const ListenFrom& event) {
+  ListenFrom position = event;
+  --position.kept;
+  if (position.event.sequence > 1) --position.event.sequence;
+  return position;
+}
+
+}  // namespace
+
+Result<bool> Instances::offer_kept_events(TimePoint now, LoadedInstance& loaded) {
+  const Instance& instance = loaded.instance;
+  KeptEvents& kept = batch_.kept_events;
+  bool changed = false;
+  uint64_t fired_before = 0;
+  while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
+    if (kept.holds_any() && kept.undecided().has(instance.id)) return changed;
+    const KeptEventSearch search = TRY(kept.find(batch_.tx, instance, {}, batch_.kept_budget));
+    if (search.stopped_at) {
+      kept.undecided().add(instance.id);
+      batch_.unfinished.push_back({instance.ns, instance.id, *search.stopped_at});
+    }
+    if (!search.match) return changed;
+    changed = true;
+    // Timers fire once before each event: a timer that they arm for now comes after the event.
+    const KeptEventMatch& match = *search.match;
+    if (std::exchange(fired_before, match.position.kept) != match.position.kept &&
+        TRY(fire_passed(now, loaded, match.after_timers, position_before(match.position)))) {
+      continue;
+    }
+    TRY(take_kept_event(now, loaded, match));
+  }
+  return changed;
+}
+
+Result<std::optional<uint64_t>> Instances::catch_up(TimePoint now, LoadedInstance& loaded,
+                                                    uint64_t number, MatchBudget& budget) {
+  const Instance& instance = loaded.instance;
+  KeptEvents& kept = batch_.kept_events;
+  KeptEvents::Range range{.from = number, .to = number};
+  while (instance.phase == Phase::kWaiting && !instance.listeners.empty()) {
+    const KeptEventSearch search = TRY(kept.find(batch_.tx, instance, range, budget));
+    if (search.stopped_at) return search.stopped_at;
+    // The listeners match no event before this one, so the timers before it come first. They must
+    // fire now: afterwards the instance may listen to events in between, which are still kept.
+    const uint64_t until =
+        search.match ? search.match->position.kept : search.next.value_or(kept.last());
+    if (!TRY(fire_before(now, loaded, kept.after_timers(until)))) {
+      if (search.next) return search.next;
+      if (!search.match) break;
+      TRY(take_kept_event(now, loaded, *search.match));
+    }
+    range.from = 0;  // the listeners have changed
+    budget.take_steps(kStepsToWake);
+  }
+  kept.undecided().remove(instance.id);
+  // Timers that became due while the instance was undecided have left the wheel.
+  const auto is_due = [&](const Timer& timer) { return timer.deadline <= now; };
+  if (std::any_of(instance.timers.begin(), instance.timers.end(), is_due)) {
+    TRY(batch_.waiting.update(batch_.catalog.name_of(instance.ns), instance));
+  }
+  return std::optional<uint64_t>();
+}
+
+Status Instances::take_kept_event(TimePoint now, LoadedInstance& loaded,
+                                  const KeptEventMatch& match) {
+  const Instance& instance = loaded.instance;
+  TRY(step_once(
+      now, loaded,
+      Matched{.event = match.event.get(), .entries = match.entries, .position = match.position}));
+  batch_.note_effect(match.position.event,
+                     {.kind = EventEffect::Kind::kWoken, .instance = instance.id});
+  ++batch_.outcome.counts.instances_woken;
+  const Fingerprint known_as = fingerprint_of(batch_.catalog.name_of(instance.ns), *match.event);
+  if (!batch_.dedupe.seen(known_as)) batch_.dedupe.add(known_as);
+  return {};
+}
+
+/// Fires the first timer of an undecided instance with a deadline up to that time, as if it had
+/// fired at its deadline: the instance listens to the events that came later. Returns false if
+/// there is no such timer.
+Result<bool> Instances::fire_before(TimePoint now, LoadedInstance& loaded, TimePoint time) {
+  Instance& instance = loaded.instance;
+  const auto first =
+      std::min_element(instance.timers.begin(), instance.timers.end(),
+                       [](const Timer& a, const Timer& b) { return a.deadline < b.deadline; });
+  if (first == instance.timers.end() || first->deadline > time) return false;
+  const Timer timer = *first;
+  instance.listen_from = batch_.kept_events.last_before(timer.deadline, instance.listen_from);
+  ++batch_.outcome.counts.timers_fired;
+  return step_once(now, loaded, Fired{.kind = timer.kind, .deadline = timer.deadline});
+}
+
+}  // namespace millrace
