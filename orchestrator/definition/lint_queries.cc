@@ -340,6 +340,17 @@ class QueryLinter {
     if (!is_text) return;
     if (name == "time") return;
     const auto pattern = Pattern::compile(value.text);
+    if (pattern && (*pattern)->kind() == Pattern::Kind::kBacktracking) {
+      findings_.note(
+          "lint.backtracking", path, value.at,
+          fmt::format("{} is matched with backtracking: if listeners with many different "
+                      "patterns of this kind may match one event, most of them get the "
+                      "event later",
+                      in_quotes(value.text)),
+          "write it without look-around and back-references if many instances wait "
+          "with such patterns");
+      return;
+    }
     const bool is_plain = pattern && (*pattern)->kind() == Pattern::Kind::kContains &&
                           (*pattern)->literal() == value.text;
     if (!is_plain) return;

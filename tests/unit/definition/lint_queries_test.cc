@@ -9,6 +9,7 @@
 namespace millrace {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -28,6 +29,21 @@ states:
                   "contain it, too; write ^…$ around it to match only this text [lint.unanchored]",
                   "note states[0].transform: this key takes its text as a jq program even "
                   "without jq(…); write jq(.t) [lint.bare_jq]"));
+}
+
+TEST(LintQueries, PointsOutPatternsThatBacktrack) {
+  const auto is_note_of = [](const std::string& attribute) {
+    return AllOf(HasSubstr("note states[0].event.context." + attribute + ": "),
+                 HasSubstr("is matched with backtracking"), EndsWith("[lint.backtracking]"));
+  };
+  EXPECT_THAT(lint_of(R"(
+id: a
+states:
+- id: a
+  type: consumeEvent
+  event: {type: t, context: {venue: '^(?!Sydney)', town: '^(a|b)+$', zone: '^(.)\1$'}}
+)"),
+              ElementsAre(is_note_of("venue"), is_note_of("zone")));
 }
 
 TEST(LintQueries, ExplainsThatAJqPathWithDotsReadsNestedKeys) {
