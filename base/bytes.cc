@@ -99,6 +99,14 @@ bool is_utf8(std::string_view bytes) {
   };
   while (at < end) {
     const unsigned char lead = *at;
+    if (end - at >= 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, at, sizeof word);
+      if ((word & 0x8080808080808080) == 0) {  // eight bytes of ASCII
+        at += 8;
+        continue;
+      }
+    }
     if (lead < 0x80) {
       ++at;
     } else if (lead >= 0xc2 && lead <= 0xdf) {

@@ -30,7 +30,7 @@ Result<Json> parse_json(std::string_view text);
 /// Reads JSON that this program wrote, as parse_json does, but nested up to 1 024 deep.
 Result<Json> parse_own_json(std::string_view text);
 
-/// Whether parse_own_json accepts the text. For most texts this is one pass that builds no tree.
+/// Whether parse_own_json accepts the text; builds no tree.
 bool is_own_json(std::string_view text);
 
 /// Whether arrays and objects in the value nest more than `depth` deep.
