@@ -1,21 +1,88 @@
 #include "base/lazy_json.h"
 
-#include <cstddef>
+#include <algorithm>
 
+#include "base/big_integer.h"
+#include "base/bytes.h"
 #include "base/check.h"
+#include "base/json_scan.h"
 
 namespace millrace {
 namespace {
 
 constexpr size_t kParsedAtOnce = 4'096;  // bytes; a longer stored text is only checked at first
 
+/// The size of a text is at most this many times the weight of its tree: an escaped character takes
+/// six bytes.
+constexpr size_t kMostGrowth = 6;
+
+/// The size of the value's text in bytes, without escapes; a number counts as 8 bytes.
+size_t weight_of(const Json& value) {
+  switch (value.type()) {
+    case Json::value_t::object: {
+      size_t weight = 2;
+      for (const auto& [key, member] : value.get_ref<const Json::object_t&>()) {
+        weight += key.size() + 4 + weight_of(member);
+      }
+      return weight;
+    }
+    case Json::value_t::array: {
+      size_t weight = 2;
+      for (const Json& element : value) weight += 1 + weight_of(element);
+      return weight;
+    }
+    case Json::value_t::string:
+      return value.get_ref<const std::string&>().size() + 2;
+    case Json::value_t::binary:
+      return big_digits(value).size();
+    default:
+      return 8;
+  }
+}
+
+/// The text of an object with one member added or replaced.
+std::string text_with(const std::string& object, const std::string& key,
+                      const std::string& member) {
+  std::string text;
+  text.reserve(object.size() + kMostGrowth * key.size() + member.size() + 4);
+  JsonLevel level(object);
+  std::optional<size_t> place;  // of the first member whose name sorts after the key
+  bool is_empty = true;
+  while (level.next()) {
+    is_empty = false;
+    const int order = level.order(key);
+    if (order > 0 && !place) place = level.begin();
+    if (order != 0) continue;
+    text.append(object, 0, level.value_at());
+    text += member;
+    return text.append(object, level.end());
+  }
+  const size_t at = place.value_or(level.end());
+  text.append(object, 0, at);
+  if (!place && !is_empty) text.push_back(',');
+  append_json_string(key, text);
+  text.push_back(':');
+  text += member;
+  if (place) text.push_back(',');
+  return text.append(object, at);
+}
+
 }  // namespace
 
 LazyJson::LazyJson(Json value) : value_(std::make_shared<Json>(std::move(value))) {}
 
+LazyJson::LazyJson(Json::initializer_list_t items) : value_(std::make_shared<Json>(items)) {}
+
 LazyJson LazyJson::of_text(std::string text) {
   LazyJson json;
   json.text_ = std::make_shared<const std::string>(std::move(text));
+  return json;
+}
+
+LazyJson LazyJson::of_tree(Json value) {
+  LazyJson json(std::move(value));
+  json.write();
+  if (json.is_large()) json.value_.reset();
   return json;
 }
 
@@ -32,9 +99,54 @@ std::optional<LazyJson> LazyJson::of_stored(std::string text) {
   return json;
 }
 
+LazyJson LazyJson::of_bytes(std::string_view bytes) {
+  if (bytes.size() > kLargeJson) {
+    if (is_json(bytes)) return of_text(std::string(bytes));
+    return of_text("\"" + base64_encode(bytes) + "\"");
+  }
+  Result<Json> value = parse_json(bytes);
+  return value ? *std::move(value) : Json(base64_encode(bytes));
+}
+
 LazyJson LazyJson::object(
     std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
   return of_text(object_text(members));
+}
+
+LazyJson LazyJson::of_members(std::map<std::string, LazyJson> members) {
+  size_t weight = 2;
+  for (const auto& [key, member] : members) weight += key.size() + 4 + member.weight();
+  if (weight <= kLargeJson) {
+    Json tree = Json::object();
+    for (auto& [key, member] : members) tree.emplace(key, member.take());
+    return tree;
+  }
+  std::string text;
+  text.reserve(weight);
+  for (const auto& [key, member] : members) {
+    text.push_back(text.empty() ? '{' : ',');
+    append_json_string(key, text);
+    text.push_back(':');
+    text += member.text();
+  }
+  return of_text(text + "}");
+}
+
+LazyJson LazyJson::of_elements(std::span<const LazyJson> elements) {
+  size_t weight = 2;
+  for (const LazyJson& element : elements) weight += 1 + element.weight();
+  if (weight <= kLargeJson) {
+    Json tree = Json::array();
+    for (const LazyJson& element : elements) tree.push_back(element.value());
+    return tree;
+  }
+  std::string text;
+  text.reserve(weight);
+  for (const LazyJson& element : elements) {
+    text.push_back(text.empty() ? '[' : ',');
+    text += element.text();
+  }
+  return of_text(text + "]");
 }
 
 void LazyJson::parse() const {
@@ -49,15 +161,115 @@ void LazyJson::parse() const {
 
 void LazyJson::write() const { text_ = std::make_shared<const std::string>(dump_json(value())); }
 
+bool LazyJson::is_large() const {
+  if (text_) return text_->size() > kLargeJson;
+  return weight() > kLargeJson / kMostGrowth && text().size() > kLargeJson;
+}
+
+size_t LazyJson::weight() const {
+  if (text_) return text_->size();
+  if (!value_) return 4;  // null
+  if (estimate_ == 0) estimate_ = weight_of(*value_);
+  return estimate_;
+}
+
+Json::value_t LazyJson::type() const {
+  if (value_) return value_->type();
+  if (!text_) return Json::value_t::null;
+  switch ((*text_)[std::min(text_->find_first_not_of(" \t\n\r"), text_->size())]) {
+    case '{':
+      return Json::value_t::object;
+    case '[':
+      return Json::value_t::array;
+    case '"':
+      return Json::value_t::string;
+    case 't':
+    case 'f':
+      return Json::value_t::boolean;
+    case 'n':
+      return Json::value_t::null;
+    default:
+      return Json::value_t::number_float;
+  }
+}
+
+bool LazyJson::is_null() const { return type() == Json::value_t::null; }
+
+const char* LazyJson::type_name() const {
+  return value_ ? type_name_of(*value_) : Json(type()).type_name();
+}
+
+bool LazyJson::has_member(const std::string& key) const {
+  if (value_ || !is_large()) return value().contains(key);
+  for (JsonLevel level(*text_); level.next();) {
+    if (level.order(key) == 0) return true;
+  }
+  return false;
+}
+
+std::string LazyJson::string() const {
+  return value_ ? value_->get<std::string>() : string_of_json(*text_);
+}
+
+size_t LazyJson::size() const {
+  if (value_ || !is_large()) return value().size();
+  size_t count = 0;
+  for (JsonLevel level(*text_); level.next();) ++count;
+  return count;
+}
+
+std::vector<LazyJson> LazyJson::elements() const {
+  std::vector<LazyJson> elements;
+  if (!is_large()) {
+    for (const Json& element : value()) elements.push_back(part(element));
+    return elements;
+  }
+  for (JsonLevel level(text()); level.next();) {
+    elements.push_back(of_text(std::string(level.value())));
+  }
+  return elements;
+}
+
+bool LazyJson::nests_deeper(size_t depth) const {
+  if (value_ || !is_large()) return millrace::nests_deeper(value(), depth);
+  return too_deep_at(*text_, depth) != std::string_view::npos;
+}
+
+LazyJson LazyJson::part(const Json& inside) const {
+  value();
+  LazyJson json;
+  // A part is changed only by edit(), which copies a tree that has another owner.
+  json.value_ = std::shared_ptr<Json>(
+      value_, const_cast<Json*>(&inside));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return json;
+}
+
+Json LazyJson::take() {
+  value();
+  return value_.use_count() == 1 ? std::move(*value_) : *value_;
+}
+
 Json& LazyJson::edit() {
   value();
   if (value_.use_count() > 1) value_ = std::make_shared<Json>(*value_);
   text_.reset();
+  estimate_ = 0;
   return *value_;
 }
 
-bool LazyJson::is_null() const { return value_ ? value_->is_null() : (!text_ || *text_ == "null"); }
+void LazyJson::set(const std::string& key, LazyJson member) {
+  const size_t weight = this->weight() + key.size() + 4 + member.weight();
+  if (weight > kLargeJson) {
+    *this = of_text(text_with(text(), key, member.text()));
+    return;
+  }
+  edit()[key] = member.take();
+  estimate_ = weight;
+}
 
-bool LazyJson::operator==(const LazyJson& other) const { return value() == other.value(); }
+bool LazyJson::operator==(const LazyJson& other) const {
+  if (text_ && other.text_ && *text_ == *other.text_) return true;
+  return value() == other.value();
+}
 
 }  // namespace millrace
