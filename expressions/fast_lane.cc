@@ -35,6 +35,10 @@ using fast::text_of;
 /// this code copies, so the limit is far above the size of a result.
 constexpr size_t kMaxCopiedBytes = 16 * kMaxResultBytes;
 
+/// How many times more an element of a difference costs than an element that is copied: the
+/// elements are sorted, and each is compared with several others.
+constexpr size_t kSearchFactor = 8;
+
 bool is_equality(Node::Kind kind) {
   return kind == Node::Kind::kEqual || kind == Node::Kind::kNotEqual;
 }
@@ -43,6 +47,9 @@ bool is_equality(Node::Kind kind) {
 template <class J>
 class Run {
  public:
+  /// `most`: the bytes that the jq program may copy, compare and write.
+  explicit Run(size_t most) : most_(most) {}
+
   /// The value of a node. The result points to `scratch` if the value had to be made, otherwise
   /// into the input or the jq program. Null if there is no value: see error().
   const J* evaluate(const Node& node, const J& input, J& scratch) {
@@ -91,7 +98,7 @@ class Run {
       }
       case Node::Kind::kAlternative: {
         const J* left = evaluate(node.children[0], input, scratch);
-        if (left == nullptr ? failed() : holds(*left)) return left;
+        if (exceeded_ || (left == nullptr ? failed() : holds(*left))) return left;
         return evaluate(node.children[1], input, scratch);
       }
       case Node::Kind::kNot:
@@ -111,6 +118,10 @@ class Run {
   /// Whether the jq program computed numbers that a result cannot contain; make_plain replaces
   /// them.
   bool left_json() const { return left_json_; }
+  /// The bytes that the jq program has copied, compared and written.
+  size_t spent() const { return spent_; }
+  /// Whether the jq program needs more bytes than it may; evaluate() has then returned no value.
+  bool exceeded() const { return exceeded_; }
 
  private:
   bool failed() const { return !error_.code.empty(); }
@@ -195,8 +206,8 @@ class Run {
     return &scratch;
   }
 
-  /// Copies the value to `place`, unless it is already there. False if the jq program then copies
-  /// more than kMaxCopiedBytes.
+  /// Copies the value to `place`, unless it is already there. False if the jq program then needs
+  /// more bytes than it may.
   bool keep(const J* value, J& place) {
     if (value == &place) return true;
     if (!spend(extent(*value).bytes)) return false;
@@ -205,8 +216,9 @@ class Run {
   }
 
   bool spend(size_t bytes) {
-    copied_ += bytes;
-    if (copied_ <= kMaxCopiedBytes) return true;
+    spent_ += bytes;
+    if (spent_ <= most_) return true;
+    exceeded_ = true;
     fail(kJqMemory, "the program builds a value that is too large");
     return false;
   }
@@ -273,7 +285,7 @@ class Run {
     if (!left->is_array() || !right.is_array()) {
       return fail_on(*left, right, "cannot be subtracted");
     }
-    if (!spend(extent(*left).bytes + extent(right).bytes)) return nullptr;
+    if (!spend(kSearchFactor * (extent(*left).bytes + extent(right).bytes))) return nullptr;
     std::vector<Json> taken(right.begin(), right.end());
     std::sort(taken.begin(), taken.end(), is_before);
     J rest = J::array();
@@ -296,8 +308,9 @@ class Run {
     // jq does not compare the contents of a value with itself, so a value equals itself even if
     // there is a NaN in it. (This code does not recognise copies: an array with NaN equals its copy
     // in jq only.)
-    const bool is_same = left == right && left->is_structured();
-    const int order = is_same && is_equality(node.kind) ? 0 : compare(*left, *right);
+    const bool is_same = left == right && left->is_structured() && is_equality(node.kind);
+    if (!is_same && left->type() == right->type() && !spend(extent(*left).bytes)) return nullptr;
+    const int order = is_same ? 0 : compare(*left, *right);
     switch (node.kind) {
       case Node::Kind::kEqual:
         return &boolean<J>(order == 0);
@@ -320,6 +333,7 @@ class Run {
     size_t length = input.size();  // 0 for null
     if (input.is_string()) {
       const std::string& text = text_of(input);
+      if (!spend(text.size())) return nullptr;
       length = static_cast<size_t>(
           std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
     }
@@ -370,7 +384,9 @@ class Run {
     return fmt::format("{} ({})", kind_name(value), excerpt);
   }
 
-  size_t copied_ = 0;
+  const size_t most_;
+  size_t spent_ = 0;
+  bool exceeded_ = false;
   bool shows_order_ = false;
   bool left_json_ = false;
   Error error_;
@@ -383,19 +399,6 @@ Result<const Json*> checked(const Json& made) {
   return &made;
 }
 
-/// Runs a jq program with OrderedJson. Json does not keep the order in which the keys of an object
-/// were set, but jq's texts and messages show that order.
-Result<const Json*> run_in_order(const Node& root, const Json& input, Json& made) {
-  const OrderedJson ordered(input);
-  OrderedJson scratch;
-  Run<OrderedJson> run;
-  const OrderedJson* result = run.evaluate(root, ordered, scratch);
-  if (result == nullptr) return tl::unexpected(run.error());
-  made = Json(*result);
-  make_plain(made);
-  return checked(made);
-}
-
 }  // namespace
 
 FastProgram::FastProgram(std::unique_ptr<const fast::Program> program)
@@ -403,25 +406,82 @@ FastProgram::FastProgram(std::unique_ptr<const fast::Program> program)
 
 FastProgram::~FastProgram() = default;
 
-Result<const Json*> FastProgram::select(const Json& input, Json& made) const {
-  if (program_->shows_order) return run_in_order(program_->root, input, made);
-  Run<Json> run;
-  const Json* result = run.evaluate(program_->root, input, made);
-  if (result == nullptr && run.shows_order()) {
-    return run_in_order(program_->root, input, made);
+/// The bytes that a run may copy, compare and write, and what became of them.
+struct FastProgram::Bound {
+  size_t most = kMaxCopiedBytes;
+  size_t spent = 0;
+  bool exceeded = false;  ///< the run needed more than `most`
+
+  template <class J>
+  void note(const Run<J>& run) {
+    spent += run.spent();
+    exceeded = exceeded || run.exceeded();
   }
+};
+
+Result<const Json*> FastProgram::select(const Json& input, Json& made) const {
+  Bound bound;
+  return select(input, made, bound);
+}
+
+Result<const Json*> FastProgram::select(const Json& input, Json& made, Bound& bound) const {
+  const fast::Node& root = program_->root;
+  bool needs_order = program_->shows_order;
+  if (!needs_order) {
+    Run<Json> run(bound.most);
+    const Json* result = run.evaluate(root, input, made);
+    bound.note(run);
+    if (result != nullptr) {
+      if (result != &made) return result;
+      if (run.left_json()) make_plain(made);
+      return checked(made);
+    }
+    needs_order = run.shows_order() && !run.exceeded();
+    if (!needs_order) return tl::unexpected(run.error());
+  }
+  // Json does not keep the order in which the keys of an object were set, but jq's texts and
+  // messages show that order. So the jq program runs with OrderedJson.
+  bound.spent += extent(input).bytes;
+  bound.exceeded = bound.spent > bound.most;
+  if (bound.exceeded) return result_too_large();
+  const OrderedJson ordered(input);
+  OrderedJson scratch;
+  Run<OrderedJson> run(bound.most - bound.spent);
+  const OrderedJson* result = run.evaluate(root, ordered, scratch);
+  bound.note(run);
   if (result == nullptr) return tl::unexpected(run.error());
-  if (result != &made) return result;
-  if (run.left_json()) make_plain(made);
+  made = Json(*result);
+  make_plain(made);
   return checked(made);
 }
 
-QueryResult FastProgram::run(const Json& input) const {
+Result<Json> FastProgram::run(const Json& input) const {
   Json made;
   const auto result = select(input, made);
   if (!result) return tl::unexpected(result.error());
   if (*result == &made) return made;
   return **result;
+}
+
+std::optional<Result<LazyJson>> FastProgram::run_within(const LazyJson& input, size_t& left,
+                                                        bool counts_parts) const {
+  if (input.is_large()) return std::nullopt;
+  Json made;
+  Bound bound{.most = left};
+  const auto result = select(input.value(), made, bound);
+  if (bound.exceeded) return std::nullopt;
+  left -= bound.spent;
+  if (!result) return Result<LazyJson>(tl::unexpected(result.error()));
+  const Json* const found = *result;
+  if (found == &made) return Result<LazyJson>(LazyJson(std::move(made)));
+  if (counts_parts) {
+    const size_t bytes = extent(*found).bytes;
+    if (bytes > left) return std::nullopt;
+    left -= bytes;
+  }
+  if (found == &input.value()) return Result<LazyJson>(input);
+  // A scalar may be a constant of the jq program.
+  return Result<LazyJson>(found->is_structured() ? input.part(*found) : LazyJson(*found));
 }
 
 std::shared_ptr<const FastProgram> compile_fast(std::string_view program) {

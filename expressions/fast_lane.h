@@ -5,10 +5,13 @@
 // refused. Pure; a FastProgram is immutable, so any thread may run it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "base/json.h"
+#include "base/lazy_json.h"
 #include "expressions/evaluation.h"
 
 namespace millrace {
@@ -27,13 +30,24 @@ class FastProgram {
 
   /// Runs the jq program. Errors: direktiv.jq.badCommand; millrace.jq.memory if the jq program
   /// builds a value that is far too large.
-  QueryResult run(const Json& input) const;
+  Result<Json> run(const Json& input) const;
+
+  /// Runs the jq program with a bound: it may copy, compare and write at most `left` bytes, from
+  /// which the bytes of the run are subtracted. nullopt if that is not enough, or if the input is
+  /// large: then a jq worker has to run it. The answer depends on the values only, so it is the
+  /// same whenever the run is repeated. A result that is a part of the input is not copied; if
+  /// `counts_parts`, its bytes are subtracted too. Errors: direktiv.jq.badCommand.
+  std::optional<Result<LazyJson>> run_within(const LazyJson& input, size_t& left,
+                                             bool counts_parts) const;
 
   /// Runs the jq program like run(), but copies no existing value: the result points into the
   /// input, into the program, or to `made`, which holds a value that had to be made.
   Result<const Json*> select(const Json& input, Json& made) const;
 
  private:
+  struct Bound;
+  Result<const Json*> select(const Json& input, Json& made, Bound& bound) const;
+
   std::unique_ptr<const fast::Program> program_;
 };
 

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-QueryResult run(std::string_view program, std::string_view input) {
+Result<Json> run(std::string_view program, std::string_view input) {
   const std::shared_ptr<const FastProgram> fast = compile_fast(program);
   if (!fast) return fail("test", "not in the fast lane");
   return fast->run(*parse_json(input));
@@ -72,7 +72,7 @@ TEST(FastLane, EvaluatesTheProgramsOfMostWorkflows) {
       EXPECT_EQ(compile_fast(program), nullptr) << program;
       continue;
     }
-    const QueryResult outcome = run(program, input);
+    const Result<Json> outcome = run(program, input);
     ASSERT_TRUE(outcome) << program << ": " << outcome.error().message;
     EXPECT_EQ(dump_json(*outcome), result) << program;
   }
@@ -208,6 +208,87 @@ TEST(FastLane, SelectsValuesOfTheInputWithoutACopy) {
   EXPECT_EQ(select("[.a]", made), &made);
   EXPECT_EQ(select("[.a] | .[0]", made), &made);
   EXPECT_EQ(made, input["a"]);
+}
+
+// A run with a bound.
+
+TEST(FastLane, LeavesAProgramThatNeedsMoreBytesThanItsBoundToTheJqWorkers) {
+  Json data = {{"a", std::string(1'000, 'x')}, {"b", std::string(1'000, 'x')}, {"n", 1}};
+  for (int i = 0; i < 100; ++i) data["list"].push_back(i);
+  struct Row {
+    const char* program;
+    bool fits;
+  };
+  for (const auto& [program, fits] : std::initializer_list<Row>{
+           {".", true},
+           {".a", true},
+           {".list", true},
+           {".a.b", true},  // an error
+           {".x // .a", true},
+           {".n + 1", true},
+           {"{n, m: .n}", true},
+           {".list == .list", true},
+           {".list | length", true},
+           {"[.a]", false},
+           {"{a}", false},
+           {".a + .b", false},
+           {".a == .b", false},
+           {".list < (.list + [1])", false},
+           {".list - [1]", false},
+           {".a | length", false},
+           {R"x("\(.a)")x", false},
+           {"[.a] // 1", false},
+           {"[.a] | .[0]", false},
+       }) {
+    const auto fast = compile_fast(program);
+    ASSERT_NE(fast, nullptr) << program;
+    for (const LazyJson& input : {LazyJson(data), LazyJson::of_text(dump_json(data))}) {
+      size_t left = 500;
+      const auto result = fast->run_within(input, left, false);
+      EXPECT_EQ(result.has_value(), fits) << program;
+      EXPECT_LE(left, 500U) << program;
+      if (!result) continue;
+      const Result<Json> expected = fast->run(data);
+      ASSERT_EQ(result->has_value(), expected.has_value()) << program;
+      if (expected) {
+        EXPECT_EQ((*result)->text(), dump_json(*expected)) << program;
+      } else {
+        EXPECT_EQ(result->error(), expected.error()) << program;
+      }
+    }
+  }
+}
+
+TEST(FastLane, SubtractsTheBytesOfARunFromItsBound) {
+  const LazyJson input = {{"a", std::string(100, 'x')}};
+  const auto left_after = [&](const char* program, bool counts_parts) {
+    size_t left = 1'000;
+    EXPECT_TRUE(compile_fast(program)->run_within(input, left, counts_parts)) << program;
+    return left;
+  };
+  EXPECT_EQ(left_after("[.a]", false), 1'000U - 102);
+  EXPECT_EQ(left_after("[.a]", true), 1'000U - 102);
+  EXPECT_EQ(left_after(".a", false), 1'000U);
+  EXPECT_EQ(left_after(".a", true), 1'000U - 102);
+  EXPECT_LT(left_after(".", true), 1'000U);
+  size_t left = 50;
+  EXPECT_FALSE(compile_fast(".a")->run_within(input, left, true));
+}
+
+TEST(FastLane, SharesAPartOfTheInputWithTheResultOfABoundedRun) {
+  const LazyJson input = {{"a", {{"b", {1, 2}}}}};
+  size_t left = 0;
+  const auto whole = compile_fast(".")->run_within(input, left, false);
+  const auto part = compile_fast(".a.b")->run_within(input, left, false);
+  ASSERT_TRUE(whole && *whole && part && *part);
+  EXPECT_EQ(&(*whole)->value(), &input.value());
+  EXPECT_EQ(&(*part)->value(), &input.value()["a"]["b"]);
+}
+
+TEST(FastLane, LeavesLargeInputsToTheJqWorkers) {
+  size_t left = 1'000;
+  const LazyJson large = {{"a", std::string(kLargeJson, 'x')}, {"n", 1}};
+  EXPECT_FALSE(compile_fast(".n")->run_within(large, left, false));
 }
 
 TEST(FastLane, TreatsOnlyNullFalseZeroAndEmptyValuesAsFalseInASwitch) {
